@@ -34,47 +34,47 @@ _LONG = 120  # characters of one name
 
 def tell(path: str, name: str | None, reading: ReadOptions, aligning: Aligning) -> int:
     """Print it. Exit code 3 when nothing of what was named could be read."""
-    found = logdir.scan(path)
-    entries = found.chosen(name)
+    scan = logdir.scan(path)
+    entries = scan.chosen(name)
     runs = [
         _run(opened, aligning)
-        for opened in Trainings(found, reading, aligning).each(entries[:_LOOKED_INTO])
+        for opened in Trainings(scan, reading, aligning).each(entries[:_LOOKED_INTO])
     ]
-    whole = {
+    document = {
         "powertui": __version__,
         "path": plain(path, 300),
         "runs": runs,
         "runs_left_out": len(entries) - len(runs),
     }
-    whole["next"] = _next(path, runs, len(entries))
-    text.out(within(whole))
-    return 0 if any("error" not in one for one in runs) else 3
+    document["next"] = _next(path, runs, len(entries))
+    text.out(within(document))
+    return 0 if any("error" not in run for run in runs) else 3
 
 
-def within(whole: Facts, most: int = MOST) -> str:
+def within(document: Facts, most: int = MOST) -> str:
     """As JSON in at most so many bytes."""
     while True:
-        line = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+        line = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
         if len(line.encode()) < most:
             return line
-        if not _shortened(whole["runs"]):
-            if len(whole["runs"]) <= 1:
-                whole = {
-                    **whole,
+        if not _shortened(document["runs"]):
+            if len(document["runs"]) <= 1:
+                document = {
+                    **document,
                     "runs": [],
-                    "runs_left_out": whole["runs_left_out"] + len(whole["runs"]),
+                    "runs_left_out": document["runs_left_out"] + len(document["runs"]),
                     "path": "",
                     "next": "",
                 }
-                return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
-            whole["runs"].pop()
-            whole["runs_left_out"] += 1
+                return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+            document["runs"].pop()
+            document["runs_left_out"] += 1
 
 
 def _shortened(runs: list[Facts]) -> bool:
     """One row less of the longest list, ops before findings; False when there is none to take."""
     for list_, least in (("top_ops", 3), ("findings", 1), ("top_ops", 0), ("notes", 0)):
-        longest = max(runs, key=lambda one: len(one.get(list_, ())), default=None)
+        longest = max(runs, key=lambda run: len(run.get(list_, ())), default=None)
         if longest is not None and len(longest.get(list_, ())) > least:
             longest[list_].pop()
             longest[f"{list_}_left_out"] = longest.get(f"{list_}_left_out", 0) + 1
@@ -84,16 +84,16 @@ def _shortened(runs: list[Facts]) -> bool:
 
 def _run(opened: Opened, aligning: Aligning) -> Facts:
     run, problem = load(opened)
-    one: Facts = {"name": plain(opened.name, _LONG)}
+    facts: Facts = {"name": plain(opened.name, _LONG)}
     if run is None or not (run.traces or run.power or run.scalars):
-        return {**one, "error": plain(problem or "nothing readable was found", 200)}
+        return {**facts, "error": plain(problem or "nothing readable was found", 200)}
     if not run.traces:
-        return {**one, "profile": None, "power_logs": len(run.power)}
+        return {**facts, "profile": None, "power_logs": len(run.power)}
     # The host that was recorded longest stands for the run; the others are named.
     spans = [trace.span[1] - trace.span[0] for trace in run.traces]
     profile = opened.profiles[spans.index(max(spans))]
     steps = profile.steps
-    one |= {
+    facts |= {
         "host": plain(profile.host, _LONG),
         "hosts": len(run.traces),
         "devices": len(profile.trace.devices),
@@ -107,68 +107,73 @@ def _run(opened: Opened, aligning: Aligning) -> Facts:
         length = step_table.lengths(steps)
         usual = sorted(length.tolist())[len(length) // 2]
         at = int(length.argmax())
-        one["step_s"] = {
+        facts["step_s"] = {
             "median": _s(usual),
             "longest": _s(int(length[at])),
             "longest_step": int(steps.number[at]),
         }
     return (
-        one | _energy(profile, aligning) | _findings(profile, aligning) | {"top_ops": _ops(profile)}
+        facts
+        | _energy(profile, aligning)
+        | _findings(profile, aligning)
+        | {"top_ops": _ops(profile)}
     )
 
 
 def _energy(profile: Profile, aligning: Aligning) -> Facts:
-    found = account.energy_account(profile, aligning)
-    lo, hi = found.trace.span
-    epochs = [{"epoch": one.number, **_joules(one.energy)} for one in found.epoch_energies[:4]]
-    alignment = found.alignment
+    energies = account.energy_account(profile, aligning)
+    lo, hi = energies.trace.span
+    epochs = [
+        {"epoch": epoch.number, **_joules(epoch.energy)} for epoch in energies.epoch_energies[:4]
+    ]
+    alignment = energies.alignment
     placed = (
         None
         if alignment is None
         else {"status": alignment.status, "by": plain(alignment.source, 60)}
     )
     return {
-        "energy": _joules(found.energy(lo, hi)),
+        "energy": _joules(energies.energy(lo, hi)),
         "epochs": epochs,
-        "a_step": _joules(found.per_step(None)),
+        "a_step": _joules(energies.per_step(None)),
         "power_placed": placed,
     }
 
 
-def _joules(one: Energy | None) -> Facts:
-    if one is None:
+def _joules(energy: Energy | None) -> Facts:
+    if energy is None:
         return {"joules": None, "why": "no power log belongs to this host"}
-    if not one.resolved:
-        return {"joules": None, "why": plain(one.reason, 160)}
+    if not energy.resolved:
+        return {"joules": None, "why": plain(energy.reason, 160)}
     return {
-        "joules": _round(one.joules),
-        "lo": _round(one.lo),
-        "hi": _round(one.hi),
-        "badge": one.badge.value,
+        "joules": _round(energy.joules),
+        "lo": _round(energy.lo),
+        "hi": _round(energy.hi),
+        "badge": energy.badge.value,
     }
 
 
 def _findings(profile: Profile, aligning: Aligning) -> Facts:
-    found = account.findings(profile, aligning)
-    out: Facts = {"findings": [_finding(one) for one in found.findings[:_FINDINGS]]}
-    if len(found.findings) > _FINDINGS:
-        out["findings_left_out"] = len(found.findings) - _FINDINGS
-    notes = [plain(note, 200) for note in (found.could, found.reason) if note]
+    findings = account.findings(profile, aligning)
+    out: Facts = {"findings": [_finding(finding) for finding in findings.findings[:_FINDINGS]]}
+    if len(findings.findings) > _FINDINGS:
+        out["findings_left_out"] = len(findings.findings) - _FINDINGS
+    notes = [plain(note, 200) for note in (findings.could, findings.reason) if note]
     return out | ({"notes": notes} if notes else {})
 
 
-def _finding(one: Finding) -> Facts:
+def _finding(finding: Finding) -> Facts:
     return {
-        "what": plain(one.text, 240),
-        "epoch": one.epoch,
-        "steps": [one.step_lo, one.step_hi],
-        "start_s": _s(one.start_ps),
-        "end_s": _s(one.end_ps),
-        "watts": _round(one.delta_watts),
-        "joules": _round(one.delta_joules),
-        "seconds": _round(one.delta_seconds),
-        "p": _round(one.p),
-        "badge": one.badge.value,
+        "what": plain(finding.text, 240),
+        "epoch": finding.epoch,
+        "steps": [finding.step_lo, finding.step_hi],
+        "start_s": _s(finding.start_ps),
+        "end_s": _s(finding.end_ps),
+        "watts": _round(finding.delta_watts),
+        "joules": _round(finding.delta_joules),
+        "seconds": _round(finding.delta_seconds),
+        "p": _round(finding.p),
+        "badge": finding.badge.value,
     }
 
 
@@ -178,9 +183,9 @@ def _ops(profile: Profile) -> list[Facts]:
     """
     stats = op_stats.op_stats(profile.trace)
     order = stats.order("self")
-    kept = ~stats.wrappers[order]
+    shown = ~stats.wrappers[order]
     if stats.on_device.any():
-        kept &= stats.on_device[order]
+        shown &= stats.on_device[order]
     side = "device" if stats.on_device.any() else "host"
     return [
         {
@@ -189,13 +194,13 @@ def _ops(profile: Profile) -> list[Facts]:
             "self_s": _s(int(stats.self_time[row])),
             f"share_of_{side}": _round(float(stats.share[row])),
         }
-        for row in order[kept][:_OPS].tolist()
+        for row in order[shown][:_OPS].tolist()
     ]
 
 
 def _next(path: str, runs: Sequence[Facts], count: int) -> str:
     where = shlex.quote(path)
-    if any(one.get("findings") for one in runs):
+    if any(run.get("findings") for run in runs):
         return f"powertui report {where} --tool findings --json"
     if count > 1:
         return f"powertui report {where} --run NAME --brief"

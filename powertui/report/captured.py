@@ -51,12 +51,12 @@ def lines(folder: Path, reading: ReadOptions | None = None) -> list[str]:
 
 
 def _energy(profile: Profile, aligning: Aligning) -> list[str]:
-    found = account.energy_account(profile, aligning)
-    if not found.counted:
-        return [plain(found.apart)] if found.elsewhere else []
+    energies = account.energy_account(profile, aligning)
+    if not energies.counted:
+        return [plain(energies.apart)] if energies.elsewhere else []
     out = [
-        _joules(found.per_step(None), "a step"),
-        _joules(found.energy(*found.trace.span), "in all"),
+        _joules(energies.per_step(None), "a step"),
+        _joules(energies.energy(*energies.trace.span), "in all"),
     ]
     return [line for line in out if line]
 
@@ -70,16 +70,16 @@ def _whose(profiles: Sequence[Profile]) -> Iterator[str]:
             )
 
 
-def _joules(one: Energy | None, of_what: str) -> str:
-    if one is None:
+def _joules(energy: Energy | None, of_what: str) -> str:
+    if energy is None:
         return ""
-    if not one.resolved or one.joules is None or one.lo is None or one.hi is None:
-        return f"{of_what}: {plain(one.reason, 200)}"
-    half = (one.hi - one.lo) / 2
-    mean = f", mean {one.mean_w:.1f} W" if one.mean_w is not None else ""
+    if not energy.resolved or energy.joules is None or energy.lo is None or energy.hi is None:
+        return f"{of_what}: {plain(energy.reason, 200)}"
+    half = (energy.hi - energy.lo) / 2
+    mean = f", mean {energy.mean_w:.1f} W" if energy.mean_w is not None else ""
     return (
-        f"{units.quantity(one.joules, 'J')} ± {units.quantity(half, 'J', 2)} {of_what} (95 "
-        f"%, {one.badge.value}{mean})"
+        f"{units.quantity(energy.joules, 'J')} ± {units.quantity(half, 'J', 2)} {of_what} (95 "
+        f"%, {energy.badge.value}{mean})"
     )
 
 

@@ -89,24 +89,24 @@ def of_program() -> Iterator[Check]:
             "answers, several times more slowly"
         )
         yield Check("program", "note", what, do)
-    for said in (*plugins.problems(), *plugins.failed()):
-        yield Check("program", "note", said, "update the package, or uninstall it")
+    for problem in (*plugins.problems(), *plugins.failed()):
+        yield Check("program", "note", problem, "update the package, or uninstall it")
 
 
 # ── the whole path ───────────────────────────────────────────────────────────────────────────────
 
 
-def of_logdir(found: Logdir) -> Iterator[Check]:
+def of_logdir(scan: Logdir) -> Iterator[Check]:
     """What concerns the path and no run."""
-    if not found.runs:
-        yield from _nothing(found)
+    if not scan.runs:
+        yield from _nothing(scan)
     where = (
-        Path(found.path).absolute()
-        if found.path != "-" and not elsewhere.is_address(found.path)
+        Path(scan.path).absolute()
+        if scan.path != "-" and not elsewhere.is_address(scan.path)
         else Path()
     )
     for part in (where, *where.parents[:3]):
-        if part.name == "plugins" and found.runs:
+        if part.name == "plugins" and scan.runs:
             hint = f"tensorboard --logdir {shlex.quote(facts.shown(str(part.parent)))}"
             yield Check(
                 "level",
@@ -117,10 +117,10 @@ def of_logdir(found: Logdir) -> Iterator[Check]:
                 ),
                 hint,
             )
-    for file in found.unread:
+    for file in scan.unread:
         yield Check("files", "note", f"{facts.shown(file.path)}: {facts.why_unread(file)}")
-    claimed = {log for run in found.runs for log in run.power}
-    for log in found.power:
+    claimed = {log for run in scan.runs for log in run.power}
+    for log in scan.power:
         if log not in claimed:
             what = (
                 f"{facts.shown(log.path)} is a power log ({log.dialect}), but nothing says "
@@ -129,18 +129,18 @@ def of_logdir(found: Logdir) -> Iterator[Check]:
             yield Check(
                 "power", "note", what, f"powertui RUN --power {shlex.quote(facts.shown(log.path))}"
             )
-    for problem in found.problems:
+    for problem in scan.problems:
         yield Check("access", "problem", str(problem), _access_hint(problem.cause, problem.file))
 
 
-def _nothing(found: Logdir) -> Iterator[Check]:
-    scalars = [event for event in found.tfevents if event.kind == "scalars"]
+def _nothing(scan: Logdir) -> Iterator[Check]:
+    scalars = [event for event in scan.tfevents if event.kind == "scalars"]
     if scalars:
         logged = text.plural(len(scalars), "tfevents file")
         what = f"the training was logged ({logged}), but no profile was taken or kept"
         yield Check("profile", "missing", what, _PROFILE_HOW)
         return
-    if any(event.kind == "profile-empty" for event in found.tfevents):
+    if any(event.kind == "profile-empty" for event in scan.tfevents):
         what = (
             "a profile was taken here (profile-empty says so), but its folder "
             "plugins/profile/ is not here"

@@ -15,7 +15,7 @@ from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account, power_owners
 from powertui.data.logdir import RunEntry
 from powertui.data.model import PS_PER_S, Z95, Epochs, Run, Steps
-from powertui.data.opened import Opened
+from powertui.data.opened import Profile
 from powertui.data.training import named_windows
 from powertui.data.training.training import Training, Trainings
 from powertui.data.training.training_energy import run_of
@@ -26,8 +26,8 @@ from powertui.terminal import marked
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which window, in a person's words. Nothing said: the whole profile."""
+class WindowWords:
+    """Which window, as a person typed it. Nothing given: the whole profile."""
 
     start: str | None = None  # times like "27.31s"
     end: str | None = None
@@ -38,8 +38,16 @@ class Wanted:
     batches: str | None = None  # "183-260" of `epoch`, as the training logged them
     session: str | None = None
 
-    def of_training(self, tz: str | None) -> named_windows.WindowRequest | None:
-        """The window as one of the training; None where only a profile can tell it."""
+    @property
+    def is_of_training(self) -> bool:
+        """Whether only the training knows where it is: batches, a session, or wall time."""
+        if self.batches is not None or self.session is not None:
+            return True
+        times = [words for words in (self.start, self.end) if words is not None]
+        return any(named_windows.is_wall(words) for words in times)
+
+    def request(self, tz: str | None) -> named_windows.WindowRequest | None:
+        """The window as one of the training; None where only a profile knows it."""
         if self.steps is not None or self.marked:
             if self.batches is not None or self.session is not None:
                 raise UsageError(
@@ -48,8 +56,24 @@ class Wanted:
                 )
             return None
         return named_windows.WindowRequest(
-            self.start, self.end, self.epoch, self.batches, self.session, tz
+            start=self.start,
+            end=self.end,
+            epoch=self.epoch,
+            batches=self.batches,
+            session=self.session,
+            tz=tz,
         )
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is written, and where to."""
+
+    path: str  # "-": standard output
+    what: str  # "samples", "steps", "ops", …
+    format: str | None = None
+    force: bool = False
+    comments: bool = False
 
 
 def write(
@@ -57,139 +81,123 @@ def write(
     name: str | None,
     reading: ReadOptions,
     aligning: Aligning,
-    wanted: Wanted,
-    *,
-    what: str,
-    output: str,
-    format: str | None,
-    force: bool,
-    comments: bool = False,
+    words: WindowWords,
+    output: Output,
 ) -> int:
     """Write one window of one run.
 
-    What was written is said on standard error, so that `-o -` stays clean.
+    What was written is reported on standard error, so that `-o -` stays clean.
     """
-    around = Trainings(logdir.scan(path), reading, aligning)
-    entries = around.found.chosen(name)
-    asked = wanted.of_training(reading.tz)
-    if (
-        what == "samples"
-        and asked is not None
-        and (whole := _without_session(around, entries, asked)) is not None
-    ):
-        return _write_whole(
-            whole, asked, output=output, format=format, force=force, comments=comments
-        )
-    opened = around.opened(_one(entries, path))
-    found = opened.run
-    if not found.traces:
+    trainings = Trainings(logdir.scan(path), reading, aligning)
+    entries = trainings.found.chosen(name)
+    request = words.request(reading.tz)
+    if output.what == "samples" and request is not None:
+        training = _training_meant(trainings, entries, request)
+        if training is not None:
+            _write_training(training, request, output)
+            return 0
+    opened = trainings.opened(_one(entries, path))
+    run = opened.run
+    if not run.traces:
         raise UnreadableFile(
             path, "has no profile to export from", hint=f"See what is there: powertui doctor {path}"
         )
-    index = _host(found, wanted.host)
-    lo, hi = _window(wanted, around, opened, index, aligning, reading.tz, outside=what == "samples")
-    power_owners.check([found], reading.power_hosts)
-    told = account.energy_account(opened.profiles[index], aligning)
-    power = tuple(one.power for one in told.placed)
-    if told.share is not None and (short := power_owners.in_short(found, told.share)):
-        text.write(sys.stderr, plain(short))
-    epoch = next((one for one in told.epoch_energies if (one.lo, one.hi) == (lo, hi)), None)
-    if format == "parquet" and output == "-" and sys.stdout.isatty():
-        raise UsageError("Parquet is not for a terminal.", hint="Name a file with -o FILE.")
-    said = export.write(
-        found,
-        index,
-        lo,
-        hi,
-        what=what,
-        path=output,
-        format=format,
-        force=force,
-        power=power,
-        comments=comments,
-        edge_ps=epoch.edge if epoch is not None else 0.0,
-        total=epoch.energy if epoch is not None else told.energy(lo, hi),
-    )
-    text.write(sys.stderr, said)
+    index = _host(run, words.host)
+    profile = opened.profiles[index]
+    request = request if words.is_of_training else None
+    training = trainings.training_for(opened.entry)
+    outside = output.what == "samples"
+    if training is None or request is None:
+        lo, hi = profile_window(words, run, index, outside=outside)
+    else:
+        place = named_windows.find_window(training.seen_from(profile, aligning), request)
+        lo, hi = place.lo, place.hi
+        begin, end = run.traces[index].span
+        if not outside and (lo >= end or hi <= begin):
+            raise UsageError(
+                "The profile has nothing in that window.",
+                hint="What was not profiled can be exported as samples.",
+            )
+    _write_profile(profile, aligning, (lo, hi), reading, output)
     return 0
 
 
-def _without_session(
-    around: Trainings, entries: Sequence[RunEntry], asked: named_windows.WindowRequest
-) -> Training | None:
-    """The training that is meant where no one session is: there is none, or a window of the
-    training was asked for of several.
-    """
-    chosen = around.chosen(entries, not entries)
-    return (
-        chosen[0]
-        if len(chosen) == 1 and (not entries or (len(entries) > 1 and asked.anything))
-        else None
+def _write_profile(
+    profile: Profile,
+    aligning: Aligning,
+    window: tuple[int, int],
+    reading: ReadOptions,
+    output: Output,
+) -> None:
+    """Write a window (ps) of one host's profile."""
+    run = profile.opened.run
+    power_owners.check([run], reading.power_hosts)
+    energies = account.energy_account(profile, aligning)
+    if energies.share is not None and (short := power_owners.in_short(run, energies.share)):
+        text.write(sys.stderr, plain(short))
+    if output.format == "parquet" and output.path == "-" and sys.stdout.isatty():
+        raise UsageError("Parquet is not for a terminal.", hint="Name a file with -o FILE.")
+    lo, hi = window
+    # The joules of a whole epoch are those that `powertui energy` reports, with its bounds' ±.
+    edge_ps, total = 0.0, None
+    for epoch in energies.epoch_energies:
+        if (epoch.lo, epoch.hi) == window:
+            edge_ps, total = epoch.edge, epoch.energy
+            break
+    else:
+        total = energies.energy(lo, hi)
+    message = export.write(
+        run,
+        profile.index,
+        lo,
+        hi,
+        what=output.what,
+        path=output.path,
+        format=output.format,
+        force=output.force,
+        power=tuple(placement.power for placement in energies.placed),
+        comments=output.comments,
+        edge_ps=edge_ps,
+        total=total,
     )
+    text.write(sys.stderr, message)
 
 
-def _write_whole(
-    training: Training,
-    asked: named_windows.WindowRequest,
-    *,
-    output: str,
-    format: str | None,
-    force: bool,
-    comments: bool,
-) -> int:
-    """Samples of a window of a training, on its own axis."""
-    seen = training.seen_from()
-    place = named_windows.find_window(seen, asked)
-    told = seen.whole
-    said = export.write(
-        run_of(seen),
+def _training_meant(
+    trainings: Trainings, entries: Sequence[RunEntry], request: named_windows.WindowRequest
+) -> Training | None:
+    """The training, where it is meant rather than one of its sessions.
+
+    So it is where it has none, or where a window was asked for and it has several.
+    """
+    chosen = trainings.chosen(entries, not entries)
+    if len(chosen) != 1:
+        return None
+    is_meant = not entries or (len(entries) > 1 and request.anything)
+    return chosen[0] if is_meant else None
+
+
+def _write_training(
+    training: Training, request: named_windows.WindowRequest, output: Output
+) -> None:
+    """Write the samples of a window of a training, on its own axis."""
+    axis = training.seen_from()
+    place = named_windows.find_window(axis, request)
+    message = export.write(
+        run_of(axis),
         0,
         place.lo,
         place.hi,
         what="samples",
-        path=output,
-        format=format,
-        force=force,
-        power=seen.power,
-        comments=comments,
+        path=output.path,
+        format=output.format,
+        force=output.force,
+        power=axis.power,
+        comments=output.comments,
         edge_ps=place.half / Z95,
-        total=told.energy(place.lo, place.hi, place.half),
+        total=axis.whole.energy(place.lo, place.hi, place.half),
     )
-    text.write(sys.stderr, said)
-    return 0
-
-
-def _window(
-    wanted: Wanted,
-    around: Trainings,
-    opened: Opened,
-    index: int,
-    aligning: Aligning,
-    tz: str | None,
-    *,
-    outside: bool,
-) -> tuple[int, int]:
-    """The window on the profile: as the training tells it where only that can, else as the profile
-    does.
-    """
-    training, asked = around.training_for(opened.entry), wanted.of_training(tz)
-    wall = any(
-        words is not None and named_windows.is_wall(words) for words in (wanted.start, wanted.end)
-    )
-    if (
-        training is None
-        or asked is None
-        or not (wall or wanted.batches is not None or wanted.session is not None)
-    ):
-        return window(wanted, opened.run, index, outside=outside)
-    found = named_windows.find_window(training.seen_from(opened.profiles[index], aligning), asked)
-    span = opened.run.traces[index].span
-    if not outside and (found.lo >= span[1] or found.hi <= span[0]):
-        raise UsageError(
-            "The profile has nothing in that window.",
-            hint="What was not profiled can be exported as samples.",
-        )
-    return found.lo, found.hi
+    text.write(sys.stderr, message)
 
 
 def _one(entries: Sequence[RunEntry], path: str) -> RunEntry:
@@ -226,31 +234,33 @@ def _host(run: Run, name: str | None) -> int:
     return 0
 
 
-def window(wanted: Wanted, run: Run, index: int, *, outside: bool = False) -> tuple[int, int]:
+def profile_window(
+    words: WindowWords, run: Run, index: int, *, outside: bool = False
+) -> tuple[int, int]:
     """The window (ps) that was asked for; the whole profile when none was.
 
     `outside`: it may lie where nothing was profiled.
     """
     trace = run.traces[index]
-    by_time = wanted.start is not None or wanted.end is not None
-    by_step = wanted.epoch is not None or wanted.steps is not None
-    if by_time + by_step + wanted.marked > 1:
+    by_time = words.start is not None or words.end is not None
+    by_step = words.epoch is not None or words.steps is not None
+    if by_time + by_step + words.marked > 1:
         raise UsageError(
             "The window is given twice.",
             hint="Give either --from/--to, or --epoch/--steps, or --marked.",
         )
-    if wanted.marked:
-        found = marked.load(trace.path)
-        if found is None:
+    if words.marked:
+        bounds = marked.load(trace.path)
+        if bounds is None:
             raise UsageError(
                 "No window is marked in this profile.",
                 hint="Mark one in the timeline: m at its start, m at its end.",
             )
-        return found
+        return bounds
     if by_step:
-        return _of_steps(run.steps[index], run.epochs[index], wanted.epoch, wanted.steps)
-    lo = _time(wanted.start) if wanted.start is not None else trace.span[0]
-    hi = _time(wanted.end) if wanted.end is not None else trace.span[1] + 1
+        return _of_steps(run.steps[index], run.epochs[index], words.epoch, words.steps)
+    lo = _time(words.start) if words.start is not None else trace.span[0]
+    hi = _time(words.end) if words.end is not None else trace.span[1] + 1
     begin, end = (f"{ps / PS_PER_S:.3f} s" for ps in trace.span)
     beside = lo >= trace.span[1] or hi <= trace.span[0]
     if beside and (not outside or hi <= lo):  # power is often recorded before and after the profile
@@ -265,35 +275,36 @@ def window(wanted: Wanted, run: Run, index: int, *, outside: bool = False) -> tu
     return lo, hi
 
 
-def _time(words: str) -> int:
-    found = units.parse_time(words)
-    if found is None:
+def _time(typed: str) -> int:
+    ps = units.parse_time(typed)
+    if ps is None:
         raise UsageError(
-            f"{plain(words, 40)!r} is not a time.", hint="Write it like 27.31s, 350ms or 1:02.5."
+            f"{plain(typed, 40)!r} is not a time.", hint="Write it like 27.31s, 350ms or 1:02.5."
         )
-    return found
+    return ps
 
 
 def _of_steps(
-    steps: Steps, epochs: Epochs, epoch: int | None, wanted: str | None
+    steps: Steps, epochs: Epochs, epoch: int | None, range_text: str | None
 ) -> tuple[int, int]:
     """From the first step's start to the last one's end; a whole epoch by its own bounds."""
     rows = np.ones(len(steps), np.bool_)
     if epoch is not None:
         at = next((i for i, e in enumerate(epochs) if e.number == epoch), None)
         if at is None:
-            known = ", ".join(str(e.number) for e in epochs) or "none"
-            raise UsageError(f"There is no epoch {epoch}.", hint=f"Epochs in this profile: {known}")
-        if wanted is None:
+            names = ", ".join(str(e.number) for e in epochs) or "none"
+            raise UsageError(f"There is no epoch {epoch}.", hint=f"Epochs in this profile: {names}")
+        if range_text is None:
             bounds = epochs.bounds(at, steps)
             if bounds is not None:
                 return bounds
         rows = steps.epoch == at
-    if wanted is not None:
-        match = re.fullmatch(r"\s*(\d+)\s*(?:(?:-|\.\.|:)\s*(\d+))?\s*", wanted)
+    if range_text is not None:
+        match = re.fullmatch(r"\s*(\d+)\s*(?:(?:-|\.\.|:)\s*(\d+))?\s*", range_text)
         if match is None:
             raise UsageError(
-                f"{plain(wanted, 40)!r} is not a range of steps.", hint="Write them like 185-258."
+                f"{plain(range_text, 40)!r} is not a range of steps.",
+                hint="Write them like 185-258.",
             )
         first = int(match[1])
         last = int(match[2]) if match[2] else first
@@ -305,6 +316,6 @@ def _of_steps(
     index = np.flatnonzero(rows)
     if not len(index):
         numbers = steps.number[steps.number >= 0]
-        known = f"{numbers.min()} to {numbers.max()}" if len(numbers) else "none"
-        raise UsageError("This profile has no such step.", hint=f"Steps in it: {known}")
+        names = f"{numbers.min()} to {numbers.max()}" if len(numbers) else "none"
+        raise UsageError("This profile has no such step.", hint=f"Steps in it: {names}")
     return int(steps.start[index].min()), int(steps.ends()[index].max())

@@ -85,15 +85,15 @@ def of_run(
     }
 
 
-def of_logdir(found: Logdir) -> Facts:
+def of_logdir(scan: Logdir) -> Facts:
     """What lies outside every run."""
     return {
-        "path": found.path,
-        "unread": [_other(file) for file in found.unread],
+        "path": scan.path,
+        "unread": [_other(file) for file in scan.unread],
         "power_unassigned": [
-            file.path for file in found.power if not any(file in run.power for run in found.runs)
+            file.path for file in scan.power if not any(file in run.power for run in scan.runs)
         ],
-        "problems": _bounded(_warnings(found.problems)),
+        "problems": _bounded(_warnings(scan.problems)),
     }
 
 
@@ -203,13 +203,13 @@ def _window_facts(power: Sequence[PowerSeries]) -> list[Facts]:
         window_energy,
     )  # integration: only where there is something to integrate
 
-    drew = {
-        (found.path, found.mark): found.energy for found in window_energy.window_energies(power)
+    energies = {
+        (window.path, window.mark): window.energy for window in window_energy.window_energies(power)
     }
     logs = {series.path: series.marks for series in power}
     out: list[Facts] = []
     for path, mark in ((path, mark) for path, marked in logs.items() for mark in marked):
-        energy = drew.get((path, mark))
+        energy = energies.get((path, mark))
         out.append(
             {
                 "name": mark.name,
@@ -231,14 +231,14 @@ def _power_of(run: Run | None) -> list[Facts]:
         return []
     from powertui.data.energy import power_owners
 
-    found = power_owners.of_run(run)
+    owners = power_owners.of_run(run)
     return [
         power_facts(series)
         | {
-            "belongs_to": None if owner.machine is None else found.machines[owner.machine],
+            "belongs_to": None if owner.machine is None else owners.machines[owner.machine],
             "belongs_why": owner.why,
         }
-        for series, owner in zip(run.power, found.owners, strict=True)
+        for series, owner in zip(run.power, owners.owners, strict=True)
     ]
 
 
@@ -251,20 +251,22 @@ def _energy_of(run: Run | None, entry: RunEntry, profiles: Sequence[Profile]) ->
         return None
     from powertui.data.energy import account, host_energy
 
-    alone = [account.alone(one) for one in profiles] or [
+    alone = [account.alone(host_account) for host_account in profiles] or [
         account.of_run(run, index, entry) for index in range(len(run.traces))
     ]
-    found = host_energy.of_accounts(alone, idle=False)
+    energy = host_energy.of_accounts(alone, idle=False)
     hosts = [
-        {"host": host, **_joules(one)}
-        for host, one in zip(found.hosts, found.energies, strict=True)
+        {"host": host, **_joules(host_account)}
+        for host, host_account in zip(energy.hosts, energy.energies, strict=True)
     ]
-    not_used = list(dict.fromkeys(sentence for one in alone for sentence in one.elsewhere))
-    return {"hosts": hosts, **_joules(found.total), "not_used": not_used}
+    not_used = list(
+        dict.fromkeys(sentence for host_account in alone for sentence in host_account.elsewhere)
+    )
+    return {"hosts": hosts, **_joules(energy.total), "not_used": not_used}
 
 
-def _joules(one: Energy | None) -> Facts:
-    if one is None:
+def _joules(energy: Energy | None) -> Facts:
+    if energy is None:
         return {
             "joules": None,
             "lo_joules": None,
@@ -273,17 +275,17 @@ def _joules(one: Energy | None) -> Facts:
             "reason": "no power belongs to this host",
         }
     return {
-        "joules": one.joules,
-        "lo_joules": one.lo,
-        "hi_joules": one.hi,
-        "badge": one.badge.value if one.resolved else None,
-        "reason": one.reason or None,
+        "joules": energy.joules,
+        "lo_joules": energy.lo,
+        "hi_joules": energy.hi,
+        "badge": energy.badge.value if energy.resolved else None,
+        "reason": energy.reason or None,
     }
 
 
 def power_facts(series: PowerSeries) -> Facts:
     """One channel: how many readings, over how long, how many watts."""
-    known = series.watts[np.isfinite(series.watts)]
+    watts = series.watts[np.isfinite(series.watts)]
     span = int(series.times[-1] - series.times[0]) if len(series) > 1 else 0
     return {
         "name": series.sensor.name,
@@ -294,9 +296,9 @@ def power_facts(series: PowerSeries) -> Facts:
         "path": series.path,
         "readings": len(series),
         "span_s": span / NS_PER_S,
-        "min_watts": float(known.min()) if len(known) else None,
-        "mean_watts": float(known.mean()) if len(known) else None,
-        "max_watts": float(known.max()) if len(known) else None,
+        "min_watts": float(watts.min()) if len(watts) else None,
+        "mean_watts": float(watts.mean()) if len(watts) else None,
+        "max_watts": float(watts.max()) if len(watts) else None,
         "limit_watts": next(
             (cap.watts for cap in reversed(series.limits) if np.isfinite(cap.watts)), None
         ),
@@ -343,10 +345,10 @@ def _other(file: OtherFile) -> Facts:
 
 
 def _best_clock(traces: tuple[Trace, ...]) -> Clock:
-    known = [trace.clock for trace in traces if trace.clock.known]
-    if not known:
+    clocks_known = [trace.clock for trace in traces if trace.clock.known]
+    if not clocks_known:
         return traces[0].clock if traces else Clock(detail="there is no profile")
-    return min(known, key=lambda clock: clock.half_ns)
+    return min(clocks_known, key=lambda clock: clock.half_ns)
 
 
 def unix_ns(clock: Clock, ps: int) -> int | None:
@@ -354,8 +356,8 @@ def unix_ns(clock: Clock, ps: int) -> int | None:
     return clock.mid_ns + ps // PS_PER_NS if clock.known else None
 
 
-def _warnings(found: tuple[Warn, ...]) -> list[str]:
-    return [str(warning) for warning in found]
+def _warnings(warnings: tuple[Warn, ...]) -> list[str]:
+    return [str(warning) for warning in warnings]
 
 
 def _bounded(texts: list[str]) -> list[str]:

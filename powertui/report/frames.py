@@ -38,32 +38,32 @@ TimeUnit: TypeAlias = Literal["s", "ps"]
 UNITS: tuple[TimeUnit, ...] = ("s", "ps")
 
 
-def steps(found: Steps, epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
+def steps(steps: Steps, epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
     """One row a step. `epoch` is the epoch's own number; it and start_to_start are missing where
     there is none.
 
     host, device and step are the three times of a step: missing where they are not known.
     """
     numbers = np.array([epoch.number for epoch in epochs], np.int64)
-    index = found.epoch.astype(np.int64)
+    index = steps.epoch.astype(np.int64)
     has = (index >= 0) & (index < len(numbers))
-    gaps = found.start_to_start()
+    gaps = steps.start_to_start()
     return frame(
         {
-            "number": found.number,
-            "name": texts(list(found.names)),
+            "number": steps.number,
+            "name": texts(list(steps.names)),
             "epoch": nullable(
                 numbers[np.where(has, index, 0)]
                 if len(numbers)
                 else np.zeros(len(index), np.int64),
                 has,
             ),
-            f"start_{unit}": _times(found.start, unit),
-            f"duration_{unit}": _times(found.duration, unit),
+            f"start_{unit}": _times(steps.start, unit),
+            f"duration_{unit}": _times(steps.duration, unit),
             f"start_to_start_{unit}": _known(gaps, gaps >= 0, unit),
-            f"host_{unit}": _known(found.host, found.host != UNKNOWN, unit),
-            f"device_{unit}": _known(found.device, found.device != UNKNOWN, unit),
-            f"step_{unit}": _known(found.step, found.step != UNKNOWN, unit),
+            f"host_{unit}": _known(steps.host, steps.host != UNKNOWN, unit),
+            f"device_{unit}": _known(steps.device, steps.device != UNKNOWN, unit),
+            f"step_{unit}": _known(steps.step, steps.step != UNKNOWN, unit),
         }
     )
 
@@ -72,14 +72,14 @@ def _times(ps: Int64s, unit: TimeUnit) -> Any:
     return ps if unit == "ps" else ps / PS_PER_S
 
 
-def _known(ps: Int64s, known: Bools, unit: TimeUnit) -> Any:
+def _known(ps: Int64s, present: Bools, unit: TimeUnit) -> Any:
     """Those that are not known are missing."""
-    return nullable(ps, known) if unit == "ps" else np.where(known, ps / PS_PER_S, np.nan)
+    return nullable(ps, present) if unit == "ps" else np.where(present, ps / PS_PER_S, np.nan)
 
 
-def epochs(found: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
+def epochs(epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
     """One row an epoch, and a column per scalar."""
-    marks = list(found)
+    marks = list(epochs)
     made = frame(
         {
             "number": np.array([epoch.number for epoch in marks], np.int64),
@@ -96,15 +96,15 @@ def epochs(found: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
 
 def tracks(lines: Iterable[tuple[Process, Track]]) -> pd.DataFrame:
     """One row a line of the profile."""
-    found = list(lines)
+    pairs = list(lines)
     return frame(
         {
-            "process": texts([process.name for process, _ in found]),
-            "track": texts([track.name for _, track in found]),
-            "kind": texts([track.kind.value for _, track in found]),
-            "derived": np.array([track.derived for _, track in found], np.bool_),
-            "events": np.array([len(track.events) for _, track in found], np.int64),
-            "lanes": np.array([track.lane_count for _, track in found], np.int64),
+            "process": texts([process.name for process, _ in pairs]),
+            "track": texts([track.name for _, track in pairs]),
+            "kind": texts([track.kind.value for _, track in pairs]),
+            "derived": np.array([track.derived for _, track in pairs], np.bool_),
+            "events": np.array([len(track.events) for _, track in pairs], np.int64),
+            "lanes": np.array([track.lane_count for _, track in pairs], np.int64),
         }
     )
 
@@ -174,21 +174,21 @@ def events(
     return _events_frame(texts_of, parts, stats, unit)
 
 
-def _matches(wanted: Match, text: str) -> bool:
-    if wanted is None:
+def _matches(match: Match, text: str) -> bool:
+    if match is None:
         return True
-    if isinstance(wanted, str):
-        return wanted == text
-    return wanted.search(text) is not None if isinstance(wanted, re.Pattern) else bool(wanted(text))
+    if isinstance(match, str):
+        return match == text
+    return match.search(text) is not None if isinstance(match, re.Pattern) else bool(match(text))
 
 
-def _name_filter(names: Names, wanted: Match, exact: str | None) -> Bools | None:
+def _name_filter(names: Names, match: Match, exact: str | None) -> Bools | None:
     """Which names fit; None when all do. Names are asked once each, not once per event."""
-    if wanted is None and exact is None:
+    if match is None and exact is None:
         return None
 
     def fits(text: str) -> bool:
-        held = wanted in text if isinstance(wanted, str) else _matches(wanted, text)
+        held = match in text if isinstance(match, str) else _matches(match, text)
         return held and exact in (None, text)
 
     return np.array(
@@ -197,12 +197,12 @@ def _name_filter(names: Names, wanted: Match, exact: str | None) -> Bools | None
 
 
 def _rows(track: Track, fits: Bools | None, lo: int | None, hi: int | None) -> Int64s:
-    found = track.events
-    keep = np.ones(len(found), np.bool_) if fits is None else fits[found.name]
+    events = track.events
+    keep = np.ones(len(events), np.bool_) if fits is None else fits[events.name]
     if lo is not None or hi is not None:
         ends = np.iinfo(np.int64)
         keep &= touches(
-            found.start, found.end, ends.min if lo is None else lo, ends.max if hi is None else hi
+            events.start, events.end, ends.min if lo is None else lo, ends.max if hi is None else hi
         )
     return np.flatnonzero(keep)
 
@@ -234,12 +234,12 @@ def _events_frame(
             ),
         }
     )
-    found = [
+    columns_of = [
         process.source.columns(track.events.positions(rows), list(stats)) if stats else {}
         for process, track, rows in parts
     ]
     for stat in stats:
-        made[stat] = _stat_column([columns[stat] for columns in found])
+        made[stat] = _stat_column([columns[stat] for columns in columns_of])
     return made
 
 
@@ -252,10 +252,10 @@ def _stat_column(columns: list[StatColumn]) -> Any:
     ints = joined([c.ints for c in columns], np.int64)
     numeric = ~np.isnan(floats)
     # ints hold 0 for numbers that are not whole; uint64 values beyond int64 have wrapped
-    whole = numeric & (
+    integral = numeric & (
         floats == np.where(ints < 0, np.where(floats < 0, ints, np.nan), ints).astype(np.float64)
     )
-    if (whole | ~present).all():
+    if (integral | ~present).all():
         return nullable(ints, present)
     if (numeric | ~present).all():
         return floats

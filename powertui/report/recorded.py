@@ -31,7 +31,7 @@ def energies(path: str, begin_s: float, length_s: float) -> dict[str, dict[str, 
         log = registry.load(path)
     except (OSError, PowertuiError):
         return {}
-    found = {}
+    energies_by_channel = {}
     for series in log.series:
         lo = round(begin_s * NS_PER_S) - series.clock.mid_ns
         hi = lo + round(length_s * NS_PER_S)
@@ -39,7 +39,7 @@ def energies(path: str, begin_s: float, length_s: float) -> dict[str, dict[str, 
             continue
         power = placing.on_trace(sensors.describe(series), 0, 0, 0, "aligned", "its own clock")
         energy = integrate.energy(power, lo * PS_PER_NS, hi * PS_PER_NS)
-        found[series.sensor.name] = {
+        energies_by_channel[series.sensor.name] = {
             "joules": energy.joules,
             "lo": energy.lo,
             "hi": energy.hi,
@@ -48,4 +48,4 @@ def energies(path: str, begin_s: float, length_s: float) -> dict[str, dict[str, 
             "over_s": length_s,
             "reason": energy.reason,
         }
-    return found
+    return energies_by_channel

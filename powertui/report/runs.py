@@ -94,7 +94,7 @@ def _first(entry: RunEntry) -> KnownRun:
 
 def of_training(run: RunEntry, training: TrainingEntry) -> KnownRun:
     """What names and heads tell of a training."""
-    known = first(run)
+    by_name = first(run)
     count = len(training.sessions)
     what = (
         f"training of {count} sessions"
@@ -108,13 +108,13 @@ def of_training(run: RunEntry, training: TrainingEntry) -> KnownRun:
     lo, hi = training.first_ns, training.last_ns
     if lo is None or hi is None:
         when = (
-            _by(known) if run.tfevents or count else _NO_DATE
+            _by(by_name) if run.tfevents or count else _NO_DATE
         )  # copying a log gives its file another time
-        return replace(known, when=known.when or when, device=what, readable=True)
+        return replace(by_name, when=by_name.when or when, device=what, readable=True)
     when = _when(Clock(lo, lo, "scalars"))
     when = when.replace(" UTC", " local") if training.is_local else when
     return replace(
-        known,
+        by_name,
         when=when,
         placed=lo / NS_PER_S,
         took_ps=(hi - lo) * PS_PER_NS,
@@ -125,7 +125,7 @@ def of_training(run: RunEntry, training: TrainingEntry) -> KnownRun:
 
 def read(opened: Opened) -> KnownRun:
     """What the run says when it was read."""
-    known, run = first(opened.entry), opened.run
+    by_name, run = first(opened.entry), opened.run
     devices = [device for trace in run.traces for device in trace.devices]
     begun = clocks.first_began(run.traces)
     marked = max(run.steps, key=len, default=None)
@@ -139,8 +139,8 @@ def read(opened: Opened) -> KnownRun:
         _when(begun) if begun.known and begun.source != "file time" else ""
     )  # somebody may have copied the file since
     return replace(
-        known,
-        when=clock or known.when or _by(known),
+        by_name,
+        when=clock or by_name.when or _by(by_name),
         began=begun.mid_ns / NS_PER_S if clock else None,
         device=devices[0] + more if devices else "CPU" if run.traces else "",
         took_ps=max((trace.span[1] - trace.span[0] for trace in run.traces), default=None),
@@ -154,10 +154,10 @@ def read(opened: Opened) -> KnownRun:
 
 def unreadable(entry: RunEntry, problem: str) -> KnownRun:
     """What is left to say of a run that cannot be read."""
-    known = first(entry)
+    by_name = first(entry)
     return replace(
-        known,
-        when=known.when or _by(known),
+        by_name,
+        when=by_name.when or _by(by_name),
         device="cannot be read",
         readable=False,
         problem=problem,
@@ -176,8 +176,8 @@ def weighed(opened: Opened, known: KnownRun, aligning: Aligning | None = None) -
     if not opened.run.power or not opened.profiles:
         return known
     accounts = [account.energy_account(profile, aligning) for profile in opened.profiles]
-    placed = [power for one in accounts if (power := one.power) is not None]
-    if not placed and any(one.elsewhere for one in accounts):
+    placed = [power for account_of_host in accounts if (power := account_of_host.power) is not None]
+    if not placed and any(account_of_host.elsewhere for account_of_host in accounts):
         return replace(known, power="of another time")
     if not placed:
         return replace(known, power="of no host")

@@ -38,16 +38,16 @@ def step_facts(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "work_s": None,
         "markers": [
             {
-                "name": one.name,
-                "pattern": one.pattern,
-                "steps": one.count,
-                "score": one.score,
-                "why": one.why,
+                "name": marker.name,
+                "pattern": marker.pattern,
+                "steps": marker.count,
+                "score": marker.score,
+                "why": marker.why,
                 "chosen": index == 0,
             }
-            for index, one in enumerate(steps.markers)
+            for index, marker in enumerate(steps.markers)
         ],
-        "on": [_on(one, steps) for one in steps.on],
+        "on": [_on(marker, steps) for marker in steps.on],
         "rows": [
             {
                 "epoch": epochs[step.epoch].number if step.epoch is not None else None,

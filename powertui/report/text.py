@@ -254,9 +254,9 @@ def emit_csv(text: str) -> None:
 # ── facts in words ───────────────────────────────────────────────────────────────────────────────
 
 
-def plural(count: int, one: str) -> str:
+def plural(count: int, noun: str) -> str:
     """1 step, 20 steps, with thousands set apart."""
-    return f"{count:,} {one if count == 1 else one + 's'}"
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
 
 
 def wall(unix_ns: int, offset_s: int | None) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from powertui import __version__
@@ -21,40 +21,55 @@ from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 from powertui.report import text
-from powertui.report.writers import as_csv, as_json, as_markdown, as_text, write
+from powertui.report.writers import as_csv, as_json, write
 
-_ALL = "all"  # what names all hosts together
+_ALL_HOSTS = "all"  # as the name of a host: all of them together
+
+
+@dataclass(frozen=True)
+class ToolRequest:
+    """Which tool, about which part of each run, and by whose rules."""
+
+    tool: str
+    aligning: Aligning = field(default_factory=Aligning)
+    compat: Compat = "corrected"
+    match: str = ""  # a regular expression: only events with such names, where a tool asks for it
+    start: int | None = None  # the window, ps; None: from the beginning, or to the end
+    end: int | None = None
+    host: str | None = None  # only this one; "all": all of them as one answer
+
+    def question(self, opened: Opened, host: int, *, together: bool = False) -> Question:
+        """The same as a question about one run."""
+        return Question(
+            opened,
+            host,
+            lo=self.start,
+            hi=self.end,
+            aligning=self.aligning,
+            compat=self.compat,
+            match=self.match,
+            together=together,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class _HostAnswer:
-    """What one tool said about one host of one run."""
+    """The answer about one host of one run."""
 
     run: str
     host: str
     result: Result
 
 
-def tell(
-    path: str,
-    run: str | None,
-    reading: ReadOptions,
-    name: str,
-    form: str,
-    aligning: Aligning | None = None,
-    compat: Compat = "corrected",
-    match: str = "",
-    window: tuple[int | None, int | None] = (None, None),
-    host: str | None = None,
-) -> int:
+def tell(path: str, run: str | None, reading: ReadOptions, request: ToolRequest, form: str) -> int:
     """Print the answers about the runs that were named.
 
     Raises `UnreadableFile` where none of them holds a profile.
     """
-    tool = registry.get(name)
-    around = Trainings(logdir.scan(path), reading, aligning)
-    runs = around.each(entry for entry in around.found.chosen(run) if entry.profiles)
-    answers = list(_ask(runs, tool, aligning, compat, match, window, host))
+    tool = registry.get(request.tool)
+    trainings = Trainings(logdir.scan(path), reading, request.aligning)
+    runs = trainings.each(entry for entry in trainings.found.chosen(run) if entry.profiles)
+    answers = list(_ask(runs, tool, request))
     if not answers:
         raise UnreadableFile(
             path, "has no readable profile", hint=f"See what is there: powertui doctor {path}"
@@ -63,10 +78,9 @@ def tell(
         text.out(text.to_json(_as_dict(path, tool, answers)))
     elif form == "csv":
         text.emit_csv(as_csv.of_table(_joined(answers)))
-    elif form == "markdown":
-        text.out("\n".join(as_markdown.write(_titled(one, len(answers) > 1)) for one in answers))
     else:
-        text.out("\n".join(as_text.write(_titled(one, len(answers) > 1)) for one in answers))
+        several = len(answers) > 1
+        text.out("\n".join(write(_titled(answer, several), form) for answer in answers))
     return 0
 
 
@@ -78,95 +92,89 @@ def names(form: str) -> int:
         text_column("title", "title", [tool.title for tool in tools]),
         text_column("about", "what it shows", [tool.about for tool in tools]),
     )
-    written = write(
-        Result(
-            "tools", "Tools", (Table("tools", "For powertui report PATH --tool NAME", columns),)
-        ),
-        form,
-    )
-    text.emit_csv(written) if form == "csv" else text.out(written)
+    table = Table("tools", "For powertui report PATH --tool NAME", columns)
+    document = write(Result("tools", "Tools", (table,)), form)
+    if form == "csv":
+        text.emit_csv(document)
+    else:
+        text.out(document)
     return 0
 
 
-def _ask(
-    opened: Iterable[Opened],
-    tool: Tool,
-    aligning: Aligning | None = None,
-    compat: Compat = "corrected",
-    match: str = "",
-    window: tuple[int | None, int | None] = (None, None),
-    host: str | None = None,
-) -> Iterator[_HostAnswer]:
-    """Every host of every run that has a profile; or the one of this name, or all of them as one
-    (`all`). Raises `UsageError` where no run has it.
+def _ask(runs: Iterable[Opened], tool: Tool, request: ToolRequest) -> Iterator[_HostAnswer]:
+    """The answer about every host that was asked for, of every run that has a profile.
+
+    Raises `UsageError` where no run has such a host.
     """
-    seen: dict[str, None] = {}
-    found = False
-    for one in opened:
+    hosts: dict[str, None] = {}  # in the order of the runs
+    answered = False
+    for opened in runs:
         try:
-            profiles = one.profiles
-        except UnreadableFile as error:  # the others can still be told of
+            profiles = opened.profiles
+        except UnreadableFile as error:  # the other runs still have answers
             text.write(sys.stderr, f"powertui: {plain(str(error))}")
             continue
-        if host == _ALL and len(profiles) > 1:
-            found = True
-            question = Question(
-                one, 0, *window, aligning or Aligning(), compat, match, together=True
-            )
-            yield _HostAnswer(one.name, "all hosts", tool.answer(question))
+        if request.host == _ALL_HOSTS and len(profiles) > 1:
+            answered = True
+            question = request.question(opened, 0, together=True)
+            yield _HostAnswer(opened.name, "all hosts", tool.answer(question))
             continue
         for profile in profiles:
-            seen[profile.host] = None
-            if host not in (None, _ALL, profile.host):
+            hosts[profile.host] = None
+            if request.host not in (None, _ALL_HOSTS, profile.host):
                 continue
-            found = True
-            question = Question(one, profile.index, *window, aligning or Aligning(), compat, match)
+            answered = True
+            question = request.question(opened, profile.index)
             if question.window[0] > question.window[1]:
                 raise UsageError(
                     "This window ends before it begins.",
                     hint="Times count from the profile's zero: --from 1.2s --to 1.5s",
                 )
-            yield _HostAnswer(one.name, profile.host, tool.answer(question))
-    if not found and seen:
-        names = ", ".join(plain(name, 80) for name in seen)
-        hint = f"There are: {names}. {_ALL} combines them all."
-        raise UsageError(f"There is no host {plain(str(host), 80)!r}.", hint=hint)
+            yield _HostAnswer(opened.name, profile.host, tool.answer(question))
+    if hosts and not answered:
+        names = ", ".join(plain(name, 80) for name in hosts)
+        hint = f"There are: {names}. {_ALL_HOSTS} combines them all."
+        raise UsageError(f"There is no host {plain(str(request.host), 80)!r}.", hint=hint)
 
 
 def _as_dict(path: str, tool: Tool, answers: Sequence[_HostAnswer]) -> dict[str, Any]:
-    """One object for everything under a path: the answer itself where there is one, else a list of
-    them.
+    """One object for everything under a path.
+
+    It is the answer itself where there is one, else it has a list of them.
     """
-    told = [{"run": one.run, "host": one.host, **as_json.as_dict(one.result)} for one in answers]
     head = {"powertui": __version__, "path": path, "tool": tool.name}
-    return {**head, **told[0]} if len(told) == 1 else {**head, "runs": told}
+    runs = [
+        {"run": answer.run, "host": answer.host, **as_json.as_dict(answer.result)}
+        for answer in answers
+    ]
+    return {**head, **runs[0]} if len(runs) == 1 else {**head, "runs": runs}
 
 
 def _joined(answers: Sequence[_HostAnswer]) -> Table:
-    """The first table of every answer as one, with run and host in front where there are
-    several.
-    """
-    tables = [one.result.table or Table(one.result.id, one.result.title, ()) for one in answers]
+    """The first table of every answer as one; of several, run and host are its first columns."""
     if len(answers) == 1:
-        return tables[0]
-    return stacked([_named(one, table) for one, table in zip(answers, tables, strict=True)])
+        return _first_table(answers[0].result)
+    return stacked([_named(answer) for answer in answers])
 
 
-def _named(one: _HostAnswer, table: Table) -> Table:
+def _first_table(result: Result) -> Table:
+    return result.table or Table(result.id, result.title, ())
+
+
+def _named(answer: _HostAnswer) -> Table:
+    """The first table of an answer with its run and host in front."""
+    table = _first_table(answer.result)
     count = len(table)
     named = (
-        text_column("run", "run", [one.run] * count),
-        text_column("host", "host", [one.host] * count),
+        text_column("run", "run", [answer.run] * count),
+        text_column("host", "host", [answer.host] * count),
     )
-    return replace(
-        table,
-        columns=(*named, *(column for column in table.columns if column.id not in ("run", "host"))),
-    )
+    others = [column for column in table.columns if column.id not in ("run", "host")]
+    return replace(table, columns=(*named, *others))
 
 
-def _titled(one: _HostAnswer, several: bool) -> Result:
-    return (
-        replace(one.result, title=f"{one.result.title}: {one.run} on {one.host or 'this host'}")
-        if several
-        else one.result
-    )
+def _titled(answer: _HostAnswer, several: bool) -> Result:
+    if not several:
+        return answer.result
+    host = answer.host or "this host"
+    return replace(answer.result, title=f"{answer.result.title}: {answer.run} on {host}")

@@ -126,7 +126,9 @@ def _json_epoch(training: Training, axis: TrainingOnAxis, index: int) -> dict[st
     }
 
 
-def _json_bounds(axis: TrainingOnAxis, start: Moment | None, end: Moment | None) -> dict[str, float | None]:
+def _json_bounds(
+    axis: TrainingOnAxis, start: Moment | None, end: Moment | None
+) -> dict[str, float | None]:
     halves = [moment.half_ns for moment in (start, end) if moment is not None]
     return {
         "start_s": None if start is None else axis.at(start.ns) / PS_PER_S,

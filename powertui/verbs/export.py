@@ -75,25 +75,22 @@ def run(args: argparse.Namespace) -> int:
     """What was written is said on standard error, so that `-o -` stays clean."""
     from powertui.report import export
 
-    wanted = export.Wanted(
-        args.from_,
-        args.to,
-        args.epoch,
-        args.steps,
-        args.marked,
-        args.host,
-        args.batches,
-        args.session,
+    window = export.WindowWords(
+        start=args.from_,
+        end=args.to,
+        epoch=args.epoch,
+        steps=args.steps,
+        marked=args.marked,
+        host=args.host,
+        batches=args.batches,
+        session=args.session,
     )
-    return export.write(
-        args.path,
-        args.run,
-        common.reading_of(args),
-        common.aligning_of(args),
-        wanted,
+    output = export.Output(
+        path=args.output,
         what=args.what,
-        output=args.output,
         format=args.format,
         force=args.force,
         comments=args.comments,
     )
+    reading, aligning = common.reading_of(args), common.aligning_of(args)
+    return export.write(args.path, args.run, reading, aligning, window, output)

@@ -68,26 +68,22 @@ def run(args: argparse.Namespace) -> int:
     if args.tool == "list":
         return tool.names(form)
     common.one_path(args)
-    reading, aligning = (
-        common.reading_of(args),
-        common.aligning_of(args),
-    )  # what is wrong with the options is said first
+    # What is wrong with the options is reported before anything is read.
+    reading = common.reading_of(args)
+    aligning = common.aligning_of(args)
     if args.brief:
         from powertui.report import brief
 
         return brief.tell(args.path, args.run, reading, aligning)
     if args.tool is not None:
-        window = common.time_of(args.from_), common.time_of(args.to)
-        return tool.tell(
-            args.path,
-            args.run,
-            reading,
+        request = tool.ToolRequest(
             args.tool,
-            form,
-            aligning,
-            args.compat,
-            args.match,
-            window,
-            args.host,
+            aligning=aligning,
+            compat=args.compat,
+            match=args.match,
+            start=common.time_of(args.from_),
+            end=common.time_of(args.to),
+            host=args.host,
         )
+        return tool.tell(args.path, args.run, reading, request, form)
     return summary.tell(args.path, args.run, reading, form)

@@ -38,13 +38,13 @@ def rows(table: Table) -> list[list[Value]]:
 
 
 def _finite(column: Column) -> list[Value]:
-    found = column.exports()
+    values = column.exports()
     if column.kind in ("number", "share"):
         return [
             None if isinstance(value, float) and not math.isfinite(value) else value
-            for value in found
+            for value in values
         ]
-    return found
+    return values
 
 
 def _table(table: Table) -> dict[str, Any]:
@@ -82,8 +82,8 @@ def _chart(chart: Chart) -> dict[str, Any]:
         "x": chart.x_label,
         "y": chart.y_label,
         "series": [
-            {"label": one.label, "x": list(one.x), "y": _numbers(one.y.tolist())}
-            for one in chart.series
+            {"label": series.label, "x": list(series.x), "y": _numbers(series.y.tolist())}
+            for series in chart.series
         ],
     }
 

@@ -66,8 +66,8 @@ def test_both_tables_of_steps_say_the_same_length(
 
 def test_an_export_of_one_step_is_that_step(profile: Profile) -> None:
     steps = profile.steps
-    wanted = export.Wanted(epoch=1, steps="46")
-    lo, hi = export.window(wanted, profile.opened.run, 0)
+    words = export.WindowWords(epoch=1, steps="46")
+    lo, hi = export.profile_window(words, profile.opened.run, 0)
     (row,) = np.flatnonzero((steps.epoch == 1) & (steps.number == 46))
     assert (lo, hi) == (steps[int(row)].start, steps[int(row)].end)
     assert window.window_summary(profile.trace, lo, hi, steps=steps).step_rows().tolist() == [row]

@@ -68,7 +68,10 @@ def test_every_surface_tells_the_same_of_an_epoch(
                 found[one["number"]][f"energy --json {which}, its one channel"] = _of(channel)
 
     told = json.loads(
-        _printed(lambda: tool.tell(str(folder), None, reading, "energy", "json"), capsys)
+        _printed(
+            lambda: tool.tell(str(folder), None, reading, tool.ToolRequest("energy"), "json"),
+            capsys,
+        )
     )
     for which, run in enumerate(told["runs"]):
         (table,) = [one for one in run["tables"] if one["name"] == "epochs"]
@@ -127,18 +130,9 @@ def test_every_surface_tells_the_same_of_an_epoch(
             assert _of(one) == pytest.approx(next(iter(found[one["epoch"]].values())), rel=1e-3)
     with redirect_stderr(io.StringIO()) as beside:
         out = str(tmp_path / "samples.csv")
-        wanted, first = export.Wanted(epoch=1), trainings.found.runs[0].name
-        export.write(
-            str(folder),
-            first,
-            reading,
-            Aligning(),
-            wanted,
-            what="samples",
-            output=out,
-            format=None,
-            force=True,
-        )
+        words, first = export.WindowWords(epoch=1), trainings.found.runs[0].name
+        output = export.Output(out, "samples", force=True)
+        export.write(str(folder), first, reading, Aligning(), words, output)
     joules, lo, hi = next(iter(found[1].values()))
     assert (
         f"{joules:.6g} J (95% {lo:.6g} to {hi:.6g} J)"
