@@ -1,14 +1,15 @@
-"""What is known of a run, as one plain dict: the stable JSON of `powertui report`, and what text is
-written from.
+"""The facts of a run as one plain dict: the stable JSON of `powertui report`.
 
-Counts are integers. What is not known is None, never 0. Tables are cut at a bound that they name,
-so that a month of steps does not become a gigabyte of JSON.
+Its text is written from the same dict. Counts are integers. What is not known is None, never 0.
+Tables are cut at a bound that they name, so that a month of steps does not become a gigabyte of
+JSON.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from powertui.data.model import (
     PS_PER_S,
     Clock,
     Epochs,
+    Mark,
     PowerSeries,
     ProcessKind,
     Run,
@@ -34,8 +36,10 @@ from powertui.data.run.phases import training
 from powertui.report import step_facts
 from powertui.report.step_facts import Facts as Facts
 
-_EPOCH_ROWS = 2_000
-_WARNINGS = 100
+# Bounds of the JSON, chosen and not measured: far above what a person reads.
+_MAX_EPOCHS = 2_000
+_MAX_WARNINGS = 100
+_MAX_SCALARS = 100
 
 if TYPE_CHECKING:
     from powertui.data.energy.integrate import Energy
@@ -47,46 +51,49 @@ def of_run(
 ) -> Facts:
     """One run.
 
-    `run` is None when nothing of it could be read; `problem` says why. `profiles`: its own, where
-    it is held open.
+    `run` is None when nothing of it could be read, and `problem` is why. `profiles` are those of
+    the run where they are open.
     """
-    traces = run.traces if run is not None else ()
-    steps = run.steps if run is not None else ()
-    epochs = run.epochs if run is not None else ()
-    warnings = [*_warnings(run.warnings if run is not None else entry.problems)]
-    for trace in traces:
-        warnings += _warnings(trace.warnings)
-    if problem:
-        warnings.insert(0, problem)
-    if not traces and (why := why_no_timeline(entry)):
-        warnings.append(why)
-    longest = max(
-        (trace.span[1] - trace.span[0] for trace in traces if trace.event_count), default=None
-    )
+    if run is None:  # what the names of its files show is all there is
+        run = Run(entry.name, entry.path, (), (), (), warnings=entry.problems)
+    traces = run.traces
+    spans = [trace.span[1] - trace.span[0] for trace in traces if trace.event_count]
+    hosts = dict.fromkeys(trace.host for trace in traces) or filter(None, entry.hosts)
+    devices = dict.fromkeys(device for trace in traces for device in trace.devices)
+    per_trace = zip(traces, run.steps, run.epochs, strict=True)
     return {
         "name": entry.name,
         "path": entry.path,
-        "hosts": list(dict.fromkeys([t.host for t in traces]))
-        or [host for host in entry.hosts if host],
-        "devices": list(dict.fromkeys(device for trace in traces for device in trace.devices)),
+        "hosts": list(hosts),
+        "devices": list(devices),
         "events": sum(trace.event_count for trace in traces),
-        "steps": max((len(s) for s in steps), default=0),
-        "epochs": max((len(e) for e in epochs), default=0),
-        "duration_s": None if longest is None else longest / PS_PER_S,
+        "steps": max(map(len, run.steps), default=0),
+        "epochs": max(map(len, run.epochs), default=0),
+        "duration_s": max(spans) / PS_PER_S if spans else None,
         "clock": _clock_facts(_best_clock(traces)),
         "from": _instant(clocks.first_began(traces)),
-        "warnings": _bounded(warnings),
+        "warnings": _bounded(_run_warnings(entry, run, problem)),
         "files": _files(entry),
-        "profiles": [_profile(t, s, e) for t, s, e in zip(traces, steps, epochs, strict=True)],
+        "profiles": [_profile(trace, steps, epochs) for trace, steps, epochs in per_trace],
         "scalars": _scalars(run),
         "power": _power_of(run),
-        "windows": _window_facts(run.power if run is not None else ()),
+        "windows": _window_facts(run.power),
         "energy": _energy_of(run, entry, profiles),
     }
 
 
+def _run_warnings(entry: RunEntry, run: Run, problem: str) -> list[str]:
+    """Why the run was not read, its warnings and those of its traces, why it has no timeline."""
+    warnings = [problem, *_warnings(run.warnings)]
+    for trace in run.traces:
+        warnings += _warnings(trace.warnings)
+    if not run.traces:
+        warnings.append(why_no_timeline(entry))
+    return [warning for warning in warnings if warning]
+
+
 def of_logdir(scan: Logdir) -> Facts:
-    """What lies outside every run."""
+    """What belongs to no run."""
     return {
         "path": scan.path,
         "unread": [_other(file) for file in scan.unread],
@@ -98,7 +105,7 @@ def of_logdir(scan: Logdir) -> Facts:
 
 
 def _clock_facts(clock: Clock) -> Facts:
-    """Where the profile's zero lies in Unix ns."""
+    """Where the profile's zero is in Unix ns."""
     return {
         "lo_ns": clock.lo_ns,
         "hi_ns": clock.hi_ns,
@@ -109,7 +116,7 @@ def _clock_facts(clock: Clock) -> Facts:
 
 
 def _instant(clock: Clock) -> Facts:
-    """A moment in Unix ns, as an interval: where the first event lies."""
+    """When the first event was, as an interval in Unix ns."""
     return {"lo_ns": clock.lo_ns, "hi_ns": clock.hi_ns}
 
 
@@ -127,10 +134,11 @@ def why_no_timeline(entry: RunEntry) -> str:
             f"({', '.join(kinds)}); "
             "they were made from an xplane.pb or trace.json.gz that is not here"
         )
+    if entry.power and entry.tfevents:
+        return "no timeline: there is no profile, only power and tfevents"
     if entry.power or entry.tfevents:
-        return "no timeline: there is no profile, only " + " and ".join(
-            what for what, there in (("power", entry.power), ("tfevents", entry.tfevents)) if there
-        )
+        present = "power" if entry.power else "tfevents"
+        return f"no timeline: there is no profile, only {present}"
     return "no timeline: the folder holds no profile"
 
 
@@ -138,8 +146,9 @@ def why_no_timeline(entry: RunEntry) -> str:
 
 
 def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
-    devices = [p for p in trace.processes if p.kind is ProcessKind.DEVICE]
+    devices = [process for process in trace.processes if process.kind is ProcessKind.DEVICE]
     lines = sum(1 for _, track in trace.tracks() if len(track.events))
+    phases = sorted((*epochs.phases, *training(steps, epochs.phases)), key=attrgetter("start"))
     return {
         "host": trace.host,
         "path": trace.path,
@@ -149,7 +158,7 @@ def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "lines": lines,
         "complete": trace.complete,
         "devices": len(devices),
-        "devices_without_events": sum(1 for p in devices if p.empty),
+        "devices_without_events": sum(device.empty for device in devices),
         "start_s": trace.span[0] / PS_PER_S,
         "end_s": trace.span[1] / PS_PER_S,
         "clock": _clock_facts(trace.clock),
@@ -164,9 +173,7 @@ def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
                 "epoch": epochs[phase.epoch].number if phase.epoch is not None else None,
                 "source": phase.source,
             }
-            for phase in sorted(
-                (*epochs.phases, *training(steps, epochs.phases)), key=lambda phase: phase.start
-            )
+            for phase in phases
         ],
     }
 
@@ -186,9 +193,9 @@ def _epochs(steps: Steps, epochs: Epochs) -> Facts:
                 "source": epoch.source,
                 "scalars": dict(epoch.scalars),
             }
-            for index, epoch in enumerate(epochs.epochs[:_EPOCH_ROWS])
+            for index, epoch in enumerate(epochs.epochs[:_MAX_EPOCHS])
         ],
-        "rows_left_out": max(0, len(epochs) - _EPOCH_ROWS),
+        "rows_left_out": max(0, len(epochs) - _MAX_EPOCHS),
     }
 
 
@@ -199,35 +206,40 @@ def _window_facts(power: Sequence[PowerSeries]) -> list[Facts]:
     """What a recording named while it ran: windows with what they drew, moments without an end."""
     if not any(series.marks for series in power):
         return []
-    from powertui.data.energy import (
-        window_energy,
-    )  # integration: only where there is something to integrate
+    # Integration takes long to import: only where there is something to integrate.
+    from powertui.data.energy import window_energy
 
-    energies = {
-        (window.path, window.mark): window.energy for window in window_energy.window_energies(power)
+    windows = window_energy.window_energies(power)
+    energies = {(window.path, window.mark): window.energy for window in windows}
+    # The channels of one log share its marks.
+    marks_by_log = {series.path: series.marks for series in power}
+    return [
+        _window(path, mark, energies.get((path, mark)))
+        for path, marks in marks_by_log.items()
+        for mark in marks
+    ]
+
+
+def _window(path: str, mark: Mark, energy: Energy | None) -> Facts:
+    facts: Facts = {
+        "name": mark.name,
+        "path": path,
+        "start_s": mark.start_ns / NS_PER_S,
+        "end_s": mark.end_ns / NS_PER_S if mark.end_ns is not None else None,
     }
-    logs = {series.path: series.marks for series in power}
-    out: list[Facts] = []
-    for path, mark in ((path, mark) for path, marked in logs.items() for mark in marked):
-        energy = energies.get((path, mark))
-        out.append(
-            {
-                "name": mark.name,
-                "path": path,
-                "start_s": mark.start_ns / NS_PER_S,
-                "end_s": mark.end_ns / NS_PER_S if mark.end_ns is not None else None,
-                "joules": energy.joules if energy is not None else None,
-                "lo_joules": energy.lo if energy is not None else None,
-                "hi_joules": energy.hi if energy is not None else None,
-                "reason": (energy.reason or None) if energy is not None else None,
-            }
-        )
-    return out
+    if energy is None:
+        return facts | dict.fromkeys(("joules", "lo_joules", "hi_joules", "reason"))
+    return facts | {
+        "joules": energy.joules,
+        "lo_joules": energy.lo,
+        "hi_joules": energy.hi,
+        "reason": energy.reason or None,
+    }
 
 
-def _power_of(run: Run | None) -> list[Facts]:
+def _power_of(run: Run) -> list[Facts]:
     """Every channel, and whose it is: `belongs_to` is a host of the run, null for none."""
-    if run is None or not run.power:
+    if not run.power:
         return []
     from powertui.data.energy import power_owners
 
@@ -242,27 +254,27 @@ def _power_of(run: Run | None) -> list[Facts]:
     ]
 
 
-def _energy_of(run: Run | None, entry: RunEntry, profiles: Sequence[Profile]) -> Facts | None:
-    """Joules of each host over its whole profile, and of the run: as `powertui energy` tells them.
+def _energy_of(run: Run, entry: RunEntry, profiles: Sequence[Profile]) -> Facts | None:
+    """Joules of each host over its whole profile, and of the run, as `powertui energy` reports.
 
     None without power.
     """
-    if run is None or not run.power or not run.traces:
+    if not run.power or not run.traces:
         return None
     from powertui.data.energy import account, host_energy
 
-    alone = [account.alone(host_account) for host_account in profiles] or [
-        account.of_run(run, index, entry) for index in range(len(run.traces))
-    ]
-    energy = host_energy.of_accounts(alone, idle=False)
+    accounts = [account.alone(profile) for profile in profiles]
+    if not profiles:
+        accounts = [account.of_run(run, index, entry) for index in range(len(run.traces))]
+    energy = host_energy.of_accounts(accounts, idle=False)
     hosts = [
-        {"host": host, **_joules(host_account)}
-        for host, host_account in zip(energy.hosts, energy.energies, strict=True)
+        {"host": host, **_joules(host_total)}
+        for host, host_total in zip(energy.hosts, energy.energies, strict=True)
     ]
-    not_used = list(
-        dict.fromkeys(sentence for host_account in alone for sentence in host_account.elsewhere)
+    not_used = dict.fromkeys(
+        sentence for host_account in accounts for sentence in host_account.elsewhere
     )
-    return {"hosts": hosts, **_joules(energy.total), "not_used": not_used}
+    return {"hosts": hosts, **_joules(energy.total), "not_used": list(not_used)}
 
 
 def _joules(energy: Energy | None) -> Facts:
@@ -286,7 +298,8 @@ def _joules(energy: Energy | None) -> Facts:
 def power_facts(series: PowerSeries) -> Facts:
     """One channel: how many readings, over how long, how many watts."""
     watts = series.watts[np.isfinite(series.watts)]
-    span = int(series.times[-1] - series.times[0]) if len(series) > 1 else 0
+    span_ns = int(series.times[-1] - series.times[0]) if len(series) > 1 else 0
+    limits = [limit.watts for limit in series.limits if np.isfinite(limit.watts)]
     return {
         "name": series.sensor.name,
         "host": series.sensor.host,
@@ -295,21 +308,17 @@ def power_facts(series: PowerSeries) -> Facts:
         "scope": series.sensor.scope.value,
         "path": series.path,
         "readings": len(series),
-        "span_s": span / NS_PER_S,
+        "span_s": span_ns / NS_PER_S,
         "min_watts": float(watts.min()) if len(watts) else None,
         "mean_watts": float(watts.mean()) if len(watts) else None,
         "max_watts": float(watts.max()) if len(watts) else None,
-        "limit_watts": next(
-            (cap.watts for cap in reversed(series.limits) if np.isfinite(cap.watts)), None
-        ),
+        "limit_watts": limits[-1] if limits else None,
         "clock": _clock_facts(series.clock),
         "warnings": _bounded(_warnings(series.warnings)),
     }
 
 
-def _scalars(run: Run | None) -> list[Facts]:
-    if run is None:
-        return []
+def _scalars(run: Run) -> list[Facts]:
     return [
         {
             "group": series.group,
@@ -317,7 +326,7 @@ def _scalars(run: Run | None) -> list[Facts]:
             "points": len(series.steps),
             "last": float(series.values[-1]),
         }
-        for series in run.scalars[:_WARNINGS]
+        for series in run.scalars[:_MAX_SCALARS]
         if len(series.steps)
     ]
 
@@ -345,14 +354,15 @@ def _other(file: OtherFile) -> Facts:
 
 
 def _best_clock(traces: tuple[Trace, ...]) -> Clock:
-    clocks_known = [trace.clock for trace in traces if trace.clock.known]
-    if not clocks_known:
-        return traces[0].clock if traces else Clock(detail="there is no profile")
-    return min(clocks_known, key=lambda clock: clock.half_ns)
+    """The clock with the narrowest interval."""
+    if not traces:
+        return Clock(detail="there is no profile")
+    dated = [trace.clock for trace in traces if trace.clock.known]
+    return min(dated, key=attrgetter("half_ns"), default=traces[0].clock)
 
 
 def unix_ns(clock: Clock, ps: int) -> int | None:
-    """The middle of the interval in which a moment of the trace lies, in Unix ns."""
+    """The middle of the interval in which a moment of the trace was, in Unix ns."""
     return clock.mid_ns + ps // PS_PER_NS if clock.known else None
 
 
@@ -362,15 +372,13 @@ def _warnings(warnings: tuple[Warn, ...]) -> list[str]:
 
 def _bounded(texts: list[str]) -> list[str]:
     unique = list(dict.fromkeys(texts))
-    if len(unique) > _WARNINGS:
-        return [*unique[:_WARNINGS], f"… and {len(unique) - _WARNINGS} more"]
+    if len(unique) > _MAX_WARNINGS:
+        return [*unique[:_MAX_WARNINGS], f"… and {len(unique) - _MAX_WARNINGS} more"]
     return unique
 
 
 def shown(path: str) -> str:
-    """A path as it is shortest to type from here: relative where that is shorter; the address of
-    what lies elsewhere.
-    """
+    """A path as a person types it: relative where that is shorter, an address as it was given."""
     path = elsewhere.shown(path)
     if path == "-" or not Path(path).is_absolute():
         return path

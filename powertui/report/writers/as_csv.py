@@ -43,8 +43,8 @@ def _cells(column: Column) -> Iterable[object]:
     if column.kind in TIMES:
         return _times(column)
     if column.kind == "flag":
-        words = {True: "true", False: "false", None: None}
-        return [words[bool(value) if value is not None else None] for value in column.exports()]
+        words: dict[object, str | None] = {True: "true", False: "false", None: None}
+        return [words[value] for value in column.exports()]
     return column.exports()
 
 

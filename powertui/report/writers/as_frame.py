@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from powertui.data.model import Bools
@@ -29,28 +30,28 @@ def of_facts(facts: Sequence[Fact]) -> pd.DataFrame:
             "label": texts([fact.label for fact in facts]),
             "value": pd.Series([value for value, _, _ in shown], dtype=object),
             "unit": texts([fact.exported_unit or None for fact in facts]),
-            "lo": np.array([np.nan if lo is None else lo for _, lo, _ in shown], np.float64),
-            "hi": np.array([np.nan if hi is None else hi for _, _, hi in shown], np.float64),
-            "badge": texts(
-                [fact.badge.value if fact.badge is not None else None for fact in facts]
-            ),
+            # None becomes NaN.
+            "lo": np.array([lo for _, lo, _ in shown], np.float64),
+            "hi": np.array([hi for _, _, hi in shown], np.float64),
+            "badge": texts([fact.badge and fact.badge.value for fact in facts]),
             "why": texts([fact.why or None for fact in facts]),
         }
     )
 
 
 def of_hosts(frames: Sequence[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
-    """Frames of the same form one below the other, the host of each as the first column (once, if
-    they have it themselves).
+    """Frames of the same form one below the other, the host of each as the first column.
+
+    A host column of their own is replaced.
     """
-    found = []
-    for host, one in frames:
-        bare = one.drop(columns="host") if "host" in one else one
-        bare.insert(0, "host", texts([host] * len(bare)))
-        found.append(bare)
+    parts = []
+    for host, answer in frames:
+        part = answer.drop(columns="host") if "host" in answer else answer
+        part.insert(0, "host", texts([host] * len(part)))
+        parts.append(part)
     # An empty frame has no types to give: its float column would turn the whole numbers of the
     # others into floats.
-    filled = [one for one in found if len(one)] or found[:1]
+    filled = [part for part in parts if len(part)] or parts[:1]
     if not filled:
         return frame({"host": texts([])})
     return filled[0] if len(filled) == 1 else pd.concat(filled, ignore_index=True)
@@ -68,26 +69,29 @@ def frame(columns: dict[str, Any]) -> pd.DataFrame:
 def _column(column: Column) -> Any:
     if column.kind == "text":
         return texts([column.value(row) for row in range(len(column))])
+    values, missing = _values(column)
+    if column.kind in TIMES:
+        return np.where(missing, np.nan, values.astype(np.float64) / ps_of(column.unit))
+    if column.kind in ("number", "share"):
+        size = 0.01 if column.kind == "share" and column.unit else 1.0
+        return np.where(missing, np.nan, values.astype(np.float64) / size)
+    dtype = np.bool_ if column.kind == "flag" else np.int64
+    integers = np.where(missing, 0, values).astype(dtype)
+    return nullable(integers, ~missing) if missing.any() else integers
+
+
+def _values(column: Column) -> tuple[npt.NDArray[Any], Bools]:
+    """The values of a column, and which of them are missing."""
     if isinstance(column.values, np.ndarray) and column.values.dtype.kind in "biuf":
         values, missing = column.values, np.zeros(len(column), np.bool_)
-    else:  # a list, which may say None
+    else:  # a list, which may hold None
         missing = np.array([value is None for value in column.values], np.bool_)
         values = np.array([0 if value is None else value for value in column.values])
     if values.dtype.kind == "f":
         missing = missing | np.isnan(values)
     if column.present is not None:
         missing = missing | ~column.present
-    if column.kind in TIMES or column.kind in ("number", "share"):
-        size = (
-            ps_of(column.unit)
-            if column.kind in TIMES
-            else 0.01
-            if column.kind == "share" and column.unit
-            else 1
-        )
-        return np.where(missing, np.nan, values.astype(np.float64) / size)
-    whole = np.where(missing, 0, values).astype(np.bool_ if column.kind == "flag" else np.int64)
-    return nullable(whole, ~missing) if missing.any() else whole
+    return values, missing
 
 
 def nullable(values: Any, present: Bools) -> Any:

@@ -1,5 +1,6 @@
-"""A `Result` as JSON: columns with their ids, labels and units, rows as lists in their order; what
-is unknown is null.
+"""A `Result` as JSON: columns with ids, labels and units, and rows as lists of their values.
+
+What is unknown is null.
 
 Times are seconds, or what the column's unit says: tables that TensorBoard has too carry its ids and
 labels, and its microseconds.
@@ -8,6 +9,7 @@ labels, and its microseconds.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from powertui.data.table import Chart, Column, Fact, Result, Table, Value
@@ -34,31 +36,38 @@ def as_dict(result: Result) -> dict[str, Any]:
 
 def rows(table: Table) -> list[list[Value]]:
     """One list per row, its values in the order of the columns."""
-    return [list(values) for values in zip(*(_finite(c) for c in table.columns), strict=True)]
+    columns = [_values(column) for column in table.columns]
+    return [list(values) for values in zip(*columns, strict=True)]
 
 
-def _finite(column: Column) -> list[Value]:
+def _values(column: Column) -> list[Value]:
     values = column.exports()
-    if column.kind in ("number", "share"):
-        return [
-            None if isinstance(value, float) and not math.isfinite(value) else value
-            for value in values
-        ]
-    return values
+    return _finite(values) if column.kind in ("number", "share") else values
+
+
+def _finite(values: Sequence[Value]) -> list[Value]:
+    """JSON has no NaN and no Infinity: they are null."""
+    return [
+        None if isinstance(value, float) and not math.isfinite(value) else value for value in values
+    ]
 
 
 def _table(table: Table) -> dict[str, Any]:
     columns = [
-        {"id": c.id, "label": c.head or c.label, "kind": c.kind, "unit": c.exported_unit or None}
-        for c in table.columns
+        {
+            "id": column.id,
+            "label": column.head or column.label,
+            "kind": column.kind,
+            "unit": column.exported_unit or None,
+        }
+        for column in table.columns
     ]
-    empty = table.empty or None if not len(table) else None
     return {
         "name": table.id,
         "title": table.title,
         "columns": columns,
         "rows": rows(table),
-        "empty": empty,
+        "empty": (table.empty or None) if not len(table) else None,
     }
 
 
@@ -82,11 +91,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
         "x": chart.x_label,
         "y": chart.y_label,
         "series": [
-            {"label": series.label, "x": list(series.x), "y": _numbers(series.y.tolist())}
+            {"label": series.label, "x": list(series.x), "y": _finite(series.y.tolist())}
             for series in chart.series
         ],
     }
-
-
-def _numbers(values: list[float]) -> list[float | None]:
-    return [value if math.isfinite(value) else None for value in values]

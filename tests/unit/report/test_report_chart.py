@@ -48,7 +48,7 @@ def test_a_slow_first_step_does_not_flatten_the_rest() -> None:
 
 
 def test_little_is_drawn_of_little() -> None:
-    assert chart.of_steps([0.1] * (chart.FEWEST - 1), 80) == []
+    assert chart.of_steps([0.1] * (chart.MIN_STEPS - 1), 80) == []
     assert chart.of_steps([0.0] * 20, 80)  # no length at all is drawn, not divided by
 
 

@@ -164,7 +164,7 @@ def test_steps_that_are_dispatched_say_so(data: Path, capsys: pytest.CaptureFixt
 def test_tables_are_bounded(
     data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(step_facts, "STEP_ROWS", 5)
+    monkeypatch.setattr(step_facts, "MAX_HOST_STEPS", 5)
     (run,) = as_json(capsys, data / JAX)["runs"]
     steps = run["profiles"][0]["steps"]
     assert (steps["count"], len(steps["rows"]), steps["rows_left_out"]) == (20, 5, 15)
