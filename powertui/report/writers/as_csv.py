@@ -42,10 +42,7 @@ def of_table(table: Table) -> str:
 def _cells(column: Column) -> Iterable[object]:
     if column.kind in TIMES:
         return _times(column)
-    if column.kind == "flag":
-        words: dict[object, str | None] = {True: "true", False: "false", None: None}
-        return [words[value] for value in column.exports()]
-    return column.exports()
+    return [str(value).lower() if isinstance(value, bool) else value for value in column.exports()]
 
 
 def _times(column: Column) -> list[ExactNumber | None]:
