@@ -45,7 +45,7 @@ def json_energy(energy: Energy | None, why: str = NO_POWER) -> dict[str, Any]:
         "active_joules": energy.active_joules,
         "coverage": energy.coverage,
         "extrapolated": energy.extrapolated,
-        "badge": badge_word(energy),
+        "badge": _badge_word(energy),
         "reason": energy.reason or None,
     }
 
@@ -54,10 +54,10 @@ def csv_cells(energy: Energy | None, why: str = NO_POWER) -> list[Any]:
     """The cells of `CSV_COLUMNS`. An empty cell is unknown, and the last one says why."""
     if energy is None:
         return [None, None, None, None, None, why]
-    return [energy.joules, energy.lo, energy.hi, energy.mean_w, badge_word(energy), energy.reason]
+    return [energy.joules, energy.lo, energy.hi, energy.mean_w, _badge_word(energy), energy.reason]
 
 
-def badge_word(energy: Energy) -> str | None:
+def _badge_word(energy: Energy) -> str | None:
     """How sure the joules are; None where they could not be resolved."""
     return energy.badge.value if energy.resolved else None
 

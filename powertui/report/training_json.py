@@ -19,7 +19,7 @@ def json_trainings(trainings: Sequence[Training]) -> list[dict[str, Any]]:
     """The trainings of a logdir: what each is made of, and, of a few, where all of it is."""
     if len(trainings) > MAX_DESCRIBED:
         return [_json_entry(training.entry) for training in trainings]
-    return [json_axis(training, training.seen_from()) for training in trainings]
+    return [_json_axis(training, training.seen_from()) for training in trainings]
 
 
 def _json_entry(entry: TrainingEntry) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def _json_entry(entry: TrainingEntry) -> dict[str, Any]:
     }
 
 
-def json_axis(training: Training, axis: TrainingOnAxis) -> dict[str, Any]:
+def _json_axis(training: Training, axis: TrainingOnAxis) -> dict[str, Any]:
     """Everything but its energy, in seconds from the first thing that has a place."""
     return {
         **_json_entry(training.entry),
@@ -145,11 +145,11 @@ def _seconds(ps: int | None) -> float | None:
 
 
 def json_training(training: Training) -> dict[str, Any]:
-    """All of `json_axis`, with its energy and findings."""
+    """All of `_json_axis`, with its energy and findings."""
     axis = training.seen_from()
     whole = axis.whole
     account = whole.account
-    on_axis = json_axis(training, axis)
+    on_axis = _json_axis(training, axis)
     epochs = {window.epoch: window for window in whole.epochs()}
     for row in on_axis["epochs"]:
         window = epochs.get(row["number"])
@@ -165,16 +165,16 @@ def json_training(training: Training) -> dict[str, Any]:
         },
         "idle_watts": account.idle.value if account.idle is not None else None,
         "idle_text": account.idle_text,
-        "phases": [json_window(window) for window in whole.phases()],
-        "hours": [json_window(window) for window in whole.hours()],
-        "training": json_window(steps) if steps is not None else None,
-        "whole": json_window(whole.whole()),
+        "phases": [_json_window(window) for window in whole.phases()],
+        "hours": [_json_window(window) for window in whole.hours()],
+        "training": _json_window(steps) if steps is not None else None,
+        "whole": _json_window(whole.whole()),
         **json_findings(whole.findings),
         "notes": [*whole.strangers, *notes_on(whole.findings)],
     }
 
 
-def json_window(window: TrainingWindow) -> dict[str, Any]:
+def _json_window(window: TrainingWindow) -> dict[str, Any]:
     """One window, in seconds of the training's axis."""
     return {
         "kind": window.kind,
@@ -192,7 +192,7 @@ def json_named_window(training: Training, window: TrainingWindow) -> dict[str, A
     """A window that was asked for, with its training and where that one's zero is."""
     axis = training.seen_from()
     zero_s = axis.zero_ns / NS_PER_S if axis.wall else None
-    return {"training": training.name, "zero_unix_s": zero_s, **json_window(window)}
+    return {"training": training.name, "zero_unix_s": zero_s, **_json_window(window)}
 
 
 def _joules_per_step(window: TrainingWindow | None) -> dict[str, float] | None:
