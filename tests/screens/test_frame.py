@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from textual.app import App, ComposeResult
 from textual.widgets import OptionList
 
 from powertui import demo
@@ -18,7 +19,7 @@ from powertui.screens.shell import Shell
 from powertui.screens.status import Hint, StatusLine
 from powertui.screens.top_line import TopLine
 from powertui.screens.trail import Trail
-from powertui.terminal import keymap
+from powertui.terminal import keymap, theme
 from powertui.view import top_line, truncation
 from powertui.view.top_line import Head, Tab
 from powertui.widgets.table import TableView
@@ -107,45 +108,52 @@ async def test_a_page_without_content_says_why(make: Maker) -> None:
         assert "No power log was found" in shown
 
 
+HEAD = Head(
+    "logs/Nfit/20261121/train/2026_11_21_01_34_05",
+    "node-17",
+    "20.96 s",
+    ("power ±11 ms by clock", "±11 ms"),
+)
+TABS = tuple(
+    Tab(
+        name=entry.name,
+        key=entry.key,
+        title=entry.title,
+        present=entry.name == "steps",
+        news=2 if entry.name == "symmetry" else 0,
+        dim=entry.name == "live",
+    )
+    for entry in sorted(SCREENS, key=lambda entry: entry.key)
+    if entry.key
+)
+
+
+class TopLines(App[None]):
+    """The same top line in windows of several widths."""
+
+    WIDTHS = (60, 80, 100, 120, 160, 200)
+
+    def compose(self) -> ComposeResult:
+        for width in self.WIDTHS:
+            line = TopLine(theme=theme.get("dark", "256"), show=self.notify, id=f"width-{width}")
+            line.styles.width = width
+            line.tell(HEAD, TABS)
+            yield line
+
+
+def test_the_top_line_in_a_picture(snap_compare: Any) -> None:
+    assert snap_compare(TopLines(), terminal_size=(max(TopLines.WIDTHS), len(TopLines.WIDTHS)))
+
+
 @pytest.mark.parametrize("room", range(60, 220, 7))
 def test_the_line_keeps_the_page_in_front_and_what_is_new(room: int) -> None:
-    tabs = tuple(
-        Tab(
-            name,
-            str(number),
-            name.title(),
-            name == "steps",
-            2 if name == "findings" else 0,
-            name == "live",
-        )
-        for number, name in enumerate(
-            (
-                "overview",
-                "timeline",
-                "findings",
-                "alignment",
-                "ops",
-                "steps",
-                "tools",
-                "runs",
-                "live",
-            ),
-            1,
-        )
-    )
-    head = Head(
-        "logs/Nfit/20261121/train/2026_11_21_01_34_05",
-        "node-17",
-        "20.96 s",
-        ("power ±11 ms by clock", "±11 ms"),
-    )
-    line = top_line.top_line_pieces(head, tabs, room)
+    line = top_line.top_line_pieces(HEAD, TABS, room)
     text = "".join(piece.text for piece in line)
     assert len(text) <= room
     assert "6 Steps" in text
     assert "3 Findings·2" in text
-    assert "…" in text or head.name in text
-    assert {top_line.page_at(line, x) for x in range(room)} >= {tab.name for tab in tabs}
+    assert "…" in text or HEAD.name in text
+    assert {top_line.page_at(line, x) for x in range(room)} >= {tab.name for tab in TABS}
 
 
 def test_words_are_cut_with_a_sign() -> None:
