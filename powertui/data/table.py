@@ -384,17 +384,17 @@ class Fact:
     why: str = ""  # why there is no value, or what it stands on
 
     def exported(self) -> tuple[Value, Value, Value]:
-        """The value and its interval as a program reads them: times in seconds."""
+        """The value and its interval as a program reads them: in `exported_unit`."""
         return (
-            _exported(self.value, self.kind),
-            _exported(self.lo, self.kind),
-            _exported(self.hi, self.kind),
+            _exported(self.value, self.kind, self.unit),
+            _exported(self.lo, self.kind, self.unit),
+            _exported(self.hi, self.kind, self.unit),
         )
 
     @property
     def exported_unit(self) -> str:
-        """The unit of `exported`."""
-        return "s" if self.kind in TIMES else self.unit
+        """The unit of `exported`: of times seconds, unless the fact says otherwise."""
+        return self.unit or "s" if self.kind in TIMES else self.unit
 
     def text(self) -> str:
         """The value with its interval, as a person reads it; the reason when there is none."""
@@ -407,6 +407,11 @@ class Fact:
                 f"{shown(self.hi, self.kind, self.unit)})"
             )
         return words
+
+
+def if_missing(value: Value, reason: str) -> str:
+    """The reason where there is no value; nothing beside a value, which needs none."""
+    return reason if value is None else ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,7 @@ from powertui.data.table import (
     Result,
     Series,
     Table,
+    if_missing,
     optional,
     text_column,
 )
@@ -262,7 +263,7 @@ def _performance(steps: Breakdown, parts: Shares | None) -> list[Fact]:
             "its deviation",
             None if times.deviation is None else round(times.deviation),
             "duration",
-            why="one step has none",
+            why=if_missing(times.deviation, "one step has none"),
         ),
         Fact("step_time_min_s", "shortest", times.least, "duration"),
         Fact("step_time_max_s", "longest", times.most, "duration"),

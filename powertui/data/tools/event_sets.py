@@ -14,7 +14,7 @@ import numpy as np
 
 from powertui.data import search
 from powertui.data.model import Bools, Events, Floats, Int64s, Trace, Track
-from powertui.data.table import Column, Fact, Lazy, Place, Result, Table
+from powertui.data.table import Column, Fact, Lazy, Place, Result, Table, if_missing
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools.registry import Question
 from powertui.data.window import lane_rows
@@ -236,7 +236,7 @@ def _facts(trace: Trace, lo: int, hi: int, names: Bools, match: str) -> tuple[Fa
             "deviation",
             None if one.deviation is None else round(one.deviation),
             "duration",
-            why="one event alone",
+            why=if_missing(one.deviation, "one event alone"),
         ),
         Fact("shortest", "shortest", one.shortest, "duration"),
         Fact("longest", "longest", one.longest, "duration"),

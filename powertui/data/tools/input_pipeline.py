@@ -19,7 +19,7 @@ from powertui.data.asked import Compat
 from powertui.data.model import ProcessKind, Trace
 from powertui.data.opened import Profile
 from powertui.data.run.marks import rows_named
-from powertui.data.table import Column, Fact, Result, Table
+from powertui.data.table import Column, Fact, Result, Table, if_missing
 from powertui.data.tools import advice, host_ops, hosts, shares
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.event_types import EventType
@@ -83,7 +83,8 @@ def _facts(steps: Breakdown, ops: list[InputOp], breakup: Breakup) -> list[Fact]
     bound, words = advice.bound_by_input(parts)
 
     def share(id: str, label: str, value: float | None) -> Fact:
-        return Fact(id, label, value, "share", "%", why="no step was measured")
+        why = if_missing(value, "no step was measured")
+        return Fact(id, label, value, "share", "%", why=why)
 
     facts = [
         Fact("input_conclusion", "input", words),
@@ -111,7 +112,7 @@ def _facts(steps: Breakdown, ops: list[InputOp], breakup: Breakup) -> list[Fact]
                 "its deviation",
                 deviation,
                 "duration",
-                why="one step has none",
+                why=if_missing(deviation, "one step has none"),
             ),
         ]
     return facts

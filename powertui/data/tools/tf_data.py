@@ -21,7 +21,7 @@ from powertui import units
 from powertui.data import wire
 from powertui.data.model import PS_PER_US, Bools, Int64s, ProcessKind, Trace
 from powertui.data.run.marks import whole_numbers
-from powertui.data.table import Column, Fact, Place, Result, Table, optional
+from powertui.data.table import Column, Fact, Place, Result, Table, if_missing, optional
 from powertui.data.tools import breakdown
 from powertui.data.tools.advice import INPUT_SOME
 from powertui.data.tools.registry import Question
@@ -123,16 +123,18 @@ def answer(question: Question) -> Result:
     found = _pipelines(trace, calls)
     slow = [one for one in found if one.most > _SLOW]
     words, little = _conclusion(question, trace, calls, found)
+    is_slow = bool(slow) if found else None
+    why_no_share = if_missing(little, "no step was measured")
     facts = (
         Fact("conclusion", "tf.data", words),
         Fact(
             "is_input_bound",
             "some call over 50 µs",
-            bool(slow) if found else None,
+            is_slow,
             "flag",
-            why="not recorded",
+            why=if_missing(is_slow, "not recorded"),
         ),
-        Fact("share", "waiting for it", little, "share", why="no step was measured"),
+        Fact("share", "waiting for it", little, "share", why=why_no_share),
         Fact("pipelines", "pipelines", len(found), "integer"),
     )
     return Result(

@@ -17,6 +17,7 @@ from powertui.data.opened import Opened, Profile
 from powertui.data.table import Result
 from powertui.data.tools import breakdown, input_pipeline, registry, tf_data
 from powertui.data.tools.registry import Question
+from powertui.report.writers import as_json
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
 _SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -47,6 +48,28 @@ def _opened(folder: Path) -> Opened:
 def _ops(profile: Profile, compat: Compat) -> dict[str, input_pipeline.InputOp]:
     lo, hi = profile.trace.span
     return {op.name: op for op in input_pipeline.input_ops(profile, lo, hi + 1, compat)}
+
+
+def test_facts_are_in_the_units_of_their_names(shared_data: Path) -> None:
+    """As the converter has them: preprocessing_us 13722556.277, and 95.4 % of each step."""
+    result = registry.get("input_pipeline_analyzer").answer(
+        Question(_opened(shared_data / "own/custom_loop"), compat="xprof")
+    )
+    facts = as_json.as_dict(result)["facts"]
+    assert facts["preprocessing_us"]["value"] == pytest.approx(13_722_556.277)
+    assert facts["preprocessing_us"]["unit"] == "us"
+    assert facts["input_percent"]["value"] == pytest.approx(95.4, abs=0.05)
+    assert facts["input_percent"]["unit"] == "%"
+    assert facts["input_time_s"]["value"] == pytest.approx(0.1138, abs=1e-4)
+
+
+def test_a_value_stands_without_the_reason_for_none(shared_data: Path) -> None:
+    result = registry.get("input_pipeline_analyzer").answer(
+        Question(_opened(shared_data / "own/custom_loop"))
+    )
+    for fact in result.facts:
+        assert fact.value is not None
+        assert fact.why == "", fact.id
 
 
 def _alike(
