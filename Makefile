@@ -6,6 +6,7 @@
 #   make check         ruff, mypy --strict, the layer contracts, all tests: those of real programs and of whole recordings too
 #   make monkey        random keys, mouse and window sizes on every screen (minutes)
 #   make bench         the benchmarks (minutes)
+#   make parity        every cell against TensorBoard's profiler, into docs/parity.md (x86-64; 2 GB, minutes; PARITY=--help for less)
 #   make fuzz          hostile input for the scanner and every reader (a minute; FUZZ=--help for more)
 #   make mutants       do the tests hold? small faults put into a copy, one by one
 #   make screenshots   draw the pictures in docs/ again
@@ -23,11 +24,13 @@ JOBS   ?= auto
 PROGRAM := $(VENV)/.program
 TESTS   := $(VENV)/.tests
 READY   := $(VENV)/.ready
+# TensorBoard's profiler, TensorFlow and JAX are far from small, and none of them is for POWER.
+PARITY_VENV ?= .parity-venv
 
 # Tests start thousands of processes. Each one would compile 270 modules again where compiled modules are not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick test check lint monkey bench fuzz mutants screenshots strings dist bundle power-test clean
+.PHONY: demo quick test check lint monkey bench fuzz mutants parity screenshots strings dist bundle power-test clean
 
 demo: $(PROGRAM)
 	$(BIN)/powertui demo
@@ -66,6 +69,9 @@ bench: $(TESTS)
 fuzz: $(TESTS)
 	$(BIN)/python -m tests.fuzz $(FUZZ)
 
+parity: $(PARITY_VENV)/.ready
+	$(PARITY_VENV)/bin/python -m scripts.parity $(PARITY)
+
 mutants: $(TESTS)
 	$(BIN)/python -m scripts.mutants $(MUTANTS)
 
@@ -101,5 +107,9 @@ $(READY): $(SOURCES)
 	$(PYTHON) scripts/environment.py $(VENV) dev
 	touch $@ $(TESTS) $(PROGRAM)
 
+$(PARITY_VENV)/.ready: $(SOURCES)
+	$(PYTHON) scripts/environment.py $(PARITY_VENV) parity
+	touch $@
+
 clean:
-	rm -rf $(VENV) build dist *.egg-info powertui/data/wire/*.so benchmarks/generated
+	rm -rf $(VENV) $(PARITY_VENV) build dist *.egg-info powertui/data/wire/*.so benchmarks/generated

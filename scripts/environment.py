@@ -4,6 +4,7 @@ needs, and on POWER too.
     python3 scripts/environment.py .venv            the program alone
     python3 scripts/environment.py .venv test       and what the tests need
     python3 scripts/environment.py .venv dev        and linters, types, builds
+    python3 scripts/environment.py .parity-venv parity    and what `make parity` compares with
 
 PyPI has no numpy and pandas for POWER (nor for s390x, 32-bit ARM …): there the environment sees
 those of the distribution, and when they are missing one sentence says how to get them. This file is
@@ -22,6 +23,7 @@ WHAT = {
     "": "textual, rich, numpy, pandas and four small ones",
     "test": "pytest and its helpers",
     "dev": "pytest, ruff, mypy and build",
+    "parity": "TensorBoard's profiler, TensorFlow and JAX: about 2 GB",
 }
 
 
