@@ -332,7 +332,7 @@ def test_computed_groups_are_those_that_tensorflow_stored(
 
     monkeypatch.setattr(grouping, "carried", without_ids)
 
-    def stored_root(forest: Any) -> tuple[Any, str]:
+    def stored_root(forest: Any, *, by_number: bool) -> tuple[Any, str]:
         part = next(part for part in forest.parts if part.line.number == own)
         return np.flatnonzero(part.row == root) + part.first, "the stored root"
 

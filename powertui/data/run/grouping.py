@@ -21,7 +21,7 @@ markers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -43,6 +43,7 @@ class EventGroup(NamedTuple):
     start: int  # of its root
     duration: int
     marked: bool  # its root marks a step; False for implicit roots (FunctionRun …)
+    number: int  # the collector's own, or its place among the groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,9 @@ class Groups:
     _of: dict[int, Int32s]  # lines whose events all say it themselves
     _nodes: dict[int, Nodes]  # the others
     _launched: tuple[Int64s, Int64s] | None = None  # ids of launches, ascending, and their groups
+    # Rows of the events that start a marked group, by line, ascending. Empty of a file that says the
+    # groups itself: there the root carries the group's name.
+    roots: dict[int, Int32s] = field(default_factory=dict)
 
     def groups_on_line(self, line: int, rows: Int64s | None = None) -> Int32s:
         """The group of each event of one line (its index over Trace.tracks()), or of these, in the
@@ -140,11 +144,11 @@ def _line_at(trace: Trace, line: int) -> tuple[Process, Track]:
     return next(pair for number, pair in enumerate(trace.tracks()) if number == line)
 
 
-def find_groups(trace: Trace, *, lasting: bool = False) -> Groups:
+def find_groups(trace: Trace, *, lasting: bool = False, by_number: bool = True) -> Groups:
     """The groups of a trace: those in the file, or computed as TensorBoard would.
 
     `lasting`: leave out the marks of thread pools, which have no length: only what lasts is asked
-    for.
+    for. `by_number`: a step's number alone starts a group; to TensorBoard only a root level does.
     """
     lines = [
         (n, process, track)
@@ -168,7 +172,8 @@ def find_groups(trace: Trace, *, lasting: bool = False) -> Groups:
     if any(carriers["group_id"].any() for carriers in carry):
         return _stored(trace, list(zip(by_process.values(), carry, strict=True)))
     return _computed(
-        NodeForest(trace, list(zip(by_process.values(), carry, strict=True)), lasting=lasting)
+        NodeForest(trace, list(zip(by_process.values(), carry, strict=True)), lasting=lasting),
+        by_number=by_number,
     )
 
 
@@ -209,7 +214,11 @@ def _stored(trace: Trace, processes: list[tuple[list[NodeLine], Said]]) -> Group
                     titles.setdefault(int(of[number][titled[row]]), column.text(row) or "")
     groups = tuple(
         EventGroup(
-            titles.get(i, str(int(value))), int(first[i]), int(last[i] - first[i]), i in titles
+            name=titles.get(i, str(int(value))),
+            start=int(first[i]),
+            duration=int(last[i] - first[i]),
+            marked=i in titles,
+            number=int(value),
         )
         for i, value in enumerate(values.tolist())
     )
@@ -220,11 +229,11 @@ def _stored(trace: Trace, processes: list[tuple[list[NodeLine], Said]]) -> Group
 # ── ids that are computed ────────────────────────────────────────────────────────────────────────
 
 
-def _computed(forest: NodeForest) -> Groups:
+def _computed(forest: NodeForest, *, by_number: bool) -> Groups:
     loose = np.zeros(forest.count, np.bool_)
     loose[forest.apart] = True
     parent = _past(forest.parent, loose) if len(forest.apart) else forest.parent
-    roots, how = _roots(forest)
+    roots, how = _roots(forest, by_number=by_number)
     if not len(roots):
         why = "nothing marks a group: there is no step marker and no root level"
         return _no_groups(forest.trace, why)
@@ -260,7 +269,15 @@ def _computed(forest: NodeForest) -> Groups:
     launched = _launched(forest, nodes)
     forest.forget()
     return Groups(
-        groups, how, forest.start_of(ascending)[place], marked, forest.trace, {}, nodes, launched
+        groups=groups,
+        source=how,
+        starts=forest.start_of(ascending)[place],
+        marked=marked,
+        _trace=forest.trace,
+        _of={},
+        _nodes=nodes,
+        _launched=launched,
+        roots=forest.rows_by_line(np.sort(roots[is_root][marked])),
     )
 
 
@@ -284,7 +301,11 @@ class _Titled(Sequence[EventGroup]):
         name, marked = _title(self._forest, node, group)
         line, row = self._forest.locate(node)
         return EventGroup(
-            name, int(line.track.events.start[row]), int(line.track.events.duration[row]), marked
+            name=name,
+            start=int(line.track.events.start[row]),
+            duration=int(line.track.events.duration[row]),
+            marked=marked,
+            number=group,
         )
 
 
@@ -342,10 +363,10 @@ def _launched(forest: NodeForest, nodes: dict[int, Nodes]) -> tuple[Int64s, Int6
     return every[order][last], group[order][last]
 
 
-def _roots(forest: NodeForest) -> tuple[Int64s, str]:
+def _roots(forest: NodeForest, *, by_number: bool) -> tuple[Int64s, str]:
     """(the events that can start a group, best first; what they are)."""
     how = "root levels and step markers"
-    nodes, level = forest.levels()
+    nodes, level = forest.levels(by_number=by_number)
     if not len(forest.markers):
         loops = forest.loops()
         if len(

@@ -182,6 +182,15 @@ class NodeForest:
         part = self.parts[place]
         return part.line, int(part.row[node - part.first])
 
+    def rows_by_line(self, nodes: Int64s) -> dict[int, Int32s]:
+        """The rows of these nodes, ascending, by the numbers of their lines; rows ascend too."""
+        rows = {}
+        for part in self.parts:
+            lo, hi = nodes.searchsorted((part.first, part.first + len(part.row)))
+            if hi > lo:
+                rows[part.line.number] = np.sort(part.row[nodes[lo:hi] - part.first])
+        return rows
+
     def name_of(self, node: int) -> str:
         """Its name."""
         line, row = self.locate(node)
@@ -200,17 +209,21 @@ class NodeForest:
             None,
         )
 
-    def levels(self) -> tuple[Int64s, Int64s]:
-        """(nodes that can start a group, ascending; the level of each, above 0)."""
+    def levels(self, *, by_number: bool = True) -> tuple[Int64s, Int64s]:
+        """(nodes that can start a group, ascending; the level of each, above 0).
+
+        `by_number`: those too that carry a step's number and no level.
+        """
         named = [(self.named({name}), rank) for name, rank in _LEVELS.items()]
+        markers = self.markers if by_number else np.empty(0, np.int64)
         nodes = np.concatenate(
-            [*(nodes for nodes, _ in self._levels), *(nodes for nodes, _ in named), self.markers]
+            [*(nodes for nodes, _ in self._levels), *(nodes for nodes, _ in named), markers]
         )
         ranks = np.concatenate(
             [
                 *(ranks for _, ranks in self._levels),
                 *(np.full(len(nodes), rank) for nodes, rank in named),
-                np.ones(len(self.markers), np.int64),
+                np.ones(len(markers), np.int64),
             ]
         )
         order = np.lexsort((-ranks, nodes))

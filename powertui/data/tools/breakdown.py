@@ -112,12 +112,26 @@ def _of(profile: Profile, compat: Compat) -> Breakdown:
         not len(steps) or steps.asynchronous or steps.inferred or trace.format == "kineto"
     ):
         return _by_time(trace, steps, *typed, has_device=has_device)
-    groups = grouping.find_groups(trace, lasting=compat == "corrected")
+    by_number = compat == "corrected" or trace.format != "xplane"
+    groups = grouping.find_groups(trace, lasting=compat == "corrected", by_number=by_number)
+    if compat != "corrected":
+        devices, hosts = typed
+        typed = devices, _with_roots_as_marks(groups, hosts)
     flat = _Flat(groups, *typed, only_devices=compat == "xprof" and has_device)
     if compat == "corrected":
         found = _of_steps(trace, steps, groups, flat, has_device=has_device)
         return found if found is not None else _by_time(trace, steps, *typed, has_device=has_device)
     return _of_groups(trace, groups, flat, compat, has_device=has_device)
+
+
+def _with_roots_as_marks(groups: Groups, hosts: list[Typed]) -> list[Typed]:
+    """The same lines: the profilers take any event that starts a group for the mark of a step,
+    unless the runtime itself made it one (`FunctionRun` …).
+    """
+    return [
+        line.with_marks(groups.roots[line.number]) if line.number in groups.roots else line
+        for line in hosts
+    ]
 
 
 class _Flat:
@@ -166,7 +180,10 @@ def _of_groups(
         notes.append(
             f"The first and the last step are left out, as of every profile with more than {_MANY}."
         )
-    names = [groups.groups[i].name for i in rows.tolist()]
+    if compat == "xprof" and has_device:  # which has no event of the host, nor the mark's name
+        names = [str(groups.groups[i].number) for i in rows.tolist()]
+    else:
+        names = [groups.groups[i].name for i in rows.tolist()]
     return Breakdown(
         names=names,
         start=lo[rows],

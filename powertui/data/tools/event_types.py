@@ -139,6 +139,15 @@ class Typed(NamedTuple):
             kind = np.where(self.rows[at] == rows, self.kinds[at], kind)
         return kind
 
+    def with_marks(self, marks: Int32s) -> Typed:
+        """The same line; these rows, ascending, mark steps, whatever their names are."""
+        rows = np.concatenate([self.rows, marks.astype(np.int64)])
+        kinds = np.concatenate([self.kinds, np.full(len(marks), MARK, np.uint8)])
+        order = np.argsort(rows, kind="stable")
+        rows, kinds = rows[order], kinds[order]
+        last = np.append(rows[1:] != rows[:-1], True)  # of one row the mark, which comes last
+        return self._replace(rows=rows[last], kinds=kinds[last])
+
     def telling(self) -> Int64s:
         """The events that are more than the host's computing, or that mark a step, ascending."""
         names = (self.by_name != NOTHING) & (self.by_name != EventType.HOST_COMPUTE)

@@ -81,7 +81,7 @@ def top_ops(parts: Parts, compat: Compat = "corrected") -> list[Top]:
         for one, _, _ in parts
         for process in one.trace.processes
     ):
-        sums = _of_devices(_devices(parts, compat))
+        sums = _of_devices(_devices(parts, compat), compat)
     else:
         sums = _of_host(_hosts(parts, compat)) or [one for part in parts for one in _unnamed(*part)]
     whole = max(1, sum(one.self_time for one in sums))
@@ -103,7 +103,8 @@ def top_ops(parts: Parts, compat: Compat = "corrected") -> list[Top]:
 
 def sides(parts: Parts, compat: Compat = "corrected") -> Sides:
     """How the ops' runs part into host and devices, and how much of their time was eager."""
-    host, device = _of_host(_hosts(parts, compat)), _of_devices(_devices(parts, compat))
+    host = _of_host(_hosts(parts, compat))
+    device = _of_devices(_devices(parts, compat), compat)
     runs = [sum(one.occurrences for one in side) for side in (host, device)]
     eager = []
     for side in (host, device):
@@ -157,15 +158,14 @@ def _unnamed(profile: Profile, lo: int, hi: int) -> Iterator[_Sum]:
             yield _Sum(one.name, one.type, one.count, one.self_time, eager=False)
 
 
-def _of_devices(ops: DeviceOps) -> list[_Sum]:
+def _of_devices(ops: DeviceOps, compat: Compat) -> list[_Sum]:
     """By the framework's op; of its kernels' counts the largest, as TensorBoard has it."""
     sums: dict[str, _Sum] = {}
     for op in ops.ops:
-        name, kind = (
-            (op.framework.name, op.framework.type)
-            if op.framework is not None
-            else (op.name, op.category)
-        )
+        if op.framework is not None:
+            name, kind = op.framework.name, op.framework.type
+        else:
+            name, kind = op.name, "Unknown" if compat == "xprof" else op.category
         last = sums.get(name, _Sum(name, kind, 0, 0, eager=False))
         flops = op.flops if last.flops is None else last.flops + (op.flops or 0.0)
         sums[name] = _Sum(

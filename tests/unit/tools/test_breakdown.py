@@ -471,3 +471,71 @@ def test_steps_despite_a_loop_inside_the_graph(tmp_path: Path) -> None:
     assert (found.category("input") == 20 * _MS).all()
     assert (found.category("host_compute") == 30 * _MS).all()
     assert (found.category("other") == 40 * _MS).all()
+
+
+# ── which events mark steps in the original ──────────────────────────────────────────────────────
+
+
+def _marked(tmp_path: Path, name: str, *, op: str = "Sum:Sum", **stats: int) -> Profile:
+    """Three marks of 100 ms, each with 40 ms of an op in it."""
+    host = []
+    for step in range(3):
+        at = step * 120 * _MS
+        host.append(Event(name, at, 100 * _MS, {"step_num": step + 7, **stats}))
+        host.append(Event(op, at + 10 * _MS, 40 * _MS))
+    (tmp_path / "host.xplane.pb").write_bytes(
+        encode([Plane("/host:CPU", [Line("python", host, 1)])])
+    )
+    return _profile(tmp_path)
+
+
+@pytest.mark.parametrize("compat", ["tf2", "xprof"])
+def test_any_event_with_a_root_level_marks_a_step_in_the_original(
+    tmp_path: Path, compat: Compat
+) -> None:
+    """As the converter has it of the same file: `update 7` of 100 ms, of which 40 ms compute."""
+    found = breakdown.step_breakdown(_marked(tmp_path, "update", _r=1), compat)
+    assert found.names == ["update 7", "update 8", "update 9"]
+    assert (found.length == 100 * _MS).all()
+    assert (found.category("host_compute") == 40 * _MS).all()
+
+
+def test_a_step_number_alone_marks_no_step_in_the_original(tmp_path: Path) -> None:
+    """As Keras 3 marks its batches; the converter finds no step there, powertui finds all.
+
+    Nor does a call of a tf.function named `train` mark one, where nothing started a group.
+    """
+    profile = _marked(tmp_path, "update", op="train")
+    assert len(breakdown.step_breakdown(profile, "xprof")) == 0
+    assert len(breakdown.step_breakdown(profile, "corrected")) == 3
+
+
+def test_a_root_inside_a_root_marks_nothing_in_the_original(tmp_path: Path) -> None:
+    host = [
+        Event("update", 0, 100 * _MS, {"step_num": 7, "_r": 1}),
+        Event("part", 10 * _MS, 30 * _MS, {"step_num": 1, "_r": 1}),
+    ]
+    (tmp_path / "host.xplane.pb").write_bytes(
+        encode([Plane("/host:CPU", [Line("python", host, 1)])])
+    )
+    found = breakdown.step_breakdown(_profile(tmp_path), "xprof")
+    assert found.names == ["update 7"]
+    assert found.category("host_compute").tolist() == [30 * _MS]
+
+
+def test_steps_of_a_gpu_have_the_numbers_of_their_groups_in_the_original(tmp_path: Path) -> None:
+    """The converter leaves the host out there, and with it the name of the mark."""
+    host, kernels = [], []
+    for step in range(2):
+        at = step * 120 * _MS
+        host.append(Event("train", at, 100 * _MS, {"step_num": step + 7, "_r": 1}))
+        host.append(Event("LaunchKernel", at + 10 * _MS, 5 * _MS, {"correlation_id": step + 1}))
+        kernels.append(Event("sgemm", at + 25 * _MS, 30 * _MS, {"correlation_id": step + 1}))
+    planes = [
+        Plane("/host:CPU", [Line("python", host, 1)]),
+        Plane("/device:GPU:0", [Line("Stream #13", kernels, 13)]),
+    ]
+    (tmp_path / "host.xplane.pb").write_bytes(encode(planes))
+    profile = _profile(tmp_path)
+    assert breakdown.step_breakdown(profile, "xprof").names == ["0", "1"]
+    assert breakdown.step_breakdown(profile, "tf2").names == ["train 7", "train 8"]
