@@ -45,14 +45,14 @@ def _of_messages(data: Bytes, lo: int, hi: int) -> Iterator[Stored]:
         *(side.tolist() for side in wire.hop(data, lo, hi).ranges(_DETAILS)), strict=True
     ):
         packed = wire.hop(data, at, end)
-        if not _text(data, *packed.payload(_ANY_TYPE)).endswith(_GENERIC):
+        if not text_at(data, *packed.payload(_ANY_TYPE)).endswith(_GENERIC):
             continue
         step = wire.hop(data, *packed.payload(_ANY_VALUE))
         length = step.value[step.number == _STEP_MS]
         ms = (
             float(length[-1:].view(np.float64)[0]) if len(length) else 0.0
         )  # proto3 leaves zeros out
-        yield Stored(step.integer(_NUMBER), _text(data, *step.payload(_NAME)), ms)
+        yield Stored(step.integer(_NUMBER), text_at(data, *step.payload(_NAME)), ms)
 
 
 def _of_json(path: Path) -> list[Stored]:
@@ -71,7 +71,7 @@ def _of_json(path: Path) -> list[Stored]:
     return []
 
 
-def _text(data: Bytes, lo: int, hi: int) -> str:
+def text_at(data: Bytes, lo: int, hi: int) -> str:
     return data[lo:hi].tobytes().decode("utf-8", "replace")
 
 
@@ -118,7 +118,7 @@ def parts(path: Path) -> list[dict[str, float]]:
         *(side.tolist() for side in wire.hop(data, lo, hi).ranges(_DETAILS)), strict=True
     ):
         packed = wire.hop(data, at, end)
-        if _text(data, *packed.payload(_ANY_TYPE)).endswith(_GENERIC):
+        if text_at(data, *packed.payload(_ANY_TYPE)).endswith(_GENERIC):
             step = wire.hop(data, *packed.payload(_ANY_VALUE))
             doubles = {
                 field: float(step.value[step.number == field][-1:].view(np.float64)[0])

@@ -12,6 +12,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.wire.types import Bytes
+from tests.stored import text_at
 
 
 class Op(NamedTuple):
@@ -69,7 +70,7 @@ def ops(path: Path, table: int = 0) -> list[Op]:
     for at, end in _messages(data, *whole.payload(4 + table), 1):
         row = wire.hop(data, at, end)
         number = {field: _double(row, field) for field in (6, 8, 10, 12)}
-        text = {field: _text(data, *row.payload(field)) for field in (2, 3, 4)}
+        text = {field: text_at(data, *row.payload(field)) for field in (2, 3, 4)}
         out.append(
             Op(
                 text[2],
@@ -94,8 +95,8 @@ def kernels(path: Path) -> list[Kernel]:
         row = wire.hop(data, at, end)
         out.append(
             Kernel(
-                _text(data, *row.payload(1)),
-                _text(data, *row.payload(12)),
+                text_at(data, *row.payload(1)),
+                text_at(data, *row.payload(12)),
                 bool(row.integer(10)),
                 bool(row.integer(11)),
                 row.integer(13),
@@ -115,7 +116,3 @@ def _messages(data: Bytes, lo: int, hi: int, field: int) -> list[tuple[int, int]
 def _double(message: Any, field: int) -> float:
     found = message.value[message.number == field]
     return float(found[-1:].view(np.float64)[0]) if len(found) else 0.0
-
-
-def _text(data: Bytes, lo: int, hi: int) -> str:
-    return data[lo:hi].tobytes().decode("utf-8", "replace")

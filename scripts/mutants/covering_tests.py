@@ -45,6 +45,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "powertui/data/run/grouping.py": ("tests/unit/test_grouping.py",),
     "powertui/data/logdir/": (
         "tests/unit/test_logdir.py",
+        "tests/unit/test_logdir_hostile.py",
+        "tests/unit/test_logdir_power.py",
         "tests/unit/test_loading.py",
         "tests/unit/test_cli.py",
     ),

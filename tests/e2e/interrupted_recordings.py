@@ -202,13 +202,13 @@ def _suspend(program: int, child: int, interruption: Interruption) -> None:
         os.kill(pid, signal.SIGCONT)
 
 
-def _rows(path: Path) -> list[list[str]]:
+def rows_of(path: Path) -> list[list[str]]:
     return [line.split(",") for line in text_of(path).splitlines() if line[:1].isdigit()]
 
 
 def _latest(path: Path) -> float:
     return max(
-        (float(row[0]) for row in _rows(path)[-40:] if len(row) == 10 and row[7] == "ok"),
+        (float(row[0]) for row in rows_of(path)[-40:] if len(row) == 10 and row[7] == "ok"),
         default=0.0,
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_textual_snapshot
+from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 from textual.strip import Strip
@@ -20,6 +21,7 @@ from powertui.data import logdir
 from powertui.screens import runs
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell
+from powertui.screens.timeline import TimelineScreen
 from powertui.screens.top_line import TopLine
 from powertui.terminal import theme
 from powertui.terminal.capabilities import Capabilities
@@ -135,3 +137,17 @@ async def settled(pilot: Pilot[Any]) -> None:
         await pilot.pause()
         await until_then(stands)
         await pilot.pause()
+
+
+def timeline_screen(shell: Shell) -> TimelineScreen:
+    """The page in front, which has to be the timeline."""
+    screen = shell.screen
+    assert isinstance(screen, TimelineScreen)
+    return screen
+
+
+def press_at_once(shell: Shell, *keys: str) -> None:
+    """Keys that a slow line delivers in one piece."""
+    assert shell._driver is not None
+    for key in keys:
+        shell._driver.process_message(events.Key(key, key if len(key) == 1 else None))

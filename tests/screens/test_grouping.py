@@ -16,18 +16,12 @@ from powertui.screens.grouping import BelongsDialog, PartsDialog
 from powertui.screens.open import OpenScreen
 from powertui.screens.shell import Shell
 from powertui.screens.status import StatusLine
-from tests.synthetic.long_training import long_training
+from tests.synthetic.long_training import long_training, two_trainings
 
 from .conftest import Maker, loaded, settled
 from .test_training import until
 
 SIZE = (120, 36)
-
-
-def logs(tmp_path: Path) -> Path:
-    long_training(tmp_path / "logs" / "one")
-    long_training(tmp_path / "logs" / "two", sessions=(40.0,))
-    return tmp_path / "logs"
 
 
 def listed(shell: Shell) -> OpenScreen:
@@ -61,7 +55,7 @@ async def grouped(shell: Shell) -> None:
 async def test_a_session_is_moved_by_b_kept_and_taken_back_by_u(
     make: Maker, tmp_path: Path
 ) -> None:
-    folder = logs(tmp_path)
+    folder = two_trainings(tmp_path / "logs")
     shell = make(folder)
     async with shell.run_test(size=SIZE) as pilot:
         await grouped(shell)
@@ -109,7 +103,7 @@ async def test_a_session_is_moved_by_b_kept_and_taken_back_by_u(
 async def test_marked_runs_go_together_and_a_part_goes_on_its_own(
     make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shell = make(logs(tmp_path))
+    shell = make(two_trainings(tmp_path / "logs"))
     async with shell.run_test(size=SIZE) as pilot:
         await grouped(shell)
         for name in ("train/session_0", "train/session_1"):
@@ -147,7 +141,7 @@ async def test_marked_runs_go_together_and_a_part_goes_on_its_own(
 
 
 async def test_what_is_open_is_read_as_it_belongs_together_now(make: Maker, tmp_path: Path) -> None:
-    shell = make(logs(tmp_path))
+    shell = make(two_trainings(tmp_path / "logs"))
     async with shell.run_test(size=SIZE) as pilot:
         await grouped(shell)
         on_row(shell, "two/train/session_0")
@@ -170,7 +164,7 @@ async def test_what_is_open_is_read_as_it_belongs_together_now(make: Maker, tmp_
 async def test_esc_changes_nothing_and_u_is_about_the_power_elsewhere(
     make: Maker, tmp_path: Path
 ) -> None:
-    shell = make(logs(tmp_path))
+    shell = make(two_trainings(tmp_path / "logs"))
     async with shell.run_test(size=SIZE) as pilot:
         await grouped(shell)
         before = belongs(shell)

@@ -4,8 +4,6 @@ recorded.
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,16 +14,13 @@ from powertui.config import parse
 from powertui.screens.capturing import ServerDialog
 from tests.profiler_server import ProfilerServer
 from tests.screens.test_live import Stage, nodes
-from tests.waiting import LIMIT_S
+from tests.waiting import until_then
 
 
 async def until(pilot: Pilot[Any], true: Callable[[], bool]) -> None:
     """What surely comes."""
-    limit = time.monotonic() + LIMIT_S
-    while not true():
-        assert time.monotonic() < limit, "it never came"
-        await pilot.pause()
-        await asyncio.sleep(0.01)
+    await until_then(true)
+    await pilot.pause()
 
 
 def stage(logdir: Path | None, server: str = "") -> Stage:

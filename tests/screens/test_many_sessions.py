@@ -8,8 +8,8 @@ from pathlib import Path
 from powertui.data.model import Trace
 from powertui.screens.session import MAX_OPEN_RUNS
 
-from .conftest import Maker, loaded, settled
-from .test_training import SIZE, long_training, page, until, whole
+from .conftest import Maker, loaded, settled, timeline_screen
+from .test_training import SIZE, long_training, until, whole
 
 
 def held(folder: Path) -> set[str]:
@@ -34,7 +34,7 @@ async def test_sessions_are_read_as_the_view_comes_to_them_and_few_of_them_stay(
         names = []
         for _ in range(many):
             await pilot.press("P")
-            viewport = page(shell).timeline.viewport
+            viewport = timeline_screen(shell).timeline.viewport
             surroundings = shell.session.model.surroundings  # type: ignore[union-attr]
             assert viewport is not None
             assert surroundings is not None

@@ -8,14 +8,12 @@ import ast
 from pathlib import Path
 
 import pytest
-from textual import events
 
 from powertui.screens import SCREENS
 from powertui.screens.base import Dialog
-from powertui.screens.shell import Shell
 from tests.monkey.worlds import worlds
 
-from .conftest import Maker, loaded, settled
+from .conftest import Maker, loaded, press_at_once, settled
 from .test_markers import two_markers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,13 +59,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("worlds")
 
 
-def press(shell: Shell, *keys: str) -> None:
-    """What a slow line delivers in one piece."""
-    assert shell._driver is not None
-    for key in keys:
-        shell._driver.process_message(events.Key(key, key if len(key) == 1 else None))
-
-
 @pytest.mark.parametrize("size", SIZES, ids=SHOWN)
 async def test_keys_move_in_dialogs_and_boxes_that_have_no_room(
     make: Maker, tmp_path: Path, size: tuple[int, int]
@@ -77,16 +68,16 @@ async def test_keys_move_in_dialogs_and_boxes_that_have_no_room(
         async with shell.run_test(size=size) as pilot:
             await loaded(pilot)
             for opener in openers:
-                press(shell, opener)
+                press_at_once(shell, opener)
                 await settled(pilot)
                 assert isinstance(shell.screen, Dialog), opener
-                press(shell, "escape")
+                press_at_once(shell, "escape")
                 for key in FIRST:  # each one on a list that nobody has touched yet
-                    press(shell, opener, key, "escape")
-                press(shell, opener, *MOVES, "escape", "escape", "2")
+                    press_at_once(shell, opener, key, "escape")
+                press_at_once(shell, opener, *MOVES, "escape", "escape", "2")
                 await settled(pilot)
             for opener in BOXES:
-                press(shell, opener, *FIRST, "escape", "escape", "2")
+                press_at_once(shell, opener, *FIRST, "escape", "escape", "2")
             await settled(pilot)
         assert shell._exception is None
 
@@ -98,13 +89,13 @@ async def test_the_questions_where_a_run_belongs_have_no_room(
     shell = make(Path(worlds(folder)["sessions"].arguments[1]))
     async with shell.run_test(size=size) as pilot:
         await loaded(pilot)
-        press(shell, "8")
+        press_at_once(shell, "8")
         await settled(pilot)
         for keys in (FIRST, MOVES):
-            press(shell, "b")
+            press_at_once(shell, "b")
             await settled(pilot)
             assert isinstance(shell.screen, Dialog) or size != (80, 24)
-            press(shell, *keys, "enter", *keys, "escape", "escape", "8")
+            press_at_once(shell, *keys, "enter", *keys, "escape", "escape", "8")
             await settled(pilot)
     assert shell._exception is None
 
@@ -117,10 +108,10 @@ async def test_keys_move_on_every_page_that_has_no_room(
     shell = make(Path(worlds(folder)[world].arguments[1]))
     async with shell.run_test(size=size) as pilot:
         for entry in SCREENS:
-            press(shell, entry.key or "question_mark", *FIRST)  # before anything is there
+            press_at_once(shell, entry.key or "question_mark", *FIRST)  # before anything is there
         await settled(pilot)
         for entry in SCREENS:
-            press(shell, entry.key or "question_mark", *MOVES)
+            press_at_once(shell, entry.key or "question_mark", *MOVES)
         await settled(pilot)
     assert shell._exception is None
 

@@ -18,8 +18,7 @@ from powertui.view.viewport import LADDER
 from tests.synthetic import traces
 from tests.synthetic.traces import MS
 
-from .conftest import Maker, loaded
-from .test_timeline import page
+from .conftest import Maker, loaded, timeline_screen
 from .test_widgets_timeline import Stage, settle
 
 MODEL = TimelineModel.from_run(traces.training())
@@ -85,11 +84,14 @@ async def test_a_window_left_of_the_screen_is_not_drawn(make: Maker) -> None:
     async with shell.run_test(size=(120, 36)) as pilot:
         await loaded(pilot)
         await pilot.press(*"wwwwwwm", "right_square_bracket", "m", *["right_square_bracket"] * 14)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         assert timeline.window is not None
         assert timeline.viewport is not None
         assert timeline.window[1] < timeline.viewport.t0
-        assert line(page(shell).view.ruler).cell_length == page(shell).view.ruler.size.width
+        assert (
+            line(timeline_screen(shell).view.ruler).cell_length
+            == timeline_screen(shell).view.ruler.size.width
+        )
 
 
 async def test_a_window_dragged_with_the_mouse_may_leave_the_screen_on_both_sides(
@@ -100,9 +102,9 @@ async def test_a_window_dragged_with_the_mouse_may_leave_the_screen_on_both_side
         await loaded(pilot)
         await pilot.press(*"wwwwww")
         timeline, ruler, overview = (
-            page(shell).timeline,
-            page(shell).view.ruler,
-            page(shell).view.overview,
+            timeline_screen(shell).timeline,
+            timeline_screen(shell).view.ruler,
+            timeline_screen(shell).view.overview,
         )
         await pilot.mouse_down(timeline, offset=(20, 2))
         await pilot.hover(timeline, offset=(30, 2))

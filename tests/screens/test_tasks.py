@@ -4,7 +4,6 @@ at every size.
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 from pathlib import Path
@@ -49,14 +48,9 @@ async def test_the_keys_lead_to_the_answer(
         for key in task.pressed():
             await pilot.press(key)
             await settled(pilot)
-        for _ in range(1800):
-            text = shown(shell)
-            if all(words in text for words in task.says):
-                break
-            await asyncio.sleep(0.1)
-            await settled(pilot)
-        for words in task.says:
-            assert words in text, text
+        await until_then(
+            lambda: all(words in shown(shell) for words in task.says), lambda: shown(shell)
+        )
     for path in tmp_path.glob("*-samples.csv"):  # the export, as somebody reads it
         table = pd.read_csv(path)
         assert set(table["epoch"]) == {1}

@@ -20,15 +20,9 @@ from powertui.terminal import keymap
 from powertui.terminal.pacing import LEVELS
 from powertui.widgets.table import TableView
 
-from .conftest import Maker, loaded, settled
+from .conftest import Maker, loaded, settled, timeline_screen
 
 SIZE = (120, 36)
-
-
-def page(shell: Shell) -> TimelineScreen:
-    screen = shell.screen
-    assert isinstance(screen, TimelineScreen)
-    return screen
 
 
 def test_every_action_is_a_call_or_a_method_of_its_screen() -> None:
@@ -77,22 +71,22 @@ async def test_a_slow_line_gets_fewer_colours_and_runs_and_one_hint(make: Maker)
         shell.quality_changed(shell.gate.quality)
         await pilot.pause()
         assert shell.look.depth == "16"
-        assert page(shell).timeline.run_budget == LEVELS[-1].runs
-        assert "ssh -C" in page(shell).query_one("#status").message  # type: ignore[attr-defined]
-        page(shell).say("")
+        assert timeline_screen(shell).timeline.run_budget == LEVELS[-1].runs
+        assert "ssh -C" in timeline_screen(shell).query_one("#status").message  # type: ignore[attr-defined]
+        timeline_screen(shell).say("")
         shell.quality_changed(shell.gate.quality)
-        assert page(shell).query_one("#status").message == ""  # type: ignore[attr-defined]
+        assert timeline_screen(shell).query_one("#status").message == ""  # type: ignore[attr-defined]
         shell.gate.level = 0
         shell.quality_changed(shell.gate.quality)
         assert shell.look.depth == "256"
-        assert page(shell).timeline.run_budget == LEVELS[0].runs
+        assert timeline_screen(shell).timeline.run_budget == LEVELS[0].runs
 
 
 async def test_moving_in_time(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
 
         async def after(*keys: str) -> tuple[int, int]:
             await pilot.press(*keys)
@@ -132,7 +126,7 @@ async def test_cursor_selection_and_steps(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         rows = []
         for key in ("down", "j", "j"):
             await pilot.press(key)
@@ -186,7 +180,7 @@ async def test_folding(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         rows = len(timeline.rows)
         await pilot.press("enter")
         assert len(timeline.rows) < rows
@@ -202,7 +196,7 @@ async def test_search_says_how_many_and_goes_round(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        screen = page(shell)
+        screen = timeline_screen(shell)
         await pilot.press("slash", *"relu", "enter")
         await settled(pilot)
         assert "events that match relu" in screen.query_one("#status").message  # type: ignore[attr-defined]
@@ -250,7 +244,7 @@ async def test_a_window_by_keys_and_by_mouse(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        screen = page(shell)
+        screen = timeline_screen(shell)
         await pilot.press("m", "shift+right", "shift+right", "shift+right", "m")
         assert screen.timeline.window is not None
         lo, hi = screen.timeline.window
@@ -275,7 +269,7 @@ async def test_a_click_selects(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        screen = page(shell)
+        screen = timeline_screen(shell)
         await pilot.click(screen.timeline, offset=(40, 1))
         assert screen.timeline.selection is not None
 
@@ -284,7 +278,7 @@ async def test_panes(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        screen = page(shell)
+        screen = timeline_screen(shell)
         context, details, ops = (
             screen.query_one(name) for name in ("#context", "#details", "#ops")
         )
@@ -345,7 +339,7 @@ async def test_help_palette_and_back(make: Maker) -> None:
             assert isinstance(shell.screen, TimelineScreen)
         await pilot.press("colon", *"mark a", "enter")
         await settled(pilot)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         assert timeline.state is not None
         assert timeline.state.mark is not None
         await pilot.press("backspace")
@@ -363,7 +357,7 @@ async def test_places(make: Maker, text: str, seconds: tuple[float, float] | Non
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         before = timeline.viewport
         await pilot.press("colon", *text, "enter")
         await settled(pilot)
@@ -391,7 +385,7 @@ async def test_panes_fold_away_as_space_shrinks(make: Maker, size: tuple[int, in
     shell = make()
     async with shell.run_test(size=size) as pilot:
         await loaded(pilot)
-        screen = page(shell)
+        screen = timeline_screen(shell)
         assert screen.query_one("#context").display == (size[0] >= 100)
         assert screen.timeline.size.height >= 5
         await pilot.press("t")

@@ -10,21 +10,13 @@ import pytest
 from textual.pilot import Pilot
 
 from powertui import demo
-from powertui.screens.shell import Shell
 from powertui.screens.strips import StripsDialog
-from powertui.screens.timeline import TimelineScreen
 from tests.synthetic.launches import launches
 
-from .conftest import Maker, loaded, settled
+from .conftest import Maker, loaded, settled, timeline_screen
 from .test_training import until
 
 SIZE = (120, 36)
-
-
-def page(shell: Shell) -> TimelineScreen:
-    screen = shell.screen
-    assert isinstance(screen, TimelineScreen)
-    return screen
 
 
 async def test_keys_walk_the_findings_and_mark_exactly_their_stretch(make: Maker) -> None:
@@ -42,12 +34,12 @@ async def test_keys_walk_the_findings_and_mark_exactly_their_stretch(make: Maker
         found = shell.session.model.surroundings.findings  # type: ignore[union-attr]
         await pilot.press("right_parenthesis")
         await settled(pilot)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         assert timeline.window == (found[0].lo, found[0].hi)
         assert timeline.viewport is not None
         assert timeline.viewport.t0 <= found[0].lo < found[0].hi <= timeline.viewport.t1
         assert found[0].texts[0] in next(iter(shell.messages)).text
-        context = page(shell).query_one("#context").context  # type: ignore[attr-defined]
+        context = timeline_screen(shell).query_one("#context").context  # type: ignore[attr-defined]
         told = {fact.name: fact.value for section in context.sections for fact in section.facts}
         assert told["found"] == found[0].texts[0]
         await pilot.press("escape", "left_parenthesis")
@@ -61,7 +53,7 @@ async def test_a_key_leads_from_a_kernel_to_its_launch_and_back(
     shell = make(launches(tmp_path / "host.pt.trace.json"))
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         await pilot.press("J")
         await settled(pilot)
         assert "First select a kernel" in next(iter(shell.messages)).text
@@ -89,7 +81,7 @@ async def test_counters_of_a_trace_are_strips_that_can_be_chosen(
     shell = make(launches(tmp_path / "host.pt.trace.json"))
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        view, model = page(shell).view, page(shell).timeline.model
+        view, model = timeline_screen(shell).view, timeline_screen(shell).timeline.model
         assert model is not None
         (counter,) = model.trace.counters
         assert [strip.name for strip in model.strips] == [counter.name]
@@ -113,20 +105,20 @@ async def test_a_log_that_lies_nowhere_says_so_and_what_to_do(make: Maker, tmp_p
     shell = make(tmp_path / "run")
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        view = page(shell).view
+        view = timeline_screen(shell).view
         assert shell.session.power == ()
         assert view.note.display
         assert "ipmi_data.csv cannot be placed here" in "".join(
             segment.text for segment in view.note.cells(0)
         )
-        context = page(shell).query_one("#context").context  # type: ignore[attr-defined]
+        context = timeline_screen(shell).query_one("#context").context  # type: ignore[attr-defined]
         assert any(
             "--offset" in fact.value for section in context.sections for fact in section.facts
         )
     other = make()
     async with other.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        assert not page(other).view.note.display
+        assert not timeline_screen(other).view.note.display
 
 
 SIZES = {"80x24": (80, 24), "120x36": (120, 36), "200x50": (200, 50)}

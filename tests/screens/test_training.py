@@ -28,15 +28,9 @@ from tests.synthetic.long_training import (
 )
 from tests.waiting import until_then
 
-from .conftest import Maker, loaded, settled
+from .conftest import Maker, loaded, settled, timeline_screen
 
 SIZE = (120, 36)
-
-
-def page(shell: Shell) -> TimelineScreen:
-    screen = shell.screen
-    assert isinstance(screen, TimelineScreen)
-    return screen
 
 
 async def until(done: Any, what: str) -> None:
@@ -59,7 +53,7 @@ async def whole(pilot: Pilot[Any]) -> None:
 
 
 def unix_s(shell: Shell, ps: int) -> float:
-    surroundings = page(shell).timeline.model.surroundings  # type: ignore[union-attr]
+    surroundings = timeline_screen(shell).timeline.model.surroundings  # type: ignore[union-attr]
     assert surroundings is not None
     return (surroundings.zero_ns / 1e9) + ps / PS_PER_S
 
@@ -68,7 +62,7 @@ async def test_several_sessions_open_with_the_whole_training(make: Maker, tmp_pa
     shell = make(long_training(tmp_path))
     async with shell.run_test(size=SIZE) as pilot:
         await whole(pilot)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         model, viewport = timeline.model, timeline.viewport
         assert model is not None
         assert viewport is not None
@@ -76,7 +70,10 @@ async def test_several_sessions_open_with_the_whole_training(make: Maker, tmp_pa
         assert len(model.surroundings.profiles) == len(SESSIONS)
         assert unix_s(shell, viewport.t0) <= BEGIN - LEAD_S + 2
         assert unix_s(shell, viewport.t1) >= BEGIN + EPOCHS * EPOCH_S + LEAD_S - 2
-        assert [strip.name for strip in page(shell).view.chosen][:2] == [STEP_RATE, "batch_loss"]
+        assert [strip.name for strip in timeline_screen(shell).view.chosen][:2] == [
+            STEP_RATE,
+            "batch_loss",
+        ]
         assert all(model.surroundings.joules_of[epoch] for epoch in range(EPOCHS))
         (found,) = model.surroundings.findings
         assert unix_s(shell, found.lo) < BEGIN + 50 < unix_s(shell, found.hi)
@@ -86,7 +83,7 @@ async def test_keys_go_to_the_next_profile_and_back_out(make: Maker, tmp_path: P
     shell = make(long_training(tmp_path))
     async with shell.run_test(size=SIZE) as pilot:
         await whole(pilot)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         before = timeline.viewport
         seen = []
         for _ in range(2):
@@ -128,16 +125,16 @@ async def test_a_profile_alone_is_what_is_shown_first_and_0_is_all_of_it(
     shell = make(long_training(tmp_path, sessions=(40.0,)))
     async with shell.run_test(size=SIZE) as pilot:
         await whole(pilot)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         viewport = timeline.viewport
         assert viewport is not None
         assert viewport.t1 - viewport.t0 < 1.3 * SESSION_S * PS_PER_S
-        assert page(shell).view.inside
+        assert timeline_screen(shell).view.inside
         await pilot.press("0")
         assert timeline.viewport is not None
         assert timeline.viewport.t1 - timeline.viewport.t0 > EPOCHS * EPOCH_S * PS_PER_S
-        assert not page(shell).view.inside
-        assert page(shell).view.profiles.display
+        assert not timeline_screen(shell).view.inside
+        assert timeline_screen(shell).view.profiles.display
 
 
 @pytest.mark.parametrize("power_alone", [False, True])
@@ -148,7 +145,7 @@ async def test_without_a_profile_every_key_of_the_page_is_harmless(
     shell = make(folder / "power.csv" if power_alone else folder)
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        screen = page(shell)
+        screen = timeline_screen(shell)
         assert screen.timeline.model is not None
         assert len(screen.view.power) == 1
         for key in (
@@ -210,7 +207,7 @@ async def test_strips_can_be_chosen(make: Maker, tmp_path: Path) -> None:
     shell = make(long_training(tmp_path, sessions=()))
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        view = page(shell).view
+        view = timeline_screen(shell).view
         names = [strip.name for strip in view.chosen]
         await pilot.press("T")
         await settled(pilot)
@@ -232,13 +229,13 @@ async def test_a_session_that_cannot_be_read_is_said_once(make: Maker, tmp_path:
         bad.unlink()
         path = str(bad.parent)
         assert shell.runs.can_reach(path)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         profiles = timeline.model.surroundings.profiles  # type: ignore[union-attr]
         timeline.move(Navigator.show_window, profiles[1].lo, profiles[1].hi)
         await until(lambda: not shell.runs.can_reach(path), "that it cannot be read")
         await settled(pilot)
         assert shell.session.opened is before
-        assert "vm.xplane.pb" in page(shell).query_one("#status").message  # type: ignore[attr-defined]
+        assert "vm.xplane.pb" in timeline_screen(shell).query_one("#status").message  # type: ignore[attr-defined]
 
 
 async def test_wall_time_leads_to_a_place(make: Maker, tmp_path: Path) -> None:
@@ -246,7 +243,7 @@ async def test_wall_time_leads_to_a_place(make: Maker, tmp_path: Path) -> None:
     shell = make(long_training(tmp_path, sessions=()))
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
-        model = page(shell).timeline.model
+        model = timeline_screen(shell).timeline.model
         assert model is not None
         lo, hi = model.place("22:13:30-22:14:00")
         assert (unix_s(shell, lo), unix_s(shell, hi)) == pytest.approx((BEGIN + 10, BEGIN + 40))
@@ -290,7 +287,7 @@ async def test_the_axis_grows_with_what_is_still_being_written(make: Maker, tmp_
     shell = make(folder)
     async with shell.run_test(size=SIZE) as pilot:
         await whole(pilot)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         await pilot.press("0")
         before = timeline.model
         assert before is not None
@@ -334,13 +331,15 @@ async def test_the_list_has_a_row_for_a_training_and_one_for_what_was_never_prof
         await settled(pilot)
         shell.runs.open(next(run for run in shell.current()._runs if run.name == "b"))  # type: ignore[union-attr]
         await loaded(pilot)
-        assert not page(shell).timeline.model.tracks  # type: ignore[union-attr]
-        assert len(page(shell).view.power) == 1
+        assert not timeline_screen(shell).timeline.model.tracks  # type: ignore[union-attr]
+        assert len(timeline_screen(shell).view.power) == 1
         shell.runs.open(shell.session.logdir.runs[1], whole=False)  # type: ignore[union-attr]
         await until(lambda: shell.session.complete, "the session")
         await whole(pilot)
-        await until(lambda: page(shell).view.inside, "the profile in sight")
-        assert page(shell).view.inside, "a session that was chosen is shown, and not its training"
+        await until(lambda: timeline_screen(shell).view.inside, "the profile in sight")
+        assert timeline_screen(shell).view.inside, (
+            "a session that was chosen is shown, and not its training"
+        )
 
 
 async def test_a_session_whose_clock_is_not_believed_lies_on_its_own_axis(
@@ -350,19 +349,19 @@ async def test_a_session_whose_clock_is_not_believed_lies_on_its_own_axis(
     shell = make(folder)
     async with shell.run_test(size=SIZE) as pilot:
         await whole(pilot)
-        model = page(shell).timeline.model
+        model = timeline_screen(shell).timeline.model
         assert model is not None
         assert model.surroundings is not None
         assert len(model.surroundings.profiles) == 1
         assert "not believed" in model.surroundings.notes[0]
-        assert "no place" in _context(page(shell))
+        assert "no place" in _context(timeline_screen(shell))
         shell.runs.open(
             next(run for run in shell.session.logdir.runs if run.name.endswith("session_1")),
             whole=False,
         )  # type: ignore[union-attr]
         await until(lambda: shell.session.complete, "the other session")
         await settled(pilot)
-        other = page(shell).timeline.model
+        other = timeline_screen(shell).timeline.model
         assert other is not None
         assert other.trace.path.endswith("session_1/vm.xplane.pb")
         assert other.surroundings is None or other.surroundings.key is None, (

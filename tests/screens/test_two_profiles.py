@@ -17,9 +17,9 @@ from powertui.screens.shell import Shell
 from powertui.view.navigation import Navigator
 from tests.synthetic.long_training import long_training
 
-from .conftest import Maker, settled
+from .conftest import Maker, settled, timeline_screen
 from .test_many_sessions import held
-from .test_training import SIZE, page, until, whole
+from .test_training import SIZE, until, whole
 
 
 async def both_in_sight(
@@ -35,18 +35,22 @@ async def both_in_sight(
         "the first one is open",
     )  # type: ignore[union-attr]
     await settled(pilot)
-    page(shell).timeline.move(Navigator.show_window, round(lo_s * PS_PER_S), round(hi_s * PS_PER_S))
-    await until(lambda: len(page(shell).timeline.neighbors) == count, "the other one is read")
+    timeline_screen(shell).timeline.move(
+        Navigator.show_window, round(lo_s * PS_PER_S), round(hi_s * PS_PER_S)
+    )
+    await until(
+        lambda: len(timeline_screen(shell).timeline.neighbors) == count, "the other one is read"
+    )
     await settled(pilot)
     await pilot.pause()
 
 
 def drawn(shell: Shell, y: int) -> str:
-    return page(shell).timeline.render_line(y).text
+    return timeline_screen(shell).timeline.render_line(y).text
 
 
 def column(shell: Shell, seconds: float) -> int:
-    viewport = page(shell).timeline.viewport
+    viewport = timeline_screen(shell).timeline.viewport
     assert viewport is not None
     return viewport.column(round(seconds * PS_PER_S))
 
@@ -57,7 +61,7 @@ async def test_two_profiles_stand_in_the_same_rows_each_in_its_own_place(
     shell = make(long_training(tmp_path, sessions=(40.0, 46.0)))
     async with shell.run_test(size=SIZE) as pilot:
         await both_in_sight(pilot, shell, -1, 10)
-        lanes = [y for y, row in enumerate(page(shell).timeline.rows) if row.lanes]
+        lanes = [y for y, row in enumerate(timeline_screen(shell).timeline.rows) if row.lanes]
         assert len(lanes) == 2
         for y in lanes:
             text = drawn(shell, y)
@@ -68,7 +72,7 @@ async def test_two_profiles_stand_in_the_same_rows_each_in_its_own_place(
             gap = text[column(shell, 2.2) : column(shell, 5.8)]
             assert gap.strip() in ("", "not profiled")
         assert "not profiled" in drawn(shell, lanes[0])
-        assert not page(shell).timeline.below
+        assert not timeline_screen(shell).timeline.below
         assert len(held(tmp_path)) <= MAX_OPEN_RUNS
 
 
@@ -78,11 +82,11 @@ async def test_profiles_that_overlap_stand_below_each_other_under_their_names(
     shell = make(long_training(tmp_path, sessions=(40.0, 41.0)))
     async with shell.run_test(size=SIZE) as pilot:
         await both_in_sight(pilot, shell, -1, 4)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         assert [line.label for line in timeline.below] == ["train/session_1", "worker", "python"]
         first = len(timeline.rows)
         assert "ran at the same time" in drawn(shell, first)
-        gutter = page(shell).view.row_labels
+        gutter = timeline_screen(shell).view.row_labels
         assert gutter.render_line(first).text.startswith("train/session_1")
         text = drawn(shell, first + 1)
         assert not text[: column(shell, 0.9)].strip()
@@ -99,8 +103,8 @@ async def test_all_that_are_in_sight_are_drawn_with_their_step_numbers(
     shell = make(long_training(tmp_path, sessions=(40.0, 43.0, 46.0)))
     async with shell.run_test(size=SIZE) as pilot:
         await both_in_sight(pilot, shell, -0.2, 8.2, count=2)
-        row = next(y for y, row in enumerate(page(shell).timeline.rows) if row.lanes)
-        numbers = "".join(segment.text for segment in page(shell).view.steps.cells(0))
+        row = next(y for y, row in enumerate(timeline_screen(shell).timeline.rows) if row.lanes)
+        numbers = "".join(segment.text for segment in timeline_screen(shell).view.steps.cells(0))
         for begin in (0.0, 3.0, 6.0):
             columns = slice(column(shell, begin), column(shell, begin + 1.9))
             assert len(drawn(shell, row)[columns].strip()) >= columns.stop - columns.start - 1, (
@@ -110,8 +114,11 @@ async def test_all_that_are_in_sight_are_drawn_with_their_step_numbers(
                 f"no step number of the profile at {begin} s in {numbers!r}"
             )
             assert "~" not in numbers[columns]
-        page(shell).timeline.move(Navigator.show_window, PS_PER_S // -2, 5 * PS_PER_S)
-        await until(lambda: len(page(shell).timeline.neighbors) == 1, "the others are out of sight")
+        timeline_screen(shell).timeline.move(Navigator.show_window, PS_PER_S // -2, 5 * PS_PER_S)
+        await until(
+            lambda: len(timeline_screen(shell).timeline.neighbors) == 1,
+            "the others are out of sight",
+        )
         await settled(pilot)
         assert len(held(tmp_path)) <= MAX_OPEN_RUNS + 1, "and they go"
 
@@ -126,12 +133,12 @@ async def test_no_more_profiles_are_kept_than_memory_bears(
         for _ in range(3):
             await pilot.press("P")
             await settled(pilot)
-            page(shell).timeline.move(Navigator.show_window, -3 * PS_PER_S, 9 * PS_PER_S)
+            timeline_screen(shell).timeline.move(Navigator.show_window, -3 * PS_PER_S, 9 * PS_PER_S)
             await settled(pilot)
             assert len(held(tmp_path)) <= MAX_OPEN_RUNS + 1, (
                 "the one in front, one beside it, and what is on its way"
             )
-        assert len(page(shell).timeline.neighbors) <= MAX_OPEN_RUNS - 1
+        assert len(timeline_screen(shell).timeline.neighbors) <= MAX_OPEN_RUNS - 1
 
 
 async def test_the_profile_that_the_cursor_goes_to_is_in_front_and_the_other_stays(
@@ -141,7 +148,7 @@ async def test_the_profile_that_the_cursor_goes_to_is_in_front_and_the_other_sta
     async with shell.run_test(size=SIZE) as pilot:
         await both_in_sight(pilot, shell, -1, 10)
         before = drawn(shell, 1)
-        timeline = page(shell).timeline
+        timeline = timeline_screen(shell).timeline
         assert timeline.viewport is not None
         timeline.navigator.click(1, column(shell, 7.0))  # type: ignore[union-attr]
         timeline.move(Navigator.pan, 1)
@@ -166,9 +173,9 @@ async def test_one_that_is_on_no_axis_but_its_own_is_left_alone(
     shell = make(folder)
     async with shell.run_test(size=SIZE) as pilot:
         await whole(pilot)
-        page(shell).timeline.move(Navigator.show_window, -1 * PS_PER_S, 10 * PS_PER_S)
+        timeline_screen(shell).timeline.move(Navigator.show_window, -1 * PS_PER_S, 10 * PS_PER_S)
         await settled(pilot)
-        assert not page(shell).timeline.neighbors
+        assert not timeline_screen(shell).timeline.neighbors
 
 
 async def test_an_epoch_never_shows_joules_without_their_interval(
@@ -179,9 +186,9 @@ async def test_an_epoch_never_shows_joules_without_their_interval(
         await whole(pilot)
         seen = set()
         for width in range(20, 300, 4):
-            page(shell).timeline.move(Navigator.show_window, 0, width * PS_PER_S)
+            timeline_screen(shell).timeline.move(Navigator.show_window, 0, width * PS_PER_S)
             await pilot.pause()
-            text = "".join(segment.text for segment in page(shell).view.epochs.cells(0))
+            text = "".join(segment.text for segment in timeline_screen(shell).view.epochs.cells(0))
             seen.add(text)
             for number in re.finditer(r"[\d.]+(?= [kM]?J)", text):
                 assert "±" in text[max(0, number.start() - 6) : number.end() + 6], text

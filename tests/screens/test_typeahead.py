@@ -33,7 +33,7 @@ from tests.monkey import play, script
 from tests.monkey.worlds import worlds
 from tests.waiting import until_then
 
-from .conftest import Maker, loaded, settled
+from .conftest import Maker, loaded, press_at_once, settled
 
 FOUND = [  # by the monkey, and shrunk: each ended in a traceback
     ("empty", "idle pagedown pageup enter r pageup enter"),
@@ -56,13 +56,6 @@ def test_what_the_monkey_found_stays_mended(folder: Path, world: str, words: str
     for size in ((80, 24), (25, 5), (160, 50)):
         played = play.play(play.Episode(worlds(folder)[world], script.parse(words), size))
         assert not played.trouble, "\n".join(played.trouble)
-
-
-def at_once(shell: Shell, *keys: str) -> None:
-    """What a slow line delivers in one piece."""
-    assert shell._driver is not None
-    for key in keys:
-        shell._driver.process_message(events.Key(key, key if len(key) == 1 else None))
 
 
 async def until(pilot: Pilot[Any], done: Any) -> None:
@@ -99,7 +92,7 @@ async def test_keys_wait_for_a_screen_however_long_it_takes(make: Maker) -> None
         await loaded(pilot)
         slow, said = Slow(), []
         shell.ask(slow, said.append)
-        at_once(shell, "down", "x", "escape")
+        press_at_once(shell, "down", "x", "escape")
         await asyncio.sleep(MAX_WAIT_S * 1.5)
         assert shell.screen is slow
         assert not slow.typed
@@ -148,7 +141,7 @@ async def test_enter_that_nobody_acts_upon_does_not_hold_the_next_keys_up(
     shell = make()
     async with shell.run_test(size=(80, 24)) as pilot:
         await loaded(pilot)
-        at_once(shell, "colon", *"zzz", "enter", "escape", "3")
+        press_at_once(shell, "colon", *"zzz", "enter", "escape", "3")
         await until(pilot, lambda: getattr(shell.screen, "NAME", "") == "symmetry")
 
 
@@ -156,7 +149,7 @@ async def test_a_key_that_a_box_had_no_use_for_is_not_given_to_the_next_screen(m
     shell = make("logdirs")
     async with shell.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: isinstance(shell.screen, OpenScreen) and shell.screen.is_there)
-        at_once(shell, "slash", *"jax", "left", "enter", "enter")
+        press_at_once(shell, "slash", *"jax", "left", "enter", "enter")
         await loaded(pilot)
         timeline = shell.screen
         assert isinstance(timeline, TimelineScreen)

@@ -75,6 +75,13 @@ def long_training(
     return folder
 
 
+def two_trainings(folder: Path) -> Path:
+    """A folder with two trainings; the second has one profile session."""
+    long_training(folder / "one")
+    long_training(folder / "two", sessions=(40.0,))
+    return folder
+
+
 def _power(burst: tuple[float, float]) -> list[tuple[float, int]]:
     out = []
     at = -LEAD_S

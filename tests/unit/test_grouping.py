@@ -14,15 +14,10 @@ from powertui.data.formats import registry
 from powertui.data.model import Trace
 from powertui.data.run import grouping, marks
 from powertui.data.run.grouping import Groups, find_groups
-from tests.synthetic.xplane import Event, Line, Plane, encode
+from tests.synthetic.read_traces import trace_of
+from tests.synthetic.xplane import Event, Line, Plane
 
 MS = 10**9
-
-
-def trace_of(tmp_path: Path, *planes: Plane) -> Trace:
-    path = tmp_path / "vm.xplane.pb"
-    path.write_bytes(encode(planes))
-    return registry.read(path)
 
 
 def host(*lines: list[Event]) -> Plane:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,25 +9,13 @@ from hypothesis import strategies as st
 
 from powertui import demo
 from powertui.data.formats import registry
-from powertui.data.model import Trace
 from powertui.data.run import marks, step_rows, steps
 from powertui.errors import UsageError
-from tests.synthetic.xplane import Event, Line, Plane, encode
+from tests.synthetic.read_traces import host, trace_of
+from tests.synthetic.xplane import Event, Line, Plane
 
 MS = 10**9
 STEPS_ID = -559038737  # 0xdeadbeef as the file holds it
-
-
-def trace_of(tmp_path: Path, *planes: Plane) -> Trace:
-    path = tmp_path / "vm.xplane.pb"
-    path.write_bytes(encode(planes))
-    return registry.read(path)
-
-
-def host(*lines: Sequence[Event]) -> Plane:
-    return Plane(
-        "/host:CPU", [Line(f"python/{i}", events, key=i + 1) for i, events in enumerate(lines)]
-    )
 
 
 def every(

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.adversarial.sizes.shapes import PIECE_ITEMS, Pieces
-
-
-def varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+from tests.synthetic.xplane import varint
 
 
 def number(field: int, value: int) -> bytes:

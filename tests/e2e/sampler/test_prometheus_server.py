@@ -4,6 +4,7 @@ ipmi-exporter.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 
@@ -12,6 +13,7 @@ import pytest
 from powertui.errors import NotSupported, SensorError
 from powertui.sampler.source import Options, open_source, reason_of
 from tests.bmc.prometheus import IpmiExporter
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 METRIC = "ipmi_dcmi_power_consumption_watts"
@@ -97,24 +99,25 @@ def test_live_through_the_ipmi_exporter(prometheus, ipmi_sim, tmp_path):
         )
         prometheus.start()
         source = open_source(prometheus.url, Options(timeout=60.0))
-        end = time.monotonic() + 120
-        while True:
-            try:
-                info = source.open()
-                break
-            except NotSupported:
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.3)
-        assert info.channels[0].scope == "node"
+        infos = []
+
+        def has_scraped() -> bool:
+            with contextlib.suppress(NotSupported):
+                infos.append(source.open())
+            return bool(infos)
+
+        until(has_scraped)
+        assert infos[0].channels[0].scope == "node"
         ipmi_sim.set_dcmi(432)
         values, times = [], []
-        while 432 not in values and time.monotonic() < end:
+
+        def has_new_value() -> bool:
             for reading in source.read():
                 values.append(reading.watts)
                 times.append(reading.t)
-            time.sleep(0.2)
-        assert 432 in values
+            return 432 in values
+
+        until(has_new_value)
         assert times == sorted(set(times)), "each sample comes once"
         source.close()
     finally:

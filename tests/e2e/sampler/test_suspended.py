@@ -34,6 +34,7 @@ from test_record import (
 
 from powertui.data.power import registry
 from tests.e2e import freezer, interrupted_recordings
+from tests.e2e.interrupted_recordings import rows_of
 
 pytestmark = pytest.mark.e2e
 
@@ -43,10 +44,6 @@ WAITS_S = 1.0
 STOPPED_S = 2 * WAITS_S
 RECORDER = "powertui-recorder"
 CENTURIES_S = 250 * 365.25 * 86400
-
-
-def rows_of(path: Path) -> list[list[str]]:
-    return [line.split(",") for line in text_of(path).splitlines() if line[:1].isdigit()]
 
 
 def gaps_in(path: Path) -> list[list[str]]:

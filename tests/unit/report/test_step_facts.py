@@ -112,8 +112,9 @@ def test_the_second_table_of_the_tool_has_a_row_for_each_device(tmp_path: Path) 
     from powertui.data.opened import Opened
     from powertui.data.tools import steps as tool
     from powertui.data.tools.registry import Question
+    from tests.synthetic.read_traces import host
     from tests.synthetic.xplane import encode
-    from tests.unit.run.test_step_times import event, gpu, host
+    from tests.unit.run.test_step_times import event, gpu
 
     kernels = [
         [event("gemm", 20 * i + 3, 4 + n, correlation_id=10 * n + i) for i in range(4)]

@@ -12,30 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.data.formats import registry
-from powertui.data.model import UNKNOWN, Steps, Trace
+from powertui.data.model import UNKNOWN, Steps
 from powertui.data.run import device_intervals, epochs, phases, steps
-from tests.synthetic.xplane import Event, Line, Plane, Value, encode
+from tests.synthetic.read_traces import host, trace_of
+from tests.synthetic.xplane import Event, Line, Plane, Value
 
 MS = 10**9
 STEPS_ID = -559038737  # 0xdeadbeef as the file holds it
 MODULES_ID = STEPS_ID + 4
 
 
-def read(tmp_path: Path, *planes: Plane) -> Trace:
-    path = tmp_path / "vm.xplane.pb"
-    path.write_bytes(encode(planes))
-    return registry.read(path)
-
-
 def event(name: str, start: float, length: float, **stats: Value) -> Event:
     return Event(name, round(start * MS), round(length * MS), stats)
-
-
-def host(*lines: Sequence[Event]) -> Plane:
-    return Plane(
-        "/host:CPU", [Line(f"python/{i}", events, key=i + 1) for i, events in enumerate(lines)]
-    )
 
 
 def gpu(
@@ -75,7 +63,7 @@ def test_a_device_line_counts_unless_the_mark_holds_it(
         event("gemm", line[0], line[1] / 2, group_id=0, correlation_id=1, kernel_details="regs:32")
     ]
     mark = event("train", 0, 5, step_num=7, _r=1, group_id=0)
-    found = steps.find_steps(read(tmp_path, host([mark]), gpu(0, kernels, drawn)))
+    found = steps.find_steps(trace_of(tmp_path, host([mark]), gpu(0, kernels, drawn)))
     assert (ms(found.host), ms(found.step)) == ([5.0], [step])
     assert ms(found.device) == [pytest.approx(line[1] / 2)]
     assert found.device_by == "group id"
@@ -93,7 +81,7 @@ def test_every_group_that_a_device_drew_is_a_step_where_roots_are_all_there_is(
         event("gemm", 2 + 30 * n, 20, group_id=n, kernel_details="regs:32") for n in range(4)
     ]
     drawn = [event(str(n), 2 + 30 * n, 20, group_id=n, step_name=str(n)) for n in range(4)]
-    found = steps.find_steps(read(tmp_path, host(roots), gpu(0, kernels, drawn)))
+    found = steps.find_steps(trace_of(tmp_path, host(roots), gpu(0, kernels, drawn)))
     assert (ms(found.step), ms(found.device), ms(found.host)) == (
         [20.0] * 4,
         [20.0] * 4,
@@ -108,7 +96,7 @@ def test_groups_tie_what_a_device_drew_to_its_marks_from_the_first_on(tmp_path: 
     """
     marks = [event("train", 10 + 30 * n, 5, step_num=7 + n, _r=1, group_id=n) for n in (0, 1)]
     drawn = [event("a", 9, 21, group_id=0), event("b", 42, 18, group_id=1)]
-    found = steps.find_steps(read(tmp_path, host(marks), gpu(0, [], drawn)))
+    found = steps.find_steps(trace_of(tmp_path, host(marks), gpu(0, [], drawn)))
     assert (found.number.tolist(), ms(found.step)) == ([7, 8], [21.0, 18.0])
 
 
@@ -118,7 +106,7 @@ def test_several_devices_have_steps_of_their_own(tmp_path: Path) -> None:
         gpu(n, [event("gemm", at, length, kernel_details="regs:1")], [event("0", at, length)])
         for n, at, length in ((4, 10, 20), (6, 600, 21))
     ]
-    found = steps.find_steps(read(tmp_path, *planes))
+    found = steps.find_steps(trace_of(tmp_path, *planes))
     assert (ms(found.step), ms(found.device), ms(found.duration)) == ([21.0], [41.0], [21.0])
     assert [(one.name, ms(one.start), ms(one.duration)) for one in found.on] == [
         ("/device:GPU:4", [10.0], [20.0]),
@@ -128,7 +116,7 @@ def test_several_devices_have_steps_of_their_own(tmp_path: Path) -> None:
 
 def test_labels_that_restart_on_a_second_device_are_the_same_steps(tmp_path: Path) -> None:
     planes = [gpu(n, [], [event(str(i), i * 20 + n * 200, 10) for i in range(6)]) for n in (0, 1)]
-    found = steps.find_steps(read(tmp_path, *planes))
+    found = steps.find_steps(trace_of(tmp_path, *planes))
     assert found.number.tolist() == list(range(6))
     assert set(found.epoch.tolist()) == {-1}
 
@@ -157,7 +145,7 @@ def ahead(count: int, *, linked: bool, lost: int = 0) -> tuple[list[Event], list
 
 def test_launches_tell_whose_work_it_is(tmp_path: Path) -> None:
     marks, kernels = ahead(8, linked=True, lost=2)
-    found = steps.find_steps(read(tmp_path, host(marks), gpu(0, kernels)))
+    found = steps.find_steps(trace_of(tmp_path, host(marks), gpu(0, kernels)))
     assert found.asynchronous
     assert found.device_by == "launch"
     assert ms(found.device) == [3.0] * 6 + [None] * 2
@@ -182,7 +170,7 @@ def test_what_another_thread_launched_later_was_handed_over(tmp_path: Path) -> N
             event("cuLaunchKernel", late + 0.2, 0.1, correlation_id=70 + i),
         ]
         kernels.append(event("gemm", late + 0.5, 1 + i / 10, correlation_id=70 + i))
-    found = steps.find_steps(read(tmp_path, host(marks, calls), gpu(0, kernels)))
+    found = steps.find_steps(trace_of(tmp_path, host(marks, calls), gpu(0, kernels)))
     assert found.asynchronous
     assert found.device_by == "launch"
     assert ms(found.device) == [pytest.approx(1 + i / 10) for i in range(8)]
@@ -191,7 +179,7 @@ def test_what_another_thread_launched_later_was_handed_over(tmp_path: Path) -> N
 
 def test_without_a_link_device_time_is_not_guessed(tmp_path: Path) -> None:
     marks, kernels = ahead(8, linked=False, lost=1)
-    found = steps.find_steps(read(tmp_path, host(marks), gpu(0, kernels)))
+    found = steps.find_steps(trace_of(tmp_path, host(marks), gpu(0, kernels)))
     assert found.asynchronous
     assert set(ms(found.device)) == {None}
     assert found.confidence.startswith("unsure")
@@ -200,7 +188,7 @@ def test_without_a_link_device_time_is_not_guessed(tmp_path: Path) -> None:
 def test_a_module_for_each_step_is_in_order(tmp_path: Path) -> None:
     marks, kernels = ahead(8, linked=False)
     modules = [Event("jit_step(1)", kernel.start, kernel.duration) for kernel in kernels]
-    found = steps.find_steps(read(tmp_path, host(marks), gpu(0, kernels, modules=modules)))
+    found = steps.find_steps(trace_of(tmp_path, host(marks), gpu(0, kernels, modules=modules)))
     assert found.device_by == "order of modules"
     assert ms(found.step) == [3.0] * 8
 
@@ -211,7 +199,7 @@ def test_run_ids_tie_modules_to_their_calls(tmp_path: Path) -> None:
     modules = [event("jit_step(1)", 10 + i * 5, 4, run_id=900 + i) for i in range(5)]
     ops = [event(f"fusion.{k}", 10 + i * 5 + k, 1) for i in range(5) for k in (0, 2)]
     lines = [Line("XLA Ops", ops, key=3), Line("XLA Modules", modules, key=2)]
-    found = steps.find_steps(read(tmp_path, host(marks, calls), Plane("/device:TPU:0", lines)))
+    found = steps.find_steps(trace_of(tmp_path, host(marks, calls), Plane("/device:TPU:0", lines)))
     assert found.device_by == "run id"
     assert ms(found.device) == [2.0] * 5
     assert ms(found.step) == [3.0] * 5  # from the first op to the last
@@ -224,14 +212,14 @@ def test_numbers_that_are_text_tie_as_well(tmp_path: Path) -> None:
         event("cuLaunchKernel", i * 10 + 1, 0.01, correlation_id=str(70 + i)) for i in range(4)
     ]
     kernels = [event("gemm", i * 10 + 3, 4, correlation_id=str(70 + i)) for i in range(4)]
-    found = steps.find_steps(read(tmp_path, host(marks, calls), gpu(0, kernels)))
+    found = steps.find_steps(trace_of(tmp_path, host(marks, calls), gpu(0, kernels)))
     assert (found.device_by, ms(found.device)) == ("launch", [4.0] * 4)
 
 
 def test_work_that_began_before_every_mark_is_nobodys(tmp_path: Path) -> None:
     marks, kernels = ahead(4, linked=True)
     stray = [event("gemm", 0.1, 2, correlation_id=7)]
-    found = steps.find_steps(read(tmp_path, host(marks), gpu(0, [*stray, *kernels])))
+    found = steps.find_steps(trace_of(tmp_path, host(marks), gpu(0, [*stray, *kernels])))
     assert ms(found.device) == [3.0] * 4
     assert any("belongs to no step" in note for note in found.notes)
 
@@ -259,7 +247,7 @@ def numbered(
 
 def test_threads_side_by_side_are_replicas_of_one_step(tmp_path: Path) -> None:
     found = steps.find_steps(
-        read(tmp_path, host(*(numbered(range(8), late=t * 3) for t in range(4))))
+        trace_of(tmp_path, host(*(numbered(range(8), late=t * 3) for t in range(4))))
     )
     assert found.number.tolist() == list(range(8))
     assert set(found.epoch.tolist()) == {-1}
@@ -285,13 +273,15 @@ def test_threads_side_by_side_are_replicas_of_one_step(tmp_path: Path) -> None:
 def test_numbers_that_start_again_are_epochs(
     tmp_path: Path, numbers: list[int], expected: list[int]
 ) -> None:
-    found = steps.find_steps(read(tmp_path, host(numbered(numbers))))
+    found = steps.find_steps(trace_of(tmp_path, host(numbered(numbers))))
     assert found.number.tolist() == numbers
     assert found.epoch.tolist() == expected
 
 
 def test_marks_of_one_number_are_parts_of_one_step(tmp_path: Path) -> None:
-    found = steps.find_steps(read(tmp_path, host(numbered([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]))))
+    found = steps.find_steps(
+        trace_of(tmp_path, host(numbered([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2])))
+    )
     assert found.number.tolist() == [0, 1, 2]
     assert ms(found.host) == [32.0] * 3
     assert ms(found.step) == [38.0] * 3  # from the first part to the last
@@ -300,7 +290,7 @@ def test_marks_of_one_number_are_parts_of_one_step(tmp_path: Path) -> None:
 
 def test_missing_numbers_are_a_hole(tmp_path: Path) -> None:
     marks = [event("train", n * 10, 8, step_num=n, _r=1) for n in (0, 1, 2, 7, 8, 9)]
-    found = steps.find_steps(read(tmp_path, host(marks)))
+    found = steps.find_steps(trace_of(tmp_path, host(marks)))
     assert ms(found.start_to_start()) == [10, 10, None, 10, 10, None]
     assert ms(found.ends() - found.start) == [10, 10, 8, 10, 10, 8]
     assert any("missing between 2 and 7" in note for note in found.notes)
@@ -317,7 +307,7 @@ def test_missing_numbers_are_a_hole(tmp_path: Path) -> None:
 def test_a_validation_ends_the_step_before_it(tmp_path: Path) -> None:
     marks = [event("train", n * 10 + (40 if n > 2 else 0), 8, step_num=n, _r=1) for n in range(6)]
     tests = [event("val", 30 + k * 10, 9, step_num=k, _r=1) for k in range(4)]
-    trace = read(tmp_path, host([*marks, *tests]))
+    trace = trace_of(tmp_path, host([*marks, *tests]))
     found, told = epochs.mark(trace)
     assert len(found) == 6
     assert ms(found.ends()) == [10, 20, 30, 80, 90, 98]
@@ -345,7 +335,7 @@ def test_a_validation_ends_the_step_before_it(tmp_path: Path) -> None:
 def test_no_phase_is_dropped_or_taken_for_training(tmp_path: Path, name: str, phase: str) -> None:
     marks = [event("train", n * 10 + (50 if n > 2 else 0), 8, step_num=n, _r=1) for n in range(6)]
     other = [event(name, 30 + k * 10, 9, step_num=k, _r=1) for k in range(4)]
-    found, told = epochs.mark(read(tmp_path, host([*marks, *other])))
+    found, told = epochs.mark(trace_of(tmp_path, host([*marks, *other])))
     assert len(found) == 6
     assert [one.name for one in told.phases] == [phase]
 
@@ -355,7 +345,7 @@ def test_no_phase_is_dropped_or_taken_for_training(tmp_path: Path, name: str, ph
 )
 def test_names_that_only_begin_alike_are_no_phase(tmp_path: Path, name: str) -> None:
     found = steps.find_steps_and_others(
-        read(tmp_path, host([event(name, n * 10, 8, step_num=n, _r=1) for n in range(4)]))
+        trace_of(tmp_path, host([event(name, n * 10, 8, step_num=n, _r=1) for n in range(4)]))
     )
     assert len(found.other) == 0
     assert len(found.steps) == 4
@@ -364,20 +354,20 @@ def test_names_that_only_begin_alike_are_no_phase(tmp_path: Path, name: str) -> 
 def test_training_is_what_lies_between_the_other_phases(tmp_path: Path) -> None:
     marks = [event("train", n * 10 + (50 if n > 2 else 0), 8, step_num=n, _r=1) for n in range(6)]
     other = [event("val", 30 + k * 10, 9, step_num=k, _r=1) for k in range(4)]
-    found, told = epochs.mark(read(tmp_path, host([*marks, *other])))
+    found, told = epochs.mark(trace_of(tmp_path, host([*marks, *other])))
     trained = phases.training(found, told.phases)
     assert [(one.name, one.start // MS, one.end // MS, one.source) for one in trained] == [
         ("training", 0, 28, "3 steps"),
         ("training", 80, 108, "3 steps"),
     ]
-    alone, told = epochs.mark(read(tmp_path, host(other)))
+    alone, told = epochs.mark(trace_of(tmp_path, host(other)))
     assert len(alone) == 4
     assert phases.training(alone, told.phases) == []
 
 
 def test_an_evaluation_alone_says_so(tmp_path: Path) -> None:
     found, told = epochs.mark(
-        read(tmp_path, host([event("eval", n * 10, 8, step_num=n, _r=1) for n in range(5)]))
+        trace_of(tmp_path, host([event("eval", n * 10, 8, step_num=n, _r=1) for n in range(5)]))
     )
     assert len(found) == 5
     assert any("Only an evaluation" in note for note in found.notes)
@@ -430,7 +420,7 @@ def test_steps_of_any_file_hold_together(
 
     planes = [host(*(made(events) for events in threads))]
     planes += [gpu(n, made(events), made(drawn) if n else []) for n, events in enumerate(streams)]
-    found, _ = epochs.mark(read(tmp_path_factory.mktemp("any"), *planes), marker=marker)
+    found, _ = epochs.mark(trace_of(tmp_path_factory.mktemp("any"), *planes), marker=marker)
     _holds_together(found)
 
 

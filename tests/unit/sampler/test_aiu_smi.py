@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from powertui.sampler import aiu_smi
 from powertui.sampler.inventory import local_targets
 from powertui.sampler.source import Options, Reading, Source, open_source, reason_of
 from tests.unit.sampler.test_without_root import path
+from tests.waiting import until
 
 __all__ = ["path"]
 
@@ -57,12 +57,9 @@ def more(folder: Path, lines: str) -> None:
 
 
 def next_of(source: Source) -> list[Reading]:
-    until = time.monotonic() + 180
-    while time.monotonic() < until:
-        if readings := source.read():
-            return readings
-        time.sleep(0.01)
-    raise AssertionError("no reading came")
+    readings: list[Reading] = []
+    until(lambda: readings.extend(source.read()) or readings, lambda: "no reading came")
+    return readings
 
 
 def line(card: int, watts: str) -> str:
@@ -97,12 +94,7 @@ def test_one_that_ends_is_started_again(path: Path, monkeypatch: pytest.MonkeyPa
     next_of(source)
     (path / "stay").unlink()
     monkeypatch.setattr(aiu_smi, "_MAX_SILENCE_S", 0.2)
-    said = set()
-    until = time.monotonic() + 180
-    while "aiu-smi ended" not in said and time.monotonic() < until:
-        said |= {reason_of(one.quality) for one in source.read()}
-        time.sleep(0.01)
-    assert "aiu-smi ended" in said
+    until(lambda: "aiu-smi ended" in {reason_of(one.quality) for one in source.read()})
     assert next(one.watts for one in iter(lambda: next_of(source)[0], None) if one.watts) == 18.0
     assert source.reconnects >= 1
     source.close()

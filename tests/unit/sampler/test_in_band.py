@@ -22,12 +22,7 @@ from powertui.sampler.recorder import Recorder
 from powertui.sampler.source import Options, open_source, reason_of
 from powertui.sampler.sysfs import DENIED
 from tests.unit.sampler.counting import counting
-
-
-def put(root, path, text):
-    target = root / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(f"{text}\n")
+from tests.unit.sampler.simulated_system import put
 
 
 @pytest.fixture

@@ -292,7 +292,7 @@ def test_start_works_again_and_begins_anew(power, tmp_path):
         power.machine.watts = watts
         begin = time.monotonic()
         libipmi.start(source=f"ipmi://viewer@127.0.0.1:{power.port}", interval=0.05)
-        time.sleep(0.2)
+        until(lambda: len(libipmi._run.samples) >= 3)
         libipmi.stop()
         lasted = time.monotonic() - begin
         libipmi.dbToCSV()

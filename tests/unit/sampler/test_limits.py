@@ -18,12 +18,7 @@ from powertui.sampler.recording_file import RecordingFile
 from powertui.sampler.source import Channel as Channel_
 from powertui.sampler.source import Info, Options, Reading, Stamp, open_source
 from tests.unit.sampler.counting import counting
-
-
-def put(root: Path, path: str, text: object) -> None:
-    target = root / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(f"{text}\n")
+from tests.unit.sampler.simulated_system import put
 
 
 def test_rapl_tells_the_least_constraint_that_is_set(tmp_path: Path) -> None:

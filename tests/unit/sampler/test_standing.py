@@ -20,17 +20,13 @@ from powertui.sampler import clocks, inventory, perf
 from powertui.sampler.energy_counter import STANDSTILL, STANDSTILL_S, CountedEnergy, motionless
 from powertui.sampler.inventory import as_lines, local_targets, look_here
 from powertui.sampler.plausible import NOT_MEASURED, Judge
-from powertui.sampler.source import Info, Options, Reading, Source, open_source, reason_of
+from powertui.sampler.source import Info, Options, Reading, Source, reason_of
 from tests.unit.sampler.counting import counting
-from tests.unit.sampler.test_in_band import FakeNvml, counters, nvml, put, rapl_tree
+from tests.unit.sampler.simulated_system import opened, put
+from tests.unit.sampler.test_in_band import FakeNvml, counters, nvml, rapl_tree
 from tests.unit.sampler.test_without_root import cray, path, program
 
 __all__ = ["cray", "nvml", "path"]
-
-
-def opened(url: str, root: Path, **options: tuple[str, ...]) -> tuple[Source, Info]:
-    source = open_source(url, Options(root=str(root), **options))  # type: ignore[arg-type]
-    return source, source.open()
 
 
 def judged(source: Source, info: Info) -> dict[str, Reading]:

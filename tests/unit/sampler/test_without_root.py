@@ -13,18 +13,13 @@ import pytest
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
 from powertui.sampler import gpu_programs, inventory, perf, slurm
-from powertui.sampler.source import STALE, Options, open_source, reason_of
+from powertui.sampler.source import STALE, reason_of
 from powertui.sampler.sysfs import DENIED, GONE
+from tests.unit.sampler.simulated_system import opened, put
 from tests.unit.sampler.test_in_band import rapl_tree
 from tests.waiting import until
 
 US = 1_700_000_000_000_000
-
-
-def put(root: Path, path: str, text: str) -> None:
-    target = root / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(f"{text}\n")
 
 
 @pytest.fixture
@@ -49,11 +44,6 @@ def tick(root: Path, freshness: int, watts: int, joules: int) -> None:
     put(root, "sys/cray/pm_counters/power", f"{watts} W {US + freshness * 100_000} us")
     put(root, "sys/cray/pm_counters/energy", f"{joules} J {US + freshness * 100_000} us")
     put(root, "sys/cray/pm_counters/freshness", str(freshness))
-
-
-def opened(url: str, root: Path = Path("/"), **options: object):
-    source = open_source(url, Options(root=str(root), **options))  # type: ignore[arg-type]
-    return source, source.open()
 
 
 def test_pm_counters_node_and_parts(cray: Path) -> None:

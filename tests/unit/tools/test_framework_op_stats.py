@@ -4,20 +4,18 @@ same profiles.
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from powertui.data import logdir
 from powertui.data.asked import Compat
-from powertui.data.opened import Opened
 from powertui.data.table import Result
 from powertui.data.tools import host_ops, registry
 from powertui.data.tools.registry import Question
 from tests import answers, stored_ops
 from tests.synthetic import xplane
+from tests.unit.tools.opened_runs import opened
 
 _SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 STORED = sorted(_SHARED.glob("public/e4040_*/**/*.tensorflow_stats.pb"))
@@ -28,11 +26,6 @@ GOLDEN = {
     "gpu_tf_t4": "public/e4040_hd2551",
 }
 US = 1e-3  # stored as µs in doubles
-
-
-@cache
-def opened(folder: Path) -> Opened:
-    return Opened(next(entry for entry in logdir.scan(str(folder)).runs if entry.profiles))
 
 
 def ask(folder: Path, compat: Compat = "corrected", name: str = "framework_op_stats") -> Result:

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from powertui.data import logdir, wire
+from powertui.data import wire
 from powertui.data.asked import Compat
-from powertui.data.opened import Opened, Profile
+from powertui.data.opened import Profile
 from powertui.data.table import Result
 from powertui.data.tools import breakdown, input_pipeline, registry, tf_data
 from powertui.data.tools.registry import Question
 from powertui.report.writers import as_json
 from tests.synthetic.xplane import Event, Line, Plane, encode
+from tests.unit.tools.opened_runs import opened
 
 _SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 _MS = 1_000_000_000
@@ -39,10 +40,6 @@ _BY_XPROF = {
     "keras_cifar_relabelled": "own/keras_cifar",
     "jax_opt": "own/jax_cpu/plugins/profile/2026_11_21_00_50_50",
 }
-
-
-def _opened(folder: Path) -> Opened:
-    return Opened(next(entry for entry in logdir.scan(str(folder)).runs if entry.profiles))
 
 
 def _ops(profile: Profile, compat: Compat) -> dict[str, input_pipeline.InputOp]:
@@ -102,7 +99,7 @@ def test_every_op_as_tensorflow_stored_it(path: str) -> None:
             for field in (3, 5)
         )
         rows.append((name, op.integer(2), total, own, kind))
-    profile = _opened((_SHARED / path).parent).profiles[0]
+    profile = opened((_SHARED / path).parent).profiles[0]
     ours = _ops(profile, "tf2")
     assert rows
     assert not _alike(ours, rows)
@@ -123,7 +120,7 @@ def test_every_op_as_the_converter_of_today_has_it(shared_data: Path, golden: st
         page for page in pages if any(column["id"] == "opName" for column in page.get("cols", []))
     )
     rows = [[cell.get("v") for cell in row["c"]] for row in page["rows"]]
-    profile = _opened(shared_data / _BY_XPROF[golden]).profiles[0]
+    profile = opened(shared_data / _BY_XPROF[golden]).profiles[0]
     assert not _alike(
         _ops(profile, "xprof"), [(row[0], int(row[1]), row[2], row[4], row[6]) for row in rows]
     )
@@ -190,7 +187,7 @@ def _pipeline(tmp_path: Path, *, ahead_ms: int = 30) -> Result:
     (folder / "node.xplane.pb").write_bytes(
         encode([Plane("/host:CPU", [Line("python", main, 1), Line("tf_data", other, 2)])])
     )
-    return registry.get("tf_data_bottleneck_analysis").answer(Question(_opened(tmp_path)))
+    return registry.get("tf_data_bottleneck_analysis").answer(Question(opened(tmp_path)))
 
 
 def test_the_iterator_behind_a_prefetch_is_the_bottleneck(tmp_path: Path) -> None:
@@ -234,7 +231,7 @@ def test_what_ran_before_it_was_asked_for_holds_nothing_up(tmp_path: Path) -> No
     (folder / "node.xplane.pb").write_bytes(
         encode([Plane("/host:CPU", [Line("python", events, 1), Line("tf_data", other, 2)])])
     )
-    trace = _opened(tmp_path).profiles[0].trace
+    trace = opened(tmp_path).profiles[0].trace
     calls = tf_data.iterator_calls(trace, *trace.span)
     by_name = {trace.names.full(int(name)): row for row, name in enumerate(calls.name.tolist())}
     ahead = by_name[f"{root}::Prefetch::Map"]
@@ -245,7 +242,7 @@ def test_what_ran_before_it_was_asked_for_holds_nothing_up(tmp_path: Path) -> No
 
 def test_a_loop_that_waits_for_its_data_is_told_so(shared_data: Path) -> None:
     result = registry.get("tf_data_bottleneck_analysis").answer(
-        Question(_opened(shared_data / "own" / "custom_loop"))
+        Question(opened(shared_data / "own" / "custom_loop"))
     )
     assert result["pipelines"]["bottleneck"].value(0) == "MapAndBatch"
     words = str(next(fact.value for fact in result.facts if fact.id == "conclusion"))
@@ -255,7 +252,7 @@ def test_a_loop_that_waits_for_its_data_is_told_so(shared_data: Path) -> None:
 
 def test_a_pipeline_that_takes_little_is_not_blamed(shared_data: Path) -> None:
     result = registry.get("tf_data_bottleneck_analysis").answer(
-        Question(_opened(shared_data / "own" / "keras_cifar"))
+        Question(opened(shared_data / "own" / "keras_cifar"))
     )
     assert "little to gain" in str(
         next(fact.value for fact in result.facts if fact.id == "conclusion")

@@ -5,29 +5,23 @@ today's converter stored.
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from powertui.data import hlo, logdir
+from powertui.data import hlo
 from powertui.data.asked import Compat
-from powertui.data.opened import Opened
 from powertui.data.table import Result
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
 from tests import answers
 from tests.synthetic import xplane
+from tests.unit.tools.opened_runs import opened
 
 MS = 10**9
 JAX = "own/jax_cpu/plugins/profile/2026_11_21_00_50_50"
 GOLDEN = {"gpu_tf_t4": "public/e4040_hd2551", "jax_opt": JAX, "custom_loop": "own/custom_loop"}
-
-
-@cache
-def opened(path: Path) -> Opened:
-    return Opened(next(entry for entry in logdir.scan(str(path)).runs if entry.profiles))
 
 
 def ask(path: Path, tool: str, compat: Compat = "corrected") -> Result:

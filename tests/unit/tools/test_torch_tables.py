@@ -6,18 +6,16 @@ from __future__ import annotations
 
 import csv
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from powertui.data import logdir
-from powertui.data.opened import Opened
 from powertui.data.table import Result
 from powertui.data.tools import collectives, registry, torch_tables
 from powertui.data.tools.registry import Question
 from tests import answers
+from tests.unit.tools.opened_runs import opened
 
 _SHARED = Path(__file__).resolve().parents[4] / "shared" / "data" / "public"
 STORED = sorted(
@@ -31,11 +29,6 @@ KEYS = {
     "ops_summary_by_category": ("op category",),
     "kernel_summary": ("Parent op category", "Parent cpu_op", "Kernel name", "Kernel stream"),
 }
-
-
-@cache
-def opened(path: Path) -> Opened:
-    return Opened(next(entry for entry in logdir.scan(str(path)).runs if entry.profiles))
 
 
 def ask(path: Path, tool: str, lo: int | None = None, hi: int | None = None) -> Result:

@@ -7,17 +7,15 @@ not in the events: see docs/parity.md.
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from powertui.data import logdir
-from powertui.data.opened import Opened
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
 from tests import answers
+from tests.unit.tools.opened_runs import opened
 
 CONV = "jit(forward_3d_conv)/jit(main)/conv_general_dilated"
 # (program, op): category, framework op, runs, time, share of the devices' time in percent
@@ -227,14 +225,9 @@ PROGRAMS: dict[str, dict[str, int]] = {
 }
 
 
-@cache
-def _opened(path: Path) -> Opened:
-    return Opened(next(entry for entry in logdir.scan(str(path)).runs if entry.profiles))
-
-
 def _rows(shared_data: Path, run: str, tool: str, table: int = 0) -> list[dict[str, Any]]:
     result = registry.get(tool).answer(
-        Question(_opened(shared_data / "public" / run), compat="xprof")
+        Question(opened(shared_data / "public" / run), compat="xprof")
     )
     return answers.rows(result.tables[table])
 

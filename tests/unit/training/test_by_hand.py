@@ -13,7 +13,7 @@ from powertui.data import logdir
 from powertui.data.logdir import Logdir, TrainingEntry, by_hand, moves
 from powertui.data.logdir.moves import Move
 from powertui.errors import PowertuiError
-from tests.synthetic.long_training import long_training
+from tests.synthetic.long_training import long_training, two_trainings
 
 
 @pytest.fixture(autouse=True)
@@ -23,9 +23,7 @@ def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def logs(tmp_path: Path) -> Path:
-    long_training(tmp_path / "logs" / "one")
-    long_training(tmp_path / "logs" / "two", sessions=(40.0,))
-    return tmp_path / "logs"
+    return two_trainings(tmp_path / "logs")
 
 
 def named(found: Logdir, name: str) -> TrainingEntry:
