@@ -50,7 +50,7 @@ def _ops(profile: Profile, compat: Compat) -> dict[str, input_pipeline.InputOp]:
 def test_facts_are_in_the_units_of_their_names(shared_data: Path) -> None:
     """As the converter has them: preprocessing_us 13722556.277, and 95.4 % of each step."""
     result = registry.get("input_pipeline_analyzer").answer(
-        Question(_opened(shared_data / "own/custom_loop"), compat="xprof")
+        Question(opened(shared_data / "own/custom_loop"), compat="xprof")
     )
     facts = as_json.as_dict(result)["facts"]
     assert facts["preprocessing_us"]["value"] == pytest.approx(13_722_556.277)
@@ -62,7 +62,7 @@ def test_facts_are_in_the_units_of_their_names(shared_data: Path) -> None:
 
 def test_a_value_stands_without_the_reason_for_none(shared_data: Path) -> None:
     result = registry.get("input_pipeline_analyzer").answer(
-        Question(_opened(shared_data / "own/custom_loop"))
+        Question(opened(shared_data / "own/custom_loop"))
     )
     for fact in result.facts:
         assert fact.value is not None
