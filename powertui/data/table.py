@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ _NUMERIC: frozenset[ColumnKind] = frozenset(("integer", "number", "duration", "i
 TIMES: frozenset[ColumnKind] = frozenset(("duration", "instant"))
 
 Value: TypeAlias = "str | int | float | bool | None"
+_Row = TypeVar("_Row")
 
 
 @dataclass(frozen=True, eq=False)
@@ -530,6 +531,42 @@ def optional(
         present,
         weight,
     )
+
+
+_DTYPES: dict[ColumnKind, type] = {"number": np.float64, "share": np.float64, "flag": np.bool_}
+
+
+@dataclass(frozen=True)
+class Field(Generic[_Row]):
+    """One column of a table whose rows are objects, and what it shows of each of them."""
+
+    id: str
+    label: str
+    kind: ColumnKind
+    value: Callable[[_Row], Any]  # None where it is not known
+    unit: str = ""
+    weight: int = 1
+    head: str = ""
+    always: bool = False  # every row has a value
+
+    def column(self, rows: Sequence[_Row]) -> Column:
+        """The column over these rows."""
+        values: Any = [self.value(row) for row in rows]
+        if self.kind == "text":
+            column = text_column(self.id, self.label, values, weight=self.weight)
+        elif self.always:
+            values = np.array(values, _DTYPES.get(self.kind, np.int64))
+            column = Column(self.id, self.label, self.kind, values, self.unit, weight=self.weight)
+        else:
+            column = optional(
+                self.id, self.label, self.kind, values, unit=self.unit, weight=self.weight
+            )
+        return replace(column, head=self.head) if self.head else column
+
+
+def columns_of(rows: Sequence[_Row], fields: Iterable[Field[_Row]]) -> tuple[Column, ...]:
+    """The columns of a table whose rows are objects."""
+    return tuple(field.column(rows) for field in fields)
 
 
 def stacked(tables: Sequence[Table]) -> Table:

@@ -102,9 +102,7 @@ def _run(opened: Opened, aligning: Aligning) -> Facts:
         "steps_marked_by": plain(steps.source, _LONG) or None,
     }
     if len(steps):
-        from powertui.data.energy import step_table
-
-        length = step_table.lengths(steps)
+        length = steps.lengths()
         usual = sorted(length.tolist())[len(length) // 2]
         at = int(length.argmax())
         facts["step_s"] = {

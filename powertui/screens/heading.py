@@ -74,8 +74,9 @@ def _named(profile: Profile, window: tuple[int, int] | None) -> str:
     for epoch in range(len(epochs)):
         if epochs.bounds(epoch, steps) == (lo, hi):
             return f"epoch {epochs[epoch].number}, exactly"
+    end = steps.ends()
     first = np.flatnonzero(steps.start == lo)
-    last = np.flatnonzero((steps.ends() == hi) | (steps.start + steps.duration == hi))
+    last = np.flatnonzero(end == hi)
     if len(first) and len(last) and last[-1] >= first[0]:
         a, b = int(first[0]), int(last[-1])
         epoch = int(steps.epoch[a])

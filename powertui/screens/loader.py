@@ -295,17 +295,8 @@ def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Surrounding
     lo, hi = part.model.profiled
     read = part.account.power if part.account is not None else None
     if read is not None and np.diff(read.times.searchsorted([lo, hi]))[0] >= _MIN_FINDING_READINGS:
-        own = account.findings(Profile(opened, part.model.index), aligning).findings
-        inside = {
-            one
-            for one in (*found, *own)
-            if min(one.end_ps, hi) - max(one.start_ps, lo) > (one.end_ps - one.start_ps) // 2
-        }
-        # Each tells of what it knows best: the profile of what lies inside of it.
-        found = [
-            *(one for one in found if one not in inside),
-            *(one for one in own if one in inside),
-        ]
+        # These are the profile's, and those of the training around it.
+        found = list(account.findings(Profile(opened, part.model.index), aligning).findings)
     lies = surroundings.training_surroundings(
         part.seen, told.epochs() if told else (), told.phases() if told else (), found
     )

@@ -249,7 +249,7 @@ class Navigator:
             step = self.model.step_at(state.cursor_ps)
             if step is None:
                 return
-            lo, hi = step.start, step.start + max(1, step.duration)
+            lo, hi = step.start, max(step.end, step.start + 1)
         self.show_window(lo, hi, margin=True)
 
     def show_window(self, lo: int, hi: int, *, margin: bool = False) -> None:

@@ -146,7 +146,7 @@ def _lengths(steps: Steps) -> tuple[Int64s, Int64s]:
     # Imported at the top it would delay the first picture.
     from powertui.data.energy import step_table
 
-    return step_table.lengths(steps), step_table.usual_of(steps)
+    return steps.lengths(), step_table.usual_of(steps)
 
 
 def _name(model: TimelineModel, row: int, *, several: bool) -> str:

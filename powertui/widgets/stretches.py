@@ -354,10 +354,8 @@ class StepLane(TimeLane):
         last = int(steps.start.searchsorted(view.t1, side="left"))
         if first >= last:
             return [" "] * view.width, [Style.null()] * view.width
-        # Markers that hold all of their work are drawn as they are, with the time between them;
-        # those that end before it would show a dispatch in place of the step.
-        ends = steps.ends() if steps.asynchronous else steps.start + steps.duration
-        starts, ends = steps.start[first:last], np.maximum(ends, steps.start + 1)[first:last]
+        starts = steps.start[first:last]
+        ends = np.maximum(steps.ends()[first:last], starts + 1)
         numbers = steps.number[first:last]
         # Numbers fit when neighbors are as far apart, on average, as the longest of them with a
         # blank behind it.

@@ -189,9 +189,8 @@ class AlignmentContext:
     @functools.cached_property
     def step_s(self) -> float | None:
         """The usual distance of two steps."""
-        gaps = self.steps.start_to_start()
-        gaps = gaps[gaps > 0]
-        return float(np.median(gaps)) / PS_PER_S if len(gaps) >= 3 else None
+        distance = self.steps.usual_distance(min_count=3)
+        return distance / PS_PER_S if distance is not None else None
 
     @functools.cached_property
     def activities(self) -> tuple[expected_work.Activity, ...]:

@@ -147,28 +147,6 @@ def _notes(host_account: Account, total: Energy | None) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _figures(energies: Sequence[Energy | None]) -> tuple[Column, ...]:
-    return (
-        *tables.figures(energies),
-        optional(
-            "max_watts",
-            "max",
-            "number",
-            [part.max_w if part else None for part in energies],
-            unit="W",
-            weight=2,
-        ),
-        optional(
-            "active_joules",
-            "above idle",
-            "number",
-            [part.active_joules if part else None for part in energies],
-            unit="J",
-            weight=2,
-        ),
-    )
-
-
 def _epochs(question: Question, host_account: Account) -> Table:
     windows = list(host_account.epoch_energies)
     if question.lo is not None or question.hi is not None:
@@ -194,7 +172,7 @@ def _epochs(question: Question, host_account: Account) -> Table:
         Column("start_s", "start", "instant", starts, weight=6),
         Column("end_s", "end", "instant", ends, weight=3),
         Column("duration_s", "duration", "duration", ends - starts, weight=7),
-        *_figures([epoch.energy for epoch in windows]),
+        *tables.all_figures([epoch.energy for epoch in windows]),
         optional("joules_per_step", "a step", "number", means, unit="J", weight=5),
     )
 
@@ -233,7 +211,7 @@ def _steps(question: Question, host_account: Account) -> Table:
         ),
         Column("start_s", "start", "instant", starts, weight=6),
         Column("end_s", "end", "instant", ends, weight=3),
-        *_figures(energies),
+        *tables.all_figures(energies),
     )
 
     def place(row: int) -> Place:
@@ -270,7 +248,7 @@ def _devices(question: Question, host_account: Account) -> list[Table]:
     columns = (
         text_column("device", "device", [device.pair.device for device in devices], weight=9),
         *_channel_columns(devices),
-        *_figures(energies),
+        *tables.all_figures(energies),
         optional(
             "joules_per_step",
             "a step",

@@ -15,7 +15,7 @@ import numpy as np
 from powertui import units
 from powertui.data.energy import account
 from powertui.data.energy.integrate import Energy
-from powertui.data.model import UNKNOWN, Int64s, Steps
+from powertui.data.model import Int64s, Steps
 from powertui.data.table import Column, Fact, Result, optional, text_column
 from powertui.data.tools import breakdown
 from powertui.data.tools import steps as step_tool
@@ -45,7 +45,7 @@ def answer(question: Question) -> Result:
     plain = step_tool.answer(question)
     steps = question.profile.steps
     rows = step_tool.inside(question, steps)
-    length, usual = lengths(steps), usual_of(steps)
+    length, usual = steps.lengths(), usual_of(steps)
     has_usual = usual[rows] >= 0
     over = np.where(has_usual, length[rows] - usual[rows], 0)
     energies = account.energy_account(question.profile, question.aligning).step_energies
@@ -88,17 +88,9 @@ def answer(question: Question) -> Result:
     )
 
 
-def lengths(steps: Steps) -> Int64s:
-    """How long each step took: its step time, else the time to the next."""
-    gap = steps.start_to_start()
-    if steps.asynchronous:
-        return np.where(gap >= 0, gap, np.where(steps.step != UNKNOWN, steps.step, steps.duration))
-    return np.where(steps.step != UNKNOWN, steps.step, steps.duration)
-
-
 def usual_of(steps: Steps) -> Int64s:
     """The usual length of a step like each; -1 where there are too few to say."""
-    length = lengths(steps)
+    length = steps.lengths()
     out = np.full(
         len(steps), int(np.median(length)) if len(steps) >= _MIN_NAMED_STEPS else -1, np.int64
     )

@@ -4,20 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import NamedTuple
 
 from powertui.data.asked import Aligning
 from powertui.data.energy import account, window_energy
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.energy.integrate import Energy
-from powertui.data.model import PS_PER_NS, PS_PER_S
+from powertui.data.energy.window_energy import MarkEnergy
+from powertui.data.model import PS_PER_NS, PS_PER_S, Mark
 from powertui.data.opened import Opened, Profile
-from powertui.data.table import Column, Place, Table, optional, text_column
+from powertui.data.table import Column, Field, Place, Table, columns_of, text_column
 
 NO_POWER = "no power log covers this profile"
 
-# name, epoch's number, start, end (ps), what it drew
-_Asked: TypeAlias = "tuple[str, int | None, int, int, Energy | None]"
+
+class _EnergyRow(NamedTuple):
+    """A stretch with a name, and what it drew."""
+
+    name: str
+    epoch: int | None  # the program's own number
+    start: int  # ps
+    end: int
+    energy: Energy | None
+
+
+_WINDOW_FIELDS: tuple[Field[_EnergyRow], ...] = (
+    Field("window", "window", "text", lambda row: row.name, weight=9),
+    Field("epoch", "epoch", "integer", lambda row: row.epoch, weight=0),
+    Field("start_s", "start", "instant", lambda row: row.start, weight=3),
+    Field("end_s", "end", "instant", lambda row: row.end, weight=3),
+)
 
 
 def energies(
@@ -29,40 +45,51 @@ def energies(
 ) -> Table:
     """Every epoch and the whole profile; or one epoch by its own number; or one window (ps)."""
     host_account = account.energy_account(profile, aligning)
-    windows: list[_Asked] = []
+    rows: list[_EnergyRow] = []
     if window is not None:
-        windows.append(("window", None, *window, host_account.of_window(*window)))
+        rows.append(_EnergyRow("window", None, *window, host_account.of_window(*window)))
     else:
-        for epoch_energy in host_account.epoch_energies:
-            if epoch is None or epoch == epoch_energy.number:
-                windows.append(
-                    (
-                        f"epoch {epoch_energy.number}",
-                        epoch_energy.number,
-                        epoch_energy.lo,
-                        epoch_energy.hi,
-                        epoch_energy.energy,
-                    )
-                )
+        for part in host_account.epoch_energies:
+            if epoch is None or epoch == part.number:
+                name = f"epoch {part.number}"
+                rows.append(_EnergyRow(name, part.number, part.lo, part.hi, part.energy))
         if epoch is None:
-            windows.append(
-                ("whole", None, *profile.trace.span, host_account.energy(*profile.trace.span))
-            )
+            lo, hi = profile.trace.span
+            rows.append(_EnergyRow("whole", None, lo, hi, host_account.energy(lo, hi)))
 
     def place(row: int) -> Place:
-        return Place(profile.opened.name, profile.index, windows[row][2], windows[row][3])
+        return Place(profile.opened.name, profile.index, rows[row].start, rows[row].end)
 
-    return replace(NO_ENERGIES, columns=_energy_columns(windows), place=place)
+    return replace(NO_ENERGIES, columns=_energy_columns(rows), place=place)
 
 
-def _energy_columns(windows: Sequence[_Asked]) -> tuple[Column, ...]:
-    return (
-        text_column("window", "window", [name for name, *_ in windows], weight=9),
-        optional("epoch", "epoch", "integer", [number for _, number, *_ in windows], weight=0),
-        optional("start_s", "start", "instant", [lo for _, _, lo, _, _ in windows], weight=3),
-        optional("end_s", "end", "instant", [hi for _, _, _, hi, _ in windows], weight=3),
-        *figures([energy for *_, energy in windows]),
-    )
+def _energy_columns(rows: Sequence[_EnergyRow]) -> tuple[Column, ...]:
+    return (*columns_of(rows, _WINDOW_FIELDS), *figures([row.energy for row in rows]))
+
+
+_FIGURES: tuple[Field[Energy | None], ...] = (
+    Field("joules", "energy", "number", lambda part: part and part.joules, "J", 9),
+    Field("lo", "from", "number", lambda part: part and part.lo, "J", 6),
+    Field("hi", "to", "number", lambda part: part and part.hi, "J", 6),
+    Field("mean_watts", "mean", "number", lambda part: part and part.mean_w, "W", 7),
+    Field("coverage", "covered", "share", lambda part: part and part.coverage, weight=4),
+    Field("badge", "badge", "text", lambda part: _badge(part), weight=8),
+    Field("reason", "why unresolved", "text", lambda part: _reason(part), weight=5),
+)
+_FURTHER_FIGURES: tuple[Field[Energy | None], ...] = (
+    Field("max_watts", "max", "number", lambda part: part and part.max_w, "W", 2),
+    Field(
+        "active_joules", "above idle", "number", lambda part: part and part.active_joules, "J", 2
+    ),
+)
+
+
+def _badge(part: Energy | None) -> str | None:
+    return part.badge.value if part and part.resolved else None
+
+
+def _reason(part: Energy | None) -> str:
+    return part.reason if part else NO_POWER
 
 
 def figures(energies: Sequence[Energy | None]) -> tuple[Column, ...]:
@@ -70,86 +97,41 @@ def figures(energies: Sequence[Energy | None]) -> tuple[Column, ...]:
 
     What is not resolved has no figure, but a reason.
     """
-    return (
-        optional(
-            "joules",
-            "energy",
-            "number",
-            [part.joules if part else None for part in energies],
-            unit="J",
-            weight=9,
-        ),
-        optional(
-            "lo",
-            "from",
-            "number",
-            [part.lo if part else None for part in energies],
-            unit="J",
-            weight=6,
-        ),
-        optional(
-            "hi",
-            "to",
-            "number",
-            [part.hi if part else None for part in energies],
-            unit="J",
-            weight=6,
-        ),
-        optional(
-            "mean_watts",
-            "mean",
-            "number",
-            [part.mean_w if part else None for part in energies],
-            unit="W",
-            weight=7,
-        ),
-        optional(
-            "coverage",
-            "covered",
-            "share",
-            [part.coverage if part else None for part in energies],
-            weight=4,
-        ),
-        text_column(
-            "badge",
-            "badge",
-            [part.badge.value if part and part.resolved else None for part in energies],
-            weight=8,
-        ),
-        text_column(
-            "reason",
-            "why unresolved",
-            [part.reason if part else NO_POWER for part in energies],
-            weight=5,
-        ),
-    )
+    return columns_of(energies, _FIGURES)
+
+
+def all_figures(energies: Sequence[Energy | None]) -> tuple[Column, ...]:
+    """The same, with the highest reading and the energy above idle."""
+    return columns_of(energies, (*_FIGURES, *_FURTHER_FIGURES))
+
+
+def _log_s(ns: int) -> float:
+    return ns * PS_PER_NS / PS_PER_S
+
+
+def _log_end_s(mark: Mark) -> float:
+    """Where a window ends on the log's clock; a moment ends where it starts."""
+    return _log_s(mark.end_ns or mark.start_ns)
+
+
+_MARK_FIELDS: tuple[Field[MarkEnergy], ...] = (
+    Field("window", "window", "text", lambda row: row.mark.name, weight=9),
+    Field("log_start_s", "start", "number", lambda row: _log_s(row.mark.start_ns), "s", 3),
+    Field("log_end_s", "end", "number", lambda row: _log_end_s(row.mark), "s", 3),
+)
 
 
 def windows(opened: Opened) -> Table:
     """The windows that recordings of this run name, on the clock of each log."""
-    mark_energies = opened.cached(
-        ("windows",), lambda: window_energy.window_energies(opened.run.power)
-    )
-    seconds = [
-        (
-            marked.mark.start_ns * PS_PER_NS / PS_PER_S,
-            (marked.mark.end_ns or marked.mark.start_ns) * PS_PER_NS / PS_PER_S,
-        )
-        for marked in mark_energies
-    ]
-    columns = (
-        text_column("window", "window", [marked.mark.name for marked in mark_energies], weight=9),
-        optional(
-            "log_start_s", "start", "number", [start for start, _ in seconds], unit="s", weight=3
-        ),
-        optional("log_end_s", "end", "number", [end for _, end in seconds], unit="s", weight=3),
-        *figures([marked.energy for marked in mark_energies]),
-        text_column("log", "log", [marked.path for marked in mark_energies], weight=0),
-    )
+    rows = opened.cached(("windows",), lambda: window_energy.window_energies(opened.run.power))
     return Table(
         "windows",
         "Windows of the recording",
-        columns,
+        (
+            *columns_of(rows, _MARK_FIELDS),
+            *figures([row.energy for row in rows]),
+            text_column("log", "log", [row.path for row in rows], weight=0),
+        ),
         empty="No recording names a window.",
         noun="window",
     )
@@ -166,73 +148,27 @@ def findings(result: Findings, profile: Profile) -> Table:
             result.findings[row].end_ps,
         )
 
-    return replace(NO_FINDINGS, columns=_finding_columns(result.findings), place=place)
+    return replace(NO_FINDINGS, columns=columns_of(result.findings, _FINDING_FIELDS), place=place)
 
 
-def _finding_columns(findings: Sequence[Finding]) -> tuple[Column, ...]:
-    return (
-        text_column("kind", "kind", [finding.kind for finding in findings], weight=4),
-        text_column(
-            "witness", "evidence", [", ".join(finding.witnesses) for finding in findings], weight=3
-        ),
-        optional("epoch", "epoch", "integer", [finding.epoch for finding in findings], weight=8),
-        optional(
-            "step_lo", "first step", "integer", [finding.step_lo for finding in findings], weight=7
-        ),
-        optional(
-            "step_hi", "last step", "integer", [finding.step_hi for finding in findings], weight=7
-        ),
-        optional(
-            "start_s", "start", "instant", [finding.start_ps for finding in findings], weight=5
-        ),
-        optional("end_s", "end", "instant", [finding.end_ps for finding in findings], weight=5),
-        optional(
-            "delta_watts",
-            "power",
-            "number",
-            [finding.delta_watts for finding in findings],
-            unit="W",
-            weight=6,
-        ),
-        optional(
-            "lo_watts",
-            "from",
-            "number",
-            [finding.lo_watts for finding in findings],
-            unit="W",
-            weight=2,
-        ),
-        optional(
-            "hi_watts",
-            "to",
-            "number",
-            [finding.hi_watts for finding in findings],
-            unit="W",
-            weight=2,
-        ),
-        optional(
-            "delta_joules",
-            "energy",
-            "number",
-            [finding.delta_joules for finding in findings],
-            unit="J",
-            weight=6,
-        ),
-        optional(
-            "delta_s",
-            "time",
-            "number",
-            [finding.delta_seconds for finding in findings],
-            unit="s",
-            weight=6,
-        ),
-        optional("p", "p", "number", [finding.p for finding in findings], weight=3),
-        text_column("badge", "badge", [finding.badge.value for finding in findings], weight=4),
-        optional(
-            "explained", "explained", "flag", [finding.explained for finding in findings], weight=3
-        ),
-        text_column("text", "what", [finding.text for finding in findings], weight=9),
-    )
+_FINDING_FIELDS: tuple[Field[Finding], ...] = (
+    Field("kind", "kind", "text", lambda finding: finding.kind, weight=4),
+    Field("witness", "evidence", "text", lambda finding: ", ".join(finding.witnesses), weight=3),
+    Field("epoch", "epoch", "integer", lambda finding: finding.epoch, weight=8),
+    Field("step_lo", "first step", "integer", lambda finding: finding.step_lo, weight=7),
+    Field("step_hi", "last step", "integer", lambda finding: finding.step_hi, weight=7),
+    Field("start_s", "start", "instant", lambda finding: finding.start_ps, weight=5),
+    Field("end_s", "end", "instant", lambda finding: finding.end_ps, weight=5),
+    Field("delta_watts", "power", "number", lambda finding: finding.delta_watts, "W", 6),
+    Field("lo_watts", "from", "number", lambda finding: finding.lo_watts, "W", 2),
+    Field("hi_watts", "to", "number", lambda finding: finding.hi_watts, "W", 2),
+    Field("delta_joules", "energy", "number", lambda finding: finding.delta_joules, "J", 6),
+    Field("delta_s", "time", "number", lambda finding: finding.delta_seconds, "s", 6),
+    Field("p", "p", "number", lambda finding: finding.p, weight=3),
+    Field("badge", "badge", "text", lambda finding: finding.badge.value, weight=4),
+    Field("explained", "explained", "flag", lambda finding: finding.explained, weight=3),
+    Field("text", "what", "text", lambda finding: finding.text, weight=9),
+)
 
 
 NO_ENERGIES = Table(
@@ -246,7 +182,7 @@ NO_ENERGIES = Table(
 NO_FINDINGS = Table(
     "findings",
     "What stands out",
-    _finding_columns([]),
+    columns_of((), _FINDING_FIELDS),
     noun="finding",
     empty="Nothing stands out that matters.",
 )

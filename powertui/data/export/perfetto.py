@@ -172,7 +172,7 @@ def _training(window: Window) -> Iterator[str]:
         }
         args = {name: value for name, value in args.items() if value is not None}
         name = step.name or f"step {step.number}"
-        yield _span(name, "step", 2, (step.start, step.start + step.duration), args)
+        yield _span(name, "step", 2, (step.start, step.mark_end), args)
 
 
 def _read_back(window: Window) -> dict[str, Any]:

@@ -44,6 +44,11 @@ class Step:
         """Where it ends: see `Steps.ends`."""
         return max(self.start + (self.start_to_start or self.duration), self.until or self.start)
 
+    @property
+    def mark_end(self) -> int:
+        """Where its own stretch ends, which may be before the next step starts."""
+        return self.start + self.duration
+
 
 @dataclass(frozen=True, eq=False)
 class StepsOn:
@@ -156,6 +161,25 @@ class Steps:
             inside = (self.epoch[1:] == self.epoch[:-1]) & ~self.hole[:-1]
             ends[:-1] = np.where(inside, np.maximum(ends[:-1], self.until[:-1]), ends[:-1])
         return ends
+
+    def mark_ends(self) -> Int64s:
+        """Where the own stretch of each step ends: its mark, or its work on a device.
+
+        For what reads or writes the marks themselves, such as clocks and exports to other programs.
+        """
+        return self.start + self.duration
+
+    def lengths(self) -> Int64s:
+        """How long each step took: its step time where its mark holds its work, else to its end."""
+        if self.asynchronous or self.inferred:
+            return self.ends() - self.start
+        return np.where(self.step != UNKNOWN, self.step, self.ends() - self.start)
+
+    def usual_distance(self, min_count: int) -> float | None:
+        """Median ps from one start to the next; None with fewer such distances than `min_count`."""
+        gaps = self.start_to_start()
+        gaps = gaps[gaps > 0]
+        return float(np.median(gaps)) if len(gaps) >= min_count else None
 
     def __getitem__(self, index: int) -> Step:
         index = range(len(self))[index]

@@ -258,7 +258,7 @@ def _from_batches(
             end = wall - _span(trace)
             hi = end + late
             if steps is not None and len(steps) and not steps.asynchronous:
-                hi = min(hi, wall - int((steps.start + steps.duration).max()) // PS_PER_NS)
+                hi = min(hi, wall - int(steps.mark_ends().max()) // PS_PER_NS)
             lo = end + early
             out.append(
                 _Evidence(
@@ -316,7 +316,7 @@ def _from_epochs(steps: Steps, logs: Sequence[EventLog]) -> list[_Evidence]:
     logged itself.
     """
     out = []
-    ends = steps.start + steps.duration
+    ends = steps.mark_ends()
     numbers, place = np.unique(steps.epoch, return_inverse=True)
     groups = dict(zip(numbers.tolist(), ByNumber(place, len(numbers)), strict=True))
     for epoch in from_logs(logs):

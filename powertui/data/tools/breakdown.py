@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.asked import Compat
-from powertui.data.model import UNKNOWN, Bools, Int64s, ProcessKind, Steps, Trace, TrackKind
+from powertui.data.model import Bools, Int64s, ProcessKind, Steps, Trace, TrackKind
 from powertui.data.opened import Profile
 from powertui.data.run import grouping
 from powertui.data.run.grouping import Groups
@@ -319,8 +319,7 @@ def _by_time(
             )
         )
     lo = steps.start
-    known = (steps.step != UNKNOWN) & (not (steps.asynchronous or steps.inferred))
-    hi = np.where(known, steps.start + steps.step, steps.ends())
+    hi = lo + steps.lengths()
     span = np.array([trace.span[0]], np.int64), np.array([trace.span[1]], np.int64)
     swept = sweep.sweep_events(*pieces.columns(pieces.whenever([*devices, *working]), 0, 1), *span)
     parts = (

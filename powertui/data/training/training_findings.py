@@ -19,6 +19,13 @@ from powertui.data.energy import integrate, placing, samples
 from powertui.data.energy.account import Account
 from powertui.data.energy.findings import could_find, throttling, unexplained
 from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings, Unopened
+from powertui.data.energy.findings.finding_rules import (
+    MIN_RUN_SHARE,
+    MIN_STRETCH_SHARE,
+    expected_watts,
+    min_watts,
+    same_stretch,
+)
 from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.samples import Samples
@@ -43,14 +50,11 @@ if TYPE_CHECKING:
 class _Limits:
     """What matters, and what counts as the same.
 
-    A finding matters when it has 5 % of the energy of its own stretch, and 0.5 % of the run's or
-    2 % of its epoch's: the bars that a profile's findings are held to (docs/energy-evidence.md;
-    half and twice of them change nothing there). Little of ten hours may still be somebody else's
+    A finding matters by the same shares as one of a profile (`finding_rules`), or with 2 % of its
+    epoch's energy instead of 0.5 % of the run's. Little of ten hours may still be somebody else's
     program, so 8 % more for 10 s matters as well. The other values are chosen, not measured.
     """
 
-    min_stretch_share: float = 0.05
-    min_run_share: float = 0.005
     min_epoch_share: float = 0.02
     strong_share: float = 0.08
     min_strong_s: float = 10.0
@@ -539,7 +543,7 @@ class _FindingsFromBoxes:
             return False
         length_ps = finding.end_ps - finding.start_ps
         stretch = abs(self._joules(finding.start_ps, max(finding.end_ps, finding.start_ps + 1)))
-        min_joules = _LIMITS.min_run_share * self.run_joules
+        min_joules = MIN_RUN_SHARE * self.run_joules
         epoch = next((e for e in self.training.epochs if e.number == finding.epoch), None)
         if epoch is not None and epoch.start is not None and epoch.end is not None:
             lo, hi = self.axis.at(epoch.start.ns), self.axis.at(epoch.end.ns)
@@ -548,7 +552,7 @@ class _FindingsFromBoxes:
         # Only more counts as strong: less is a pause.
         if more >= _LIMITS.strong_share * stretch and length_ps >= _LIMITS.min_strong_s * PS_PER_S:
             return True
-        return abs(more) >= max(_LIMITS.min_stretch_share * stretch, min_joules)
+        return abs(more) >= max(MIN_STRETCH_SHARE * stretch, min_joules)
 
     def is_pause(self, finding: Finding) -> bool:
         """Whether it drew less because its steps took longer, by half of it or more.
@@ -584,22 +588,19 @@ class _FindingsFromBoxes:
             # How the first epoch begins is not judged, and nothing is promised of it.
             begin = max(begin, float(readings.lo[judged[0]]))
         span = (begin, end)
-        expected = np.where(np.isfinite(readings.ceiling), readings.ceiling, 0.0)
-        matter_share, strong_share = _LIMITS.min_stretch_share, _LIMITS.strong_share
-        # A load's share of a stretch that contains it, as watts above what is expected there.
-        min_watts = expected * matter_share / (1 - matter_share)
-        strong_watts = min_watts * strong_share / matter_share
-        strong_watts = strong_watts * (1 - matter_share) / (1 - strong_share)
+        expected = expected_watts(readings.ceiling)
+        matter_watts = min_watts(expected)
+        strong_watts = min_watts(expected, _LIMITS.strong_share)
         # Sessions have limits of their own, by their traces: these are about the rest.
         sessions = _session_spans(self.axis)
-        doubtful = could_find.doubtful(readings, span, min_watts)
+        doubtful = could_find.doubtful(readings, span, matter_watts)
         unknown = could_find.beside(doubtful, sessions)
         limits = could_find.limits(
             readings,
             noise,
             span,
-            min_watts,
-            _LIMITS.min_run_share * self.run_joules,
+            matter_watts,
+            MIN_RUN_SHARE * self.run_joules,
             looks=layers.piece_count(len(readings)),
             strong=could_find.StrongBurst(strong_watts, _LIMITS.min_strong_s),
             longest=layers.longest_stretch_s(readings),
@@ -673,7 +674,7 @@ def with_training_findings(
     around = [
         finding
         for finding in of_training.findings
-        if not any(_overlap(finding, nearer) for nearer in with_power)
+        if not any(same_stretch(finding.span, nearer.span) for nearer in with_power)
     ]
     ordered = sorted(
         (*inside, *around),
@@ -689,7 +690,3 @@ def with_training_findings(
         could="; ".join(could),
         notes=tuple(dict.fromkeys((*of_profile.notes, *of_training.notes))),
     )
-
-
-def _overlap(finding: Finding, other: Finding) -> bool:
-    return finding.start_ps < other.end_ps and finding.end_ps > other.start_ps

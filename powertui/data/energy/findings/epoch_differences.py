@@ -15,14 +15,13 @@ import numpy as np
 from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate, placing, samples, scan
 from powertui.data.energy.findings import neighbours, stretch_search
-from powertui.data.energy.findings.power_stretch import Box, overlap
+from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
+from powertui.data.energy.findings.power_stretch import Box, same_load
 from powertui.data.energy.findings.readings import SensorReadings, covered_share
 from powertui.data.energy.findings.unexplained import LEAST_WEIGHT, SURE_WEIGHT
 from powertui.data.energy.fold import Folded
 from powertui.data.energy.scan import ScannedStretch
 from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, PowerOnTrace, Steps
-
-_MIN_SAME_OVERLAP = 0.5  # of the shorter of two stretches: they are one, at two places
 
 
 class Unlike(NamedTuple):
@@ -96,11 +95,7 @@ def at_nearly_all_places(
             on_trace.offset_ps - on_place.offset_ps
         ) / PS_PER_S  # what stands in the log at one moment
         for row, (_, box) in enumerate(stretches):
-            if any(
-                box.watts * there_box.watts > 0
-                and overlap(box, there_box.moved(by)) >= _MIN_SAME_OVERLAP
-                for _, there_box in there
-            ):
+            if any(same_load(box, there_box.moved(by)) for _, there_box in there):
                 weight[row] += share
     total = sum(share for share, _ in places)
     return [
@@ -120,7 +115,9 @@ def time(folded: Folded, rng: np.random.Generator) -> list[Slower]:
         for stretch in scan.stretches(
             difference, usable, 1, 1, 0.01 * usual, len(folded.epochs), rng
         ):
-            if stretch.mean > 0.05 * usual and neighbours.sure(stretch, len(folded.epochs)):
+            if stretch.mean > MIN_STRETCH_SHARE * usual and neighbours.sure(
+                stretch, len(folded.epochs)
+            ):
                 slower.append(Slower(line, stretch))
     return slower
 

@@ -66,6 +66,11 @@ class Finding:
     )
 
     @property
+    def span(self) -> tuple[int, int]:
+        """From when to when, ps."""
+        return self.start_ps, self.end_ps
+
+    @property
     def may_be_nothing(self) -> bool:
         """A dip whose watts may as well be none: a pause that a slow sensor showed late. Foreign
         load adds, so of a load such an interval only says that its place is open.

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy import scan
+from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
 from powertui.data.energy.fold import TRACING_STEP_FACTOR
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, Steps
 
@@ -86,7 +87,7 @@ def time(steps: Steps, rng: np.random.Generator) -> list[Slow]:
         if steady.sum() >= _MIN_STEPS:
             usual = float(np.median(length[steady]))
             for stretch in scan.stretches(length - usual, steady, 1, 1, 0.01 * usual, 1, rng):
-                if stretch.mean > 0.05 * usual and sure(stretch):
+                if stretch.mean > MIN_STRETCH_SHARE * usual and sure(stretch):
                     slower.append(
                         Slow(int(rows[stretch.first]), int(rows[stretch.last - 1]) + 1, stretch.p)
                     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from powertui.data.energy.findings.finding_rules import same_stretch
 from powertui.data.model import Z95
 
 _MAX_BREATH_SHARE = 0.1  # of a stretch: a pause no longer than this does not part it
@@ -28,6 +29,11 @@ class Box:
     lo_joules: float
     hi_joules: float
     p: float  # how often noise alone would show such a stretch anywhere
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """From when to when, s."""
+        return self.start, self.end
 
     def moved(self, by: float) -> Box:
         """The same, later by so many seconds."""
@@ -87,10 +93,9 @@ def joined(weighted: Sequence[tuple[float, Box]]) -> Box:
     )
 
 
-def overlap(first: Box, second: Box) -> float:
-    """What both have in common, of the shorter one; below 0 where they are apart."""
-    both = min(first.end, second.end) - max(first.start, second.start)
-    return both / max(min(first.end - first.start, second.end - second.start), 1e-9)
+def same_load(first: Box, second: Box) -> bool:
+    """Whether both are one stretch, and are off to the same side."""
+    return first.watts * second.watts > 0 and same_stretch(first.span, second.span)
 
 
 def bridged(boxes: list[Box]) -> list[Box]:

@@ -1,7 +1,7 @@
 """All witnesses heard, and what they say joined to one list of stretches, the largest energy first.
 
-A stretch that several witnesses name is one finding. It matters when it is at least 5 % of the
-energy (or time) of its own stretch and 0.5 % of the run's; what is less is kept apart.
+A stretch that several witnesses name is one finding. What is too little to matter
+(`finding_rules`) is kept apart.
 """
 
 from __future__ import annotations
@@ -33,6 +33,14 @@ from powertui.data.energy.findings.finding import (
     Ops,
     Unopened,
 )
+from powertui.data.energy.findings.finding_rules import (
+    MIN_RUN_SHARE,
+    MIN_STRETCH_SHARE,
+    expected_watts,
+    min_amount,
+    min_watts,
+    same_stretch,
+)
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import covered_share
 from powertui.data.energy.findings.unexplained import Unexplained
@@ -49,12 +57,6 @@ from powertui.data.model import (
     Trace,
 )
 
-# A finding matters from these shares of the energy (or time) of its stretch and of the run on: the
-# promise to the user. Half and twice: no change in docs/energy-evidence.md.
-_MIN_STRETCH_SHARE = 0.05
-_MIN_RUN_SHARE = 0.005
-# Two stretches that share so much of the shorter one are one finding. Chosen, not measured.
-_MIN_SAME_OVERLAP = 0.3
 _MAX_OPS = 3  # listed in a finding
 # Where the place of the log is open by more than ± this, nothing is promised. Chosen.
 _MAX_PLACE_S = 2.0
@@ -217,20 +219,19 @@ class _Joining:
             finding = self._slower(rows, start, end, p, witness)
             same = None
             for row, candidate in enumerate(out):
-                overlaps = _overlap(candidate, finding) >= _MIN_SAME_OVERLAP
-                if overlaps and not self._stalls_in(candidate, rows):
+                is_same = same_stretch(candidate.span, finding.span)
+                if is_same and not self._stalls_in(candidate, rows):
                     same = row
                     break
             if same is None:
                 # What takes as long in the other epochs is no news, however long it is beside its
                 # neighbors.
-                min_s = _MIN_STRETCH_SHARE * (end - start) / PS_PER_S
+                min_s = MIN_STRETCH_SHARE * (end - start) / PS_PER_S
                 if witness != NEIGHBOURS or (finding.delta_seconds or 0.0) >= min_s:
                     out.append(finding)
                 continue
             listed = out[same]
-            is_part = listed.kind == "time" or _overlap(listed, finding) >= 0.5
-            if is_part and witness not in listed.witnesses:
+            if witness not in listed.witnesses:
                 out[same] = replace(listed, witnesses=(*listed.witnesses, witness))
         return out
 
@@ -307,7 +308,7 @@ class _Joining:
             same = [
                 finding
                 for finding in rest
-                if finding.kind == "time" and _overlap(finding, made) >= 0.5
+                if finding.kind == "time" and same_stretch(finding.span, made.span)
             ]
             rest = [finding for finding in rest if finding not in same]
             witnesses = dict.fromkeys(made.witnesses)
@@ -340,12 +341,8 @@ class _Joining:
             span = (self.run.training[0] / PS_PER_S, self.run.training[1] / PS_PER_S)
             if self.run.near is not None and len(readings):
                 span = (max(span[0], float(readings.lo[0])), min(span[1], float(readings.hi[-1])))
-        joules = _MIN_RUN_SHARE * self._run()[0]
-        least = (
-            np.where(np.isfinite(readings.ceiling), readings.ceiling, 0.0)
-            * _MIN_STRETCH_SHARE
-            / (1 - _MIN_STRETCH_SHARE)
-        )
+        joules = MIN_RUN_SHARE * self._run()[0]
+        least = min_watts(expected_watts(readings.ceiling))
         apart = could_find.doubtful(readings, span, least)
         limits = could_find.limits(readings, by_trace.noise, span, least, joules, apart=apart)
         return limits, could_find.sentence(limits, span[1] - span[0])
@@ -461,16 +458,12 @@ class _Joining:
             and not finding.may_be_nothing
         ):
             stretch = self._joules(finding.start_ps, max(finding.end_ps, finding.start_ps + 1))
-            if abs(finding.delta_joules) >= max(
-                _MIN_STRETCH_SHARE * abs(stretch), _MIN_RUN_SHARE * joules
-            ):
+            if abs(finding.delta_joules) >= min_amount(stretch, joules):
                 return True
         if finding.delta_seconds is None or finding.kind == "power":
             return False
         length = (finding.end_ps - finding.start_ps) / PS_PER_S
-        return abs(finding.delta_seconds) >= max(
-            _MIN_STRETCH_SHARE * length, _MIN_RUN_SHARE * seconds
-        )
+        return abs(finding.delta_seconds) >= min_amount(length, seconds)
 
     def _finished(self, finding: Finding) -> Finding:
         """The same, with the ops that ran longer there, and a sentence."""
@@ -522,9 +515,8 @@ def _against(by_trace: Unexplained) -> Against | None:
 
 def _same_load(first: Finding, second: Finding) -> bool:
     """Whether two findings overlap, and are off to the same side."""
-    if _overlap(first, second) < _MIN_SAME_OVERLAP:
-        return False
-    return (first.delta_watts or 0) * (second.delta_watts or 0) > 0
+    same_side = (first.delta_watts or 0) * (second.delta_watts or 0) > 0
+    return same_side and same_stretch(first.span, second.span)
 
 
 def _in_ps(within: tuple[float, float]) -> tuple[int, int]:
@@ -576,11 +568,6 @@ def _usual(steps: Steps, lengths: Floats, folded: Folded | None) -> Floats:
                 row = where[int(folded.start[line, column])]
                 usual[row] = rest[column] if np.isfinite(usual[row]) else np.nan
     return usual
-
-
-def _overlap(first: Finding, second: Finding) -> float:
-    both = min(first.end_ps, second.end_ps) - max(first.start_ps, second.start_ps)
-    return both / max(min(first.end_ps - first.start_ps, second.end_ps - second.start_ps), 1)
 
 
 def _mirrored(finding: Finding, candidate: Finding) -> bool:

@@ -18,7 +18,7 @@ from powertui.data.energy import sensor as sensors
 from powertui.data.energy.findings import expected_power, pace, stretch_search, work_columns
 from powertui.data.energy.findings.expected_power import Expected
 from powertui.data.energy.findings.noise import Noise, centre, noise_of
-from powertui.data.energy.findings.power_stretch import Box, joined, overlap
+from powertui.data.energy.findings.power_stretch import Box, joined, same_load
 from powertui.data.energy.findings.reading_windows import WindowPrior
 from powertui.data.energy.findings.readings import covered_share
 from powertui.data.energy.samples import Samples
@@ -195,13 +195,9 @@ def in_profile(
     inside = []
     for box in boxes:
         overlaps = box.end > span[0] and box.start < span[1]
-        if overlaps or any(_same_load(box, candidate) for candidate in everywhere):
+        if overlaps or any(same_load(box, candidate) for candidate in everywhere):
             inside.append(box)
     return inside, len(boxes) - len(inside)
-
-
-def _same_load(box: Box, candidate: Box) -> bool:
-    return overlap(box, candidate) > 0 and box.watts * candidate.watts > 0
 
 
 def window_prior(power: PowerOnTrace, data: Samples, place_s: float) -> WindowPrior:
@@ -255,11 +251,7 @@ def join_over_places(by_place: Sequence[tuple[float, list[Box]]]) -> tuple[list[
     doubtful = 0
     while remaining:
         lead = remaining[0][2]
-        same = [
-            row
-            for row in remaining
-            if row[2].watts * lead.watts > 0 and overlap(row[2], lead) >= 0.5
-        ]
+        same = [row for row in remaining if same_load(row[2], lead)]
         remaining = [row for row in remaining if row not in same]
         weight_by_place = {place: weight for weight, place, _ in same}
         share = sum(weight_by_place.values()) / total

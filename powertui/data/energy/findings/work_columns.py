@@ -65,9 +65,8 @@ def _running(at: Floats, seconds: Floats, when: Floats) -> Floats:
 
 def kind_seconds(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> KindSeconds:
     """The work of one trace."""
-    gaps = steps.start_to_start()
-    gaps = gaps[gaps > 0]
-    long_ps = int(np.median(gaps)) if len(gaps) >= _MIN_STEPS else round(_LONG_GAP_S * PS_PER_S)
+    distance = steps.usual_distance(_MIN_STEPS)
+    long_ps = int(distance) if distance is not None else round(_LONG_GAP_S * PS_PER_S)
     rare, around = unusual.unusual_intervals(trace, steps), unusual.untraced_edges(trace, steps)
     rare = expected_work.union(
         np.concatenate([rare.start, around.start]), np.concatenate([rare.end, around.end])

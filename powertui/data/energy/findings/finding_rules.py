@@ -1,0 +1,46 @@
+"""The rules that all findings share: which stretches are one finding, and which findings matter."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from powertui.data.model import Floats
+
+# A finding matters from these shares of the energy (or time) of its stretch and of the run on: the
+# promise to the user. Half and twice: no change in docs/energy-evidence.md.
+MIN_STRETCH_SHARE = 0.05
+MIN_RUN_SHARE = 0.005
+# Two stretches are one when at least this part of the shorter one is in both. Chosen, not measured:
+# a detector places the ends of a stretch within a few readings, so half of a short one may be off.
+MIN_SHARED_PART = 0.5
+
+_Figures = TypeVar("_Figures", float, Floats)
+
+
+def shared_part(first: tuple[float, float], second: tuple[float, float]) -> float:
+    """What two stretches have in common, as a part of the shorter one; below 0: they are apart."""
+    both = min(first[1], second[1]) - max(first[0], second[0])
+    shorter = min(first[1] - first[0], second[1] - second[0])
+    return both / max(shorter, 1e-9)
+
+
+def same_stretch(first: tuple[float, float], second: tuple[float, float]) -> bool:
+    """Whether two stretches, each (start, end), are one that was found twice."""
+    return shared_part(first, second) >= MIN_SHARED_PART
+
+
+def min_amount(of_stretch: float, of_run: float) -> float:
+    """The joules, or seconds, from which on a finding matters, by those of its stretch and run."""
+    return max(MIN_STRETCH_SHARE * abs(of_stretch), MIN_RUN_SHARE * of_run)
+
+
+def min_watts(expected: _Figures, share: float = MIN_STRETCH_SHARE) -> _Figures:
+    """The watts above those expected from which on a load has this share of its own stretch."""
+    return expected * share / (1 - share)
+
+
+def expected_watts(ceiling: Floats) -> Floats:
+    """What a load is added to, W; 0 where nothing is known to be expected."""
+    return np.where(np.isfinite(ceiling), ceiling, 0.0)

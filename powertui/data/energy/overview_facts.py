@@ -1,0 +1,247 @@
+"""The figures on the first page of a run: its steps, who holds them up, its joules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from powertui import units
+from powertui.data.energy import account, host_energy
+from powertui.data.energy.account import Account, EpochEnergy
+from powertui.data.energy.integrate import Energy
+from powertui.data.model import worst_badge
+from powertui.data.table import Fact, if_missing
+from powertui.data.tools import environment, hosts, shares, top_ops
+from powertui.data.tools.breakdown import Breakdown
+from powertui.data.tools.hosts import Straggler
+from powertui.data.tools.registry import Question
+from powertui.data.tools.shares import Shares
+
+_MAX_LISTED_FINDINGS = 3
+_MAX_LISTED_STRAGGLERS = 3
+
+
+def performance(steps: Breakdown, step_shares: Shares | None) -> list[Fact]:
+    """How long a step takes, and what share of it each kind of work takes."""
+    times = shares.spread(steps.length)
+    if times is None or step_shares is None:
+        return [Fact("steps", "steps", 0, "integer")]
+    deviation = None if times.deviation is None else round(times.deviation)
+    why = if_missing(deviation, "one step has none")
+    facts = [
+        Fact("steps", "steps", len(steps), "integer"),
+        Fact("step_time_usual_s", "usual step", round(times.usual), "duration", why="the median"),
+        Fact("step_time_s", "step time", round(times.mean), "duration"),
+        Fact("step_time_deviation_s", "its deviation", deviation, "duration", why=why),
+        Fact("step_time_min_s", "shortest", times.least, "duration"),
+        Fact("step_time_max_s", "longest", times.most, "duration"),
+    ]
+    of_device = [
+        ("device_compute_share", "device compute", step_shares.compute),
+        ("collectives_share", "collectives", step_shares.collectives),
+        ("device_idle_share", "device idle", step_shares.idle),
+    ]
+    of_host = [("host_idle_share", "host idle", step_shares.other)]
+    parts = [
+        ("input_share", "waiting for input", step_shares.input),
+        ("output_share", "output", step_shares.output),
+        *(of_device if steps.has_device else of_host),
+        ("host_compute_share", "host compute", step_shares.host),
+        ("other_share", "all others", step_shares.other),
+    ]
+    return facts + [Fact(id, label, share, "share") for id, label, share in parts]
+
+
+def precision(step_shares: Shares | None) -> list[Fact]:
+    """How much of the devices' compute is in 16 and in 32 bit."""
+    if step_shares is None or step_shares.half is None:
+        return []
+    half = step_shares.half
+    return [
+        Fact("device_compute_16bit_share", "device compute in 16 bit", half, "share"),
+        Fact("device_compute_32bit_share", "in 32 bit", 1 - half, "share"),
+    ]
+
+
+def sides(question: Question) -> list[Fact]:
+    """The share of ops on the host and on devices."""
+    parts = top_ops.sides(question.parts, question.compat)
+    rows = (
+        ("host_tf_op_share", "ops on the host", parts.host),
+        ("device_tf_op_share", "ops on devices", parts.device),
+        ("host_op_time_eager_share", "eager on the host", parts.host_eager),
+        ("device_op_time_eager_share", "eager on devices", parts.device_eager),
+    )
+    return [Fact(id, label, share, "share") for id, label, share in rows if share is not None]
+
+
+# ── joules ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def energy(question: Question, host_account: Account | None) -> list[Fact]:
+    """Joules of one host; of all hosts where no account of one is given."""
+    if host_account is None:
+        return _energy_of_all_hosts(question)
+    if not host_account.counted:
+        if not host_account.elsewhere:
+            return []
+        why = host_account.apart
+        return [Fact("energy", "energy of the profile", None, "number", "J", why=why)]
+    return [
+        *_energy_of_host(question, host_account),
+        *_epochs(host_account),
+        *_findings(question),
+    ]
+
+
+def _energy_of_host(question: Question, host_account: Account) -> list[Fact]:
+    """Joules of the window or profile, of a step, of a sample."""
+    if question.lo is not None or question.hi is not None:
+        measured = host_account.of_window(*question.window)
+        facts = [_energy("energy", "energy of the window", measured)]
+    else:
+        measured = host_account.energy(*host_account.trace.span)
+        facts = [_energy("energy", "energy of the profile", measured)]
+    per_step = host_account.per_step(None)
+    facts.append(_energy("step_joules", "energy of a step", per_step))
+    batch = environment.batch_size(question.profile)
+    if batch and per_step is not None and per_step.resolved:
+        facts.append(_energy("sample_joules", "energy of a sample", per_step, batch))
+    return facts
+
+
+def _findings(question: Question) -> list[Fact]:
+    """A sentence for each of the first findings, and what could have been found."""
+    result = account.findings(question.profile, question.aligning)
+    facts = [
+        Fact(f"finding_{number}", "found", finding.text, badge=finding.badge)
+        for number, finding in enumerate(result.findings[:_MAX_LISTED_FINDINGS], 1)
+    ]
+    further = len(result.findings) - _MAX_LISTED_FINDINGS
+    if further > 0:
+        facts.append(Fact("further_findings", "further findings", further, "integer"))
+    if not result.findings:
+        facts.append(Fact("findings", "found", "Nothing beyond what the trace explains."))
+    if result.could:
+        facts.append(Fact("could_find", "detection limit", result.could))
+    return facts
+
+
+def _energy_of_all_hosts(question: Question) -> list[Fact]:
+    """What all hosts drew over their profiles, where each is known."""
+    run_energy = host_energy.run_energy(question.opened, question.aligning)
+    if all(host is None for host in run_energy.energies):
+        return []
+    if run_energy.missing:
+        why = f"not known of {', '.join(run_energy.missing)}"
+        return [Fact("energy", "energy of all hosts", None, "number", "J", why=why)]
+    if run_energy.total is None:
+        return [Fact("energy", "energy of all hosts", None, "number", "J", why="no power")]
+    return [_energy("energy", "energy of all hosts", run_energy.total)]
+
+
+def _epochs(host_account: Account) -> list[Fact]:
+    """The joules of each epoch, and by how much those of the last differ from the first's."""
+    epochs = host_account.epoch_energies
+    facts = [
+        _energy(f"epoch_{epoch.number}_joules", f"epoch {epoch.number}", epoch.energy)
+        for epoch in epochs
+    ]
+    resolved = [epoch for epoch in epochs if epoch.energy is not None and epoch.energy.resolved]
+    if len(resolved) < 2:
+        return facts
+    first, last = resolved[0], resolved[-1]
+    step_epochs = host_account.steps.epoch
+    same_steps = (step_epochs == first.index).sum() == (step_epochs == last.index).sum()
+    return facts + _epoch_difference(first, last) if same_steps else facts
+
+
+def _epoch_difference(first: EpochEnergy, last: EpochEnergy) -> list[Fact]:
+    """By how much the energy of two epochs differs; nothing where one has no interval."""
+    before, after = first.energy, last.energy
+    assert before is not None
+    assert after is not None
+    if before.joules is None or before.lo is None or before.hi is None:
+        return []
+    if after.joules is None or after.lo is None or after.hi is None:
+        return []
+    half = float(np.hypot(before.hi - before.lo, after.hi - after.lo)) / 2
+    more = float(after.joules - before.joules)
+    return [
+        Fact(
+            id="epoch_difference_joules",
+            label=f"epoch {last.number} less epoch {first.number}",
+            value=more,
+            kind="number",
+            unit="J",
+            badge=worst_badge((before.badge, after.badge)),
+            lo=more - half,
+            hi=more + half,
+            why=f"{after.duration_s - before.duration_s:+.2f} s",
+        )
+    ]
+
+
+def _energy(id: str, label: str, measured: Energy | None, parts: int = 1) -> Fact:
+    """The joules of one of so many equal parts of an energy; why not, where it is not resolved."""
+    if measured is None:
+        return Fact(id, label, None, "number", "J", why="no power")
+    if not measured.resolved or measured.joules is None:
+        why = f"not resolved: {measured.reason.removeprefix('not resolved: ')}"
+        return Fact(id, label, None, "number", "J", why=why)
+    lo = None if measured.lo is None else measured.lo / parts
+    hi = None if measured.hi is None else measured.hi / parts
+    return Fact(id, label, measured.joules / parts, "number", "J", measured.badge, lo, hi)
+
+
+# ── who holds the others up ──────────────────────────────────────────────────────────────────────
+
+
+def stragglers(question: Question) -> list[Fact]:
+    """The run's step over all hosts, and who delays the others."""
+    common = hosts.together(question.opened, question.compat)
+    if common is None:
+        return _slow_devices(question)
+    times = shares.spread(common.combined().length)
+    assert times is not None
+    why = f"{common.count:,} steps of {len(common.hosts)} hosts, each as long as the longest"
+    facts = [
+        Fact("run_step_time_s", "step of all hosts", round(times.mean), "duration", why=why),
+    ]
+    slow_hosts = hosts.stragglers(common.lengths_without_collectives())
+    for host in slow_hosts[:_MAX_LISTED_STRAGGLERS]:
+        names, rows = common.steps[host.member].names, common.rows[host.member]
+        words = (
+            f"{common.hosts[host.member]} takes {units.duration(round(host.excess))} a step longer "
+            f"than the others ({host.share:.1%}) and was the slowest in {host.slowest:,} of "
+            f"{common.count:,} steps"
+        )
+        facts.append(_straggler(host, words, [names[int(rows[step])] for step in host.worst]))
+    if not slow_hosts:
+        facts.append(Fact("straggler", "straggler", "No host delays the others."))
+    return facts
+
+
+def _slow_devices(question: Question) -> list[Fact]:
+    """Which devices of one host delay the others."""
+    steps = question.profile.steps
+    by_device = hosts.devices(steps)
+    if by_device is None:
+        return []
+    names, rows, work = by_device
+    facts = []
+    for device in hosts.stragglers(work)[:_MAX_LISTED_STRAGGLERS]:
+        words = (
+            f"{names[device.member]} works {units.duration(round(device.excess))} a step longer "
+            f"than the others ({device.share:.1%}) and longest in {device.slowest:,} of "
+            f"{len(rows):,} steps"
+        )
+        worst = [steps.names[int(rows[step])] for step in device.worst]
+        facts.append(_straggler(device, words, worst))
+    return facts
+
+
+def _straggler(straggler: Straggler, words: str, worst: Sequence[str]) -> Fact:
+    end = f"; most of all in {', '.join(worst)}." if any(worst) else "."
+    return Fact(f"straggler_{straggler.member}", "straggler", words + end)
