@@ -15,12 +15,12 @@ MIN_RUN_SHARE = 0.005
 # Two stretches are one when at least this part of the shorter one is in both. At 0.5 a burst of
 # which the log's clock was 0.7 s off (own/two_epochs_with_burst) was listed a second time as slower
 # steps; otherwise chosen, not measured.
-MIN_SHARED_PART = 0.3
+_MIN_SHARED_PART = 0.3
 
 _Figures = TypeVar("_Figures", float, Floats)
 
 
-def shared_part(first: tuple[float, float], second: tuple[float, float]) -> float:
+def _shared_part(first: tuple[float, float], second: tuple[float, float]) -> float:
     """What two stretches have in common, as a part of the shorter one; below 0: they are apart."""
     both = min(first[1], second[1]) - max(first[0], second[0])
     shorter = min(first[1] - first[0], second[1] - second[0])
@@ -29,7 +29,7 @@ def shared_part(first: tuple[float, float], second: tuple[float, float]) -> floa
 
 def same_stretch(first: tuple[float, float], second: tuple[float, float]) -> bool:
     """Whether two stretches, each (start, end), are one that was found twice."""
-    return shared_part(first, second) >= MIN_SHARED_PART
+    return _shared_part(first, second) >= _MIN_SHARED_PART
 
 
 def min_amount(of_stretch: float, of_run: float) -> float:
