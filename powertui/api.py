@@ -338,7 +338,7 @@ class RunView:
                 if numbers
                 else "This run has no epochs."
             )
-            raise UsageError(f"No epoch {epoch} lies in this profile.", hint=there)
+            raise UsageError(f"Epoch {epoch} is not in this profile.", hint=there)
         return self._of_hosts(found, lambda: as_frame.of_table(tables.NO_ENERGIES))
 
     @property
@@ -457,7 +457,7 @@ class RunView:
         question = Question(self.opened, profile.index, *_window(start, end, self.unit))
         if question.window[0] > question.window[1]:
             raise UsageError(
-                "This window lies outside the profile.",
+                "This window is outside the profile.",
                 hint="start and end count from the profile's zero.",
             )
         return question

@@ -250,7 +250,7 @@ def _license(package: metadata.Distribution) -> str:
         for line in data.get_all("Classifier") or ()
         if line.startswith("License ::")
     ]
-    return " and ".join(named) or (field[:57] + "..." if field else "not said by the package")
+    return " and ".join(named) or (field[:57] + "..." if field else "not given by the package")
 
 
 def _home(package: metadata.Distribution) -> str:

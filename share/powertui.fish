@@ -26,7 +26,7 @@ complete -c powertui -n '__fish_seen_subcommand_from report' -s h -l help -d 'sh
 complete -c powertui -n '__fish_seen_subcommand_from report' -l max-memory -x -d 'memory one file may take: 24G, or none for no limit (default: half of the free memory)'
 complete -c powertui -n '__fish_seen_subcommand_from report' -l tool -x -d 'print this tool'\''s table, e.g. kernel_stats; `list` names all tools'
 complete -c powertui -n '__fish_seen_subcommand_from report' -l compat -x -a 'corrected tf2 xprof' -d 'by whose rules: TensorFlow'\''s with copies counted as copies (default), TensorFlow'\''s as they were, today'\''s converter'\''s'
-complete -c powertui -n '__fish_seen_subcommand_from report' -l brief -d 'at most 4 kB of JSON: energy, findings, top ops, badges, and the next command'
+complete -c powertui -n '__fish_seen_subcommand_from report' -l brief -d 'at most 4 kB of JSON: energy, findings, top ops, how sure each is, and the next command'
 complete -c powertui -n '__fish_seen_subcommand_from report' -l from -x -d 'start of the window in trace time, e.g. 27.31s'
 complete -c powertui -n '__fish_seen_subcommand_from report' -l to -x -d 'end of the window'
 complete -c powertui -n '__fish_seen_subcommand_from report' -l host -x -d 'this host of the run; all: all of them as one answer'

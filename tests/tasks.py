@@ -122,7 +122,7 @@ TASKS = (
         "Why did a step stall?",
         "demo",
         ("6", "s", "down", "i"),
-        ("step 74, exactly", "usual", "here", "of stall", "+18.74 ms", "51.8%"),
+        ("step 74, exactly", "usual", "here", "share", "+18.74 ms", "51.8%"),
         (
             "Step 74 of epoch 1: +18.74 ms, half of the stall, in one op; 32.25 ms usually, 50.99 "
             "ms here"

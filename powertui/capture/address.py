@@ -14,7 +14,7 @@ __all__ = ["ServerAddress", "parse"]
 _FORM = re.compile(
     r"^(?:grpc://)?(?:\[(?P<v6>[0-9A-Fa-f:.%\w]+)\]|(?P<host>[A-Za-z0-9._-]*)):(?P<port>\d{1,5})/?$"
 )
-_HINT = "Write it like localhost:9012. The program says its port where it starts the server."
+_HINT = "Write it like localhost:9012. The program sets its port where it starts the server."
 
 
 class ServerAddress(NamedTuple):

@@ -150,7 +150,7 @@ class _Folder:
             )
         if state.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not state.st_mode & stat.S_ISVTX:
             raise self._refused(
-                "other users can rename what lies in it", f"after: chmod go-w {self.shown}"
+                "other users can rename what is in it", f"after: chmod go-w {self.shown}"
             )
 
     def _refused(self, why: str, remedy: str) -> CaptureError:

@@ -93,7 +93,7 @@ def not_a_profiler(where: str, first: bytes) -> CaptureError:
 def no_answer(where: str) -> CaptureError:
     """Connected, and then nothing."""
     return CaptureError(
-        f"{where} is not a profiler server: it accepts the connection and says nothing.",
+        f"{where} is not a profiler server: it accepts the connection and sends nothing.",
         hint=(
             "Name the port that the program starts its server on. A tunnel whose far end is "
             "down behaves like this, too."

@@ -126,7 +126,7 @@ class AiuSmiSource:
                     hint=f"The cards are: {names}.",
                 )
             raise NotSupported(
-                "aiu-smi reports no power.", hint="Run aiu-smi by hand: it says what it lacks."
+                "aiu-smi reports no power.", hint="Run aiu-smi by hand: it shows what is missing."
             )
         self.channels = tuple(
             Channel(

@@ -70,7 +70,7 @@ class AutoSource:
             + "\n  ".join(refused),
             hint=(
                 "powertui sensors --host "
-                f"{self._options.machine or join_host_port(address.host, address.port)} says more."
+                f"{self._options.machine or join_host_port(address.host, address.port)} shows more."
             ),
         )
 

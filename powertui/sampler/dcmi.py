@@ -51,7 +51,7 @@ _CODES = {
 
 def completion(code: int) -> str:
     """A completion code in words."""
-    return f"the BMC says: {_CODES.get(code, 'error')} (code {code:02x})"
+    return f"the BMC reports: {_CODES.get(code, 'error')} (code {code:02x})"
 
 
 class PowerReading(NamedTuple):

@@ -18,7 +18,7 @@ from powertui.sampler.source import Channel, Reading, none, suspect
 __all__ = ["MAX_POWER_W", "NOT_MEASURED", "Judge", "impossible"]
 
 MAX_POWER_W = 1e6
-NOT_MEASURED = "it says 0 W: it is switched off, or not measured"
+NOT_MEASURED = "it reports 0 W: it is switched off, or not measured"
 _TYPICAL_READINGS = 20  # values that tell what is usual
 _ZERO_SHARE = 0.01  # of the usual: as good as zero
 _MIN_TYPICAL_W = 10.0  # what usually draws less may well draw nothing

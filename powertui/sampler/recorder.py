@@ -626,7 +626,7 @@ class Recorder:
         if self._clock is not None and abs(offset - self._clock) > _CLOCK_STEP_S:
             text = f"the host's clock was stepped by {offset - self._clock:+.3f} s"
             if clocks.asleep_s() is None:
-                text += ", or this machine slept: this system does not tell which"
+                text += ", or this machine slept: this system does not show which"
             self._event("warning", "", text, note=True)
         self._clock = offset
 

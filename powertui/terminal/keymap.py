@@ -73,7 +73,7 @@ ACTIONS: tuple[Action, ...] = (
                do=lambda page: page.timeline.pan_held(1)),
         Action("fit", ("f",), "Fit the selection", "the selected event, else the marked window",
                do=_move("fit")),
-        Action("whole", ("0",), "Whole run", "with all that lies around the profile",
+        Action("whole", ("0",), "Whole run", "with everything around the profile",
                do=_move("whole")),
         Action("profile-next", ("P",), "Next profile of the training"),
         Action("profile-out", ("O",), "Back out of the profile", "to what was in sight before",
@@ -258,7 +258,7 @@ ACTIONS: tuple[Action, ...] = (
                do=lambda page: page.next_pane(-1)),
         Action("back", ("escape",), "Back", "closes what is open; never quits"),
         Action("undo", ("u",), "Undo the last change",
-               "where the power lies: a pin, a shift, another method; "
+               "of the alignment: a pin, a shift, another method; "
                "in the list of runs: what belongs together"),
         Action("help", ("question_mark", "f1"), "Help"),
         Action("palette", ("colon", "ctrl+p"), "Commands, times and ranges",

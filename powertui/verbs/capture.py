@@ -283,7 +283,7 @@ def _power_of(args: argparse.Namespace) -> tuple[Target, ...]:
     except SensorError:
         _say(
             "No power is recorded: this machine has no sensor of its own that can be read "
-            "(powertui sensors says why). "
+            "(powertui sensors shows why). "
             "Name its BMC with --host."
         )
         return ()

@@ -138,7 +138,7 @@ def _replay(args: argparse.Namespace) -> Feed:
         raise UnreadableFile(
             path,
             "has no reading to replay",
-            hint=f"`powertui doctor {path}` says what it looks like.",
+            hint=f"`powertui doctor {path}` shows what it looks like.",
         )
     return ReplayFeed(log.series, title, speed=args.speed)
 

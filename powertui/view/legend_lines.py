@@ -169,7 +169,7 @@ def _findings(content: VisibleContent) -> _List | None:
     if not content.findings:
         return None
     rows = tuple(_Row(texts[-1], texts=texts) for texts in content.findings)
-    return _List("Stands out here", rows, "warn")
+    return _List("Findings here", rows, "warn")
 
 
 def _steps(content: VisibleContent) -> _List | None:

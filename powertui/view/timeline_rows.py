@@ -278,11 +278,7 @@ class RowModel:
             )
         if quiet or plan.asked:
             text = f"{len(quiet)} more" if quiet else "fewer"
-            note = (
-                " quiet or derived lines: Enter shows them"
-                if quiet
-                else " Enter hides the quiet lines again"
-            )
+            note = " hidden lines: Enter shows them" if quiet else " Enter hides these lines again"
             out.append(Row(RowKind.MORE, p, text, folded=bool(quiet), note=note))
 
     def _track(self, out: list[Row], p: int, info: TrackInfo, *, is_open: bool, lanes: int) -> None:

@@ -63,7 +63,7 @@ async def test_a_session_is_moved_by_b_kept_and_taken_back_by_u(
         on_row(shell, "train/session_1")
         await pilot.pause()
         why = str(listed(shell).query_one("#problems", Static).render())
-        assert "one: 2 sessions, scalars, 1 power log. 2 sessions lie in one logdir" in why, (
+        assert "one: 2 sessions, scalars, 1 power log. 2 sessions are in one logdir" in why, (
             "what the grouping rests on"
         )
         await pilot.press("b")

@@ -147,7 +147,7 @@ def test_modules_of_a_device_come_before_launches_of_the_host(tmp_path: Path) ->
 def test_without_anything_the_reason_is_told(tmp_path: Path) -> None:
     found = steps.find_steps(trace_of(tmp_path, host([Event("something", 0, MS)])))
     assert len(found) == 0
-    assert "no event carries a step number" in found.source
+    assert "no event has a step number" in found.source
 
 
 def test_loops_inside_the_graph_do_not_hide_markers(tmp_path: Path) -> None:

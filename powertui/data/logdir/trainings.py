@@ -246,7 +246,7 @@ class _Grouping:
             if len(writers) == 1 and writer != runs[0].path:
                 clauses.append(f"process {Path(writer).name} wrote all of its sessions")
             else:
-                clauses.append(f"{len(runs)} sessions lie in one logdir")
+                clauses.append(f"{len(runs)} sessions are in one logdir")
         processes = {program.process for program in programs}
         if len(processes) > 1:
             clauses.append(
@@ -254,7 +254,7 @@ class _Grouping:
                 "before stopped"
             )
         elif programs and runs:
-            clauses.append("sessions and scalars lie in one folder")
+            clauses.append("sessions and scalars are in one folder")
         return [*clauses, *reasons]
 
     def _entry(

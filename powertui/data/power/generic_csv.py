@@ -263,7 +263,7 @@ class _TableLog:
             return
         order = "day first" if day_first([date], self.form.day_first) else "month first"
         self.notes.say(
-            f"{date} is read {order}; nothing in the log says so (write dates as 2026-04-03)"
+            f"{date} is read {order}; nothing in the log shows which (write dates as 2026-04-03)"
         )
 
     def _rows_by_channel(self) -> list[tuple[ChannelRows, Bools]]:

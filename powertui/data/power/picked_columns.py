@@ -84,7 +84,7 @@ def _clear(item: PickedColumn, said: Titles, notes: Notes) -> bool:
             if said.scale
             else f"{item.name!r} names a scale"
         )
-        notes.say(f"{where}: none is applied to {item.name}; say its unit with --unit")
+        notes.say(f"{where}: none is applied to {item.name}; give its unit with --unit")
         return False
     of_kind = said.power if item.unit.quantity == "power" else said.energy
     others = of_kind if of_kind or item.written else (*said.power, *said.energy)
@@ -92,7 +92,7 @@ def _clear(item: PickedColumn, said: Titles, notes: Notes) -> bool:
         return True
     named = " and ".join(unit.name for unit in others)
     notes.say(
-        f"{item.name} is taken for {item.unit.name}, but a line above the table says {named}: "
+        f"{item.name} is taken for {item.unit.name}, but a line above the table names {named}: "
         "say so with --unit"
     )
     return False

@@ -276,7 +276,7 @@ def optimizer_steps(trace: Trace) -> Candidate | None:
     numbered = replace(
         between, number=np.arange(len(between)), labels=[f"step {i}" for i in range(len(between))]
     )
-    title = f"what lies between two {often[0][:80]} (no step marker in the profile)"
+    title = f"the time between two {often[0][:80]} (no step marker in the profile)"
     return Candidate(title, rf"^{_escaped(often[0])}$", numbered, NONE, inferred=True)
 
 

@@ -331,7 +331,7 @@ def _from_epochs(steps: Steps, logs: Sequence[EventLog]) -> list[_Evidence]:
                         lo,
                         hi,
                         "epochs",
-                        f"its steps lie inside epoch {epoch.number} of the tfevents",
+                        f"its steps are inside epoch {epoch.number} of the tfevents",
                     )
                 )
     return out

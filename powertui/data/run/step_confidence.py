@@ -121,14 +121,14 @@ def _parts(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
             and in_marks(marks, inner.marks.start).mean() > _MIN_ALIKE_SHARE
         ):
             yield (
-                f"{inner.title} lie inside these and cover as much: {len(inner.marks)} "
+                f"{inner.title} are inside these and cover as much: {len(inner.marks)} "
                 f"steps, or parts of {len(marks)}"
             )
 
 
 def _weaknesses(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
     if (best.candidate.numbering < NAMED or best.candidate.device) and not evidence.asked:
-        yield "the marks carry no step_num"
+        yield "the step marks have no number (step_num)"
     if evidence.given is not None and evidence.given.by == TIME:
         yield "device work was given to steps by time"
     elif evidence.given is not None and not evidence.given.direct:
@@ -150,7 +150,7 @@ def _notes(evidence: StepsEvidence, gaps: Bools, number: Int64s) -> Iterator[str
             "is that of what ran."
         )
     if evidence.rows.parts:
-        yield "Several marks carry the same step number: they were taken as parts of one step."
+        yield "Several marks have the same step number: they were taken as parts of one step."
     if evidence.rows.replicas and not evidence.judged[0].candidate.device:
         yield (
             f"{len(evidence.rows.replicas)} threads run side by side with one marker: a step is "

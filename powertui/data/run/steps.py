@@ -83,7 +83,7 @@ def find_steps_and_others(trace: Trace, *, marker: str | None = None) -> StepsAn
         )
         other_marks = other_marks.take(~np.isin(other_marks.start, chosen.marks.start))
     if not judged:
-        why = "no event carries a step number and no module was launched three times"
+        why = "no event has a step number and no module was launched three times"
         return no_steps(why if trace.event_count else "nothing was recorded")
     return _found(trace, judged, found_marks, other_marks, lines, ran, asked=pattern is not None)
 

@@ -420,7 +420,7 @@ def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Tabl
         )
 
     empty = (
-        "No event of a device says how it was launched."
+        "No event of a device shows how it was launched."
         if len(work)
         else "No device recorded a kernel."
     )

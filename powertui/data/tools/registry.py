@@ -116,7 +116,7 @@ class Tool:
             )
         if question.lo is not None or question.hi is not None:
             raise UsageError(
-                "A window lies on the clock of one host.",
+                "A window is on the clock of one host.",
                 hint="Name the host, or ask for all hosts without --from and --to.",
             )
 
@@ -229,7 +229,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "epochs",
         "Epochs",
-        "Every epoch: where it lies, its steps, its scalars.",
+        "Every epoch: its start and end, its steps, its scalars.",
         f"{_HERE}.epochs:answer",
     ),
     Tool(

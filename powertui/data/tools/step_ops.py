@@ -138,7 +138,7 @@ def _table(
         Column("difference_s", "difference", "duration", now - then, weight=9, signed=True),
         optional(
             "share",
-            "of stall",
+            "share",
             "share",
             [float(d) / stall if stall > 0 else None for d in (now - then).tolist()],
             weight=7,

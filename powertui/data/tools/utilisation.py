@@ -147,7 +147,7 @@ def _by_costs(
 def facts(use: Use) -> list[Fact]:
     """Those that are known."""
     by = (
-        "as the profile says"
+        "as the profile reports"
         if use.memory_told
         else "from what the ops say that they read and write"
     )
@@ -158,7 +158,7 @@ def facts(use: Use) -> list[Fact]:
             use.duty,
             "of their programs' time the cores compute: not in infeed, outfeed and host copies",
         ),
-        ("mxu_utilization", "matrix units", use.matrix, "as the profile says"),
+        ("mxu_utilization", "matrix units", use.matrix, "as the profile reports"),
         (
             "flops_utilization",
             "FLOP/s of the peak",

@@ -154,7 +154,7 @@ def _cells(
     if len(epochs) < _RULES.min_epochs:
         return (
             f"{len(epochs)} epochs without any record inside: nothing shows where the log "
-            "lies on them"
+            "is on them"
         )
     if len(data) < 4 * len(epochs):
         return f"only {len(data)} different samples"
@@ -190,7 +190,7 @@ def _cells(
         f"({len(fewer)} readings)"
     )
     if len(cells) > 1:
-        words += f"; {1 - cells[0][1]:.0%} of the weight lies at other places"
+        words += f"; {1 - cells[0][1]:.0%} of the weight is at other places"
     return cells, words
 
 

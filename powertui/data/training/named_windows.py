@@ -235,7 +235,7 @@ def _batches(axis: TrainingOnAxis, number: int | None, written: str) -> AxisWind
             first_step = epoch.steps[0]
         elif rate.within and rate.goes_on[1:].all():
             raise UsageError(
-                "No record tells at which step this epoch began.",
+                "No record shows at which step this epoch began.",
                 hint="Ask for the steps without --epoch.",
             )
     begin = rate.ns_at(first_step + first, lo, hi)

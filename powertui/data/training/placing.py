@@ -205,7 +205,7 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
     if span is None and not any(session.start is not None for session in training.islands):
         if series.clock.known or not any(log.clock.known for log in training.logs.power):
             return 0, Alignment(
-                0.0, 0.0, 0.0, "aligned", OWN_CLOCK, ("nothing else lies on this axis",)
+                0.0, 0.0, 0.0, "aligned", OWN_CLOCK, ("nothing else is on this axis",)
             )
         notes.append("its times count from its own start, and the logs beside it have wall time")
     if span is not None and len(training.records) <= 2:

@@ -274,7 +274,7 @@ def _account_of(axis: TrainingOnAxis, idle_w: float | None = None) -> Account:
     not_counted = len(power) - len(usable)
     if not_counted and text:
         text += (
-            f"; {not_counted} channel{'s' if not_counted > 1 else ''} not counted: placed less "
+            f"; {not_counted} channel{'s' if not_counted > 1 else ''} not counted: aligned less "
             "certainly, or at another time"
         )
     led = main_log.why(power, reach)

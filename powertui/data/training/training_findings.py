@@ -139,7 +139,7 @@ def _power_findings(training: Training, axis: TrainingOnAxis, account: Account) 
     if power is None or power.status == "none" or not len(power.times):
         return Findings(None, (), reason="no power log covers this training")
     if not len(training.stretches):
-        return Findings(None, (), reason="no record tells when it trained")
+        return Findings(None, (), reason="no record shows when it trained")
     if _covered_share(training, axis) >= _LIMITS.max_covered_share:
         return Findings(None, (), reason="its sessions cover it: see theirs")
     half_s = _place_half_s(power)

@@ -185,10 +185,10 @@ def _notes(axis: TrainingOnAxis) -> tuple[str, ...]:
     clock = (
         ""
         if axis.wall
-        else "Nothing here has wall time: times count from the first thing that is placed."
+        else "Nothing here has wall time: times count from the first thing on this axis."
     )
     far = (
-        f"Where things lie by wall time is known to ±{units.duration(axis.half)}."
+        f"Where things are in wall time is known to ±{units.duration(axis.half)}."
         if axis.half > PS_PER_S
         else ""
     )

@@ -105,7 +105,7 @@ def _frame(source: OpenedFile, out: RocprofRecords) -> pd.DataFrame:
     except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError):
         raise UnreadableFile(
             source.path,
-            "is not the table that its name says",
+            "is not the table that its name promises",
             hint="Copy it again, or profile again.",
         ) from None
     frame.columns = [
