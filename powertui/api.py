@@ -338,7 +338,7 @@ class RunView:
                 if numbers
                 else "This run has no epochs."
             )
-            raise UsageError(f"Epoch {epoch} is not in this profile.", hint=there)
+            raise UsageError(f"No epoch {epoch} is in this profile.", hint=there)
         return self._of_hosts(found, lambda: as_frame.of_table(tables.NO_ENERGIES))
 
     @property

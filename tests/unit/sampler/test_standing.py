@@ -217,7 +217,7 @@ def test_a_node_that_says_zero_does_not_keep_others_away(
     rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", 5_000_000)})
     with counting(tmp_path):
         assert [one.url for one in local_targets(str(tmp_path))] == ["rapl:"]
-        assert "It says 0 W" in "\n".join(as_lines(look_here(str(tmp_path))))
+        assert "It reports 0 W" in "\n".join(as_lines(look_here(str(tmp_path))))
 
 
 def test_sensors_are_named_in_the_order_of_what_they_resolve(
