@@ -1,8 +1,8 @@
-"""`powertui report --brief`: what matters of the runs in at most 4 kB of JSON, for scripts and
-assistants, with the next command.
+"""`powertui report --brief`: what matters of the runs in at most 4 kB of JSON.
 
-Every figure has its badge or the reason why there is none. What does not fit is counted, least
-important first: ops, then findings, then runs.
+For scripts and assistants: every figure has its badge, or the reason why there is none, and the
+next command is named. What does not fit is counted: ops are left out first, then findings, then
+runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account
 from powertui.data.energy.findings.finding import Finding
 from powertui.data.energy.integrate import Energy
-from powertui.data.model import PS_PER_S
+from powertui.data.model import PS_PER_S, Steps
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import op_stats
 from powertui.data.training.training import Trainings
@@ -26,65 +26,68 @@ from powertui.report import text
 from powertui.report.step_facts import Facts
 from powertui.report.summary import load
 
-MOST = 4096  # bytes, with the line end
-_LOOKED_INTO = 20  # runs that are read; the others are counted
-_OPS, _FINDINGS = 8, 8
-_LONG = 120  # characters of one name
+MAX_BYTES = 4096  # with the line end
+# Chosen so that an ordinary run fits into `MAX_BYTES`; not measured.
+_MAX_RUNS = 20  # that are read; the others are counted
+_MAX_EPOCHS = 4
+_MAX_OPS = 8
+_MAX_FINDINGS = 8
+_MAX_NAME_CHARACTERS = 120
+# How rows leave the document until it fits: from which list, as long as it has more than how many.
+_SHORTENING = (("top_ops", 3), ("findings", 1), ("top_ops", 0), ("notes", 0))
 
 
 def tell(path: str, name: str | None, reading: ReadOptions, aligning: Aligning) -> int:
     """Print it. Exit code 3 when nothing of what was named could be read."""
     scan = logdir.scan(path)
     entries = scan.chosen(name)
-    runs = [
-        _run(opened, aligning)
-        for opened in Trainings(scan, reading, aligning).each(entries[:_LOOKED_INTO])
-    ]
+    trainings = Trainings(scan, reading, aligning)
+    runs = [_run(opened, aligning) for opened in trainings.each(entries[:_MAX_RUNS])]
     document = {
         "powertui": __version__,
         "path": plain(path, 300),
         "runs": runs,
         "runs_left_out": len(entries) - len(runs),
+        "next": _next(path, runs, len(entries)),
     }
-    document["next"] = _next(path, runs, len(entries))
     text.out(within(document))
     return 0 if any("error" not in run for run in runs) else 3
 
 
-def within(document: Facts, most: int = MOST) -> str:
-    """As JSON in at most so many bytes."""
-    while True:
-        line = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-        if len(line.encode()) < most:
-            return line
-        if not _shortened(document["runs"]):
-            if len(document["runs"]) <= 1:
-                document = {
-                    **document,
-                    "runs": [],
-                    "runs_left_out": document["runs_left_out"] + len(document["runs"]),
-                    "path": "",
-                    "next": "",
-                }
-                return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-            document["runs"].pop()
+def within(document: Facts, max_bytes: int = MAX_BYTES) -> str:
+    """The document as JSON of fewer bytes than that, the line end to come; rows are left out."""
+    line = _dense_json(document)
+    while len(line.encode()) >= max_bytes:
+        runs = document["runs"]
+        if not _shorten(runs):
+            if len(runs) <= 1:  # one run alone does not fit
+                left_out = document["runs_left_out"] + len(runs)
+                empty = {"runs": [], "runs_left_out": left_out, "path": "", "next": ""}
+                return _dense_json({**document, **empty})
+            runs.pop()
             document["runs_left_out"] += 1
+        line = _dense_json(document)
+    return line
 
 
-def _shortened(runs: list[Facts]) -> bool:
-    """One row less of the longest list, ops before findings; False when there is none to take."""
-    for list_, least in (("top_ops", 3), ("findings", 1), ("top_ops", 0), ("notes", 0)):
-        longest = max(runs, key=lambda run: len(run.get(list_, ())), default=None)
-        if longest is not None and len(longest.get(list_, ())) > least:
-            longest[list_].pop()
-            longest[f"{list_}_left_out"] = longest.get(f"{list_}_left_out", 0) + 1
+def _dense_json(document: Facts) -> str:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def _shorten(runs: list[Facts]) -> bool:
+    """Take a row from the longest list; False when there is none to take."""
+    for key, min_rows in _SHORTENING:
+        longest = max(runs, key=lambda run: len(run.get(key, ())), default=None)
+        if longest is not None and len(longest.get(key, ())) > min_rows:
+            longest[key].pop()
+            longest[f"{key}_left_out"] = longest.get(f"{key}_left_out", 0) + 1
             return True
     return False
 
 
 def _run(opened: Opened, aligning: Aligning) -> Facts:
     run, problem = load(opened)
-    facts: Facts = {"name": plain(opened.name, _LONG)}
+    facts: Facts = {"name": plain(opened.name, _MAX_NAME_CHARACTERS)}
     if run is None or not (run.traces or run.power or run.scalars):
         return {**facts, "error": plain(problem or "nothing readable was found", 200)}
     if not run.traces:
@@ -94,48 +97,45 @@ def _run(opened: Opened, aligning: Aligning) -> Facts:
     profile = opened.profiles[spans.index(max(spans))]
     steps = profile.steps
     facts |= {
-        "host": plain(profile.host, _LONG),
+        "host": plain(profile.host, _MAX_NAME_CHARACTERS),
         "hosts": len(run.traces),
         "devices": len(profile.trace.devices),
-        "duration_s": _s(max(spans)),
+        "duration_s": _seconds(max(spans)),
         "steps": len(steps),
-        "steps_marked_by": plain(steps.source, _LONG) or None,
+        "steps_marked_by": plain(steps.source, _MAX_NAME_CHARACTERS) or None,
     }
     if len(steps):
-        length = steps.lengths()
-        usual = sorted(length.tolist())[len(length) // 2]
-        at = int(length.argmax())
-        facts["step_s"] = {
-            "median": _s(usual),
-            "longest": _s(int(length[at])),
-            "longest_step": int(steps.number[at]),
-        }
-    return (
-        facts
-        | _energy(profile, aligning)
-        | _findings(profile, aligning)
-        | {"top_ops": _ops(profile)}
-    )
+        facts["step_s"] = _step_lengths(steps)
+    facts |= _energy(profile, aligning)
+    facts |= _findings(profile, aligning)
+    return facts | {"top_ops": _ops(profile)}
+
+
+def _step_lengths(steps: Steps) -> Facts:
+    lengths = steps.lengths()
+    median = sorted(lengths.tolist())[len(lengths) // 2]
+    longest = int(lengths.argmax())
+    return {
+        "median": _seconds(median),
+        "longest": _seconds(int(lengths[longest])),
+        "longest_step": int(steps.number[longest]),
+    }
 
 
 def _energy(profile: Profile, aligning: Aligning) -> Facts:
     energies = account.energy_account(profile, aligning)
     lo, hi = energies.trace.span
-    epochs = [
-        {"epoch": epoch.number, **_joules(epoch.energy)} for epoch in energies.epoch_energies[:4]
-    ]
-    alignment = energies.alignment
-    placed = (
-        None
-        if alignment is None
-        else {"status": alignment.status, "by": plain(alignment.source, 60)}
-    )
-    return {
+    epochs = energies.epoch_energies[:_MAX_EPOCHS]
+    facts: Facts = {
         "energy": _joules(energies.energy(lo, hi)),
-        "epochs": epochs,
+        "epochs": [{"epoch": epoch.number, **_joules(epoch.energy)} for epoch in epochs],
         "a_step": _joules(energies.per_step(None)),
-        "power_placed": placed,
+        "power_placed": None,
     }
+    alignment = energies.alignment
+    if alignment is not None:
+        facts["power_placed"] = {"status": alignment.status, "by": plain(alignment.source, 60)}
+    return facts
 
 
 def _joules(energy: Energy | None) -> Facts:
@@ -144,20 +144,23 @@ def _joules(energy: Energy | None) -> Facts:
     if not energy.resolved:
         return {"joules": None, "why": plain(energy.reason, 160)}
     return {
-        "joules": _round(energy.joules),
-        "lo": _round(energy.lo),
-        "hi": _round(energy.hi),
+        "joules": _six_digits(energy.joules),
+        "lo": _six_digits(energy.lo),
+        "hi": _six_digits(energy.hi),
         "badge": energy.badge.value,
     }
 
 
 def _findings(profile: Profile, aligning: Aligning) -> Facts:
     findings = account.findings(profile, aligning)
-    out: Facts = {"findings": [_finding(finding) for finding in findings.findings[:_FINDINGS]]}
-    if len(findings.findings) > _FINDINGS:
-        out["findings_left_out"] = len(findings.findings) - _FINDINGS
+    shown = findings.findings[:_MAX_FINDINGS]
+    facts: Facts = {"findings": [_finding(finding) for finding in shown]}
+    if len(findings.findings) > len(shown):
+        facts["findings_left_out"] = len(findings.findings) - len(shown)
     notes = [plain(note, 200) for note in (findings.could, findings.reason) if note]
-    return out | ({"notes": notes} if notes else {})
+    if notes:
+        facts["notes"] = notes
+    return facts
 
 
 def _finding(finding: Finding) -> Facts:
@@ -165,19 +168,20 @@ def _finding(finding: Finding) -> Facts:
         "what": plain(finding.text, 240),
         "epoch": finding.epoch,
         "steps": [finding.step_lo, finding.step_hi],
-        "start_s": _s(finding.start_ps),
-        "end_s": _s(finding.end_ps),
-        "watts": _round(finding.delta_watts),
-        "joules": _round(finding.delta_joules),
-        "seconds": _round(finding.delta_seconds),
-        "p": _round(finding.p),
+        "start_s": _seconds(finding.start_ps),
+        "end_s": _seconds(finding.end_ps),
+        "watts": _six_digits(finding.delta_watts),
+        "joules": _six_digits(finding.delta_joules),
+        "seconds": _six_digits(finding.delta_seconds),
+        "p": _six_digits(finding.p),
         "badge": finding.badge.value,
     }
 
 
 def _ops(profile: Profile) -> list[Facts]:
-    """Those that took most time: of the devices where there are any, else of the host; without
-    those that only hold others.
+    """The ops that took most time, of the devices where there are any, else of the host.
+
+    Ops that only hold others are left out.
     """
     stats = op_stats.op_stats(profile.trace)
     order = stats.order("self")
@@ -187,12 +191,12 @@ def _ops(profile: Profile) -> list[Facts]:
     side = "device" if stats.on_device.any() else "host"
     return [
         {
-            "name": plain(stats[row].name, _LONG),
+            "name": plain(stats[row].name, _MAX_NAME_CHARACTERS),
             "count": int(stats.count[row]),
-            "self_s": _s(int(stats.self_time[row])),
-            f"share_of_{side}": _round(float(stats.share[row])),
+            "self_s": _seconds(int(stats.self_time[row])),
+            f"share_of_{side}": _six_digits(float(stats.share[row])),
         }
-        for row in order[shown][:_OPS].tolist()
+        for row in order[shown][:_MAX_OPS].tolist()
     ]
 
 
@@ -207,9 +211,9 @@ def _next(path: str, runs: Sequence[Facts], count: int) -> str:
     return f"powertui doctor {where}"
 
 
-def _s(ps: int) -> float:
-    return _round(ps / PS_PER_S) or 0.0
+def _seconds(ps: int) -> float:
+    return _six_digits(ps / PS_PER_S) or 0.0
 
 
-def _round(value: float | None) -> float | None:
+def _six_digits(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.6g}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from powertui import __version__, units
 from powertui.data import logdir
@@ -16,16 +16,23 @@ from powertui.data.training.training import Training, Trainings
 from powertui.plain import plain
 from powertui.report import checks, facts, many, text
 from powertui.report import runs as listing
-from powertui.report.checks import Check
+from powertui.report.checks import Check, CheckState
 from powertui.report.runs import KnownRun
 from powertui.report.summary import load
 from powertui.report.writers import write
 
-_FILES_SHOWN = 12
-_CHECKS_SHOWN = 12  # of one topic and state: the thirteenth of a kind tells nobody more
-_RUNS_SHOWN = 200  # a screen or two for each; --json has them all
+# Bounds of the text; JSON lists everything. Chosen, not measured.
+_MAX_FILES = 12
+_MAX_CHECKS = 12  # of one topic and state: the thirteenth of a kind shows nothing new
+_MAX_RUNS = 200  # a screen or two for each
 
-_Examined: TypeAlias = tuple[RunEntry, list[Check], KnownRun]
+
+class _ExaminedRun(NamedTuple):
+    """A run, what `doctor` has to say of it, and what reading it showed."""
+
+    entry: RunEntry
+    checks: list[Check]
+    known: KnownRun
 
 
 def tell(path: str | None, reading: ReadOptions, form: str) -> int:
@@ -33,169 +40,152 @@ def tell(path: str | None, reading: ReadOptions, form: str) -> int:
 
     Exit code 3 when nothing readable was.
     """
-    found = logdir.scan(path) if path is not None else _alone(reading.power)
-    largest = max((entry.size for entry in found.runs), default=0)
-    trainings = Trainings(found, reading)
-    examined = list(many.each(lambda entry: _examine(entry, trainings), found.runs, largest))
-    if path is None:  # that no profile is there was asked for
-        examined = [
-            (entry, [check for check in said if check.topic != "timeline"], known)
-            for entry, said, known in examined
-        ]
-    whole = [*checks.of_program(), *checks.of_logdir(found)]
+    scan = logdir.scan(path) if path is not None else _logs_alone(reading.power)
+    largest = max((entry.size for entry in scan.runs), default=0)
+    trainings = Trainings(scan, reading)
+    runs = list(many.each(lambda entry: _examine(entry, trainings), scan.runs, largest))
+    if path is None:  # nobody asked for a profile: that there is none is no finding
+        runs = [run._replace(checks=_without(run.checks, "timeline")) for run in runs]
+    path_checks = [*checks.of_program(), *checks.of_logdir(scan)]
     if form == "json":
-        text.out(
-            text.to_json(
-                {
-                    "powertui": __version__,
-                    "path": found.path,
-                    "entries": found.entries,
-                    "checks": [_json(check) for check in whole],
-                    "runs": [
-                        {
-                            "name": entry.name,
-                            "path": entry.path,
-                            "readable": known.readable,
-                            "found": _found(entry),
-                            "checks": [_json(check) for check in said],
-                        }
-                        for entry, said, known in examined
-                    ],
-                }
-            )
-        )
+        text.out(text.to_json(_as_dict(scan, runs, path_checks)))
     elif form == "csv":
-        text.emit_csv(write(_as_result(found, examined, whole), form))
+        text.emit_csv(write(_as_result(scan, runs, path_checks), form))
     elif form == "markdown":
-        text.out(write(_as_result(found, examined, whole), form))
+        text.out(write(_as_result(scan, runs, path_checks), form))
     else:
-        text.out("\n".join(_text(found, examined, whole)))
-    return 0 if any(known.readable for _, _, known in examined) else 3
+        text.out("\n".join(_text(scan, runs, path_checks)))
+    return 0 if any(run.known.readable for run in runs) else 3
 
 
-def _alone(named: Sequence[str]) -> Logdir:
+def _logs_alone(paths: Sequence[str]) -> Logdir:
     """Power logs as a run of nothing else."""
-    files = [Path(path) for path in named]
+    files = [Path(path) for path in paths]
     logs = tuple(
         PowerFile(str(file), "", file.stat().st_size if file.exists() else 0) for file in files
     )
-    name = files[0].name if len(named) == 1 else f"{len(named)} power logs"
-    return Logdir(", ".join(named), (RunEntry(name, named[0], power=logs),), power=logs)
+    name = files[0].name if len(paths) == 1 else f"{len(paths)} power logs"
+    return Logdir(", ".join(paths), (RunEntry(name, paths[0], power=logs),), power=logs)
 
 
-def _as_result(found: Logdir, examined: Sequence[_Examined], whole: Sequence[Check]) -> Result:
+def _as_dict(
+    scan: Logdir, runs: Sequence[_ExaminedRun], path_checks: Sequence[Check]
+) -> dict[str, Any]:
+    return {
+        "powertui": __version__,
+        "path": scan.path,
+        "entries": scan.entries,
+        "checks": [check._asdict() for check in path_checks],
+        "runs": [
+            {
+                "name": run.entry.name,
+                "path": run.entry.path,
+                "readable": run.known.readable,
+                "found": _files(run.entry),
+                "checks": [check._asdict() for check in run.checks],
+            }
+            for run in runs
+        ],
+    }
+
+
+def _as_result(scan: Logdir, runs: Sequence[_ExaminedRun], path_checks: Sequence[Check]) -> Result:
     """The checks, those of the path first, and the list of runs."""
-    said = [("", check) for check in _ordered(whole)]
-    said += [(entry.name, check) for entry, checked, _ in examined for check in _ordered(checked)]
-    checked = Table(
-        "checks",
-        "Checks",
-        (
-            text_column("run", "run", [run for run, _ in said], weight=7),
-            text_column("topic", "topic", [check.topic for _, check in said]),
-            text_column("state", "state", [check.state for _, check in said], weight=9),
-            text_column("what", "what was found", [check.what for _, check in said], weight=9),
-            text_column("do", "what to do", [check.do for _, check in said], weight=8),
-        ),
-        empty="Nothing to report.",
-        noun="check",
+    shown = _ordered(path_checks)
+    names = [""] * len(shown)
+    for run in runs:
+        ordered = _ordered(run.checks)
+        shown += ordered
+        names += [run.entry.name] * len(ordered)
+    columns = (
+        text_column("run", "run", names, weight=7),
+        text_column("topic", "topic", [check.topic for check in shown]),
+        text_column("state", "state", [check.state for check in shown], weight=9),
+        text_column("what", "what was found", [check.what for check in shown], weight=9),
+        text_column("do", "what to do", [check.do for check in shown], weight=8),
     )
-    runs = listing.table([entry for entry, _, _ in examined], [known for _, _, known in examined])
-    return Result("doctor", f"Doctor: {found.path}", (checked, runs))
+    table = Table("checks", "Checks", columns, empty="Nothing to report.", noun="check")
+    listed = listing.table([run.entry for run in runs], [run.known for run in runs])
+    return Result("doctor", f"Doctor: {scan.path}", (table, listed))
 
 
-def _examine(entry: RunEntry, trainings: Trainings) -> _Examined:
-    """(the run, its findings, what is known of it now)."""
-    said = list(checks.of_entry(entry))
+def _examine(entry: RunEntry, trainings: Trainings) -> _ExaminedRun:
+    """Read a run and check it."""
+    found = list(checks.of_entry(entry))
     training = trainings.training_for(entry)
     opened = trainings.opened(entry)
-    loaded, problem = load(opened)
-    if loaded is None:
-        if problem:
-            said = [
-                check for check in said if check.topic != "level"
-            ]  # where it lies does not matter: it is no profile
-            said.append(Check("profile", "problem", problem))
-        return entry, said, listing.unreadable(entry, problem)
-    said += checks.of_run(entry, loaded, _around_ns(opened, training))
-    readable = bool(loaded.traces or loaded.scalars or loaded.power)
-    known = listing.read(opened) if readable else listing.unreadable(entry, "")
+    run, problem = load(opened)
+    if run is None:
+        if problem:  # it is no profile: then it does not matter on which level it is
+            found = _without(found, "level")
+            found.append(Check("profile", "problem", problem))
+        return _ExaminedRun(entry, found, listing.unreadable(entry, problem))
+    found += checks.of_run(entry, run, _around_ns(opened, training))
+    if run.traces or run.scalars or run.power:
+        known = listing.read(opened)
+    else:
+        known = listing.unreadable(entry, "")
     if training is not None:
         training.let_go(entry)
-    return entry, said, known
+    return _ExaminedRun(entry, found, known)
+
+
+def _without(checks: Sequence[Check], topic: str) -> list[Check]:
+    return [check for check in checks if check.topic != topic]
 
 
 def _around_ns(opened: Opened, training: Training | None) -> tuple[int, int] | None:
     """When the training around a run ran, as far as its profiles' clocks agree with that.
 
-    Without power nobody asks.
+    Only power is compared with it: None without power.
     """
     if training is None or not opened.run.power:
         return None
     if not opened.profiles:
         return training.extent_ns
-    return next(
-        (
-            around
-            for profile in opened.profiles
-            if (around := training.around_ns(profile)) is not None
-        ),
-        None,
-    )
+    spans_ns = map(training.around_ns, opened.profiles)
+    return next((span_ns for span_ns in spans_ns if span_ns is not None), None)
 
 
-def _json(check: Check) -> dict[str, str]:
-    return {"topic": check.topic, "state": check.state, "what": check.what, "do": check.do}
+def _files(entry: RunEntry) -> list[dict[str, Any]]:
+    """What belongs to a run: the kind, path and size of every file."""
+    files: list[tuple[str, Any]] = [("profile", file) for file in entry.profiles]
+    files += [("second form", file) for file in entry.alternates]
+    files += [("result", file) for file in entry.results]
+    files += [("unread", file) for file in entry.unread]
+    for event in entry.tfevents:
+        kind = f"tfevents {event.group}".rstrip() if event.kind == "scalars" else event.kind
+        files.append((kind, event))
+    files += [("power", log) for log in entry.power]
+    return [{"kind": kind, "path": file.path, "size": file.size} for kind, file in files]
 
 
-def _found(entry: RunEntry) -> list[dict[str, Any]]:
-    rows: list[tuple[str, str, int]] = []
-    for kind, files in (
-        ("profile", entry.profiles),
-        ("second form", entry.alternates),
-        ("result", entry.results),
-        ("unread", entry.unread),
-    ):
-        rows += [(kind, file.path, file.size) for file in files]
-    rows += [
-        (
-            f"tfevents {event.group}".rstrip() if event.kind == "scalars" else event.kind,
-            event.path,
-            event.size,
-        )
-        for event in entry.tfevents
-    ]
-    rows += [("power", log.path, log.size) for log in entry.power]
-    return [{"kind": kind, "path": path, "size": size} for kind, path, size in rows]
-
-
-_ORDER = {"problem": 0, "missing": 1, "note": 2, "ok": 3}
-
-
-def _text(found: Logdir, examined: Sequence[_Examined], whole: Sequence[Check]) -> list[str]:
-    count = text.plural(len(found.runs), "run") if found.runs else "no run"
-    if found.runs and not found.entries and found.power:  # nothing was searched for them
-        count = text.plural(len(found.power), "power log")
-    seen = (
-        f" ({text.plural(found.entries, 'name')} searched)"
-        if found.path != "-" and found.entries
-        else ""
-    )
-    lines = [f"{plain(found.path) if found.path != '-' else 'standard input'}: {count}{seen}"]
-    lines += _checks(whole)
-    for entry, said, _ in examined[:_RUNS_SHOWN]:
-        lines += ["", plain(entry.name)]
-        files = _found(entry)
-        rows = [("found", _file(file)) for file in files[:_FILES_SHOWN]]
-        if len(files) > _FILES_SHOWN:
-            rows.append(
-                ("found", f"… and {len(files) - _FILES_SHOWN} more files (--json lists them)")
-            )
-        lines += text.labelled(rows)
-        lines += _checks(said)
-    if len(examined) > _RUNS_SHOWN:
-        lines += ["", f"… and {len(examined) - _RUNS_SHOWN:,} more runs (--json lists them)"]
+def _text(scan: Logdir, runs: Sequence[_ExaminedRun], path_checks: Sequence[Check]) -> list[str]:
+    lines = [_heading(scan), *_check_lines(path_checks)]
+    for run in runs[:_MAX_RUNS]:
+        files = _files(run.entry)
+        rows = [("found", _file(file)) for file in files[:_MAX_FILES]]
+        if len(files) > _MAX_FILES:
+            omitted = len(files) - _MAX_FILES
+            rows.append(("found", f"… and {omitted} more files (--json lists them)"))
+        lines += ["", plain(run.entry.name), *text.labelled(rows), *_check_lines(run.checks)]
+    if len(runs) > _MAX_RUNS:
+        lines += ["", f"… and {len(runs) - _MAX_RUNS:,} more runs (--json lists them)"]
     return lines
+
+
+def _heading(scan: Logdir) -> str:
+    """How many runs were found where."""
+    path = plain(scan.path) if scan.path != "-" else "standard input"
+    if not scan.runs:
+        count = "no run"
+    elif scan.power and not scan.entries:  # they were named: nothing was searched for them
+        count = text.plural(len(scan.power), "power log")
+    else:
+        count = text.plural(len(scan.runs), "run")
+    if scan.path == "-" or not scan.entries:
+        return f"{path}: {count}"
+    return f"{path}: {count} ({text.plural(scan.entries, 'name')} searched)"
 
 
 def _file(file: dict[str, Any]) -> str:
@@ -204,23 +194,30 @@ def _file(file: dict[str, Any]) -> str:
     return f"{file['kind']}: {plain(facts.shown(file['path']))} ({units.size(file['size'])})"
 
 
-def _ordered(said: Sequence[Check]) -> list[Check]:
-    return sorted(dict.fromkeys(said), key=lambda check: _ORDER[check.state])
+_STATES: tuple[CheckState, ...] = ("problem", "missing", "note", "ok")  # worst first
+_STATE_CELLS = max(map(len, _STATES))
 
 
-def _checks(said: Sequence[Check]) -> list[str]:
-    """What needs doing first. The next step stands under its finding."""
+def _ordered(checks: Sequence[Check]) -> list[Check]:
+    """Each check once, what needs doing first."""
+    return sorted(dict.fromkeys(checks), key=lambda check: _STATES.index(check.state))
+
+
+def _check_lines(checks: Sequence[Check]) -> list[str]:
+    """The checks, what needs doing first, and below each of them the next step."""
     kinds: dict[tuple[str, str], list[Check]] = {}
-    for check in _ordered(said):
+    for check in _ordered(checks):
         kinds.setdefault((check.state, check.topic), []).append(check)
     lines: list[str] = []
-    for (state, topic), checked in kinds.items():
-        for check in checked[:_CHECKS_SHOWN]:
-            lines += text.labelled([(state.ljust(7), f"{topic}: {plain(check.what)}")])
+    for (state, topic), alike in kinds.items():
+        for check in alike[:_MAX_CHECKS]:
+            lines += _labelled(state, f"{topic}: {plain(check.what)}")
             if check.do:
-                lines += text.labelled([(" " * 7, f"→ {plain(check.do)}")])
-        if len(checked) > _CHECKS_SHOWN:
-            lines += text.labelled(
-                [(" " * 7, f"… and {len(checked) - _CHECKS_SHOWN:,} more (--json lists them)")]
-            )
+                lines += _labelled("", f"→ {plain(check.do)}")
+        if len(alike) > _MAX_CHECKS:
+            lines += _labelled("", f"… and {len(alike) - _MAX_CHECKS:,} more (--json lists them)")
     return lines
+
+
+def _labelled(state: str, words: str) -> list[str]:
+    return text.labelled([(state.ljust(_STATE_CELLS), words)])

@@ -31,33 +31,29 @@ from powertui.data.model import (
 from powertui.data.window import touches
 from powertui.report.writers.as_frame import frame, joined, nullable, texts
 
-# What a name must be: the text itself, a pattern that is found in it, or a question about it. None:
-# any.
+# What a name must be: the text itself, a pattern that is in it, or a function that is true of it.
+# None: any.
 Match: TypeAlias = "str | re.Pattern[str] | Callable[[str], bool] | None"
 TimeUnit: TypeAlias = Literal["s", "ps"]
 UNITS: tuple[TimeUnit, ...] = ("s", "ps")
 
 
 def steps(steps: Steps, epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
-    """One row a step. `epoch` is the epoch's own number; it and start_to_start are missing where
-    there is none.
+    """One row a step, with the number of its epoch.
 
-    host, device and step are the three times of a step: missing where they are not known.
+    The epoch, start_to_start and the three times of a step (host, device, step) are missing where
+    they are not known.
     """
-    numbers = np.array([epoch.number for epoch in epochs], np.int64)
-    index = steps.epoch.astype(np.int64)
-    has = (index >= 0) & (index < len(numbers))
+    rows = steps.epoch.astype(np.int64)
+    has_epoch = (rows >= 0) & (rows < len(epochs))
+    # The last number is for steps without an epoch, whose row is -1: it is never shown.
+    numbers = np.array([*(epoch.number for epoch in epochs), 0], np.int64)
     gaps = steps.start_to_start()
     return frame(
         {
             "number": steps.number,
             "name": texts(list(steps.names)),
-            "epoch": nullable(
-                numbers[np.where(has, index, 0)]
-                if len(numbers)
-                else np.zeros(len(index), np.int64),
-                has,
-            ),
+            "epoch": nullable(numbers[np.where(has_epoch, rows, -1)], has_epoch),
             f"start_{unit}": _times(steps.start, unit),
             f"duration_{unit}": _times(steps.duration, unit),
             f"start_to_start_{unit}": _known(gaps, gaps >= 0, unit),
@@ -79,19 +75,20 @@ def _known(ps: Int64s, present: Bools, unit: TimeUnit) -> Any:
 
 def epochs(epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
     """One row an epoch, and a column per scalar."""
-    marks = list(epochs)
-    made = frame(
+    slacks = np.array([epoch.slack for epoch in epochs], np.int64)
+    rows = frame(
         {
-            "number": np.array([epoch.number for epoch in marks], np.int64),
-            f"start_{unit}": _optional([epoch.start for epoch in marks], unit),
-            f"end_{unit}": _optional([epoch.end for epoch in marks], unit),
-            f"slack_{unit}": _times(np.array([epoch.slack for epoch in marks], np.int64), unit),
-            "source": texts([epoch.source for epoch in marks]),
+            "number": np.array([epoch.number for epoch in epochs], np.int64),
+            f"start_{unit}": _optional([epoch.start for epoch in epochs], unit),
+            f"end_{unit}": _optional([epoch.end for epoch in epochs], unit),
+            f"slack_{unit}": _times(slacks, unit),
+            "source": texts([epoch.source for epoch in epochs]),
         }
     )
-    for tag in dict.fromkeys(tag for epoch in marks for tag, _ in epoch.scalars):
-        made[tag] = np.array([dict(epoch.scalars).get(tag, np.nan) for epoch in marks], np.float64)
-    return made
+    scalars = [dict(epoch.scalars) for epoch in epochs]
+    for tag in dict.fromkeys(tag for values in scalars for tag in values):
+        rows[tag] = np.array([values.get(tag, np.nan) for values in scalars], np.float64)
+    return rows
 
 
 def tracks(lines: Iterable[tuple[Process, Track]]) -> pd.DataFrame:
@@ -152,26 +149,25 @@ def events(
     stats: Sequence[str],
     unit: TimeUnit,
 ) -> pd.DataFrame:
-    """One row an event that fits; without a trace, the empty frame of the same form.
+    """One row an event that fits; without a trace, no row of the same columns.
 
     `lo` and `hi` are ps.
     """
     if trace is None:
         return _events_frame([], [], stats, unit)
-    fits = _name_filter(trace.names, name, exact)
+    names_that_fit = _name_filter(trace.names, name, exact)
     parts = []
     for owner, line in trace.tracks():
         if _matches(process, owner.name) and _matches(track, line.name):
-            rows = _rows(line, fits, lo, hi)
+            rows = _rows(line, names_that_fit, lo, hi)
             if len(rows):
                 parts.append((owner, line, rows))
-    index = joined([line.events.name[rows] for _, line, rows in parts], np.uint32)
-    used, which = np.unique(index, return_inverse=True)
-    texts_of = [
-        _taken([text(i) for i in used.tolist()], which)
-        for text in (trace.names.display, trace.names.full)
-    ]
-    return _events_frame(texts_of, parts, stats, unit)
+    name_ids = joined([line.events.name[rows] for _, line, rows in parts], np.uint32)
+    # Each name is looked up once, not once per event.
+    ids, inverse = np.unique(name_ids, return_inverse=True)
+    short = np.array([trace.names.display(id) for id in ids.tolist()], object)
+    full = np.array([trace.names.full(id) for id in ids.tolist()], object)
+    return _events_frame([short[inverse], full[inverse]], parts, stats, unit)
 
 
 def _matches(match: Match, text: str) -> bool:
@@ -183,27 +179,29 @@ def _matches(match: Match, text: str) -> bool:
 
 
 def _name_filter(names: Names, match: Match, exact: str | None) -> Bools | None:
-    """Which names fit; None when all do. Names are asked once each, not once per event."""
+    """Which names fit; None when all do."""
     if match is None and exact is None:
         return None
 
     def fits(text: str) -> bool:
-        held = match in text if isinstance(match, str) else _matches(match, text)
-        return held and exact in (None, text)
+        if exact not in (None, text):
+            return False
+        return match in text if isinstance(match, str) else _matches(match, text)
 
-    return np.array(
-        [fits(names.display(i)) or fits(names.full(i)) for i in range(len(names))], np.bool_
-    )
+    ids = range(len(names))
+    return np.array([fits(names.display(id)) or fits(names.full(id)) for id in ids], np.bool_)
 
 
-def _rows(track: Track, fits: Bools | None, lo: int | None, hi: int | None) -> Int64s:
+def _rows(track: Track, names_that_fit: Bools | None, lo: int | None, hi: int | None) -> Int64s:
     events = track.events
-    keep = np.ones(len(events), np.bool_) if fits is None else fits[events.name]
+    keep = np.ones(len(events), np.bool_)
+    if names_that_fit is not None:
+        keep = names_that_fit[events.name]
     if lo is not None or hi is not None:
-        ends = np.iinfo(np.int64)
-        keep &= touches(
-            events.start, events.end, ends.min if lo is None else lo, ends.max if hi is None else hi
-        )
+        limits = np.iinfo(np.int64)
+        first = limits.min if lo is None else lo
+        last = limits.max if hi is None else hi
+        keep &= touches(events.start, events.end, first, last)
     return np.flatnonzero(keep)
 
 
@@ -216,58 +214,50 @@ def _events_frame(
     """`names`: the short name of every row, and its full one."""
     counts = [len(rows) for _, _, rows in parts]
     short, full = names or ([], [])
-    made = frame(
+    lanes = [np.searchsorted(track.lanes, rows, side="right") - 1 for _, track, rows in parts]
+    starts = [track.events.start[rows] for _, track, rows in parts]
+    durations = [track.events.duration[rows] for _, track, rows in parts]
+    events = frame(
         {
             "process": _repeated([process.name for process, _, _ in parts], counts),
             "track": _repeated([track.name for _, track, _ in parts], counts),
-            "lane": joined(
-                [np.searchsorted(track.lanes, rows, side="right") - 1 for _, track, rows in parts],
-                np.int64,
-            ),
+            "lane": joined(lanes, np.int64),
             "name": texts(short),
             "full_name": texts(full),
-            f"start_{unit}": _times(
-                joined([track.events.start[rows] for _, track, rows in parts], np.int64), unit
-            ),
-            f"duration_{unit}": _times(
-                joined([track.events.duration[rows] for _, track, rows in parts], np.int64), unit
-            ),
+            f"start_{unit}": _times(joined(starts, np.int64), unit),
+            f"duration_{unit}": _times(joined(durations, np.int64), unit),
         }
     )
-    columns_of = [
-        process.source.columns(track.events.positions(rows), list(stats)) if stats else {}
-        for process, track, rows in parts
-    ]
-    for stat in stats:
-        made[stat] = _stat_column([columns[stat] for columns in columns_of])
-    return made
+    if stats:
+        stats_by_part = [
+            process.source.columns(track.events.positions(rows), list(stats))
+            for process, track, rows in parts
+        ]
+        for stat in stats:
+            events[stat] = _stat_column([columns[stat] for columns in stats_by_part])
+    return events
 
 
 def _stat_column(columns: list[StatColumn]) -> Any:
-    """One stat of all rows: Int64 when all are whole numbers, float64 when all are numbers, else
-    texts.
-    """
-    present = joined([c.present for c in columns], np.bool_)
-    floats = joined([c.floats for c in columns], np.float64)
-    ints = joined([c.ints for c in columns], np.int64)
-    numeric = ~np.isnan(floats)
-    # ints hold 0 for numbers that are not whole; uint64 values beyond int64 have wrapped
-    integral = numeric & (
-        floats == np.where(ints < 0, np.where(floats < 0, ints, np.nan), ints).astype(np.float64)
-    )
-    if (integral | ~present).all():
+    """One stat of all rows: Int64 for integers, else float64 for numbers, else texts."""
+    present = joined([column.present for column in columns], np.bool_)
+    floats = joined([column.floats for column in columns], np.float64)
+    ints = joined([column.ints for column in columns], np.int64)
+    is_number = ~np.isnan(floats)
+    # `ints` is 0 where a number has a fraction. Where it is negative and the number is not, a uint64
+    # beyond int64 has wrapped.
+    has_wrapped = (ints < 0) & ~(floats < 0)
+    is_integer = is_number & ~has_wrapped & (floats == ints.astype(np.float64))
+    if (is_integer | ~present).all():
         return nullable(ints, present)
-    if (numeric | ~present).all():
+    if (is_number | ~present).all():
         return floats
-    return texts([c.text(row) for c in columns for row in range(len(c))])
-
-
-def _taken(values: list[str], which: Any) -> Any:
-    return np.array(values, object)[which] if values else np.empty(0, object)
+    return texts([column.text(row) for column in columns for row in range(len(column))])
 
 
 def _repeated(values: list[str], counts: list[int]) -> Any:
-    return texts(np.repeat(np.array(values, object), counts) if values else np.empty(0, object))
+    # The type of the counts is named: an empty list would be one of floats.
+    return texts(np.repeat(np.array(values, object), np.array(counts, np.int64)))
 
 
 def _optional(values: list[int | None], unit: TimeUnit) -> Any:

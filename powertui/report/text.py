@@ -1,5 +1,4 @@
-"""How every report is written: aligned text, JSON, CSV and Markdown, and one way to standard
-output.
+"""How every report is written: as aligned text, JSON, CSV or Markdown, to standard output.
 
 Whatever comes from a file passes `plain` on its way to a terminal and `cell` on its way to a
 spreadsheet; JSON escapes by itself. Nothing here knows what a run is.
@@ -73,19 +72,20 @@ def table(
 
     `right` names the columns that hold numbers. Empty columns are left out.
     """
-    texts = [[plain(value) for value in row] for row in rows]
-    keep = [i for i in range(len(headers)) if any(row[i] for row in texts)]
-    wide = (
-        {i: max(width(headers[i]), *(width(row[i]) for row in texts)) for i in keep}
-        if texts
-        else {}
-    )
+    cells = [[plain(value) for value in row] for row in rows]
     numbers = set(right)
+    columns = []
+    for index, values in enumerate(zip(*cells, strict=True)):
+        if any(values):
+            column = (headers[index], *values)
+            columns.append(_aligned(column, right=index in numbers))
+    return [(indent + "  ".join(row)).rstrip() for row in zip(*columns, strict=True)]
 
-    def line(values: Sequence[str]) -> str:
-        return (indent + "  ".join(_pad(values[i], wide[i], i in numbers) for i in keep)).rstrip()
 
-    return [line(headers), *(line(row) for row in texts)] if texts else []
+def _aligned(texts: Sequence[str], *, right: bool) -> list[str]:
+    """Texts as wide as the widest of them."""
+    widest = max(map(width, texts))
+    return [_pad(text, widest, right) for text in texts]
 
 
 def _pad(text: str, cells: int, right: bool) -> str:
@@ -98,38 +98,43 @@ def markdown(
 ) -> list[str]:
     """A Markdown table. Names cannot break out of their cell or become markup."""
     numbers = set(right)
-    lines = [
-        "| " + " | ".join(headers) + " |",
-        "|" + "|".join("---:" if i in numbers else "---" for i in range(len(headers))) + "|",
-    ]
-    lines += ["| " + " | ".join(markdown_text(value) for value in row) + " |" for row in rows]
+    rules = ["---:" if index in numbers else "---" for index in range(len(headers))]
+    lines = ["| " + " | ".join(headers) + " |", "|" + "|".join(rules) + "|"]
+    lines += ["| " + " | ".join(map(markdown_text, row)) + " |" for row in rows]
     return lines
+
+
+# What Markdown would take for markup, with a backslash before it.
+_MARKDOWN_ESCAPES = str.maketrans({char: "\\" + char for char in "\\`*_{}[]<>#|~"} | {"&": "&amp;"})
 
 
 def markdown_text(text: str) -> str:
     """Text from a file inside a Markdown document: shown, not interpreted."""
-    shown = plain(text)
-    return "".join("\\" + char if char in "\\`*_{}[]<>#|~" else char for char in shown).replace(
-        "&", "&amp;"
-    )
+    return plain(text).translate(_MARKDOWN_ESCAPES)
+
+
+# In less room than this, text is not wrapped: a word a line reads worse. Chosen, not measured.
+_MIN_WRAPPED_CELLS = 30
 
 
 def labelled(rows: Iterable[tuple[str, str]], columns: int | None = None) -> list[str]:
-    """`label   text` lines; a label that repeats is written once. Text is taken as it is: pass `plain` before.
+    """`label   text` lines; a label that repeats is written once.
 
-    Long text continues below itself where the terminal ends; a pipe gets it on one line.
+    Text is taken as it is: pass `plain` before. Long text continues below itself where the terminal
+    ends; a pipe gets it on one line.
     """
-    kept = [(label, text) for label, text in rows if text]
-    column = max((width(label) for label, _ in kept), default=0)
-    room = (columns if columns is not None else terminal_columns()) - column - 4
+    filled = [(label, text) for label, text in rows if text]
+    label_width = max((width(label) for label, _ in filled), default=0)
+    if columns is None:
+        columns = terminal_columns()
+    room = columns - label_width - 4  # two blanks before the label and two after it
     lines = []
-    before = ""
-    for label, text in kept:
-        parts = _wrapped(text, room) if room >= 30 else [text]
-        for number, part in enumerate(parts):
-            shown = "" if label == before or number else label
-            lines.append(f"  {_pad(shown, column, False)}  {part}".rstrip())
-        before = label
+    label_above = ""
+    for label, text in filled:
+        for part in _wrapped(text, room):
+            shown = "" if label == label_above else label
+            lines.append(f"  {_pad(shown, label_width, False)}  {part}".rstrip())
+            label_above = label
     return lines
 
 
@@ -138,6 +143,8 @@ def _wrapped(text: str, room: int) -> list[str]:
 
     Paths longer than a line stay whole, to be copied.
     """
+    if room < _MIN_WRAPPED_CELLS:
+        return [text]
     lines: list[str] = []
     for word in text.split(" "):
         if lines and width(lines[-1]) + 1 + width(word) <= room:
@@ -147,11 +154,11 @@ def _wrapped(text: str, room: int) -> list[str]:
     return lines
 
 
-def first_of(lines: Sequence[str], most: int) -> list[str]:
-    """The first of many lines, and how many more there are. Not for what JSON leaves out, too."""
-    if len(lines) <= most:
+def first_of(lines: Sequence[str], count: int) -> list[str]:
+    """The first lines, and how many more there are: only of what JSON lists in full."""
+    if len(lines) <= count:
         return list(lines)
-    return [*lines[:most], f"… and {len(lines) - most:,} more (--json lists them)"]
+    return [*lines[:count], f"… and {len(lines) - count:,} more (--json lists them)"]
 
 
 def terminal_columns() -> int:
@@ -170,36 +177,32 @@ _CONTAINERS = frozenset((dict, list, tuple))
 
 
 def to_json(value: Any) -> str:
-    """JSON that every parser takes: no NaN, no Infinity, ASCII only (names may hold lone
-    surrogates).
+    """JSON that every parser takes: no NaN, no Infinity, ASCII only.
 
-    Lists and objects stand on lines of their own down to those that hold plain values only: a row
-    of a table is a line. (`indent=` of the library does not use its compiled encoder: five times
-    the time.)
+    Names may hold lone surrogates, which UTF-8 cannot encode. Lists and objects are on lines of
+    their own down to those that hold plain values only: a row of a table is a line. (The library's
+    `indent=` does not use its compiled encoder and takes five times as long.)
     """
-    out: list[str] = []
+    parts: list[str] = []
     try:
-        _write(value, "\n", out.append)
-    except ValueError:  # a figure that is no number
-        out.clear()
-        _write(_clean(value), "\n", out.append)
-    return "".join(out)
+        _write(value, "\n", parts.append)
+    except ValueError:  # a figure is NaN or infinite
+        parts.clear()
+        _write(_clean(value), "\n", parts.append)
+    return "".join(parts)
 
 
 def _write(value: Any, line: str, add: Callable[[str], None]) -> None:
     """Add the text of a value; `line` begins a new line at its depth."""
     kind = type(value)
-    if kind is str:  # what it costs to ask the encoder for a word or a number is as much again
-        add(encode_basestring_ascii(value))
-        return
-    if kind is int:
-        add(int.__repr__(value))
-        return
-    if (kind is not dict and kind is not list and kind is not tuple) or not value:
-        add(_ENCODER.encode(value) if value is not None else "null")
-        return
     deeper = line + " "
-    if _CONTAINERS.isdisjoint(map(type, value.values() if kind is dict else value)):
+    if kind is str:  # asking the encoder for a word or a number takes twice as long
+        add(encode_basestring_ascii(value))
+    elif kind is int:
+        add(int.__repr__(value))
+    elif value is None:
+        add("null")
+    elif kind not in _CONTAINERS or not value or _is_flat(value):
         add(_ENCODER.encode(value))
     elif kind is dict:
         separator = "{" + deeper
@@ -215,6 +218,12 @@ def _write(value: Any, line: str, add: Callable[[str], None]) -> None:
             _write(item, deeper, add)
             separator = "," + deeper
         add(line + "]")
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether a container holds plain values only."""
+    items = value.values() if type(value) is dict else value
+    return _CONTAINERS.isdisjoint(map(type, items))
 
 
 def _clean(value: Any) -> Any:
@@ -235,8 +244,8 @@ def to_csv(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(headers)
-    for row in rows:
-        writer.writerow(["" if v is None else cell(v) if isinstance(v, str) else v for v in row])
+    for row in rows:  # None is written as an empty field
+        writer.writerow([cell(value) if isinstance(value, str) else value for value in row])
     return buffer.getvalue()
 
 
@@ -260,16 +269,13 @@ def plural(count: int, noun: str) -> str:
 
 
 def wall(unix_ns: int, offset_s: int | None) -> str:
-    """A moment in the profiled machine's own time when its zone is known, else in UTC; with the
-    zone either way.
-    """
+    """A moment with its zone: the profiled machine's own where that is known, else UTC."""
     from powertui.data.run import zones
 
-    zone = timezone(timedelta(seconds=offset_s or 0))
+    offset_s = offset_s or 0
+    seconds, ns = divmod(unix_ns, NS_PER_S)
     try:
-        moment = datetime.fromtimestamp(unix_ns // NS_PER_S, zone)
+        moment = datetime.fromtimestamp(seconds, timezone(timedelta(seconds=offset_s)))
     except (OverflowError, OSError, ValueError):
         return f"Unix ns {unix_ns}"
-    return (
-        f"{moment:%Y-%m-%d %H:%M:%S}.{unix_ns // 1_000_000 % 1000:03d} {zones.name(offset_s or 0)}"
-    )
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{ns // 1_000_000:03d} {zones.name(offset_s)}"

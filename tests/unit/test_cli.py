@@ -317,7 +317,7 @@ def test_brief_never_outgrows_its_bytes() -> None:
     said = briefly.within(
         {"powertui": "0", "path": "p", "runs": runs, "runs_left_out": 3, "next": "powertui"}
     )
-    assert len(said.encode()) < briefly.MOST
+    assert len(said.encode()) < briefly.MAX_BYTES
     told = json.loads(said)
     assert told["runs_left_out"] + len(told["runs"]) == 23
     assert told["runs"], "some of it is better than nothing"
