@@ -1,26 +1,26 @@
-"""powertui in a notebook: what a run holds and what the tools answer, as DataFrames.
+"""powertui in a notebook: what a run contains and what the tools answer, as DataFrames.
 
     import powertui
     runs = powertui.open("~/logs")            # nothing is read yet
-    run = runs[0]                             # or runs["train/2026_11_21_00_51_44"], or a part of the name
+    run = runs[0]                             # or runs["train/2026_11_21_00_51_44"], or a part of it
     run.steps                                 # one row per step of every host
     run.events(track="python", name="Profiled batch", stats=["step_num"])
-    run.energy(epoch=1)                       # joules, with their interval and what they are worth
+    run.energy(epoch=1)                       # joules, with their interval and quality
     run.tool("op_stats").frame
 
-**One rule.** What needs no argument is a property: `steps`, `epochs`, `tracks`, `scalars`, `power`, `windows`, `findings`,
-`host_energy`, `warnings`. What can be narrowed is a method whose filters are named: `events(...)`,
-`ops(...)`, `energy(...)`, `tool(name, ...)`. `host=` is one of `run.hosts` (all hosts without it),
-`start=` and `end=` are a window of the profile, `end` not included.
+**One rule.** What needs no argument is a property: `steps`, `epochs`, `tracks`, `scalars`, `power`,
+`windows`, `findings`, `host_energy`, `warnings`. What can be narrowed is a method whose filters are
+named: `events(...)`, `ops(...)`, `energy(...)`, `tool(name, ...)`. `host=` is one of `run.hosts`
+(all hosts without it), `start=` and `end=` are a window of the profile, `end` not included.
 
-**Times** are seconds since the profile's own zero, in columns whose names end in `_s`; `run.traces[0].clock` says where that zero
-lies in Unix time, and how surely. `powertui.open(path, unit="ps")` (or `run.events(unit="ps")`)
-gives what was recorded (events, steps, epochs) in whole picoseconds instead, `_ps`, so that no
-digit is lost, and takes `start` and `end` in them. Scalars and power logs keep clocks of their own:
-whole nanoseconds, `_ns`.
+**Times** are seconds since the profile's own zero, in columns whose names end in `_s`;
+`run.traces[0].clock` is where that zero is in Unix time, as an interval. `powertui.open(path,
+unit="ps")` (or `run.events(unit="ps")`) gives what was recorded (events, steps, epochs) in whole
+picoseconds instead, `_ps`, so that no digit is lost, and takes `start` and `end` in them. Scalars
+and power logs keep clocks of their own: whole nanoseconds, `_ns`.
 
 What is not known is missing (NaN, <NA>, None), never 0. Everything is read when it is asked for,
-and worked out once. What fails raises a `powertui.errors.PowertuiError`; that module shows all of
+and computed once. What fails raises a `powertui.errors.PowertuiError`; that module shows all of
 them.
 """
 
@@ -58,7 +58,7 @@ from powertui.report.writers import as_frame
 __all__ = ["Answer", "RunView", "Runs", "TraceView"]  # not "open": see powertui/__init__.py
 
 _Path: TypeAlias = "str | os.PathLike[str]"
-_MOST_PS = 2.0**62  # no profile is longer
+_MAX_PS = 2.0**62  # 53 days: no profile is longer, and int64 overflows at twice that
 
 
 def open(
@@ -71,49 +71,46 @@ def open(
     power_hosts: Mapping[str, str] | None = None,
     unit: TimeUnit = "s",
 ) -> Runs:
-    """The runs below a logdir, in a run folder, or of one profile. Only names and sizes are looked
-    at now.
+    """The runs below a logdir, in a run folder, or of one profile: now only names and sizes are read.
 
-    `power` names power logs for these runs (else those that lie beside them are taken), `tz` is the
-    zone of local times, `step_marker` a regular expression for the names of events that start a
+    `power` names power logs for these runs (without it, those beside the runs are used), `tz` is
+    the zone of local times, `step_marker` a regular expression for the names of events that start a
     step. `max_memory` is how much memory one file may take when it is read ("24G", bytes, or
-    "none"); without it, half of what is free. `power_hosts` says whose power it is where names do
-    not tell ({"bmc-17": "host-a"}); the config file's table holds beside it. `unit` is what times
-    are in: "s" seconds, "ps" whole picoseconds (of what was recorded; answers are in seconds).
-    Raises `powertui.errors.UnreadableFile` when there is nothing at that path.
+    "none"); without it, half of what is free. `power_hosts` is whose power it is where the names
+    differ ({"bmc-17": "host-a"}), in addition to the config file's table. `unit` is what times are
+    in: "s" seconds, "ps" whole picoseconds (of what was recorded; answers are in seconds). Raises
+    `powertui.errors.UnreadableFile` when there is nothing at that path.
     """
-    if unit not in UNITS:
-        raise UsageError(
-            f"There is no unit {plain(str(unit), 80)!r}.", hint='Times are in "s" or "ps".'
-        )
+    _check_unit(unit)
     logs = [power] if isinstance(power, (str, os.PathLike)) else power
-    named = tuple(str(Path(log).expanduser()) for log in logs)
+    log_paths = tuple(str(Path(log).expanduser()) for log in logs)
     options = ReadOptions(
         step_marker=step_marker,
         tz=tz,
-        power=named,
-        find_power=not named,
+        power=log_paths,
+        find_power=not log_paths,
         limit=MemoryLimit.parse(max_memory),
         power_hosts=tuple((power_hosts or {}).items()),
         usual_hosts=config.load().power_hosts,
     )
-    said = os.fspath(path)
-    where = said if said == "-" or elsewhere.is_address(said) else str(Path(said).expanduser())
-    return Runs(logdir.scan(where), options, unit)
+    location = os.fspath(path)
+    if location != "-" and not elsewhere.is_address(location):
+        location = str(Path(location).expanduser())
+    return Runs(logdir.scan(location), options, unit)
 
 
 class Runs(Sequence["RunView"]):
     """The runs that were found: by number, by name, or one after the other."""
 
-    def __init__(self, found: Logdir, options: ReadOptions, unit: TimeUnit = "s") -> None:
-        self.logdir = found
-        self._trainings = Trainings(found, options)
-        self._views = tuple(RunView(self._trainings.opened(entry), unit) for entry in found.runs)
+    def __init__(self, scan: Logdir, options: ReadOptions, unit: TimeUnit = "s") -> None:
+        self.logdir = scan
+        self._trainings = Trainings(scan, options)
+        self._views = tuple(RunView(self._trainings.opened(entry), unit) for entry in scan.runs)
 
     @property
     def trainings(self) -> tuple[TrainingView, ...]:
-        """What one program did each: those without any session, too."""
-        return tuple(TrainingView(one) for one in self._trainings.all)
+        """One for each program that trained, also for those that were never profiled."""
+        return tuple(TrainingView(training) for training in self._trainings.all)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -128,8 +125,7 @@ class Runs(Sequence["RunView"]):
     @overload
     def __getitem__(self, key: slice) -> tuple[RunView, ...]: ...
     def __getitem__(self, key: int | str | slice) -> RunView | tuple[RunView, ...]:
-        """By number or name. Of a name its last parts will do, or a part that fits no other run, as
-        with `--run`.
+        """By number or name: its last parts, or a part that fits no other run, as with `--run`.
 
         Raises `UsageError` with the names that there are when none or several fit, `IndexError` for
         a number too high.
@@ -183,9 +179,9 @@ class RunView:
 
     @cached_property
     def training(self) -> TrainingView | None:
-        """The training that this run is a session of; None for what no program trained."""
-        around = self.opened.around
-        return TrainingView(around) if isinstance(around, Training) else None
+        """The training that this run is a session of; None where there is none."""
+        training = self.opened.around
+        return TrainingView(training) if isinstance(training, Training) else None
 
     @cached_property
     def traces(self) -> tuple[TraceView, ...]:
@@ -194,21 +190,18 @@ class RunView:
 
     @property
     def warnings(self) -> tuple[Warn, ...]:
-        """Everything that could not be read or believed, in the run and in its traces and power
-        logs.
-        """
+        """What could not be read or believed, of the run, its traces and its power logs."""
         return self.opened.warnings
 
     # ── what was recorded ────────────────────────────────────────────────────────────────────────
 
     @property
     def steps(self) -> pd.DataFrame:
-        """One row per step: number (the program's own), name, epoch, start_s, duration_s,
-        start_to_start_s.
+        """One row per step.
 
-        `epoch` is the epoch's number; it and start_to_start_s are missing where there is none.
-        `host_s`, `device_s` and `step_s` are the step's three times: its dispatch, its work on
-        devices, and what TensorFlow's rule calls its time.
+        Columns: number (the program's own), name, epoch (its number), start_s, duration_s,
+        start_to_start_s, and the three times of a step: `host_s` is its dispatch, `device_s` its
+        work on devices, `step_s` what TensorFlow's rule calls its time.
         """
         return self._of_hosts(
             [(trace.host, trace.steps) for trace in self.traces],
@@ -217,9 +210,7 @@ class RunView:
 
     @property
     def epochs(self) -> pd.DataFrame:
-        """One row per epoch: number, start_s, end_s, slack_s (missing where not known), source, and
-        a column per scalar.
-        """
+        """One row per epoch: number, start_s, end_s, slack_s, source, and a column per scalar."""
         return self._of_hosts(
             [(trace.host, trace.epochs) for trace in self.traces],
             lambda: frames.epochs(Epochs(), self.unit),
@@ -227,8 +218,9 @@ class RunView:
 
     @property
     def tracks(self) -> pd.DataFrame:
-        """One row per line of the profiles: process, track, kind, derived (drawn from other lines),
-        events, lanes.
+        """One row per line of the profiles: process, track, kind, derived, events, lanes.
+
+        `derived` is true for lines that the profiler drew from other lines.
         """
         return self._of_hosts(
             [(trace.host, trace.tracks) for trace in self.traces], lambda: frames.tracks([])
@@ -236,15 +228,14 @@ class RunView:
 
     @property
     def scalars(self) -> pd.DataFrame:
-        """What the training logged: group ("train", "validation"), tag, step, wall_ns (Unix),
-        value.
-        """
+        """What the training logged: group ("train", …), tag, step, wall_ns (Unix), value."""
         return frames.scalars(self.run.scalars)
 
     @property
     def power(self) -> pd.DataFrame:
-        """Every sample of every power log: sensor, host, scope, time_ns (since the log's own zero),
-        watts.
+        """Every sample of every power log: sensor, host, scope, time_ns, watts.
+
+        `time_ns` counts from the log's own zero.
         """
         return frames.power(self.run.power)
 
@@ -263,16 +254,16 @@ class RunView:
     ) -> pd.DataFrame:
         """One row per event: process, track, lane, name, full_name, start_s and duration_s.
 
-        `name` is a text that the name holds, shown or full; `exact` is the whole of it. `process`
-        and `track` are the whole name. Each but `exact` may also be a compiled pattern (found in
-        the name) or a function. `start` and `end` keep events that touch that window. Each of
-        `stats` becomes a column: whole numbers stay whole (Int64), missing values are missing.
+        `name` is a part of the name, short or full; `exact` is the complete name. `process` and
+        `track` are complete names. Each but `exact` may also be a compiled pattern (searched in the
+        name) or a function. `start` and `end` select events that touch that window. Each of `stats`
+        becomes a column: integers stay integers (Int64), missing values are missing. With
         `unit="ps"`: start_ps and duration_ps, and `start` and `end` in whole picoseconds, too.
         """
-        told = unit or self.unit
-        lo, hi = _window(start, end, told)
+        time_unit = unit or self.unit
+        lo, hi = _window(start, end, time_unit)
 
-        def of(trace: Trace | None) -> pd.DataFrame:
+        def host_events(trace: Trace | None) -> pd.DataFrame:
             return frames.events(
                 trace,
                 process=process,
@@ -282,12 +273,11 @@ class RunView:
                 lo=lo,
                 hi=hi,
                 stats=stats,
-                unit=told,
+                unit=time_unit,
             )
 
-        return self._of_hosts(
-            [(p.host, of(p.trace)) for p in self._profiles(host)], lambda: of(None)
-        )
+        answers = [(profile.host, host_events(profile.trace)) for profile in self._profiles(host)]
+        return self._of_hosts(answers, lambda: host_events(None))
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────────
 
@@ -309,13 +299,12 @@ class RunView:
         end: float | None = None,
         aligning: Aligning | None = None,
     ) -> pd.DataFrame:
-        """Joules per epoch and of the whole profile; or of one epoch, by its own number; or from
-        `start` to `end`.
+        """Joules of every epoch and of the whole profile, of one epoch, or from `start` to `end`.
 
         Columns: window ("epoch 0", "whole", "window"), epoch, start_s, end_s, joules, lo and hi (95
         % interval), mean_watts, coverage (share of the time with readings), badge ("measured",
-        "estimated", "assumed"), reason (why there are no joules). `aligning` says where the power
-        lies on the profile, where its own clock is not to be believed.
+        "estimated", "assumed"), reason (why there are no joules). `aligning` is where the power is on
+        the profile, where its own clock is not to be believed.
         """
         power_owners.check([self.run], self.opened.options.power_hosts)
         window = start is not None or end is not None
@@ -324,68 +313,57 @@ class RunView:
                 "An epoch and a window cannot be asked for at once.",
                 hint="Leave out epoch=, or start= and end=.",
             )
-        found = []
-        for profile in self._profiles(host):
-            asked = self._question(profile, start, end).window if window else None
-            table = tables.energies(profile, aligning, window=asked, epoch=epoch)
-            found.append((profile.host, as_frame.of_table(table)))
-        if epoch is not None and not any(len(one) for _, one in found):
-            numbers = sorted(
-                {one.number for profile in self._profiles(host) for one in profile.epochs}
-            )
-            there = (
-                f"There are: {', '.join(str(number) for number in numbers)}."
-                if numbers
-                else "This run has no epochs."
-            )
-            raise UsageError(f"No epoch {epoch} is in this profile.", hint=there)
-        return self._of_hosts(found, lambda: as_frame.of_table(tables.NO_ENERGIES))
+        profiles = self._profiles(host)
+        answers = []
+        for profile in profiles:
+            bounds = self._question(profile, start, end).window if window else None
+            table = tables.energies(profile, aligning, window=bounds, epoch=epoch)
+            answers.append((profile.host, as_frame.of_table(table)))
+        if epoch is not None and not any(len(answer) for _, answer in answers):
+            raise _no_epoch(epoch, profiles)
+        return self._of_hosts(answers, lambda: as_frame.of_table(tables.NO_ENERGIES))
 
     @property
     def host_energy(self) -> pd.DataFrame:
-        """Joules of each host over its whole profile, and of all of them together: the last row.
-        Columns as in `energy`.
+        """Joules of each host over its whole profile; the last row is all of them together.
 
-        Several profiles of one machine count once. Power that belongs to no host of the run is in
-        none of them.
+        Columns as in `energy`. Several profiles of one machine count once. Power that belongs to no
+        host of the run is in none of them.
         """
         power_owners.check([self.run], self.opened.options.power_hosts)
-        return as_frame.of_table(
-            host_energy.table(self.opened, host_energy.run_energy(self.opened))
-        )
+        energies = host_energy.run_energy(self.opened)
+        return as_frame.of_table(host_energy.table(self.opened, energies))
 
     @property
     def windows(self) -> pd.DataFrame:
-        """What the windows of a recording drew: `power.window("epoch 0")` of `powertui.record()`,
-        or a command that was recorded.
+        """Joules of the windows of a recording.
 
-        Columns as in `energy`; log_start_s and log_end_s count from the log's own zero, `log` is
-        its file.
+        Such a window is `power.window("epoch 0")` of `powertui.record()`, or a command that was
+        recorded. Columns as in `energy`; log_start_s and log_end_s count from the log's own zero,
+        `log` is its file.
         """
         return as_frame.of_table(tables.windows(self.opened))
 
     @property
     def findings(self) -> pd.DataFrame:
-        """What stands out, the largest energy first.
+        """The findings, the largest energy first.
 
         From start_s to end_s (steps step_lo to step_hi of `epoch`, where it has any) delta_watts
         more were drawn than `witness` lets expect (95 %: lo_watts to hi_watts), which comes to
         delta_joules, and the steps took delta_s longer; `p` is how often chance alone would show as
-        much anywhere; `text` says it in a sentence. What could have been found, why there is no
-        row, and what was left out, stands in `frame.attrs["notes"]`.
+        much anywhere; `text` is the finding in a sentence. `frame.attrs["notes"]` has what could
+        have been found, why there is no row, and what was left out.
         """
-        found, notes = [], []
+        answers, notes = [], []
         for profile in self.opened.profiles:
-            all = account.findings(profile)
-            table = tables.findings(all, profile)
-            found.append((profile.host, as_frame.of_table(table)))
-            notes += [
-                *([] if len(table) else [table.empty]),
-                *(note for note in (all.could, all.reason) if note),
-                *all.notes,
-            ]
-        frame = self._of_hosts(found, lambda: as_frame.of_table(tables.NO_FINDINGS))
-        frame.attrs["notes"] = list(dict.fromkeys(notes))
+            findings = account.findings(profile)
+            table = tables.findings(findings, profile)
+            answers.append((profile.host, as_frame.of_table(table)))
+            if not len(table):
+                notes.append(table.empty)
+            notes += [findings.could, findings.reason, *findings.notes]
+        frame = self._of_hosts(answers, lambda: as_frame.of_table(tables.NO_FINDINGS))
+        frame.attrs["notes"] = list(dict.fromkeys(filter(None, notes)))
         return frame
 
     def tool(
@@ -399,74 +377,61 @@ class RunView:
         compat: Compat = "corrected",
         match: str = "",
     ) -> Answer:
-        """What a tool of `powertui report --tool` says: about every host or one, about the whole
-        profile or a window.
+        """The answer of a tool of `powertui report --tool`.
 
-        `host="all"` asks for all hosts as one answer, of the tools that combine them.
+        It is about every host or one, about the whole profile or a window. `host="all"` asks for
+        all hosts as one answer, of the tools that combine them.
 
-        `aligning` says where the power lies on the profile, for the tools that tell of power;
-        `compat` by whose rules TensorBoard's tools are computed ("corrected", "tf2", "xprof");
-        `match` is a regular expression for names, where a tool asks for it.
+        `aligning` is where the power is on the profile, for the tools that report power; `compat`
+        by whose rules TensorBoard's tools are computed ("corrected", "tf2", "xprof"); `match` is a
+        regular expression for names, where a tool asks for it.
         """
-        asked = registry.get(name)
-        how = aligning or Aligning()
+        tool = registry.get(name)
+        lo, hi = _window(start, end, self.unit)
+        question = Question(
+            self.opened,
+            0,
+            lo,
+            hi,
+            aligning=aligning or Aligning(),
+            compat=compat,
+            match=match,
+        )
         if host == "all" and len(self.opened.profiles) > 1:
-            question = Question(
-                self.opened, 0, *_window(start, end, self.unit), how, compat, match, together=True
-            )
-            return Answer(name, (("all hosts", asked.answer(question)),))
+            result = tool.answer(replace(question, together=True))
+            return Answer(name, (("all hosts", result),))
         profiles = self._profiles(None if host == "all" else host)
-        if not profiles:  # some tools need none; the others say so
-            return Answer(
-                name,
-                (
-                    (
-                        "",
-                        asked.answer(
-                            Question(
-                                self.opened, 0, *_window(start, end, self.unit), how, compat, match
-                            )
-                        ),
-                    ),
-                ),
-            )
-        asking = [
-            (
-                p.host,
-                replace(self._question(p, start, end), aligning=how, compat=compat, match=match),
-            )
-            for p in profiles
-        ]
-        return Answer(name, tuple((host, asked.answer(question)) for host, question in asking))
+        if not profiles:  # some tools need none, and the answer of the others is why they do
+            return Answer(name, (("", tool.answer(question)),))
+        # Every question is checked before the first is answered.
+        questions = [_checked(replace(question, host=profile.index)) for profile in profiles]
+        results = map(tool.answer, questions)
+        hosts = [profile.host for profile in profiles]
+        return Answer(name, tuple(zip(hosts, results, strict=True)))
 
     # ── which hosts ──────────────────────────────────────────────────────────────────────────────
 
     def _profiles(self, host: str | None) -> tuple[Profile, ...]:
         """All, or those of one host."""
-        found = tuple(
-            profile for profile in self.opened.profiles if host is None or profile.host == host
-        )
-        if host is not None and not found:
+        profiles = self.opened.profiles
+        if host is None:
+            return tuple(profiles)
+        chosen = tuple(profile for profile in profiles if profile.host == host)
+        if not chosen:
             names = ", ".join(plain(name, 80) for name in self.hosts)
             raise UsageError(
                 f"There is no host {plain(str(host), 80)!r}.", hint=f"There are: {names or 'none'}."
             )
-        return found
+        return chosen
 
     def _question(self, profile: Profile, start: float | None, end: float | None) -> Question:
-        question = Question(self.opened, profile.index, *_window(start, end, self.unit))
-        if question.window[0] > question.window[1]:
-            raise UsageError(
-                "This window is outside the profile.",
-                hint="start and end count from the profile's zero.",
-            )
-        return question
+        return _checked(Question(self.opened, profile.index, *_window(start, end, self.unit)))
 
     def _of_hosts(
-        self, found: Sequence[tuple[str, pd.DataFrame]], empty: Callable[[], pd.DataFrame]
+        self, answers: Sequence[tuple[str, pd.DataFrame]], empty: Callable[[], pd.DataFrame]
     ) -> pd.DataFrame:
-        """One below the other; for a run without a profile, the empty frame of the same form."""
-        return as_frame.of_hosts(found) if found else as_frame.of_hosts([("", empty())])
+        """One below the other; for a run without a profile, no row of the same columns."""
+        return as_frame.of_hosts(answers or [("", empty())])
 
     def __repr__(self) -> str:
         hosts = plain(", ".join(self.hosts)) or "no host"
@@ -523,8 +488,8 @@ class TraceView:
         unit: TimeUnit | None = None,
     ) -> pd.DataFrame:
         """As `RunView.events`, without the host."""
-        told = unit or self.unit
-        lo, hi = _window(start, end, told)
+        time_unit = unit or self.unit
+        lo, hi = _window(start, end, time_unit)
         return frames.events(
             self.trace,
             process=process,
@@ -534,14 +499,33 @@ class TraceView:
             lo=lo,
             hi=hi,
             stats=stats,
-            unit=told,
+            unit=time_unit,
         )
 
     def __repr__(self) -> str:
         return f"<Trace of {plain(self.host)}: {self.trace.event_count:,} events>"
 
 
-def _check(unit: str) -> None:
+def _checked(question: Question) -> Question:
+    """The question, where it is about any part of the profile; else `UsageError`."""
+    if question.window[0] > question.window[1]:
+        raise UsageError(
+            "This window is outside the profile.",
+            hint="start and end count from the profile's zero.",
+        )
+    return question
+
+
+def _no_epoch(number: int, profiles: Sequence[Profile]) -> UsageError:
+    """That no profile has an epoch of this number, and which numbers there are."""
+    numbers = sorted({epoch.number for profile in profiles for epoch in profile.epochs})
+    hint = "This run has no epochs."
+    if numbers:
+        hint = f"There are: {', '.join(map(str, numbers))}."
+    return UsageError(f"No epoch {number} is in this profile.", hint=hint)
+
+
+def _check_unit(unit: str) -> None:
     if unit not in UNITS:
         raise UsageError(
             f"There is no unit {plain(str(unit), 80)!r}.", hint='Times are in "s" or "ps".'
@@ -552,24 +536,26 @@ def _window(
     start: float | None, end: float | None, unit: TimeUnit
 ) -> tuple[int | None, int | None]:
     """The same in ps."""
-    _check(unit)
-    low, high = _ps(start, unit), _ps(end, unit)
-    if low is not None and high is not None and low > high:
+    _check_unit(unit)
+    lo, hi = _ps(start, unit), _ps(end, unit)
+    if lo is not None and hi is not None and lo > hi:
         raise UsageError("The window ends before it starts: start is later than end.")
-    return low, high
+    return lo, hi
 
 
 def _ps(moment: float | None, unit: TimeUnit) -> int | None:
-    """Picoseconds are whole: a float among them would be seconds that somebody forgot to multiply,
-    and so the other way round.
+    """A moment in ps.
+
+    Picoseconds are whole: a float would be seconds that somebody forgot to multiply.
     """
     if moment is None:
         return None
     try:
         if unit == "ps":
             return operator.index(moment)  # type: ignore[arg-type]
-        if abs(seconds := float(moment)) * PS_PER_S < _MOST_PS:  # not so of NaN
-            return round(seconds * PS_PER_S)
+        ps = float(moment) * PS_PER_S
+        if abs(ps) < _MAX_PS:  # false for NaN
+            return round(ps)
     except (TypeError, ValueError):
         pass
     if unit == "ps":
