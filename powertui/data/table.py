@@ -500,6 +500,19 @@ def text_column(
     return Column(id, label, "text", [value or "" for value in values], weight=weight, ranks=ranks)
 
 
+def int_column(
+    id: str,
+    label: str,
+    kind: ColumnKind,
+    values: Iterable[int],
+    *,
+    present: Bools | None = None,
+    weight: int = 1,
+) -> Column:
+    """A column of counts, moments or lengths of time."""
+    return Column(id, label, kind, np.array(list(values), np.int64), present=present, weight=weight)
+
+
 def optional(
     id: str,
     label: str,

@@ -52,7 +52,7 @@ def test_a_dialect_of_power_logs(
         ns, clock = assemble.zeroed(column, column.ok)
         sensor = Sensor("toy", "toywatts", Scope.NODE, options.host)
         series = assemble.power_series(
-            sensor, ns, watts[column.ok], clock=clock, path=source.path, notes=Notes(source.path)
+            sensor, ns, watts[column.ok], clock=clock, notes=Notes(source.path)
         )
         return PowerLog(source.path, "toywatts", (series,), (), "toywatts: Unix seconds and watts")
 

@@ -14,8 +14,8 @@ from powertui.data.formats import filenames
 from powertui.data.logdir.tree import FoundFile, head_of
 
 _ENDING = re.compile(r"\.json(?:\.gz)?$", re.IGNORECASE)
-_HEAD = 16_384
-_SURE = 70
+_HEAD_BYTES = 16_384  # that are looked at; chosen, not measured
+_MIN_SCORE = 70  # of the reader, for a file that is no bare list of events
 _EVENT = re.compile(rb'"ph"\s*:\s*"[A-Za-z]"')
 
 
@@ -31,13 +31,12 @@ def traces(files: Iterable[FoundFile]) -> list[FoundFile]:
             or filenames.split_tool(file.name) is not None
         ):
             continue
-        head = head_of(file.path, _HEAD)
-        bare = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") and b'"ts"' in head
+        head = head_of(file.path, _HEAD_BYTES)
         if not _EVENT.search(head) or b'"powertui":' in head:
             continue
-        if trace_json.sniff(head, file.path) >= _SURE or (
-            bare and trace_json.sniff(head, file.path)
-        ):
+        # A bare list of events with times needs no other sign.
+        is_list = head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") and b'"ts"' in head
+        if trace_json.sniff(head, file.path) >= (1 if is_list else _MIN_SCORE):
             out.append(file)
     return out
 

@@ -67,9 +67,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             sensor = Sensor(short, "occ amester", _scope(short), options.host)
             clock = Clock(detail="the controller's milliseconds")
             series.append(
-                power_series(
-                    sensor, ns[good], watts[~bad][good], clock=clock, path=source.path, notes=notes
-                )
+                power_series(sensor, ns[good], watts[~bad][good], clock=clock, notes=notes)
             )
     if not series:
         raise UnreadableFile(

@@ -15,7 +15,11 @@ from powertui.data.power import steps_of_clock, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.steps_of_clock import Joined
 
-_MAX_POWER_W = 1e9
+_MAX_POWER_W = 1e9  # a gigawatt: beyond what one log can be of; chosen, not measured
+# A log whose first time is further from zero counts from something else than its own start. Chosen,
+# not measured.
+_MAX_ELAPSED_NS = 400 * times.DAY
+_MAX_FIRST_ROW_NS = 10 * times.S  # a logger's first row comes so soon; chosen, not measured
 
 
 def power_series(
@@ -24,20 +28,18 @@ def power_series(
     watts: Floats,
     *,
     clock: Clock,
-    path: str,
     notes: Notes,
-    kind: PowerKind = PowerKind.SAMPLED,
     joules: Floats | None = None,
-    paused: bool = False,
     joined: Joined | None = None,
 ) -> PowerSeries:
     """One channel. `ns` counts from the zero that `clock` describes; NaN watts stay as gaps.
 
+    `joules`, of a counter or of intervals, are those since the row before. `joined` shows where the
+    log's clock was set, for a caller that has asked `steps_of_clock` already.
+
     Rows that repeat another one exactly are dropped (a buffer saved twice); different readings with
     one time (a log with whole seconds polled faster) become their mean, because nobody knows their
-    order. A clock that was set while the log was written is told by its rows, unless another clock
-    says that pauses are pauses (`paused`); `joined` is what they tell, where it was asked of these
-    times before.
+    order.
     """
     ns, watts = np.asarray(ns, np.int64), np.asarray(watts, np.float64)
     name = sensor.name or "the log"
@@ -48,18 +50,17 @@ def power_series(
             f"{int(absurd.sum())} readings of {name} are more than any machine draws; dropped"
         )
         ns, watts = ns[~absurd], watts[~absurd]
-        joules, joined = None if joules is None else joules[~absurd], None
+        joules = None if joules is None else joules[~absurd]
+        joined = None if joined is None else replace(joined, ns=joined.ns[~absurd])
     if joined is None:
-        joined = steps_of_clock.join_rows(
-            ns, paused=paused, joules=joules if kind is PowerKind.INTERVAL else None
-        )
+        joined = steps_of_clock.join_rows(ns, joules=joules)
     clocks: tuple[int, ...] = ()
     if joined.steps_ns:
-        watts = _lasted(watts, joules, ns, joined.ns)
+        watts = _watts_on_true_lengths(watts, joules, ns, joined.ns)
         ns = joined.ns
-        if _is_set(clock):
-            clock, clocks = _either(clock, joined), joined.clocks_ns
-        notes.say(_set(joined))
+        if _moves_with_steps(clock):
+            clock, clocks = _either_clock(clock, joined), joined.clocks_ns
+        notes.say(_steps_in_words(joined))
     if joined.least_ns < 0:
         order = np.argsort(ns, kind="stable")
         notes.say(
@@ -74,27 +75,30 @@ def power_series(
         sensor,
         ns,
         watts,
-        kind,
+        PowerKind.SAMPLED if joules is None else PowerKind.INTERVAL,
         clock,
-        path,
+        notes.path,
         joules,
         parted_s=joined.paused_ns / times.S,
         clocks_ns=clocks,
     )
 
 
-def _lasted(watts: Floats, joules: Floats | None, ns: Int64s, joined: Int64s) -> Floats:
+def _watts_on_true_lengths(
+    watts: Floats, joules: Floats | None, ns: Int64s, true_ns: Int64s
+) -> Floats:
     """Watts of a counter's intervals whose true length is known now."""
     if joules is None:
         return watts
-    apart = np.diff(joined)
-    moved = np.flatnonzero((apart != np.diff(ns)) & (apart > 0)) + 1
+    true_lengths = np.diff(true_ns)
+    changed = np.flatnonzero((true_lengths != np.diff(ns)) & (true_lengths > 0)) + 1
     watts = watts.copy()
-    watts[moved] = joules[moved] / (apart[moved - 1] / times.S)
+    watts[changed] = joules[changed] / (true_lengths[changed - 1] / times.S)
     return watts
 
 
-def _set(joined: Joined) -> str:
+def _steps_in_words(joined: Joined) -> str:
+    """What a person has to know of a clock that was set."""
     steps_ns = joined.steps_ns
     words = steps_of_clock.in_words(steps_ns)
     if joined.paused_ns:
@@ -113,15 +117,16 @@ def _set(joined: Joined) -> str:
     )
 
 
-def _is_set(clock: Clock) -> bool:
-    """Whether a step in its times moves what it tells of.
+def _moves_with_steps(clock: Clock) -> bool:
+    """Whether a step in a log's times moves its zero, too.
 
-    An hour that local time repeats is the zone's business.
+    Times of a zone that is not known have no such zero: an hour that they repeat is the zone's
+    business.
     """
     return clock.known and clock.source != times.LOCAL
 
 
-def _either(clock: Clock, joined: Joined) -> Clock:
+def _either_clock(clock: Clock, joined: Joined) -> Clock:
     """A zero that holds for the clock before a step and after it."""
     assert clock.lo_ns is not None
     assert clock.hi_ns is not None
@@ -131,15 +136,15 @@ def _either(clock: Clock, joined: Joined) -> Clock:
 def _one_per_time(
     ns: Int64s, watts: Floats, joules: Floats | None, name: str, notes: Notes
 ) -> tuple[Int64s, Floats, Floats | None]:
+    """Sorted rows with one row for each time: the mean of those that share it."""
     starts = np.flatnonzero(np.r_[True, np.diff(ns) > 0])
     valid = np.isfinite(watts)
     count = np.add.reduceat(valid.astype(np.int64), starts)
     total = np.add.reduceat(np.where(valid, watts, 0.0), starts)
     low = np.minimum.reduceat(np.where(valid, watts, np.inf), starts)
     high = np.maximum.reduceat(np.where(valid, watts, -np.inf), starts)
-    mean = np.where(
-        low == high, low, total / np.maximum(count, 1)
-    )  # a double is the same number, not nearly the same
+    # Of equal readings the reading itself: a mean may differ from it in the last bit.
+    mean = np.where(low == high, low, total / np.maximum(count, 1))
     mean[count == 0] = np.nan
     sizes = np.diff(np.r_[starts, len(ns)])
     same = (low == high) | (count == 0)
@@ -163,20 +168,19 @@ def zeroed(
     ns = column.ns[rows]
     if not len(ns):
         return ns, Clock()
-    if keep_zero or (
-        column.kind == "elapsed" and abs(int(ns.min())) < 400 * times.DAY and _starts_near_zero(ns)
-    ):
-        return ns, times.clock(column, 0)
     zero = int(ns.min())
+    is_elapsed = column.kind == "elapsed" and abs(zero) < _MAX_ELAPSED_NS
+    if keep_zero or (is_elapsed and _starts_near_zero(ns)):
+        return ns, times.clock(column, 0)
     return ns - zero, times.clock(column, zero)
 
 
 def _starts_near_zero(ns: Int64s) -> bool:
-    """Elapsed since the log's own start, and not an uptime: the first row comes within the log's
-    own length (or ten seconds).
+    """Whether times count from the log's own start, and are no uptime: the first row comes within
+    the log's own length (or ten seconds).
     """
     first, last = int(ns.min()), int(ns.max())
-    return 0 <= first <= max(10 * times.S, last - first)
+    return 0 <= first <= max(_MAX_FIRST_ROW_NS, last - first)
 
 
 def join_guess(parts: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.packed import Packed
 
-MOST = 1e30  # in any unit: beyond it a cell is damaged, and a sum or a square would overflow
+MAX_READING = 1e30  # in any unit: beyond it a cell is damaged, and a sum or a square would overflow
 NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(?![xX])[A-Za-zµ%°]{0,6}")
 _THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+\.\d")
 _POINTS = re.compile(r"\s*[-+]?\d{1,3}(?:\.\d{3})+,\d")  # 1.234,5
@@ -38,7 +38,7 @@ def number(text: str) -> float:
             match = _COMMA.fullmatch(text.strip())
             return float(f"{match[1]}.{match[2]}") if match else float("nan")
         value = float(match[1])
-    return value if abs(value) <= MOST else float("nan")
+    return value if abs(value) <= MAX_READING else float("nan")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class FileCells:
         """
         cells = self._cells(column)
         if isinstance(cells, np.ndarray):
-            beyond = np.abs(cells) > MOST
+            beyond = np.abs(cells) > MAX_READING
             return (np.where(beyond, np.nan, cells) if beyond.any() else cells), beyond
         if any(
             "," in cell and _THOUSANDS.match(cell) for cell in cells

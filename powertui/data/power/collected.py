@@ -23,7 +23,7 @@ from powertui.data.model import (
     PowerSeries,
     Sensor,
 )
-from powertui.data.power import assemble, counters, generic_csv, table, times, units
+from powertui.data.power import assemble, counters, table, time_columns, times, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.errors import UnreadableFile
@@ -70,7 +70,7 @@ class Collected:
         What is no number is left out, counted and named.
         """
         number = table.number(value) if isinstance(value, str) else float(value)
-        if not np.isfinite(number) or abs(number) > table.MOST:
+        if not np.isfinite(number) or abs(number) > table.MAX_READING:
             self.notes.drop(line, f"{str(value)[:20]!r} instead of a reading")
             return
         if sensor in self._spoke:
@@ -137,7 +137,7 @@ class Collected:
         self, dialect: str, options: LogColumns, period_s: float | None, hint: str
     ) -> tuple[times.TimeColumn, Clock, Figure | None]:
         if any(self._stamps):
-            day_first = generic_csv.day_first(self._stamps[:1000])
+            day_first = time_columns.day_first(self._stamps[:1000])
             column = times.in_zone(times.from_texts(self._stamps, day_first=day_first), options.tz)
             if column.ok.any():
                 return column, assemble.zeroed(column, column.ok)[1], None
@@ -203,9 +203,7 @@ class Collected:
             own,
             values,
             clock=clock,
-            path=self.path,
             notes=self.notes,
-            kind=channel.kind,
             joules=joules,
         )
 

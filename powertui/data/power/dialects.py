@@ -1,7 +1,9 @@
 """The table of dialects: what shows that a log is written in one, and who reads it.
 
-A dialect with a grammar of its own is a module. One whose rows are joules over stretches of time is
-a row here and nothing else: `energy_tables` reads them all.
+A dialect with a grammar of its own is a module. Two kinds are a row here and nothing else: a table
+of watts that any table's reader can read once it knows what the columns do not say (`PlainTable`,
+read by `generic_csv`), and one whose rows are joules over stretches of time (`EnergyTable`, read by
+`energy_tables`).
 """
 
 from __future__ import annotations
@@ -38,6 +40,26 @@ class Dialect:
         if self.signature:
             return re.search(self.signature, head) is not None
         return not self.words or any(word in head for word in self.words)
+
+
+@dataclass(frozen=True)
+class PlainTable:
+    """A dialect that is a table of watts with a header."""
+
+    name: str
+    program: str  # that writes it, for messages
+    columns: tuple[str, ...]  # the header matches all of these patterns, in any case
+    score: int
+    scope: Scope  # of all its channels
+    day_first: bool = False  # of dates that could be read either way
+
+    def could_read(self, head: str | bytes) -> bool:
+        """Whether the header has the columns of this dialect."""
+        if isinstance(head, bytes):
+            return False
+        lines = head.split("\n")
+        header = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+        return all(re.search(pattern, header, re.IGNORECASE) for pattern in self.columns)
 
 
 class EnergyColumn(NamedTuple):
@@ -79,6 +101,22 @@ class EnergyTable:
         first_line = head.split("\n", 1)[0]
         return all(name in first_line for name in self.columns)
 
+
+# Watts beside volts; dates have the day first, and often whole minutes.
+_WALL_PLUG = PlainTable(
+    name="wall plug",
+    program="a plug",
+    columns=(
+        r"(voltage|spannung)[^;,\t]{0,80}[/\[( ]V",
+        (
+            r"(consumption|power|leistung|active power|wirkleistung)[^;,\t]{0,80}?[/\[( "
+            r"](m|k)?W[\])]?\s*(?=[;,\t]|$)"
+        ),
+    ),
+    score=93,
+    scope=Scope.PLUG,
+    day_first=True,
+)
 
 _ZEUS = EnergyTable(
     name="zeus",
@@ -142,7 +180,7 @@ _ECO2AI = EnergyTable(
 
 #: The first of two dialects that are equally sure reads the log. The readers of any lines, any JSON
 #: and any table are the last.
-DIALECTS: tuple[Dialect | EnergyTable, ...] = (
+DIALECTS: tuple[Dialect | PlainTable | EnergyTable, ...] = (
     Dialect("recording", ("powertui recording", "time_unix_s,mono_s")),
     Dialect("powerboard", ("Sensor_Reading",), reads_sqlite=True),
     Dialect("nvidia_smi", ("power.draw", "utilization.gpu", " W", ", P")),
@@ -190,7 +228,7 @@ DIALECTS: tuple[Dialect | EnergyTable, ...] = (
         score=96,
     ),
     Dialect("tasmota", signature=r'"ENERGY"\s*:\s*\{[^}]{0,600}"Power"\s*:', score=97),
-    Dialect("wall_plug", ("oltage", "pannung", "OLTAGE")),
+    _WALL_PLUG,
     Dialect("powergraph", (":",)),
     Dialect("lm_sensors", ("Adapter: ",)),
     Dialect(

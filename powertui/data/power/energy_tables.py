@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Sensor
+from powertui.data.model import Bools, Clock, Floats, Int64s, PowerSeries, Sensor
 from powertui.data.power import groups, table, times, windows
 from powertui.data.power.assemble import power_series
 from powertui.data.power.dialects import EnergyColumn, EnergyTable
@@ -143,9 +143,7 @@ class _EnergyLog:
             ns,
             watts,
             clock=self._clock(),
-            path=self.path,
             notes=self.notes,
-            kind=PowerKind.INTERVAL,
             joules=joules,
         )
 

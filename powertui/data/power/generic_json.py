@@ -13,10 +13,20 @@ from typing import Any
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.power import generic_csv, groups, json_docs, power_gadget, table, units
+from powertui.data.power import (
+    generic_csv,
+    groups,
+    json_docs,
+    long_tables,
+    power_gadget,
+    table,
+    time_columns,
+    units,
+)
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
+from powertui.data.power.table_form import TableForm
 from powertui.errors import UnreadableFile
 
 NAME = "json"
@@ -36,15 +46,17 @@ def sniff(head: str, _path: str) -> int:
     if any(power_gadget.is_column(key) for key in keys):
         return 70
     power = any(units.unit_of_name(key) is not None or units.means_power(key) for key in keys)
-    if not power and any(groups.is_value(key) for key in keys):  # what was read is named by a cell
+    if not power and any(
+        long_tables.is_value(key) for key in keys
+    ):  # what was read is named by a cell
         power = any(
-            groups.is_power(cell)
+            long_tables.is_power(cell)
             for cell in dict.fromkeys(re.findall(r':\s*"([^"\\]{3,60})"', head[:16384]))
         )
     return (
         55
         if power
-        and any(generic_csv.is_time(key) for key in keys)
+        and any(time_columns.is_time(key) for key in keys)
         and re.search(r"[:\[]\s*-?\d", head)
         else 0
     )
@@ -66,7 +78,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             notes.say(f"more than {_MAX_OBJECTS:,} objects; the rest is not read")
             break
     names = list(dict.fromkeys(name for row in rows[:1000] for name in row))
-    if not names or len(names) > generic_csv.MAX_CHANNELS:
+    if not names or len(names) > groups.MAX_CHANNELS:
         raise UnreadableFile(
             source.path,
             "is JSON without objects of members",
@@ -79,7 +91,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     )
     if any(power_gadget.is_column(name) for name in names):
         return power_gadget.from_table(source.path, cells, options, notes)
-    form = generic_csv.TableForm(label=NAME)
+    form = TableForm(label=NAME)
     return generic_csv.from_table(source.path, cells, options, notes, form)
 
 

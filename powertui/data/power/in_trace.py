@@ -11,7 +11,6 @@ from powertui.data.model import (
     PS_PER_NS,
     Counter,
     Floats,
-    PowerKind,
     PowerSeries,
     Scope,
     Sensor,
@@ -27,11 +26,12 @@ _MIN_READINGS = 2  # readings that make a series
 def series(trace: Trace) -> tuple[PowerSeries, ...]:
     """Every counter that is power or energy."""
     notes = Notes(trace.path)
-    made = (_made(trace, one, notes) for one in trace.counters if len(one) >= _MIN_READINGS)
-    return tuple(one for one in made if one is not None)
+    counters_of_power = (counter for counter in trace.counters if len(counter) >= _MIN_READINGS)
+    channels = (_series(trace, counter, notes) for counter in counters_of_power)
+    return tuple(channel for channel in channels if channel is not None)
 
 
-def _made(trace: Trace, counter: Counter, notes: Notes) -> PowerSeries | None:
+def _series(trace: Trace, counter: Counter, notes: Notes) -> PowerSeries | None:
     unit = units.UNITS.get(counter.unit)
     if unit is None or units.no_power(counter.name):
         return None
@@ -40,17 +40,13 @@ def _made(trace: Trace, counter: Counter, notes: Notes) -> PowerSeries | None:
     rail = unit.quantity == "energy" and scope is Scope.UNKNOWN
     sensor = Sensor(counter.name, SOURCE, Scope.RAIL if rail else scope, trace.host)
     joules: Floats | None = None
-    kind = PowerKind.SAMPLED
     if unit.quantity == "energy":
-        kind = PowerKind.INTERVAL
         joules, values = counters.intervals(ns, values, notes, counter.name)
     return assemble.power_series(
         sensor,
         ns,
         values,
         clock=trace.clock,
-        path=trace.path,
         notes=notes,
-        kind=kind,
         joules=joules,
     )

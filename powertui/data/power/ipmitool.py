@@ -112,7 +112,6 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
                 ns,
                 watts,
                 clock=times.bmc(clock) if by_bmc else clock,
-                path=source.path,
                 notes=notes,
             )
         )

@@ -8,12 +8,13 @@ interval belong to the time before.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, stamps, table, units
+from powertui.data.model import NS_PER_S, Clock, PowerSeries, Scope, Sensor
+from powertui.data.power import assemble, stamps, table, times, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -27,6 +28,8 @@ _HEAD = (
 )
 _METRIC = r"((?:Energy|Power)(?: [A-Za-z0-9]{1,20}){0,3}) \[([JW])\]"
 _ROW = r"[\s|]{0,80}" + _METRIC + r"(?: STAT)?\s{0,40}[|,](.*)"
+_NUMBER = re.compile(r"-?[\d.]+(?:e[-+]?\d+)?|nan|-nan|inf|-")
+_MAX_CORES = 4096  # a line that counts more of them is damaged; chosen, not measured
 _HINT = "Record it with: likwid-perfctr -f -t 500ms -g ENERGY -c 0 COMMAND"
 
 
@@ -35,16 +38,12 @@ def sniff(head: str, _path: str) -> int:
     for line in head.split("\n")[:400]:
         if (match := re.fullmatch(_HEAD, line.strip())) and re.search(_METRIC, match[1]):
             return 97
-    if re.search(_METRIC + r"(?: STAT)?\s{0,40}[|,]", head) and re.search(
-        r"Runtime \(RDTSC\) \[s\]", head
-    ):
-        return 96
-    return (
-        96
-        if re.search(r"Energy consumed: [\d.]+ Joules", head)
-        and re.search(r"Runtime: [\d.]+ s", head)
-        else 0
-    )
+    by_perfctr = (_METRIC + r"(?: STAT)?\s{0,40}[|,]", r"Runtime \(RDTSC\) \[s\]")
+    by_powermeter = (r"Energy consumed: [\d.]+ Joules", r"Runtime: [\d.]+ s")
+    for signs in (by_perfctr, by_powermeter):
+        if all(re.search(sign, head) for sign in signs):
+            return 96
+    return 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -61,63 +60,80 @@ def _scope(name: str) -> Scope:
     return Scope.PACKAGE if scope is Scope.UNKNOWN else scope
 
 
+class _Value(NamedTuple):
+    """A metric of one core in one interval."""
+
+    end_s: float  # since the start
+    value: float
+    is_joules: bool
+
+
+class _Header(NamedTuple):
+    """What a header of the timeline says of the lines below it."""
+
+    metrics: list[str]
+    separator: str  # "," or white space, ""
+
+
+def _header(line: str) -> _Header | None:
+    match = re.fullmatch(_HEAD, line.strip())
+    if match is None:
+        return None
+    has_commas = "," in line and "|" not in line
+    names = re.split(r"[|,]" if has_commas else r"\|", match[1])
+    return _Header([name.strip() for name in names if name.strip()], "," if has_commas else "")
+
+
+def _cells(line: str, header: _Header) -> list[str]:
+    """The cells of a line with values; none of any other line."""
+    cells = [cell.strip() for cell in line.split(",")] if header.separator else line.split()
+    if len(cells) < 5 or not all(_NUMBER.fullmatch(cell) for cell in cells[:4]):
+        return []
+    return cells
+
+
 def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
-    names: list[str] = []
-    comma = False
-    points: dict[tuple[str, int], list[tuple[float, float, bool]]] = {}
+    """The power of each interval; of groups that count no power, their energy."""
+    values: dict[tuple[str, int], list[_Value]] = {}
+    header: _Header | None = None
     lines = source.text.split("\n")
     for number, line in stamps.numbered_lines(lines):
-        if match := re.fullmatch(_HEAD, line.strip()):
-            comma = "," in line and "|" not in line
-            names = [
-                name.strip()
-                for name in re.split(r"[|,]" if comma else r"\|", match[1])
-                if name.strip()
-            ]
+        if next_header := _header(line):
+            header = next_header
             continue
-        cells = [cell.strip() for cell in line.split(",")] if comma else line.split()
-        if (
-            not names
-            or len(cells) < 5
-            or not all(
-                re.fullmatch(r"-?[\d.]+(?:e[-+]?\d+)?|nan|-nan|inf|-", cell) for cell in cells[:4]
-            )
-        ):
+        cells = _cells(line, header) if header is not None else []
+        if header is None or not cells:
             continue
-        counted, cores, when = (table.number(cell) for cell in cells[1:4])
-        if (
-            not np.isfinite(when)
-            or not np.isfinite(cores)
-            or not np.isfinite(counted)
-            or not 0 < cores < 4096
-        ):
+        count, cores, end_s = (table.number(cell) for cell in cells[1:4])
+        if not np.isfinite([count, cores, end_s]).all() or not 0 < cores < _MAX_CORES:
             notes.drop(number, "is not a line of the timeline")
             continue
-        width, values = int(cores), cells[4:]
-        if len(values) < int(counted) * width or (
-            number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])
-        ):
-            notes.drop(
-                number, f"has {len(values)} values where {int(counted) * width} were counted"
-            )
+        expected = int(count) * int(cores)
+        is_cut = number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])
+        if len(cells) - 4 < expected or is_cut:
+            notes.drop(number, f"has {len(cells) - 4} values where {expected} were counted")
             continue
-        metrics = names if len(names) == int(counted) else names[:: width or 1]
-        for k, name in enumerate(metrics):
-            match = re.match(_METRIC, name)
-            if match is None or k * width >= len(values):
+        # The header names each metric once, or once for each core.
+        is_once = len(header.metrics) == int(count)
+        metrics = header.metrics if is_once else header.metrics[:: int(cores) or 1]
+        for row, metric in enumerate(metrics):
+            match = re.match(_METRIC, metric)
+            if match is None:
                 continue
-            for core in range(width):
-                value = table.number(values[k * width + core])
+            of_metric = cells[4 + row * int(cores) : 4 + (row + 1) * int(cores)]
+            for core, value in enumerate(map(table.number, of_metric)):
+                # A metric of a socket is nothing at the other cores.
                 if np.isfinite(value) and (value != 0 or core == 0):
-                    points.setdefault((match[1], core), []).append((when, value, match[2] == "J"))
+                    entry = _Value(end_s, value, match[2] == "J")
+                    values.setdefault((match[1], core), []).append(entry)
+    quantity = "Power" if any(name.startswith("Power") for name, _ in values) else "Energy"
     series = []
-    wanted = "Power" if any(name.startswith("Power") for name, _ in points) else "Energy"
-    for (name, core), rows in points.items():
-        if not name.startswith(wanted):
+    for (name, core), rows in values.items():
+        if not name.startswith(quantity):
             continue
-        made = _interval(name, core, rows, source.path, notes, options)
-        if made is not None:
-            series.append(made)
+        channel = _intervals(name, core, rows, notes, options)
+        if channel is not None:
+            series.append(channel)
     if not series:
         raise UnreadableFile(
             source.path, "comes from likwid-perfctr, but no group in it counts energy", hint=_HINT
@@ -131,39 +147,30 @@ def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     )
 
 
-def _interval(
-    name: str,
-    core: int,
-    rows: list[tuple[float, float, bool]],
-    path: str,
-    notes: Notes,
-    options: LogColumns,
+def _intervals(
+    name: str, core: int, rows: list[_Value], notes: Notes, options: LogColumns
 ) -> PowerSeries | None:
-    """Each value tells of the time since the line before; the first since the start."""
-    when = np.array([0.0] + [at for at, _, _ in rows])
-    if not (np.diff(when) > 0).all() or when[-1] > 1e9:
-        good = np.r_[True, np.diff(np.maximum.accumulate(when)) > 0] & (when <= 1e9)
-        rows = [row for row, ok in zip(rows, good[1:], strict=True) if ok]
-        when = when[good]
-    if len(when) < 2:
+    """One metric of one core. The first interval begins with the program."""
+    ends_s = np.array([0.0, *(row.end_s for row in rows)])
+    if not (np.diff(ends_s) > 0).all() or ends_s[-1] > times.LONGEST_S:
+        is_later = np.r_[True, np.diff(np.maximum.accumulate(ends_s)) > 0]
+        good = is_later & (ends_s <= times.LONGEST_S)
+        rows = [row for row, is_good in zip(rows, good[1:], strict=True) if is_good]
+        ends_s = ends_s[good]
+    if len(ends_s) < 2:
         return None
-    ns = np.round(when * NS_PER_S).astype(np.int64)
-    seconds = np.diff(when)
-    value = np.array([own for _, own, _ in rows])
-    watts = value / seconds if rows[0][2] else value
-    # perfctr's counters may count on from the start instead of in each interval: then the energies
-    # only grow, as the time does
+    ns = np.round(ends_s * NS_PER_S).astype(np.int64)
+    seconds = np.diff(ends_s)
+    values = np.array([row.value for row in rows])
+    watts = values / seconds if rows[0].is_joules else values
     part = name.split(" ", 1)[1] if " " in name else "package"
     sensor = Sensor(f"{part} (core {core})" if core else part, NAME, _scope(part), options.host)
-    clock = Clock(detail="seconds since likwid-perfctr was started")
     return assemble.power_series(
         sensor,
         ns,
         np.r_[np.nan, watts],
-        clock=clock,
-        path=path,
+        clock=Clock(detail="seconds since likwid-perfctr was started"),
         notes=notes,
-        kind=PowerKind.INTERVAL,
         joules=np.r_[np.nan, watts * seconds],
     )
 
@@ -171,46 +178,27 @@ def _interval(
 def _totals(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     """One run as one interval of unknown place in time."""
     text = source.text
-    found: dict[tuple[str, int], float] = {}
-    runtime = re.search(r"Runtime \(RDTSC\) \[s\](?: STAT)?\s*[|,]\s*([\d.]+)", text) or re.search(
-        r"Runtime: ([\d.]+) s", text
-    )
+    runtime = re.search(r"Runtime \(RDTSC\) \[s\](?: STAT)?\s*[|,]\s*([\d.]+)", text)
+    runtime = runtime or re.search(r"Runtime: ([\d.]+) s", text)
     seconds = table.number(runtime[1]) if runtime else float("nan")
-    if not np.isfinite(seconds) or not 0 < seconds < 1e9:
+    if not 0 < seconds < times.LONGEST_S:
         raise UnreadableFile(
             source.path, "comes from LIKWID, but does not say how long it ran", hint=_HINT
         )
-    for line in text.split("\n"):
-        match = re.match(_ROW, line)
-        if match is None or match[2] != "J" or "STAT" in line:
-            continue
-        cells = [table.number(cell.strip()) for cell in re.split(r"[|,]", match[3]) if cell.strip()]
-        part = match[1].split(" ", 1)[1] if " " in match[1] else "package"
-        for core, value in enumerate(cells):
-            if np.isfinite(value) and (value > 0 or core == 0):
-                found.setdefault((part, core), value)
-    socket, domain = 0, ""
-    for line in text.split("\n"):
-        if match := re.match(r"Measure for socket (\d{1,3})", line.strip()):
-            socket = int(match[1])
-        elif match := re.match(r"Domain ([A-Z0-9]{2,10}):", line.strip()):
-            domain = {"PKG": "package"}.get(match[1], match[1])
-        elif (match := re.match(r"Energy consumed: ([\d.]+) Joules", line.strip())) and domain:
-            found.setdefault((domain, socket), table.number(match[1]))
+    energies = _perfctr_energies(text)
+    for place, joules in _powermeter_energies(text).items():
+        energies.setdefault(place, joules)
     series = []
-    clock = Clock(detail="one run, from its start")
-    for (part, core), joules in found.items():
+    ns = np.array([0, round(seconds * NS_PER_S)], np.int64)
+    for (part, core), joules in energies.items():
         sensor = Sensor(f"{part} ({core})" if core else part, NAME, _scope(part), options.host)
-        ns = np.array([0, round(seconds * NS_PER_S)], np.int64)
         series.append(
             assemble.power_series(
                 sensor,
                 ns,
                 np.array([np.nan, joules / seconds]),
-                clock=clock,
-                path=source.path,
+                clock=Clock(detail="one run, from its start"),
                 notes=notes,
-                kind=PowerKind.INTERVAL,
                 joules=np.array([np.nan, joules]),
             )
         )
@@ -218,3 +206,32 @@ def _totals(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
         raise UnreadableFile(source.path, "comes from LIKWID, but counts no energy", hint=_HINT)
     notes.say("one total of the whole run: no power within it is known")
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), "LIKWID: joules of one run")
+
+
+def _perfctr_energies(text: str) -> dict[tuple[str, int], float]:
+    """Joules by part and core, from the table that likwid-perfctr prints."""
+    energies: dict[tuple[str, int], float] = {}
+    for line in text.split("\n"):
+        match = re.match(_ROW, line)
+        if match is None or match[2] != "J" or "STAT" in line:
+            continue
+        part = match[1].split(" ", 1)[1] if " " in match[1] else "package"
+        cells = [cell.strip() for cell in re.split(r"[|,]", match[3]) if cell.strip()]
+        for core, value in enumerate(map(table.number, cells)):
+            if np.isfinite(value) and (value > 0 or core == 0):
+                energies.setdefault((part, core), value)
+    return energies
+
+
+def _powermeter_energies(text: str) -> dict[tuple[str, int], float]:
+    """Joules by part and socket, from the lines that likwid-powermeter prints."""
+    energies: dict[tuple[str, int], float] = {}
+    socket, domain = 0, ""
+    for line in map(str.strip, text.split("\n")):
+        if match := re.match(r"Measure for socket (\d{1,3})", line):
+            socket = int(match[1])
+        elif match := re.match(r"Domain ([A-Z0-9]{2,10}):", line):
+            domain = "package" if match[1] == "PKG" else match[1]
+        elif (match := re.match(r"Energy consumed: ([\d.]+) Joules", line)) and domain:
+            energies.setdefault((domain, socket), table.number(match[1]))
+    return energies

@@ -107,7 +107,6 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             ns[labels == gpu],
             values[labels == gpu],
             clock=clock,
-            path=source.path,
             notes=notes,
         )
         for gpu in dict.fromkeys(labels.tolist())

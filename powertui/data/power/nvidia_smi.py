@@ -115,9 +115,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
                 name, source_name, Scope.GPU, gpu.host or options.host, device=gpu.device
             )
             series.append(
-                assemble.power_series(
-                    sensor, ns_all[mine], watts[mine], clock=clock, path=source.path, notes=notes
-                )
+                assemble.power_series(sensor, ns_all[mine], watts[mine], clock=clock, notes=notes)
             )
     if not series:
         raise UnreadableFile(

@@ -9,7 +9,7 @@ import re
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import NS_PER_S, Clock, PowerSeries, Scope, Sensor
 from powertui.data.power import stamps, table, times
 from powertui.data.power.assemble import power_series
 from powertui.data.power.notes import Notes
@@ -104,9 +104,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
                 ns,
                 watts,
                 clock=clock,
-                path=source.path,
                 notes=notes,
-                kind=PowerKind.INTERVAL,
                 joules=joules,
             )
         )
@@ -136,4 +134,4 @@ def _number(text: str) -> float | None:
         value = float(text.replace(",", "."))
     except ValueError:
         return None
-    return value if abs(value) <= table.MOST else None
+    return value if abs(value) <= table.MAX_READING else None

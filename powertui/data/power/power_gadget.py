@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import NS_PER_S, Clock, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, table, times
 from powertui.data.power.assemble import power_series
 from powertui.data.power.notes import Notes
@@ -119,9 +119,7 @@ def from_table(path: str, rows: table.FileCells, options: LogColumns, notes: Not
                 ns,
                 mean,
                 clock=clock,
-                path=path,
                 notes=notes,
-                kind=PowerKind.INTERVAL,
                 joules=joules,
             )
         )

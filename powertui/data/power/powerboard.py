@@ -13,12 +13,13 @@ import re
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Clock, PowerSeries, Scope, Sensor
+from powertui.data.model import Bools, Clock, Floats, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -29,9 +30,9 @@ from powertui.errors import UnreadableFile
 NAME = "powerboard"
 _SOURCE = "powerboard"
 _ELAPSED = "Time_elapsed"
+_EPOCH = "Time_epoch"
 _READING = "Sensor_Reading"
 _VALUES = 15  # fields of a reading, without the time
-_GUESS = "PowerBoard: `Sensor_Reading` in W, `Time_elapsed` in seconds since start()"
 
 
 def sniff(head: str | bytes, _path: str) -> int:
@@ -83,6 +84,41 @@ def _without_readings(path: str) -> UnreadableFile:
 
 def _csv(source: LogFile, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
+    rows = _table(source, notes)
+    watts, is_bad = _watts(source.path, rows)
+    notes.drop_all(rows.lines[is_bad], "the reading is not a number")
+    column, uses_epoch = _times(rows)
+    notes.drop_all(rows.lines[~column.ok & ~is_bad], "the time is not a number")
+    good = ~is_bad & column.ok & np.isfinite(watts)
+    if not good.any():
+        raise UnreadableFile(
+            source.path,
+            "has no row with both a time and a reading",
+            hint="Name the columns: --time-col NAME --watts-col NAME",
+        )
+    elapsed = rows.find(_ELAPSED)
+    if uses_epoch and elapsed is not None:
+        ns, clock = _both(column, rows.floats(elapsed)[0], good)
+    else:
+        ns, clock = assemble.zeroed(column, good, keep_zero=not uses_epoch)
+    labels = np.array(_labels(rows))[good]
+    names = _of_power(dict.fromkeys(labels.tolist()), notes)
+    series: list[PowerSeries] = []
+    for name in names:
+        mine = labels == name
+        sensor = _sensor(name, options.host, alone=len(names) == 1)
+        channel = assemble.power_series(
+            sensor, ns[mine], watts[good][mine], clock=clock, notes=notes
+        )
+        series.append(channel)
+    guess = "PowerBoard: `Sensor_Reading` in W, `Time_elapsed` in seconds since start()"
+    if uses_epoch:
+        guess = "PowerBoard: `Sensor_Reading` in W, `Time_epoch` in Unix seconds"
+    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
+
+
+def _table(source: LogFile, notes: Notes) -> table.FileCells:
+    """The rows of a log. Raises `UnreadableFile` where none fits the header."""
     layout = table.shape(source.head_text)
     if layout is None:
         raise UnreadableFile(
@@ -90,15 +126,17 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
             "has PowerBoard's header, but no rows",
             hint="Either stop() was never called, or the sensor never answered.",
         )
-    first = source.text.split("\n")[layout.first] if source.text.count("\n") > layout.first else ""
-    if len(table.fields(first, ",")) == 2 * _VALUES - 1 and len(layout.names) == _VALUES + 1:
+    lines = source.text.split("\n", layout.first + 1)
+    has_first_row = len(lines) > layout.first + 1
+    first_row = table.fields(lines[layout.first], ",") if has_first_row else []
+    if len(first_row) == 2 * _VALUES - 1 and len(layout.names) == _VALUES + 1:
         rows = _interleaved(source, layout, notes)
     else:
         rows = table.read(source, layout, notes)
-    reading, elapsed, epoch = rows.find(_READING), rows.find(_ELAPSED), rows.find("Time_epoch")
     if not len(rows) and not notes.first_reason():
         raise _without_readings(source.path)
-    if reading is None or (elapsed is None and epoch is None) or not len(rows):
+    has_time = rows.find(_ELAPSED) is not None or rows.find(_EPOCH) is not None
+    if rows.find(_READING) is None or not has_time or not len(rows):
         raise UnreadableFile(
             source.path,
             (
@@ -110,75 +148,59 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
                 "--time-col and --watts-col."
             ),
         )
-    watts, bad = rows.floats(reading)
-    if not np.isfinite(watts).any():
-        texts = [text for text in rows.texts(reading) if text.strip().lower() not in _NO_VALUE]
-        if not texts:
-            raise _without_readings(source.path)
-        raise UnreadableFile(
-            source.path,
-            f"has {texts[0]!r} as every reading: its columns are shifted",
-            hint=(
-                "Check the column Sensor_Reading, or name other columns with --time-col and "
-                "--watts-col."
-            ),
-        )
-    notes.drop_all(rows.lines[bad], "the reading is not a number")
-    use_epoch = epoch is not None
-    which = epoch if epoch is not None else elapsed
-    assert which is not None
-    column = times.from_numbers(rows.floats(which)[0], rows.names[which])
-    if use_epoch and column.kind != "absolute" and elapsed is not None:
-        use_epoch = False
-        column = times.from_numbers(rows.floats(elapsed)[0], _ELAPSED)
-    notes.drop_all(rows.lines[~column.ok & ~bad], "the time is not a number")
-    good = ~bad & column.ok & np.isfinite(watts)
-    if not good.any():
-        raise UnreadableFile(
-            source.path,
-            "has no row with both a time and a reading",
-            hint="Name the columns: --time-col NAME --watts-col NAME",
-        )
-    if use_epoch and elapsed is not None:
-        ns, clock = _both(column, rows.floats(elapsed)[0], good)
-    else:
-        ns, clock = assemble.zeroed(column, good, keep_zero=not use_epoch)
-    named = next(
-        (
-            at
-            for name in ("Sensor_ID", "Sensor_Name", "Sensor")
-            if (at := rows.find(name)) is not None
+    return rows
+
+
+def _watts(path: str, rows: table.FileCells) -> tuple[Floats, Bools]:
+    """The readings, and which of them are no numbers. Raises `UnreadableFile` when all are none."""
+    reading = rows.find(_READING)
+    assert reading is not None
+    watts, is_bad = rows.floats(reading)
+    if np.isfinite(watts).any():
+        return watts, is_bad
+    texts = [text for text in rows.texts(reading) if text.strip().lower() not in _NO_VALUE]
+    if not texts:
+        raise _without_readings(path)
+    raise UnreadableFile(
+        path,
+        f"has {texts[0]!r} as every reading: its columns are shifted",
+        hint=(
+            "Check the column Sensor_Reading, or name other columns with --time-col and "
+            "--watts-col."
         ),
-        None,
     )
-    labels = np.array(rows.texts(named) if named is not None else ["Total Power"] * len(rows))[good]
-    series: list[PowerSeries] = []
-    names = _of_power(dict.fromkeys(labels.tolist()), notes)
-    for name in names:
-        mine = labels == name
-        sensor = _sensor(name, options.host, alone=len(names) == 1)
-        made = assemble.power_series(
-            sensor, ns[mine], watts[good][mine], clock=clock, path=source.path, notes=notes
-        )
-        series.append(made)
-    guess = (
-        _GUESS
-        if not use_epoch
-        else "PowerBoard: `Sensor_Reading` in W, `Time_epoch` in Unix seconds"
-    )
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
+
+
+def _times(rows: table.FileCells) -> tuple[times.TimeColumn, bool]:
+    """The times, and whether they are Unix times: those of `Time_epoch`, where it holds some."""
+    elapsed, epoch = rows.find(_ELAPSED), rows.find(_EPOCH)
+    if epoch is not None:
+        column = times.from_numbers(rows.floats(epoch)[0], rows.names[epoch])
+        if column.kind == "absolute" or elapsed is None:
+            return column, True
+    assert elapsed is not None
+    return times.from_numbers(rows.floats(elapsed)[0], _ELAPSED), False
+
+
+def _labels(rows: table.FileCells) -> list[str]:
+    """The sensor of each row."""
+    for name in ("Sensor_ID", "Sensor_Name", "Sensor"):
+        column = rows.find(name)
+        if column is not None:
+            return rows.texts(column)
+    return ["Total Power"] * len(rows)
 
 
 def _both(
     epoch: times.TimeColumn, elapsed: np.ndarray, good: np.ndarray
 ) -> tuple[np.ndarray, Clock]:
-    """Rows timed by the wall clock, on a zero that stays start(): the median tells where
-    that was.
+    """Rows timed by the wall clock, on a zero that stays start(): the median of the differences is
+    when that was.
     """
     ns = epoch.ns[good]
-    fine = np.abs(elapsed[good]) < times.LONGEST_S
-    since = np.round(np.where(fine, elapsed[good], 0.0) * times.S).astype(np.int64)
-    zero = int(np.median((ns - since)[fine])) if fine.any() else int(ns.min())
+    is_possible = np.abs(elapsed[good]) < times.LONGEST_S
+    since = np.round(np.where(is_possible, elapsed[good], 0.0) * times.S).astype(np.int64)
+    zero = int(np.median((ns - since)[is_possible])) if is_possible.any() else int(ns.min())
     return ns - zero, times.clock(epoch, zero)
 
 
@@ -211,52 +233,34 @@ _ID = re.compile(r"Sensor ID\s*:\s*(.+?)\s*(?:\(0x[0-9a-fA-F]+\))?\s*(?:\\n|\n|$
 
 
 def _database(source: LogFile, options: LogColumns) -> PowerLog:
+    """The answers of the sensor that the database keeps."""
     notes = Notes(source.path)
     source.check()
-    # immutable: no lock, no journal beside the data
-    address = f"file:{quote(str(Path(source.path).resolve()))}?mode=ro&immutable=1"
-    try:
-        connection = sqlite3.connect(address, uri=True)
-        try:
-            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            found = connection.execute(
-                "SELECT rowid, sensorRead, dataTime FROM SensorData ORDER BY rowid"
-            ).fetchall()
-        finally:
-            connection.close()
-    except sqlite3.Error as error:
-        raise UnreadableFile(
-            source.path,
-            f"is a SQLite database that cannot be read ({error})",
-            hint="Copy it again while nothing writes to it.",
-        ) from None
-    seen: dict[str, list[tuple[float, float]]] = {}
-    for row, text, when in found:
+    rows = _stored_answers(source.path)
+    readings: dict[str, list[tuple[float, float]]] = {}  # (elapsed s, W) by sensor
+    for row, text, when in rows:
         match, named = _READ.search(str(text)), _ID.search(str(text))
-        value = table.number(match[1]) if match else float("nan")
+        watts = table.number(match[1]) if match else float("nan")
         if not isinstance(when, (int, float)) or not np.isfinite(when):
             notes.drop(row, "the time is not a number")
-        elif not np.isfinite(value):
+        elif not np.isfinite(watts):
             notes.drop(row, "the sensor did not give a number")
         else:
-            seen.setdefault(named[1] if named else "Total Power", []).append((float(when), value))
-    if not seen:
+            name = named[1] if named else "Total Power"
+            readings.setdefault(name, []).append((float(when), watts))
+    if not readings:
+        reason = notes.first_reason() or "empty"
         raise UnreadableFile(
-            source.path,
-            (
-                f"holds {len(found)} rows and no reading among them "
-                f"({notes.first_reason() or 'empty'})"
-            ),
+            source.path, f"holds {len(rows)} rows and no reading among them ({reason})"
         )
     series = []
-    for name, pairs in seen.items():
-        column = times.from_numbers(np.array([when for when, _ in pairs]), _ELAPSED)
+    for name, pairs in readings.items():
+        elapsed_s, watts_read = np.array(pairs).T
+        column = times.from_numbers(elapsed_s, _ELAPSED)
         ns, clock = assemble.zeroed(column, column.ok, keep_zero=column.kind == "elapsed")
-        watts = np.array([watt for _, watt in pairs])[column.ok]
+        sensor = _sensor(name, options.host)
         series.append(
-            assemble.power_series(
-                _sensor(name, options.host), ns, watts, clock=clock, path=source.path, notes=notes
-            )
+            assemble.power_series(sensor, ns, watts_read[column.ok], clock=clock, notes=notes)
         )
     return PowerLog(
         source.path,
@@ -265,3 +269,24 @@ def _database(source: LogFile, options: LogColumns) -> PowerLog:
         notes.warnings(),
         "PowerBoard's database: readings in W, seconds since start()",
     )
+
+
+def _stored_answers(path: str) -> list[tuple[int, Any, Any]]:
+    """(row, answer of the sensor, elapsed time) of all rows."""
+    # immutable: no lock, no journal beside the data
+    address = f"file:{quote(str(Path(path).resolve()))}?mode=ro&immutable=1"
+    try:
+        connection = sqlite3.connect(address, uri=True)
+        try:
+            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            return connection.execute(
+                "SELECT rowid, sensorRead, dataTime FROM SensorData ORDER BY rowid"
+            ).fetchall()
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise UnreadableFile(
+            path,
+            f"is a SQLite database that cannot be read ({error})",
+            hint="Copy it again while nothing writes to it.",
+        ) from None

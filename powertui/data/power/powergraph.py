@@ -66,7 +66,5 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         notes.say("the file's name holds no date: only the time of day is known")
     ns, clock = assemble.zeroed(column, column.ok)
     sensor = Sensor("power", NAME, Scope.NODE, options.host)
-    series = assemble.power_series(
-        sensor, ns, np.array(watts)[column.ok], clock=clock, path=source.path, notes=notes
-    )
+    series = assemble.power_series(sensor, ns, np.array(watts)[column.ok], clock=clock, notes=notes)
     return PowerLog(source.path, NAME, (series,), notes.warnings(), guess)

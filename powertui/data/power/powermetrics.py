@@ -12,7 +12,7 @@ import re
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import NS_PER_S, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import NS_PER_S, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, stamps, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -111,9 +111,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             ns,
             mean,
             clock=times.clock(column, zero),
-            path=source.path,
             notes=notes,
-            kind=PowerKind.INTERVAL,
             joules=joules,
         )
         series.append(made)

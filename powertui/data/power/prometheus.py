@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from powertui.data.model import (
     Device,
     Floats,
     Int64s,
-    PowerKind,
     PowerSeries,
     Scope,
     Sensor,
@@ -49,9 +48,10 @@ _HOSTS = (
     "instance",
     "target",
 )
+# Parts of a machine's power that another metric reports as a whole.
 _SHARED_OUT = re.compile(
     r"_(?:process|container|pod|vm|thread|consumer)_|_(?:active|idle)_(?:watts|joules)"
-)  # parts of what is told anyway
+)
 _SKIP_LABELS = {
     "mode",
     "DCGM_FI_DRIVER_VERSION",
@@ -74,24 +74,21 @@ _SKIP_LABELS = {
 def sniff(head: str, _path: str) -> int:
     """JSON with a result, or lines of a metric that means power."""
     start = head.lstrip()[:1]
-    if start in "{[" and start:
+    if start and start in "{[":
         if re.search(r'"status"\s*:\s*"error"', head) and '"errorType"' in head:
             return 40
-        return (
-            95
-            if re.search(r'"(metric|__name__)"\s*:', head) and re.search(r'"values?"\s*:', head)
-            else 0
-        )
-    for line in head.split("\n"):
-        match = _LINE.fullmatch(line.strip())
-        if (
-            match
-            and (match[2] is not None or line.count(" ") <= 2)
-            and _metric_unit(match[1]) is not None
-            and "_" in match[1]
-        ):
-            return 92
-    return 0
+        names_metric = re.search(r'"(metric|__name__)"\s*:', head)
+        return 95 if names_metric and re.search(r'"values?"\s*:', head) else 0
+    return 92 if any(map(_is_metric_of_power, head.split("\n"))) else 0
+
+
+def _is_metric_of_power(line: str) -> bool:
+    """Whether a line is a metric of power or energy, as exporters write it."""
+    match = _LINE.fullmatch(line.strip())
+    if match is None or "_" not in match[1] or _metric_unit(match[1]) is None:
+        return False
+    # Without labels there are a name, a value and at most a time: prose has more words.
+    return match[2] is not None or line.count(" ") <= 2
 
 
 def _metric_unit(name: str) -> Unit | None:
@@ -106,31 +103,27 @@ def _metric_unit(name: str) -> Unit | None:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per metric and set of labels."""
     notes = Notes(source.path)
-    if source.head_text.lstrip()[:1] in ("{", "["):
-        found = _json(source, notes)
-    else:
-        found = _text(source, notes)
+    is_json = source.head_text.lstrip()[:1] in ("{", "[")
+    metrics = _json(source, notes) if is_json else _text(source, notes)
     series: list[PowerSeries] = []
-    seen: set[tuple[str, str]] = set()
-    guessed = False
-    for labels, ns, values, clock in _modes(found):
-        metric = str(labels.get("__name__", ""))
-        unit = units.UNITS.get(options.unit or "") or _metric_unit(metric)
-        if (
-            unit is None
-            and metric
-            and (not units.means_power(metric) or _SHARED_OUT.search(metric))
-        ):
+    names: set[tuple[str, str]] = set()
+    is_guessed = False
+    for metric in _with_joined_modes(metrics):
+        name = metric.labels.get("__name__", "")
+        unit = units.UNITS.get(options.unit or "") or _metric_unit(name)
+        if unit is None and name and (not units.means_power(name) or _SHARED_OUT.search(name)):
             continue
-        guessed |= unit is None
-        made = _series(source.path, labels, ns, values, clock, unit, options, notes)
-        if (
-            made is not None and (made.sensor.host, made.sensor.name) in seen
-        ):  # the same thing by power and by a counter
-            made = replace(made, sensor=replace(made.sensor, name=f"{made.sensor.name} (energy)"))
-        if made is not None:
-            seen.add((made.sensor.host, made.sensor.name))
-            series.append(made)
+        is_guessed |= unit is None
+        channel = _series(metric, unit, options, notes)
+        if channel is None:
+            continue
+        sensor = channel.sensor
+        if (sensor.host, sensor.name) in names:
+            # The same part by its power and by a counter.
+            sensor = replace(sensor, name=f"{sensor.name} (energy)")
+            channel = replace(channel, sensor=sensor)
+        names.add((sensor.host, sensor.name))
+        series.append(channel)
     if not series:
         raise UnreadableFile(
             source.path,
@@ -140,32 +133,39 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
                 "ipmi_dcmi_power_consumption_watts, or give --unit W."
             ),
         )
-    guess = "Prometheus: unit and channel by the metric's name" + (
-        "; watts assumed where it has none" if guessed else ""
-    )
+    guess = "Prometheus: unit and channel by the metric's name"
+    if is_guessed:
+        guess += "; watts assumed where it has none"
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
 
 
-_Found = tuple[dict[str, str], Int64s, Floats, Clock]
+class _Metric(NamedTuple):
+    """One metric with one set of labels."""
+
+    labels: dict[str, str]
+    ns: Int64s
+    values: Floats
+    clock: Clock
 
 
-def _modes(found: list[_Found]) -> list[_Found]:
-    """Kepler's counters of idle and of dynamic energy, put together at the times for which both are
-    told.
+def _with_joined_modes(metrics: list[_Metric]) -> list[_Metric]:
+    """Kepler counts idle and dynamic energy apart: the two become their sum, at the times at which
+    both were read.
     """
-    out: list[_Found] = []
-    first: dict[tuple[tuple[str, str], ...], int] = {}
-    for labels, ns, values, clock in found:
-        if labels.get("mode") in ("idle", "dynamic"):
-            key = tuple((name, value) for name, value in labels.items() if name != "mode")
-            at = first.get(key)
-            if at is not None:  # times that only one of them tells are not the whole
-                both, here, there = np.intersect1d(out[at][1], ns, return_indices=True)
-                out[at] = (out[at][0], both, out[at][2][here] + values[there], clock)
+    joined: list[_Metric] = []
+    rows: dict[tuple[tuple[str, str], ...], int] = {}
+    for metric in metrics:
+        if metric.labels.get("mode") in ("idle", "dynamic"):
+            key = tuple(item for item in metric.labels.items() if item[0] != "mode")
+            if key in rows:
+                first = joined[rows[key]]
+                ns, here, there = np.intersect1d(first.ns, metric.ns, return_indices=True)
+                values = first.values[here] + metric.values[there]
+                joined[rows[key]] = _Metric(first.labels, ns, values, metric.clock)
                 continue
-            first[key] = len(out)
-        out.append((labels, ns, values, clock))
-    return out
+            rows[key] = len(joined)
+        joined.append(metric)
+    return joined
 
 
 def _value(text: Any) -> float:
@@ -173,24 +173,43 @@ def _value(text: Any) -> float:
         value = float(text)
     except (TypeError, ValueError, OverflowError):  # JSON's whole numbers have no end
         return float("nan")
-    return value if abs(value) <= table.MOST else float("nan")
+    return value if abs(value) <= table.MAX_READING else float("nan")
 
 
 def _stamp(text: str) -> int | None:
-    """A time behind a value as ns: milliseconds, or seconds in OpenMetrics; None for no time of
-    ours.
+    """The Unix time behind a value, ns: it is written in ms, in OpenMetrics in seconds. None for
+    any other number.
     """
     column = times.from_numbers(np.array([_value(text)]))
     return int(column.ns[0]) if column.kind == "absolute" and column.ok[0] else None
 
 
-def _json(source: LogFile, notes: Notes) -> list[_Found]:
+def _json(source: LogFile, notes: Notes) -> list[_Metric]:
+    """The series of a query's answer, on one zero."""
+    metrics: list[tuple[dict[str, str], Int64s, Floats]] = []
+    for entry in _results(_answer(source, notes)):
+        points = _points(entry, notes)
+        if not points:
+            continue
+        labels = {str(key): str(value) for key, value in entry["metric"].items()}
+        column = times.from_numbers(np.array([_value(when) for when, _ in points]), "time")
+        if not column.ok.all():
+            notes.say(f"{int((~column.ok).sum())} points have an impossible time")
+        if column.ok.any():
+            values = np.array([_value(value) for _, value in points])
+            metrics.append((labels, column.ns[column.ok], values[column.ok]))
+    zero = min((int(ns.min()) for _, ns, _ in metrics), default=0)
+    clock = Clock(zero, zero, times.ABSOLUTE, "Prometheus' time stamps")
+    return [_Metric(labels, ns - zero, values, clock) for labels, ns, values in metrics]
+
+
+def _answer(source: LogFile, notes: Notes) -> Any:
+    """The JSON of an answer; of one that was cut off, the series before the cut."""
     try:
         body = json.loads(source.text)
     except (ValueError, RecursionError) as error:
-        body = [
-            doc.value for doc in json_docs.documents(source.text, notes) if "metric" in doc.value
-        ]
+        documents = json_docs.documents(source.text, notes)
+        body = [document.value for document in documents if "metric" in document.value]
         if not body:
             raise UnreadableFile(
                 source.path,
@@ -204,186 +223,165 @@ def _json(source: LogFile, notes: Notes) -> list[_Found]:
             f"holds Prometheus' error {str(body.get('error', ''))[:200]!r}",
             hint="24 h at step 1 is too much for one query. Fetch it in parts.",
         )
+    return body
+
+
+def _results(body: Any) -> list[dict[str, Any]]:
+    """The series of an answer, however much of what surrounds them was kept."""
     answer = body.get("data", body) if isinstance(body, dict) else body
     result = answer.get("result", answer) if isinstance(answer, dict) else answer
-    out: list[_Found] = []
-    zero: int | None = None
-    pending: list[tuple[dict[str, str], Floats, Floats]] = []
-    for entry in result if isinstance(result, list) else [result]:
-        if not isinstance(entry, dict) or not isinstance(entry.get("metric"), dict):
-            continue
-        series, single = entry.get("values"), entry.get("value")
-        pairs: list[Any] = (
-            series if isinstance(series, list) else [single] if isinstance(single, list) else []
-        )
-        good = [
-            pair
-            for pair in pairs
-            if isinstance(pair, list) and len(pair) == 2 and np.isfinite(_value(pair[0]))
-        ]
-        if len(good) < len(pairs):
-            notes.say(f"{len(pairs) - len(good)} points are not pairs of time and value")
-        if good:
-            labels = {str(key): str(value) for key, value in entry["metric"].items()}
-            pending.append(
-                (
-                    labels,
-                    np.array([_value(pair[0]) for pair in good]),
-                    np.array([_value(pair[1]) for pair in good]),
-                )
-            )
-    for labels, when, values in pending:
-        column = times.from_numbers(when, "time")
-        if not column.ok.all():
-            notes.say(f"{int((~column.ok).sum())} points have an impossible time")
-        if not column.ok.any():
-            continue
-        ns = column.ns[column.ok]
-        first = int(ns.min())
-        zero = first if zero is None else min(zero, first)
-        out.append((labels, ns, values[column.ok], times.clock(column, 0)))
+    entries = result if isinstance(result, list) else [result]
     return [
-        (
-            labels,
-            ns - (zero or 0),
-            values,
-            Clock(zero, zero, times.ABSOLUTE, "Prometheus' time stamps"),
-        )
-        for labels, ns, values, _ in out
+        entry
+        for entry in entries
+        if isinstance(entry, dict) and isinstance(entry.get("metric"), dict)
     ]
 
 
-def _text(source: LogFile, notes: Notes) -> list[_Found]:
-    channels: dict[tuple[tuple[str, str], ...], list[tuple[int, int | None, float]]] = {}
-    now: int | None = None
-    naive = False
+def _points(entry: dict[str, Any], notes: Notes) -> list[list[Any]]:
+    """The pairs of time and value of one series."""
+    pairs: list[Any] = []
+    if isinstance(entry.get("values"), list):
+        pairs = entry["values"]
+    elif isinstance(entry.get("value"), list):
+        pairs = [entry["value"]]
+    good = [
+        pair
+        for pair in pairs
+        if isinstance(pair, list) and len(pair) == 2 and np.isfinite(_value(pair[0]))
+    ]
+    if len(good) < len(pairs):
+        notes.say(f"{len(pairs) - len(good)} points are not pairs of time and value")
+    return good
+
+
+class _Point(NamedTuple):
+    """A line of scraped text."""
+
+    line: int
+    ns: int | None  # Unix time, where the text gives one
+    value: float
+
+
+class _Scrapes:
+    """Scraped text on its way to series: its points by labels, and the time of the scrape."""
+
+    def __init__(self) -> None:
+        self.points: dict[tuple[tuple[str, str], ...], list[_Point]] = {}
+        self.now_ns: int | None = None
+        self.is_local = False  # the times of the scrapes have no zone
+
+    def set_time(self, when: str) -> None:
+        """A line with the time of the scrape below it."""
+        stamp = times.parse(when)
+        if stamp is not None and stamp.dated:
+            self.now_ns = stamp.ns - (stamp.offset_s or 0) * times.S
+            self.is_local = stamp.offset_s is None
+        else:
+            self.now_ns = _stamp(when) or self.now_ns
+
+    def add(self, line: int, match: re.Match[str]) -> None:
+        """A line of the exposition format, where its metric is one of power."""
+        name, labels_text, value, when = match.groups()
+        if _metric_unit(name) is None and not units.means_power(name):
+            return
+        labels = {"__name__": name}
+        for key, label in _LABEL.findall(labels_text or ""):
+            labels[key] = re.sub(r"\\(.)", r"\1", label)
+        ns = _stamp(when) if when else self.now_ns
+        self.points.setdefault(tuple(labels.items()), []).append(_Point(line, ns, _value(value)))
+
+    def first_ns(self) -> int | None:
+        """The first time of any point; None where the text gives no times."""
+        all_points = (point for points in self.points.values() for point in points)
+        return min((point.ns for point in all_points if point.ns is not None), default=None)
+
+
+def _text(source: LogFile, notes: Notes) -> list[_Metric]:
+    """The metrics of scraped text, on one zero."""
+    scrapes = _Scrapes()
     lines = source.text.split("\n")
     for number, line in enumerate(lines, 1):
         bare = line.strip()
         if not bare:
             continue
         if when := stamps.time_of_line(bare):
-            if (stamp := times.parse(when)) is not None and stamp.dated:
-                now, naive = stamp.ns - (stamp.offset_s or 0) * times.S, stamp.offset_s is None
-            else:
-                now = _stamp(when) or now
+            scrapes.set_time(when)
             continue
         if bare.startswith("#"):
             continue
         match = _LINE.fullmatch(bare)
-        if match is None or (number == len(lines) and line):
-            notes.drop(
-                number,
-                "is not a line of the exposition format"
-                if match is None
-                else "the last line may be cut",
-            )
-            continue
-        if _metric_unit(match[1]) is None and not units.means_power(match[1]):
-            continue
-        labels = {
-            "__name__": match[1],
-            **{
-                key: re.sub(r"\\(.)", r"\1", value) for key, value in _LABEL.findall(match[2] or "")
-            },
-        }
-        at = _stamp(match[4]) if match[4] else now
-        channels.setdefault(tuple(labels.items()), []).append((number, at, _value(match[3])))
-    timed = any(when is not None for points in channels.values() for _, when, _ in points)
-    if not timed and any(len(points) > 1 for points in channels.values()):
+        if match is None:
+            notes.drop(number, "is not a line of the exposition format")
+        elif number == len(lines):
+            notes.drop(number, "the last line may be cut")
+        else:
+            scrapes.add(number, match)
+    zero = scrapes.first_ns()
+    if zero is None and any(len(points) > 1 for points in scrapes.points.values()):
         raise UnreadableFile(
             source.path,
             "holds several scrapes and no time",
             hint="Write the time before each: date +%s >> FILE; curl … >> FILE",
         )
-    out: list[_Found] = []
-    zero = min(
-        (when for points in channels.values() for _, when, _ in points if when is not None),
-        default=0,
-    )
-    kind: times.TimeKind = "local" if naive else "absolute"
-    clock = (
-        times.clock(
-            times.TimeColumn(
-                np.zeros(0, np.int64), np.zeros(0, np.bool_), kind, "times of the scrapes"
-            ),
-            zero,
-        )
-        if timed
-        else Clock(detail="a snapshot without a time")
-    )
-    for key, points in channels.items():
-        notes.drop_all(
-            (number for number, when, _ in points if timed and when is None), "has no time"
-        )
-        good = [(when or 0, value) for _, when, value in points if when is not None or not timed]
-        if good:
-            out.append(
-                (
-                    dict(key),
-                    np.array([when for when, _ in good], np.int64) - zero,
-                    np.array([value for _, value in good]),
-                    clock,
-                )
-            )
-    return out
+    clock = Clock(detail="a snapshot without a time")
+    if zero is not None:
+        kind: times.TimeKind = "local" if scrapes.is_local else "absolute"
+        no_rows = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        clock = times.clock(times.TimeColumn(*no_rows, kind, "times of the scrapes"), zero)
+    metrics: list[_Metric] = []
+    for labels, points in scrapes.points.items():
+        if zero is not None:
+            notes.drop_all((point.line for point in points if point.ns is None), "has no time")
+            points = [point for point in points if point.ns is not None]
+        if points:
+            ns = np.array([point.ns or 0 for point in points], np.int64)
+            values = np.array([point.value for point in points])
+            metrics.append(_Metric(dict(labels), ns - (zero or 0), values, clock))
+    return metrics
 
 
 def _series(
-    path: str,
-    labels: dict[str, str],
-    ns: Int64s,
-    values: Floats,
-    clock: Clock,
-    unit: Unit | None,
-    options: LogColumns,
-    notes: Notes,
+    metric: _Metric, unit: Unit | None, options: LogColumns, notes: Notes
 ) -> PowerSeries | None:
-    metric = labels.get("__name__", "power")
-    named = next((labels[key] for key in _HOSTS if labels.get(key)), "")
-    host = re.sub(r":\d{1,5}$", "", named) or options.host
-    rest = " ".join(value for key, value in labels.items() if key not in _SKIP_LABELS)
-    short = re.sub(r"_(watts?|milliwatts|microwatts|joules_total|joules)$", "", metric)
-    gpu = labels.get("gpu") or labels.get("minor_number") or labels.get("index")
-    name = (
-        f"GPU {gpu}" if gpu and units.scope_of(metric) is Scope.GPU else f"{short} {rest}".strip()
-    )
-    scope = units.scope_of(f"{re.sub('^(kepler_)?node_', '', short)} {rest}")
-    sensor = Sensor(
-        name,
-        f"{NAME} {short}",
-        scope,
-        host,
-        device=_device(labels) if scope is Scope.GPU else None,
-        scale=Badge.MEASURED if unit is not None else Badge.ASSUMED,
-    )
+    """One channel. `unit` None: nothing names it, and it is taken for watts."""
+    sensor = _sensor(metric.labels, is_sure=unit is not None, host=options.host)
     unit = unit or units.UNITS["W"]
-    scaled = values * unit.factor
+    ns, scaled = metric.ns, metric.values * unit.factor
     if unit.quantity == "power":
-        return assemble.power_series(sensor, ns, scaled, clock=clock, path=path, notes=notes)
-    there = np.isfinite(scaled)
-    ns, scaled = ns[there], scaled[there]
+        return assemble.power_series(sensor, ns, scaled, clock=metric.clock, notes=notes)
+    is_number = np.isfinite(scaled)
+    ns, scaled = ns[is_number], scaled[is_number]
     if len(ns) < 2:
         return None
-    joules, watts = counters.intervals(ns, scaled, notes, name)
-    return assemble.power_series(
-        sensor,
-        ns,
-        watts,
-        clock=clock,
-        path=path,
-        notes=notes,
-        kind=PowerKind.INTERVAL,
-        joules=joules,
+    joules, watts = counters.intervals(ns, scaled, notes, sensor.name)
+    return assemble.power_series(sensor, ns, watts, clock=metric.clock, notes=notes, joules=joules)
+
+
+def _sensor(labels: dict[str, str], *, is_sure: bool, host: str) -> Sensor:
+    """What a metric measures, by its name and its labels."""
+    metric = labels.get("__name__", "power")
+    named_host = next((labels[key] for key in _HOSTS if labels.get(key)), "")
+    short = re.sub(r"_(watts?|milliwatts|microwatts|joules_total|joules)$", "", metric)
+    rest = " ".join(value for key, value in labels.items() if key not in _SKIP_LABELS)
+    gpu = labels.get("gpu") or labels.get("minor_number") or labels.get("index")
+    is_gpu = gpu and units.scope_of(metric) is Scope.GPU
+    scope = units.scope_of(f"{re.sub('^(kepler_)?node_', '', short)} {rest}")
+    return Sensor(
+        f"GPU {gpu}" if is_gpu else f"{short} {rest}".strip(),
+        f"{NAME} {short}",
+        scope,
+        re.sub(r":\d{1,5}$", "", named_host) or host,
+        device=_device(labels) if scope is Scope.GPU else None,
+        scale=Badge.MEASURED if is_sure else Badge.ASSUMED,
     )
 
 
 def _device(labels: dict[str, str]) -> Device | None:
     """The device that an exporter's labels name."""
-    found: Device | None = None
+    device: Device | None = None
     for key in ("gpu", "gpu_id", "minor_number", "index", "device", "UUID", "uuid", "pci_bus_id"):
         if labels.get(key):
-            found = devices.joined_device(
-                found, devices.device_named(labels[key], labels.get("modelName", ""))
-            )
-    return found
+            named = devices.device_named(labels[key], labels.get("modelName", ""))
+            device = devices.joined_device(device, named)
+    return device

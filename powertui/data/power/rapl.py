@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Badge, Int64s, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import Badge, Int64s, PowerSeries, Scope, Sensor
 from powertui.data.power import counters, generic_csv, stamps, table, times, windows
 from powertui.data.power.assemble import power_series, zeroed
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
+from powertui.data.power.table_form import TableForm
 from powertui.data.power.units import UNITS, scope_of
 from powertui.errors import UnreadableFile
 
 NAME = "rapl"
+_PYJOULES_HEAD = "timestamp;tag;duration"
 # Everything is bounded: a line of megabytes must not be tried again from each of its characters.
 _PATH = re.compile(
     r"((?:intel-rapl|amd-rapl|intel-rapl-mmio)[:\d]{0,20}(?:/[\w:-]{1,80}){0,4}?)/(energy_uj|name|max_energy_range_uj)[:=\s]{1,9}"
@@ -36,8 +39,9 @@ _VALUE = re.compile(
     rf"|({_DOMAIN})[\s,;:]{{1,9}}(\d{{1,19}})(?:\s?[uµμ]J)?)\s*",
     re.IGNORECASE,
 )
-_MIN_EPOCH_S = 1e9  # s: a log that begins with less does not count from 1970
-_MIN_DOMAIN_W = 0.3  # of a domain of a processor that does anything
+_MIN_EPOCH_S = 1e9  # September 2001: a log that begins with less does not count from 1970
+_MIN_DOMAIN_W = 0.3  # of a domain of a processor that does anything; chosen, not measured
+_MAX_PROBED_LINES = 2000  # that the unit of elapsed times is taken from; chosen, not measured
 _COLUMN = re.compile(
     r"(package|pkg|dram|core|uncore|psys|pp0|pp1|nvidia_gpu)[-_ ]?\d*(?:[-_](?:energy[-_])?uj)?",
     re.IGNORECASE,
@@ -48,112 +52,113 @@ def sniff(head: str, _path: str) -> int:
     """By sysfs paths, or by columns of counters."""
     if "energy_uj" in head and _PATH.search(head):
         return 96
-    first = next(
-        (line for line in head.split("\n") if line.strip() and not line.startswith("#")), ""
-    )
-    if first.startswith("timestamp;tag;duration"):
+    first = _first_line(head)
+    if first.startswith(_PYJOULES_HEAD):
         return 97
     if _is_lines(head):
         return 96
     if "{" in first:  # a metric's labels
         return 0
-    layout = (
-        table.shape(head)
-        if re.search(r"energy_uj|intel-rapl|package[-_]?\d", first, re.IGNORECASE)
-        else None
-    )
-    return (
-        94
-        if layout is not None
-        and layout.named
-        and re.search(r"energy_uj|intel-rapl|rapl", first, re.IGNORECASE)
-        else 0
-    )
+    if not re.search(r"energy_uj|intel-rapl|rapl", first, re.IGNORECASE):
+        return 0
+    if not re.search(r"energy_uj|intel-rapl|package[-_]?\d", first, re.IGNORECASE):
+        return 0
+    layout = table.shape(head)
+    return 94 if layout is not None and layout.named else 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per domain."""
-    first = next(
-        (
-            line
-            for line in source.head_text.split("\n")
-            if line.strip() and not line.startswith("#")
-        ),
-        "",
-    )
-    if first.startswith("timestamp;tag;duration"):
+    head = source.head_text
+    if _first_line(head).startswith(_PYJOULES_HEAD):
         return _pyjoules(source, options)
-    if not _PATH.search(source.head_text) and _is_lines(source.head_text):
-        return _lines(source, options)
-    return _paths(source, options) if _PATH.search(source.head_text) else _columns(source, options)
+    if _PATH.search(head):
+        return _paths(source, options)
+    return _lines(source, options) if _is_lines(head) else _columns(source, options)
+
+
+def _first_line(head: str) -> str:
+    """The first line that is neither empty nor a comment."""
+    lines = head.split("\n")
+    return next((line for line in lines if line.strip() and not line.startswith("#")), "")
 
 
 def _is_lines(head: str) -> bool:
-    """Most of the first lines are a time, a counter and its domain."""
+    """Whether most of the first lines are a time, a counter and its domain."""
     lines = [line for line in head.split("\n")[:40] if line.strip() and not line.startswith("#")]
     return 2 * sum(_VALUE.fullmatch(line) is not None for line in lines) > len(lines)
 
 
-def _lines(source: LogFile, options: LogColumns) -> PowerLog:
-    """`µs value domain` a line: a time, a counter in µJ, the domain it belongs to.
+class _DomainLine(NamedTuple):
+    """A time, a counter in µJ and the domain it belongs to, as they are written."""
 
-    A domain named twice a round is two of them.
-    """
-    notes = Notes(source.path)
-    lines = source.text.split("\n")
-    rows: list[tuple[str, str, str, int]] = []  # time, value, label, line
-    seen: dict[str, int] = {}
-    first = ""
+    when: str
+    value: str
+    label: str
+    line: int
+
+
+def _domain_lines(text: str, notes: Notes) -> list[_DomainLine]:
+    """All lines of counters. A domain that is named twice a round is two of them."""
+    lines = text.split("\n")
+    rows: list[_DomainLine] = []
+    times_named: dict[str, int] = {}  # in this round
+    first_domain = ""
     for number, line in stamps.numbered_lines(lines):
         match = _VALUE.fullmatch(line)
-        if match is None or (number == len(lines) and match[2] is None):
+        if match is None:
             if not line.startswith("#"):
-                notes.drop(
-                    number,
-                    "is not a time, a value and a domain"
-                    if match is None
-                    else "the last line may be cut",
-                )
+                notes.drop(number, "is not a time, a value and a domain")
+            continue
+        if number == len(lines) and match[2] is None:
+            if not line.startswith("#"):
+                notes.drop(number, "the last line may be cut")
             continue
         domain = (match[3] or match[4]).lower()
-        first = first or domain
-        if domain == first:  # the next round
-            seen = {}
-        place = seen[domain] = seen.get(domain, -1) + 1
-        rows.append(
-            (match[1], match[2] or match[5], f"{domain} {place}" if place else domain, number)
-        )
-    told = re.search(r"(?m)^[ \t]{0,20}\d{1,19}\s?[uµμ]s\b", source.head_text) is not None
-    elapsed = bool(rows) and float(rows[0][0]) < (_MIN_EPOCH_S * 1e6 if told else _MIN_EPOCH_S)
-    factor = _seconds_per(rows) if elapsed and not told else 1e-6
-    scale = Badge.ASSUMED if elapsed and not told else Badge.MEASURED
-    found = Collected(source.path, notes)
-    for when, value, label, number in rows:
-        scope = Scope.PACKAGE if label.startswith(("pkg", "intel-rapl")) else scope_of(label)
-        stamp = repr(float(when) * factor) if elapsed else when
-        found.add(Sensor(label, NAME, scope, scale=scale), stamp, value, number, unit=UNITS["uJ"])
-    return found.log(NAME, options, "RAPL counters in µJ, one a line")
+        first_domain = first_domain or domain
+        if domain == first_domain:
+            times_named = {}
+        place = times_named[domain] = times_named.get(domain, -1) + 1
+        label = f"{domain} {place}" if place else domain
+        rows.append(_DomainLine(match[1], match[2] or match[5], label, number))
+    return rows
 
 
-def _seconds_per(rows: Sequence[tuple[str, str, str, int]]) -> float:
-    """The unit of elapsed times that tell none: the one in which the first domain draws what a
+def _lines(source: LogFile, options: LogColumns) -> PowerLog:
+    """`µs value domain` a line."""
+    notes = Notes(source.path)
+    rows = _domain_lines(source.text, notes)
+    has_unit = re.search(r"(?m)^[ \t]{0,20}\d{1,19}\s?[uµμ]s\b", source.head_text) is not None
+    min_epoch = _MIN_EPOCH_S * 1e6 if has_unit else _MIN_EPOCH_S
+    is_elapsed = bool(rows) and float(rows[0].when) < min_epoch
+    is_guessed = is_elapsed and not has_unit
+    factor = _seconds_per_tick(rows) if is_guessed else 1e-6
+    scale = Badge.ASSUMED if is_guessed else Badge.MEASURED
+    collected = Collected(source.path, notes)
+    for row in rows:
+        is_package = row.label.startswith(("pkg", "intel-rapl"))
+        scope = Scope.PACKAGE if is_package else scope_of(row.label)
+        stamp = repr(float(row.when) * factor) if is_elapsed else row.when
+        sensor = Sensor(row.label, NAME, scope, scale=scale)
+        collected.add(sensor, stamp, row.value, row.line, unit=UNITS["uJ"])
+    return collected.log(NAME, options, "RAPL counters in µJ, one a line")
+
+
+def _seconds_per_tick(rows: Sequence[_DomainLine]) -> float:
+    """The unit of elapsed times that name none: the largest in which the first domain draws what a
     domain can draw.
     """
-    own = np.array(
-        [
-            (float(when), float(value))
-            for when, value, label, _ in rows[:2000]
-            if label == rows[0][2]
-        ]
-    )
-    passed, counted = np.diff(own[:, 0]), np.diff(own[:, 1]) / 1e6
-    good = (passed > 0) & (counted > 0)
+    of_first = [row for row in rows[:_MAX_PROBED_LINES] if row.label == rows[0].label]
+    ticks = np.diff([float(row.when) for row in of_first])
+    joules = np.diff([float(row.value) for row in of_first]) / 1e6
+    good = (ticks > 0) & (joules > 0)
     if not good.any():
         return 1.0
-    per = float(np.median(counted[good] / passed[good]))
-    return next(
-        (factor for factor in (1.0, 1e-3, 1e-6, 1e-9) if per / factor >= _MIN_DOMAIN_W), 1.0
-    )
+    joules_per_tick = float(np.median(joules[good] / ticks[good]))
+    for seconds in (1.0, 1e-3, 1e-6, 1e-9):
+        if joules_per_tick / seconds >= _MIN_DOMAIN_W:
+            return seconds
+    return 1.0
 
 
 def _columns(source: LogFile, options: LogColumns) -> PowerLog:
@@ -166,7 +171,7 @@ def _columns(source: LogFile, options: LogColumns) -> PowerLog:
     ranged = next(
         (i for i, name in enumerate(rows.names) if "max_energy_range" in name.lower()), None
     )
-    form = generic_csv.TableForm(label=NAME, counter=True, wrap_j=_range(rows, ranged))
+    form = TableForm(label=NAME, counter=True, wrap_j=_range(rows, ranged))
     return generic_csv.from_table(source.path, rows, options, notes, form)
 
 
@@ -178,48 +183,60 @@ def _range(rows: table.FileCells, column: int | None) -> float | None:
     return float(good[0]) / 1e6 if len(good) else None
 
 
+class _Reading(NamedTuple):
+    """One reading of a counter, with its time as it is written."""
+
+    when: str
+    joules: float
+    line: int
+
+
+class _Zone:
+    """One counter of a dump: a zone of powercap, by its path."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.name = ""  # where the dump holds it
+        self.range_j: float | None = None
+        self.readings: list[_Reading] = []
+
+    def sensor(self, host: str) -> Sensor:
+        """What the zone measures."""
+        last = self.path.rsplit("/", 1)[-1]
+        label = self.name if self.name and self.name != self.path else last
+        scope = scope_of(label)
+        if label == last:  # no `name` in the dump: a zone inside a zone is a part of its package
+            scope = Scope.PACKAGE if label.count(":") == 1 else Scope.CORE
+        return Sensor(label, NAME, scope, host)
+
+    def series(
+        self, column: times.TimeColumn, zero_ns: int, host: str, notes: Notes
+    ) -> PowerSeries | None:
+        """Its power; None of fewer than two readings."""
+        good = column.ok
+        if good.sum() < 2:
+            return None
+        ns: Int64s = column.ns[good] - zero_ns
+        order = np.argsort(ns, kind="stable")
+        joules = np.array([reading.joules for reading in self.readings])[good]
+        energy, watts = counters.intervals(
+            ns[order], joules[order], notes, self.name or self.path, self.range_j
+        )
+        clock = times.clock(column, zero_ns)
+        sensor = self.sensor(host)
+        return power_series(sensor, ns[order], watts, clock=clock, notes=notes, joules=energy)
+
+
 def _paths(source: LogFile, options: LogColumns) -> PowerLog:
     """Lines of sysfs paths, each with a time before it or under a line with the time."""
     notes = Notes(source.path)
-    names: dict[str, str] = {}
-    ranges: dict[str, float] = {}
-    found: dict[str, list[tuple[str, float, int]]] = {}
-    now = ""
-    lines = source.text.split("\n")
-    for number, line in enumerate(lines, 1):
-        bare = line.strip()
-        if not bare or bare.startswith("#"):
-            continue
-        if re.fullmatch(r"\d{1,10}(\.\d+)?", bare) or times.parse(bare) is not None:
-            now = bare
-            continue
-        match = _PATH.search(bare)
-        if match is None or (number == len(lines) and line):
-            notes.drop(number, "is not a counter" if match is None else "the last line may be cut")
-            continue
-        leading = _LEADING.match(bare)
-        if leading and leading.end() <= match.start():
-            now = leading[1]
-        zone, what, value = match.groups()
-        if what == "name":
-            names[zone] = value
-        elif what == "max_energy_range_uj":
-            ranges[zone] = table.number(value) / 1e6
-        elif np.isfinite(table.number(value)):
-            found.setdefault(zone, []).append((now, table.number(value) / 1e6, number))
-        else:
-            notes.drop(number, "the counter is not a number")
-    series: list[PowerSeries] = []
-    words = ""
-    zero: int | None = None
-    columns: dict[str, times.TimeColumn] = {}
-    for zone, points in found.items():
-        columns[zone] = times.in_zone(times.from_texts([when for when, _, _ in points]), options.tz)
-        words = columns[zone].words
-        if columns[zone].ok.any():
-            first = int(columns[zone].ns[columns[zone].ok].min())
-            zero = first if zero is None else min(zero, first)
-    if zero is None:
+    zones = [zone for zone in _zones(source.text, notes) if zone.readings]
+    columns = []
+    for zone in zones:
+        stamps_of_zone = [reading.when for reading in zone.readings]
+        columns.append(times.in_zone(times.from_texts(stamps_of_zone), options.tz))
+    first_ns = [int(column.ns[column.ok].min()) for column in columns if column.ok.any()]
+    if not first_ns:
         raise UnreadableFile(
             source.path,
             "has counters, but no time",
@@ -228,68 +245,56 @@ def _paths(source: LogFile, options: LogColumns) -> PowerLog:
                 "/sys/class/powercap/*/energy_uj"
             ),
         )
-    for zone, points in found.items():
-        column = columns[zone]
-        joules = np.array([value for _, value, _ in points])
-        notes.drop_all(
-            (points[i][2] for i in np.flatnonzero(~column.ok)), "has no time that can be read"
-        )
-        made = _counter(
-            source.path,
-            names.get(zone, zone),
-            zone,
-            column,
-            joules,
-            zero,
-            ranges.get(zone),
-            options,
-            notes,
-        )
-        if made is not None:
-            series.append(made)
+    series: list[PowerSeries] = []
+    for zone, column in zip(zones, columns, strict=True):
+        untimed = (zone.readings[row].line for row in np.flatnonzero(~column.ok))
+        notes.drop_all(untimed, "has no time that can be read")
+        channel = zone.series(column, min(first_ns), options.host, notes)
+        if channel is not None:
+            series.append(channel)
     if not series:
         raise UnreadableFile(
             source.path, "has fewer than two readings of each counter, so no power is known"
         )
-    return PowerLog(
-        source.path, NAME, tuple(series), notes.warnings(), f"RAPL counters in µJ; time: {words}"
-    )
+    guess = f"RAPL counters in µJ; time: {columns[-1].words}"
+    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
 
 
-def _counter(
-    path: str,
-    name: str,
-    zone: str,
-    column: times.TimeColumn,
-    joules: np.ndarray,
-    zero: int,
-    wrap_j: float | None,
-    options: LogColumns,
-    notes: Notes,
-) -> PowerSeries | None:
-    good = column.ok
-    if good.sum() < 2:
-        return None
-    ns: Int64s = column.ns[good] - zero
-    order = np.argsort(ns, kind="stable")
-    energy, watts = counters.intervals(ns[order], joules[good][order], notes, name, wrap_j)
-    label = name if name != zone else zone.rsplit("/", 1)[-1]
-    scope = scope_of(label)
-    if (
-        label == zone.rsplit("/", 1)[-1]
-    ):  # no `name` in the dump: a zone inside a zone is a part of its package
-        scope = Scope.PACKAGE if label.count(":") == 1 else Scope.CORE
-    sensor = Sensor(label, NAME, scope, options.host)
-    return power_series(
-        sensor,
-        ns[order],
-        watts,
-        clock=times.clock(column, zero),
-        path=path,
-        notes=notes,
-        kind=PowerKind.INTERVAL,
-        joules=energy,
-    )
+def _zones(text: str, notes: Notes) -> list[_Zone]:
+    """All zones of a dump, in the order in which their first reading comes."""
+    zones: dict[str, _Zone] = {}
+    now = ""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        bare = line.strip()
+        if not bare or bare.startswith("#"):
+            continue
+        if re.fullmatch(r"\d{1,10}(\.\d+)?", bare) or times.parse(bare) is not None:
+            now = bare
+            continue
+        match = _PATH.search(bare)
+        if match is None:
+            notes.drop(number, "is not a counter")
+            continue
+        if number == len(lines):
+            notes.drop(number, "the last line may be cut")
+            continue
+        leading = _LEADING.match(bare)
+        if leading and leading.end() <= match.start():
+            now = leading[1]
+        path, what, value = match.groups()
+        zone = zones.setdefault(path, _Zone(path))
+        if what == "name":
+            zone.name = value
+        elif what == "max_energy_range_uj":
+            zone.range_j = table.number(value) / 1e6
+        elif np.isfinite(table.number(value)):
+            if not zone.readings:
+                zones[path] = zones.pop(path)  # its name or range may have come long before
+            zone.readings.append(_Reading(now, table.number(value) / 1e6, number))
+        else:
+            notes.drop(number, "the counter is not a number")
+    return list(zones.values())
 
 
 def _pyjoules(source: LogFile, options: LogColumns) -> PowerLog:
@@ -327,9 +332,7 @@ def _pyjoules(source: LogFile, options: LogColumns) -> PowerLog:
                     ns,
                     watts,
                     clock=clock,
-                    path=source.path,
                     notes=notes,
-                    kind=PowerKind.INTERVAL,
                     joules=energy,
                 )
             )

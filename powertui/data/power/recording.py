@@ -21,8 +21,8 @@ from powertui.data.model import (
     Clock,
     Device,
     Figure,
+    Floats,
     Int64s,
-    PowerKind,
     PowerSeries,
     Scope,
     Sensor,
@@ -42,13 +42,16 @@ from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "powertui recording"
-_MOST_DEVICES = 4096
-_SHORT = 1 << 16
+_MAX_DEVICE_INDEX = 4096  # a header with a larger one is damaged; chosen, not measured
+_MAX_SHORT_KEYS = 1 << 16  # channels whose numbers fit 16 bits
+_MAX_HEADER_LINES = 20  # among which the host is looked for
 _BMC_URL = re.compile(r"(?:ipmi|ipmitool|redfish)://(?:[^@/?]*@)?([^/?]+)")
 
 
 @dataclass(frozen=True)
 class _Channel:
+    """What the header says of one channel."""
+
     scope: Scope = Scope.UNKNOWN
     host: str = ""
     asked_at: str = ""
@@ -83,14 +86,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             "is a recording without readings",
             hint="Check that the source answers: powertui sensors",
         )
-    top = source.head_text.split("\n")[:20]
-    host = (
-        next((line.split(":", 1)[1].strip() for line in top if line.startswith("# host:")), "")
-        or options.host
-    )
+    host = _host(source.head_text) or options.host
     described = _described(source)
     joined = steps_of_clock.join(rows.ns, rows.mono, rows.block)
-    said = recording_marks.on_one_time(rows, joined)
+    events = recording_marks.on_one_time(rows, joined)
     rows.ns = joined.ns
     if joined.steps_ns:
         set_by = steps_of_clock.in_words(joined.steps_ns)
@@ -100,22 +99,22 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         )
     zero = int(rows.ns.min())
     clock = Clock(zero + joined.early_ns, zero + joined.late_ns, times.ABSOLUTE, "Unix seconds")
-    order = np.argsort(
-        rows.key.astype(np.uint16) if len(rows.keys) <= _SHORT else rows.key, kind="stable"
-    )  # by digits: quicker
+    # numpy sorts 16 bits by their digits, which is quicker.
+    numbers = rows.key.astype(np.uint16) if len(rows.keys) <= _MAX_SHORT_KEYS else rows.key
+    order = np.argsort(numbers, kind="stable")
     ends = np.searchsorted(rows.key[order], np.arange(len(rows.keys) + 1))
-    marks = recording_marks.paired(said, zero)
-    held = recording_marks.limits(said, zero)
+    marks = recording_marks.paired(events, zero)
+    limits = recording_marks.limits(events, zero)
+    channels = _Channels(rows, clock, host, notes)
     series = []
-    for i, key in enumerate(rows.keys):
+    for number, key in enumerate(rows.keys):
         about = described.get(key) or _Channel(source=key[0])
-        one = _series(
-            source.path, key, about, rows, order[ends[i] : ends[i + 1]], zero, clock, host, notes
-        )
-        one = replace(one, clocks_ns=joined.clocks_ns) if joined.clocks_ns else one
-        series.append(
-            replace(one, marks=marks, limits=held.get(key, ())) if marks or key in held else one
-        )
+        channel = channels.series(key, about, order[ends[number] : ends[number + 1]])
+        if joined.clocks_ns:
+            channel = replace(channel, clocks_ns=joined.clocks_ns)
+        if marks or key in limits:
+            channel = replace(channel, marks=marks, limits=limits.get(key, ()))
+        series.append(channel)
     return PowerLog(
         source.path,
         NAME,
@@ -125,30 +124,42 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     )
 
 
+def _host(head: str) -> str:
+    """The machine that the header names; "" of a recording without one."""
+    for line in head.split("\n")[:_MAX_HEADER_LINES]:
+        if line.startswith("# host:"):
+            return line.split(":", 1)[1].strip()
+    return ""
+
+
 def _described(source: LogFile) -> dict[tuple[str, str], _Channel]:
-    """What the header says of each channel. Anything that is not as expected is left unsaid."""
-    found: dict[tuple[str, str], _Channel] = {}
+    """What the header says of each channel. Anything that is not as expected is skipped."""
+    channels: dict[tuple[str, str], _Channel] = {}
     for line in _lines_that_begin(b"# source:", source.utf8):
         try:
             about = json.loads(line)
             for channel in about["channels"]:
-                scope = channel.get("scope", "")
-                quantum = channel.get("quantum_w")
-                described = _Channel(
-                    scope=Scope(scope) if scope in Scope._value2member_map_ else Scope.UNKNOWN,
-                    host=str(channel.get("host") or about.get("host") or ""),
-                    asked_at=_asked_at(about),
-                    source=str(about.get("source", "")),
-                    interval=channel.get("kind") == "interval",
-                    quantum_w=float(quantum)
-                    if isinstance(quantum, (int, float)) and quantum > 0
-                    else None,
-                    device=_device(channel),
-                )
-                found.setdefault((str(about["name"]), str(channel["name"])), described)
+                key = str(about["name"]), str(channel["name"])
+                channels.setdefault(key, _channel(channel, about))
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
-    return found
+    return channels
+
+
+def _channel(channel: dict[str, Any], about: dict[str, Any]) -> _Channel:
+    """A channel of the header; `about` is what the header says of its source."""
+    scope = channel.get("scope", "")
+    quantum_w = channel.get("quantum_w")
+    is_number = isinstance(quantum_w, (int, float))
+    return _Channel(
+        scope=Scope(scope) if scope in Scope._value2member_map_ else Scope.UNKNOWN,
+        host=str(channel.get("host") or about.get("host") or ""),
+        asked_at=_asked_at(about),
+        source=str(about.get("source", "")),
+        interval=channel.get("kind") == "interval",
+        quantum_w=float(quantum_w) if quantum_w and is_number and quantum_w > 0 else None,
+        device=_device(channel),
+    )
 
 
 def _asked_at(about: dict[str, Any]) -> str:
@@ -171,73 +182,71 @@ def _device(channel: dict[str, Any]) -> Device | None:
     is one.
     """
     index = channel.get("index")
-    told = [devices.device_named(str(channel[key])) for key in ("uuid", "pci") if channel.get(key)]
-    first = Device(index) if isinstance(index, int) and 0 <= index < _MOST_DEVICES else None
-    for one in told:
-        first = devices.joined_device(first, one if one is not None and one.index is None else None)
-    return first
+    is_index = isinstance(index, int) and 0 <= index < _MAX_DEVICE_INDEX
+    device = Device(index) if is_index else None
+    for key in ("uuid", "pci"):
+        named = devices.device_named(str(channel[key])) if channel.get(key) else None
+        if named is not None and named.index is None:
+            device = devices.joined_device(device, named)
+    return device
 
 
-def _series(
-    path: str,
-    key: tuple[str, str],
-    about: _Channel,
-    rows: RecordingRows,
-    mine: Int64s,
-    zero: int,
-    clock: Clock,
-    host: str,
-    notes: Notes,
-) -> PowerSeries:
-    quantum = Figure(about.quantum_w, Badge.ASSUMED) if about.quantum_w else None
-    name = " ".join(part for part in key if part)
-    paused = bool(
-        np.isfinite(rows.mono[mine]).all()
-    )  # the clock that is never set paused with the rows
-    sensor = Sensor(
-        name,
-        about.source or key[0],
-        about.scope,
-        about.host or host,
-        quantum_w=quantum,
-        device=about.device,
-        asked_at=about.asked_at,
-        logged_on=host,
-    )
-    if not about.interval:
+class _Channels:
+    """Makes the channels of one recording: what they share."""
+
+    def __init__(self, rows: RecordingRows, clock: Clock, host: str, notes: Notes) -> None:
+        self._rows = rows
+        self._clock = clock
+        self._zero_ns = int(rows.ns.min())
+        self._host = host
+        self._notes = notes
+
+    def series(self, key: tuple[str, str], about: _Channel, mine: Int64s) -> PowerSeries:
+        """The channel with these rows."""
+        sensor = self._sensor(key, about)
+        # The clock that is never set paused with the rows.
+        paused = bool(np.isfinite(self._rows.mono[mine]).all())
+        joules: Floats | None = None
+        if about.interval:
+            ns, watts, joules = self._counted(mine)
+        else:
+            ns, watts = self._rows.ns[mine] - self._zero_ns, self._rows.watts[mine]
         return assemble.power_series(
             sensor,
-            rows.ns[mine] - zero,
-            rows.watts[mine],
-            clock=clock,
-            path=path,
-            notes=notes,
-            paused=paused,
+            ns,
+            watts,
+            clock=self._clock,
+            notes=self._notes,
+            joules=joules,
+            joined=steps_of_clock.join_rows(ns, paused=paused, joules=joules),
         )
-    # a counter's next reading tells of the time that was missed, too: rows without one are no gap
-    mine = mine[np.isfinite(rows.counted[mine]) | np.isfinite(rows.watts[mine])]
-    ns, watts, counted, block = (
-        rows.ns[mine] - zero,
-        rows.watts[mine],
-        rows.counted[mine],
-        rows.block[mine],
-    )
-    seconds, delta = np.full(len(mine), np.nan), np.full(len(mine), np.nan)
-    seconds[1:], delta[1:] = np.diff(ns) / times.S, np.diff(counted)
-    delta[1:][(np.diff(block) != 0) | (delta[1:] < 0) | rows.silent[mine][1:]] = np.nan
-    with np.errstate(divide="ignore", invalid="ignore"):
-        watts = np.where(
-            np.isfinite(counted), np.where(seconds > 0, delta / seconds, np.nan), watts
+
+    def _sensor(self, key: tuple[str, str], about: _Channel) -> Sensor:
+        source, _ = key
+        return Sensor(
+            " ".join(part for part in key if part),
+            about.source or source,
+            about.scope,
+            about.host or self._host,
+            quantum_w=Figure(about.quantum_w, Badge.ASSUMED) if about.quantum_w else None,
+            device=about.device,
+            asked_at=about.asked_at,
+            logged_on=self._host,
         )
-    joules = watts * seconds
-    return assemble.power_series(
-        sensor,
-        ns,
-        watts,
-        clock=clock,
-        path=path,
-        notes=notes,
-        kind=PowerKind.INTERVAL,
-        joules=joules,
-        paused=paused,
-    )
+
+    def _counted(self, mine: Int64s) -> tuple[Int64s, Floats, Floats]:
+        """(times, watts, joules) of a channel that reports means or joules of intervals."""
+        rows = self._rows
+        # A counter's next reading covers the time that was missed, too: rows without one are no
+        # gap.
+        mine = mine[np.isfinite(rows.counted[mine]) | np.isfinite(rows.watts[mine])]
+        ns, counted, block = rows.ns[mine] - self._zero_ns, rows.counted[mine], rows.block[mine]
+        seconds, joules = np.full(len(mine), np.nan), np.full(len(mine), np.nan)
+        seconds[1:] = np.diff(ns) / times.S
+        joules[1:] = np.diff(counted)
+        began_anew = (np.diff(block) != 0) | (joules[1:] < 0) | rows.silent[mine][1:]
+        joules[1:][began_anew] = np.nan
+        with np.errstate(divide="ignore", invalid="ignore"):
+            counted_watts = np.where(seconds > 0, joules / seconds, np.nan)
+        watts = np.where(np.isfinite(counted), counted_watts, rows.watts[mine])
+        return ns, watts, watts * seconds

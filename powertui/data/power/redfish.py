@@ -8,7 +8,7 @@ around them from whoever polled.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Scope, Sensor
@@ -27,7 +27,9 @@ _MEMBERS = {
     "LastPowerOutputWatts": "output",
 }
 _HINT = "Write the time before each answer: date +%s >> FILE; curl … >> FILE"
-_DEPTH = 40
+_MAX_DEPTH = 40  # answers nest ten deep; a deeper one is no answer. Chosen, not measured
+# Members that hold limits, or statistics of what another member reports.
+_NOT_READINGS = ("PowerLimit", "PowerMetrics", "PowerLimitWatts")
 
 
 def sniff(head: str, _path: str) -> int:
@@ -42,12 +44,26 @@ def sniff(head: str, _path: str) -> int:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per chassis, supply, sensor or metric."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
-    for doc in json_docs.documents(source.text, notes):
-        _walk(doc.value, doc.when, doc.line, "", "", found, 0)
-    return found.log(
-        NAME, options, "Redfish: power in W", hint=_HINT, bmc='"MetricValues"' in source.head_text
-    )
+    collected = Collected(source.path, notes)
+    for document in json_docs.documents(source.text, notes):
+        place = _Place(document.when, document.line)
+        _walk(document.value, place, collected)
+    bmc = '"MetricValues"' in source.head_text
+    return collected.log(NAME, options, "Redfish: power in W", hint=_HINT, bmc=bmc)
+
+
+class _Place(NamedTuple):
+    """Where in an answer a value stands."""
+
+    when: str  # the time around it
+    line: int
+    chassis: str = ""
+    part: str = ""  # the member that holds it: "PowerSupplies", "Voltages"
+    depth: int = 0
+
+
+def _labeled(*words: str) -> str:
+    return " ".join(word for word in words if word)
 
 
 def _chassis(value: dict[str, Any], default: str) -> str:
@@ -59,116 +75,93 @@ def _chassis(value: dict[str, Any], default: str) -> str:
     return "" if name in ("1", "Self", "System.Embedded.1", "chassis", "system") else name
 
 
-def _walk(
-    value: Any, when: str, line: int, chassis: str, part: str, found: Collected, depth: int
-) -> None:
+def _walk(value: Any, place: _Place, collected: Collected) -> None:
+    """All readings of an answer, or of a part of one."""
     if isinstance(value, list):
-        for one in value:
-            _walk(one, when, line, chassis, part, found, depth + 1)
+        for entry in value:
+            _walk(entry, place._replace(depth=place.depth + 1), collected)
         return
-    if not isinstance(value, dict) or depth > _DEPTH:
+    if not isinstance(value, dict) or place.depth > _MAX_DEPTH:
         return
-    when = json_docs.when_in(value, when)
-    chassis = _chassis(value, chassis)
-    name = str(value.get("Name") or value.get("MemberId") or part)
-    if "MetricValue" in value:
-        _metric(value, when, line, chassis, found)
+    place = place._replace(
+        when=json_docs.when_in(value, place.when), chassis=_chassis(value, place.chassis)
+    )
+    metrics = [value] if "MetricValue" in value else value.get("MetricValues")
+    if isinstance(metrics, list):
+        for metric in metrics:
+            _metric(metric, place, collected)
         return
-    if isinstance(value.get("MetricValues"), list):
-        for metric in value["MetricValues"]:
-            _metric(metric, when, line, chassis, found)
-        return
+    name = str(value.get("Name") or value.get("MemberId") or place.part)
     for key, kind in _MEMBERS.items():
         if value.get(key) is not None:
-            supply = part == "PowerSupplies" or bool(kind)
-            label = " ".join(
-                word
-                for word in (chassis, name if name and name != "PowerControl" else "power", kind)
-                if word
-            )
-            _add(found, label, Scope.RAIL if supply else _scope(name, part), when, value[key], line)
+            what = name if name and name != "PowerControl" else "power"
+            is_supply = place.part == "PowerSupplies" or bool(kind)
+            scope = Scope.RAIL if is_supply else _scope(name, place.part)
+            _add(collected, _labeled(place.chassis, what, kind), scope, place, value[key])
     if value.get("ReadingUnits") == "W" and value.get("Reading") is not None:
-        context = str(value.get("PhysicalContext", ""))
-        label = " ".join(word for word in (chassis, name or "power") if word)
-        _add(found, label, _scope(f"{name} {context}", part), when, value["Reading"], line)
-    for key, own in value.items():
-        if key == "PowerWatts" and isinstance(own, dict) and own.get("Reading") is not None:
-            where = re.search(
-                r"/(Processors|Memory|Drives)/([^/\s]{1,60})", str(value.get("@odata.id", ""))
-            )
-            label = " ".join(word for word in (chassis, where[2] if where else "power") if word)
-            _add(
-                found,
-                label,
-                _scope(where[2], "") if where else Scope.NODE,
-                when,
-                own["Reading"],
-                line,
-            )
+        scope = _scope(f"{name} {value.get('PhysicalContext', '')}", place.part)
+        _add(collected, _labeled(place.chassis, name or "power"), scope, place, value["Reading"])
+    for key, member in value.items():
+        if key == "PowerWatts" and isinstance(member, dict) and member.get("Reading") is not None:
+            _add_environment(value, member["Reading"], place, collected)
         elif (
-            isinstance(own, (dict, list))
+            isinstance(member, (dict, list))
             and not key.startswith("@")
-            and key not in ("PowerLimit", "PowerMetrics", "PowerLimitWatts")
+            and key not in _NOT_READINGS
         ):
-            _walk(
-                own,
-                when,
-                line,
-                chassis,
-                key if isinstance(own, list) else part or key,
-                found,
-                depth + 1,
-            )
+            part = key if isinstance(member, list) else place.part or key
+            _walk(member, place._replace(part=part, depth=place.depth + 1), collected)
+
+
+def _add_environment(
+    metrics: dict[str, Any], reading: Any, place: _Place, collected: Collected
+) -> None:
+    """The power in EnvironmentMetrics: of a processor or another part, else of the chassis."""
+    address = str(metrics.get("@odata.id", ""))
+    owner = re.search(r"/(Processors|Memory|Drives)/([^/\s]{1,60})", address)
+    scope = _scope(owner[2], "") if owner else Scope.NODE
+    label = _labeled(place.chassis, owner[2] if owner else "power")
+    _add(collected, label, scope, place, reading)
 
 
 def _scope(name: str, part: str) -> Scope:
+    """What a reading covers, by its name and by the member that holds it."""
     if part == "PowerSupplies":
         return Scope.RAIL
     scope = units.scope_of(re.sub(r"(?<=[a-z])(?=\d)", " ", name))
     return Scope.NODE if scope is Scope.UNKNOWN and part in ("PowerControl", "") else scope
 
 
-def _metric(metric: Any, when: str, line: int, chassis: str, found: Collected) -> None:
+def _metric(metric: Any, place: _Place, collected: Collected) -> None:
+    """A value of a MetricReport, where it is one of power."""
     if not isinstance(metric, dict):
         return
-    name = str(metric.get("MetricId") or str(metric.get("MetricProperty", "")).rsplit("/", 1)[-1])
-    owner = re.search(
-        r"/(?:Chassis|Systems|Processors|Sensors)/([^/#\s]{1,60})",
-        str(metric.get("MetricProperty", "")),
-    )
+    address = str(metric.get("MetricProperty", ""))
+    name = str(metric.get("MetricId") or address.rsplit("/", 1)[-1])
+    match = re.search(r"/(?:Chassis|Systems|Processors|Sensors)/([^/#\s]{1,60})", address)
+    owner = match[1] if match else ""
     unit = units.unit_of_name(name)
-    if not (unit is not None or units.means_power(name) or (owner and units.means_power(owner[1]))):
+    if unit is None and not units.means_power(name) and not units.means_power(owner):
         return
+    # kWh of a supply's life, in steps far too large to be power.
     if (unit is not None and unit.quantity == "energy") or re.search("energy", name, re.IGNORECASE):
-        return  # kWh of a supply's life, in steps far too large to be power
-    label = " ".join(
-        dict.fromkeys(
-            word
-            for word in (chassis, owner[1] if owner else "", name)
-            if word and word != "Reading"
-        )
-    )
-    _add(
-        found,
-        label,
-        units.scope_of(label),
-        json_docs.when_in(metric, when),
-        metric.get("MetricValue"),
-        line,
-        unit,
-    )
+        return
+    words = dict.fromkeys(word for word in (place.chassis, owner, name) if word != "Reading")
+    label = _labeled(*words)
+    place = place._replace(when=json_docs.when_in(metric, place.when))
+    _add(collected, label, units.scope_of(label), place, metric.get("MetricValue"), unit)
 
 
 def _add(
-    found: Collected,
+    collected: Collected,
     name: str,
     scope: Scope,
-    when: str,
+    place: _Place,
     value: Any,
-    line: int,
     unit: units.Unit | None = None,
 ) -> None:
     if isinstance(value, (dict, list, bool)):
         return
     number = table.number(str(value)) if value is not None else float("nan")
-    found.add(Sensor(name, NAME, scope), when, number, line, unit=unit or units.UNITS["W"])
+    sensor = Sensor(name, NAME, scope)
+    collected.add(sensor, place.when, number, place.line, unit=unit or units.UNITS["W"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -21,7 +22,7 @@ from powertui.data import elsewhere, packed
 from powertui.data.asked import LogColumns
 from powertui.data.model import PowerSeries, Warn
 from powertui.data.power import outages, own_tables, plausible, table
-from powertui.data.power.dialects import DIALECTS, EnergyTable
+from powertui.data.power.dialects import DIALECTS, EnergyTable, PlainTable
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, LogFile
 from powertui.errors import PowertuiError, UnreadableFile
@@ -56,8 +57,10 @@ def readers(head: str | bytes, path: str) -> Iterator[LogReader]:
         if not dialect.could_read(head):
             continue
         if isinstance(dialect, EnergyTable):
-            energy_tables = importlib.import_module(f"{__package__}.energy_tables")
-            load_rows = functools.partial(energy_tables.load, dialect)
+            load_rows = functools.partial(_module("energy_tables").load, dialect)
+            yield LogReader(dialect.name, dialect.score, load_rows)
+        elif isinstance(dialect, PlainTable):
+            load_rows = functools.partial(_module("generic_csv").load_dialect, dialect)
             yield LogReader(dialect.name, dialect.score, load_rows)
         else:
             module = _module(dialect.module)
@@ -212,7 +215,28 @@ def _not_a_log(source: LogFile) -> UnreadableFile:
             f"holds {own_table}, not a power log",
             hint="Name the log itself, or columns: --time-col --watts-col.",
         )
-    return UnreadableFile(source.path, _looks(source), hint=_HINT + plugins.left_out(plugins.POWER))
+    hint = _which_columns(source) + plugins.left_out(plugins.POWER)
+    return UnreadableFile(source.path, _looks(source), hint=hint)
+
+
+def _which_columns(source: LogFile) -> str:
+    """What to type for a table whose names say nothing of power: its own names, spelled out."""
+    from powertui.data.power import time_columns
+
+    layout = table.shape(source.head_text)
+    if layout is None or not layout.named:
+        return _HINT
+    first_row = source.head_text.split("\n", layout.first + 1)[layout.first : layout.first + 1]
+    cells = table.fields(first_row[0], layout.delimiter) if first_row else []
+    time = next((name for name in layout.names if time_columns.is_time(name)), "NAME")
+    for name, cell in zip(layout.names, cells, strict=False):
+        if name and name != time and np.isfinite(table.number(cell)):
+            names = f"--time-col {shlex.quote(time)} --watts-col {shlex.quote(name)}"
+            return (
+                f"If {_printable(name)} is the power in W, add: {names} --unit W "
+                "(and --tz for local times)."
+            )
+    return _HINT
 
 
 def _looks(source: LogFile) -> str:

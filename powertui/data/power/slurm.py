@@ -1,18 +1,19 @@
 """Slurm: `sacct` with ConsumedEnergy (joules from start to end of a job or step), the samples that
 `sh5util` extracts from acct_gather profiles, and the watts of `scontrol show node`.
 
-A step's energy is part of its job's, so of each job the one row that tells most is taken: its own,
+A step's energy is part of its job's, so of each job the one row that counts most is read: its own,
 else the largest step's.
 """
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import NS_PER_S, Clock, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import NS_PER_S, Clock, PowerSeries, Scope, Sensor
 from powertui.data.power import stamps, table, times, windows
 from powertui.data.power.assemble import power_series
 from powertui.data.power.collected import Collected
@@ -37,17 +38,18 @@ _COLUMNS = {
         "NodeList",
     )
 }
+# Of the names that sh5util gives a sample's time, the surest first.
+_SAMPLE_TIMES = ("Date_Time", "EpochTime", "Epoch_Time", "Elapsed_Time", "ElapsedTime")
 _MAX_KNOWN_J = 1e13  # Slurm writes 2^64 and near it for an energy that it does not know
 _HINT = "Record it with: sacct -P -o JobID,Start,End,Elapsed,ConsumedEnergyRaw,NodeList"
 
 
 def _head(line: str) -> list[str]:
-    return [
-        cell.strip()
-        for cell in (
-            line.split("|") if "|" in line else line.split(",") if "," in line else line.split()
-        )
-    ]
+    """The cells of a line, by the separator that it has."""
+    for separator in ("|", ","):
+        if separator in line:
+            return [cell.strip() for cell in line.split(separator)]
+    return line.split()
 
 
 def sniff(head: str, _path: str) -> int:
@@ -119,57 +121,68 @@ def _elapsed(text: str) -> float:
     return ((int(match[1] or 0) * 24 + int(match[2])) * 60 + int(match[3])) * 60.0 + int(match[4])
 
 
-def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
-    names, rows = _rows(source, notes)
-    at = {_COLUMNS.get(name.lower(), name): i for i, name in enumerate(names)}
-    counted = at.get("ConsumedEnergyRaw", at.get("ConsumedEnergy", -1))
-    found: list[
-        tuple[int, str, str, str, float, float, str]
-    ] = []  # line, job, start, end, seconds, joules, nodes
-    for number, cells in rows:
-        row = {name: cells[i] for name, i in at.items()}
-        joules = _joules(cells[counted])
-        if not np.isfinite(joules) or not 0 < joules < _MAX_KNOWN_J:
-            notes.drop(number, "reports no energy")
+class _Job(NamedTuple):
+    """The energy of a job, or of one of its steps, as sacct writes it."""
+
+    line: int
+    id: str
+    start: str
+    end: str
+    elapsed_s: float
+    joules: float
+    nodes: str
+
+
+def _sensor(nodes: str, host: str) -> Sensor:
+    """The nodes that some energy is of; `host` where the log names none."""
+    has_several = bool(re.search(r"[\[,]", nodes))
+    name = f"jobs on {nodes}" if nodes else "jobs"
+    return Sensor(name, NAME, Scope.NODE, "" if has_several else nodes or host)
+
+
+def _jobs(names: list[str], rows: list[tuple[int, list[str]]], notes: Notes) -> list[_Job]:
+    """All jobs with an energy: of each the row that counts most, its own or its largest step's."""
+    columns = {_COLUMNS.get(name.lower(), name): column for column, name in enumerate(names)}
+    jobs: dict[str, _Job] = {}
+    for line, cells in rows:
+        row = {name: cells[column] for name, column in columns.items()}
+        joules = _joules(row.get("ConsumedEnergyRaw", row.get("ConsumedEnergy", cells[-1])))
+        if not 0 < joules < _MAX_KNOWN_J:
+            notes.drop(line, "reports no energy")
             continue
-        job = row.get("JobID", row.get("JobIDRaw", "")).split(".")[0]
-        seconds = _elapsed(row.get("ElapsedRaw") or row.get("Elapsed") or "")
-        found.append(
-            (
-                number,
-                job,
-                row.get("Start", ""),
-                row.get("End", ""),
-                seconds,
-                joules,
-                row.get("NodeList", ""),
-            )
+        job = _Job(
+            line=line,
+            id=row.get("JobID", row.get("JobIDRaw", "")).split(".")[0],
+            start=row.get("Start", ""),
+            end=row.get("End", ""),
+            elapsed_s=_elapsed(row.get("ElapsedRaw") or row.get("Elapsed") or ""),
+            joules=joules,
+            nodes=row.get("NodeList", ""),
         )
-    best: dict[str, tuple[int, str, str, str, float, float, str]] = {}
-    for one in found:
-        if one[1] not in best or one[5] > best[one[1]][5]:
-            best[one[1]] = one
-    chosen = list(best.values())
-    if not chosen:
+        if job.id not in jobs or joules > jobs[job.id].joules:
+            jobs[job.id] = job
+    return list(jobs.values())
+
+
+def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
+    """The joules of jobs, from their start to their end."""
+    names, rows = _rows(source, notes)
+    jobs = _jobs(names, rows, notes)
+    if not jobs:
         raise UnreadableFile(
             source.path, "comes from sacct, but no job in it reports its energy", hint=_HINT
         )
-    begun = times.in_zone(times.from_texts([one[2] for one in chosen]), options.tz)
-    ended = times.in_zone(times.from_texts([one[3] for one in chosen]), options.tz)
-    length, lasting = times.lengths(np.array([one[4] for one in chosen]))
-    lines = np.array([one[0] for one in chosen])
+    begun = times.in_zone(times.from_texts([job.start for job in jobs]), options.tz)
+    ended = times.in_zone(times.from_texts([job.end for job in jobs]), options.tz)
+    length, has_length = times.lengths(np.array([job.elapsed_s for job in jobs]))
+    has_times = {"Start", "End"} & {_COLUMNS.get(name.lower(), name) for name in names}
+    if not has_times and len(jobs) == 1 and has_length[0]:
+        return _unplaced(source.path, jobs[0], int(length[0]), notes, options)
     starts = np.where(begun.ok, begun.ns, ended.ns - length)
-    ends = np.where(begun.ok & lasting, begun.ns + length, ended.ns)
-    good = (begun.ok | ended.ok) & (lasting | (begun.ok & ended.ok)) & (ends > starts)
-    if not {"Start", "End"} & at.keys() and len(chosen) == 1 and lasting[0]:
-        return _alone(
-            source,
-            hosts_of=chosen[0][6],
-            joules=chosen[0][5],
-            length=int(length[0]),
-            notes=notes,
-            options=options,
-        )
+    ends = np.where(begun.ok & has_length, begun.ns + length, ended.ns)
+    has_two_of_three = (begun.ok | ended.ok) & (has_length | (begun.ok & ended.ok))
+    good = has_two_of_three & (ends > starts)
+    lines = np.array([job.line for job in jobs])
     notes.drop_all(lines[~good], "has no start and end")
     if not good.any():
         raise UnreadableFile(
@@ -177,33 +190,17 @@ def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
         )
     column = begun if begun.ok.any() else ended
     zero = int(starts[good].min())
+    clock = times.clock(column, zero)
+    nodes = np.array([job.nodes for job in jobs])
+    joules = np.array([job.joules for job in jobs])
     series: list[PowerSeries] = []
-    nodes = np.array([one[6] for one in chosen])
-    joules_all = np.array([one[5] for one in chosen])
-    for host in dict.fromkeys(nodes[good].tolist()):
-        mine = good & (nodes == host)
+    for of_nodes in dict.fromkeys(nodes[good].tolist()):
+        mine = good & (nodes == of_nodes)
         ns, watts, energy = windows.interval_rows(
-            starts[mine] - zero, ends[mine] - zero, joules_all[mine], lines[mine], notes
+            starts[mine] - zero, ends[mine] - zero, joules[mine], lines[mine], notes
         )
-        several = bool(re.search(r"[\[,]", host))
-        sensor = Sensor(
-            f"jobs on {host}" if host else "jobs",
-            NAME,
-            Scope.NODE,
-            "" if several else host or options.host,
-        )
-        series.append(
-            power_series(
-                sensor,
-                ns,
-                watts,
-                clock=times.clock(column, zero),
-                path=source.path,
-                notes=notes,
-                kind=PowerKind.INTERVAL,
-                joules=energy,
-            )
-        )
+        sensor = _sensor(of_nodes, options.host)
+        series.append(power_series(sensor, ns, watts, clock=clock, notes=notes, joules=energy))
     notes.say("Slurm counts the energy of whole nodes, whoever else runs on them")
     return PowerLog(
         source.path,
@@ -214,32 +211,20 @@ def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     )
 
 
-def _alone(
-    source: LogFile, *, hosts_of: str, joules: float, length: int, notes: Notes, options: LogColumns
-) -> PowerLog:
-    """One job of which only its length is told: it lies nowhere in time."""
-    several = bool(re.search(r"[\[,]", hosts_of))
-    sensor = Sensor(
-        f"jobs on {hosts_of}" if hosts_of else "jobs",
-        NAME,
-        Scope.NODE,
-        "" if several else hosts_of or options.host,
-    )
-    watts = np.array([np.nan, joules / length * NS_PER_S])
-    made = power_series(
-        sensor,
-        np.array([0, length], np.int64),
-        watts,
+def _unplaced(path: str, job: _Job, length_ns: int, notes: Notes, options: LogColumns) -> PowerLog:
+    """One job of which only the length is known: nothing says when it ran."""
+    channel = power_series(
+        _sensor(job.nodes, options.host),
+        np.array([0, length_ns], np.int64),
+        np.array([np.nan, job.joules / length_ns * NS_PER_S]),
         clock=Clock(detail="a job's length, without its start"),
-        path=source.path,
         notes=notes,
-        kind=PowerKind.INTERVAL,
-        joules=np.array([np.nan, joules]),
+        joules=np.array([np.nan, job.joules]),
     )
     return PowerLog(
-        source.path,
+        path,
         NAME,
-        (made,),
+        (channel,),
         notes.warnings(),
         "sacct: joules of one job, whose start is not given",
     )
@@ -248,39 +233,25 @@ def _alone(
 def _series(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     """What `sh5util -E` writes of the series Energy."""
     names, rows = _rows(source, notes)
-    found = Collected(source.path, notes)
-    when = next(
-        (
-            name
-            for name in ("Date_Time", "EpochTime", "Epoch_Time", "Elapsed_Time", "ElapsedTime")
-            if name in names
-        ),
-        "",
-    )
+    collected = Collected(source.path, notes)
+    when = next((name for name in _SAMPLE_TIMES if name in names), "")
     for number, cells in rows:
         row = dict(zip(names, cells, strict=True))
         if row["Series"].lower() in ("energy", "power", ""):
-            found.add(
-                Sensor("node power", NAME, Scope.NODE, row["Node"]),
-                row.get(when, ""),
-                row["Power"],
-                number,
-            )
-    return found.log(NAME, options, "Slurm's acct_gather profile: Power in W")
+            sensor = Sensor("node power", NAME, Scope.NODE, row["Node"])
+            collected.add(sensor, row.get(when, ""), row["Power"], number)
+    return collected.log(NAME, options, "Slurm's acct_gather profile: Power in W")
 
 
 def _scontrol(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     when = node = ""
     for number, line in stamps.numbered_lines(source.text.split("\n")):
         when = stamps.time_of_line(line) or when
         if match := re.search(r"NodeName=(\S{1,100})", line):
             node = match[1]
         if match := re.search(r"CurrentWatts=(\d{1,9}|n/s|n/a)", line):
-            found.add(
-                Sensor("node power", NAME, Scope.NODE, node),
-                when,
-                match[1] if match[1] != "0" else "0 (not measured)",
-                number,
-            )
-    return found.log(NAME, options, "scontrol: CurrentWatts")
+            # Slurm writes 0 where nothing measures the node.
+            reading = match[1] if match[1] != "0" else "0 (not measured)"
+            collected.add(Sensor("node power", NAME, Scope.NODE, node), when, reading, number)
+    return collected.log(NAME, options, "scontrol: CurrentWatts")

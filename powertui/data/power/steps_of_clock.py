@@ -29,20 +29,16 @@ _STEP_NS = (
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """Times without steps, and how far the true zero may lie before and behind the one they
-    give.
-    """
+    """Times without steps, and how far the true zero may be before and behind the one they give."""
 
     ns: Int64s
     early_ns: int = 0
     late_ns: int = 0
     steps_ns: tuple[int, ...] = ()  # how far the clock was set, each time
-    # of these, what may have been pauses instead: by so much some rows may lie later than they
-    # should
+    # of these, what may have been pauses instead: by so much some rows may be later than they should
     paused_ns: int = 0
-    clocks_ns: tuple[
-        int, ...
-    ] = ()  # where the zero lies by each clock in question, from that of most rows on
+    # where the zero is by each clock in question, from that of most rows on
+    clocks_ns: tuple[int, ...] = ()
 
     @cached_property
     def least_ns(self) -> int:
@@ -81,17 +77,19 @@ def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
 
 
 HOUR = 3600 * NS_PER_S
-_LEAST_ROWS = 24
-_AROUND = 8  # rows on either side that tell where a row was due
-_MAX_STEPS = 3  # steps in one log; more of them are a logger that is not regular
-_REGULAR = 0.1  # of the usual distance: so much the distances may vary
-_LEAST_AROUND = 4
-_WHOLE = 0.12  # of a poll: so near to a whole number of them a pause is missing rows
-_UNLIKE = 0.25  # so much likelier, as a logarithm of the power, one length must be than the other
-_MISSING = 2.5  # polls without an answer, one after the other, are no wonder
-_FORWARD = 2 * NS_PER_S  # a longer pause is a pause
-_MOST = 400
-_CLEAR = 8.0  # times how much rows stray
+# All of these were chosen, not measured.
+_MIN_ROWS = 24  # of a log in which steps are looked for
+_ROWS_AROUND = 8  # on either side, that show when a row was due
+_MIN_ROWS_AROUND = 4
+_MAX_STEPS = 3  # in one log; more of them are a logger that is not regular
+_MAX_ODD_ROWS = 400  # that are looked at
+_MAX_STRAY_SHARE = 0.1  # of the usual distance: so much the distances of a regular log may vary
+_MIN_STEP_STRAYS = 8.0  # a step is at least so many times as far as rows stray
+_MAX_WHOLE_POLL_ERROR = 0.12  # of a poll: so near to a whole number of them, rows are missing
+_MAX_MISSING_POLLS = 2.5  # so many without an answer, one after the other, are no wonder
+_MAX_FORWARD_STEP_NS = 2 * NS_PER_S  # what is longer is a pause
+# By so much, as a logarithm, the power must fit one length of a row better than the other.
+_MIN_LOG_RATIO = 0.25
 
 
 def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None) -> Joined:
@@ -100,21 +98,23 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
 
     `joules`: what a counter counted since the row before, which tells how long that really was.
     """
-    if len(ns) < _LEAST_ROWS:
+    if len(ns) < _MIN_ROWS:
         return Joined(ns)
     apart = np.diff(ns)
     usual = float(np.median(apart))
     if usual <= 0:
         return Joined(ns)
     stray = 1.4826 * float(np.median(np.abs(apart - usual)))
-    least = max(_STEP_NS, _CLEAR * stray, _REGULAR * usual)
+    least = max(_STEP_NS, _MIN_STEP_STRAYS * stray, _MAX_STRAY_SHARE * usual)
     back = np.flatnonzero(apart < 0)
-    odd = np.flatnonzero(np.abs(apart - usual) > least) if stray <= _REGULAR * usual else back
+    odd = (
+        np.flatnonzero(np.abs(apart - usual) > least) if stray <= _MAX_STRAY_SHARE * usual else back
+    )
     if not len(odd) or len(back) > _MAX_STEPS:
         return Joined(ns)
     steps = {
         row: step
-        for row in odd[:_MOST].tolist()
+        for row in odd[:_MAX_ODD_ROWS].tolist()
         if (step := _step(ns, row, usual, least)) is not None
     }
     sure = {row: step for row, step in steps.items() if step < 0}
@@ -136,7 +136,7 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
     values, counts = np.unique(set_by, return_counts=True)
     set_by -= values[counts.argmax()]  # the clock that most rows were stamped with
     ends = [int(set_by[0]), int(set_by[-1])]
-    late = sum(maybe) if len(maybe) <= _MAX_STEPS and len(odd) < _MOST else 0
+    late = sum(maybe) if len(maybe) <= _MAX_STEPS and len(odd) < _MAX_ODD_ROWS else 0
     told = [*sure.values(), *(maybe if late else ())]
     clocks = () if late else tuple(sorted({0, *ends}))
     return Joined(ns - set_by, min(0, *ends) - late, max(0, *ends), tuple(told), late, clocks)
@@ -146,7 +146,7 @@ def _was_set(ns: Int64s, joules: Floats, row: int, step: int) -> bool | None:
     """Whether a counter's row after a long distance holds as much as a short one: then the clock
     was set. None: it may be.
     """
-    around = slice(max(1, row - _AROUND), row + 2 + _AROUND)
+    around = slice(max(1, row - _ROWS_AROUND), row + 2 + _ROWS_AROUND)
     with np.errstate(divide="ignore", invalid="ignore"):
         usual = float(
             np.nanmedian(
@@ -157,7 +157,7 @@ def _was_set(ns: Int64s, joules: Floats, row: int, step: int) -> bool | None:
     if not (usual > 0 and spent > 0 and apart > step):
         return None
     far, near = (abs(np.log(spent / length / usual)) for length in (apart, apart - step))
-    if abs(far - near) < _UNLIKE:
+    if abs(far - near) < _MIN_LOG_RATIO:
         return None
     return bool(near < far)
 
@@ -166,8 +166,8 @@ def _step(ns: Int64s, row: int, usual: float, least: float) -> int | None:
     """How far the clock was set between this row and the next; None when it was not, or when a row
     or two are only missing.
     """
-    before, after = ns[max(0, row - _AROUND) : row + 1], ns[row + 1 : row + 2 + _AROUND]
-    if len(before) < _LEAST_AROUND or len(after) < _LEAST_AROUND:
+    before, after = ns[max(0, row - _ROWS_AROUND) : row + 1], ns[row + 1 : row + 2 + _ROWS_AROUND]
+    if min(len(before), len(after)) < _MIN_ROWS_AROUND:
         return None
     apart = float(ns[row + 1] - ns[row])
     turned = (_phase(after - ns[row], usual) - _phase(before - ns[row], usual) + 0.5) % 1.0 - 0.5
@@ -184,8 +184,8 @@ def _step(ns: Int64s, row: int, usual: float, least: float) -> int | None:
             return -HOUR
         return round(moved) if ns[row + 1] > ns[0] else None  # else: two logs, the later one first
     polls = moved / usual
-    missing = abs(polls - round(polls)) < _WHOLE and polls < _MISSING
-    return round(moved) if least < moved < _FORWARD and not missing else None
+    is_missing = abs(polls - round(polls)) < _MAX_WHOLE_POLL_ERROR and polls < _MAX_MISSING_POLLS
+    return round(moved) if least < moved < _MAX_FORWARD_STEP_NS and not is_missing else None
 
 
 def _phase(away: Int64s, usual: float) -> float:

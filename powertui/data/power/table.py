@@ -10,13 +10,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from powertui.data.power import heading, large_table, thousands, units
-from powertui.data.power.cells import MOST as MOST
+from powertui.data.power.cells import MAX_READING as MAX_READING
 from powertui.data.power.cells import NUMBER, irregular
 from powertui.data.power.cells import FileCells as FileCells
 from powertui.data.power.cells import Shape as Shape
@@ -28,6 +29,9 @@ from powertui.errors import UnreadableFile
 
 DATE_TIME_READING = ("date", "time", "column 3")
 LARGE_TABLE_BYTES = 2 << 20  # bytes from which pandas is worth its import
+_MAX_HEAD_LINES = 200  # that the layout is guessed from; chosen, not measured
+_MAX_PROBED_LINES = 40  # of these, for the number of fields; chosen, not measured
+_PLAIN_NUMBER = re.compile(r"[-+]?\d*\.?\d+")
 
 
 def fields(line: str, delimiter: str) -> list[str]:
@@ -48,51 +52,48 @@ def shape(head: str) -> Shape | None:
 
     None when they are no table of at least two columns.
     """
-    lines = [(i, line) for i, line in enumerate(head.split("\n")[:200]) if line.strip()]
+    lines = [(i, line) for i, line in enumerate(head.split("\n")[:_MAX_HEAD_LINES]) if line.strip()]
     data = [(i, line) for i, line in lines if not line.lstrip().startswith("#")]
     if not data:
         return None
-    delimiter = _delimiter([line for _, line in data[:40]])
+    delimiter = _delimiter([line for _, line in data[:_MAX_PROBED_LINES]])
     if delimiter is None:
         return None
-    first, top = data[0]
-    cells = fields(top, delimiter)
     if not _begins_at_once(data, delimiter):
         found = heading.find_heading(data, lambda line: fields(line, delimiter), _like_data)
         if found is not None:
-            return Shape(
-                delimiter,
-                found.names,
-                found.first,
-                True,
-                tuple(line for i, line in lines if i < found.top),
-            )
+            above = tuple(line for i, line in lines if i < found.top)
+            return Shape(delimiter, found.names, found.first, True, above)
+    first, top = data[0]
     comments = tuple(line for i, line in lines if i < first)
+    unnamed = Shape(delimiter, (), first, False, comments)
+    second = fields(data[1][1], delimiter) if len(data) > 1 else None
+    return _shape_by_first_line(unnamed, fields(top, delimiter), second)
+
+
+def _shape_by_first_line(
+    unnamed: Shape, cells: Sequence[str], second: Sequence[str] | None
+) -> Shape | None:
+    """The layout of a table whose first line is its header or its first row.
+
+    `second` are the cells of the line below it, where there is one.
+    """
+    header = replace(unnamed, names=tuple(cells), first=unnamed.first + 1, named=True)
     if len(cells) > 1 and not any(_like_data(cell) for cell in cells if cell):
-        if len(set(cells)) > 1:
-            return Shape(delimiter, tuple(cells), first + 1, True, comments)
+        return header if len(set(cells)) > 1 else None
+    for line in reversed(unnamed.above):  # "# time watts" as a comment over the data
+        names = fields(line.lstrip().lstrip("#").strip(), unnamed.delimiter)
+        if len(names) == len(cells) and not any(_like_data(name) for name in names if name):
+            above = tuple(comment for comment in unnamed.above if comment is not line)
+            return replace(unnamed, names=tuple(names), named=True, above=above)
+    if len(cells) < 2 or not any(map(_like_data, second if second is not None else cells)):
         return None
-    for line in reversed(comments):  # "# time watts" as a comment over the data
-        candidate = fields(line.lstrip().lstrip("#").strip(), delimiter)
-        if len(candidate) == len(cells) and not any(_like_data(cell) for cell in candidate if cell):
-            return Shape(
-                delimiter,
-                tuple(candidate),
-                first,
-                True,
-                tuple(other for other in comments if other is not line),
-            )
-    if (
-        any(_like_data(cell) for cell in fields(data[min(1, len(data) - 1)][1], delimiter))
-        and len(cells) > 1
-    ):
-        mixed = sum(_like_data(cell) for cell in cells) * 2 < len(cells) and len(data) > 1
-        if mixed and not any(
-            re.fullmatch(r"[-+]?\d*\.?\d+", cell) or ":" in cell for cell in cells
-        ):
-            return Shape(delimiter, tuple(cells), first + 1, True, comments)
-        return Shape(delimiter, _places(cells), first, False, comments)
-    return None
+    # A name like "12V" looks like a reading; plain numbers and times of day are no names.
+    is_mostly_words = sum(map(_like_data, cells)) * 2 < len(cells)
+    has_number = any(_PLAIN_NUMBER.fullmatch(cell) or ":" in cell for cell in cells)
+    if is_mostly_words and second is not None and not has_number:
+        return header
+    return replace(unnamed, names=_places(cells))
 
 
 def _places(cells: Sequence[str]) -> tuple[str, ...]:
@@ -113,44 +114,42 @@ def _places(cells: Sequence[str]) -> tuple[str, ...]:
 
 
 def _begins_at_once(data: Sequence[tuple[int, str]], delimiter: str) -> bool:
-    """The first line is the header, or a row, and the second one is a row."""
+    """Whether the first line is the header, or a row, and the second one is a row."""
     if len(data) < 3:
         return True
-    first, second, *_ = rows = [fields(line, delimiter) for _, line in data[:40]]
+    rows = [fields(line, delimiter) for _, line in data[:_MAX_PROBED_LINES]]
+    first, second = rows[:2]
     widths = [len(row) for row in rows]
     usual = max(set(widths), key=widths.count)
-    near = abs(len(first) - usual) <= 1 and abs(len(second) - usual) <= 1 and len(first) > 1
-    return near and any(_like_data(cell) for cell in second if cell)
+    if len(first) < 2 or abs(len(first) - usual) > 1 or abs(len(second) - usual) > 1:
+        return False
+    return any(_like_data(cell) for cell in second if cell)
 
 
 def _like_data(cell: str) -> bool:
-    return bool(
-        NUMBER.fullmatch(cell)
-        or re.match(r"\d{1,4}[-/:.]\d", cell)
-        or cell.lower() in ("n/a", "[n/a]", "nan", "na")
-    )
+    """Whether a cell looks like a reading or a time, or says that there is none."""
+    if NUMBER.fullmatch(cell) or re.match(r"\d{1,4}[-/:.]\d", cell):
+        return True
+    return cell.lower() in ("n/a", "[n/a]", "nan", "na")
 
 
 def _delimiter(lines: Sequence[str]) -> str | None:
+    """What separates the fields of most lines; "" stands for runs of blanks."""
     best: tuple[float, str] | None = None
     for delimiter in (";", "\t", ",", "|"):
         counts = [len(fields(line, delimiter)) for line in lines]
         usual = max(set(counts), key=counts.count)
         if usual < 2:
             continue
+        # A comma may be the decimal sign of a table that a semicolon or a tab separates.
         score = counts.count(usual) / len(counts) + (0.2 if delimiter in ";\t" else 0.0)
         if best is None or score > best[0]:
             best = (score, delimiter)
     if best is not None and best[0] >= 0.5:
         return best[1]
     counts = [len(line.split()) for line in lines]
-    return (
-        ""
-        if counts
-        and max(set(counts), key=counts.count) >= 2
-        and counts.count(max(set(counts), key=counts.count)) * 2 > len(counts)
-        else None
-    )
+    usual = max(set(counts), key=counts.count, default=0)
+    return "" if usual >= 2 and counts.count(usual) * 2 > len(counts) else None
 
 
 def read(
@@ -167,16 +166,13 @@ def read(
     `end`: a line that begins so ends the table (a summary below it).
     """
     names = names or layout.names
-    found = None
-    if (
-        layout.delimiter
-        and source.longer_than(LARGE_TABLE_BYTES)
-        and not _has_groups(source.head_text, layout)
-    ):
-        found = large_table.read(source, layout, names, notes, end)
-    cells = _headed_again(
-        found if found is not None else _small(source, layout, names, notes, end), layout, notes
-    )
+    cells = None
+    is_large = layout.delimiter and source.longer_than(LARGE_TABLE_BYTES)
+    if is_large and not _has_groups(source.head_text, layout):
+        cells = large_table.read(source, layout, names, notes, end)
+    if cells is None:
+        cells = _small(source, layout, names, notes, end)
+    cells = _headed_again(cells, layout, notes)
     return thousands.without_thousands_signs(cells, layout.delimiter, notes)
 
 
@@ -199,75 +195,88 @@ def does_not_fit(path: str, program: str, notes: Notes) -> UnreadableFile:
 
 
 def _has_groups(head: str, layout: Shape) -> bool:
-    """The first rows hold what may be thousands with a sign between them: a parser of numbers would
-    not tell.
+    """Whether the first rows hold what may be thousands with a sign between them: a parser of
+    numbers would read them as something else.
     """
-    rows = [
-        fields(line, layout.delimiter)
-        for line in head.split("\n")[layout.first : layout.first + 200]
-    ]
+    lines = head.split("\n")[layout.first : layout.first + _MAX_HEAD_LINES]
+    rows = [fields(line, layout.delimiter) for line in lines]
     columns = list(zip(*(row for row in rows if len(row) == len(layout.names)), strict=True))
     for column in columns:
-        others = (
-            cell for other in columns if other is not column for cell in other
-        )  # a hundred columns are asked for a hundred
+        # A generator: few of a hundred columns need a look at the ninety-nine others.
+        others = (cell for beside in columns if beside is not column for cell in beside)
         if thousands.thousands_sign(column, others, layout.delimiter):
             return True
     return False
 
 
+class _Header(NamedTuple):
+    """A line of words among the rows."""
+
+    row: int
+    cells: list[str]
+
+
 def _headed_again(cells: FileCells, layout: Shape, notes: Notes) -> FileCells:
-    """The same where a line of units stands below the header, or a logger that started again wrote
+    """The rows, where a line of units is below the header, or a logger that started again wrote
     another header.
 
     The same names in another order are put in order. Below other names nobody knows what a cell
     means: those rows are left out.
     """
-    if (
-        not layout.named
-        or not len(cells)
-        or any(cells.is_numeric(column) for column in range(len(cells.names)))
-    ):
+    if not layout.named or not len(cells):
         return cells
-    names = cells.names
-    starts = [
-        row
-        for row, cell in enumerate(cells.columns[0])
-        if cell[:1].isalpha() or cell[:1] in ("", "[", "(", "#")
-    ]
-    heads = [
-        (row, head) for row in starts if _is_head(head := [column[row] for column in cells.columns])
-    ]
-    if heads and heads[0][0] == 0 and any(map(units.unit_of_symbol, heads[0][1])):
-        told = heads.pop(0)[1]
-        names = tuple(
-            f"{name} [{cell.strip('[]() ')}]" if units.unit_of_symbol(cell) else name
-            for name, cell in zip(names, told, strict=True)
-        )
+    if any(cells.is_numeric(column) for column in range(len(cells.names))):
+        return cells
+    headers = _headers(cells)
+    if headers and headers[0].row == 0 and any(map(units.unit_of_symbol, headers[0].cells)):
+        names = _with_units(cells.names, headers[0].cells)
         cells = FileCells(names, cells.lines, cells.columns).take(slice(1, None))
-        heads = [(row - 1, head) for row, head in heads]
-    own = [name.lower() for name in layout.names]
-    heads = [
-        (row, head)
-        for row, head in heads
-        if len({cell.lower() for cell in head} & set(own)) >= 1 or units.any_power(head)
+        headers = [_Header(header.row - 1, header.cells) for header in headers[1:]]
+    own_names = [name.lower() for name in layout.names]
+    headers = [
+        header
+        for header in headers
+        if units.any_power(header.cells)
+        or not set(own_names).isdisjoint(cell.lower() for cell in header.cells)
     ]
-    if not heads:
+    if not headers:
         return cells
-    kept = np.ones(len(cells), np.bool_)
+    is_row = np.ones(len(cells), np.bool_)
     columns = [list(column) for column in cells.columns]
-    for (row, head), end in zip(heads, [*(row for row, _ in heads[1:]), len(cells)], strict=True):
-        kept[row] = False
-        lower = [cell.lower() for cell in head]
-        if sorted(lower) == sorted(own) and len(set(own)) == len(own):
-            for column, name in enumerate(own):
-                columns[column][row:end] = cells.columns[lower.index(name)][row:end]
+    ends = [*(header.row for header in headers[1:]), len(cells)]
+    for (row, header), end in zip(headers, ends, strict=True):
+        is_row[row] = False
+        names_here = [cell.lower() for cell in header]
+        if sorted(names_here) == sorted(own_names) and len(set(own_names)) == len(own_names):
+            for column, name in enumerate(own_names):
+                columns[column][row:end] = cells.columns[names_here.index(name)][row:end]
         else:
-            kept[row:end] = False
+            is_row[row:end] = False
             notes.drop_all(
-                cells.lines[row + 1 : end], f"is below another header ({', '.join(head)[:60]})"
+                cells.lines[row + 1 : end], f"is below another header ({', '.join(header)[:60]})"
             )
-    return FileCells(names, cells.lines, columns).take(np.flatnonzero(kept))
+    return FileCells(cells.names, cells.lines, columns).take(np.flatnonzero(is_row))
+
+
+def _headers(cells: FileCells) -> list[_Header]:
+    """All rows that hold words alone."""
+    headers = []
+    for row, first in enumerate(cells.columns[0]):
+        # Most rows begin with a number or a time: those need no second look.
+        if first and not first[0].isalpha() and first[0] not in "[(#":
+            continue
+        of_row = [column[row] for column in cells.columns]
+        if _is_head(of_row):
+            headers.append(_Header(row, of_row))
+    return headers
+
+
+def _with_units(names: Sequence[str], unit_cells: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns with the units that are written below them."""
+    return tuple(
+        f"{name} [{cell.strip('[]() ')}]" if units.unit_of_symbol(cell) else name
+        for name, cell in zip(names, unit_cells, strict=True)
+    )
 
 
 def _is_head(cells: Sequence[str]) -> bool:
@@ -281,46 +290,46 @@ def _is_head(cells: Sequence[str]) -> bool:
 def _small(
     source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str = ""
 ) -> FileCells:
-    width = len(names)
-    rows: list[list[str]] = []
-    lines: list[int] = []
+    """All rows of a table that fits into memory as text."""
     text = source.text
     if end and f"\n{end}" in text:
         text = text[: text.index(f"\n{end}") + 1]
-    body = text.split("\n")[layout.first :]
-    if layout.delimiter:
-        reader = csv.reader(
-            io.StringIO("\n".join(body)), delimiter=layout.delimiter, skipinitialspace=True
-        )
-        numbered = ((reader.line_num + layout.first, row) for row in _lenient(reader))
-    else:
-        numbered = ((i + layout.first + 1, line.split()) for i, line in enumerate(body))
     header = [name.strip() for name in layout.names]
-    for line, raw in numbered:
-        row = [cell.strip() for cell in raw]
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for line, row in _numbered_rows(text, layout):
         if not row or not any(row) or row[0].startswith("#"):
             continue
-        if len(row) == width + 1 and not row[-1]:
+        if len(row) == len(names) + 1 and not row[-1]:
             row.pop()  # a delimiter at the end of the line
-        if len(row) != width:
-            if layout.named and row[: len(header)] == header:
-                continue
-            notes.drop(line, irregular(len(row), width))
-        elif layout.named and row == header:
-            continue  # the header again: two logs one after the other
-        else:
-            rows.append(row)
-            lines.append(line)
-    if (
-        rows
-        and not text.endswith("\n")
-        and lines[-1] >= text.count("\n") + 1
-        and was_cut(rows[-1][-1], [row[-1] for row in rows[-50:-1]])
-    ):
+        begins_as_header = layout.named and row[: len(header)] == header
+        if begins_as_header and (len(row) != len(names) or row == header):
+            continue  # two logs one after the other
+        if len(row) != len(names):
+            notes.drop(line, irregular(len(row), len(names)))
+            continue
+        rows.append(row)
+        lines.append(line)
+    has_last_line = lines and not text.endswith("\n") and lines[-1] >= text.count("\n") + 1
+    if has_last_line and was_cut(rows[-1][-1], [row[-1] for row in rows[-50:-1]]):
         notes.drop(lines.pop(), "the last line is incomplete")
         rows.pop()
     columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in names]
     return FileCells(names, np.array(lines, np.int64), columns)
+
+
+def _numbered_rows(text: str, layout: Shape) -> Iterator[tuple[int, list[str]]]:
+    """(line of the file, from 1, cells) of every line below the header."""
+    body = text.split("\n")[layout.first :]
+    if not layout.delimiter:
+        for number, line in enumerate(body, layout.first + 1):
+            yield number, line.split()
+        return
+    reader = csv.reader(
+        io.StringIO("\n".join(body)), delimiter=layout.delimiter, skipinitialspace=True
+    )
+    for cells in _lenient(reader):
+        yield reader.line_num + layout.first, [cell.strip() for cell in cells]
 
 
 def _lenient(reader: Any) -> Any:

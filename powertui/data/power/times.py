@@ -12,7 +12,7 @@ import calendar
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -22,18 +22,16 @@ from powertui.errors import UsageError
 
 S = 1_000_000_000
 DAY = 86_400 * S
-MOST_NS = (
-    4_200_000_000 * S
-)  # from 1970 to 2103, or so long before: two such times, and a length, can be added in 64 bits
-LONGEST_S = 1e9
-_APART = (
-    400 * DAY
-)  # a time further than this from the log's middle was damaged, or written before the clock was set
+# From 1970 to 2103, or so long before: two such times, and a length, can be added in 64 bits.
+MOST_NS = 4_200_000_000 * S
+LONGEST_S = 1e9  # 32 years: no log and no machine runs that long
+# A time further than this from the log's middle was damaged, or written before the clock was set.
+_MAX_APART_NS = 400 * DAY
 _MAX_TIME_CHARS = 80  # characters of a written time
 LOCAL = "local time without zone"
 ABSOLUTE = "absolute timestamps"
 BMC = "BMC clock"
-_FALL = 1800 * S  # stamps that fall by more are those of clocks that were put back
+_MIN_FALL_NS = 1800 * S  # stamps that fall by more are those of clocks that were put back
 BMC_SLACK = 120 * S  # BMCs are often not synchronised: minutes have been seen
 
 TimeKind = Literal["absolute", "local", "time of day", "elapsed"]
@@ -62,7 +60,8 @@ _COMPACT = re.compile(
     r"(\d{4})(\d\d)(\d\d)[ T_-]?(\d\d):?(\d\d):?(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?"
 )
 _SINCE = re.compile(r"elapsed|duration|since|uptime|run ?time|relative", re.IGNORECASE)
-_AT_NOUGHT = 10 * S  # a log whose first row comes so soon after midnight counts from its own start
+# A log whose first row comes so soon after midnight counts from its own start. Chosen, not measured.
+_MAX_FIRST_ELAPSED_NS = 10 * S
 _PLAIN = re.compile(r"\s*(?:19|20)\d\d([-/])\d\d\1\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?\s*")
 _DECIMAL_COMMA = re.compile(r"\s*\d+,\d+\s*")
 _MONTHS = {
@@ -143,18 +142,16 @@ class TimeColumn:
     kind: TimeKind
     words: str  # "Unix seconds", for a person
     offset_s: int | None = None
-    later_ns: int = (
-        0  # all of it may lie so much later: it was written in an hour that the clocks repeat
-    )
+    # All of it may be so much later: it was written in an hour that the clocks repeat.
+    later_ns: int = 0
     problem: str = ""  # why the zone that was named cannot be right
     assumed: str = ""  # what of these times the file does not say itself
 
     def __post_init__(self) -> None:
         if self.ok.any():
             middle = np.int64(np.sort(self.ns[self.ok])[int(self.ok.sum()) // 2])
-            object.__setattr__(
-                self, "ok", self.ok & (np.abs(self.ns // 2 - middle // 2) < _APART // 2)
-            )
+            is_near = np.abs(self.ns // 2 - middle // 2) < _MAX_APART_NS // 2
+            object.__setattr__(self, "ok", self.ok & is_near)
 
 
 def zone_offset(name: str) -> int | None:
@@ -170,18 +167,19 @@ def zone_offset(name: str) -> int | None:
 def _ns(
     year: int, month: int, day: int, clock: tuple[str | None, ...], half: str | None = None
 ) -> int | None:
-    hour, minute, second, fraction = clock
-    h, m, s = int(hour or 0), int(minute or 0), int(second or 0)
+    """A date and a time of day as ns since 1970; None where they are impossible."""
+    hour, minute, second = (int(text or 0) for text in clock[:3])
     if half:
-        h = h % 12 + (12 if half.upper() == "PM" else 0)
-    if not (
-        1 <= month <= 12 and 1 <= day <= 31 and h < 25 and m < 60 and s < 62 and 1900 <= year < 2100
-    ):
+        hour = hour % 12 + (12 if half.upper() == "PM" else 0)
+    # Some loggers write 24:00 and leap seconds.
+    if not (hour < 25 and minute < 60 and second < 62):
         return None
-    if day > calendar.monthrange(year, month)[1]:
+    if not (1900 <= year < 2100 and 1 <= month <= 12):
         return None
-    seconds = calendar.timegm((year, month, day, h, m, s, 0, 0, 0))
-    return seconds * S + int((fraction or "0").ljust(9, "0"))
+    if not 1 <= day <= calendar.monthrange(year, month)[1]:
+        return None
+    seconds = calendar.timegm((year, month, day, hour, minute, second, 0, 0, 0))
+    return seconds * S + int((clock[3] or "0").ljust(9, "0"))
 
 
 def parse(text: str, *, day_first: bool = False) -> WrittenTime | None:
@@ -189,58 +187,73 @@ def parse(text: str, *, day_first: bool = False) -> WrittenTime | None:
     text = text.strip().strip('"')
     if len(text) > _MAX_TIME_CHARS:
         return None
-    if match := _ISO.fullmatch(text):
-        zone = match[9]
-        offset = zone_offset(zone) if zone else None
-        if zone and offset is None and zone not in _SHARED:
-            return None
-        ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7], match[8])
-        return None if ns is None else WrittenTime(ns, offset, True)
-    if match := _DAY.fullmatch(text):
-        ns = _ns(1970, 1, 1, match.groups()[:4], match[5])
-        return None if ns is None else WrittenTime(ns, None, False)
     if match := _DMY.fullmatch(text):
-        a, b = int(match[1]), int(match[3])
-        if a > 12 or (b <= 12 and (day_first or match[2] == ".")):
-            a, b = b, a
-        ns = _ns(int(match[4]), a, b, match.groups()[4:8], match[9])
-        return (
-            None
-            if ns is None
-            else WrittenTime(ns, zone_offset(match[10]) if match[10] else None, True)
-        )
-    if (match := _DAY_NAMED.fullmatch(text)) and match[3] in _MONTHS:
-        ns = _ns(
-            int(match[4]) + (2000 if len(match[4]) == 2 else 0),
-            _MONTHS[match[3]],
-            int(match[1]),
-            match.groups()[4:8],
-            match[9],
-        )
-        return (
-            None
-            if ns is None
-            else WrittenTime(ns, zone_offset(match[10]) if match[10] else None, True)
-        )
-    if match := _COMPACT.fullmatch(text):
-        ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7])
-        return (
-            None
-            if ns is None
-            else WrittenTime(ns, zone_offset(match[8]) if match[8] else None, True)
-        )
-    if match := _CTIME.fullmatch(text):
-        month, day, year = (
-            _MONTHS.get(match[1] or match[4]),
-            int(match[2] or match[3]),
-            match[5] or match[12],
-        )
-        if month is None or year is None:
-            return None
-        ns = _ns(int(year), month, day, match.groups()[5:9], match[10])
-        zone = match[11] or match[13]
-        return None if ns is None else WrittenTime(ns, zone_offset(zone) if zone else None, True)
+        return _slashed(match, day_first)
+    for pattern, read in _FORMS:
+        if match := pattern.fullmatch(text):
+            return read(match)
     return None
+
+
+def _dated(ns: int | None, zone: str | None) -> WrittenTime | None:
+    """A time with a date, and with the zone that is written behind it."""
+    if ns is None:
+        return None
+    return WrittenTime(ns, zone_offset(zone) if zone else None, True)
+
+
+def _iso(match: re.Match[str]) -> WrittenTime | None:
+    zone = match[9]
+    if zone and zone_offset(zone) is None and zone not in _SHARED:
+        return None
+    ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7], match[8])
+    return _dated(ns, zone)
+
+
+def _time_of_day(match: re.Match[str]) -> WrittenTime | None:
+    ns = _ns(1970, 1, 1, match.groups()[:4], match[5])
+    return None if ns is None else WrittenTime(ns, None, False)
+
+
+def _slashed(match: re.Match[str], day_first: bool) -> WrittenTime | None:
+    """MM/DD/YYYY, or DD/MM/YYYY where the column shows so; with points it is always the latter."""
+    month, day = int(match[1]), int(match[3])
+    is_day_first = day_first or match[2] == "."
+    if month > 12 or (day <= 12 and is_day_first):
+        month, day = day, month
+    return _dated(_ns(int(match[4]), month, day, match.groups()[4:8], match[9]), match[10])
+
+
+def _month_named(match: re.Match[str]) -> WrittenTime | None:
+    if match[3] not in _MONTHS:
+        return None
+    year = int(match[4]) + (2000 if len(match[4]) == 2 else 0)
+    ns = _ns(year, _MONTHS[match[3]], int(match[1]), match.groups()[4:8], match[9])
+    return _dated(ns, match[10])
+
+
+def _compact(match: re.Match[str]) -> WrittenTime | None:
+    ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7])
+    return _dated(ns, match[8])
+
+
+def _ctime(match: re.Match[str]) -> WrittenTime | None:
+    month, day = _MONTHS.get(match[1] or match[4]), int(match[2] or match[3])
+    year = match[5] or match[12]
+    if month is None or year is None:
+        return None
+    ns = _ns(int(year), month, day, match.groups()[5:9], match[10])
+    return _dated(ns, match[11] or match[13])
+
+
+# A text is read by the first of these that it fits.
+_FORMS = (
+    (_ISO, _iso),
+    (_DAY, _time_of_day),
+    (_DAY_NAMED, _month_named),
+    (_COMPACT, _compact),
+    (_CTIME, _ctime),
+)
 
 
 # ── numbers ──────────────────────────────────────────────────────────────────────────────────────
@@ -266,6 +279,14 @@ _UNITS = {
     "h": 3600 * S,
     "hours": 3600 * S,
 }
+_UNIT_WORDS = {
+    S: "seconds",
+    S // 1000: "milliseconds",
+    1000: "microseconds",
+    1: "nanoseconds",
+    60 * S: "minutes",
+    3600 * S: "hours",
+}
 # From 2001 on: what is less counts microseconds, or finer, since a machine was started.
 _EPOCHS = (
     (1e9, 1e10, S, "Unix seconds"),
@@ -275,13 +296,12 @@ _EPOCHS = (
 )
 
 
-_SPREADSHEET = (
-    25_569.0,
-    73_051.0,
-)  # days since 1899-12-30, as spreadsheets count them: from 1970 to 2100
+# Days as a column of times counts them: since 1899-12-30 in spreadsheets (here from 1970 to 2100),
+# or since 1970 (here from 2015 on, and no spreadsheet's of our time).
 _SPREADSHEET_1970 = 25_569.0
-_DAYS = (16_436.0, 25_569.0)  # days since 1970: from 2015 on, and no spreadsheet's of our time
-_SPREADSHEET_PACE = 1.2e-4  # days, ten seconds; as seconds it would be thousands of rows in one
+_SPREADSHEET_DAYS = (_SPREADSHEET_1970, 73_051.0)
+_UNIX_DAYS = (16_436.0, _SPREADSHEET_1970)
+_MAX_DAYS_STEP = 1.2e-4  # ten seconds; as seconds it would be thousands of rows in one
 
 
 def unit_in(name: str) -> int | None:
@@ -303,40 +323,30 @@ def from_numbers(values: Floats, name: str = "") -> TimeColumn:
     for low, high, factor, words in _EPOCHS:
         if low <= middle < high:
             return TimeColumn(_scaled(values, ok, factor), ok, "absolute", words)
-    if _SPREADSHEET[0] < middle < _SPREADSHEET[1] and not unit_in(name) and ok.sum() > 2:
-        paces = np.abs(np.diff(values[ok]))
-        if 0 < float(np.median(paces)) < _SPREADSHEET_PACE and values[ok].min() > _SPREADSHEET[0]:
-            since = _scaled((values - _SPREADSHEET_1970) * 86_400.0, ok, S)
-            return TimeColumn(
-                since // 1_000_000 * 1_000_000,
-                ok,
-                "local",
-                "days of a spreadsheet, local time without a zone",
-            )
-    if _DAYS[0] < middle < _DAYS[1] and not unit_in(name) and ok.sum() > 2:
-        paces = np.abs(np.diff(values[ok]))
-        if 0 < float(np.median(paces)) < _SPREADSHEET_PACE and values[ok].min() > _DAYS[0]:
-            return TimeColumn(
-                _scaled(values * 86_400.0, ok, S) // 1_000_000 * 1_000_000,
-                ok,
-                "absolute",
-                "Unix days",
-            )
+    if not unit_in(name):
+        if _are_days(values[ok], middle, _SPREADSHEET_DAYS):
+            since_1970 = _whole_ms((values - _SPREADSHEET_1970) * 86_400.0, ok)
+            words = "days of a spreadsheet, local time without a zone"
+            return TimeColumn(since_1970, ok, "local", words)
+        if _are_days(values[ok], middle, _UNIX_DAYS):
+            return TimeColumn(_whole_ms(values * 86_400.0, ok), ok, "absolute", "Unix days")
     factor = unit_in(name) or S
-    plain = {
-        S: "seconds",
-        S // 1000: "milliseconds",
-        1000: "microseconds",
-        1: "nanoseconds",
-        60 * S: "minutes",
-        3600 * S: "hours",
-    }
-    return TimeColumn(
-        _scaled(values, ok, factor),
-        ok,
-        "elapsed",
-        f"{plain[factor]} since a start that the log does not give",
-    )
+    words = f"{_UNIT_WORDS[factor]} since a start that the log does not give"
+    return TimeColumn(_scaled(values, ok, factor), ok, "elapsed", words)
+
+
+def _are_days(values: Floats, middle: float, span: tuple[float, float]) -> bool:
+    """Whether numbers are days within this span: a log's rows come seconds apart."""
+    first, last = span
+    if not first < middle < last or len(values) < 3:
+        return False
+    typical_step = float(np.median(np.abs(np.diff(values))))
+    return 0 < typical_step < _MAX_DAYS_STEP and bool(values.min() > first)
+
+
+def _whole_ms(seconds: Floats, ok: Bools) -> Int64s:
+    """To ns, without the digits that days in a double cannot hold."""
+    return _scaled(seconds, ok, S) // 1_000_000 * 1_000_000
 
 
 def lengths(seconds: Floats) -> tuple[Int64s, Bools]:
@@ -381,37 +391,38 @@ def from_texts(texts: Sequence[str], name: str = "", *, day_first: bool = False)
         return TimeColumn(fast, np.ones(len(fast), np.bool_), "local", "local time without a zone")
     numbers = np.full(len(texts), np.nan)
     stamps: list[WrittenTime | None] = [None] * len(texts)
-    numeric = 0
-    for i, text in enumerate(texts):
+    number_count = 0
+    for row, text in enumerate(texts):
         try:
-            numbers[i] = float(text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text)
-            numeric += 1
+            numbers[row] = float(text.replace(",", ".") if _DECIMAL_COMMA.fullmatch(text) else text)
+            number_count += 1
         except ValueError:
-            stamps[i] = parse(text, day_first=day_first)
-    if numeric * 2 >= len(texts):
+            stamps[row] = parse(text, day_first=day_first)
+    if number_count * 2 >= len(texts):
         return from_numbers(numbers, name)
+    return _from_stamps(stamps, name)
+
+
+def _from_stamps(stamps: Sequence[WrittenTime | None], name: str) -> TimeColumn:
+    """Written times; those with a date and those without one do not go together."""
     good = [stamp for stamp in stamps if stamp is not None]
-    dated = sum(stamp.dated for stamp in good) * 2 > len(good)
-    zoned = (
-        dated and bool(good) and all(stamp.offset_s is not None for stamp in good if stamp.dated)
-    )
-    ok = np.array([stamp is not None and stamp.dated == dated for stamp in stamps], np.bool_)
-    ns = np.array(
-        [
-            stamp.ns - (stamp.offset_s or 0) * S * zoned if stamp is not None else 0
-            for stamp in stamps
-        ],
-        np.int64,
-    ).reshape(len(texts))
-    if not dated and good and (_SINCE.search(name) or good[0].ns < _AT_NOUGHT):
-        return TimeColumn(
-            _past_midnight(ns, ok), ok, "elapsed", "time since a start that the log does not give"
-        )
-    if not dated:
-        return TimeColumn(_past_midnight(ns, ok), ok, "time of day", "time of day, without a date")
-    if zoned:
+    dated = [stamp for stamp in good if stamp.dated]
+    is_dated = len(dated) * 2 > len(good)
+    is_zoned = is_dated and all(stamp.offset_s is not None for stamp in dated)
+    ok = np.array([stamp is not None and stamp.dated == is_dated for stamp in stamps], np.bool_)
+    ns = np.zeros(len(stamps), np.int64)
+    for row, stamp in enumerate(stamps):
+        if stamp is not None:
+            ns[row] = stamp.ns - (stamp.offset_s or 0) * S * is_zoned
+    if is_zoned:
         return TimeColumn(ns, ok, "absolute", "dates with a zone", good[0].offset_s)
-    return TimeColumn(ns, ok, "local", "local time without a zone")
+    if is_dated:
+        return TimeColumn(ns, ok, "local", "local time without a zone")
+    ns = _past_midnight(ns, ok)
+    if good and (_SINCE.search(name) or good[0].ns < _MAX_FIRST_ELAPSED_NS):
+        words = "time since a start that the log does not give"
+        return TimeColumn(ns, ok, "elapsed", words)
+    return TimeColumn(ns, ok, "time of day", "time of day, without a date")
 
 
 def _past_midnight(ns: Int64s, ok: Bools) -> Int64s:
@@ -457,26 +468,26 @@ def in_zone(column: TimeColumn, tz: str | None) -> TimeColumn:
             words=f"local time in {tz}",
         )
     rows = np.flatnonzero(column.ok)
-    found = _offsets(tz, column.ns[rows])
-    if found is None:
+    at_rows = _offsets(tz, column.ns[rows])
+    if at_rows is None:
         return replace(
             column, problem=f"it holds times that clocks in {tz} never showed: check --tz"
         )
     offsets = np.zeros(len(column.ns), np.int64)
-    offsets[rows] = found.offsets
-    twice = ", in the hour that its clocks showed twice" if found.later_s else ""
+    offsets[rows] = at_rows.offsets
+    twice = ", in the hour that its clocks showed twice" if at_rows.later_s else ""
     return replace(
         column,
         ns=column.ns - offsets * S,
         kind="absolute",
-        offset_s=int(found.offsets[0]) if len(rows) and not found.later_s else None,
+        offset_s=int(at_rows.offsets[0]) if len(rows) and not at_rows.later_s else None,
         words=f"local time in {tz}{twice}",
-        later_ns=found.later_s * S,
+        later_ns=at_rows.later_s * S,
     )
 
 
 class _Offsets(NamedTuple):
-    """Seconds east of UTC for every row; and how much later all of them may lie, where they are in
+    """Seconds east of UTC for every row; and how much later all of them may be, where they are in
     doubt.
     """
 
@@ -484,56 +495,67 @@ class _Offsets(NamedTuple):
     later_s: int = 0
 
 
-def _offsets(tz: str, ns: Int64s) -> _Offsets | None:
-    """The hour that autumn repeats is told apart by the fall of the stamps, or by what follows;
-    None for times in spring's gap.
-    """
+def _zone(tz: str) -> tzinfo:
     import zoneinfo
 
     try:
-        zone = zoneinfo.ZoneInfo(tz)
+        return zoneinfo.ZoneInfo(tz)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
         raise UsageError(
             f"--tz {tz}: this machine does not know that time zone",
             hint="Give a name like America/Sao_Paulo or an offset like -03:00.",
         ) from None
-    out = np.zeros(len(ns), np.int64)
+
+
+def _east_of_utc(zone: tzinfo, ns: int) -> tuple[int, int]:
+    """The zone's offsets at a local time, s.
+
+    The two differ in the hour that autumn repeats (the first is larger) and in the one that spring
+    leaves out.
+    """
+    moment = (datetime(1970, 1, 1) + timedelta(microseconds=ns // 1000)).replace(tzinfo=zone)
+    first, second = (moment.replace(fold=fold).utcoffset() or timedelta() for fold in (0, 1))
+    return round(first.total_seconds()), round(second.total_seconds())
+
+
+def _offsets(tz: str, ns: Int64s) -> _Offsets | None:
+    """The offset of every row; None for times in spring's gap.
+
+    Of the hour that autumn repeats, the fall of the stamps shows which time it was, or else what
+    follows.
+    """
+    zone = _zone(tz)
+    offsets = np.zeros(len(ns), np.int64)
     if not len(ns):
-        return _Offsets(out)
-
-    def east(ns: int) -> tuple[int, int]:
-        moment = (datetime(1970, 1, 1) + timedelta(microseconds=ns // 1000)).replace(tzinfo=zone)
-        first, second = (moment.replace(fold=fold).utcoffset() or timedelta() for fold in (0, 1))
-        return round(first.total_seconds()), round(second.total_seconds())
-
-    ends = {*east(int(ns[0])), *east(int(ns[-1]))}
-    if len(ends) == 1 and ns[-1] - ns[0] < 60 * DAY:
-        out[:] = ends.pop()
-        return _Offsets(out)
-    fold, last = 0, int(ns[0])
-    leading: int | None = (
-        0  # how many rows from the first on lie in an hour that comes twice, before the stamps fell
-    )
+        return _Offsets(offsets)
+    at_ends = {*_east_of_utc(zone, int(ns[0])), *_east_of_utc(zone, int(ns[-1]))}
+    if len(at_ends) == 1 and ns[-1] - ns[0] < 60 * DAY:
+        offsets[:] = at_ends.pop()
+        return _Offsets(offsets)
+    fold, previous = 0, int(ns[0])
+    # How many rows from the first on are in a repeated hour, before any fall of the stamps; None
+    # once they fell.
+    doubtful: int | None = 0
     for row, now in enumerate(ns.tolist()):
-        both = east(now)
-        if both[0] < both[1]:
+        first, second = _east_of_utc(zone, now)
+        if first < second:
             return None
-        if now < last - _FALL:
-            fold, leading = 1, None
-        elif now > last + DAY:
+        if now < previous - _MIN_FALL_NS:
+            fold, doubtful = 1, None
+        elif now > previous + DAY:
             fold = 0
-        if leading == row and both[0] > both[1]:
-            leading = row + 1
-        out[row], last = both[fold], now
-    if not leading:
-        return _Offsets(out)
-    if leading == len(ns):
-        return _Offsets(out, int(np.subtract(*east(int(ns[0])))))
-    if (
-        ns[leading] - ns[leading - 1] < _FALL
-    ):  # it went straight on into the next hour: that was the second time round
-        out[:leading] = [east(now)[1] for now in ns[:leading].tolist()]
-    return _Offsets(out)
+        if doubtful == row and first > second:
+            doubtful = row + 1
+        offsets[row], previous = (first, second)[fold], now
+    if not doubtful:
+        return _Offsets(offsets)
+    if doubtful == len(ns):
+        first, second = _east_of_utc(zone, int(ns[0]))
+        return _Offsets(offsets, first - second)
+    if ns[doubtful] - ns[doubtful - 1] < _MIN_FALL_NS:
+        # They went straight on into the next hour: it was the second time.
+        offsets[:doubtful] = [_east_of_utc(zone, now)[1] for now in ns[:doubtful].tolist()]
+    return _Offsets(offsets)
 
 
 def clock(column: TimeColumn, zero_ns: int) -> Clock:

@@ -8,11 +8,13 @@ assumed, and said.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import NS_PER_S, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.model import NS_PER_S, PowerSeries, Scope, Sensor
 from powertui.data.power import table, times
 from powertui.data.power.assemble import power_series, zeroed
 from powertui.data.power.notes import Notes
@@ -38,64 +40,75 @@ _TIME = "Time_Of_Day_Seconds"
 
 
 def _header(line: str) -> list[str]:
+    """The columns that a header names; none of any other line."""
     names = line.split()
-    return (
-        names if any(name in _COLUMNS for name in names) and not re.search(r"\d+\.\d", line) else []
-    )
+    is_header = any(name in _COLUMNS for name in names) and not re.search(r"\d+\.\d", line)
+    return names if is_header else []
 
 
 def sniff(head: str, _path: str) -> int:
     """By a header with its column names."""
-    return (
-        96
-        if any(name in head for name in _COLUMNS)
-        and any(_header(line) for line in head.split("\n"))
-        else 0
-    )
+    has_names = any(name in head for name in _COLUMNS)
+    return 96 if has_names and any(map(_header, head.split("\n"))) else 0
 
 
-def load(source: LogFile, options: LogColumns) -> PowerLog:
-    """One series per power column; per package when there are several."""
-    notes = Notes(source.path)
+class _Reading(NamedTuple):
+    """A cell of a column of power or energy."""
+
+    round: int  # from 0: how many summary rows came before
+    when: float  # Unix seconds, NaN where the log has no times
+    value: float
+
+
+# Readings by column and package; "" is the summary.
+_Readings = dict[tuple[str, str], list[_Reading]]
+
+
+def _rows(text: str, notes: Notes) -> Iterator[tuple[int, dict[str, str]]]:
+    """(line, cells by column) of every row below a header."""
     names: list[str] = []
-    rounds = -1
-    summary: dict[str, list[tuple[int, float, float]]] = {}
-    packages: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
-    now = float("nan")
-    lines = source.text.split("\n")
+    lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         if header := _header(line):
             names = header
             continue
         cells = line.split()
-        if not names or not cells or len(cells) > len(names):
+        if not cells or len(cells) > len(names):
             continue
         if not all(re.fullmatch(r"-|[-\d.:]+|\(?neg\)?", cell) for cell in cells):
             continue  # debug lines between the tables
-        if number == len(lines) and line:
+        if number == len(lines):
             notes.drop(number, "the last line may be cut")
             continue
-        at = dict(zip(names, cells, strict=False))
-        is_summary = at.get("CPU", at.get("Core", "-")) == "-"
+        yield number, dict(zip(names, cells, strict=False))
+
+
+def _readings(text: str, notes: Notes) -> _Readings:
+    """Readings of each package where there are several, else of the summary rows."""
+    readings: _Readings = {}
+    rounds, now = -1, float("nan")
+    for number, cells in _rows(text, notes):
+        is_summary = cells.get("CPU", cells.get("Core", "-")) == "-"
         if is_summary:
             rounds += 1
-            now = table.number(at.get(_TIME, ""))
-        for name in at.keys() & _COLUMNS.keys():
-            value = table.number(at[name])
+            now = table.number(cells.get(_TIME, ""))
+        for name in cells.keys() & _COLUMNS.keys():
+            value = table.number(cells[name])
             if not np.isfinite(value):
                 notes.drop(number, f"{name} is not a number")
-                continue
-            if is_summary:
-                summary.setdefault(name, []).append((rounds, now, value))
-            elif "Package" in at:
-                packages.setdefault((name, at["Package"]), []).append((rounds, now, value))
-    many = len({package for _, package in packages}) > 1
-    chosen: dict[tuple[str, str], list[tuple[int, float, float]]] = (
-        packages
-        if many and rounds >= 0
-        else {(name, ""): points for name, points in summary.items()}
-    )
-    if not chosen:
+            elif is_summary or "Package" in cells:
+                package = "" if is_summary else cells["Package"]
+                readings.setdefault((name, package), []).append(_Reading(rounds, now, value))
+    packages = {package for _, package in readings} - {""}
+    has_several = len(packages) > 1 and rounds >= 0
+    return {key: rows for key, rows in readings.items() if bool(key[1]) == has_several}
+
+
+def load(source: LogFile, options: LogColumns) -> PowerLog:
+    """One series per power column; per package when there are several."""
+    notes = Notes(source.path)
+    readings = _readings(source.text, notes)
+    if not readings:
         raise UnreadableFile(
             source.path,
             "comes from turbostat, but holds no watts",
@@ -104,45 +117,29 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
                 "Time_Of_Day_Seconds,PkgWatt,RAMWatt -i 1"
             ),
         )
-    timed = any(np.isfinite(when) for points in chosen.values() for _, when, _ in points)
-    if not timed:
+    has_times = any(np.isfinite(row.when) for rows in readings.values() for row in rows)
+    if not has_times:
         notes.say(
             f"no time in the log: {PERIOD_S} s per interval is assumed, turbostat's default "
             f"(record {_TIME})"
         )
     series: list[PowerSeries] = []
-    for (name, package), points in sorted(
-        chosen.items(), key=lambda item: (list(_COLUMNS).index(item[0][0]), item[0][1])
-    ):
-        values = np.array([value for _, _, value in points])
-        if timed:
-            column = times.from_numbers(np.array([when for _, when, _ in points]), _TIME)
-        else:
-            since = np.array([i + 1 for i, _, _ in points], np.int64) * PERIOD_S * times.S
-            column = times.TimeColumn(since, np.ones(len(points), np.bool_), "elapsed", "assumed")
-        ns, clock = zeroed(column, column.ok, keep_zero=not timed)
-        values = values[column.ok]
+    columns = list(_COLUMNS)
+    for name, package in sorted(readings, key=lambda key: (columns.index(key[0]), key[1])):
+        rows = readings[name, package]
+        column = _times(rows, has_times=has_times)
+        ns, clock = zeroed(column, column.ok, keep_zero=not has_times)
+        values = np.array([row.value for row in rows])[column.ok]
         seconds = np.r_[np.nan, np.diff(ns) / NS_PER_S]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            watts = (
-                values if name.endswith("Watt") else np.where(seconds > 0, values / seconds, np.nan)
-            )
-        sensor = Sensor(
-            f"{name} package {package}" if package else name, NAME, _COLUMNS[name], options.host
-        )
-        series.append(
-            power_series(
-                sensor,
-                ns,
-                watts,
-                clock=clock,
-                path=source.path,
-                notes=notes,
-                kind=PowerKind.INTERVAL,
-                joules=watts * seconds,
-            )
-        )
-    when_words = "Unix seconds" if timed else f"{PERIOD_S} s per interval, assumed"
+        watts = values
+        if not name.endswith("Watt"):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                watts = np.where(seconds > 0, values / seconds, np.nan)
+        label = f"{name} package {package}" if package else name
+        sensor = Sensor(label, NAME, _COLUMNS[name], options.host)
+        joules = watts * seconds
+        series.append(power_series(sensor, ns, watts, clock=clock, notes=notes, joules=joules))
+    when_words = "Unix seconds" if has_times else f"{PERIOD_S} s per interval, assumed"
     return PowerLog(
         source.path,
         NAME,
@@ -150,3 +147,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         notes.warnings(),
         f"turbostat: mean watts per interval; time: {when_words}",
     )
+
+
+def _times(rows: Sequence[_Reading], *, has_times: bool) -> times.TimeColumn:
+    """When these readings were written; without times in the log, one round after the other."""
+    if has_times:
+        return times.from_numbers(np.array([row.when for row in rows]), _TIME)
+    ns = np.array([row.round + 1 for row in rows], np.int64) * PERIOD_S * times.S
+    return times.TimeColumn(ns, np.ones(len(rows), np.bool_), "elapsed", "assumed")

@@ -1,10 +1,10 @@
 """Channels that take turns row by row in a table that does not name them: how many there are, and
 which row is whose.
 
-Two things tell: rows that share a time or stand close together with a pause after each round, and a
-column (memory used, a limit) that repeats from round to round while neighbours differ. A sensor
-that is only polled faster than its times resolve looks like the first; its neighbours are alike,
-and so the readings themselves decide.
+Two things show it: rows that share a time or come close together with a pause after each round, and
+a column (memory used, a limit) that repeats from round to round while neighbors differ. A sensor
+that is only polled faster than its times resolve looks like the first; its neighbors are alike, and
+so the readings themselves decide.
 """
 
 from __future__ import annotations
@@ -16,21 +16,24 @@ import numpy as np
 
 from powertui.data.model import Bools, Floats, Int32s, Int64s
 
+# All of these were chosen, not measured.
 MAX_TURN_CHANNELS = 16  # channels that may take turns
-_ROUND = 5.0  # the pause after a round is at least so many times the distance within it
-_REGULAR = 0.7  # share of the rounds that must be whole
-_ALIKE = 0.5  # one round later a reading lies nearer than its neighbour, by this much
+_MIN_PAUSE_RATIO = 5.0  # of the pause after a round to the distance of rows within it
+_MIN_WHOLE_SHARE = 0.7  # of the rounds: as many are whole
+_MAX_CHANGE_RATIO = 0.5  # of a reading's change over a round to its distance from its neighbor
+_MIN_REPEATED_SHARE = 0.9  # of the cells of a column that repeats from round to round
+_MAX_EQUAL_SHARE = 0.5  # of neighbors in such a column
 
 
 def _pause(gaps: Int64s) -> float:
-    """The distance that parts the pauses between rounds from those within; infinite when there are
-    no rounds.
+    """The distance that separates the pauses between rounds from those within; infinite when there
+    are no rounds.
     """
     ordered = np.sort(gaps[gaps >= 0])
     if len(ordered) < 3:
         return float("inf")
     low, high = float(max(1e5, np.percentile(ordered, 5))), float(np.percentile(ordered, 95))
-    return (low * high) ** 0.5 if high / low >= _ROUND else float("inf")
+    return (low * high) ** 0.5 if high / low >= _MIN_PAUSE_RATIO else float("inf")
 
 
 def count_by_pause(ns: Int64s) -> int:
@@ -41,13 +44,15 @@ def count_by_pause(ns: Int64s) -> int:
         return 1
     sizes = np.diff(np.r_[np.flatnonzero(np.r_[True, gaps > apart]), len(ns)])
     usual = int(np.bincount(sizes).argmax())
-    return usual if usual <= MAX_TURN_CHANNELS and (sizes == usual).mean() >= _REGULAR else 1
+    return (
+        usual if usual <= MAX_TURN_CHANNELS and (sizes == usual).mean() >= _MIN_WHOLE_SHARE else 1
+    )
 
 
 def takes_turns(texts: Sequence[str], count: int) -> bool:
     """Nearly every cell is what it was one round before."""
     same = sum(texts[i] == texts[i - count] for i in range(count, len(texts)))
-    return same >= 0.9 * max(1, len(texts) - count)
+    return same >= _MIN_REPEATED_SHARE * max(1, len(texts) - count)
 
 
 def count_by_column(texts: Sequence[str]) -> int:
@@ -57,7 +62,7 @@ def count_by_column(texts: Sequence[str]) -> int:
     if len(texts) < 4:
         return 1
     beside = sum(a == b for a, b in itertools.pairwise(texts)) / (len(texts) - 1)
-    if beside > 0.5:
+    if beside > _MAX_EQUAL_SHARE:
         return 1
     for count in range(2, min(MAX_TURN_CHANNELS, len(texts) // 3) + 1):
         if takes_turns(texts, count):
@@ -93,4 +98,4 @@ def count_by_values(ns: Int64s, values: Floats) -> int:
         beside = np.nanmean(np.abs(np.diff(values))) if np.isfinite(np.diff(values)).any() else 0.0
         later = values[count:] - values[:-count]
         between = np.nanmean(np.abs(later)) if np.isfinite(later).any() else np.inf
-    return count if between < _ALIKE * beside else 1
+    return count if between < _MAX_CHANGE_RATIO * beside else 1

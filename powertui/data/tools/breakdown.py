@@ -24,7 +24,7 @@ from powertui.data.tools import event_types, pieces, sweep
 from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType, Typed
 from powertui.data.tools.pieces import LinePiece, Marked
 
-_MANY = 5  # of more steps than this, today's converter leaves out the first and the last
+_MAX_WHOLE_STEPS = 5  # of more steps, today's converter (xprof) leaves out the first and the last
 
 # The categories of the page: (id, label, TensorBoard's id of the same, its types).
 CATEGORIES: tuple[tuple[str, str, str, tuple[EventType, ...]], ...] = (
@@ -101,10 +101,10 @@ class Breakdown:
 
 def step_breakdown(profile: Profile, compat: Compat) -> Breakdown:
     """The steps of one host, broken down. Made once."""
-    return profile.cached(("breakdown", compat), lambda: _of(profile, compat))
+    return profile.cached(("breakdown", compat), lambda: _make_breakdown(profile, compat))
 
 
-def _of(profile: Profile, compat: Compat) -> Breakdown:
+def _make_breakdown(profile: Profile, compat: Compat) -> Breakdown:
     trace, steps = profile.trace, profile.steps
     typed = event_types.typed_events(trace, compat)
     has_device = event_types.has_device(trace, compat)
@@ -175,10 +175,11 @@ def _of_groups(
     )
     rows = np.flatnonzero((hi > lo) & formed)
     notes = []
-    if compat == "xprof" and len(rows) > _MANY:
+    if compat == "xprof" and len(rows) > _MAX_WHOLE_STEPS:
         rows = rows[1:-1]
         notes.append(
-            f"The first and the last step are left out, as of every profile with more than {_MANY}."
+            "The first and the last step are left out, as of every profile with more than "
+            f"{_MAX_WHOLE_STEPS}."
         )
     if compat == "xprof" and has_device:  # which has no event of the host, nor the mark's name
         names = [str(groups.groups[i].number) for i in rows.tolist()]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.model import Counter, Floats
-from powertui.data.table import Column, Place, Result, Table, text_column
+from powertui.data.table import Column, Place, Result, Table, int_column, text_column
 from powertui.data.tools.registry import Question
 from powertui.plain import plain
 
@@ -49,22 +49,22 @@ def answer(question: Question) -> Result:
         text_column(
             "process", "process", names([counter.process for counter in counters], 80), weight=4
         ),
-        Column(
+        int_column(
             "readings",
             "readings",
             "integer",
-            np.array([row.readings for row in rows], np.int64),
+            [row.readings for row in rows],
             weight=5,
         ),
         Column("least", "least", "number", floats([row.least for row in rows]), weight=7),
         Column("mean", "mean", "number", floats([row.mean for row in rows]), weight=8),
         Column("most", "most", "number", floats([row.most for row in rows]), weight=9),
         Column("last", "last", "number", floats([row.last for row in rows]), weight=6),
-        Column(
+        int_column(
             "most_s",
             "most at",
             "instant",
-            np.array([row.most_ps for row in rows], np.int64),
+            [row.most_ps for row in rows],
             weight=5,
         ),
     )

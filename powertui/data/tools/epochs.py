@@ -1,87 +1,52 @@
-"""The epochs of one host, one row each: where each lies, what tells so, its steps, and the scalars
+"""The epochs of one host, one row each: when each was, what shows so, its steps, and the scalars
 that were logged at its end.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from powertui.data.by_number import ByNumber
-from powertui.data.table import Column, Fact, Place, Result, Table, optional, text_column
+from powertui.data.model import Epoch
+from powertui.data.table import (
+    Column,
+    Fact,
+    Place,
+    Result,
+    Table,
+    int_column,
+    optional,
+    text_column,
+)
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 from powertui.plain import plain
+
+_Bounds = tuple[int, int] | None  # begin and end, ps; None where nothing shows them
 
 
 def answer(question: Question) -> Result:
     """The epochs that touch the window, by number; those without known bounds only where no window
     is named.
     """
-    profile = question.profile
-    epochs, steps = profile.epochs, profile.steps
-    mine = ByNumber(steps.epoch, len(epochs))
-    bounds = [epochs.bounds(index, steps, mine[index]) for index in range(len(epochs))]
+    epochs, steps = question.profile.epochs, question.profile.steps
+    step_rows = ByNumber(steps.epoch, len(epochs))
+    bounds = [epochs.bounds(index, steps, step_rows[index]) for index in range(len(epochs))]
     rows = list(range(len(epochs)))
     if question.lo is not None or question.hi is not None:
-        known = [row for row in rows if bounds[row] is not None]
-        lo, hi = (
-            np.array([side[k] for row in known if (side := bounds[row]) is not None], np.int64)
-            for k in (0, 1)
-        )
-        rows = [known[at] for at in np.flatnonzero(touches(lo, hi, *question.window)).tolist()]
-    starts = [epochs[row].start if (found := bounds[row]) is None else found[0] for row in rows]
-    ends = [epochs[row].end if (found := bounds[row]) is None else found[1] for row in rows]
-    lengths = [
-        None if lo is None or hi is None else hi - lo for lo, hi in zip(starts, ends, strict=True)
-    ]
-    tags = dict.fromkeys(tag for row in rows for tag, _ in epochs[row].scalars)
-    columns = (
-        Column(
-            "number",
-            "epoch",
-            "integer",
-            np.array([epochs[row].number for row in rows], np.int64),
-            weight=9,
-        ),
-        optional("start_s", "start", "instant", starts, weight=8),
-        optional("end_s", "end", "instant", ends, weight=5),
-        optional("duration_s", "duration", "duration", lengths, weight=9),
-        Column(
-            "slack_s",
-            "±",
-            "duration",
-            np.array([epochs[row].slack for row in rows], np.int64),
-            weight=2,
-        ),
-        Column(
-            "steps",
-            "steps",
-            "integer",
-            np.array([len(mine[row]) for row in rows], np.int64),
-            weight=7,
-        ),
-        *(
-            optional(
-                f"scalar:{plain(tag, 80)}",
-                plain(tag, 40),
-                "number",
-                [dict(epochs[row].scalars).get(tag) for row in rows],
-                weight=4,
-            )
-            for tag in tags
-        ),
-        text_column("source", "evidence", [epochs[row].source for row in rows], weight=3),
-    )
+        rows = _rows_in_window(bounds, *question.window)
+    step_counts = [len(step_rows[row]) for row in rows]
+    columns = _columns([epochs[row] for row in rows], [bounds[row] for row in rows], step_counts)
 
     def place(row: int) -> Place | None:
-        found = bounds[rows[row]]
-        return None if found is None else Place(question.opened.name, question.host, *found)
+        span = bounds[rows[row]]
+        return None if span is None else Place(question.opened.name, question.host, *span)
 
-    empty = (
-        "No epoch touches this window."
-        if len(epochs)
-        else "No epochs were found: nothing logs them, and no step number restarts."
-    )
+    empty = "No epochs were found: nothing logs them, and no step number restarts."
+    if len(epochs):
+        empty = "No epoch touches this window."
     table = Table(
         "epochs",
         "Epochs",
@@ -94,4 +59,48 @@ def answer(question: Question) -> Result:
     )
     return Result(
         "epochs", "Epochs", (table,), (Fact("source", "evidence", epochs.source or None),)
+    )
+
+
+def _rows_in_window(bounds: Sequence[_Bounds], lo: int, hi: int) -> list[int]:
+    """The epochs with known bounds that touch [lo, hi)."""
+    rows = [row for row, span in enumerate(bounds) if span is not None]
+    spans = np.array([span for span in bounds if span is not None], np.int64).reshape(-1, 2)
+    return [rows[at] for at in np.flatnonzero(touches(spans[:, 0], spans[:, 1], lo, hi)).tolist()]
+
+
+def _columns(
+    epochs: Sequence[Epoch], bounds: Sequence[_Bounds], step_counts: Sequence[int]
+) -> tuple[Column, ...]:
+    starts: list[int | None] = []
+    ends: list[int | None] = []
+    for epoch, span in zip(epochs, bounds, strict=True):
+        start, end = span if span is not None else (epoch.start, epoch.end)
+        starts.append(start)
+        ends.append(end)
+    lengths = [
+        None if start is None or end is None else end - start
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    scalars = [dict(epoch.scalars) for epoch in epochs]
+    tags = dict.fromkeys(tag for of_epoch in scalars for tag in of_epoch)
+    columns_of_scalars = [
+        optional(
+            f"scalar:{plain(tag, 80)}",
+            plain(tag, 40),
+            "number",
+            [of_epoch.get(tag) for of_epoch in scalars],
+            weight=4,
+        )
+        for tag in tags
+    ]
+    return (
+        int_column("number", "epoch", "integer", [epoch.number for epoch in epochs], weight=9),
+        optional("start_s", "start", "instant", starts, weight=8),
+        optional("end_s", "end", "instant", ends, weight=5),
+        optional("duration_s", "duration", "duration", lengths, weight=9),
+        int_column("slack_s", "±", "duration", [epoch.slack for epoch in epochs], weight=2),
+        int_column("steps", "steps", "integer", step_counts, weight=7),
+        *columns_of_scalars,
+        text_column("source", "evidence", [epoch.source for epoch in epochs], weight=3),
     )

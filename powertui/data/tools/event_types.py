@@ -233,7 +233,7 @@ def _device(
         if (
             compat != "corrected" and not tpu and not carry["correlation_id"][name].all()
         ):  # without one it counts nowhere
-            kinds = _of(table, name, rows, kinds)
+            kinds = _types_by_name(table, name, rows, kinds)
             rows = np.arange(len(name))
             told = whole_numbers(
                 process.source.columns(track.events.position, ("correlation_id",))["correlation_id"]
@@ -252,7 +252,7 @@ def _device(
     return out
 
 
-def _of(table: UInt8s, name: UInt32s, rows: Int64s, kinds: UInt8s) -> UInt8s:
+def _types_by_name(table: UInt8s, name: UInt32s, rows: Int64s, kinds: UInt8s) -> UInt8s:
     out = table[name]
     out[rows] = kinds
     return out

@@ -163,7 +163,7 @@ def answer(question: Question) -> Result:
         notes += kernel_streams.notes(work, calls)
         tables += [
             kernel_streams.streams(question, work, calls),
-            kernel_streams.gaps_of(question, work, calls),
+            kernel_streams.longest_gaps(question, work, calls),
             kernel_streams.graphs(question, work, calls),
         ]
     return Result(

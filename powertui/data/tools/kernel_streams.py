@@ -1,114 +1,101 @@
-"""How a device's streams were fed: what waited in each, why it stood still, the longest gaps, and
+"""How a device's streams were fed: what waited in each, why it was idle, the longest gaps, and
 graphs that one call launched.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 import numpy as np
 
-from powertui.data.model import Int64s
-from powertui.data.table import Column, Place, Table, optional, text_column
+from powertui.data.model import Bools, Int64s
+from powertui.data.table import Column, Place, Table, int_column, optional, text_column
 from powertui.data.tools import gaps, kernels, launches
-from powertui.data.tools.kernels import Kernels
-from powertui.data.tools.launches import Launches
+from powertui.data.tools.gaps import Gap, Idle
+from powertui.data.tools.kernels import DeviceLine, KernelFacts, Kernels
+from powertui.data.tools.launches import Launches, Queue
 from powertui.data.tools.registry import Question
 
-_GAPS = 100
-_FULL = 1000  # a CUDA stream takes about 1,024 launches: then the call itself waits
+_MAX_LISTED_GAPS = 100
+_FULL_QUEUE = 1000  # a CUDA stream takes about 1,024 launches: then the call itself waits
+
+
+class _Stream(NamedTuple):
+    """What one stream did in the window. Times in ps."""
+
+    line: DeviceLine
+    events: int
+    busy: int
+    delays: Int64s  # of its events whose call is known, from the call's end to the event's start
+    queue: Queue | None
+    idle: Idle
+
+
+def _streams(question: Question, work: Kernels, calls: Launches) -> list[_Stream]:
+    """The streams that ran something in the window."""
+    lo, hi = question.window
+    streams = []
+    for line, call_of in zip(work.lines, calls.of_line, strict=True):
+        rows, length = kernels.inside(line.track, lo, hi)
+        if not len(rows):
+            continue
+        start = line.track.events.start[rows]
+        call = call_of[rows]
+        launched = np.zeros(len(rows), np.int64)
+        if len(calls.calls):
+            launched = np.where(call >= 0, calls.calls.end[np.maximum(call, 0)], 0)
+        delay, has_call = launches.delays(start, call, calls.calls)
+        stream = _Stream(
+            line=line,
+            events=len(rows),
+            busy=_union(start, length),
+            delays=delay[has_call],
+            queue=launches.queue(start, call, calls.calls),
+            idle=gaps.idle_time(start, start + length, call, launched),
+        )
+        streams.append(stream)
+    return streams
 
 
 def streams(question: Question, work: Kernels, calls: Launches) -> Table:
     """One row for each stream: its work, its delays, its queue, and its gaps by why."""
     lo, hi = question.window
-    rows = []
-    for line, call in zip(work.lines, calls.of_line, strict=True):
-        at, ps = kernels.inside(line.track, lo, hi)
-        if not len(at):
-            continue
-        start = line.track.events.start[at]
-        begun = call[at]
-        launched = np.where(
-            begun >= 0, calls.calls.end[np.maximum(begun, 0)] if len(calls.calls) else 0, 0
-        )
-        waited, known = launches.delays(start, begun, calls.calls)
-        idle = gaps.idle_time(start, start + ps, begun, launched)
-        waiting = launches.queue(start, begun, calls.calls)
-        rows.append((line, len(at), _union(start, ps), waited[known], waiting, idle))
-    linked = np.array([len(waited) > 0 for _, _, _, waited, _, _ in rows], np.bool_)
+    rows = _streams(question, work, calls)
+    queues = [row.queue for row in rows]
+    idle = [row.idle for row in rows]
+    has_delays = np.array([len(row.delays) > 0 for row in rows], np.bool_)
+    mean_delays = [int(row.delays.mean()) if len(row.delays) else 0 for row in rows]
+    longest_delays = [int(row.delays.max()) if len(row.delays) else 0 for row in rows]
+    longest_queues = [queue.longest if queue else None for queue in queues]
+    mean_queues = [queue.mean if queue else None for queue in queues]
+
+    def ps_column(
+        id: str, label: str, values: Iterable[int], weight: int, present: Bools | None = None
+    ) -> Column:
+        return int_column(id, label, "duration", values, weight=weight, present=present)
+
     columns = (
-        text_column("device", "device", [line.process.name for line, *_ in rows], weight=5),
-        text_column("stream", "stream", [line.track.name for line, *_ in rows], weight=9),
-        Column(
-            "events", "events", "integer", np.array([row[1] for row in rows], np.int64), weight=7
-        ),
-        Column(
-            "busy_s", "busy", "duration", np.array([row[2] for row in rows], np.int64), weight=9
-        ),
-        Column(
-            "launch_delay_s",
-            "launch delay",
-            "duration",
-            np.array([int(row[3].mean()) if len(row[3]) else 0 for row in rows], np.int64),
-            present=linked,
-            weight=7,
-        ),
-        Column(
-            "longest_delay_s",
-            "longest",
-            "duration",
-            np.array([int(row[3].max()) if len(row[3]) else 0 for row in rows], np.int64),
-            present=linked,
-            weight=3,
-        ),
-        optional(
-            "longest_queue",
-            "longest queue",
-            "integer",
-            [row[4].longest if row[4] else None for row in rows],
-            weight=6,
-        ),
-        optional(
-            "mean_queue",
-            "mean queue",
-            "number",
-            [row[4].mean if row[4] else None for row in rows],
-            weight=3,
-        ),
-        Column(
-            "launched_late_s",
-            "launched late",
-            "duration",
-            np.array([row[5].launched_late for row in rows], np.int64),
-            weight=8,
-        ),
-        Column(
-            "queued_s",
-            "between kernels",
-            "duration",
-            np.array([row[5].queued for row in rows], np.int64),
-            weight=4,
-        ),
-        Column(
-            "waiting_s",
-            "waiting",
-            "duration",
-            np.array([row[5].waiting for row in rows], np.int64),
-            weight=5,
-        ),
-        Column(
-            "not_known_s",
-            "gap not known",
-            "duration",
-            np.array([row[5].not_known for row in rows], np.int64),
-            weight=2,
-        ),
+        text_column("device", "device", [row.line.process.name for row in rows], weight=5),
+        text_column("stream", "stream", [row.line.track.name for row in rows], weight=9),
+        int_column("events", "events", "integer", [row.events for row in rows], weight=7),
+        ps_column("busy_s", "busy", [row.busy for row in rows], 9),
+        ps_column("launch_delay_s", "launch delay", mean_delays, 7, has_delays),
+        ps_column("longest_delay_s", "longest", longest_delays, 3, has_delays),
+        optional("longest_queue", "longest queue", "integer", longest_queues, weight=6),
+        optional("mean_queue", "mean queue", "number", mean_queues, weight=3),
+        ps_column("launched_late_s", "launched late", [each.launched_late for each in idle], 8),
+        ps_column("queued_s", "between kernels", [each.queued for each in idle], 4),
+        ps_column("waiting_s", "waiting", [each.waiting for each in idle], 5),
+        ps_column("not_known_s", "gap not known", [each.not_known for each in idle], 2),
     )
 
     def place(row: int) -> Place:
-        events = rows[row][0].track.events
-        first, last = int(events.start.min()), int(events.end.max())
+        line = rows[row].line
+        first = int(line.track.events.start.min())
+        last = int(line.track.events.end.max())
         return Place(
-            question.opened.name, question.host, max(first, lo), min(last, hi), rows[row][0].number
+            question.opened.name, question.host, max(first, lo), min(last, hi), line.number
         )
 
     return Table(
@@ -131,41 +118,30 @@ def _union(start: Int64s, length: Int64s) -> int:
     return int(np.maximum(end - np.maximum(begin, before), 0).sum())
 
 
-def gaps_of(question: Question, work: Kernels, calls: Launches) -> Table:
+def longest_gaps(question: Question, work: Kernels, calls: Launches) -> Table:
     """The longest stretches in which a device ran nothing."""
-    trace = question.profile.trace
-    found = gaps.longest_gaps(work, calls, *question.window, _GAPS)
+    names = question.profile.trace.names
+    rows = gaps.longest_gaps(work, calls, *question.window, _MAX_LISTED_GAPS)
+    host = [_host_during(question, calls, gap) for gap in rows]
 
-    def name(where: tuple[int, int]) -> str:
-        line = work.lines[where[0]]
-        return trace.names.display(int(line.track.events.name[where[1]]))
+    def kernel(event: tuple[int, int]) -> str:
+        line, row = event
+        return names.display(int(work.lines[line].track.events.name[row]))
 
-    busy = [_host_of(question, calls, gap) for gap in found]
+    host_shares = np.array([share for _, share in host], np.float64)
     columns = (
-        text_column("device", "device", [gap.device for gap in found], weight=4),
-        Column("start_s", "at", "instant", np.array([gap.lo for gap in found], np.int64), weight=6),
-        Column(
-            "gap_s",
-            "gap",
-            "duration",
-            np.array([gap.hi - gap.lo for gap in found], np.int64),
-            weight=9,
-        ),
-        text_column("why", "next kernel", [gap.why for gap in found], weight=8),
-        text_column("host_did", "host did meanwhile", [what for what, _ in busy], weight=9),
-        Column(
-            "host_share",
-            "of the gap",
-            "share",
-            np.array([share for _, share in busy], np.float64),
-            weight=3,
-        ),
-        text_column("before", "after kernel", [name(gap.before) for gap in found], weight=3),
-        text_column("after", "before kernel", [name(gap.after) for gap in found], weight=5),
+        text_column("device", "device", [gap.device for gap in rows], weight=4),
+        int_column("start_s", "at", "instant", [gap.lo for gap in rows], weight=6),
+        int_column("gap_s", "gap", "duration", [gap.hi - gap.lo for gap in rows], weight=9),
+        text_column("why", "next kernel", [gap.why for gap in rows], weight=8),
+        text_column("host_did", "host did meanwhile", [what for what, _ in host], weight=9),
+        Column("host_share", "of the gap", "share", host_shares, weight=3),
+        text_column("before", "after kernel", [kernel(gap.before) for gap in rows], weight=3),
+        text_column("after", "before kernel", [kernel(gap.after) for gap in rows], weight=5),
     )
 
     def place(row: int) -> Place:
-        gap = found[row]
+        gap = rows[row]
         return Place(
             run=question.opened.name,
             host=question.host,
@@ -177,7 +153,7 @@ def gaps_of(question: Question, work: Kernels, calls: Launches) -> Table:
 
     return Table(
         "gaps",
-        f"The {_GAPS} longest gaps of the devices",
+        f"The {_MAX_LISTED_GAPS} longest gaps of the devices",
         columns,
         place=place,
         order=("gap_s", True),
@@ -186,19 +162,17 @@ def gaps_of(question: Question, work: Kernels, calls: Launches) -> Table:
     )
 
 
-def _host_of(question: Question, calls: Launches, gap: gaps.Gap) -> tuple[str, float]:
+def _host_during(question: Question, calls: Launches, gap: Gap) -> tuple[str, float]:
     """(what the thread that launched the next kernel did most of the gap, which part of it)."""
-    call = int(calls.of_line[gap.after[0]][gap.after[1]])
+    line, row = gap.after
+    call = int(calls.of_line[line][row])
     if call < 0:
         return "", float("nan")
-    what, ps = gaps.busiest_event(
-        question.profile.trace, int(calls.calls.line[call]), gap.lo, gap.hi
-    )
-    return (
-        (what, ps / (gap.hi - gap.lo))
-        if what
-        else ("nothing on the launching thread", float("nan"))
-    )
+    thread = int(calls.calls.line[call])
+    what, ps = gaps.busiest_event(question.profile.trace, thread, gap.lo, gap.hi)
+    if not what:
+        return "nothing on the launching thread", float("nan")
+    return what, ps / (gap.hi - gap.lo)
 
 
 def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
@@ -207,17 +181,14 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
     count = np.zeros(len(calls.calls), np.int64)
     named = np.zeros(len(calls.calls), np.int64)
     total = np.zeros(len(calls.calls), np.int64)
-    has_op = np.array(
-        [bool(said.hlo_op or said.tf_op or said.level or said.operator) for said in work.facts],
-        np.bool_,
-    )
+    has_op = np.array([_has_op(facts) or bool(facts.operator) for facts in work.facts], np.bool_)
     for line, call in zip(work.lines, calls.of_line, strict=True):
-        at, ps = kernels.inside(line.track, lo, hi)
-        mine, at, ps = call[at], at[call[at] >= 0], ps[call[at] >= 0]
-        mine = mine[mine >= 0]
-        np.add.at(count, mine, 1)
-        np.add.at(total, mine, ps)
-        np.add.at(named, mine, has_op[line.facts[at]].astype(np.int64))
+        rows, ps = kernels.inside(line.track, lo, hi)
+        has_call = call[rows] >= 0
+        rows, ps = rows[has_call], ps[has_call]
+        np.add.at(count, call[rows], 1)
+        np.add.at(total, call[rows], ps)
+        np.add.at(named, call[rows], has_op[line.facts[rows]].astype(np.int64))
     several = np.flatnonzero(count > 1)
     several = several[np.argsort(-total[several], kind="stable")]
     tracks = [track for _, track in question.profile.trace.tracks()]
@@ -228,8 +199,8 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
         return names.display(int(events.name[int(calls.calls.row[index])]))
 
     def around(index: int) -> str:
-        """What the call lies in: the collector tells no op of a graph's kernels, but the host's own
-        event may.
+        """The event around a call: the collector names no op of a graph's kernels, but the host's
+        own event may.
         """
         track, row = tracks[int(calls.calls.line[index])], int(calls.calls.row[index])
         depth = track.depth_of(row)
@@ -271,6 +242,11 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
     )
 
 
+def _has_op(facts: KernelFacts) -> bool:
+    """Whether the collector named an op of a kernel."""
+    return bool(facts.hlo_op or facts.tf_op or facts.level)
+
+
 def notes(work: Kernels, calls: Launches) -> list[str]:
     """What has to be known to read these tables."""
     out = []
@@ -284,23 +260,21 @@ def notes(work: Kernels, calls: Launches) -> list[str]:
             f"{len(work) - calls.linked:,} of {len(work):,} events of devices have no call in "
             "this profile."
         )
-    graphs = sum(bool(said.graph) for said in work.facts)
-    bare = sum(
-        bool(said.graph) and not (said.hlo_op or said.tf_op or said.level) for said in work.facts
-    )
-    if bare:
+    in_graphs = [facts for facts in work.facts if facts.graph]
+    without_op = [facts for facts in in_graphs if not _has_op(facts)]
+    if without_op:
         out.append(
-            f"Of {graphs} kinds of kernels in graphs {bare} carry no op: the collector saw one "
+            f"Of {len(in_graphs)} kinds of kernels in graphs {len(without_op)} carry no op: the collector saw one "
             "call for all of a graph's kernels. "
             "XLA names them when it runs without command buffers "
             "(--xla_gpu_enable_command_buffer=)."
         )
-    full = [
+    queues = [
         launches.queue(line.track.events.start, call, calls.calls)
         for line, call in zip(work.lines, calls.of_line, strict=True)
     ]
-    longest = max((queue.longest for queue in full if queue is not None), default=0)
-    if longest >= _FULL:
+    longest = max((queue.longest for queue in queues if queue is not None), default=0)
+    if longest >= _FULL_QUEUE:
         out.append(
             f"A queue held {longest:,} launches: a stream takes about 1,024, then the call "
             "itself waits."

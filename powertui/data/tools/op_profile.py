@@ -1,30 +1,42 @@
 """Where the devices' time went, as trees: by category, by program, by the framework's scopes. As
 TensorBoard's `op_profile`.
 
-A node's time is the self time of the ops below it. What part of the device's FLOP/s and bandwidth
-that used is told where the ops say what they cost; the time that a better use would save is the
-node's time less the larger of both. Copies of one op are one node. Ops also tell their text, their
-shape, what padding adds, and what is fused in them.
+A node's time is the self time of the ops below it. Where the ops say what they cost, the table
+shows what part of the device's FLOP/s and bandwidth that used; the time that a better use would
+save is the node's time less the larger of both. Copies of one op are one node.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Floats
-from powertui.data.table import Column, Fact, Place, Result, Table, optional
+from powertui.data.table import (
+    Column,
+    Fact,
+    Place,
+    Result,
+    Table,
+    int_column,
+    optional,
+    text_column,
+)
 from powertui.data.tools import device_facts, hlo_stats, xla_ops
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.device_ops import DeviceOp
 from powertui.data.tools.registry import Question
 from powertui.data.tools.xla_ops import XlaOps
 
-_CHILDREN = 100  # of one node, as TensorBoard keeps them
+_MAX_CHILDREN = 100  # of one node, as TensorBoard keeps them
 _IDLE = "IDLE"
-_TOLD = 0.99  # of a node's time, before what its ops cost says how well it used the device
+# Of a node's time: ops that take so much must say what they cost before the node's use of the
+# device is reported. Chosen, not measured.
+_MIN_COSTED_SHARE = 0.99
 
 
 @dataclass
@@ -36,7 +48,8 @@ class Node:
     op: DeviceOp | None = None
     self_time: int = 0
     occurrences: int = 0
-    told: tuple[int, int] = (0, 0)  # of which time the FLOPs are known, and the bytes
+    flops_time: int = 0  # the part of it whose ops say their FLOPs
+    bytes_time: int = 0
     flops: float = 0.0
     bytes: float = 0.0
     children: dict[str, Node] = field(default_factory=dict)
@@ -45,12 +58,12 @@ class Node:
         """An op below this node."""
         self.self_time += op.self_time
         self.occurrences += op.occurrences
-        self.told = (
-            self.told[0] + (op.self_time if op.flops is not None else 0),
-            self.told[1] + (op.self_time if op.bytes is not None else 0),
-        )
-        self.flops += op.flops or 0.0
-        self.bytes += op.bytes or 0.0
+        if op.flops is not None:
+            self.flops_time += op.self_time
+            self.flops += op.flops
+        if op.bytes is not None:
+            self.bytes_time += op.self_time
+            self.bytes += op.bytes
 
     def child(self, name: str) -> Node:
         """The child of this name; a new one when it is new."""
@@ -58,53 +71,76 @@ class Node:
 
     def utilisation(self, facts: tuple[DeviceFacts, ...]) -> tuple[float | None, float | None]:
         """(of FLOP/s, of bandwidth); None where too few of its ops say what they cost."""
-        flops = self.flops if self.told[0] >= _TOLD * self.self_time else None
-        size = self.bytes if self.told[1] >= _TOLD * self.self_time else None
+        min_costed = _MIN_COSTED_SHARE * self.self_time
+        flops = self.flops if self.flops_time >= min_costed else None
+        size = self.bytes if self.bytes_time >= min_costed else None
         return hlo_stats.utilisation(flops, size, self.self_time, facts)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it stands for the time in which no op ran."""
+        return self.name == _IDLE and self.level == 0
 
 
 def answer(question: Question) -> Result:
     """The trees of the window."""
-    found = xla_ops.xla_ops(question.profile, *question.window, question.compat)
-    ops = [op for op in found.ops if not op.name.startswith("region")]
-    facts = device_facts.device_facts(question.profile.trace)
-    trees = (
-        ("by_category", "By category", _tree(ops, lambda op: (op.category or "unknown",))),
-        (
-            "by_program",
-            "By program",
-            _tree(ops, lambda op: (op.program or "main", op.category or "unknown")),
-        ),
-        ("by_provenance", "By the framework's scopes", _tree(ops, _scopes)),
-    )
-    tables = tuple(_table(id, title, root, found, facts, question) for id, title, root in trees)
+    ran = xla_ops.xla_ops(question.profile, *question.window, question.compat)
+    ops = [op for op in ran.ops if not op.name.startswith("region")]
+    devices = device_facts.device_facts(question.profile.trace)
+    trees = {
+        ("by_category", "By category"): _tree(ops, _by_category),
+        ("by_program", "By program"): _tree(ops, _by_program),
+        ("by_provenance", "By the framework's scopes"): _tree(ops, _scopes),
+    }
+    tables = []
+    for (id, title), root in trees.items():
+        nodes = _with_idle(list(_walk(root)), ran.idle)
+        columns = _columns(nodes, ran, devices)
+        tables.append(
+            Table(
+                id,
+                title,
+                columns,
+                place=_places(nodes, question),
+                order=None,
+                empty=(
+                    "No op ran on a device, and no XLA op on the host. What ran, by name, is in "
+                    "op_stats."
+                ),
+                key=("name",),
+                noun="node",
+            )
+        )
     return Result(
         "op_profile",
         "Op profile",
-        tables,
-        facts=_facts(found, facts),
-        notes=_notes(found, ops),
+        tuple(tables),
+        facts=_facts(ran, devices),
+        notes=_notes(ran, ops),
         mode=question.compat,
     )
+
+
+def _by_category(op: DeviceOp) -> tuple[str, ...]:
+    return (op.category or "unknown",)
+
+
+def _by_program(op: DeviceOp) -> tuple[str, ...]:
+    return (op.program or "main", op.category or "unknown")
 
 
 def _tree(ops: Sequence[DeviceOp], path: Callable[[DeviceOp], tuple[str, ...]]) -> Node:
     """All ops below the nodes that their paths name; copies of one op together."""
     root = Node("", -1)
-    groups: dict[tuple[str, str], int] = {}
+    copies = Counter((op.program, op.dedup or op.name) for op in ops)
     for op in ops:
-        groups[op.program, op.dedup or op.name] = (
-            groups.get((op.program, op.dedup or op.name), 0) + 1
-        )
-    for op in ops:
+        parts = [*path(op)]
+        if op.dedup and copies[op.program, op.dedup] > 1:
+            parts.append(f"{op.dedup} and its duplicate(s)")
         node = root
         node.add(op)
-        for part in path(op):
+        for part in parts:
             node = node.child(part)
-            node.add(op)
-        several = groups[op.program, op.dedup or op.name]
-        if op.dedup and several > 1:
-            node = node.child(f"{op.dedup} and its duplicate(s)")
             node.add(op)
         leaf = node.child(op.name if op.name not in node.children else f"{op.name} ({op.program})")
         leaf.op = op
@@ -119,132 +155,85 @@ def _scopes(op: DeviceOp) -> tuple[str, ...]:
     return tuple(part for part in op.framework.name.split("/") if part) or ("unknown",)
 
 
-def _walk(node: Node) -> Iterator[tuple[Node, int]]:
-    """(a node, how many of its children are left out), each before its children, those with most
-    time first.
-    """
-    for child in sorted(node.children.values(), key=lambda one: (-one.self_time, one.name))[
-        :_CHILDREN
-    ]:
-        yield child, max(0, len(child.children) - _CHILDREN)
+class _Row(NamedTuple):
+    """A node, and how many of its children are left out."""
+
+    node: Node
+    left_out: int
+
+
+def _walk(node: Node) -> Iterator[_Row]:
+    """All nodes below this one, each before its children, those with most time first."""
+    children = sorted(node.children.values(), key=lambda child: (-child.self_time, child.name))
+    for child in children[:_MAX_CHILDREN]:
+        yield _Row(child, max(0, len(child.children) - _MAX_CHILDREN))
         yield from _walk(child)
+
+
+def _with_idle(rows: list[_Row], idle: int) -> list[_Row]:
+    """The rows with one for idle time, before the first category that took less."""
+    if not idle:
+        return rows
+    at = len(rows)
+    for number, row in enumerate(rows):
+        if row.node.level == 0 and row.node.self_time < idle:
+            at = number
+            break
+    return [*rows[:at], _Row(Node(_IDLE, 0, self_time=idle), 0), *rows[at:]]
 
 
 # ── as tables ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _table(
-    id: str,
-    title: str,
-    root: Node,
-    found: XlaOps,
-    facts: tuple[DeviceFacts, ...],
-    question: Question,
-) -> Table:
-    nodes = list(_walk(root))
-    if found.idle:
-        idle = (Node(_IDLE, 0, self_time=found.idle), 0)
-        at = next(
-            (
-                i
-                for i, (node, _) in enumerate(nodes)
-                if node.level == 0 and node.self_time < found.idle
-            ),
-            len(nodes),
-        )
-        nodes.insert(at, idle)
-    own = np.array([node.self_time for node, _ in nodes], np.int64)
-    count = np.array([node.occurrences for node, _ in nodes], np.int64)
-    is_idle = np.array([node.name == _IDLE and node.level == 0 for node, _ in nodes], np.bool_)
-    whole = found.busy + found.idle
-    used = [(None, None) if node.name == _IDLE else node.utilisation(facts) for node, _ in nodes]
-    share = own / max(1, whole)
-    instructions = [node.op.instruction if node.op is not None else None for node, _ in nodes]
-
-    def words(id: str, label: str, values: Sequence[str], weight: int) -> Column:
-        return Column(id, label, "text", list(values), weight=weight)
-
-    columns = (
-        words("name", "node", ["  " * node.level + node.name for node, _ in nodes], 9),
-        Column(
-            "level",
-            "level",
-            "integer",
-            np.array([node.level for node, _ in nodes], np.int64),
-            weight=0,
-        ),
-        Column("time_s", "time", "duration", own, weight=9),
+def _columns(
+    rows: Sequence[_Row], ran: XlaOps, devices: tuple[DeviceFacts, ...]
+) -> tuple[Column, ...]:
+    nodes = [row.node for row in rows]
+    ops = [node.op for node in nodes]
+    instructions = [op.instruction if op is not None else None for op in ops]
+    time = np.array([node.self_time for node in nodes], np.int64)
+    count = np.array([node.occurrences for node in nodes], np.int64)
+    is_op = np.array([not node.is_idle for node in nodes], np.bool_)
+    share = time / max(1, ran.busy + ran.idle)
+    busy_share = time / max(1, ran.busy)
+    mean_time = time // np.maximum(count, 1)
+    used = [(None, None) if node.name == _IDLE else node.utilisation(devices) for node in nodes]
+    names = ["  " * node.level + node.name for node in nodes]
+    shapes = [known.shape if known is not None else "" for known in instructions]
+    fused = [", ".join(known.fused) if known is not None else "" for known in instructions]
+    provenance = [hlo_stats.provenance(op) if op is not None else "" for op in ops]
+    sources = [op.source if op is not None else "" for op in ops]
+    expressions = [hlo_stats.expression(op) if op is not None else "" for op in ops]
+    padding = [_padding(known) for known in instructions]
+    return (
+        text_column("name", "node", names, weight=9),
+        int_column("level", "level", "integer", [node.level for node in nodes], weight=0),
+        Column("time_s", "time", "duration", time, weight=9),
         Column("time_fraction", "with idle", "share", share, weight=6),
-        Column(
-            "time_fraction_busy",
-            "share",
-            "share",
-            own / max(1, found.busy),
-            present=~is_idle,
-            weight=8,
-        ),
+        Column("time_fraction_busy", "share", "share", busy_share, present=is_op, weight=8),
         optional("flops_utilization", "FLOPS", "share", [compute for compute, _ in used], weight=7),
         optional("hbm_utilization", "HBM", "share", [memory for _, memory in used], weight=7),
         Column("wasted", "wasted", "share", _wasted(share, used), weight=5),
-        Column("occurrences", "count", "integer", count, present=~is_idle, weight=6),
-        Column(
-            "avg_time_s",
-            "average",
-            "duration",
-            own // np.maximum(count, 1),
-            present=~is_idle,
-            weight=4,
-        ),
-        words(
-            "shape",
-            "shape",
-            [known.shape if known is not None else "" for known in instructions],
-            3,
-        ),
-        optional(
-            "padding_bytes",
-            "padding",
-            "number",
-            [_padding(known) for known in instructions],
-            unit="B",
-            weight=2,
-        ),
-        words(
-            "fused",
-            "fused",
-            [", ".join(known.fused) if known is not None else "" for known in instructions],
-            1,
-        ),
-        words(
-            "provenance",
-            "framework op",
-            [hlo_stats.provenance(node.op) if node.op is not None else "" for node, _ in nodes],
-            1,
-        ),
-        words(
-            "source",
-            "source",
-            [node.op.source if node.op is not None else "" for node, _ in nodes],
-            0,
-        ),
-        words(
-            "expression",
-            "text",
-            [hlo_stats.expression(node.op) if node.op is not None else "" for node, _ in nodes],
-            0,
-        ),
-        Column(
-            "children_left_out",
-            "left out",
-            "integer",
-            np.array([left for _, left in nodes], np.int64),
-            weight=0,
+        Column("occurrences", "count", "integer", count, present=is_op, weight=6),
+        Column("avg_time_s", "average", "duration", mean_time, present=is_op, weight=4),
+        text_column("shape", "shape", shapes, weight=3),
+        optional("padding_bytes", "padding", "number", padding, unit="B", weight=2),
+        text_column("fused", "fused", fused, weight=1),
+        text_column("provenance", "framework op", provenance, weight=1),
+        text_column("source", "source", sources, weight=0),
+        text_column("expression", "text", expressions, weight=0),
+        int_column(
+            "children_left_out", "left out", "integer", [row.left_out for row in rows], weight=0
         ),
     )
+
+
+def _places(rows: Sequence[_Row], question: Question) -> Callable[[int], Place | None]:
+    """Where the first event of a row's op is on the timeline."""
     tracks = [track for _, track in question.profile.trace.tracks()]
 
     def place(row: int) -> Place | None:
-        op = nodes[row][0].op
+        op = rows[row].node.op
         if op is None or not op.events:
             return None
         line, event = op.events[0]
@@ -258,35 +247,33 @@ def _table(
             event=event,
         )
 
-    empty = "No op ran on a device, and no XLA op on the host. What ran, by name, is in op_stats."
-    return Table(
-        id, title, columns, place=place, order=None, empty=empty, key=("name",), noun="node"
-    )
+    return place
 
 
 def _wasted(share: Floats, used: Sequence[tuple[float | None, float | None]]) -> Floats:
-    best = np.array(
-        [np.nan if pair == (None, None) else max(pair[0] or 0.0, pair[1] or 0.0) for pair in used],
-        np.float64,
-    )
-    wasted: Floats = share * (1 - best)
+    """The share of time that a node would save if it used the device as well as possible."""
+    best = [
+        np.nan if pair == (None, None) else max(pair[0] or 0.0, pair[1] or 0.0) for pair in used
+    ]
+    wasted: Floats = share * (1 - np.array(best, np.float64))
     return wasted
 
 
-def _padding(known: object) -> int | None:
-    size, padded = getattr(known, "size", None), getattr(known, "padded", None)
+def _padding(instruction: object) -> int | None:
+    """Bytes that padding adds to an instruction's result."""
+    size, padded = getattr(instruction, "size", None), getattr(instruction, "padded", None)
     return padded - size if size is not None and padded is not None else None
 
 
-def _facts(found: XlaOps, facts: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
-    if not found.ops:
+def _facts(ran: XlaOps, devices: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
+    if not ran.ops:
         return ()
-    peaks = next((one for one in facts if one.recorded), None)
+    peaks = next((device for device in devices if device.recorded), None)
     flops, bandwidth = (peaks.peak_flops, peaks.bandwidth) if peaks is not None else (None, None)
     why = "the profile does not say enough about the device"
     return (
-        Fact("busy", "time of all ops", found.busy, "duration"),
-        Fact("idle", "idle", found.idle, "duration"),
+        Fact("busy", "time of all ops", ran.busy, "duration"),
+        Fact("idle", "idle", ran.idle, "duration"),
         Fact(
             "peak_flops",
             "peak of the device",
@@ -306,9 +293,9 @@ def _facts(found: XlaOps, facts: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
     )
 
 
-def _notes(found: XlaOps, ops: Sequence[DeviceOp]) -> tuple[str, ...]:
+def _notes(ran: XlaOps, ops: Sequence[DeviceOp]) -> tuple[str, ...]:
     notes = []
-    if found.on_host and ops:
+    if ran.on_host and ops:
         notes.append("These ops ran on the host: TensorBoard does not list them.")
     if ops and all(op.flops is None and op.bytes is None for op in ops):
         notes.append(

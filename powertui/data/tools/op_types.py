@@ -19,9 +19,9 @@ from powertui.data.texts import CancelCheck, Texts, unhindered
 _SEPARATORS = np.zeros(256, np.bool_)
 _SEPARATORS[list(b"._-/:# ")] = True  # a number behind one of these counts instances
 _NUMBER = re.compile(r"(?<=[._\-/:# ])\d+")
-_LONG = (
-    400  # HLO text can be megabytes: what it is stands at its front, and its numbers are its own
-)
+# HLO text can be megabytes: its front says what it is, and names are replaced one by one where one
+# of them is longer than this. Chosen, not measured.
+_MAX_NAME_CHARS = 400
 
 
 def kind_of(full: str, display: str) -> tuple[str, Category]:
@@ -41,16 +41,16 @@ def op_types(
     """
     out = np.zeros(len(indices), np.int32)
     types: dict[str, int] = {}
-    known: dict[tuple[str, str], int] = {}
+    numbers: dict[tuple[str, str], int] = {}
     for rows, full, display in texts.batches(names, indices, check):
         pairs = list(
             zip(without_numbers(full).strings(), without_numbers(display).strings(), strict=True)
         )
         for pair in dict.fromkeys(pairs):
-            if pair not in known:
+            if pair not in numbers:
                 check()
-                known[pair] = types.setdefault(kind_of(*pair)[0], len(types))
-        out[rows] = np.fromiter(map(known.__getitem__, pairs), np.int32, len(pairs))
+                numbers[pair] = types.setdefault(kind_of(*pair)[0], len(types))
+        out[rows] = np.fromiter(map(numbers.__getitem__, pairs), np.int32, len(pairs))
     return out, tuple(types)
 
 
@@ -58,7 +58,7 @@ def without_numbers(names: Texts) -> Texts:
     """The same names with 0 for every number of an instance."""
     if not len(names.data):
         return names
-    if not names.ascii or int(np.diff(names.start).max()) > _LONG:
+    if not names.ascii or int(np.diff(names.start).max()) > _MAX_NAME_CHARS:
         return Texts.from_strings([_NUMBER.sub("0", text) for text in names.strings()])
     data = names.data
     digit = (data >= ord("0")) & (data <= ord("9"))

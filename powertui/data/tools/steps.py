@@ -7,7 +7,17 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.model import UNKNOWN, Epochs, Int64s, Steps
-from powertui.data.table import Column, Fact, Lazy, Place, Result, Table, optional, text_column
+from powertui.data.table import (
+    Column,
+    Fact,
+    Lazy,
+    Place,
+    Result,
+    Table,
+    int_column,
+    optional,
+    text_column,
+)
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 
@@ -81,11 +91,11 @@ def _each(question: Question, steps: Steps) -> Table:
     columns = (
         text_column("name", "on", [one.name for one in steps.on], weight=6),
         text_column("kind", "kind", [one.kind for one in steps.on], weight=3),
-        Column(
+        int_column(
             "steps",
             "steps",
             "integer",
-            np.array([len(one) for one in steps.on], np.int64),
+            [len(one) for one in steps.on],
             weight=7,
         ),
         optional(

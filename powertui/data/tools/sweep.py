@@ -19,9 +19,8 @@ from powertui.data.model import Bools, Int64s, UInt8s
 from powertui.data.tools.event_types import KINDS
 
 _NONE = np.empty(0, np.int64)
-_LONGEST = float(
-    1 << 62
-)  # ps that one axis holds: groups that last as long as the profile fill it soon
+# What one axis of int64 holds: groups that last as long as the profile fill it soon.
+_MAX_AXIS_PS = float(1 << 62)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +79,7 @@ def sweep_events(
     first, last = lo.copy(), np.maximum(lo, hi)
     np.minimum.at(first, group, start)
     np.maximum.at(last, group, end)
-    if len(lo) > 1 and float((last - first).sum(dtype=np.float64)) > _LONGEST:
+    if len(lo) > 1 and float((last - first).sum(dtype=np.float64)) > _MAX_AXIS_PS:
         border = len(lo) // 2
         parts = []
         for half, less in ((group < border, 0), (group >= border, border)):

@@ -21,7 +21,7 @@ from powertui import units
 from powertui.data import wire
 from powertui.data.model import PS_PER_US, Bools, Int64s, ProcessKind, Trace
 from powertui.data.run.marks import whole_numbers
-from powertui.data.table import Column, Fact, Place, Result, Table, if_missing, optional
+from powertui.data.table import Column, Fact, Place, Result, Table, if_missing, int_column, optional
 from powertui.data.tools import breakdown
 from powertui.data.tools.advice import INPUT_SOME
 from powertui.data.tools.registry import Question
@@ -428,18 +428,18 @@ def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[_
             [f"{number + 1}: {one.name}" for number, one in enumerate(found)],
             weight=8,
         ),
-        Column(
+        int_column(
             "calls",
             "calls",
             "integer",
-            np.array([len(one.calls) for one in found], np.int64),
+            [len(one.calls) for one in found],
             weight=5,
         ),
-        Column(
+        int_column(
             "slow_calls",
             "over 50 µs",
             "integer",
-            np.array([one.slow for one in found], np.int64),
+            [one.slow for one in found],
             weight=7,
         ),
         Column(
@@ -473,11 +473,11 @@ def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[_
             [_kind(name) for name in names],
             weight=9,
         ),
-        Column(
+        int_column(
             "bottleneck_s",
             "its own time",
             "duration",
-            np.array([one.latency for one in found], np.int64),
+            [one.latency for one in found],
             weight=5,
         ),
         Column("bottleneck_path", "its path", "text", names, weight=3),

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from powertui.data.model import PS_PER_US, Bools, Floats, Int64s
-from powertui.data.table import Column, Place, Result, Table, text_column
+from powertui.data.table import Column, Place, Result, Table, int_column, text_column
 from powertui.data.tools import torch_links
 from powertui.data.tools.registry import Question
 from powertui.data.tools.torch_links import COPIES, SETS, DeviceStreams, Links, covered, covered_by
@@ -505,11 +505,11 @@ def _kernel_columns(links: Links | None, question: Question) -> tuple[Column, ..
         text_column("Parent op category", "category", [key[0] for key in named], weight=4),
         text_column("Parent cpu_op", "operator", [key[1] for key in named], weight=6),
         text_column("Kernel name", "kernel", [key[2] for key in named], weight=9),
-        Column(
+        int_column(
             "Kernel stream",
             "stream",
             "integer",
-            np.array([key[3] for key in named], np.int64),
+            [key[3] for key in named],
             weight=3,
         ),
         us("Kernel duration (µs)_sum", "total", total, 9),

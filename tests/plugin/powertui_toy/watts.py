@@ -30,7 +30,6 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         ns - ns[0],
         rows[:, 1],
         clock=clock,
-        path=source.path,
         notes=notes,
     )
     return PowerLog(source.path, NAME, (series,), ())

@@ -340,3 +340,15 @@ def test_one_reading_that_cannot_be_is_a_gap(log: Written) -> None:
     found = log(wide("gpu0_power_w", lambda t: 65535 if t == 3 else 300 + t))
     assert np.flatnonzero(np.isnan(found.series[0].watts)).tolist() == [3]
     assert found.series[0].sensor.scale is Badge.MEASURED
+
+
+def test_columns_that_say_nothing_of_power_are_asked_about_by_their_names(log: Written) -> None:
+    rows = "".join(f"{START + row},{3000 + row},node 1,{210 + row}\n" for row in range(9))
+    text = f"ts,P_node,where,fan speed\n{rows}"
+    with pytest.raises(UnreadableFile) as refused:
+        log(text)
+    assert refused.value.hint.startswith(
+        "If P_node is the power in W, add: --time-col ts --watts-col P_node --unit W"
+    )
+    read = log(text, LogColumns(time_col="ts", watts_col="P_node", unit="W"))
+    assert means(read) == [3004]

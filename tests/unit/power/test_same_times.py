@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from powertui.data.energy import placing
-from powertui.data.power import generic_csv, registry, steps_of_clock
+from powertui.data.power import reading_sizes, registry, steps_of_clock
 
 
 def test_channels_of_one_log_share_their_times(tmp_path: Path) -> None:
@@ -25,14 +25,16 @@ def test_what_channels_of_one_table_share_is_worked_out_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     joined, sized = [], []
-    join, size = steps_of_clock.join_rows, generic_csv._size
+    join, size = steps_of_clock.join_rows, reading_sizes.unit_by_size
     monkeypatch.setattr(
         steps_of_clock,
         "join_rows",
         lambda ns, **known: (joined.append(len(ns)), join(ns, **known))[1],
     )
     monkeypatch.setattr(
-        generic_csv, "_size", lambda name, values: (sized.append(name), size(name, values))[1]
+        reading_sizes,
+        "unit_by_size",
+        lambda name, values: (sized.append(name), size(name, values))[1],
     )
     path = tmp_path / "power.csv"
     rows = "".join(

@@ -1,0 +1,215 @@
+"""Which columns of a table are its readings of power or energy, and in which units."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.asked import LogColumns
+from powertui.data.model import Bools
+from powertui.data.power import groups, long_tables, reading_sizes, table, titles, units
+from powertui.data.power.picked_columns import PickedColumn, with_one_unit
+from powertui.data.power.time_columns import is_time, listed
+from powertui.data.power.units import Unit
+from powertui.errors import UnreadableFile, UsageError
+
+# A name that says which part was read and nothing else: "GPU 0", "psu1".
+_BARE_PART = re.compile(r"(gpu|package|pkg|socket|dram|psys|node|psu|card)[ _-]?\d*", re.IGNORECASE)
+
+
+class Candidate(NamedTuple):
+    """A column whose name means power or energy."""
+
+    column: int
+    unit: Unit | None  # None where the name gives no unit
+
+
+def named_power(names: Sequence[str]) -> list[Candidate]:
+    """Columns whose names mean power, by the surest sign that one of them shows.
+
+    A unit of power in a name is surer than a unit of energy, that is surer than a word like
+    "power", and that is surer than the name of a part alone ("GPU 0").
+    """
+    by_unit = [
+        Candidate(column, unit)
+        for column, name in enumerate(names)
+        if (unit := units.unit_of_name(name)) is not None
+    ]
+    power = [candidate for candidate in by_unit if _quantity(candidate) == "power"]
+    if power:
+        return power
+    energy = [candidate for candidate in by_unit if _quantity(candidate) == "energy"]
+    if energy:
+        # Energy is often written in several units: they are the same reading.
+        return [candidate for candidate in energy if candidate.unit == energy[0].unit]
+    by_word = [
+        Candidate(column, None)
+        for column, name in enumerate(names)
+        if units.means_power(name) and not units.means_energy(name)
+    ]
+    if by_word:
+        return by_word
+    return [
+        Candidate(column, None)
+        for column, name in enumerate(names)
+        if _BARE_PART.fullmatch(name.strip()) and not is_time(name)
+    ]
+
+
+def _quantity(candidate: Candidate) -> str:
+    return candidate.unit.quantity if candidate.unit is not None else ""
+
+
+def named_energy(names: Sequence[str]) -> list[int]:
+    """Columns whose names mean energy."""
+    return [
+        column
+        for column, name in enumerate(names)
+        if units.means_energy(name) and not is_time(name)
+    ]
+
+
+def beside_time(names: Sequence[str]) -> list[Candidate]:
+    """Of two columns the one that is not the time.
+
+    It is taken for watts only when a person named the file, and the log says so.
+    """
+    if tuple(names) == table.DATE_TIME_READING:
+        return [Candidate(2, None)]
+    if len(names) != 2:
+        return []
+    first, second = names
+    if units.no_power(second) or units.means_energy(second) or is_time(second):
+        return []
+    return [Candidate(1, None)] if first == "column 1" or is_time(first) else []
+
+
+def pick_power(
+    path: str, rows: table.FileCells, options: LogColumns, above: titles.Titles
+) -> tuple[list[PickedColumn], int | None]:
+    """The columns of readings; and in a long table the column that names what was read."""
+    given = _given_unit(options)
+    if options.watts_col:
+        candidates = _asked_columns(path, rows, options.watts_col)
+    else:
+        candidates = named_power(rows.names)
+        long = long_tables.long_form(rows, [candidate.column for candidate in candidates])
+        if long is not None:
+            picked = [_long_column(rows, long, unit, where, given) for unit, where in long.kinds]
+            return picked, long.quantity
+        energy = [] if candidates else named_energy(rows.names)
+        if energy:
+            candidates = _with_energy_unit(path, rows.names, energy, given, above)
+        candidates = candidates or beside_time(rows.names)
+    picked = []
+    for candidate in candidates[: groups.MAX_CHANNELS]:
+        if len(candidates) > 1 and not options.watts_col and _is_empty(rows, candidate.column):
+            continue
+        picked.append(_picked(rows, candidate, given, above))
+    if not picked:
+        raise UnreadableFile(
+            path, "has no column that is named like power or energy", hint=_which_column(rows)
+        )
+    return with_one_unit(picked), None
+
+
+def _given_unit(options: LogColumns) -> Unit | None:
+    if not options.unit:
+        return None
+    if options.unit not in units.UNITS:
+        raise UsageError(
+            f"--unit {options.unit}: unknown unit", hint=f"Known units: {', '.join(units.UNITS)}."
+        )
+    return units.UNITS[options.unit]
+
+
+def _asked_columns(path: str, rows: table.FileCells, asked: str) -> list[Candidate]:
+    """The columns that a person named, separated by commas; a name may hold commas itself."""
+    names = asked.split(",") if rows.find(asked) is None else [asked]
+    candidates = []
+    for name in names:
+        column = rows.find(name)
+        if column is None:
+            raise UsageError(
+                f"{path}: there is no column {name!r}",
+                hint=f"Its columns are: {listed(rows.names)}.",
+            )
+        candidates.append(Candidate(column, units.unit_of_name(rows.names[column])))
+    return candidates
+
+
+def _with_energy_unit(
+    path: str,
+    names: Sequence[str],
+    columns: Sequence[int],
+    given: Unit | None,
+    above: titles.Titles,
+) -> list[Candidate]:
+    """Columns of energy, in the unit that was given or is written above the table.
+
+    There is no guessing it: J and Wh look alike.
+    """
+    candidates = []
+    for column in columns:
+        unit = given or above.unit_of(names[column], "energy")
+        if unit is not None:
+            candidates.append(Candidate(column, unit))
+    if not candidates:
+        raise UnreadableFile(
+            path,
+            f"has no unit for `{names[columns[0]]}`",
+            hint="Name it: --unit J (or mJ, kJ, Wh, kWh).",
+        )
+    return candidates
+
+
+def _is_empty(rows: table.FileCells, column: int) -> bool:
+    values, is_bad = rows.floats(column)
+    return bool((is_bad | np.isnan(values)).all())
+
+
+def _picked(
+    rows: table.FileCells, candidate: Candidate, given: Unit | None, above: titles.Titles
+) -> PickedColumn:
+    """A column of readings with its unit: as given, as its name or a line above the table says, or
+    else by the size of its readings.
+    """
+    name = rows.names[candidate.column]
+    written = candidate.unit
+    unit = given or written or above.unit_of(name, "power")
+    if unit is not None:
+        return PickedColumn(candidate.column, name, unit, sure=True, written=written is not None)
+    unit, sure = reading_sizes.unit_by_size(name, rows.floats(candidate.column)[0])
+    # Else nothing says that it is power at all.
+    means_power = units.means_power(name) or _BARE_PART.fullmatch(name.strip()) is not None
+    return PickedColumn(
+        candidate.column, name, unit, sure=sure and means_power, written=False, sized=True
+    )
+
+
+def _long_column(
+    rows: table.FileCells,
+    long: long_tables.Long,
+    written: Unit | None,
+    where: Bools,
+    given: Unit | None,
+) -> PickedColumn:
+    """The rows of one unit in a long table."""
+    name = rows.names[long.value]
+    unit, sure = given or written, True
+    if unit is None:
+        unit, sure = reading_sizes.unit_by_size(name, rows.floats(long.value)[0][where])
+    return PickedColumn(long.value, name, unit, sure, written is not None, where=where)
+
+
+def _which_column(rows: table.FileCells) -> str:
+    """What to type for a table whose columns say nothing of power."""
+    names = f"Its columns are: {listed(rows.names)}."
+    for column, name in enumerate(rows.names):
+        if not is_time(name) and not _is_empty(rows, column):
+            return f"{names} If {name} is the power, add: --watts-col {shlex.quote(name)} --unit W"
+    return f"{names} Name one with --watts-col NAME --unit W."

@@ -1,0 +1,19 @@
+"""What a dialect says of a table beyond the names of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from powertui.data.power import titles
+
+
+@dataclass(frozen=True)
+class TableForm:
+    """How a table is to be read; the defaults are those of a table of which nothing is known."""
+
+    label: str = "csv"  # the dialect's name
+    named: bool = True  # the file itself names its columns
+    counter: bool = False  # its joules are counters, even where they do not look like it
+    wrap_j: float | None = None  # where these counters start again
+    day_first: bool = False  # of dates that could be read either way
+    above: titles.Titles = titles.NO_TITLES  # what the lines above the table say

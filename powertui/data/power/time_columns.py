@@ -1,0 +1,233 @@
+"""Which column of a table is its time, and how its dates are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from powertui.data.asked import LogColumns
+from powertui.data.power import table, times, units
+from powertui.data.power.table_form import TableForm
+from powertui.data.power.times import TimeColumn
+from powertui.errors import UnreadableFile, UsageError
+
+_MAX_LISTED_NAMES = 12  # of columns, in a message
+_TIME_WORDS = {
+    "time",
+    "timestamp",
+    "timestamps",
+    "datetime",
+    "date",
+    "epoch",
+    "unix",
+    "elapsed",
+    "ts",
+    "clock",
+    "t",
+    "uhrzeit",
+    "datum",
+    "zeit",
+    "seconds",
+    "secs",
+    "walltime",
+    "utc",
+    "unixtime",
+    "timesec",
+    "systemtime",
+    "lastchanged",
+    "lastupdated",
+    "recordedat",
+    "createdat",
+    "sampledat",
+    "collectedat",
+}
+# Of several columns that could be the time, the one that says most of it is taken.
+_KINDS = ("elapsed", "time of day", "local", "absolute")
+# Shares of a column's rows, chosen, not measured.
+_MIN_READABLE_SHARE = 0.5
+_MIN_RISING_SHARE = 0.6  # a log may repeat a time for each of its channels, or repeat its tail
+_MIN_FALLING_SHARE = 0.9
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{8}")
+_TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d")
+_DAY_AND_MONTH = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}")
+# A date with points is written day first: only these two signs leave it open.
+_EITHER_ORDER = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2\d{4}")
+
+
+def is_time(name: str) -> bool:
+    """Whether a name means time."""
+    return time_score(name) > 0
+
+
+def time_score(name: str) -> int:
+    """How surely a name means time: 0 not at all, 3 as sure as can be."""
+    words = units.tokens(name)
+    if units.unit_of_name(name) is not None or "duration" in words:
+        return 0
+    if "".join(words) in _TIME_WORDS or not _TIME_WORDS.isdisjoint(words):
+        return 3 if "unix" in words or "epoch" in words else 2
+    return 1 if len(words) == 1 and words[0] in ("s", "sec", "ms") else 0
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names of columns, for a message."""
+    more = " …" if len(names) > _MAX_LISTED_NAMES else ""
+    return ", ".join(names[:_MAX_LISTED_NAMES]) + more
+
+
+def pick_time(
+    path: str, rows: table.FileCells, options: LogColumns, power: set[int], form: TableForm
+) -> tuple[list[int], TimeColumn]:
+    """The column with the time (two, where one holds the date), and the times of all rows.
+
+    `power` are the columns of readings.
+    """
+    if options.time_col:
+        return _asked_column(path, rows, options.time_col, form)
+    candidates = [column for column in range(len(rows.names)) if column not in power]
+    named = [column for column in candidates if is_time(rows.names[column])]
+    date_and_time = _date_and_time(rows, named, form)
+    if date_and_time is not None:
+        return date_and_time
+    ranked: list[tuple[tuple[int, int, int], int, TimeColumn]] = []
+    for column in named or candidates:
+        read = _time_column(rows, column, form)
+        if _could_be_time(rows.names, column, read, is_named=bool(named)):
+            rank = (_KINDS.index(read.kind), time_score(rows.names[column]), -column)
+            ranked.append((rank, column, read))
+    if not ranked:
+        raise UnreadableFile(
+            path,
+            "has no column that can be read as time",
+            hint=(
+                f"Its columns are: {listed(rows.names)}. Name the one with the time: "
+                "--time-col NAME."
+            ),
+        )
+    _, column, read = max(ranked, key=lambda item: item[0])
+    return [column], read
+
+
+def _asked_column(
+    path: str, rows: table.FileCells, name: str, form: TableForm
+) -> tuple[list[int], TimeColumn]:
+    """The column that a person named for the time."""
+    column = rows.find(name)
+    if column is None:
+        raise UsageError(
+            f"{path}: there is no column {name!r}", hint=f"Its columns are: {listed(rows.names)}."
+        )
+    read = _time_column(rows, column, form)
+    if not read.ok.any():
+        raise UnreadableFile(
+            path,
+            f"column {name!r} has no time",
+            hint="It must be Unix time, a date with time, or seconds.",
+        )
+    return [column], read
+
+
+def _could_be_time(names: Sequence[str], column: int, read: TimeColumn, *, is_named: bool) -> bool:
+    """Whether a column that was read as times is the log's time."""
+    if read.ok.mean() < _MIN_READABLE_SHARE:
+        return False
+    is_dated = is_named and read.kind in ("absolute", "local")
+    if not (is_dated or _rises(read)):
+        return False
+    if read.kind != "elapsed":
+        return True
+    # Numbers that rise are seconds only in the first column of a table without names: elsewhere
+    # they may count anything.
+    if not is_named and (column or names[0] != "column 1"):
+        return False
+    return not _counts_epochs(names[column])
+
+
+def _counts_epochs(name: str) -> bool:
+    """Whether a name means an epoch of the training, not of a clock: "epoch", "EPOCH_COUNT"."""
+    return _TIME_WORDS & set(units.tokens(name)) == {"epoch"} and not times.unit_in(name)
+
+
+def _time_column(rows: table.FileCells, column: int, form: TableForm) -> TimeColumn:
+    name = rows.names[column]
+    if form.above.time_unit and not times.unit_in(name):
+        name = f"{name} ({form.above.time_unit})"
+    if rows.is_numeric(column):
+        return times.from_numbers(rows.floats(column)[0].copy(), name)
+    texts = rows.texts(column)
+    return times.from_texts(texts, name, day_first=day_first(texts, form.day_first))
+
+
+def _date_and_time(
+    rows: table.FileCells, named: Sequence[int], form: TableForm
+) -> tuple[list[int], TimeColumn] | None:
+    """A date in one column and the time of day in another; None where there are no two such."""
+    date = time = None
+    for column in reversed(named):
+        if rows.is_numeric(column):
+            continue
+        first_cell = next(iter(rows.texts(column)), "")
+        if _DATE.fullmatch(first_cell):
+            date = column
+        if _TIME_OF_DAY.match(first_cell):
+            time = column
+    if date is None or time is None:
+        return None
+    cells = zip(rows.texts(date), rows.texts(time), strict=True)
+    texts = [f"{day} {clock}" for day, clock in cells]
+    read = times.from_texts(texts, day_first=day_first(texts, form.day_first))
+    return ([date, time], read) if read.ok.mean() > _MIN_READABLE_SHARE else None
+
+
+# ── the order of a date's numbers ────────────────────────────────────────────────────────────────
+
+
+def day_first(texts: Sequence[str], default: bool = False) -> bool:
+    """Whether a column's dates are DD/MM and not MM/DD.
+
+    A number above 12 somewhere in the column decides, else which of the two numbers keeps still for
+    a day.
+    """
+    matches = [match for text in texts if (match := _DAY_AND_MONTH.match(text.strip()))]
+    firsts = {int(match[1]) for match in matches}
+    seconds = {int(match[2]) for match in matches}
+    if max(firsts, default=0) > 12:
+        return True
+    if max(seconds, default=0) > 12:
+        return False
+    if len(firsts) != len(seconds):
+        return len(firsts) > len(seconds)
+    return default or ("." in texts[0][:3] if texts else False)
+
+
+def ambiguous_date(texts: Sequence[str]) -> str:
+    """A date of the column that may be read day first or month first, where nothing in the column
+    says which; "" where something does.
+    """
+    matches = [match for text in texts if (match := _EITHER_ORDER.match(text.strip()))]
+    if len({match[0] for match in matches}) != 1:
+        return ""
+    date, first, second = matches[0][0], int(matches[0][1]), int(matches[0][3])
+    is_ambiguous = matches[0][1] != matches[0][3] and max(first, second) <= 12
+    return date if is_ambiguous else ""
+
+
+# ── the order of the rows ────────────────────────────────────────────────────────────────────────
+
+
+def _rises(read: TimeColumn) -> bool:
+    """Whether times mostly ascend, or the newest row comes first."""
+    steps = np.diff(read.ns[read.ok])
+    return not len(steps) or bool((steps >= 0).mean() >= _MIN_RISING_SHARE) or falls(read)
+
+
+def falls(read: TimeColumn) -> bool:
+    """Whether rows with dates come newest first, as dashboards export them."""
+    if read.kind not in ("local", "absolute"):
+        return False
+    steps = np.diff(read.ns[read.ok])
+    if len(steps) < 2:
+        return False
+    return bool((steps <= 0).mean() >= _MIN_FALLING_SHARE) and bool((steps < 0).any())
