@@ -40,7 +40,6 @@ from powertui.data.power import (
     units,
 )
 from powertui.data.power.cells import number
-from powertui.data.power.dialects import PlainTable
 from powertui.data.power.groups import ChannelRows
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -53,7 +52,6 @@ from powertui.data.power.time_columns import ambiguous_date, day_first, falls, i
 from powertui.errors import UnreadableFile
 
 NAME = "csv"
-MAX_CHANNELS = groups.MAX_CHANNELS
 _MAX_NAMED_COLUMNS = 4  # in the words on how a log was read: they are one line
 _MAX_PROBED_ROWS = 20  # below a header, in which a reading is looked for; chosen, not measured
 _MAX_LONG_PROBED_ROWS = 200  # that show whether a column names what was read; chosen, not measured
@@ -73,7 +71,7 @@ _BY_PLACE = 10  # two columns, of which one is the time
 def sniff(head: str, _path: str) -> int:
     """How surely this is a table with time and power; a dialect's own reader is always surer."""
     layout = table.shape(head) if head.strip() else None
-    if layout is None or len(layout.names) > MAX_CHANNELS:
+    if layout is None or len(layout.names) > groups.MAX_CHANNELS:
         return 0
     names = layout.names
     names_time = any(is_time(name) for name in names)
@@ -123,24 +121,6 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     rows = table.read(source, layout, notes)
     form = TableForm(named=layout.named, above=titles.read_titles(layout.above))
     return from_table(source.path, rows, options, notes, form)
-
-
-def load_dialect(dialect: PlainTable, source: LogFile, options: LogColumns) -> PowerLog:
-    """Read a log of a dialect that is a table of watts."""
-    notes = Notes(source.path)
-    layout = table.shape(source.head_text)
-    if layout is None:
-        raise UnreadableFile(source.path, f"has {dialect.program}'s header, but no rows")
-    rows = table.read(source, layout, notes)
-    form = TableForm(
-        label=dialect.name, day_first=dialect.day_first, above=titles.read_titles(layout.above)
-    )
-    log = from_table(source.path, rows, options, notes, form)
-    series = tuple(
-        replace(channel, sensor=replace(channel.sensor, scope=dialect.scope))
-        for channel in log.series
-    )
-    return replace(log, series=series)
 
 
 def from_table(

@@ -21,21 +21,21 @@ from powertui.errors import UnreadableFile, UsageError
 _BARE_PART = re.compile(r"(gpu|package|pkg|socket|dram|psys|node|psu|card)[ _-]?\d*", re.IGNORECASE)
 
 
-class Candidate(NamedTuple):
+class NamedColumn(NamedTuple):
     """A column whose name means power or energy."""
 
     column: int
     unit: Unit | None  # None where the name gives no unit
 
 
-def named_power(names: Sequence[str]) -> list[Candidate]:
+def named_power(names: Sequence[str]) -> list[NamedColumn]:
     """Columns whose names mean power, by the surest sign that one of them shows.
 
     A unit of power in a name is surer than a unit of energy, that is surer than a word like
     "power", and that is surer than the name of a part alone ("GPU 0").
     """
     by_unit = [
-        Candidate(column, unit)
+        NamedColumn(column, unit)
         for column, name in enumerate(names)
         if (unit := units.unit_of_name(name)) is not None
     ]
@@ -47,20 +47,20 @@ def named_power(names: Sequence[str]) -> list[Candidate]:
         # Energy is often written in several units: they are the same reading.
         return [candidate for candidate in energy if candidate.unit == energy[0].unit]
     by_word = [
-        Candidate(column, None)
+        NamedColumn(column, None)
         for column, name in enumerate(names)
         if units.means_power(name) and not units.means_energy(name)
     ]
     if by_word:
         return by_word
     return [
-        Candidate(column, None)
+        NamedColumn(column, None)
         for column, name in enumerate(names)
         if _BARE_PART.fullmatch(name.strip()) and not is_time(name)
     ]
 
 
-def _quantity(candidate: Candidate) -> str:
+def _quantity(candidate: NamedColumn) -> str:
     return candidate.unit.quantity if candidate.unit is not None else ""
 
 
@@ -73,19 +73,19 @@ def named_energy(names: Sequence[str]) -> list[int]:
     ]
 
 
-def beside_time(names: Sequence[str]) -> list[Candidate]:
+def beside_time(names: Sequence[str]) -> list[NamedColumn]:
     """Of two columns the one that is not the time.
 
     It is taken for watts only when a person named the file, and the log says so.
     """
     if tuple(names) == table.DATE_TIME_READING:
-        return [Candidate(2, None)]
+        return [NamedColumn(2, None)]
     if len(names) != 2:
         return []
     first, second = names
     if units.no_power(second) or units.means_energy(second) or is_time(second):
         return []
-    return [Candidate(1, None)] if first == "column 1" or is_time(first) else []
+    return [NamedColumn(1, None)] if first == "column 1" or is_time(first) else []
 
 
 def pick_power(
@@ -127,7 +127,7 @@ def _given_unit(options: LogColumns) -> Unit | None:
     return units.UNITS[options.unit]
 
 
-def _asked_columns(path: str, rows: table.FileCells, asked: str) -> list[Candidate]:
+def _asked_columns(path: str, rows: table.FileCells, asked: str) -> list[NamedColumn]:
     """The columns that a person named, separated by commas; a name may hold commas itself."""
     names = asked.split(",") if rows.find(asked) is None else [asked]
     candidates = []
@@ -138,7 +138,7 @@ def _asked_columns(path: str, rows: table.FileCells, asked: str) -> list[Candida
                 f"{path}: there is no column {name!r}",
                 hint=f"Its columns are: {listed(rows.names)}.",
             )
-        candidates.append(Candidate(column, units.unit_of_name(rows.names[column])))
+        candidates.append(NamedColumn(column, units.unit_of_name(rows.names[column])))
     return candidates
 
 
@@ -148,7 +148,7 @@ def _with_energy_unit(
     columns: Sequence[int],
     given: Unit | None,
     above: titles.Titles,
-) -> list[Candidate]:
+) -> list[NamedColumn]:
     """Columns of energy, in the unit that was given or is written above the table.
 
     There is no guessing it: J and Wh look alike.
@@ -157,7 +157,7 @@ def _with_energy_unit(
     for column in columns:
         unit = given or above.unit_of(names[column], "energy")
         if unit is not None:
-            candidates.append(Candidate(column, unit))
+            candidates.append(NamedColumn(column, unit))
     if not candidates:
         raise UnreadableFile(
             path,
@@ -173,7 +173,7 @@ def _is_empty(rows: table.FileCells, column: int) -> bool:
 
 
 def _picked(
-    rows: table.FileCells, candidate: Candidate, given: Unit | None, above: titles.Titles
+    rows: table.FileCells, candidate: NamedColumn, given: Unit | None, above: titles.Titles
 ) -> PickedColumn:
     """A column of readings with its unit: as given, as its name or a line above the table says, or
     else by the size of its readings.

@@ -60,7 +60,7 @@ def readers(head: str | bytes, path: str) -> Iterator[LogReader]:
             load_rows = functools.partial(_module("energy_tables").load, dialect)
             yield LogReader(dialect.name, dialect.score, load_rows)
         elif isinstance(dialect, PlainTable):
-            load_rows = functools.partial(_module("generic_csv").load_dialect, dialect)
+            load_rows = functools.partial(_module("plain_tables").load, dialect)
             yield LogReader(dialect.name, dialect.score, load_rows)
         else:
             module = _module(dialect.module)

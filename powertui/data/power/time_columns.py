@@ -58,10 +58,10 @@ _EITHER_ORDER = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2\d{4}")
 
 def is_time(name: str) -> bool:
     """Whether a name means time."""
-    return time_score(name) > 0
+    return _time_score(name) > 0
 
 
-def time_score(name: str) -> int:
+def _time_score(name: str) -> int:
     """How surely a name means time: 0 not at all, 3 as sure as can be."""
     words = units.tokens(name)
     if units.unit_of_name(name) is not None or "duration" in words:
@@ -95,7 +95,7 @@ def pick_time(
     for column in named or candidates:
         read = _time_column(rows, column, form)
         if _could_be_time(rows.names, column, read, is_named=bool(named)):
-            rank = (_KINDS.index(read.kind), time_score(rows.names[column]), -column)
+            rank = (_KINDS.index(read.kind), _time_score(rows.names[column]), -column)
             ranked.append((rank, column, read))
     if not ranked:
         raise UnreadableFile(
