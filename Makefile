@@ -18,8 +18,9 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-# Tests in up to four processes, those that run real programs (terminals, sshd, BMCs) in two. JOBS=1 for one process.
-JOBS   ?= auto
+# Tests run in one process more than there are cores, as those of screens wait for a third of their time, and in four
+# at most; those that run real programs (terminals, sshd, BMCs) in three. JOBS=1 for one process.
+JOBS   ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # What is installed grows with what is asked for: the program, the tests' helpers, the linters.
 PROGRAM := $(VENV)/.program
 TESTS   := $(VENV)/.tests
@@ -48,7 +49,7 @@ test: $(TESTS)
 # In this order, so that what fails soonest is heard of first.
 check: lint test
 	$(PYTEST) --maxprocesses 4 $(SLOW)
-	$(PYTEST) --maxprocesses 2 tests/e2e tests/monkey
+	$(PYTEST) --maxprocesses 3 tests/e2e tests/monkey
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -439,18 +439,6 @@ def test_both_runs_of_jax(shared_data: Path, capsys: pytest.CaptureFixture[str])
     ]
 
 
-def test_everything_public_is_read_without_a_traceback(
-    shared_data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    whole = as_json(capsys, shared_data / "public")
-    assert len(whole["runs"]) >= 12
-    for folder in sorted((shared_data / "public").iterdir()):
-        for form in ([], ["--json"], ["--csv"], ["--markdown"]):
-            assert main(["report", str(folder), *form]) in (0, 3)
-        assert main(["doctor", str(folder)]) in (0, 3)
-    capsys.readouterr()
-
-
 def test_the_manual_names_every_promised_key() -> None:
     manual = (Path(__file__).parents[3] / "docs/report.md").read_text()
     for kinds in (PROMISED, CLOCK, PROFILE, STEPS, STEP, EPOCH, PHASE, POWER):
