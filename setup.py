@@ -1,11 +1,14 @@
-"""Builds the scanners (protobuf on the wire, events of JSON) where there is a compiler. Everything else is said in pyproject.toml.
+"""Build the scanners (protobuf on the wire, events of JSON) where there is a compiler.
 
-The extensions are optional: without a compiler the installation succeeds, powertui decodes with numpy and json alone, and the
-wheel is tagged for every machine. One binary serves every Python from 3.11 on (limited API); 3.10 has no buffer protocol in it,
-and builds of Python without a GIL have no limited API yet: those get a binary of their own.
+Everything else is in pyproject.toml.
 
-The same source gives the same bytes, wherever and whenever it is built: archives carry the date of the release, sorted members
-and no owner; binaries carry no paths.
+The extensions are optional: without a compiler the installation succeeds, powertui decodes with
+numpy and json alone, and the wheel is tagged for every machine. One binary serves every Python from
+3.11 on (limited API); 3.10 has no buffer protocol in it, and builds of Python without a GIL have no
+limited API yet: those get a binary of their own.
+
+The same source gives the same bytes, wherever and whenever it is built: archives carry the date of
+the release, sorted members and no owner; binaries carry no paths.
 """
 
 import os
@@ -35,7 +38,7 @@ os.umask(0o022)  # a builder's own umask would stand in the archives
 
 
 class Scanners(build_ext):
-    """Without debugging information: it names the folder of the build, and changes nothing for a user."""
+    """Without debugging information: it names the folder of the build, and helps no user."""
 
     def build_extension(self, ext):
         if self.compiler.compiler_type == "unix":
@@ -46,7 +49,7 @@ class Scanners(build_ext):
 if bdist_wheel:
 
     class Wheel(bdist_wheel):
-        """`py3-none-any` when nothing could be compiled: a wheel without a binary fits every machine."""
+        """`py3-none-any` if nothing could be compiled: such a wheel fits every machine."""
 
         def run(self):
             build = self.get_finalized_command("build_ext")

@@ -235,8 +235,10 @@ def chrome(events: int) -> Path:
 
 
 _KERNELS = (
-    "Kind,Agent_Id,Queue_Id,Stream_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,Start_Timestamp,End_Timestamp,"
-    "Private_Segment_Size,Group_Segment_Size,Workgroup_Size_X,Workgroup_Size_Y,Workgroup_Size_Z,Grid_Size_X,Grid_Size_Y,Grid_Size_Z"
+    "Kind,Agent_Id,Queue_Id,Stream_Id,Thread_Id,Dispatch_Id,Kernel_Id,Kernel_Name,Correlation_Id,"
+    "Start_Timestamp,End_Timestamp,"
+    "Private_Segment_Size,Group_Segment_Size,Workgroup_Size_X,Workgroup_Size_Y,Workgroup_Size_Z,"
+    "Grid_Size_X,Grid_Size_Y,Grid_Size_Z"
 )
 
 
@@ -327,7 +329,10 @@ def aiu(events: int) -> Path:
         with path.open("w") as file:
             file.write("[\n")
             for row in range(events):
-                attr = f'{{"Power":"0x{row * 7919 & 0xFFFFFFFF:08x}","TS1":"0x{row:08x}","TS2":"0x{row:08x}","TS3":"0x{row + 9:08x}"}}'  # noqa: E501
+                attr = (
+                    f'{{"Power":"0x{row * 7919 & 0xFFFFFFFF:08x}","TS1":"0x{row:08x}",'
+                    f'"TS2":"0x{row:08x}","TS3":"0x{row + 9:08x}"}}'
+                )
                 usual = (
                     f'"name":"op_{row % 97} Cmpt '
                     f'Exec","pid":0,"tid":{2009867741857745393 + row % 4}'

@@ -1,7 +1,8 @@
 """A week of training: 50 sessions of a million events, ten million scalar records, power of 100
 channels every second.
 
-    python -m benchmarks.make_training       → benchmarks/generated/training_week (about 2.5 GB; made only once)
+    python -m benchmarks.make_training       → benchmarks/generated/training_week (about 2.5 GB;
+                                             made only once)
 
 The sessions are one profile whose start is told anew by a plane behind it: XSpace files may be laid
 end to end.

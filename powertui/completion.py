@@ -214,7 +214,8 @@ def _zsh_option(name: str, option: Option) -> str:
         if option.values
         else " "
     )
-    return f"*{name}=[{text}]:{option.takes.lower().replace(':', ' ').replace('[', '').replace(']', '')}:{action}"
+    takes = option.takes.lower().replace(":", " ").replace("[", "").replace("]", "")
+    return f"*{name}=[{text}]:{takes}:{action}"
 
 
 def _fish(known: Sequence[DescribedVerb]) -> str:

@@ -3,8 +3,10 @@
     PowertuiError                 1   something failed while running
     ├── UsageError                2   the command line asks for something impossible
     │   ├── NoTerminal            2   a screen was asked for where no screen can be
-    │   └── CommandNotFound       127 the command of `powertui record -- …` is not there (126: cannot be run)
-    ├── UnreadableFile            3   nothing could be read of a file (or of everything that was named)
+    │   └── CommandNotFound       127 the command of `powertui record -- …` is not there (126:
+        cannot be run)
+    ├── UnreadableFile            3   nothing could be read of a file (or of everything that was
+                                  named)
     │   └── FileChanged           3   it is not the file any more that was opened
     ├── SensorError               1   a power source cannot be used
     │   ├── AuthenticationFailed  1   it answered, and refused the user, the password or the level

@@ -1,8 +1,10 @@
 """Formats, power logs and sources that other packages bring along, by entry points:
 
-    [project.entry-points."powertui.formats"]      a module as in data/formats (NAME, SUFFIXES, sniff, load)
+    [project.entry-points."powertui.formats"]      a module as in data/formats (NAME, SUFFIXES,
+                                                   sniff, load)
     [project.entry-points."powertui.power"]        a module as in data/power (NAME, sniff, load)
-    [project.entry-points."powertui.sources"]      scheme = "module:function", which takes (Address, Options), as in sampler/
+    [project.entry-points."powertui.sources"]      scheme = "module:function", which takes (Address,
+                                                   Options), as in sampler/
 
 Only installed packages are asked, never the working folder. One that cannot be loaded costs one
 warning, and is left out. `POWERTUI_NO_PLUGINS=1` asks nobody.

@@ -135,7 +135,8 @@ def document(name: str, packages: Sequence[Package]) -> str:
                 {
                     "referenceCategory": "PACKAGE-MANAGER",
                     "referenceType": "purl",
-                    "referenceLocator": f"pkg:pypi/{one.name.lower().replace('_', '-')}@{one.version}",
+                    "referenceLocator": "pkg:pypi/"
+                    f"{one.name.lower().replace('_', '-')}@{one.version}",
                 }
             ],
         }

@@ -1,7 +1,8 @@
 """Every power fixture beside every kind of run: which logs meet which runs, and what each verb
 makes of a pair.
 
-    python -m tests.meetings [--every N]      all pairs with all verbs, or every Nth of them; one line for each that went wrong
+    python -m tests.meetings [--every N]      all pairs with all verbs, or every Nth of them; one
+                                              line for each that went wrong
 
 A pair goes wrong by a traceback, by a warning, or by the word "aligned" for a log that does not
 meet its run. Whether it does is worked out here from the clocks alone, apart from the program's own
@@ -43,7 +44,9 @@ _SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 VERBS = ("report", "energy", "doctor", "export", "open")
 _SPARE_NS = (
     130 * NS_PER_S
-)  # BMC clocks are believed to two minutes, and two programs on one machine do not write at one moment
+    # BMC clocks are believed to two minutes, and two programs on one machine do not write at one
+    # moment
+)
 _ZONES_NS = [quarter * 900 * NS_PER_S for quarter in range(-14 * 4, 14 * 4 + 1)]
 
 

@@ -7,8 +7,9 @@ $POWERTUI_TORCH_PYTHON, in ~/.cache/powertui-jax, ~/.cache/powertui-tf and ~/.ca
 and in the one that runs the tests:
 
     python3 -m venv ~/.cache/powertui-jax && ~/.cache/powertui-jax/bin/pip install 'jax[cpu]'
-    python3 -m venv ~/.cache/powertui-tf && ~/.cache/powertui-tf/bin/pip install tensorflow-cpu tensorboard
-    python3 -m venv ~/.cache/powertui-torch && ~/.cache/powertui-torch/bin/pip install torch numpy
+    python3 -m venv ~/.cache/powertui-tf && ~/.cache/powertui-tf/bin/pip install tensorflow-cpu
+    tensorboard python3 -m venv ~/.cache/powertui-torch && ~/.cache/powertui-torch/bin/pip install
+    torch numpy
 
 Each program marks moments that it reads from the machine's clock, "unix NANOSECONDS", so that it
 can be said how far the profile's clock is from that.

@@ -1,6 +1,7 @@
 """The tests in another order each time: what one leaves behind must not carry the next.
 
-    python -m pytest -p tests.shuffled                 an order of chance; the first lines say its number
+    python -m pytest -p tests.shuffled                 an order of chance; the first lines say its
+                                                       number
     python -m pytest -p tests.shuffled --order 4711    that order again
 
 Files in any order, and inside a file its tests in any order: what a file makes once for all its

@@ -153,11 +153,16 @@ def _nvidia(column: str, taken: Taken) -> str:
 
 def _powerboard(taken: Taken) -> str:
     head = (
-        "Sensor_ID,Entity_ID,Sensor_Type_Threshold_,Sensor_Reading,Status,Lower_Non_Recoverable,Lower_Critical,Lower_Non_Critical,"
-        "Upper_Non_Critical,Upper_Critical,Upper_Non_Recoverable,Positive_Hysteresis,Negative_Hysteresis,Assertion_Events,"
+        "Sensor_ID,Entity_ID,Sensor_Type_Threshold_,Sensor_Reading,Status,Lower_Non_Recoverable,"
+        "Lower_Critical,Lower_Non_Critical,"
+        "Upper_Non_Critical,Upper_Critical,Upper_Non_Recoverable,Positive_Hysteresis,"
+        "Negative_Hysteresis,Assertion_Events,"
         "Assertions_Enabled,Time_elapsed,Time_epoch"
     )
-    rest = "ok,0.000,0.000,0.000,1785.000,1785.000,1785.000,Unspecified,Unspecified,Empty_string,Empty_string"
+    rest = (
+        "ok,0.000,0.000,0.000,1785.000,1785.000,1785.000,Unspecified,Unspecified,Empty_string,"
+        "Empty_string"
+    )
     rows = [
         f"Total Power,215.0,Unknown,{v:.0f},{rest},{t - taken.unix[0]:.5f},{t:.5f}"
         for t, v in zip(taken.unix, taken.values, strict=True)

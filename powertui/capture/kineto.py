@@ -66,7 +66,11 @@ def take(
     path = folder / f"{name}_{pid}.{time.time_ns() // 10**6}.pt.trace.json"
     where = ready(pid)
     folder.mkdir(parents=True, exist_ok=True)
-    order = f"PROFILE_START_TIME=0\nACTIVITIES_DURATION_MSECS={round(seconds * 1000)}\nACTIVITIES_LOG_FILE={path}\n"
+    order = (
+        "PROFILE_START_TIME=0\n"
+        f"ACTIVITIES_DURATION_MSECS={round(seconds * 1000)}\n"
+        f"ACTIVITIES_LOG_FILE={path}\n"
+    )
     begun = time.monotonic()
     size, since, last = -1, begun, begun - _TELL_S
     with Daemon(where, pid, order, dynolog.user_of(pid)) as daemon:

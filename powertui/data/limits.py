@@ -1,6 +1,7 @@
 """How much memory reading one file may take: one rule for all readers.
 
-    half of what is free: of this machine, of the cgroup that powertui runs in, of the address space it may use
+    half of what is free: of this machine, of the cgroup that powertui runs in, of the address space
+    it may use
 
 A reader says what it is about to take (`MemoryLimit.check`) before it takes it, so that a damaged
 file, a mistaken name or a bomb costs one sentence and not the machine. `--max-memory SIZE` sets the

@@ -4,11 +4,13 @@ Over the durations of each track, lane by lane as its columns are, lie a sum and
 of every 16 of them, and a sparse table: which of these blocks holds the longest event of 2^k groups
 of four. Less than two bytes an event in all.
 
-* Coverage of a cell is the difference of two sums up to an event, less what hangs over the cell's edges: exact, in integers, for
-  a nanosecond and for an hour. A sum is that of the blocks before and of the few events of one block. (Sums run over lanes
-  and may wrap around int64: a difference of two wrapped sums is still right.)
-* The longest event of any range is that of two overlapping runs of blocks, or one of the events at the range's ends that make no
-  whole block: a bounded number of looks, the same for every lane and cell.
+* Coverage of a cell is the difference of two sums up to an event, less what hangs over the cell's
+  edges: exact, in integers, for a nanosecond and for an hour. A sum is that of the blocks before
+  and of the few events of one block. (Sums run over lanes and may wrap around int64: a difference
+  of two wrapped sums is still right.)
+* The longest event of any range is that of two overlapping runs of blocks, or one of the events at
+  the range's ends that make no whole block: a bounded number of looks, the same for every lane and
+  cell.
 
 Starts are looked up in the track's own column, durations read from it: nothing of the trace is
 copied. `data/wire` has the loops.

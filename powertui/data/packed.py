@@ -7,8 +7,8 @@ Columns are packed in pieces of `PIECE` rows, each in the smallest form that giv
 to the bit:
 
     whole numbers    the differences of neighbours, less their least, in 0, 1, 2 or 4 bytes
-    numbers          as they were written (245.3 is 2453 tenths), less their least, in 1, 2 or 4 bytes; else as float32;
-                     else as they are
+    numbers          as they were written (245.3 is 2453 tenths), less their least, in 1, 2 or 4
+                     bytes; else as float32; else as they are
 
 A dataclass says which of its fields are kept so (`packs`). Whoever asks for one gets the array: the
 one that was unpacked lately, or it is unpacked again. Such an array cannot be written to. Whoever

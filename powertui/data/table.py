@@ -24,9 +24,12 @@ from powertui.data.model import PS_PER_S, PS_PER_US, Badge, Bools, Floats, Int64
 from powertui.data.texts import CancelCheck, unhindered
 
 # What the values of a column are. It decides how they read, how they sort and where they stand:
-#   text      names and words                      integer   counts and numbers that are not added up alike
-#   number    a quantity with `unit`               duration  a length of time, ps
-#   instant   a moment on the trace's clock, ps    share     a part of a whole, 0 to 1
+#   text      names and words
+#   integer   counts and numbers that are not added up alike
+#   number    a quantity with `unit`
+#   duration  a length of time, ps
+#   instant   a moment on the trace's clock, ps
+#   share     a part of a whole, 0 to 1
 #   flag      yes or no
 ColumnKind: TypeAlias = Literal["text", "integer", "number", "duration", "instant", "share", "flag"]
 

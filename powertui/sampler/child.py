@@ -6,12 +6,15 @@ everything through standard input, one JSON object a line (passwords too: they a
 line and in no environment), and ends with a complete file when that is closed, which is also what
 happens when its parent is killed. It answers on standard output.
 
-    → {"sources": [{"url": …, "options": {…}}], "path": …, "interval": 1.0, "stream": true, "patient": false}
+    → {"sources": [{"url": …, "options": {…}}], "path": …, "interval": 1.0, "stream": true,
+       "patient": false}
     ← {"opened": …} or {"error": {…}};  {"event": [t, mono, level, source, text]}
     ← {"refused": [name, {…}]} of a source that will not be asked again
     ← {"limit": [source, channel, mono, watts]}, beside the readings
-    ← {"readings": [[…], …], "reconnects": n, "missed": n};  {"info": [name, {…}]} of a source that was opened
-    → {"mark": [kind, t, mono, text]};  {"stop": reason, "window": [lo, hi]};  {"end_at": mono, "stop": reason, "window": [lo, hi]}
+    ← {"readings": [[…], …], "reconnects": n, "missed": n}
+    ← {"info": [name, {…}]} of a source that was opened
+    → {"mark": [kind, t, mono, text]};  {"stop": reason, "window": [lo, hi]}
+    → {"end_at": mono, "stop": reason, "window": [lo, hi]}
     ← {"summary": {…}}
 """
 

@@ -108,7 +108,8 @@ def _described(url: str, source: Any, info: Info, counted_s: float = _COUNTING_S
             url,
             False,
             why_not=(
-                "It reports 0 W, which nothing that is switched on draws: it does not measure power."
+                "It reports 0 W, which nothing that is switched on draws: it does not measure "
+                "power."
             ),
         )
     periods = [channel.period_s for channel in info.channels if channel.period_s]

@@ -4,8 +4,8 @@ clock.
 Two shortcomings of python-ipmi 0.6.1 are mended here, in a subclass, each only while a test of the
 feature shows it:
 
-* `SessionKeys` derives K1 and K2 of the SHA-256 suites from constants of 32 bytes; BMCs use 20 for every suite. The
-  login succeeds and the first command is never answered. (`_long_key_constants`)
+* `SessionKeys` derives K1 and K2 of the SHA-256 suites from constants of 32 bytes; BMCs use 20 for
+  every suite. The login succeeds and the first command is never answered. (`_long_key_constants`)
 * The timeout is 2 s and the socket is IPv4, whatever one wants. (`_fixed_socket`)
 
 The login is our own (ipmi_login.py): python-ipmi's insists on an RMCP ping, which many BMCs never

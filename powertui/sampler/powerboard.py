@@ -232,8 +232,8 @@ def write_marker(folder: Path, value: str) -> Path:
     logs = folder / _MARKER_FOLDER
     logs.mkdir(parents=True, exist_ok=True)
     path = (
-        logs
-        / f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{time.monotonic_ns() % 10**6}.v2"
+        logs / f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}."
+        f"{time.monotonic_ns() % 10**6}.v2"
     )
     _write_complete(
         path, _record(_event(_field(3, b"brain.Event:2"))) + _record(_event(b"\x10\x00", summary))

@@ -68,7 +68,8 @@ class RecorderProcess:
         self.infos: dict[str, Info] = {}  # what was found, by source name
         self.away: dict[
             str, str
-        ] = {}  # sources that have not answered yet, in order, and why, as far as they were heard of
+            # sources that have not answered yet, in order, and why, as far as they were heard of
+        ] = {}
         self.refused: dict[str, PowertuiError] = {}  # those of them that will not be asked again
         self.channels: dict[tuple[str, str], Health] = {}  # kept from the readings that arrive here
         self.reconnects: dict[str, int] = {}  # by source name, so far

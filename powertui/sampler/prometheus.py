@@ -1,9 +1,9 @@
 """Power of many hosts from a Prometheus server.
 
-    prometheus://server:9090                                  the first power metric that it knows, all hosts
-    prometheus://server:9090?instance=a|b                     only these hosts
+    prometheus://server:9090                 the first power metric that it knows, all hosts
+    prometheus://server:9090?instance=a|b    only these hosts
     prometheus://server:9090?query=node_hwmon_power_average_watt{chip="x"}
-    …&tls=1                                                   over HTTPS
+    …&tls=1                                  over HTTPS
 
 Each sample is yielded once, at the moment at which Prometheus scraped it; a host whose samples stop
 has no value. A metric of joules that counts up gives the mean between two samples, at the later

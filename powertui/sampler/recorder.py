@@ -6,7 +6,7 @@ health of each channel and calls the listeners, so that neither a slow disk nor 
 hold a reading up. No thread prints.
 
     recorder = Recorder([source], interval=1.0, file=RecordingFile("power.csv", 1.0))
-    recorder.subscribe(lambda readings: …)      # from the writer's thread: return soon, hand work over
+    recorder.subscribe(lambda readings: …)      # in the writer's thread: return soon
     recorder.start(); …; recorder.mark("epoch 3"); …; recorder.stop()
 """
 

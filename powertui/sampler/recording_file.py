@@ -259,7 +259,7 @@ class RecordingFile:
     # the disk
 
     def sync(self) -> None:
-        """Have what was written reach the disk itself: then a crash of the machine loses nothing."""
+        """Have what was written reach the disk: then a crash of the machine loses nothing."""
         self._sync_due = self._dirty
         self.flush()
 

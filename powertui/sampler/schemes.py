@@ -25,7 +25,9 @@ class Scheme(NamedTuple):
     here: str = ""  # the URL of what there is of it on this machine
     yields_to: tuple[
         str, ...
-    ] = ()  # … not recorded as well where one of these is: a scope, or another source of the same sensor
+        # … not recorded as well where one of these is: a scope, or another source of the same
+        # sensor
+    ] = ()
     # … named only where it is: most machines have nothing of the kind, or another source reads the
     # same
     quiet: bool = False

@@ -70,7 +70,8 @@ class PartsDialog(Dialog):
             )
             yield Static(
                 Text(
-                    f"{training_groups.why(self._entry)}\nSpace marks, Enter says where it belongs, "
+                    f"{training_groups.why(self._entry)}\nSpace marks, Enter says where it "
+                    "belongs, "
                     "Esc leaves everything as it is."
                 ),
                 id="markers-note",

@@ -217,7 +217,10 @@ class OpenScreen(BaseScreen):
                 len(training.sessions) > 1 or training.tfevents or training.power
             ):
                 problems = [
-                    f"{plain(training.name, 60)}: {training_groups.group_reasons(training)}. {training_groups.why(training)}"
+                    (
+                        f"{plain(training.name, 60)}: {training_groups.group_reasons(training)}. "
+                        f"{training_groups.why(training)}"
+                    )
                 ]
         self.query_one("#problems", Static).update(Text("\n".join(plain(p) for p in problems[:6])))
         self.query_one("#problems").set_class(not problems, "hidden")

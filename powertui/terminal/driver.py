@@ -1,11 +1,14 @@
 """The terminal as Textual sees it, with what Textual 8.2's Linux driver lacks.
 
 * Output goes to standard output (Textual writes to standard error), through `OutputThread`.
-* The end of input (a closed pty, a dropped line) ends the program; Textual would spin or show a traceback.
+* The end of input (a closed pty, a dropped line) ends the program; Textual would spin or show a
+  traceback.
 * Answers to the paint gate's question go to the gate at once, not through the queue of key presses.
-* Only clicks, drags and the wheel are asked for: with Textual's "any motion" every twitch of the mouse crosses the line.
+* Only clicks, drags and the wheel are asked for: with Textual's "any motion" every twitch of the
+  mouse crosses the line.
 * Leaving takes no tenth of a second: the input thread is woken through a pipe.
-* The terminal can be given back at once, from a signal handler, at any moment between taking it and leaving it.
+* The terminal can be given back at once, from a signal handler, at any moment between taking it and
+  leaving it.
 
 The overridden names are Textual's own and private to it: this file is the one place that depends on
 them.
@@ -92,7 +95,8 @@ class TerminalDriver(LinuxDriver):
         self._settled = False
         super().stop_application_mode()
 
-    # ── suspending: signals come between any two steps, also while the terminal is being taken or given back ──────────
+    # ── suspending: signals come between any two steps, also while the terminal is being taken or
+    # given back ──────────
 
     def _sigtstp_application(self, *_: object) -> None:
         if not self._settled:

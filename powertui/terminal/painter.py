@@ -7,7 +7,8 @@ it should show and what the terminal shows, and sends
 
 * only cells that differ, hopping over equal ones;
 * only the attributes that change from one run to the next;
-* a row that moved sideways (a pan) as "delete n characters, insert n characters" and the few columns that are new.
+* a row that moved sideways (a pan) as "delete n characters, insert n characters" and the few
+  columns that are new.
 
 It is also the last line of defence: a control character that is left in a text becomes a
 replacement sign here, characters that the terminal's encoding or font lacks become similar ones,

@@ -1,9 +1,12 @@
 """SIGTERM, SIGHUP and SIGINT, from the program's first line to its last.
 
-    at_once()        from the first line: nothing has to be put in order, so the process ends there and then. Python's own answer to
-                     ctrl+c is an exception, which breaks out of whatever is being imported with a page of traceback.
-    by_exception()   verbs that write files or ask for passwords: `finally` blocks run, the code is the same
-    hand_to(…)       the screens, before the terminal is theirs: it is given back first (see screens/shell.py)
+    at_once()        from the first line: nothing has to be put in order, so the process ends there
+                     and then. Python's own answer to ctrl+c is an exception, which breaks out of
+                     whatever is being imported with a page of traceback.
+    by_exception()   verbs that write files or ask for passwords: `finally` blocks run, the code is
+                     the same
+    hand_to(…)       the screens, before the terminal is theirs: it is given back first (see
+                     screens/shell.py)
 
 The exit code is 128 + the signal's number, as a shell says it. A signal that was ignored when the
 program started stays ignored: that is what `nohup` asks for, and a shell for its background jobs.

@@ -7,7 +7,7 @@ A verb is a module here with
     ABOUT = "which question it answers, ..."   # a few lines of `powertui VERB --help`
     EXAMPLES = (("powertui …", "what it does"), …)
     def arguments(parser) -> None              # its arguments
-    def run(args) -> int                       # makes typed options of them, asks, prints; answers with the exit code
+    def run(args) -> int                       # asks and prints; returns the exit code
 
 and one line in `VERBS`. `argparse.Namespace` goes no deeper than `run`. Modules here import the
 standard library alone when they are imported, so that `--help` answers at once; what a verb needs

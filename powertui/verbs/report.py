@@ -41,7 +41,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.group(parser, "output").add_argument(
         "--brief",
         action="store_true",
-        help="at most 4 kB of JSON: energy, findings, top ops, how sure each is, and the next command",
+        help=(
+            "at most 4 kB of JSON: energy, findings, top ops, how sure each is, and the next "
+            "command"
+        ),
     )
     tool.add_argument(
         "--from",

@@ -39,7 +39,8 @@ _KIND_NAMES = {
     Category.IDLE: "waiting",
     Category.OTHER: "other",
 }
-# Widths of the lists below the tracks, in cells (chosen by eye, not measured): below 38 an op's name
+# Widths of the lists below the tracks, in cells (chosen by eye, not measured): below 38 an op's
+# name
 # is cut to nothing beside its figures, above 64 the figures are too far from their names to be read
 # across.
 _MIN_LIST_CELLS = 38

@@ -256,7 +256,7 @@ def _epoch_texts(model: TimelineModel, epoch: Epoch, length: int) -> tuple[str, 
 
 
 class MarkLane(TimeLane):
-    """Windows and moments that recordings marked: short windows cover long ones, moments cover all."""
+    """Windows and moments that recordings marked: short windows cover long ones, moments all."""
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]

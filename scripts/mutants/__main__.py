@@ -1,11 +1,13 @@
 """Do the tests hold? Each mutant of tests/mutants.txt is put into a copy of the program, and the
 tests of its file are run.
 
-    python -m scripts.mutants                 try the list; exit 1 if an outcome differs from the list
+    python -m scripts.mutants                 try the list; exit 1 if an outcome differs from the
+                                              list
     python -m scripts.mutants --only energy   those whose file or function has this in its name
     python -m scripts.mutants --check         does the list still fit the source?
     python -m scripts.mutants --write         try, and write the outcomes into the list
-    python -m scripts.mutants --generate      put new mutants in the place of those that no longer fit
+    python -m scripts.mutants --generate      put new mutants in the place of those that no longer
+                                              fit
 
 A mutant is a statement or an expression of a function, before and after. It fits as long as the
 function contains that statement once, wherever and however it is written.

@@ -1,7 +1,9 @@
 """What is told wrongly of the programs in this folder.
 
-python -m tests.adversarial            every row that is told wrongly, with what ran and what was told
-python -m tests.adversarial --write    the same, and keep the list in expected_failures.py: look at its diff
+python -m tests.adversarial            every row that is told wrongly, with what ran and what was
+                                       told
+python -m tests.adversarial --write    the same, and keep the list in expected_failures.py: look at
+                                       its diff
 """
 
 from __future__ import annotations

@@ -248,7 +248,8 @@ def test_on_any_terminal(
         assert ending.fault(2 if refuses and ending.code == 2 else code) == ""
 
 
-# ── behind another program ──────────────────────────────────────────────────────────────────────────
+# ── behind another program
+# ──────────────────────────────────────────────────────────────────────────
 
 
 def programs_of(pid: int) -> list[int]:

@@ -3,7 +3,8 @@ something breaks.
 
     make monkey                                    a few minutes of it on all cores
     python -m tests.monkey --seed 7 --keys 5000    the same episodes again, whatever the machine
-    python -m tests.monkey --world demo --size 80x24 --script "w w m ] m"      one episode, key by key
+    python -m tests.monkey --world demo --size 80x24 --script "w w m ] m"      one episode, key by
+    key
     python -m tests.monkey --pty                   the real program in a real terminal (slower)
 
 A seed is an episode: one start of the program, the keys, and the end. What breaks is shrunk to the

@@ -50,7 +50,8 @@ SHOUTS = (
     b"never awaited",
     b"Fatal Python error",
 )
-# GNU screen 4.9 itself dies of a window that shrinks to one column (8 of 12 times on a busy machine).
+# GNU screen 4.9 itself dies of a window that shrinks to one column (8 of 12 times on a busy
+# machine).
 MIN_WIDTH = {"plain": 1, "tmux": 1, "screen": 2}
 OF_SCREEN = ("alternate screen", "bracketed paste", "focus")
 STOP_S = 10.0

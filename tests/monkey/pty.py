@@ -51,7 +51,9 @@ def play(episode: Episode, folder: Path) -> Episode:
         left_on = [] if hung_up else terminal.left_on()
         if (
             code is not None and code < 0
-        ):  # at the very first and last the system's own answer to a signal holds, as a shell says it
+            # at the very first and last the system's own answer to a signal holds, as a shell says
+            # it
+        ):
             code = 128 - code
         if shouts or code not in GOOD or left_on:
             tail = bytes(terminal.raw[-6000:]).decode(errors="replace")
@@ -107,7 +109,9 @@ def _leave(terminal: Terminal, rng: random.Random, episode: Episode) -> int | No
             terminal.write(script.encode(way))
         if (
             way == "ctrl+c"
-        ):  # a Ctrl+Z before it that takes until now drops what was typed after it, as any program's does
+            # a Ctrl+Z before it that takes until now drops what was typed after it, as any
+            # program's does
+        ):
             if _ended(terminal, AGAIN_S):
                 return terminal.status
             terminal.write(script.encode(way))

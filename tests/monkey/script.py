@@ -251,7 +251,10 @@ def _some(rng: random.Random, size: tuple[int, int]) -> list[str]:
         return [f"drag:{at()},{at()}"]
     if dice < 0.95:
         return [
-            f"wheel:{at()},{rng.choice(['up', 'down', 'left', 'right'])}{rng.choice(['', ',ctrl', ',shift'])}"
+            (
+                f"wheel:{at()},"
+                f"{rng.choice(['up', 'down', 'left', 'right'])}{rng.choice(['', ',ctrl', ',shift'])}"
+            )
         ] * rng.randint(1, 4)
     if dice < 0.97:
         return ["paste:" + urllib.parse.quote(rng.choice([*TEXTS, "a\nb\n", "x" * 3000, ""]))]

@@ -1,7 +1,8 @@
 """Runs that lie elsewhere: ssh://host/folder, gs://bucket/folder, s3://bucket/folder.
 
     listed(address)      the folder as one of our own (mirror.py): all names, none of the contents
-    at_hand(path)        called before a file is opened: brings it when it lies elsewhere and has not come yet
+    at_hand(path)        called before a file is opened: brings it when it lies elsewhere and has
+                         not come yet
     head(path, count)    its first bytes, without bringing it
 
 Files of this machine pass through all of them untouched, at the cost of comparing two strings.

@@ -1,9 +1,10 @@
 """A folder that lies elsewhere, as a folder of our own: every name, size and time, and of the
 contents what was asked for.
 
-    ~/.cache/powertui/elsewhere/ssh/user@host:22/files/home/user/logs/…    the folder, at the path that it has there
-                                                /heads/…                   the first bytes of files with doubtful names
-                                                /parts/…                   files that are on their way
+    ~/.cache/powertui/elsewhere/ssh/user@host:22
+        /files/home/user/logs/…    the folder, at the path that it has there
+        /heads/…                   the first bytes of files with doubtful names
+        /parts/…                   files that are on their way
 
 A file that has not come yet has its size and its time, holds nothing, and *may not be read*:
 whoever opens it unasked gets an error, never zeros. `at_hand` brings it. A file that came is kept

@@ -468,7 +468,10 @@ def _entries(
                 yield RemoteEntry(record.path, record.kind, record.state)
                 answer.names = count
         except EndlessListing:
-            listing.shortfall = f"{host} sends more than the names of {MAX_NAMES:,} files. Name a folder further down"
+            listing.shortfall = (
+                f"{host} sends more than the names of {MAX_NAMES:,} files. Name a folder further "
+                "down"
+            )
             return
         except HostStalled as error:
             if not count:

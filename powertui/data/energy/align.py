@@ -1,7 +1,7 @@
 """Where a power log lies on a trace: a ladder of evidence, the best first, every rung shown.
 
-    by hand > recorded in the trace itself > wall clocks on both sides > PowerBoard's marker > local times whose zone something
-    tells > by signal > none
+    by hand > recorded in the trace itself > wall clocks on both sides > PowerBoard's marker > local
+    times whose zone something tells > by signal > none
 
 An offset is the trace time at which the log's own zero lies. It always comes with a 95 % interval
 and with the words that say why. Signal alignment never overrules a clock: it only works inside a
@@ -100,10 +100,11 @@ class Alignment:
     evidence: tuple[str, ...]
     ppm: float = 0.0
     fit: signal_alignment.Fit | None = None
-    places: tuple[
-        signal_alignment.Where, ...
-    ] = ()  # where it is not sure: every place in question, the likeliest (`offset_s`) first
-    elsewhere: str = ""  # the sentence of a log that does not meet the run: it is another run's, and nothing places it here
+    # Where it is not sure: every place in question, the likeliest (`offset_s`) first.
+    places: tuple[signal_alignment.Where, ...] = ()
+    # The sentence of a log that does not meet the run: it is another run's, and nothing places it
+    # here.
+    elsewhere: str = ""
 
     def moved(self, by_s: float) -> Alignment:
         """The same for a log whose zero lies `by_s` later."""

@@ -56,7 +56,8 @@ def find(series: PowerSeries, logs: Sequence[EventLog]) -> Anchor | None:
         about = (
             f"PowerBoard's marker was written at {_clock(wall)}; the log's last reading is "
             f"{last / NS_PER_S:.2f} s after its "
-            f"start, and up to {_MAX_LOST_READINGS} readings of {pace / NS_PER_S:.2f} s may be missing at "
+            f"start, and up to {_MAX_LOST_READINGS} readings of {pace / NS_PER_S:.2f} s may be "
+            "missing at "
             "its end"
         )
         same = [

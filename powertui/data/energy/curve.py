@@ -120,9 +120,9 @@ class Curve:
     energy: Floats  # J from the first knot to knot i
     covered: Floats | None  # s of known segments to knot i; None when all are known
     bridges: Bridges | None  # over its holes and pauses; None when it has neither
-    cut: (
-        Floats | None
-    )  # W²: what a part of a counter's long interval may have drawn beside its share; None when none is long
+    # W²: what a part of a counter's long interval may have drawn beside its share; None when none
+    # is long.
+    cut: Floats | None
     squares: Floats  # sum of squared differences of neighbouring readings to knot i
     turns: Floats  # and of each difference times the one before it
     # squared differences over the averaging window (or a refresh), around knot i, summed to it: W²
@@ -149,9 +149,9 @@ class Curve:
     late_s: float  # one sigma of where all readings together lie in time
     poll_s: float  # of a sensor that is asked more often than it changes; else 0
     turn: float  # correlation of neighbouring differences over the whole curve
-    beat: tuple[
-        float, float
-    ]  # readings until they meet the same part of a repeating load again, and for how long they go on to
+    # Readings until they meet the same part of a repeating load again, and for how long they go on
+    # to.
+    beat: tuple[float, float]
     quantum_w: float
     steps: (
         Steady | None

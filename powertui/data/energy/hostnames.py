@@ -35,9 +35,8 @@ class HostName:
     short: str  # its first label; or the address
     domain: tuple[str, ...] = ()
     address: bool = False
-    bare: tuple[
-        str, ...
-    ] = ()  # its first label without what may only say that it is a controller's, in every way to read it
+    # Its first label without what may only say that it is a controller's, in every way to read it.
+    bare: tuple[str, ...] = ()
 
     @property
     def is_no_host(self) -> bool:

@@ -5,9 +5,11 @@ watts that cannot be negative, on top of the lowest power that the log ever had:
 draws less than that floor, and hardly more, and work only adds to it. What is left over costs, in
 units of the ordinary residual:
 
-    above the prediction   no more than a fixed price: machines do things that no trace shows, and those only add
+    above the prediction   no more than a fixed price: machines do things that no trace shows, and
+                           those only add
     below it               more, the farther the more: what ran has to be paid for
-    outside the profile    nothing is known; idle, or work like that in the profile, is likely, anything else has its price
+    outside the profile    nothing is known; idle, or work like that in the profile, is likely,
+                           anything else has its price
 """
 
 from __future__ import annotations

@@ -230,7 +230,10 @@ def _candidates(label: HostName, machines: Machines) -> Owner:
 
 
 def _several(label: HostName, machines: Machines, fitting: Sequence[int]) -> str:
-    return f"{label.full} could be {' or '.join(_name(machines, i) for i in fitting[:_MAX_LISTED_NAMES])}"
+    return (
+        f"{label.full} could be "
+        f"{' or '.join(_name(machines, i) for i in fitting[:_MAX_LISTED_NAMES])}"
+    )
 
 
 def _name(machines: Machines, machine: int | None) -> str:
@@ -516,7 +519,8 @@ def strangers_and_remedies(
         out.append(
             (
                 (
-                    f"power under {len(reasons) - _MAX_LISTED_NAMES} more names, which belong to no host of "
+                    f"power under {len(reasons) - _MAX_LISTED_NAMES} more names, which belong to "
+                    "no host of "
                     "this run"
                 ),
                 "",

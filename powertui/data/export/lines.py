@@ -76,16 +76,16 @@ class CodeTexts:
         return found
 
 
-#: What a line is made of: the same bytes in each, a time, texts by code, or a text of each row's own.
+#: What a line is made of: the same bytes in each, a time, texts by code, or a text of each row.
 LinePart: TypeAlias = "bytes | Ticks | tuple[npt.NDArray[Any], CodeTexts] | Sequence[bytes]"
 
 
 def join(parts: Sequence[LinePart], rows: int) -> bytes:
     """All lines of these rows, one after the other. The last part has to bring the line's end."""
     runs: list[list[bytes]] = []
-    words: list[
-        Any
-    ] = []  # of the run of constants and times that is being gathered: each a column of uint32, or one for all
+    # Of the run of constants and times that is being gathered: each a column of uint32, or one for
+    # all.
+    words: list[Any] = []
     pending = b""
     for part in parts:
         if isinstance(part, bytes):

@@ -210,7 +210,10 @@ def _power(window: Window) -> Iterator[str]:
         rows = np.flatnonzero(inside & np.isfinite(channel.watts))
         label = json.dumps(f"{name} (W)")
         for ps, watts in zip(moments[rows].tolist(), channel.watts[rows].tolist(), strict=True):
-            yield f'{{"ph":"C","name":{label},"pid":{_POWER},"ts":{_us(ps)},"args":{{"W":{watts!r}}}}}'
+            yield (
+                f'{{"ph":"C","name":{label},"pid":{_POWER},"ts":{_us(ps)},'
+                f'"args":{{"W":{watts!r}}}}}'
+            )
     windows: list[MarkOnTrace] = []
     moments_marked: list[MarkOnTrace] = []
     for mark in marks.on_trace(power):
@@ -222,7 +225,10 @@ def _power(window: Window) -> Iterator[str]:
     yield from _windows(windows)
     for mark in moments_marked:
         label = json.dumps(mark.name)
-        yield f'{{"ph":"i","s":"p","name":{label},"cat":"mark","pid":{_POWER},"tid":1,"ts":{_us(mark.start_ps)}}}'
+        yield (
+            f'{{"ph":"i","s":"p","name":{label},"cat":"mark","pid":{_POWER},"tid":1,'
+            f'"ts":{_us(mark.start_ps)}}}'
+        )
 
 
 def _windows(windows: list[MarkOnTrace]) -> Iterator[str]:
@@ -258,13 +264,19 @@ def _span(
     pid: int = _TRAINING,
 ) -> str:
     times = f'"ts":{_us(bounds[0])},"dur":{_us(bounds[1] - bounds[0])}'
-    return f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}","pid":{pid},"tid":{tid},{times},"args":{json.dumps(args)}}}'
+    return (
+        f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}","pid":{pid},"tid":{tid},{times},'
+        f'"args":{json.dumps(args)}}}'
+    )
 
 
 def _named(kind: str, pid: int, tid: int, name: str, order: int) -> Iterator[str]:
     label = json.dumps(name)
     yield f'{{"ph":"M","name":"{kind}_name","pid":{pid},"tid":{tid},"args":{{"name":{label}}}}}'
-    yield f'{{"ph":"M","name":"{kind}_sort_index","pid":{pid},"tid":{tid},"args":{{"sort_index":{order}}}}}'
+    yield (
+        f'{{"ph":"M","name":"{kind}_sort_index","pid":{pid},"tid":{tid},'
+        f'"args":{{"sort_index":{order}}}}}'
+    )
 
 
 def _us(ps: int) -> str:

@@ -44,7 +44,7 @@ class Shared(NamedTuple):
     words: Vocabulary
 
 
-#: One column (a Shared: as many as its vocabulary is wide). What has no time at all is a list of None.
+#: One column (a Shared: as many as its vocabulary is wide). Without any time: a list of None.
 ExportColumn: TypeAlias = "Ticks | Moments | Shared | Sequence[Cell]"
 
 

@@ -4,13 +4,13 @@ hint.
 A further format is one file beside this one, with
 
     NAME = "…"
-    SUFFIXES = ("mine.json.gz", "mine.json")                          # `<host>.<suffix>` in a folder; the better one first
-    def sniff(head: bytes, path: str) -> int                          # 0 = not mine … 100 = certain
-    def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]   # partial traces first, the whole one last
+    SUFFIXES = ("mine.json.gz", "mine.json")    # `<host>.<suffix>` in a folder; the better one first
+    def sniff(head: bytes, path: str) -> int    # 0 = not mine … 100 = certain
+    def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]    # partial traces first
 
 and one line in `READERS`. It may also say
 
-    CERTAIN = True               # nobody else names files so: they count as profiles wherever they lie, unseen
+    CERTAIN = True               # nobody else names files so: each counts as a profile, unseen
     CLOCK = ClockRule(…)         # what only this format knows of its zero in Unix time
 
 Steps, epochs and the rest of the clocks are not a reader's business. Other packages bring formats

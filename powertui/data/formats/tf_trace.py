@@ -4,7 +4,8 @@ TensorFlow up to 2.1, `tf.summary.trace_export`, and the TPU tools of TF 1 write
 
     Trace       1 devices {id: Device}   4 trace_events
     Device      1 name   3 resources {id: Resource(1 name)}
-    TraceEvent  1 device_id  2 resource_id  3 name  9 timestamp_ps  10 duration_ps  11 args {text: text}
+    TraceEvent  1 device_id  2 resource_id  3 name  9 timestamp_ps  10 duration_ps
+                11 args {text: text}
 
 Devices are processes, resources their lines. Times are picoseconds since tracing started. No
 version of it says when that was.

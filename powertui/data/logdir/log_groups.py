@@ -3,9 +3,11 @@
 Logs in one folder may come from many machines and years. Some of them are one measurement only
 where
 
-    a host     they name the same host, and at least half of the shorter log was written at the time of the other
+    a host     they name the same host, and at least half of the shorter log was written at the time
+               of the other
     a file     they are parts of one rotated log: power.csv, power.csv.1
-    a folder   it holds nothing else, and logs of different sensors were begun and ended together, which name no two hosts
+    a folder   it holds nothing else, and logs of different sensors were begun and ended together,
+               which name no two hosts
 
 Times that count from a log's own start say nothing about other logs. Small logs are read whole, of
 large ones both ends.

@@ -1,11 +1,15 @@
 """Groups sessions, scalars and power logs into trainings, each the work of one program, with the
 reasons.
 
-    a folder        `logs/run1`, with `train/`, `validation/` and `plugins/profile/` below it, is one training
-    a process       tfevents of one host and process id are one program's, wherever below the logdir they are; so are PyTorch's
-                    traces with one host and process id in their names, side by side
-    hosts           folders named like workers or like their own host, side by side and at the same time, are one training
-    time            a folder that two programs used in turn holds two trainings, unless the later went on where the earlier stopped
+    a folder        `logs/run1`, with `train/`, `validation/` and `plugins/profile/` below it, is
+                    one training
+    a process       tfevents of one host and process id are one program's, wherever below the logdir
+                    they are; so are PyTorch's traces with one host and process id in their names,
+                    side by side
+    hosts           folders named like workers or like their own host, side by side and at the same
+                    time, are one training
+    time            a folder that two programs used in turn holds two trainings, unless the later
+                    went on where the earlier stopped
 
 Two programs that are merely side by side stay apart. Only names, sizes and the first and last
 records are read.

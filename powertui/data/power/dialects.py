@@ -22,9 +22,9 @@ class Dialect:
     """A dialect with a module of its own, `powertui.data.power.<module>`.
 
     The module holds `NAME` and `load(source, options) -> PowerLog`. Where `signature` is not enough
-    to recognize the dialect, it holds `sniff(head, path) -> int` too (0 = not mine … 100 = certain).
-    It is imported, and asked, only about a head that contains one of `words`: most folders hold one
-    kind of log or none.
+    to recognize the dialect, it holds `sniff(head, path) -> int` too (0 = not mine … 100 =
+    certain). It is imported, and asked, only about a head that contains one of `words`: most
+    folders hold one kind of log or none.
     """
 
     module: str

@@ -135,7 +135,7 @@ def from_table(
 
 
 class _TableLog:
-    """A table on its way to a log: which columns it is read by, and which rows are which channel's."""
+    """A table on its way to a log: which columns are read, and which rows are of which channel."""
 
     def __init__(
         self,

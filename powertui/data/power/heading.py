@@ -16,7 +16,8 @@ _CHECKED_ROWS = 10  # rows below a header that are looked at
 _MIN_DATA_SHARE = 0.8  # of them are data
 _OTHER_UNIT = re.compile(
     r"[\[(]?(?:-|n/?a|s|sec|secs|seconds?|ms|us|µs|ns|min|h|hh:mm:ss(?:\.\w+)?|yyyy[-/.]?mm[-/.]?dd.*|°?[CFK]|deg\.?\s?[CF]?|%|m?[AV]|k?VA|"
-    r"k?var|volts?|amps?|amperes?|[kMG]?Hz|rpm|[kKMG]i?B(?:/s)?|unix|utc|local|date|time|idx|#|pf|cos "
+    r"k?var|volts?|amps?|amperes?|[kMG]?Hz|rpm|[kKMG]i?B(?:/s)?|unix|utc|local|date|time|idx|#|"
+    r"pf|cos "
     r"?φ?)[\])]?",
     re.IGNORECASE,
 )

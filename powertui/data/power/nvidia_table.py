@@ -18,7 +18,10 @@ from powertui.data.power.source import LogFile
 
 NAME = "nvidia-smi table"
 UNITS_WRITTEN = True
-_GPU = r"\|\s{1,4}(\d{1,3})\s{1,3}(\S.{1,60}?)\s{1,40}(?:On|Off|N/A)\s{0,4}\|\s{0,4}([0-9A-Fa-f:.]{7,16})\s.*"
+_GPU = (
+    r"\|\s{1,4}(\d{1,3})\s{1,3}(\S.{1,60}?)\s{1,40}(?:On|Off|N/A)\s{0,4}"
+    r"\|\s{0,4}([0-9A-Fa-f:.]{7,16})\s.*"
+)
 _POWER = (
     r"\|.{0,40}?\s(\d{1,5}|N/A|ERR!|Unknown "
     r"Error|\[N/A\])W?\s{0,3}/\s{0,3}(?:\d{1,5}W|N/A|\S{1,12})\s{0,4}\|.*"

@@ -14,7 +14,8 @@ from powertui.data.power import table
 _COMMENT = "# powertui: "  # the first line of an export with comments
 # The first key of every answer in JSON, and of what a window in JSON is about.
 _JSON = re.compile(r'\s*\{\s*("powertui":\s*"|"about":\s*\[\s*\[\s*"powertui")')
-#: Columns that no other table has together, and what it is that has them. Of "joules: GPU 0" counts what stands before the colon.
+#: Columns that no other table has together, and what it is that has them. Of "joules: GPU 0" only
+#: the part before the colon counts.
 _HEADS = (
     ({"trace_s", "about_s"}, "samples that powertui exported"),
     ({"badge", "reason", "joules"}, "joules that powertui worked out"),

@@ -2,9 +2,11 @@
 
 Profiles hold times since the session's start. What ties them to wall time, the surest first:
 
-  the format's own   `ClockRule.zero`: XPlane's task environment holds the start of the session in Unix ns
+  the format's own   `ClockRule.zero`: XPlane's task environment holds the start of the session in
+                     Unix ns
   tfevents batch     Keras' record `batch_<N>`, written when the profiler stops
-  profile-empty      the second in the name of `events.out.tfevents.<second>.<host>.profile-empty`: the export
+  profile-empty      the second in the name of `events.out.tfevents.<second>.<host>.profile-empty`:
+                     the export
   run directory      `2021_03_20_19_52_54`: the export too, in the profiled machine's local time
   epochs             steps that know their epoch lie inside it, as tfevents have it
   tfevents           first and last record of the training: the profile lies between them

@@ -58,8 +58,8 @@ class Groups:
     _of: dict[int, Int32s]  # lines whose events all say it themselves
     _nodes: dict[int, Nodes]  # the others
     _launched: tuple[Int64s, Int64s] | None = None  # ids of launches, ascending, and their groups
-    # Rows of the events that start a marked group, by line, ascending. Empty of a file that says the
-    # groups itself: there the root carries the group's name.
+    # Rows of the events that start a marked group, by line, ascending. Empty of a file that says
+    # the groups itself: there the root carries the group's name.
     roots: dict[int, Int32s] = field(default_factory=dict)
 
     def groups_on_line(self, line: int, rows: Int64s | None = None) -> Int32s:

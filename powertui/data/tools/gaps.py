@@ -12,8 +12,8 @@ from powertui.data.tools.kernels import Kernels
 from powertui.data.tools.launches import Launches
 from powertui.data.window import lane_rows
 
-# Between kernels that were queued one behind the other a device takes less than 30 µs (docs/tools.md
-# calls it the device's own pace; chosen, not measured).
+# Between kernels that were queued one behind the other a device takes less than 30 µs
+# (docs/tools.md calls it the device's own pace; chosen, not measured).
 _MAX_QUEUED_GAP_PS = 30_000_000
 
 # Why a device ran nothing before an event.

@@ -237,7 +237,10 @@ RULES: tuple[Callable[[Signals], Advice | None], ...] = (
         id="collective_bound",
         weight="high",
         what="Collectives take {} of a step.",
-        do="Overlap them with computing, or send less: gradients in 16 bit, larger buckets, accumulation.",
+        do=(
+            "Overlap them with computing, or send less: gradients in 16 bit, larger buckets, "
+            "accumulation."
+        ),
         page="op_stats",
     ),
     _ShareRule(

@@ -27,7 +27,7 @@ from powertui.data.training.training_edges import PowerEdges
 
 @dataclass(frozen=True)
 class _FoldingRules:
-    """How epochs are laid over each other. All values are chosen; no measurement of them is kept."""
+    """How epochs are laid over each other. All values were chosen; none was measured."""
 
     min_epochs: int = 3  # of two nobody knows which one is as usual
     max_errors: float = 4.0  # a reading speaks against an offset with no more than so many errors
@@ -263,7 +263,8 @@ class _OffsetCosts:
         out = np.full(len(at), np.nan)
         rows = np.flatnonzero(inside)
         if len(rows):
-            # Medians of all bins at once: sorted by bin and watts, each is in the middle of its run.
+            # Medians of all bins at once: sorted by bin and watts, each is in the middle of its
+            # run.
             order = rows[np.lexsort((self.watts[rows], bins[rows]))]
             edges = np.searchsorted(bins[order], np.arange(self.bins + 1))
             counts = np.diff(edges)

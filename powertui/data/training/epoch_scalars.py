@@ -2,7 +2,8 @@
 says so.
 
     epoch scalars    one record an epoch, logged at its END (Keras, and any tag named so)
-    an `epoch` tag   whose value is the number of the epoch (Lightning): it changes between two records
+    an `epoch` tag   whose value is the number of the epoch (Lightning): it changes between two
+                     records
     windows          named "epoch N" in a recording
 
 Validation began after the last step that was logged in the epoch, and ended when its results were.

@@ -122,7 +122,7 @@ def _moment(axis: TrainingOnAxis, words: str, tz: str | None = None) -> int:
 
 
 def _wall_times(axis: TrainingOnAxis, match: re.Match[str], tz: str | None) -> Iterator[int]:
-    """The Unix times (ns) within the training that a written time may mean, likeliest zone first."""
+    """Unix times (ns) within the training that a written time may mean, likeliest zone first."""
     seconds = int(match[2]) * 3600 + int(match[3]) * 60 + float(match[4])
     first, last = axis.unix_ns(axis.start), axis.unix_ns(axis.end)
     spare = max((last - first) // _SPARE_SHARE, _MIN_SPARE_NS)

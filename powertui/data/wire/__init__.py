@@ -5,40 +5,50 @@ Two decoders answer the same calls: `_scan` (scan/, compiled when there was a co
 installation; the GIL is released) and `pure` (numpy, everywhere). `POWERTUI_PURE=1` forces the
 second. What they share is in `types`.
 
-    data = np.frombuffer(content, np.uint8)     (`windows` has the same calls for a file that is read piece by piece)
+    data = np.frombuffer(content, np.uint8)     (`windows` has the same calls for a file that is
+                                                read piece by piece)
 
     hop(data, lo, hi, skip=0) -> Hop
-        The fields of one message as columns, without a look inside them. LEN fields numbered `skip` are only
-        counted: hop(data, lo, hi, skip=EVENTS_FIELD) gives a line's header and, as `.skipped`, its number of events.
+        The fields of one message as columns, without a look inside them. LEN fields numbered `skip`
+        are only counted: hop(data, lo, hi, skip=EVENTS_FIELD) gives a line's header and, as
+        `.skipped`, its number of events.
     pick(data, lo, hi, tags) -> PickedFields
-        The last value of each wanted field, `tag(number, wire)`, of many messages: map entries, metadata.
+        The last value of each wanted field, `tag(number, wire)`, of many messages: map entries,
+        metadata.
     scan_events(data, lo, hi, base, columns, at, limit) -> Scan
-        Events of one XLine into columns from row `at` on, at most `limit` of them: go on at `.next` until it is `hi`.
-        `base` (ps) is added to each offset.
+        Events of one XLine into columns from row `at` on, at most `limit` of them: go on at `.next`
+        until it is `hi`. `base` (ps) is added to each offset.
     stats(data, lo, hi, field) -> [(stat metadata id, kind, value)]
-        The XStats in one message (plane: 6, event metadata: 5), in file order, repeated ones included.
+        The XStats in one message (plane: 6, event metadata: 5), in file order, repeated ones
+        included.
     event_stats(data, position) -> [...]
         The same of one event, where `columns.position` says it lies.
     scan_stats(data, positions, ids) -> StatScan
-        "The values of stat X for these events": the first value of each wanted stat id, typed as found.
+        "The values of stat X for these events": the first value of each wanted stat id, typed as
+        found.
     nest(start, duration) -> lanes (uint8)
-        For events sorted by start, longest first: how deep each lies. Partial overlaps move to the first free lane.
-    LaneScan(events, size, base, span, table, aside), .feed(data, shift) -> bool, .finish() -> Laned or None
-        A line of so many events and bytes straight into lanes, piece by piece: by start, longest first, in the lanes that nest()
-        gives. False for a line with any event that is out of order, malformed, counted, of an unknown name or not within
-        `span` (ps): such lines go through scan_events and nest, and without a compiler all do (see COMPILED). `table` turns
-        ids into names (uint32, all ones where there is none); one `Aside()` serves all lines of a file.
+        For events sorted by start, longest first: how deep each lies. Partial overlaps move to the
+        first free lane.
+    LaneScan(events, size, base, span, table, aside), .feed(data, shift) -> bool, .finish() -> Laned
+    or None
+        A line of so many events and bytes straight into lanes, piece by piece: by start, longest
+        first, in the lanes that nest() gives. False for a line with any event that is out of order,
+        malformed, counted, of an unknown name or not within `span` (ps): such lines go through
+        scan_events and nest, and without a compiler all do (see COMPILED). `table` turns ids into
+        names (uint32, all ones where there is none); one `Aside()` serves all lines of a file.
     blocks(duration) -> (sums, top)
-        Of each BLOCK rows the sum, which may wrap, and which of them is the longest, the first of equals.
+        Of each BLOCK rows the sum, which may wrap, and which of them is the longest, the first of
+        equals.
     sums(duration, before, at) -> sums
         Durations summed up to these rows; `before` is the sum up to each block and to the end.
     longest(duration, top, table, lo, hi) -> rows
-        The longest event from row lo to row hi (more than none), the first of equals. table[k, g] is the block that holds the
-        longest of 2**k groups from g on; a group is FAN blocks.
+        The longest event from row lo to row hi (more than none), the first of equals. table[k, g]
+        is the block that holds the longest of 2**k groups from g on; a group is FAN blocks.
     ends(name, names) -> (first, last)
         The first and the last row of each of so many names; -1 for those that no row has.
     records(data, lo, most) -> RecordFrames
-        At most so many whole TFRecords from `lo` on, up to one that is not whole or whose length is damaged.
+        At most so many whole TFRecords from `lo` on, up to one that is not whole or whose length is
+        damaged.
 """
 
 from __future__ import annotations
@@ -145,7 +155,7 @@ def _why_pure() -> str:
 
 
 WHY_PURE = _why_pure()
-"""Why the compiled scanner is not used; empty when it is. For a person: `powertui doctor` shows it."""
+"""Why the compiled scanner is not used; empty when it is. `powertui doctor` shows it."""
 COMPILED: bool = not WHY_PURE
 
 if TYPE_CHECKING or COMPILED:

@@ -44,7 +44,9 @@ if (
 SLICE = 1 << 17  # events between two ticks: some ms
 _STATE = (
     2 * MAX_LANES + 5
-)  # the numbers of scan/lanes.c's Lanes: `until`, `counts`, `open`, `rows`, `start`, `duration`, `end`
+    # the numbers of scan/lanes.c's Lanes: `until`, `counts`, `open`, `rows`, `start`, `duration`,
+    # `end`
+)
 _ROWS, _END = 2 * MAX_LANES + 1, _STATE - 1
 
 

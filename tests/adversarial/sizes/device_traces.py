@@ -8,9 +8,12 @@ from tests.adversarial.sizes.protobuf import length_delimited, messages, number
 from tests.adversarial.sizes.shapes import Pieces, Shape, joined
 
 _ROCPROF_HEAD = (
-    '"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name","Correlation_Id",'
-    '"Start_Timestamp","End_Timestamp","LDS_Block_Size","Scratch_Size","VGPR_Count","Accum_VGPR_Count","SGPR_Count",'
-    '"Workgroup_Size_X","Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X","Grid_Size_Y","Grid_Size_Z"\n'
+    '"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name",'
+    '"Correlation_Id",'
+    '"Start_Timestamp","End_Timestamp","LDS_Block_Size","Scratch_Size","VGPR_Count",'
+    '"Accum_VGPR_Count","SGPR_Count",'
+    '"Workgroup_Size_X","Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X","Grid_Size_Y",'
+    '"Grid_Size_Z"\n'
 )
 
 
@@ -19,7 +22,10 @@ def _dispatches(row: Callable[[int], tuple[str, int, str]]) -> Callable[[int], P
 
     def text(i: int) -> str:
         agent, queue, kernel = row(i)
-        return f'"KERNEL_DISPATCH","{agent}",{queue},0,1,{i},1,"{kernel}",{i},{1000 + i},{1001 + i},0,0,0,0,0,1,1,1,1,1,1'
+        return (
+            f'"KERNEL_DISPATCH","{agent}",{queue},0,1,{i},1,"{kernel}",{i},{1000 + i},{1001 + i},'
+            "0,0,0,0,0,1,1,1,1,1,1"
+        )
 
     def pieces(count: int) -> Pieces:
         yield _ROCPROF_HEAD.encode()

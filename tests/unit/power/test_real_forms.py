@@ -32,7 +32,8 @@ def so_far(k: int) -> int:
     return sum(WATTS[: k + 1])
 
 
-#: name: (whose form it is, what stands above the rows, one row, below, the channels and the factor of each)
+# : name: (whose form it is, what stands above the rows, one row, below, the channels and the factor
+# of each)
 READ: dict[str, tuple[str, str, Line, str, dict[str, float]]] = {
     "powerstat.txt": (
         "powerstat(8), Ubuntu's manual page",
@@ -158,7 +159,8 @@ READ: dict[str, tuple[str, str, Line, str, dict[str, float]]] = {
     "query.csv": (
         "InfluxDB 2's annotated CSV",
         (
-            "#group,false,false,true,false,false,true,true\n#datatype,string,long,string,dateTime:RFC3339,double,string,string\n"
+            "#group,false,false,true,false,false,true,true\n#datatype,string,long,string,"
+            "dateTime:RFC3339,double,string,string\n"
             "#default,mean,,,,,,\n,result,table,host,_time,_value,_field,_measurement\n"
         ),
         lambda k, w: f",,0,node1,{at(k, '%Y-%m-%dT%H:%M:%SZ')},{w},power_w,ipmi\n",

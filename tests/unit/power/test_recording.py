@@ -37,7 +37,10 @@ def head(*sources: object) -> str:
 def row(
     t: float, joules: float | None, quality: str = "ok", channel: str = "pkg", watts: str = ""
 ) -> str:
-    return f"{1700000000 + t:.6f},{t:.6f},rapl,{channel},{watts},{'' if joules is None else f'{joules:.3f}'},0.0001,{quality},,\n"
+    return (
+        f"{1700000000 + t:.6f},{t:.6f},rapl,{channel},{watts},"
+        f"{'' if joules is None else f'{joules:.3f}'},0.0001,{quality},,\n"
+    )
 
 
 @pytest.fixture(params=["small", "large"])

@@ -120,7 +120,8 @@ def test_a_column_that_changes_its_mind_is_read_as_it_was_written(
     monkeypatch.setattr(large_table, "PIECE", 200)
     path = tmp_path / "mixed.csv"
     rows = [
-        f"{1700000000 + i},{words if 30 < i < 50 else 200 + i % 7},{words if i < 30 else 300 + i % 5}"
+        f"{1700000000 + i},{words if 30 < i < 50 else 200 + i % 7},"
+        f"{words if i < 30 else 300 + i % 5}"
         for i in range(90)
     ]
     path.write_text("time,a_watts,b_watts\n" + "\n".join(rows) + "\n")

@@ -213,7 +213,8 @@ VARIANTS = [
         "a home's history",
         "entity_id,state,last_changed\n"
         + lines(
-            "sensor.rack_plug_power,<150>.5,2024-05-01T10:00:{tt}.000Z\nsensor.rack_plug_voltage,231,2024-05-01T10:00:{tt}.000Z\n"
+            "sensor.rack_plug_power,<150>.5,2024-05-01T10:00:{tt}.000Z\nsensor.rack_plug_voltage,"
+            "231,2024-05-01T10:00:{tt}.000Z\n"
         ),
         "csv",
         [("sensor.rack_plug_power", PLUG, "", 8, 150.5)],

@@ -240,8 +240,10 @@ def run_article(tmp_path):
 
 
 PB_COLUMNS = (
-    "Sensor_ID,Entity_ID,Sensor_Type_Threshold_,Sensor_Reading,Status,Lower_Non_Recoverable,Lower_Critical,Lower_Non_Critical,"
-    "Upper_Non_Critical,Upper_Critical,Upper_Non_Recoverable,Positive_Hysteresis,Negative_Hysteresis,Assertion_Events,"
+    "Sensor_ID,Entity_ID,Sensor_Type_Threshold_,Sensor_Reading,Status,Lower_Non_Recoverable,"
+    "Lower_Critical,Lower_Non_Critical,"
+    "Upper_Non_Critical,Upper_Critical,Upper_Non_Recoverable,Positive_Hysteresis,"
+    "Negative_Hysteresis,Assertion_Events,"
     "Assertions_Enabled,Time_elapsed"
 )
 

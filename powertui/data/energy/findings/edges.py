@@ -206,9 +206,8 @@ def _weighed(
     beyond: Floats = np.broadcast_to(ending.beyond(), share.shape)
     height = np.zeros_like(length)
     offset = np.zeros_like(length)
-    for turn in range(
-        3
-    ):  # what is explained is a range for some readings: how much of it they use depends on the height
+    # What is explained is a range for some readings: how much of it they use depends on the height.
+    for turn in range(3):
         if turn:
             rest = ending.watts - height[..., None] * share
             beyond = ending.watts - np.clip(rest, ending.floor, ending.ceiling)

@@ -18,7 +18,10 @@ def sentence(finding: Finding, *, asked: bool, outside: bool) -> str:
         parts.append(f"{finding.delta_joules:+.0f} J")
     if finding.delta_seconds is not None:
         parts.append(f"{finding.delta_seconds:+.2f} s")
-    text = f"{where(finding, outside=outside)}: {', '.join(parts)} against {_against(finding, outside)}"
+    text = (
+        f"{where(finding, outside=outside)}: {', '.join(parts)} against "
+        f"{_against(finding, outside)}"
+    )
     return f"{text}; {_because(finding)}" if asked and not outside else text
 
 

@@ -121,7 +121,8 @@ class _Joining:
             if self.doubtful:
                 stretches_stand = "stretches stand" if self.doubtful > 1 else "stretch stands"
                 notes.append(
-                    f"{self.doubtful} {stretches_stand} out only at some of the places where the power "
+                    f"{self.doubtful} {stretches_stand} out only at some of the places where the "
+                    "power "
                     "log may lie: not listed"
                 )
         findings = throttling.without(

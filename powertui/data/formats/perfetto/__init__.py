@@ -1,9 +1,11 @@
 """Perfetto's own traces (`.pftrace`, `.perfetto-trace`): track events, counters, supply rails.
 
     Trace        1 packet
-    TracePacket  8 timestamp  58 timestamp_clock_id  10 trusted_packet_sequence_id  11 track_event  60 track_descriptor
-                 12 interned_data  59 trace_packet_defaults  6 clock_snapshot  2 process_tree  40 power_rails  50 compressed_packets
-    TrackEvent   9 type  10 name_iid  23 name  11 track_uuid  30 counter_value  44 double_counter_value  6 legacy_event
+    TracePacket  8 timestamp  58 timestamp_clock_id  10 trusted_packet_sequence_id  11 track_event
+                 60 track_descriptor  12 interned_data  59 trace_packet_defaults  6 clock_snapshot
+                 2 process_tree  40 power_rails  50 compressed_packets
+    TrackEvent   9 type  10 name_iid  23 name  11 track_uuid  30 counter_value
+                 44 double_counter_value  6 legacy_event
 
 Packets are told apart by columns; only the few that describe others (names, tracks, clocks) are
 decoded one by one. Names are numbered per sequence, and a number may come to mean something else:

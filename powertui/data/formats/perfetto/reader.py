@@ -101,7 +101,8 @@ class _Columns:
     packet: list[Int64s] = field(default_factory=list)
     sequence: list[Int64s] = field(default_factory=list)
     kind: list[Int64s] = field(default_factory=list)
-    # [2 × events]: an interned number (0 without one), and an index into the names (-1 without one).
+    # [2 × events]: an interned number (0 without one), and an index into the names (-1 without
+    # one).
     name: list[Int64s] = field(default_factory=list)
     uuid: list[Int64s] = field(default_factory=list)
     has_uuid: list[Bools] = field(default_factory=list)

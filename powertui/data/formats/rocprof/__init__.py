@@ -1,9 +1,11 @@
 """rocprofv3 of AMD's ROCm: one JSON for each process, or a CSV for each kind of record that it
 took.
 
-    <prefix>_results.json          {"rocprofiler-sdk-tool": [{metadata, agents, strings, kernel_symbols, buffer_records, …}]}
-    <prefix>_kernel_trace.csv      with _hip_api_trace, _hsa_api_trace, _marker_api_trace, _memory_copy_trace, _rccl_api_trace,
-                                   _counter_collection and _agent_info beside it: one capture, whichever of them is named
+    <prefix>_results.json          {"rocprofiler-sdk-tool": [{metadata, agents, strings,
+                                   kernel_symbols, buffer_records, …}]}
+    <prefix>_kernel_trace.csv      with _hip_api_trace, _hsa_api_trace, _marker_api_trace,
+                                   _memory_copy_trace, _rccl_api_trace, _counter_collection and
+                                   _agent_info beside it: one capture, whichever of them is named
 
 Times are ns since the machine started: a profile's zero is its earliest record, and nothing in it
 tells the wall clock. Kernels and copies lie on the streams (or queues) of their GPU, calls and
