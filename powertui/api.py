@@ -2,7 +2,7 @@
 
     import powertui
     runs = powertui.open("~/logs")            # nothing is read yet
-    run = runs[0]                             # or runs["train/2026_11_21_00_51_44"], or a part of it
+    run = runs[0]                             # or runs["train/2026_11_21_00_51_44"], or a part
     run.steps                                 # one row per step of every host
     run.events(track="python", name="Profiled batch", stats=["step_num"])
     run.energy(epoch=1)                       # joules, with their interval and quality
@@ -71,7 +71,7 @@ def open(
     power_hosts: Mapping[str, str] | None = None,
     unit: TimeUnit = "s",
 ) -> Runs:
-    """The runs below a logdir, in a run folder, or of one profile: now only names and sizes are read.
+    """The runs of a logdir, a run folder or one profile: now only names and sizes are read.
 
     `power` names power logs for these runs (without it, those beside the runs are used), `tz` is
     the zone of local times, `step_marker` a regular expression for the names of events that start a
@@ -303,8 +303,8 @@ class RunView:
 
         Columns: window ("epoch 0", "whole", "window"), epoch, start_s, end_s, joules, lo and hi (95
         % interval), mean_watts, coverage (share of the time with readings), badge ("measured",
-        "estimated", "assumed"), reason (why there are no joules). `aligning` is where the power is on
-        the profile, where its own clock is not to be believed.
+        "estimated", "assumed"), reason (why there are no joules). `aligning` is where the power is
+        on the profile, where its own clock is not to be believed.
         """
         power_owners.check([self.run], self.opened.options.power_hosts)
         window = start is not None or end is not None

@@ -94,61 +94,70 @@ _WORDS: dict[Category, str] = {
         ^\$ | ^<frozen\x20 | ^<built-in | ^<string> | \.py:\d+ | \.py\(\d+\) | ^nn\.module:
     """,
     Category.COMMUNICATION: r"""
-        all[-_\x20]?reduce | all[-_\x20]?gather | reduce[-_\x20]?scatter | all[-_\x20]?to[-_\x20]?all | collective | \bnccl |
-        \brccl | ^(?:send|recv)(?:-done)?(?:\.\d+)?$ | ncclkernel | ^c10d:: | record_param_comms | cross[-_\x20]?replica
+        all[-_\x20]?reduce | all[-_\x20]?gather | reduce[-_\x20]?scatter |
+        all[-_\x20]?to[-_\x20]?all | collective | \bnccl | \brccl |
+        ^(?:send|recv)(?:-done)?(?:\.\d+)?$ | ncclkernel | ^c10d:: | record_param_comms |
+        cross[-_\x20]?replica
     """,
     Category.INPUT: r"""
-        ^iterator\b | iterator(?:get)?next | iterator:: | \bdataset | dataset(?:v\d)?\b | tf[._]data | infeed |
-        decode_?(?:jpeg|png|image|raw) | parse_?example | prefetch(?:generator)? | shuffle | batch(?:v2|dataset)$ |
-        record_?reader | tfrecord | readfile
+        ^iterator\b | iterator(?:get)?next | iterator:: | \bdataset | dataset(?:v\d)?\b | tf[._]data
+        | infeed | decode_?(?:jpeg|png|image|raw) | parse_?example | prefetch(?:generator)? |
+        shuffle | batch(?:v2|dataset)$ | record_?reader | tfrecord | readfile
     """,
     Category.CONVOLUTION: r"""
-        conv(?:olution|olve)?(?:[\dv_\x20.\-]|$|nd|lstm) | depthwise | winograd | _dgrad | _wgrad | fprop | implicit_gemm |
-        scudnn | cudnn.*conv | miopen.*conv | ^im2d2col
+        conv(?:olution|olve)?(?:[\dv_\x20.\-]|$|nd|lstm) | depthwise | winograd | _dgrad | _wgrad |
+        fprop | implicit_gemm | scudnn | cudnn.*conv | miopen.*conv | ^im2d2col
     """,
     Category.MATMUL: r"""
-        mat_?mul | (?<!fb)gemm | ^cijk_ | gemv | ^attn_ | (?:^|[/_.:\-\x20])dot(?:[_.\-]|$|general|product) | einsum | cublas |
-        cutlass | tensordot |
+        mat_?mul | (?<!fb)gemm | ^cijk_ | gemv | ^attn_ |
+        (?:^|[/_.:\-\x20])dot(?:[_.\-]|$|general|product) | einsum | cublas | cutlass | tensordot |
         \bmma | xdot | _rnn | cudnnrnn | attention | \blstm | \bgru
     """,
     Category.COMPILE: r"""
-        compil | graph_?building | auto_?tun | hlo.?pass | xla.?pass | \bllvm | \bptx | optimizegraph | grappler |
-        lower(?:ing|jaxpr) | trace_to_jaxpr | \btracing\b | deserialize.?executable | \bcodegen\b | \bpass:
+        compil | graph_?building | auto_?tun | hlo.?pass | xla.?pass | \bllvm | \bptx |
+        optimizegraph | grappler | lower(?:ing|jaxpr) | trace_to_jaxpr | \btracing\b |
+        deserialize.?executable | \bcodegen\b | \bpass:
     """,
     Category.NORMALIZATION: r"""
-        (?:batch|layer|group|instance|rms).?norm | soft_?max | normaliz | _bn_ | \bbn_ | \blrn\b | cross_?entropy
+        (?:batch|layer|group|instance|rms).?norm | soft_?max | normaliz | _bn_ | \bbn_ | \blrn\b |
+        cross_?entropy
     """,
     Category.OPTIMIZER: r"""
-        adam | \bsgd\b | momentum | rmsprop | adagrad | optimi[sz]er | apply_?gradient | resource_?apply |
-        assign(?:add|sub)?(?:variable|moving)? | weight_?decay | update_?variable | readvariable
+        adam | \bsgd\b | momentum | rmsprop | adagrad | optimi[sz]er | apply_?gradient |
+        resource_?apply | assign(?:add|sub)?(?:variable|moving)? | weight_?decay | update_?variable
+        | readvariable
     """,
     Category.IDLE: r"""
-        \bidle\b | \bwait | sleep | block_?(?:host_?)?until | synchroni[sz]e | \bpoll\b | \bpark\b | futex | cond_?wait |
-        acquire_?lock | semaphore | \bbarrier\b
+        \bidle\b | \bwait | sleep | block_?(?:host_?)?until | synchroni[sz]e | \bpoll\b | \bpark\b |
+        futex | cond_?wait | acquire_?lock | semaphore | \bbarrier\b
     """,
     Category.MEMORY: r"""
-        mem_?cpy | mem_?set | (?:^|[-_/.\x20:])copy | copy(?:start|done) | transpose | reshape | h2d | d2h | d2d | htod |
-        dtoh | transfer | concat | \bslice | ^stridedslice | ^expanddims | ^squeeze | ^reverse | gather | scatter |
-        \bpad(?:v2)?\b | (?:un)?pack\b | alloc | deallocat | \bfree\b | swizzle | nchwtonhwc | nhwctonchw | bitcast | tile\b |
-        (?:un)?stack\b | split | literal | buffer
+        mem_?cpy | mem_?set | (?:^|[-_/.\x20:])copy | copy(?:start|done) | transpose | reshape | h2d
+        | d2h | d2d | htod | dtoh | transfer | concat | \bslice | ^stridedslice | ^expanddims |
+        ^squeeze | ^reverse | gather | scatter | \bpad(?:v2)?\b | (?:un)?pack\b | alloc | deallocat
+        | \bfree\b | swizzle | nchwtonhwc | nhwctonchw | bitcast | tile\b | (?:un)?stack\b | split |
+        literal | buffer
     """,
     Category.REDUCTION: r"""
-        reduc | (?:^|[/_.:\-\x20])(?:arg_?)?(?:sum|mean|max|min|prod)(?:[_.\-:]|$) | max_?pool | avg_?pool | l2loss |
-        \bnorm\b | top_?k | \bsort | argmax | argmin | cumsum | count_?nonzero
+        reduc | (?:^|[/_.:\-\x20])(?:arg_?)?(?:sum|mean|max|min|prod)(?:[_.\-:]|$) | max_?pool |
+        avg_?pool | l2loss | \bnorm\b | top_?k | \bsort | argmax | argmin | cumsum | count_?nonzero
     """,
     Category.ELEMENTWISE: r"""
-        fusion | fused | relu | sigmoid | tanh | gelu | \bexp\b | \blog\b | sqrt | \bpow | square | bias_?add |
-        (?:^|[/_.:\-\x20])(?:add(?:v2|n)?|sub|mul|div|neg|cast|select|equal|
-        greater|less|where|fill|real_?div|maximum|minimum|clip|convert|broadcast\w*|identity|iota|compare)(?:[_.\-:\d]|$) |
-        elementwise | pointwise | loop_ | dropout | random | philox | wrapped_ | threshold | clamp | silu |
-        ^logical_?(?:and|or|not|xor) | ^bitwise | ^selectv\d | ^reciprocal | ^floor(?:mod|div)? | ^(?:greater|less|not)_?equal |
-        ^divnonan | ^(?:ones|zeros)like | ^onehot | ^range$
+        fusion | fused | relu | sigmoid | tanh | gelu | \bexp\b | \blog\b | sqrt | \bpow | square |
+        bias_?add | (?:^|[/_.:\-\x20])(?:add(?:v2|n)?|sub|mul|div|neg|cast|select|equal|
+        greater|less|where|fill|real_?div|maximum|minimum|clip|convert|broadcast\w*|identity|iota|
+        compare)(?:[_.\-:\d]|$) |
+        elementwise | pointwise | loop_ | dropout | random | philox | wrapped_ | threshold | clamp |
+        silu | ^logical_?(?:and|or|not|xor) | ^bitwise | ^selectv\d | ^reciprocal |
+        ^floor(?:mod|div)? | ^(?:greater|less|not)_?equal | ^divnonan | ^(?:ones|zeros)like |
+        ^onehot | ^range$
     """,
     Category.RUNTIME: r"""
         executor | eager | ^tfe_ | functionrun | sessionrun | rungraph |
-        launch | ^cu(?:launch|mem|stream|event|ctx|module|device|graph|func) | ^hip | cuda | \bhip | pjrt | pjit |
-        thunk | kernel | threadpool | tpu_?execute | program | runtime | client | dispatch | schedul | session | while |
-        partitionedcall | traceme | tfrt | execute | ^process | callback | enqueue | region
+        launch | ^cu(?:launch|mem|stream|event|ctx|module|device|graph|func) | ^hip | cuda | \bhip |
+        pjrt | pjit | thunk | kernel | threadpool | tpu_?execute | program | runtime | client |
+        dispatch | schedul | session | while | partitionedcall | traceme | tfrt | execute | ^process
+        | callback | enqueue | region
     """,
 }
 

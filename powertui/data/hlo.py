@@ -23,10 +23,12 @@ _FUSIONS = {
 }
 _FORMATTING = frozenset(("transpose", "copy", "reshape", "dynamic-reshape"))
 _ELEMENTWISE_OPS = """
-    abs add and atan2 bitcast-convert cbrt ceil clamp clz compare complex convert cosine count-leading-zeros divide erf exponential
-    exponential-minus-one floor imag is-finite log log-plus-one logistic map maximum minimum multiply negate not or popcnt power
-    real reduce-precision remainder rng round-nearest-afz round-nearest-even rsqrt select shift-left shift-right-arithmetic
-    shift-right-logical sign sine sqrt stochastic-convert subtract tan tanh xor
+    abs add and atan2 bitcast-convert cbrt ceil clamp clz compare complex convert cosine
+    count-leading-zeros divide erf exponential exponential-minus-one floor imag is-finite log
+    log-plus-one logistic map maximum minimum multiply negate not or popcnt power real
+    reduce-precision remainder rng round-nearest-afz round-nearest-even rsqrt select shift-left
+    shift-right-arithmetic shift-right-logical sign sine sqrt stochastic-convert subtract tan tanh
+    xor
 """
 _ELEMENTWISE = frozenset(_ELEMENTWISE_OPS.split())
 # xla::PrimitiveType → its name in HLO text, bytes (0 for none)

@@ -27,43 +27,48 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "normalization",
-        r"""(?:batch|layer|group|instance|rms|ln)_?norm | soft_?max | \bbn_ | _bn_ | gammabeta | rowwisemoments | nll |
-        cross_?entropy | normalizedprob | \blrn | norm(?:forward|backward)""",
+        r"""(?:batch|layer|group|instance|rms|ln)_?norm | soft_?max | \bbn_ | _bn_ | gammabeta |
+        rowwisemoments | nll | cross_?entropy | normalizedprob | \blrn |
+        norm(?:forward|backward)""",
     ),
     (
         "optimizer",
-        r"""adam | adagrad | adadelta | rmsprop | momentum | \blamb_ | sgd | ftrl | apply(?:gradient|centered|power|proximal) |
-        swa_ | lars""",
+        r"""adam | adagrad | adadelta | rmsprop | momentum | \blamb_ | sgd | ftrl |
+        apply(?:gradient|centered|power|proximal) | swa_ | lars""",
     ),
     ("memory", "nchwtonhwc | nhwctonchw | nchw2nhwc | nhwc2nchw"),
     (
         "convolution",
-        r"""conv(?!er) | winograd | [dw]grad(?:_|\d|$) | fprop | im2d?2?col | col2im | fft[12]d_ | flip_filter | scudnn |
-        implicit_?gemm | \bigemm_(?:fwd|bwd|wrw) | sp3asm | computewgrad | computeb?offsets""",
+        r"""conv(?!er) | winograd | [dw]grad(?:_|\d|$) | fprop | im2d?2?col | col2im | fft[12]d_ |
+        flip_filter | scudnn | implicit_?gemm | \bigemm_(?:fwd|bwd|wrw) | sp3asm | computewgrad |
+        computeb?offsets""",
     ),
     (
         "matmul",
-        r"""(?<!fb)gemm | gemv | \bcijk_ | split_?k | mat_?mul | _mm(?:_|$|\d) | flash | fmha | attn | attention | cublas |
-        cutlass | xmma | \bmma | dot_kernel | \bdot_ | epilogue | trsm | syrk | lstm | gru | rnn""",
+        r"""(?<!fb)gemm | gemv | \bcijk_ | split_?k | mat_?mul | _mm(?:_|$|\d) | flash | fmha | attn
+        | attention | cublas | cutlass | xmma | \bmma | dot_kernel | \bdot_ | epilogue | trsm | syrk
+        | lstm | gru | rnn""",
     ),
     (
         "memory",
-        r"""copy | memcpy | memset | transpose | permut | swap_?dim | catarray | concat | (?:^|[_:])cat(?:_|$) |
-        pad(?:input|ding|_|$) | gather | scatter | index | embedding | slice | stack | (?:^|[_:])tile(?:_|$) | swizzle | reorder |
-        to_dense | one_?hot | bounds_check | offsets_range | recat | compact | where_kernel | nonzero | shuffle | reverse | flip |
-        roll_ | masked_select""",
+        r"""copy | memcpy | memset | transpose | permut | swap_?dim | catarray | concat |
+        (?:^|[_:])cat(?:_|$) | pad(?:input|ding|_|$) | gather | scatter | index | embedding | slice
+        | stack | (?:^|[_:])tile(?:_|$) | swizzle | reorder | to_dense | one_?hot | bounds_check |
+        offsets_range | recat | compact | where_kernel | nonzero | shuffle | reverse | flip | roll_
+        | masked_select""",
     ),
     (
         "reduction",
-        r"""reduc | scan | sort | pool | arg_?(?:max|min) | top_?k | cumsum | cumprod | histogram | segment | biasgrad | norm |
-        \bsum | _sum | mean | unique | multinomial | bincount""",
+        r"""reduc | scan | sort | pool | arg_?(?:max|min) | top_?k | cumsum | cumprod | histogram |
+        segment | biasgrad | norm | \bsum | _sum | mean | unique | multinomial | bincount""",
     ),
     (
         "elementwise",
-        r"""elementwise | pointwise | eigen_?meta | relu | gelu | silu | sigmoid | tanh | bias | scal(?:e|_) | random | philox |
-        dropout | distribution | unroll | vectorized | fusion | fused | wrapped | loop_ | fill | clamp | cast | quantize |
-        float_to | to_float | add | mul | multi_tensor_apply | upsample | interp | rope | rotary | swiglu | iota | range | compare
-        | select""",
+        r"""elementwise | pointwise | eigen_?meta | relu | gelu | silu | sigmoid | tanh | bias |
+        scal(?:e|_) | random | philox | dropout | distribution | unroll | vectorized | fusion |
+        fused | wrapped | loop_ | fill | clamp | cast | quantize | float_to | to_float | add | mul |
+        multi_tensor_apply | upsample | interp | rope | rotary | swiglu | iota | range | compare |
+        select""",
     ),
 )
 

@@ -16,22 +16,25 @@ _KINDS = {
         "outer ger addr einsum intmm"
     ),
     "memory": """
-        t view unsafeview asstrided transpose permute expand expandas reshape reshapealias contiguous clone copy to tocopy detach
-        empty emptylike emptystrided newempty newzeros zeros zeroslike resize squeeze unsqueeze narrow select slice cat stack
-        chunk split splitwithsizes unbind flatten unflatten flattendensetensors unflattendensetensors set liftfresh index indexput
-        indexputimpl indexselect indexcopy gather scatter item localscalardense recordstream alias unfold repeat repeatinterleave
-        roll flip maskedselect embedding pinmemory ispinned
+        t view unsafeview asstrided transpose permute expand expandas reshape reshapealias
+        contiguous clone copy to tocopy detach empty emptylike emptystrided newempty newzeros zeros
+        zeroslike resize squeeze unsqueeze narrow select slice cat stack chunk split splitwithsizes
+        unbind flatten unflatten flattendensetensors unflattendensetensors set liftfresh index
+        indexput indexputimpl indexselect indexcopy gather scatter item localscalardense
+        recordstream alias unfold repeat repeatinterleave roll flip maskedselect embedding pinmemory
+        ispinned
     """,
     "elementwise": """
-        zero fill ones oneslike add sub rsub mul div neg pow exp log log2 sqrt rsqrt silu gelu relu tanh sigmoid threshold clamp
-        clampmin clampmax clampminmax eq ne lt le gt ge logicaland logicalor logicalnot where maskedfill nantonum logit arange
-        scalartensor hardtanh abs sign cos sin erf reciprocal square lerp addcmul addcdiv dropout nativedropout bitwiseand
-        bitwiseor remainder floor ceil round isnan bernoulli normal uniform randn rand softplus leakyrelu elu mseloss triu tril
-        resolveconj resolveneg
+        zero fill ones oneslike add sub rsub mul div neg pow exp log log2 sqrt rsqrt silu gelu relu
+        tanh sigmoid threshold clamp clampmin clampmax clampminmax eq ne lt le gt ge logicaland
+        logicalor logicalnot where maskedfill nantonum logit arange scalartensor hardtanh abs sign
+        cos sin erf reciprocal square lerp addcmul addcdiv dropout nativedropout bitwiseand
+        bitwiseor remainder floor ceil round isnan bernoulli normal uniform randn rand softplus
+        leakyrelu elu mseloss triu tril resolveconj resolveneg
     """,
     "reduction": """
-        sum mean max min amax amin prod std var norm linalgnorm linalgvectornorm cumsum cumprod logsumexp argmax argmin topk sort
-        any all unique bincount searchsorted
+        sum mean max min amax amin prod std var norm linalgnorm linalgvectornorm cumsum cumprod
+        logsumexp argmax argmin topk sort any all unique bincount searchsorted
     """,
     "normalization": "nllloss nllloss2d nlllossnd crossentropyloss",
     "runtime": "resulttype stride size",

@@ -244,8 +244,8 @@ def _stat_column(columns: list[StatColumn]) -> Any:
     floats = joined([column.floats for column in columns], np.float64)
     ints = joined([column.ints for column in columns], np.int64)
     is_number = ~np.isnan(floats)
-    # `ints` is 0 where a number has a fraction. Where it is negative and the number is not, a uint64
-    # beyond int64 has wrapped.
+    # `ints` is 0 where a number has a fraction. Where it is negative and the number is not, a
+    # uint64 beyond int64 has wrapped.
     has_wrapped = (ints < 0) & ~(floats < 0)
     is_integer = is_number & ~has_wrapped & (floats == ints.astype(np.float64))
     if (is_integer | ~present).all():

@@ -228,8 +228,10 @@ class IpmitoolSource:
             return [*self._program, "-I", "open"]
         seconds = max(1, round(self._options.timeout / 2))
         # fmt: off
-        command = [*self._program, "-I", "lanplus", "-H", self._host, "-p", str(self._port), "-U", self._options.user, "-E",
-                   "-C", self._suite, "-L", self._options.level.upper(), "-N", str(seconds), "-R", "1"]
+        command = [*self._program, "-I", "lanplus",
+                   "-H", self._host, "-p", str(self._port), "-U", self._options.user, "-E",
+                   "-C", self._suite, "-L", self._options.level.upper(),
+                   "-N", str(seconds), "-R", "1"]
         # fmt: on
         return [*command, "-K"] if self._options.kg else command
 

@@ -35,8 +35,9 @@ __all__ = [
 DB_NAME, CSV_NAME, _MARKER_FOLDER = "ipmi_data.db", "ipmi_data.csv", "demo_logs"
 # fmt: off
 COLUMNS = (
-    "Sensor_ID", "Entity_ID", "Sensor_Type_Threshold_", "Sensor_Reading", "Status", "Lower_Non_Recoverable", "Lower_Critical",
-    "Lower_Non_Critical", "Upper_Non_Critical", "Upper_Critical", "Upper_Non_Recoverable", "Positive_Hysteresis",
+    "Sensor_ID", "Entity_ID", "Sensor_Type_Threshold_", "Sensor_Reading", "Status",
+    "Lower_Non_Recoverable", "Lower_Critical", "Lower_Non_Critical",
+    "Upper_Non_Critical", "Upper_Critical", "Upper_Non_Recoverable", "Positive_Hysteresis",
     "Negative_Hysteresis", "Assertion_Events", "Assertions_Enabled", "Time_elapsed", "Time_epoch",
 )
 # fmt: on

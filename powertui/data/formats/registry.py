@@ -4,7 +4,7 @@ hint.
 A further format is one file beside this one, with
 
     NAME = "…"
-    SUFFIXES = ("mine.json.gz", "mine.json")    # `<host>.<suffix>` in a folder; the better one first
+    SUFFIXES = ("mine.json.gz", "mine.json")    # `<host>.<suffix>` in a folder; the best first
     def sniff(head: bytes, path: str) -> int    # 0 = not mine … 100 = certain
     def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]    # partial traces first
 

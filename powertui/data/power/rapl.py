@@ -29,13 +29,18 @@ NAME = "rapl"
 _PYJOULES_HEAD = "timestamp;tag;duration"
 # Everything is bounded: a line of megabytes must not be tried again from each of its characters.
 _PATH = re.compile(
-    r"((?:intel-rapl|amd-rapl|intel-rapl-mmio)[:\d]{0,20}(?:/[\w:-]{1,80}){0,4}?)/(energy_uj|name|max_energy_range_uj)[:=\s]{1,9}"
+    r"((?:intel-rapl|amd-rapl|intel-rapl-mmio)[:\d]{0,20}(?:/[\w:-]{1,80}){0,4}?)"
+    r"/(energy_uj|name|max_energy_range_uj)[:=\s]{1,9}"
     r"(\S{1,400})"
 )
 _LEADING = re.compile(r"\s*(\d{1,10}(?:\.\d+)?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)[\s,;]+(?=\S)")
-_DOMAIN = r"package(?:-?\d{0,3})?|pkg-?\d{0,3}|dram(?:-?\d{0,3})?|core|cores|uncore|psys|pp0|pp1|intel-rapl(?::\d{1,3}){1,3}"
+_DOMAIN = (
+    r"package(?:-?\d{0,3})?|pkg-?\d{0,3}|dram(?:-?\d{0,3})?|core|cores|uncore|psys|pp0|pp1|"
+    r"intel-rapl(?::\d{1,3}){1,3}"
+)
 _VALUE = re.compile(
-    rf"\s*(\d{{1,19}}(?:\.\d{{1,9}})?)(?:\s?[uµμ]s)?[\s,;:]{{1,9}}(?:(\d{{1,19}})(?:\s?[uµμ]J)?[\s,;:]{{1,9}}({_DOMAIN})"
+    rf"\s*(\d{{1,19}}(?:\.\d{{1,9}})?)(?:\s?[uµμ]s)?[\s,;:]{{1,9}}"
+    rf"(?:(\d{{1,19}})(?:\s?[uµμ]J)?[\s,;:]{{1,9}}({_DOMAIN})"
     rf"|({_DOMAIN})[\s,;:]{{1,9}}(\d{{1,19}})(?:\s?[uµμ]J)?)\s*",
     re.IGNORECASE,
 )

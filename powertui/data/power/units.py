@@ -95,14 +95,16 @@ METRICS = {  # metrics and fields whose names do not end in a unit
     "amd_gpu_average_package_power": "W",
 }
 NO_POWER = re.compile(
-    r"limit|violation|throttl|residenc|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|threshold|budget|tdp|thermal "
+    r"limit|violation|throttl|residenc|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|"
+    r"threshold|budget|tdp|thermal "
     r"design|"
     r"\bbtu|dbm|\bhp\b|horse ?power|kcal|\b[tr]x\b|signal|laser|optic|power "
     r"(?:on|off|cycles?|modes?|sav(?:e|ing)|profile|level)\b|"
     r"memory (?:consumption|usage)|"
     r"\bpeak|\bpk\b|\b(?:[kmg]i?b|bytes|k?va|kvar)\b|capacit|available|allocated|requested|\brated|"
     r"(?<![a-z])temp|temp\b|temperature|freq|clock|util|percent|%|emission|cost|price|"
-    r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|current\b(?!.*(?:socket|power|consumption|watt))|\bvar\b|\bva\b",
+    r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|"
+    r"current\b(?!.*(?:socket|power|consumption|watt))|\bvar\b|\bva\b",
     re.IGNORECASE,
 )
 BOARD_RAIL = re.compile(
@@ -118,12 +120,14 @@ _ENERGY = re.compile(r"(?<![a-z])energy|energie|(?<![a-z])joules?\b|consumed", r
 _POWER_ALONE = re.compile(r"power|watts?(?![ _-]?h)|pwr", re.IGNORECASE)
 _HWMON = re.compile(r"\bpower\d{1,2}_(?:input|average)$")  # the kernel's, always in µW
 _SCALED = re.compile(
-    r"[\[(/]\s*(?:0?[.,]0{0,3}1|10{1,3})\s*[x×*]?\s*[kmuµ]?(?:W|J|Wh)\b|[kmuµ]?(?:W|J|Wh)\s*[x×*/]\s*10|\b[x×*]\s*10|"
+    r"[\[(/]\s*(?:0?[.,]0{0,3}1|10{1,3})\s*[x×*]?\s*[kmuµ]?(?:W|J|Wh)\b|"
+    r"[kmuµ]?(?:W|J|Wh)\s*[x×*/]\s*10|\b[x×*]\s*10|"
     r"\b(?:tenth|hundredth|thousandth)s?\b|\bcenti ?watts?",
     re.IGNORECASE,
 )
 _JOINT = re.compile(
-    r"(?:(?<=[a-z][a-z])(?=[A-Z])|(?<=[a-z])(?=[A-Z][a-z])|(?<=[A-Z][A-Z])(?=[A-Z][a-z]))(?!Wh(?![a-z]))"
+    r"(?:(?<=[a-z][a-z])(?=[A-Z])|(?<=[a-z])(?=[A-Z][a-z])|"
+    r"(?<=[A-Z][A-Z])(?=[A-Z][a-z]))(?!Wh(?![a-z]))"
 )
 _HOURS = re.compile(r"(?:(?:kilo|milli)[ _-]?)?watts?[ _-]?hours?", re.IGNORECASE)
 
@@ -227,7 +231,8 @@ _SCOPES = (
     (
         Scope.RAIL,
         (
-            r"\bfan|pcie|\bio\b|\bhdd|\bdisk|\bssd|\bnic\b|\bps\d|psu|storage|cache|uncore|\bvdd|\bvcs|gpu "
+            r"\bfan|pcie|\bio\b|\bhdd|\bdisk|\bssd|\bnic\b|\bps\d|psu|storage|cache|uncore|\bvdd|"
+            r"\bvcs|gpu "
             r"?sense.*rail"
         ),
     ),

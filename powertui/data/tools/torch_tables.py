@@ -22,7 +22,8 @@ from powertui.data.window import touches
 
 _COMMUNICATION = re.compile(r"nccl|rccl|cross_device_reduce", re.IGNORECASE)
 _COPY_KERNEL = re.compile(
-    r"MEMORY_COPY_(?:HOST_TO_DEVICE|DEVICE_TO_HOST|DEVICE_TO_DEVICE)|__amd_rocclr_copyBuffer(?:Rect)?(?:Aligned)?(?:\.kd)?"
+    r"MEMORY_COPY_(?:HOST_TO_DEVICE|DEVICE_TO_HOST|DEVICE_TO_DEVICE)|"
+    r"__amd_rocclr_copyBuffer(?:Rect)?(?:Aligned)?(?:\.kd)?"
 )
 _GRAPH = re.compile(r"cudagraph|graphlaunch", re.IGNORECASE)
 _NONE_HERE = (
@@ -36,16 +37,17 @@ _ATEN = {
     "CONV_bwd": "convolution_backward",
     "reduce": "sum mean max min norm linalg_norm std var logsumexp cumsum cumprod prod amin amax",
     "elementwise": """
-        copy copy_ clamp_min clamp_min_ clamp_max clamp_max_ sigmoid rsqrt silu neg pow div div_ mul mul_ add add_ sigmoid_backward
-        threshold_backward replication_pad1d replication_pad2d replication_pad3d upsample_nearest1d upsample_nearest2d
-        upsample_nearest3d
+        copy copy_ clamp_min clamp_min_ clamp_max clamp_max_ sigmoid rsqrt silu neg pow div div_ mul
+        mul_ add add_ sigmoid_backward threshold_backward replication_pad1d replication_pad2d
+        replication_pad3d upsample_nearest1d upsample_nearest2d upsample_nearest3d
     """,
     "SDPA_fwd": """
-        _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention
-        _efficient_attention_forward
+        _scaled_dot_product_flash_attention _scaled_dot_product_efficient_attention
+        _scaled_dot_product_cudnn_attention _efficient_attention_forward
     """,
     "SDPA_bwd": """
-        _scaled_dot_product_flash_attention_backward _scaled_dot_product_efficient_attention_backward
+        _scaled_dot_product_flash_attention_backward
+        _scaled_dot_product_efficient_attention_backward
         _scaled_dot_product_cudnn_attention_backward _efficient_attention_backward
     """,
 }
@@ -60,17 +62,20 @@ _OTHERS = {  # of other libraries, by their whole names
     "CONV_fwd": "ConvBias_ ConvBiasReLU_",
     "CONV_bwd": "ConvBias_Backward ConvBiasReLU_Backward",
     "SDPA_fwd": """
-        FlashAttnFunc flash_attn::_flash_attn_forward flash_attn::_flash_attn_varlen_forward flash_attn_3::fwd
-        aiter::_flash_attn_forward aiter::wrapper_fmha_v3_fwd aiter::mha_fwd aiter::fmha_v3_fwd
+        FlashAttnFunc flash_attn::_flash_attn_forward flash_attn::_flash_attn_varlen_forward
+        flash_attn_3::fwd aiter::_flash_attn_forward aiter::wrapper_fmha_v3_fwd aiter::mha_fwd
+        aiter::fmha_v3_fwd
     """,
     "SDPA_bwd": """
-        FlashAttnFuncBackward FusedAttnFuncBackward flash_attn::_flash_attn_backward flash_attn::_flash_attn_varlen_backward
-        aiter::_flash_attn_backward aiter::wrapper_fmha_v3_bwd aiter::mha_bwd
+        FlashAttnFuncBackward FusedAttnFuncBackward flash_attn::_flash_attn_backward
+        flash_attn::_flash_attn_varlen_backward aiter::_flash_attn_backward
+        aiter::wrapper_fmha_v3_bwd aiter::mha_bwd
     """,
 }
 _CATEGORIES |= {name: category for category, names in _OTHERS.items() for name in names.split()}
 _NORM = re.compile(
-    r"aten::(?:(?:native_|miopen_|cudnn_)?(?:batch|layer|group|instance)_norm(?P<backward>_backward)?|"
+    r"aten::(?:(?:native_|miopen_|cudnn_)?"
+    r"(?:batch|layer|group|instance)_norm(?P<backward>_backward)?|"
     r"_fused_rms_norm(?P<rms>_backward)?|(?:native_|miopen_|cudnn_)?(?P<plain>rms_norm_backward))"
 )
 

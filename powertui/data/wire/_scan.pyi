@@ -33,7 +33,8 @@ def scan_stats(
 ) -> None: ...
 def nest(start: _In, duration: _In, lanes: _Out, /) -> None: ...
 def scan_lanes(
-    data: _In, lo: int, hi: int, shift: int, base: int, earliest: int, latest: int, names: _In, state: _Out,
+    data: _In, lo: int, hi: int, shift: int, base: int, earliest: int, latest: int, names: _In,
+    state: _Out,
     lanes: _Out, start: _Out, duration: _Out, name: _Out, place: _Out,
     to_start: _Out, to_duration: _Out, to_name: _Out, to_place: _Out, /
 ) -> tuple[int, int]: ...  # fmt: skip

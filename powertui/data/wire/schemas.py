@@ -31,12 +31,14 @@ _SCHEMAS: dict[str, str] = {
     "Event": """
         wall_time 1 double, step 2 int64,
         file_version 3 string :what, graph_def 4 bytes :what, summary 5 Summary :what,
-        log_message 6 bytes :what, session_log 7 bytes :what, tagged_run_metadata 8 bytes :what, meta_graph_def 9 bytes :what
+        log_message 6 bytes :what, session_log 7 bytes :what, tagged_run_metadata 8 bytes :what,
+        meta_graph_def 9 bytes :what
     """,
     "Summary": "value 1 [SummaryValue]",
     "SummaryValue": """
         node_name 7 string, tag 1 string, metadata 9 SummaryMetadata,
-        simple_value 2 float :value, image 4 bytes :value, histo 5 bytes :value, audio 6 bytes :value, tensor 8 TensorProto :value
+        simple_value 2 float :value, image 4 bytes :value, histo 5 bytes :value, audio 6 bytes
+        :value, tensor 8 TensorProto :value
     """,
     "SummaryMetadata": (
         "plugin_data 1 PluginData, display_name 2 string, summary_description 3 "
@@ -45,8 +47,9 @@ _SCHEMAS: dict[str, str] = {
     "PluginData": "plugin_name 1 string, content 2 bytes",
     "TensorProto": """
         dtype 1 int32, tensor_shape 2 TensorShape, version_number 3 int32, tensor_content 4 bytes,
-        float_val 5 [float], double_val 6 [double], int_val 7 [int32], string_val 8 [bytes], int64_val 10 [int64],
-        bool_val 11 [bool], half_val 13 [int32], uint32_val 16 [uint32], uint64_val 17 [uint64]
+        float_val 5 [float], double_val 6 [double], int_val 7 [int32], string_val 8 [bytes],
+        int64_val 10 [int64], bool_val 11 [bool], half_val 13 [int32], uint32_val 16 [uint32],
+        uint64_val 17 [uint64]
     """,
     "TensorShape": "dim 2 [TensorDim], unknown_rank 3 bool",
     "TensorDim": "size 1 int64, name 2 string",
@@ -65,8 +68,9 @@ _SCHEMAS: dict[str, str] = {
         "duration_ps 3 int64, stats 4 [XStat]"
     ),
     "XStat": """
-        metadata_id 1 int64, double_value 2 double :value, uint64_value 3 uint64 :value, int64_value 4 int64 :value,
-        str_value 5 string :value, bytes_value 6 bytes :value, ref_value 7 uint64 :value
+        metadata_id 1 int64, double_value 2 double :value, uint64_value 3 uint64 :value, int64_value
+        4 int64 :value, str_value 5 string :value, bytes_value 6 bytes :value, ref_value 7 uint64
+        :value
     """,
     "XEventMetadata": (
         "id 1 int64, name 2 string, metadata 3 bytes, display_name 4 string, "
@@ -83,7 +87,8 @@ _SCHEMAS: dict[str, str] = {
     "TraceViewArg": "key 1 string, value 2 string",
     # protos/perfetto/trace: trace_packet, track_event, clock_snapshot, power_rails, process_tree
     "PerfettoInterned": """
-        event_names 2 [PerfettoText], debug_annotation_names 3 [PerfettoText], debug_annotation_string_values 29 [PerfettoBytes]
+        event_names 2 [PerfettoText], debug_annotation_names 3 [PerfettoText],
+        debug_annotation_string_values 29 [PerfettoBytes]
     """,
     "PerfettoText": "iid 1 uint64, name 2 string",
     "PerfettoBytes": "iid 1 uint64, str 2 bytes",
@@ -92,8 +97,8 @@ _SCHEMAS: dict[str, str] = {
     ),
     "PerfettoEventDefaults": "track_uuid 11 uint64",
     "PerfettoTrack": """
-        uuid 1 uint64, parent_uuid 5 uint64, name 2 string, static_name 10 string, atrace_name 13 string,
-        process 3 PerfettoProcess, thread 4 PerfettoThread, counter 8 PerfettoCounter
+        uuid 1 uint64, parent_uuid 5 uint64, name 2 string, static_name 10 string, atrace_name 13
+        string, process 3 PerfettoProcess, thread 4 PerfettoThread, counter 8 PerfettoCounter
     """,
     "PerfettoProcess": "pid 1 int32, cmdline 2 [string], process_name 6 string",
     "PerfettoThread": "pid 1 int32, tid 2 int64, thread_name 5 string",
@@ -113,13 +118,14 @@ _SCHEMAS: dict[str, str] = {
     "PerfettoEnergy": "index 1 uint32, timestamp_ms 2 uint64, energy 3 uint64",
     "PerfettoEvent": "debug_annotations 4 [PerfettoAnnotation]",
     "PerfettoFlows": """
-        flow_ids 47 [fixed64], terminating_flow_ids 48 [fixed64], old_flow_ids 36 [uint64], old_terminating 42 [uint64]
+        flow_ids 47 [fixed64], terminating_flow_ids 48 [fixed64], old_flow_ids 36 [uint64],
+        old_terminating 42 [uint64]
     """,
     "PerfettoAnnotation": """
-        name_iid 1 uint64, name 10 string, dict_entries 11 [PerfettoAnnotation], array_values 12 [PerfettoAnnotation],
-        bool_value 2 bool :value, uint_value 3 uint64 :value, int_value 4 int64 :value, double_value 5 double :value,
-        string_value 6 string :value, pointer_value 7 uint64 :value, legacy_json_value 9 string :value,
-        string_value_iid 17 uint64 :value
+        name_iid 1 uint64, name 10 string, dict_entries 11 [PerfettoAnnotation], array_values 12
+        [PerfettoAnnotation], bool_value 2 bool :value, uint_value 3 uint64 :value, int_value 4
+        int64 :value, double_value 5 double :value, string_value 6 string :value, pointer_value 7
+        uint64 :value, legacy_json_value 9 string :value, string_value_iid 17 uint64 :value
     """,
     # xla/service/hlo.proto, xla/xla_data.proto
     "HloProto": "hlo_module 1 HloModule",
@@ -129,8 +135,9 @@ _SCHEMAS: dict[str, str] = {
     ),
     "HloComputation": "name 1 string, instructions 2 [HloInstruction], id 5 int64, root_id 6 int64",
     "HloInstruction": """
-        name 1 string, opcode 2 string, shape 3 HloShape, metadata 7 HloMetadata, fusion_kind 11 string,
-        custom_call_target 28 string, id 35 int64, operand_ids 36 [int64], called_computation_ids 38 [int64]
+        name 1 string, opcode 2 string, shape 3 HloShape, metadata 7 HloMetadata, fusion_kind 11
+        string, custom_call_target 28 string, id 35 int64, operand_ids 36 [int64],
+        called_computation_ids 38 [int64]
     """,
     "HloMetadata": "op_type 1 string, op_name 2 string, source_file 3 string, source_line 4 int32",
     "HloShape": (
@@ -172,7 +179,8 @@ def message(name: str) -> type[Message]:
     if hasattr(message_factory, "GetMessageClass"):
         made: type[Message] = message_factory.GetMessageClass(descriptor)
     else:  # protobuf 4.21
-        made = message_factory.MessageFactory(_pool()).GetPrototype(descriptor)  # type: ignore[attr-defined]
+        made = message_factory.MessageFactory(_pool()).GetPrototype(descriptor)  # type:
+        ignore[attr - defined]
     return made
 
 
