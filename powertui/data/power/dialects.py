@@ -2,8 +2,8 @@
 
 A dialect with a grammar of its own is a module. Two kinds are a row here and nothing else: a table
 of watts that any table's reader can read once it knows what the columns do not say (`PlainTable`,
-read by `plain_tables`), and one whose rows are joules over stretches of time (`EnergyTable`, read by
-`energy_tables`).
+read by `plain_tables`), and one whose rows are joules over stretches of time (`EnergyTable`, read
+by `energy_tables`).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _MAX_MACHINE_WATTS = 20_000.0  # a machine with 16 accelerators draws no more
 
 
 def unit_by_size(name: str, values: Floats) -> tuple[Unit, bool]:
-    """The unit that fits the size of a column's readings, and whether no other unit can be meant."""
+    """The unit that fits the size of a column's readings, and whether it can be no other."""
     middle = _typical_size(values)
     scope = units.scope_of(name)
     is_rail = units.BOARD_RAIL.search(name) is not None

@@ -35,7 +35,8 @@ class Joined:
     early_ns: int = 0
     late_ns: int = 0
     steps_ns: tuple[int, ...] = ()  # how far the clock was set, each time
-    # of these, what may have been pauses instead: by so much some rows may be later than they should
+    # of these, what may have been pauses instead: by so much some rows may be later than they
+    # should
     paused_ns: int = 0
     # where the zero is by each clock in question, from that of most rows on
     clocks_ns: tuple[int, ...] = ()

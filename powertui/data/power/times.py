@@ -60,7 +60,8 @@ _COMPACT = re.compile(
     r"(\d{4})(\d\d)(\d\d)[ T_-]?(\d\d):?(\d\d):?(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?"
 )
 _SINCE = re.compile(r"elapsed|duration|since|uptime|run ?time|relative", re.IGNORECASE)
-# A log whose first row comes so soon after midnight counts from its own start. Chosen, not measured.
+# A log whose first row comes so soon after midnight counts from its own start. Chosen, not
+# measured.
 _MAX_FIRST_ELAPSED_NS = 10 * S
 _PLAIN = re.compile(r"\s*(?:19|20)\d\d([-/])\d\d\1\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?\s*")
 _DECIMAL_COMMA = re.compile(r"\s*\d+,\d+\s*")

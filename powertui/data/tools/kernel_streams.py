@@ -264,7 +264,8 @@ def notes(work: Kernels, calls: Launches) -> list[str]:
     without_op = [facts for facts in in_graphs if not _has_op(facts)]
     if without_op:
         out.append(
-            f"Of {len(in_graphs)} kinds of kernels in graphs {len(without_op)} carry no op: the collector saw one "
+            f"Of {len(in_graphs)} kinds of kernels in graphs {len(without_op)} carry no op: the "
+            "collector saw one "
             "call for all of a graph's kernels. "
             "XLA names them when it runs without command buffers "
             "(--xla_gpu_enable_command_buffer=)."

@@ -179,8 +179,8 @@ def message(name: str) -> type[Message]:
     if hasattr(message_factory, "GetMessageClass"):
         made: type[Message] = message_factory.GetMessageClass(descriptor)
     else:  # protobuf 4.21
-        made = message_factory.MessageFactory(_pool()).GetPrototype(descriptor)  # type:
-        ignore[attr - defined]
+        factory = message_factory.MessageFactory(_pool())
+        made = factory.GetPrototype(descriptor)  # type: ignore[attr-defined]
     return made
 
 
