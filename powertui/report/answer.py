@@ -1,4 +1,4 @@
-"""What a tool said about the hosts of a run, as a notebook has it."""
+"""The answer of a tool about the hosts of a run, as a notebook shows it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from powertui.data.table import Result
 from powertui.plain import plain
 from powertui.report.writers import as_frame, as_text
 
-_SHOWN = 20  # rows of a table in a notebook
+_MAX_ROWS = 20  # of a table in a notebook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
-    """What a tool said, host by host.
+    """The answer of a tool, host by host.
 
     Frames have the host as their first column, and times in seconds.
     """
@@ -33,23 +33,17 @@ class Answer:
     @cached_property
     def frames(self) -> dict[str, pd.DataFrame]:
         """All tables by their ids."""
-        ids = dict.fromkeys(table.id for _, result in self.results for table in result.tables)
-        return {
-            id: as_frame.of_hosts(
-                [
-                    (host, as_frame.of_table(table))
-                    for host, result in self.results
-                    for table in result.tables
-                    if table.id == id
-                ]
-            )
-            for id in ids
-        }
+        parts: dict[str, list[tuple[str, pd.DataFrame]]] = {}
+        for host, result in self.results:
+            for table in result.tables:
+                parts.setdefault(table.id, []).append((host, as_frame.of_table(table)))
+        return {id: as_frame.of_hosts(frames) for id, frames in parts.items()}
 
     @cached_property
     def facts(self) -> pd.DataFrame:
-        """Single figures: id, label, value, unit, lo and hi (their interval), badge, why (there is
-        none, or what it stands on).
+        """Single figures: id, label, value, unit, lo and hi (their interval), badge, why.
+
+        `why` is why there is no value, or the evidence for it.
         """
         return as_frame.of_hosts(
             [(host, as_frame.of_facts(result.facts)) for host, result in self.results]
@@ -57,43 +51,33 @@ class Answer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What has to be known to read it right."""
+        """What a reader has to know to read it right."""
         return tuple(dict.fromkeys(note for _, result in self.results for note in result.notes))
 
     def text(self) -> str:
         """What `powertui report --tool` prints."""
-        several = len(self.results) > 1
-        return "\n".join(
-            (f"{plain(host)}\n" if several else "") + as_text.write(result)
-            for host, result in self.results
-        )
+        if len(self.results) == 1:
+            return as_text.write(self.results[0][1])
+        return "\n".join(f"{plain(host)}\n{as_text.write(result)}" for host, result in self.results)
 
     def __str__(self) -> str:
         return self.text()
 
     def __repr__(self) -> str:
-        held = ", ".join(f"{id}: {len(frame):,} rows" for id, frame in self.frames.items())
-        return f"<Answer of {self.tool}: {held or 'no table'}>"
+        tables = ", ".join(f"{id}: {len(frame):,} rows" for id, frame in self.frames.items())
+        return f"<Answer of {self.tool}: {tables or 'no table'}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows. Names come out of files: nothing of them is markup."""
-        titles = list(dict.fromkeys(result.title for _, result in self.results))
+        titles = dict.fromkeys(result.title for _, result in self.results)
         parts = [f"<b>{html.escape(plain(', '.join(titles)))}</b>"]
-        shown = [self.facts, *self.frames.values()]
-        parts += [
-            frame.to_html(max_rows=_SHOWN, index=False, na_rep="", escape=True)
-            for frame in shown
-            if len(frame)
-        ]
-        empty = [
-            table.empty
-            for _, result in self.results
-            for table in result.tables
-            if not len(self.frames[table.id])
-        ]
-        parts += [
-            f"<p>{html.escape(plain(words))}</p>"
-            for words in dict.fromkeys((*empty, *self.notes))
-            if words
-        ]
+        for frame in (self.facts, *self.frames.values()):
+            if len(frame):
+                rows = frame.to_html(max_rows=_MAX_ROWS, index=False, na_rep="", escape=True)
+                parts.append(rows)
+        tables = [table for _, result in self.results for table in result.tables]
+        empty = [table.empty for table in tables if not len(self.frames[table.id])]
+        for sentence in dict.fromkeys((*empty, *self.notes)):
+            if sentence:
+                parts.append(f"<p>{html.escape(plain(sentence))}</p>")
         return "\n".join(parts)

@@ -1,6 +1,4 @@
-"""What a capture came to, in a few lines for the terminal: steps, joules of a step, what limits it,
-and the next command.
-"""
+"""What a capture recorded, in a few lines: steps, joules of a step, what limits it, what to do next."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ __all__ = ["lines", "next_command"]
 
 
 def lines(folder: Path, reading: ReadOptions | None = None) -> list[str]:
-    """Of every host whose profile lies in this session's folder."""
+    """Of every host whose profile is in this session's folder."""
     aligning = Aligning()
     try:
         entries = logdir.scan(str(folder)).runs
@@ -35,15 +33,8 @@ def lines(folder: Path, reading: ReadOptions | None = None) -> list[str]:
         if not profile.trace.event_count:
             continue
         prefix = f"{plain(profile.host)}: " if len(profiles) > 1 else ""
-        rows.append(
-            (
-                "steps",
-                prefix
-                + step_facts.lines(
-                    step_facts.step_facts(profile.trace, profile.steps, profile.epochs)
-                )[0],
-            )
-        )
+        steps = step_facts.step_facts(profile.trace, profile.steps, profile.epochs)
+        rows.append(("steps", prefix + step_facts.lines(steps)[0]))
         rows += [("energy", prefix + line) for line in _energy(profile, aligning)]
         rows.append(("limit", prefix + _limit(profile, aligning)))
     rows += [("note", plain(note, 400)) for note in dict.fromkeys(_whose(profiles))]
@@ -54,20 +45,17 @@ def _energy(profile: Profile, aligning: Aligning) -> list[str]:
     energies = account.energy_account(profile, aligning)
     if not energies.counted:
         return [plain(energies.apart)] if energies.elsewhere else []
-    out = [
-        _joules(energies.per_step(None), "a step"),
-        _joules(energies.energy(*energies.trace.span), "in all"),
-    ]
-    return [line for line in out if line]
+    step, profile_energy = energies.per_step(None), energies.energy(*energies.trace.span)
+    lines = (_joules(step, "a step"), _joules(profile_energy, "in all"))
+    return [line for line in lines if line]
 
 
 def _whose(profiles: Sequence[Profile]) -> Iterator[str]:
     """What was assumed of whose power it is, and what belongs to none of the hosts."""
     for profile in profiles:
-        if profile.opened.run.power:
-            yield from power_owners.notes(
-                profile.opened.run, power_owners.of_run(profile.opened.run), profile.index
-            )
+        run = profile.opened.run
+        if run.power:
+            yield from power_owners.notes(run, power_owners.of_run(run), profile.index)
 
 
 def _joules(energy: Energy | None, of_what: str) -> str:
@@ -75,19 +63,18 @@ def _joules(energy: Energy | None, of_what: str) -> str:
         return ""
     if not energy.resolved or energy.joules is None or energy.lo is None or energy.hi is None:
         return f"{of_what}: {plain(energy.reason, 200)}"
-    half = (energy.hi - energy.lo) / 2
+    joules, half = units.quantity(energy.joules, "J"), (energy.hi - energy.lo) / 2
     mean = f", mean {energy.mean_w:.1f} W" if energy.mean_w is not None else ""
-    return (
-        f"{units.quantity(energy.joules, 'J')} ± {units.quantity(half, 'J', 2)} {of_what} (95 "
-        f"%, {energy.badge.value}{mean})"
-    )
+    quality = f"95 %, {energy.badge.value}{mean}"
+    return f"{joules} ± {units.quantity(half, 'J', 2)} {of_what} ({quality})"
 
 
 def _limit(profile: Profile, aligning: Aligning) -> str:
-    answer = registry.get("overview_page").answer(
-        registry.Question(profile.opened, profile.index, aligning=aligning)
-    )
-    return plain(str(next((fact.value for fact in answer.facts if fact.id == "limit"), "")), 400)
+    """What limits the speed, as the overview reports it."""
+    question = registry.Question(profile.opened, profile.index, aligning=aligning)
+    overview = registry.get("overview_page").answer(question)
+    limits = (fact.value for fact in overview.facts if fact.id == "limit")
+    return plain(str(next(limits, "")), 400)
 
 
 def next_command(folder: Path, words: Sequence[str] = ()) -> str:

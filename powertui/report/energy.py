@@ -13,8 +13,10 @@ from powertui.data.energy import account as accounts
 from powertui.data.energy import badges, host_energy, integrate, power_owners
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
+from powertui.data.energy.align import Alignment
 from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.integrate import Energy
+from powertui.data.logdir import Logdir
 from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened
 from powertui.data.power import registry
@@ -35,6 +37,7 @@ from powertui.report.energy_figures import (
 from powertui.report.energy_json import TraceEnergy, as_json, totals
 from powertui.report.page_style import Style, style_of
 
+# Rows of the text; JSON lists everything. Chosen, not measured.
 _MAX_WINDOWS = 50
 _MAX_SENSORS = 64  # a rack of GPUs; logs of whole clusters have thousands
 _MAX_NAMED_LOGS = 3  # of those above the logdir
@@ -104,7 +107,7 @@ def _print_window(
             [
                 training.name,
                 window.name,
-                f"{(window.end - window.start) / PS_PER_S:.2f} s",
+                _seconds(window.end - window.start),
                 *text_cells(window.energy),
             ]
             for training, window in windows
@@ -121,15 +124,12 @@ def _gather(
     name: str | None,
     reading: ReadOptions,
     aligning: Aligning,
-    trainings: Trainings | None = None,
+    trainings: Trainings,
 ) -> list[TraceEnergy]:
     """The accounts of every run that was asked for; of power logs alone where there is no run."""
-    if trainings is None:
-        trainings = Trainings(logdir.scan(path), reading, aligning)
-    scan = trainings.found
     traces: list[TraceEnergy] = []
     problems: list[str] = []
-    for entry in scan.chosen(name):
+    for entry in trainings.found.chosen(name):
         opened = trainings.opened(entry)
         run, problem = summary.load(opened)
         if run is None:
@@ -138,16 +138,16 @@ def _gather(
             traces += of_run(opened, aligning)
     with_account = [trace.run for trace in traces if trace.account is not None]
     power_owners.check(with_account, reading.power_hosts)
-    if not traces:
-        found_logs = [file.path for file in scan.power] if reading.find_power else []
-        traces, unread = _logs_alone([*reading.power, *found_logs], reading)
-        if not traces and len(unread) == 1:
-            raise unread[0]
-        for error in unread:
-            text.write(sys.stderr, f"powertui: {plain(error.message)}")
-            if error.hint:
-                text.write(sys.stderr, f"  {plain(error.hint)}")
-            problems.append(error.message)
+    if traces:
+        return traces
+    traces, unread = _logs_alone(trainings.found, reading)
+    if not traces and len(unread) == 1:
+        raise unread[0]
+    for error in unread:
+        text.write(sys.stderr, f"powertui: {plain(error.message)}")
+        if error.hint:
+            text.write(sys.stderr, f"  {plain(error.hint)}")
+        problems.append(error.message)
     if not traces:
         nothing = f"{plain(path)}: holds neither a profile nor a power log that can be read"
         why = next(filter(None, problems), nothing)
@@ -158,26 +158,29 @@ def _gather(
 
 
 def _logs_alone(
-    paths: Sequence[str], options: ReadOptions
+    scan: Logdir, reading: ReadOptions
 ) -> tuple[list[TraceEnergy], list[UnreadableFile]]:
     """Power logs without any run, each on its own clock, and why others could not be read.
 
     A log that was named and cannot be read is an error; one that was only found is not.
     """
+    columns = reading.columns or LogColumns(tz=reading.tz, limit=reading.limit)
+    paths = list(reading.power)
+    if reading.find_power:
+        paths += [file.path for file in scan.power]
     traces = []
     unread = []
     for path in dict.fromkeys(paths):
         try:
-            columns = options.columns or LogColumns(tz=options.tz, limit=options.limit)
             log = registry.load(path, columns)
         except UnreadableFile as error:
-            if path in options.power:
+            if path in reading.power:
                 raise
             unread.append(error)
-            continue
-        run = Run(path, path, (), (), (), power=log.series, warnings=log.warnings)
-        problem = "there is no profile here: the power is shown on its own clock"
-        traces.append(TraceEnergy(run, "", None, None, problem))
+        else:
+            run = Run(path, path, (), (), (), power=log.series, warnings=log.warnings)
+            problem = "there is no profile here: the power is shown on its own clock"
+            traces.append(TraceEnergy(run, "", None, None, problem))
     return traces, unread
 
 
@@ -243,24 +246,27 @@ def _csv_rows(traces: Sequence[TraceEnergy]) -> Iterator[Sequence[Any]]:
 
 
 def _page(trace: TraceEnergy, style: Style) -> list[str]:
-    on_host = f" on {trace.host}" if trace.host else ""
-    lines = style.head(1, (trace.run.name or "run") + on_host)
-    lines += [style.line(note) for note in trace.notes]
-    account = trace.account
+    run, account = trace.run, trace.account
+    name = run.name or "run"
+    lines = style.head(1, f"{name} on {trace.host}" if trace.host else name)
+    lines += map(style.line, trace.notes)
     if account is None:
         lines += _logs(trace, style)
     elif account.placed:
         lines += _alignment(account, style) + _sensors(account, style)
-        if account.counted or not account.elsewhere:  # else there is only the sentence above
+        # Power of another time has no joules: the sentence above is all there is.
+        if account.counted or not account.elsewhere:
             lines += _energies(account, style) + _devices(trace, account, style)
     if trace.windows:
         lines += _windows(trace, style)
     if trace.findings is not None:
         lines += finding_lines(trace.findings, style)
-    warnings = [*trace.run.warnings, *(w for series in trace.run.power for w in series.warnings)]
+    warnings = list(run.warnings)
+    for series in run.power:
+        warnings += series.warnings
     if warnings:
         lines += style.head(2, "Notes on the files")
-        lines += [style.line(warning) for warning in dict.fromkeys(map(str, warnings))]
+        lines += map(style.line, dict.fromkeys(map(str, warnings)))
     return [*lines, ""]
 
 
@@ -297,22 +303,25 @@ def _total(name: str, energy: RunEnergy, style: Style) -> list[str]:
 
 def _alignment(account: Account, style: Style) -> list[str]:
     lines = style.head(2, "Alignment")
-    alignment = account.alignment
+    return lines + [style.line(words) for words in _alignment_words(account.alignment)]
+
+
+def _alignment_words(alignment: Alignment | None) -> Sequence[str]:
+    """Where the log's zero is on the trace, and the evidence."""
     if alignment is None:
-        return [*lines, style.line("no channel has a reading")]
+        return ["no channel has a reading"]
     if alignment.elsewhere:  # the first piece of evidence is at the top of the page
-        return lines + [style.line(words) for words in ("none", *alignment.evidence[1:])]
+        return ["none", *alignment.evidence[1:]]
     if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
-        lines.append(style.line("none: the power log cannot be placed on this trace"))
-    else:
-        drift = f", drift {alignment.ppm:+.0f} ppm" if alignment.ppm else ""
-        place = (
-            f"{alignment.status}, {alignment.source}: the log's zero lies at "
-            f"{alignment.offset_s:.3f} s of the trace"
-            f" (95% interval {alignment.lo_s:.3f} … {alignment.hi_s:.3f} s){drift}"
-        )
-        lines.append(style.line(place))
-    return lines + [style.line(words) for words in alignment.evidence]
+        return ["none: the power log cannot be placed on this trace", *alignment.evidence]
+    interval = f"95% interval {alignment.lo_s:.3f} … {alignment.hi_s:.3f} s"
+    place = (
+        f"{alignment.status}, {alignment.source}: the log's zero lies at "
+        f"{alignment.offset_s:.3f} s of the trace ({interval})"
+    )
+    if alignment.ppm:
+        place += f", drift {alignment.ppm:+.0f} ppm"
+    return [place, *alignment.evidence]
 
 
 def _sensors(account: Account, style: Style) -> list[str]:
@@ -350,31 +359,38 @@ def _idle_power(account: Account) -> str:
 
 
 def _energies(account: Account, style: Style) -> list[str]:
-    epochs = account.epoch_energies
-    steps = account.steps
-    rows = []
-    for epoch in epochs:
-        length = f"{(epoch.hi - epoch.lo) / PS_PER_S:.2f} s"
-        rows.append([f"epoch {epoch.number}", length, *text_cells(epoch.energy)])
-        mean = account.per_step(epoch.index)
-        if mean is not None:
-            count = int((steps.epoch == epoch.index).sum())
-            rows.append([f"  mean step (of {count})", "", *text_cells(mean)])
     lo, hi = account.trace.span
     profile = account.energy(lo, hi)
-    rows.append(["the whole profile", f"{(hi - lo) / PS_PER_S:.2f} s", *text_cells(profile)])
+    rows = _epoch_rows(account)
+    rows.append(["the whole profile", _seconds(hi - lo), *text_cells(profile)])
     lines = style.head(2, "Energy")
     lines += style.table(("", "time", *HEADINGS), rows, range(1, 6))
     if profile is not None:
-        lines += [style.line(sentence) for sentence in _idle_and_gain(profile, account)]
-    step_energies = account.step_energies
-    unresolved = [energy for energy in step_energies if not energy.resolved]
+        lines += map(style.line, _idle_and_gain(profile, account))
+    steps = account.step_energies
+    unresolved = [step for step in steps if not step.resolved]
     if unresolved:
         reason = unresolved[0].reason
-        sentence = f"single steps: {len(unresolved)} of {len(step_energies)} {reason}"
-        lines.append(style.line(sentence))
-    shown = [profile, *unresolved[:1], *(epoch.energy for epoch in epochs)]
-    return [*lines, style.line(badges.legend(shown))]
+        lines.append(style.line(f"single steps: {len(unresolved)} of {len(steps)} {reason}"))
+    epochs = [epoch.energy for epoch in account.epoch_energies]
+    return [*lines, style.line(badges.legend([profile, *unresolved[:1], *epochs]))]
+
+
+def _epoch_rows(account: Account) -> list[list[str]]:
+    """Every epoch, and below it a mean step of it."""
+    rows = []
+    for epoch in account.epoch_energies:
+        length = _seconds(epoch.hi - epoch.lo)
+        rows.append([f"epoch {epoch.number}", length, *text_cells(epoch.energy)])
+        mean = account.per_step(epoch.index)
+        if mean is not None:
+            count = int((account.steps.epoch == epoch.index).sum())
+            rows.append([f"  mean step (of {count})", "", *text_cells(mean)])
+    return rows
+
+
+def _seconds(ps: int) -> str:
+    return f"{ps / PS_PER_S:.2f} s"
 
 
 def _idle_and_gain(profile: Energy, account: Account) -> Iterator[str]:
@@ -400,15 +416,15 @@ def _devices(trace: TraceEnergy, account: Account, style: Style) -> list[str]:
     rows: list[list[str]] = []
     doubts: dict[str, list[str]] = {}  # device and channel by what makes them unsure
     for device in trace.devices:
-        pair = device.pair
+        name, why = device.pair.device, device.pair.why
         channel = device.channel.sensor.channel if device.channel is not None else ""
         if device.account is None:
-            rows.append([pair.device, channel, "–", "", "", "", pair.why])
+            rows.append([name, channel, "–", "", "", "", why])
         else:
             profile = device.energy(*account.trace.span)
-            rows.append([pair.device, channel, *text_cells(profile)])
-            if not pair.sure:
-                doubts.setdefault(pair.why, []).append(f"{channel} for {pair.device}")
+            rows.append([name, channel, *text_cells(profile)])
+            if not device.pair.sure:
+                doubts.setdefault(why, []).append(f"{channel} for {name}")
         mean = device.per_step(None)
         if mean is not None:
             rows.append([f"  mean step (of {len(account.steps)})", "", *text_cells(mean)])

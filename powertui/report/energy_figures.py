@@ -131,23 +131,20 @@ def text_cells(energy: Energy | None) -> list[str]:
         return ["–", "", "", "", ""]
     if energy.joules is None or energy.lo is None or energy.hi is None:
         return ["–", "", "", "", energy.reason]
+    digits = units.figures_apart(energy.lo, energy.hi, 1)
+    interval = f"{joules_text(energy.lo, digits)} … {joules_text(energy.hi, digits)}"
+    mean = f"{energy.mean_w:.1f} W" if energy.mean_w is not None else ""
+    highest = f"{energy.max_w:.0f} W" if energy.max_w is not None else ""
     badge = energy.badge.value
     if energy.extrapolated:
         badge += f", {energy.coverage:.0%} sampled"
     if energy.other_joules is not None:
         badge += f", {joules_text(energy.other_joules)} if each reading held"
-    figures = units.figures_apart(energy.lo, energy.hi, 1)
-    return [
-        joules_text(energy.joules, figures),
-        f"{joules_text(energy.lo, figures)} … {joules_text(energy.hi, figures)}",
-        f"{energy.mean_w:.1f} W" if energy.mean_w is not None else "",
-        f"{energy.max_w:.0f} W" if energy.max_w is not None else "",
-        badge,
-    ]
+    return [joules_text(energy.joules, digits), interval, mean, highest, badge]
 
 
-def joules_text(joules: float, figures: int = 1) -> str:
-    """Joules with at least so many figures; kilojoules from a million on."""
+def joules_text(joules: float, digits: int = 1) -> str:
+    """Joules with at least so many digits; kilojoules from a million on."""
     value, unit = (joules / 1e3, "kJ") if abs(joules) >= 1e6 else (joules, "J")
     size = abs(value)
     decimals = 2
@@ -155,8 +152,8 @@ def joules_text(joules: float, figures: int = 1) -> str:
         decimals = 0
     elif size >= 10:
         decimals = 1
-    integer_digits = len(str(int(size)))
-    return f"{value:.{max(decimals, figures - integer_digits)}f} {unit}"
+    decimals = max(decimals, digits - len(str(int(size))))
+    return f"{value:.{decimals}f} {unit}"
 
 
 def finding_lines(findings: Findings, style: Style) -> list[str]:
@@ -180,12 +177,11 @@ def finding_lines(findings: Findings, style: Style) -> list[str]:
 
 def _evidence(finding: Finding) -> str:
     """When it was, and how sure that is."""
-    parts = []
-    if finding.p:  # 0: nothing was guessed from noise
-        interval = ""
+    parts = [finding.badge.value, f"evidence: {', '.join(finding.witnesses)}"]
+    if finding.p:  # 0: it was not inferred from noise
+        probability = f"p ≤ {finding.p:.2g}"
         if finding.lo_watts is not None and finding.hi_watts is not None:
-            interval = f", 95% {finding.lo_watts:+.0f} … {finding.hi_watts:+.0f} W"
-        parts.append(f"p ≤ {finding.p:.2g}{interval}")
-    parts += [finding.badge.value, f"evidence: {', '.join(finding.witnesses)}"]
-    start, end = finding.start_ps / PS_PER_S, finding.end_ps / PS_PER_S
-    return f"at {start:.2f} … {end:.2f} s of the trace ({'; '.join(parts)})"
+            probability += f", 95% {finding.lo_watts:+.0f} … {finding.hi_watts:+.0f} W"
+        parts.insert(0, probability)
+    start_s, end_s = finding.start_ps / PS_PER_S, finding.end_ps / PS_PER_S
+    return f"at {start_s:.2f} … {end_s:.2f} s of the trace ({'; '.join(parts)})"

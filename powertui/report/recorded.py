@@ -1,5 +1,4 @@
-"""What a recording that has just ended came to: the joules of each channel by the integration, with
-their interval.
+"""The joules of a recording that has just ended, channel by channel, with their interval.
 
 The sampler counts as it goes, without numpy and without an interval. Once the file is complete it
 is read like any other log, and what `powertui record` and `powertui live` say at their end is what
@@ -17,7 +16,7 @@ from powertui.data.model import NS_PER_S, PS_PER_NS
 from powertui.data.power import registry
 from powertui.errors import PowertuiError
 
-_MOST_BYTES = 256 << 20  # of a file that somebody waits for at a prompt
+_MAX_BYTES = 256 << 20  # a person waits for the answer at a prompt; chosen, not measured
 
 
 def energies(path: str, begin_s: float, length_s: float) -> dict[str, dict[str, Any]]:
@@ -26,7 +25,7 @@ def energies(path: str, begin_s: float, length_s: float) -> dict[str, dict[str, 
     Nothing of a file that cannot be read, or is very long.
     """
     try:
-        if Path(path).stat().st_size > _MOST_BYTES:
+        if Path(path).stat().st_size > _MAX_BYTES:
             return {}
         log = registry.load(path)
     except (OSError, PowertuiError):

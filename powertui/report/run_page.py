@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
 
 from powertui import units
-from powertui.data.model import PS_PER_S
+from powertui.data.model import PS_PER_NS, PS_PER_S
 from powertui.plain import plain
 from powertui.report import chart, facts, step_facts, text
 from powertui.report.facts import Facts
 
+# Rows of one part of the page. Chosen so that a run takes about a screen, not measured; JSON lists
+# everything.
 _MAX_EPOCHS = 12
 _MAX_WARNINGS = 10
 _MAX_WINDOWS = 12
 _MAX_CHANNELS = 64  # a rack of GPUs; logs of whole clusters have thousands
 _MAX_FINDINGS = 8
 _MAX_DEVICES = 8
+_MAX_SCALARS = 4  # columns of the table of epochs
+_EPOCHS_BEFORE_PROFILE = 2  # shown above the first epoch that was profiled
 
 # The profile's zero and its first event differ visibly from here on: wall times are shown to a
 # millisecond.
@@ -27,44 +32,53 @@ _MIN_SHOWN_SLACK_S = 0.002
 def describe(run: Facts, columns: int = 0) -> list[str]:
     """One run for a person; with `columns` also a chart of its steps."""
     profiles: list[Facts] = run["profiles"]
-    above = [("time", line) for line in _times(run)]
+    times_and_steps = _rows("time", _times(run))
     for profile in profiles:
-        above += _steps(profile, several=len(profiles) > 1)
-    lines = [plain(run["name"]), *text.labelled(above)]
+        times_and_steps += _rows("steps", _steps(profile, several=len(profiles) > 1))
+    lines = [plain(run["name"]), *text.labelled(times_and_steps)]
     if len(profiles) == 1:
-        lines += chart.of_steps(_step_lengths(profiles[0]["steps"]), columns, indent=" " * 9)
-    shown: list[Facts] = []
+        lengths = _step_lengths(profiles[0]["steps"])
+        lines += chart.of_steps(lengths, columns, indent=" " * 9)
+    listed: list[list[Facts]] = []
     for profile in profiles:
         epochs = profile["epochs"]
         # Hosts of one training have the same epochs: they are listed once.
-        if epochs["count"] and epochs["rows"] not in shown:
-            shown.append(epochs["rows"])
+        if epochs["count"] and epochs["rows"] not in listed:
+            listed.append(epochs["rows"])
             lines += _epochs(epochs)
-    return lines + text.labelled(_parts(run))
+    return lines + text.labelled(_other_rows(run))
 
 
-def _parts(run: Facts) -> list[tuple[str, str]]:
-    """What comes below the epochs: (label, line)."""
+_Row: TypeAlias = tuple[str, str]  # a label and its line
+
+
+def _other_rows(run: Facts) -> list[_Row]:
+    """What comes below the epochs."""
     profiles: list[Facts] = run["profiles"]
-    host_label = "hosts" if len(profiles) > 1 else "host"
     energy = run["energy"] or {}
-    rows = [("phases", line) for profile in profiles for line in _phases(profile)]
-    rows += [(host_label, _host(profile)) for profile in profiles]
-    rows.append(("devices", _devices(run)))
-    rows += _bounded("power", [_power(channel) for channel in run["power"]], _MAX_CHANNELS)
-    not_used = [plain(sentence) for sentence in energy.get("not_used", ())]
-    rows += _bounded("power", not_used, _MAX_CHANNELS)
-    rows += [("energy", line) for line in _energy(energy)]
     findings = (run.get("findings") or ())[:_MAX_FINDINGS]
-    rows += [("found", plain(finding["text"])) for finding in findings]
-    rows += _bounded("windows", [_window(window) for window in run["windows"]], _MAX_WINDOWS)
-    rows += [("files", line) for line in _files(run)]
-    rows += _bounded("warnings", [plain(line) for line in run["warnings"]], _MAX_WARNINGS)
+    rows: list[_Row] = []
+    for profile in profiles:
+        rows += _rows("phases", _phases(profile))
+    rows += _rows("hosts" if len(profiles) > 1 else "host", map(_host, profiles))
+    rows += _rows("devices", [_devices(run)])
+    rows += _first_rows("power", map(_power, run["power"]), _MAX_CHANNELS)
+    rows += _first_rows("power", map(plain, energy.get("not_used", ())), _MAX_CHANNELS)
+    rows += _rows("energy", _energy(energy))
+    rows += _rows("found", [plain(finding["text"]) for finding in findings])
+    rows += _first_rows("windows", map(_window, run["windows"]), _MAX_WINDOWS)
+    rows += _rows("files", _files(run))
+    rows += _first_rows("warnings", map(plain, run["warnings"]), _MAX_WARNINGS)
     return rows
 
 
-def _bounded(label: str, lines: Sequence[str], most: int) -> list[tuple[str, str]]:
-    return [(label, line) for line in text.first_of(lines, most)]
+def _rows(label: str, lines: Iterable[str]) -> list[_Row]:
+    return [(label, line) for line in lines]
+
+
+def _first_rows(label: str, lines: Iterable[str], count: int) -> list[_Row]:
+    """The first of many, and how many more there are."""
+    return _rows(label, text.first_of(list(lines), count))
 
 
 # ── time ─────────────────────────────────────────────────────────────────────────────────────────
@@ -80,42 +94,62 @@ def _times(run: Facts) -> list[str]:
         start_s = profile["start_s"]
         if abs(start_s) >= _MIN_SHOWN_START_S:
             side = "before" if start_s > 0 else "after"
-            lines.append(
-                f"{prefix}times below count from the profile's zero, {duration(abs(start_s))} "
-                f"{side} its first event"
-            )
-    return lines + _hosts_apart([profile["from"] for profile in profiles])
+            zero = f"the profile's zero, {duration(abs(start_s))} {side} its first event"
+            lines.append(f"{prefix}times below count from {zero}")
+    first_events = [_first_event(profile) for profile in profiles]
+    return lines + _hosts_apart([moment for moment in first_events if moment is not None])
 
 
-def _hosts_apart(first_events: Sequence[Facts]) -> list[str]:
+class _Moment(NamedTuple):
+    """A moment as a clock knows it: an interval of Unix ns."""
+
+    lo_ns: int
+    hi_ns: int
+
+    @property
+    def length_ns(self) -> int:
+        return self.hi_ns - self.lo_ns
+
+
+def _first_event(facts: Facts) -> _Moment | None:
+    """When the first event of a profile or run was; None without a date."""
+    interval = facts["from"]
+    return None if interval["lo_ns"] is None else _Moment(interval["lo_ns"], interval["hi_ns"])
+
+
+def _hosts_apart(first_events: Sequence[_Moment]) -> list[str]:
     """How far apart the first events of hosts are, where their clocks show that."""
-    dated = [event for event in first_events if event["lo_ns"] is not None]
-    if len(dated) < 2:
+    if len(first_events) < 2:
         return []
-    middles = [event["lo_ns"] + event["hi_ns"] for event in dated]  # twice the middle
-    first, last = dated[middles.index(min(middles))], dated[middles.index(max(middles))]
-    apart_ns = (last["lo_ns"] + last["hi_ns"] - first["lo_ns"] - first["hi_ns"]) // 2
-    half_ns = (last["hi_ns"] - last["lo_ns"] + first["hi_ns"] - first["lo_ns"]) // 2
+    # The sum of its bounds is twice the middle of an interval.
+    first, last = min(first_events, key=sum), max(first_events, key=sum)
+    apart_ns = (sum(last) - sum(first)) // 2
+    half_ns = (last.length_ns + first.length_ns) // 2
     if apart_ns <= half_ns:
         return []
-    apart, half = units.duration(apart_ns * 1000), units.duration(half_ns * 1000, 2)
+    apart, half = units.duration(apart_ns * PS_PER_NS), units.duration(half_ns * PS_PER_NS, 2)
     return [f"their first events are {apart} ± {half} apart"]
 
 
 def _time(profile: Facts) -> str:
-    clock, begun = profile["clock"], profile["from"]
-    length = units.duration(round((profile["end_s"] - profile["start_s"]) * PS_PER_S), 5)
+    """How long a host was recorded, and from when."""
+    clock = profile["clock"]
+    length_s = profile["end_s"] - profile["start_s"]
+    length = units.duration(round(length_s * PS_PER_S), 5)
     detail = plain(clock["detail"])
-    if clock["lo_ns"] is None:
+    moment = _first_event(profile)
+    if moment is None:
         return f"{length}, at an unknown time ({detail or 'no evidence'})"
-    half = units.duration((begun["hi_ns"] - begun["lo_ns"]) // 2 * 1000, 2)
+    half = units.duration(moment.length_ns // 2 * PS_PER_NS, 2)
     return f"{length}, from {start_time(profile)} ± {half} ({plain(clock['source'])}: {detail})"
 
 
 def start_time(facts: Facts) -> str:
-    """When the first event of a profile or run was, by its clock."""
-    begun = facts["from"]
-    return text.wall((begun["lo_ns"] + begun["hi_ns"]) // 2, facts["clock"]["utc_offset_s"])
+    """When the first event of a profile or run was, by its clock; "unknown" without a date."""
+    moment = _first_event(facts)
+    if moment is None:
+        return "unknown"
+    return text.wall(sum(moment) // 2, facts["clock"]["utc_offset_s"])
 
 
 def duration(seconds: float) -> str:
@@ -126,11 +160,11 @@ def duration(seconds: float) -> str:
 # ── steps and epochs ─────────────────────────────────────────────────────────────────────────────
 
 
-def _steps(profile: Facts, *, several: bool) -> list[tuple[str, str]]:
+def _steps(profile: Facts, *, several: bool) -> list[str]:
     lines = step_facts.lines(profile["steps"])
     if several:
         lines[0] = f"{plain(profile['host'])}: {lines[0]}"
-    return [("steps", line) for line in lines]
+    return lines
 
 
 def _step_lengths(steps: Facts) -> list[float]:
@@ -143,28 +177,18 @@ def _step_lengths(steps: Facts) -> list[float]:
 
 
 def _epochs(epochs: Facts) -> list[str]:
-    rows = epochs["rows"]
-    # Of trainings of hundreds of epochs those are shown that the profile saw, and as many after
-    # them as there is room for.
-    profiled = [index for index, row in enumerate(rows) if row["steps"]]
-    first = max(0, profiled[0] - 2) if profiled else 0
-    shown = rows[first : first + _MAX_EPOCHS]
+    shown = _shown_epochs(epochs["rows"])
     tags = dict.fromkeys(tag for row in shown for tag in row["scalars"])
-    names = [tag for tag in tags if "loss" in tag or "acc" in tag][:4]
-    body = []
+    scalars = [tag for tag in tags if "loss" in tag or "acc" in tag][:_MAX_SCALARS]
+    rows = []
     for row in shown:
-        scalars = [row["scalars"].get(name) for name in names]
-        body.append(
-            [
-                *epoch_cells(row),
-                str(row["steps"]) if row["steps"] else "",
-                *("" if value is None else f"{value:.4g}" for value in scalars),
-            ]
-        )
-    headers = ["epoch", "start", "end", "length", "steps", *names]
+        steps = str(row["steps"]) if row["steps"] else ""
+        values = [_scalar(row["scalars"].get(tag)) for tag in scalars]
+        rows.append([*epoch_cells(row), steps, *values])
+    headers = ["epoch", "start", "end", "length", "steps", *scalars]
     lines = text.labelled([("epochs", f"{epochs['count']}: {plain(epochs['source'])}")])
-    lines += text.table(headers, body, right=range(len(headers)), indent="    ")
-    if len(rows) > len(shown):
+    lines += text.table(headers, rows, right=range(len(headers)), indent="    ")
+    if len(epochs["rows"]) > len(shown):
         lines.append(f"    … {epochs['count'] - len(shown)} more (--json lists them)")
     slack_s = max((row["slack_s"] for row in shown), default=0.0)
     if slack_s >= _MIN_SHOWN_SLACK_S:
@@ -173,6 +197,19 @@ def _epochs(epochs: Facts) -> list[str]:
             "began"
         )
     return lines
+
+
+def _shown_epochs(rows: list[Facts]) -> list[Facts]:
+    """Of hundreds of epochs those that the profile saw, and as many after them as there is room."""
+    first = 0
+    profiled = [index for index, row in enumerate(rows) if row["steps"]]
+    if profiled:
+        first = max(0, profiled[0] - _EPOCHS_BEFORE_PROFILE)
+    return rows[first : first + _MAX_EPOCHS]
+
+
+def _scalar(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
 
 
 def epoch_cells(row: Facts) -> list[str]:
@@ -192,12 +229,12 @@ def _phases(profile: Facts) -> list[str]:
     for phase in profile["phases"]:
         if phase["name"] == "training":
             continue
-        epoch = "" if phase["epoch"] is None else f" in epoch {phase['epoch']}"
+        name = phase["name"]
+        if phase["epoch"] is not None:
+            name += f" in epoch {phase['epoch']}"
         start_s, end_s = phase["start_s"], phase["end_s"]
-        lines.append(
-            f"{phase['name']}{epoch}: {duration(start_s)} to {duration(end_s)}, "
-            f"{duration(end_s - start_s)} ({plain(phase['source'])})"
-        )
+        length, source = duration(end_s - start_s), plain(phase["source"])
+        lines.append(f"{name}: {duration(start_s)} to {duration(end_s)}, {length} ({source})")
     return lines
 
 
@@ -229,19 +266,26 @@ def _devices(run: Facts) -> str:
 
 
 def _power(channel: Facts) -> str:
-    watts = "no watts"
-    if channel["mean_watts"] is not None:
-        lowest, highest = channel["min_watts"], channel["max_watts"]
-        watts = f"{lowest:g} to {highest:g} W, mean {channel['mean_watts']:.1f} W"
-        if channel.get("limit_watts") is not None:
-            watts += f", limit {channel['limit_watts']:g} W"
+    """The watts of a channel, how many readings it has, and where it is from."""
     readings = text.plural(channel["readings"], "reading")
     span = units.duration(round(channel["span_s"] * PS_PER_S), 3)
-    source = f"{plain(channel['source'])}, {plain(facts.short_path(channel['path']))}"
-    line = f"{plain(channel['label'])}: {watts}; {readings} over {span} ({source})"
+    source, path = plain(channel["source"]), plain(facts.short_path(channel["path"]))
+    line = (
+        f"{plain(channel['label'])}: {_watts(channel)}; {readings} over {span} ({source}, {path})"
+    )
     if channel["belongs_to"] is None and channel["host"]:
         line += "; of no host of this run"
     return line
+
+
+def _watts(channel: Facts) -> str:
+    lowest, mean, highest = channel["min_watts"], channel["mean_watts"], channel["max_watts"]
+    if mean is None:
+        return "no watts"
+    words = f"{lowest:g} to {highest:g} W, mean {mean:.1f} W"
+    if channel["limit_watts"] is not None:
+        words += f", limit {channel['limit_watts']:g} W"
+    return words
 
 
 def _energy(energy: Facts) -> list[str]:
@@ -263,11 +307,12 @@ def _joules(energy: Facts) -> str:
 
 def _interval(energy: Facts) -> str:
     """Joules with the ends of their interval, in as many figures as tell those apart."""
-    figures = units.figures_apart(energy["lo_joules"], energy["hi_joules"])
-    joules, lo, hi = (
-        units.quantity(energy[key], "J", figures) for key in ("joules", "lo_joules", "hi_joules")
+    lo, hi = energy["lo_joules"], energy["hi_joules"]
+    figures = units.figures_apart(lo, hi)
+    joules = units.quantity(energy["joules"], "J", figures)
+    return (
+        f"{joules} (95 % {units.quantity(lo, 'J', figures)} to {units.quantity(hi, 'J', figures)})"
     )
-    return f"{joules} (95 % {lo} to {hi})"
 
 
 def _window(window: Facts) -> str:
@@ -275,23 +320,24 @@ def _window(window: Facts) -> str:
     name = plain(window["name"]) or "(no name)"
     if end_s is None:
         return f"{name}: at {duration(start_s)} of the recording"
-    energy = window["reason"] or "energy not known"
     if window["joules"] is not None:
         energy = _interval(window)
-    return (
-        f"{name}: {duration(end_s - start_s)} from {duration(start_s)} of the recording, {energy}"
-    )
+    else:
+        energy = window["reason"] or "energy not known"
+    length, start = duration(end_s - start_s), duration(start_s)
+    return f"{name}: {length} from {start} of the recording, {energy}"
 
 
 def _files(run: Facts) -> list[str]:
     files = run["files"]
     lines = []
     if files["alternates"]:
-        names = ", ".join(plain(facts.short_path(path)) for path in files["alternates"][:3])
-        lines.append(f"the same capture again, not needed: {names}")
+        names = [plain(facts.short_path(path)) for path in files["alternates"][:3]]
+        lines.append(f"the same capture again, not needed: {', '.join(names)}")
     if files["results"] and run["profiles"]:
         count = text.plural(len(files["results"]), "result file")
         lines.append(f"{count} of the profiler's own tools, not needed")
     for file in files["unread"]:
-        lines.append(f"not read yet: {plain(facts.short_path(file['path']))} ({file['what']})")
+        name = plain(facts.short_path(file["path"]))
+        lines.append(f"not read yet: {name} ({file['what']})")
     return lines

@@ -219,7 +219,7 @@ def _run_cells(run: Facts) -> list[str]:
         run_page.duration(spread["median_s"]) if spread else "",
         str(run["epochs"]),
         "" if run["duration_s"] is None else run_page.duration(run["duration_s"]),
-        "unknown" if run["from"]["lo_ns"] is None else run_page.start_time(run),
+        run_page.start_time(run),
         run["clock"]["source"],
     ]
 
