@@ -166,9 +166,9 @@ def _write_profile(
 def _training_meant(
     trainings: Trainings, entries: Sequence[RunEntry], request: named_windows.WindowRequest
 ) -> Training | None:
-    """The training, where it is meant rather than one of its sessions.
+    """The training, where it is meant rather than one of its sessions; else None.
 
-    So it is where it has none, or where a window was asked for and it has several.
+    It is meant where it has no session, or where a window was asked for and it has several.
     """
     chosen = trainings.chosen(entries, not entries)
     if len(chosen) != 1:
@@ -214,23 +214,18 @@ def _one(entries: Sequence[RunEntry], path: str) -> RunEntry:
 
 
 def _host(run: Run, name: str | None) -> int:
-    """Which trace: the host that was named, the only one, or (said aloud) the first."""
+    """Which trace: that of the host that was named, or the first, which is reported."""
     hosts = [trace.host for trace in run.traces]
     if name is not None:
         if name not in hosts:
             raise UsageError(
                 f"There is no host {plain(name, 80)!r}.",
-                hint=f"The hosts are: {', '.join(plain(h, 60) for h in hosts)}",
+                hint=f"The hosts are: {', '.join(plain(host, 60) for host in hosts)}",
             )
         return hosts.index(name)
     if len(hosts) > 1:
-        text.write(
-            sys.stderr,
-            (
-                f"This is host {plain(hosts[0], 60)}, the first of {len(hosts)}. Pick another with "
-                "--host NAME."
-            ),
-        )
+        first = f"This is host {plain(hosts[0], 60)}, the first of {len(hosts)}."
+        text.write(sys.stderr, f"{first} Pick another with --host NAME.")
     return 0
 
 
@@ -259,14 +254,13 @@ def profile_window(
         return bounds
     if by_step:
         return _of_steps(run.steps[index], run.epochs[index], words.epoch, words.steps)
-    lo = _time(words.start) if words.start is not None else trace.span[0]
-    hi = _time(words.end) if words.end is not None else trace.span[1] + 1
-    begin, end = (f"{ps / PS_PER_S:.3f} s" for ps in trace.span)
-    beside = lo >= trace.span[1] or hi <= trace.span[0]
-    if beside and (not outside or hi <= lo):  # power is often recorded before and after the profile
-        raise UsageError(
-            "The profile has nothing in that window.", hint=f"It spans {begin} to {end}."
-        )
+    begin, end = trace.span
+    lo = _time(words.start) if words.start is not None else begin
+    hi = _time(words.end) if words.end is not None else end + 1
+    # Power is often recorded before and after the profile.
+    if (lo >= end or hi <= begin) and (not outside or hi <= lo):
+        span = f"It spans {begin / PS_PER_S:.3f} s to {end / PS_PER_S:.3f} s."
+        raise UsageError("The profile has nothing in that window.", hint=span)
     if hi <= lo:
         raise UsageError(
             f"The window ends before it starts ({units.duration(lo - hi)}).",
@@ -290,32 +284,41 @@ def _of_steps(
     """From the first step's start to the last one's end; a whole epoch by its own bounds."""
     rows = np.ones(len(steps), np.bool_)
     if epoch is not None:
-        at = next((i for i, e in enumerate(epochs) if e.number == epoch), None)
-        if at is None:
-            names = ", ".join(str(e.number) for e in epochs) or "none"
-            raise UsageError(f"There is no epoch {epoch}.", hint=f"Epochs in this profile: {names}")
+        epoch_row = _epoch_row(epochs, epoch)
         if range_text is None:
-            bounds = epochs.bounds(at, steps)
+            bounds = epochs.bounds(epoch_row, steps)
             if bounds is not None:
                 return bounds
-        rows = steps.epoch == at
+        rows = steps.epoch == epoch_row
     if range_text is not None:
-        match = re.fullmatch(r"\s*(\d+)\s*(?:(?:-|\.\.|:)\s*(\d+))?\s*", range_text)
-        if match is None:
-            raise UsageError(
-                f"{plain(range_text, 40)!r} is not a range of steps.",
-                hint="Write them like 185-258.",
-            )
-        first = int(match[1])
-        last = int(match[2]) if match[2] else first
-        rows &= (steps.number >= min(first, last)) & (steps.number <= max(first, last))
+        first, last = _step_range(range_text)
+        rows &= (steps.number >= first) & (steps.number <= last)
         if epoch is None and len(np.unique(steps.epoch[rows])) > 1:
             raise UsageError(
                 "More than one epoch has these steps.", hint="Say which one with --epoch N."
             )
-    index = np.flatnonzero(rows)
-    if not len(index):
+    if not rows.any():
         numbers = steps.number[steps.number >= 0]
         names = f"{numbers.min()} to {numbers.max()}" if len(numbers) else "none"
         raise UsageError("This profile has no such step.", hint=f"Steps in it: {names}")
-    return int(steps.start[index].min()), int(steps.ends()[index].max())
+    return int(steps.start[rows].min()), int(steps.ends()[rows].max())
+
+
+def _epoch_row(epochs: Epochs, number: int) -> int:
+    """Which epoch has this number."""
+    numbers = [epoch.number for epoch in epochs]
+    if number not in numbers:
+        names = ", ".join(map(str, numbers)) or "none"
+        raise UsageError(f"There is no epoch {number}.", hint=f"Epochs in this profile: {names}")
+    return numbers.index(number)
+
+
+def _step_range(typed: str) -> tuple[int, int]:
+    """The first and the last step of a range like "185-258"."""
+    match = re.fullmatch(r"\s*(\d+)\s*(?:(?:-|\.\.|:)\s*(\d+))?\s*", typed)
+    if match is None:
+        raise UsageError(
+            f"{plain(typed, 40)!r} is not a range of steps.", hint="Write them like 185-258."
+        )
+    bounds = int(match[1]), int(match[2] or match[1])
+    return min(bounds), max(bounds)

@@ -18,11 +18,11 @@ from typing import BinaryIO, TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-LEAST = 32  # runs for each process: fewer are read sooner than a process is made
-_MOST = 8
-_MEMORY = (
-    1 << 28
-)  # bytes of files that may be read at the same time; what is made of them takes some times as much
+# Runs for each process: fewer are read sooner than a process is made. Chosen, not measured.
+MIN_RUNS = 32
+_MAX_PROCESSES = 8
+# Bytes of files that are read at the same time: what is made of them takes several times as much.
+_MAX_BYTES = 1 << 28
 
 
 def each(
@@ -32,11 +32,7 @@ def each(
 
     `largest` is the size of the largest in bytes: several of those at once must fit.
     """
-    count = processes or min(len(items) // LEAST, _MOST, _MEMORY // max(largest, 1))
-    if count > 1 and not processes:
-        from powertui.sampler.pulse import cores
-
-        count = min(count, cores())
+    count = processes or _process_count(len(items), largest)
     if count < 2:
         yield from map(work, items)
         return
@@ -60,10 +56,20 @@ def each(
             yield work(item)
     finally:
         for _, stream in children:
-            stream.close()  # who still writes is told so, and ends
+            stream.close()  # a child that still writes gets an error, and ends
         for pid, _ in children:
             with suppress(ChildProcessError):
                 os.waitpid(pid, 0)
+
+
+def _process_count(items: int, largest: int) -> int:
+    """How many processes the items are worth, as memory and cores allow."""
+    count = min(items // MIN_RUNS, _MAX_PROCESSES, _MAX_BYTES // max(largest, 1))
+    if count < 2:
+        return 1
+    from powertui.sampler.pulse import cores
+
+    return min(count, cores())
 
 
 def _child(
@@ -83,7 +89,7 @@ def _child(
         os.close(into)
         return pid, open(out, "rb")  # noqa: PTH123
     try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # ours to hear
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its children
         os.close(out)
         for _, stream in others:
             stream.close()

@@ -32,7 +32,7 @@ from powertui.report.writers.as_csv import ExactNumber
 # So many runs are also searched for findings: that takes longer than reading them. Chosen, not
 # measured.
 _MAX_SEARCHED_RUNS = 20
-_MAX_MARKDOWN_EPOCHS = 200
+_MAX_MARKDOWN_EPOCHS = 200  # rows of a table; chosen, not measured
 
 
 def tell(path: str, name: str | None, reading: ReadOptions, form: str) -> int:
@@ -189,22 +189,29 @@ _EPOCH_HEADERS = ("epoch", "start", "end", "length", "steps", "source")
 def _markdown(scan: Logdir, runs: Sequence[Facts], trainings: Sequence[Training]) -> list[str]:
     lines: list[str] = []
     if runs:
-        lines += text.markdown(_RUN_HEADERS, [_run_cells(run) for run in runs], right=range(1, 8))
+        rows = [_run_cells(run) for run in runs]
+        lines += text.markdown(_RUN_HEADERS, rows, right=range(1, 8))
     else:
         lines.append(f"No run of a profiler was found in {text.markdown_text(scan.path)}.")
     for run in runs:
-        lines += ["", f"## {text.markdown_text(run['name'])}", ""]
-        for profile in run["profiles"]:
-            if len(run["profiles"]) > 1:
-                lines += [f"### {text.markdown_text(profile['host'])}", ""]
-            for line in step_facts.lines(profile["steps"]):
-                lines.append(f"- {text.markdown_text(line)}")
-            lines += _markdown_epochs(profile["epochs"])
-        lines += [f"- warning: {text.markdown_text(line)}" for line in run["warnings"]]
+        lines += ["", *_markdown_run(run)]
     summaries = training_page.summaries(trainings)
     if summaries:
         lines.append("")
     return lines + [f"- {text.markdown_text(line.strip())}" for line in summaries]
+
+
+def _markdown_run(run: Facts) -> list[str]:
+    """The steps and epochs of every host below the name of the run, and its warnings."""
+    profiles = run["profiles"]
+    lines = [f"## {text.markdown_text(run['name'])}", ""]
+    for profile in profiles:
+        if len(profiles) > 1:
+            lines += [f"### {text.markdown_text(profile['host'])}", ""]
+        steps = step_facts.lines(profile["steps"])
+        lines += [f"- {text.markdown_text(line)}" for line in steps]
+        lines += _markdown_epochs(profile["epochs"])
+    return lines + [f"- warning: {text.markdown_text(line)}" for line in run["warnings"]]
 
 
 def _run_cells(run: Facts) -> list[str]:

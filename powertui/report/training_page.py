@@ -10,7 +10,7 @@ from typing import Any
 from powertui import units
 from powertui.data.energy.align import Alignment
 from powertui.data.logdir import TrainingEntry
-from powertui.data.model import NS_PER_S, PS_PER_S
+from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
 from powertui.data.training.training import Training
 from powertui.data.training.training_energy import TrainingEnergy, TrainingWindow
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
@@ -66,10 +66,11 @@ def page(training: Training, style: Style) -> list[str]:
 
 
 def _energy(whole: TrainingEnergy, style: Style) -> list[str]:
+    account = whole.account
     lines = []
-    place = _log_place(whole.account.alignment)
+    place = _log_place(account.alignment)
     if place:
-        lines.append(style.line(f"power: {place}; counted: {whole.account.text}"))
+        lines.append(style.line(f"power: {place}; counted: {account.text}"))
     rows = [_row(window) for window in windows(whole)]
     headers = ("", "from", "time", "steps", "a step", *HEADINGS)
     lines += style.head(2, "Energy of the training")
@@ -133,16 +134,17 @@ def summaries(trainings: Sequence[Training]) -> list[str]:
 
 def _summary(training: Training) -> list[str]:
     axis = training.seen_from()
-    lines = [_heading(training.entry)]
-    lines += ["  " + plain(sentence) for sentence in _description(training, axis)]
     epochs = [_epoch_line(training, axis, index) for index in range(len(axis.epochs))]
-    channels = [
-        f"power {plain(channel.series.sensor.label)}: {channel.status}, {plain(channel.source)}"
-        for channel in axis.power
-    ]
-    for part in ([line for line in epochs if line], channels, list(unplaced_logs(axis))):
-        lines += ["  " + line for line in text.first_of(part, _MAX_ROWS)]
-    return lines
+    lines = [plain(sentence) for sentence in _description(training, axis)]
+    lines += text.first_of([line for line in epochs if line], _MAX_ROWS)
+    lines += text.first_of([_channel_line(channel) for channel in axis.power], _MAX_ROWS)
+    lines += text.first_of(list(unplaced_logs(axis)), _MAX_ROWS)
+    return [_heading(training.entry), *(f"  {line}" for line in lines)]
+
+
+def _channel_line(channel: PowerOnTrace) -> str:
+    label, source = plain(channel.series.sensor.label), plain(channel.source)
+    return f"power {label}: {channel.status}, {source}"
 
 
 def _is_power_alone(entry: TrainingEntry) -> bool:

@@ -26,7 +26,7 @@ def test_answers_come_in_order_from_processes_of_their_own() -> None:
 
 
 def test_few_are_asked_here() -> None:
-    assert set(many.each(lambda _: os.getpid(), range(many.LEAST))) == {os.getpid()}
+    assert set(many.each(lambda _: os.getpid(), range(many.MIN_RUNS))) == {os.getpid()}
 
 
 def test_what_a_process_leaves_is_worked_out_here() -> None:
