@@ -1,9 +1,8 @@
-"""What `powertui doctor` looks for, and what it says: pure functions from what was found to
-findings.
+"""The checks of `powertui doctor`: pure functions from what was found to findings.
 
-Each finding says what is so, why it matters, and the next thing to do. The cases are the ones that
-people ask about: a profile on the wrong level, no steps, no GPU kernels, tools that do not apply,
-power that is not there.
+Each finding is what was found, why it matters, and the next thing to do. The cases are the ones
+that people ask about: a profile on the wrong level, no steps, no GPU kernels, tools that do not
+apply, power that is not there.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from powertui.data.model import (
     PS_PER_NS,
     Clock,
     PowerSeries,
+    Process,
     ProcessKind,
     Run,
     Steps,
@@ -36,7 +36,9 @@ from powertui.report import facts, runs, text, ways_on
 
 CheckState = Literal["ok", "note", "missing", "problem"]
 
-_WEAK_NS = NS_PER_S  # half a clock's interval from which a second's power cannot be placed
+# Half of a clock's interval: from here on, power read once a second cannot be aligned by it.
+_MIN_VAGUE_NS = NS_PER_S
+_MAX_SEARCHED_NAMES = 200_000  # of events, for names of GPU launches; chosen, not measured
 _CUPTI = ("cupti", "insufficient_privileges", "gpu tracer", "libcupti", "roctracer", "rocprofiler")
 _GPU_HOST_NAMES = (
     "cudaLaunchKernel",
@@ -47,6 +49,9 @@ _GPU_HOST_NAMES = (
     "MemcpyH2D",
 )
 _GPU_HOST_LINES = ("tf_gpu_", "tf_GPU_Event_Manager", "gpu_")
+# The folders that Keras and others write scalars to.
+_TRAINING_GROUPS = {"train", "training"}
+_VALIDATION_GROUPS = {"validation", "val", "valid", "eval", "test"}
 
 _GPU_FIX = (
     "NVIDIA: let users profile (options nvidia NVreg_RestrictProfilingToAdminUsers=0 in "
@@ -78,12 +83,9 @@ class Check(NamedTuple):
 def of_program() -> Iterator[Check]:
     """What concerns powertui itself on this machine."""
     if wire.WHY_PURE:
-        forced = bool(os.environ.get("POWERTUI_PURE"))
-        do = (
-            "unset POWERTUI_PURE"
-            if forced
-            else "install gcc and Python's headers (python3-dev on Debian), then powertui again"
-        )
+        do = "install gcc and Python's headers (python3-dev on Debian), then powertui again"
+        if os.environ.get("POWERTUI_PURE"):
+            do = "unset POWERTUI_PURE"
         what = (
             f"profiles are read without the compiled scanner ({wire.WHY_PURE}): the same "
             "answers, several times more slowly"
@@ -100,37 +102,33 @@ def of_logdir(scan: Logdir) -> Iterator[Check]:
     """What concerns the path and no run."""
     if not scan.runs:
         yield from _nothing(scan)
-    where = (
-        Path(scan.path).absolute()
-        if scan.path != "-" and not elsewhere.is_address(scan.path)
-        else Path()
-    )
-    for part in (where, *where.parents[:3]):
-        if part.name == "plugins" and scan.runs:
-            hint = f"tensorboard --logdir {shlex.quote(facts.shown(str(part.parent)))}"
-            yield Check(
-                "level",
-                "note",
-                (
-                    "this is inside plugins/: powertui reads it, but TensorBoard needs the folder "
-                    "above"
-                ),
-                hint,
-            )
+    yield from _inside_plugins(scan)
     for file in scan.unread:
         yield Check("files", "note", f"{facts.shown(file.path)}: {facts.why_unread(file)}")
     claimed = {log for run in scan.runs for log in run.power}
     for log in scan.power:
         if log not in claimed:
+            path = facts.shown(log.path)
             what = (
-                f"{facts.shown(log.path)} is a power log ({log.dialect}), but nothing says "
-                "which run it belongs to"
+                f"{path} is a power log ({log.dialect}), but nothing says which run it belongs to"
             )
-            yield Check(
-                "power", "note", what, f"powertui RUN --power {shlex.quote(facts.shown(log.path))}"
-            )
+            yield Check("power", "note", what, f"powertui RUN --power {shlex.quote(path)}")
     for problem in scan.problems:
         yield Check("access", "problem", str(problem), _access_hint(problem.cause, problem.file))
+
+
+def _inside_plugins(scan: Logdir) -> Iterator[Check]:
+    """Whether the path is below the folder that TensorBoard needs."""
+    if not scan.runs or scan.path == "-" or elsewhere.is_address(scan.path):
+        return
+    path = Path(scan.path).absolute()
+    for folder in (path, *path.parents[:3]):
+        if folder.name == "plugins":
+            logdir_path = shlex.quote(facts.shown(str(folder.parent)))
+            what = (
+                "this is inside plugins/: powertui reads it, but TensorBoard needs the folder above"
+            )
+            yield Check("level", "note", what, f"tensorboard --logdir {logdir_path}")
 
 
 def _nothing(scan: Logdir) -> Iterator[Check]:
@@ -174,7 +172,7 @@ def _access_hint(cause: str, path: str) -> str:
 
 
 def of_entry(entry: RunEntry) -> Iterator[Check]:
-    """What the names and folders alone tell."""
+    """What the names of files and folders show."""
     if runs.growing(entry):
         what = "a profile of this run was written to just now: what is complete was read"
         yield Check("files", "note", what, "look again when its program has ended")
@@ -192,14 +190,8 @@ def of_entry(entry: RunEntry) -> Iterator[Check]:
         if entry.profiles:
             yield Check("files", "note", f"{facts.shown(file.path)}: {facts.why_unread(file)}")
     if entry.ignored:
-        yield Check(
-            "files",
-            "note",
-            (
-                f"{text.plural(len(entry.ignored), 'cache file')} of other viewers: ignored, safe "
-                "to delete"
-            ),
-        )
+        count = text.plural(len(entry.ignored), "cache file")
+        yield Check("files", "note", f"{count} of other viewers: ignored, safe to delete")
     for problem in entry.problems:
         yield Check("files", "problem", str(problem))
 
@@ -214,16 +206,9 @@ def _level(entry: RunEntry) -> Iterator[Check]:
     here = elsewhere.shown(str(folder)) == str(folder)
     if here and not (folder.parent.name == "profile" and folder.parent.parent.name == "plugins"):
         what = "outside plugins/profile/RUN/: powertui reads it here, TensorBoard would not find it"
-        target = folder / "plugins" / "profile" / "run1"
-        yield Check(
-            "level",
-            "note",
-            what,
-            (
-                f"for TensorBoard: mkdir -p {shlex.quote(facts.shown(str(target)))}, and move the "
-                "profile there"
-            ),
-        )
+        target = shlex.quote(facts.shown(str(folder / "plugins" / "profile" / "run1")))
+        do = f"for TensorBoard: mkdir -p {target}, and move the profile there"
+        yield Check("level", "note", what, do)
         return
     scalars = [event for event in entry.tfevents if event.has_scalars]
     empty = [event for event in entry.tfevents if event.kind == "profile-empty"]
@@ -232,49 +217,25 @@ def _level(entry: RunEntry) -> Iterator[Check]:
             "no tfevents beside plugins/ (not even profile-empty): powertui needs none, but "
             "TensorBoard hides the Profile tab"
         )
-        yield Check(
-            "tfevents",
-            "note",
-            what,
-            (
-                "epochs and losses come from tfevents: keep train/events.out.tfevents.* with the "
-                "profile"
-            ),
-        )
+        do = "epochs and losses come from tfevents: keep train/events.out.tfevents.* with the profile"
+        yield Check("tfevents", "note", what, do)
     groups = {event.group for event in scalars}
-    if groups & {"train", "training"} and not groups & {
-        "validation",
-        "val",
-        "valid",
-        "eval",
-        "test",
-    }:
-        yield Check(
-            "tfevents",
-            "note",
-            (
-                "only train/: there is no validation/ beside it, so validation runs cannot be "
-                "recognized by name"
-            ),
+    if groups & _TRAINING_GROUPS and not groups & _VALIDATION_GROUPS:
+        what = (
+            "only train/: there is no validation/ beside it, so validation runs cannot be "
+            "recognized by name"
         )
-    if groups & {"validation", "val", "valid", "eval", "test"} and not groups & {
-        "train",
-        "training",
-        "",
-    }:
-        yield Check(
-            "tfevents",
-            "missing",
-            "only validation/: the epochs of the training are not here",
-            "copy train/ too",
-        )
+        yield Check("tfevents", "note", what)
+    if groups & _VALIDATION_GROUPS and not groups & {*_TRAINING_GROUPS, ""}:
+        what = "only validation/: the epochs of the training are not here"
+        yield Check("tfevents", "missing", what, "copy train/ too")
 
 
 # ── one run, as read ─────────────────────────────────────────────────────────────────────────────
 
 
 def of_run(entry: RunEntry, run: Run, around_ns: tuple[int, int] | None = None) -> Iterator[Check]:
-    """What reading it told. `around_ns`: when the training around it ran."""
+    """What reading the run showed; `around_ns` is when the training around it ran."""
     for warning in run.warnings:
         if warning not in entry.problems:
             yield Check("files", "problem", str(warning))
@@ -333,14 +294,11 @@ def _steps(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
     for note in steps.notes:
         yield Check("steps", "note", note)
     if "Profiled batch" in steps.source:
-        yield Check(
-            "steps",
-            "note",
-            (
-                "Keras 3 marks steps in a way that TensorBoard's overview does not know, so it "
-                "shows none for this run"
-            ),
+        what = (
+            "Keras 3 marks steps in a way that TensorBoard's overview does not know, so it "
+            "shows none for this run"
         )
+        yield Check("steps", "note", what)
     if steps.asynchronous:
         what = (
             "the steps were dispatched asynchronously: judge them by device time, or by "
@@ -350,42 +308,38 @@ def _steps(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
 
 
 def _devices(trace: Trace) -> Iterator[Check]:
-    devices = [p for p in trace.processes if p.kind is ProcessKind.DEVICE]
-    busy = [p for p in devices if not p.empty]
+    devices = [process for process in trace.processes if process.kind is ProcessKind.DEVICE]
+    busy = [device for device in devices if not device.empty]
     errors = [warning.cause for warning in trace.warnings if _is_gpu_error(warning.cause)]
     for error in errors:
         yield Check("devices", "problem", f"the GPU could not be traced: {error}", _GPU_FIX)
     if busy:
-        idle = len(devices) - len(busy)
-        yield Check(
-            "devices",
-            "ok",
-            f"{len(busy)} recorded" + (f", {idle} present but idle: not drawn" if idle else ""),
-        )
-    elif not errors and _gpu_on_host(trace):
-        yield Check(
-            "devices",
-            "problem",
-            "GPU work was launched, but no kernel was recorded, so the GPU tracer did not run",
-            _GPU_FIX,
-        )
-    elif devices and not errors:
-        yield Check(
-            "devices",
-            "missing",
-            f"{text.plural(len(devices), 'device')} present, none recorded anything",
-            _GPU_FIX,
-        )
-    elif not errors:
+        yield from _busy_devices(busy, idle=len(devices) - len(busy))
+    elif errors:
+        return
+    elif _gpu_on_host(trace):
+        what = "GPU work was launched, but no kernel was recorded, so the GPU tracer did not run"
+        yield Check("devices", "problem", what, _GPU_FIX)
+    elif devices:
+        what = f"{text.plural(len(devices), 'device')} present, none recorded anything"
+        yield Check("devices", "missing", what, _GPU_FIX)
+    else:
         what = (
             "a CPU-only run: kernel statistics, device memory and roofline do not apply to "
             "it; time and power do"
         )
         yield Check("devices", "note", what)
-    if busy and not any(track.kind is TrackKind.STREAM for p in busy for track in p.tracks):
-        yield Check(
-            "devices", "note", "the devices have only derived lines: no stream was recorded"
-        )
+
+
+def _busy_devices(devices: Sequence[Process], idle: int) -> Iterator[Check]:
+    what = f"{len(devices)} recorded"
+    if idle:
+        what += f", {idle} present but idle: not drawn"
+    yield Check("devices", "ok", what)
+    tracks = (track for device in devices for track in device.tracks)
+    if not any(track.kind is TrackKind.STREAM for track in tracks):
+        what = "the devices have only derived lines: no stream was recorded"
+        yield Check("devices", "note", what)
 
 
 def _is_gpu_error(cause: str) -> bool:
@@ -395,43 +349,35 @@ def _is_gpu_error(cause: str) -> bool:
 
 def _gpu_on_host(trace: Trace) -> bool:
     """Whether host lines or names show that a GPU was used."""
-    hosts = [p for p in trace.processes if p.kind is ProcessKind.HOST]
-    if any(
-        track.name.startswith(_GPU_HOST_LINES) and len(track.events)
-        for p in hosts
-        for track in p.tracks
-    ):
+    hosts = (process for process in trace.processes if process.kind is ProcessKind.HOST)
+    tracks = (track for host in hosts for track in host.tracks if len(track.events))
+    if any(track.name.startswith(_GPU_HOST_LINES) for track in tracks):
         return True
-    return any(
-        trace.names.full(i).startswith(_GPU_HOST_NAMES)
-        for i in range(min(len(trace.names), 200_000))
-    )
+    names = map(trace.names.full, range(min(len(trace.names), _MAX_SEARCHED_NAMES)))
+    return any(name.startswith(_GPU_HOST_NAMES) for name in names)
 
 
 def _clock(clock: Clock, *, tensorboard: bool) -> Check:
     if not clock.known:
-        keep = "keep the run folder's name and the tfevents with the profile, or "
-        do = f"{keep if tensorboard else ''}align by hand: --offset"
-        return Check(
-            "clock", "missing", f"nothing ties the profile to wall time ({clock.detail})", do
-        )
-    how = f"{clock.source}, ± {units.duration(clock.half_ns * 1000, 2)} ({clock.detail})"
+        what = f"nothing ties the profile to wall time ({clock.detail})"
+        do = "align by hand: --offset"
+        if tensorboard:
+            do = f"keep the run folder's name and the tfevents with the profile, or {do}"
+        return Check("clock", "missing", what, do)
+    half = units.duration(clock.half_ns * PS_PER_NS, 2)
+    source = f"{clock.source}, ± {half} ({clock.detail})"
     if clock.source == "file time":
-        do = (
-            "keep tfevents and the run folder's name with the profile"
-            if tensorboard
-            else "copy it with its time: cp -p, rsync -t"
-        )
-        return Check("clock", "note", f"only the file's own time: {how}", do)
+        do = "copy it with its time: cp -p, rsync -t"
+        if tensorboard:
+            do = "keep tfevents and the run folder's name with the profile"
+        return Check("clock", "note", f"only the file's own time: {source}", do)
     if clock.source == "run directory" and clock.utc_offset_s is None:
-        return Check(
-            "clock", "note", how, "give the time zone of the profiled machine: --tz=-03:00"
-        )
-    if clock.half_ns >= _WEAK_NS:
-        return Check(
-            "clock", "note", f"vague: {how}", "or align the power by signal: --align signal"
-        )
-    return Check("clock", "ok", how)
+        do = "give the time zone of the profiled machine: --tz=-03:00"
+        return Check("clock", "note", source, do)
+    if clock.half_ns >= _MIN_VAGUE_NS:
+        do = "or align the power by signal: --align signal"
+        return Check("clock", "note", f"vague: {source}", do)
+    return Check("clock", "ok", source)
 
 
 # ── power ────────────────────────────────────────────────────────────────────────────────────────
@@ -440,31 +386,27 @@ def _clock(clock: Clock, *, tensorboard: bool) -> Check:
 def _of_power(entry: RunEntry, run: Run, around_ns: tuple[int, int] | None) -> Iterator[Check]:
     """Whether there is power, and whether it belongs to this time."""
     if not run.power:
-        path = _typed(entry)
-        if entry.above:
-            log = facts.shown(entry.above[0].path)
-            more = f" and {len(entry.above) - 1} more" if len(entry.above) > 1 else ""
-            what = (
-                f"no power log in the logdir; {log}{more} above it may be another's, so it "
-                "was not taken"
-            )
-            yield Check(
-                "power",
-                "missing",
-                what,
-                f"if it is this run's: powertui {path} --power {shlex.quote(log)}",
-            )
-            return
+        yield _no_power(entry)
+        return
+    for series in run.power:
+        yield _overlap(series, run.traces, around_ns)
+    yield from _of_owners(run)
+
+
+def _no_power(entry: RunEntry) -> Check:
+    path = _typed(entry)
+    if not entry.above:
         what = "no power log in the logdir (data/, *.csv, *.db and similar were checked)"
         do = (
             f"powertui {path} --power FILE, or record it next time: powertui record -o "
             "power.csv -- python train.py"
         )
-        yield Check("power", "missing", what, do)
-        return
-    for series in run.power:
-        yield _overlap(series, run.traces, around_ns)
-    yield from _of_owners(run)
+        return Check("power", "missing", what, do)
+    log = facts.shown(entry.above[0].path)
+    more = f" and {len(entry.above) - 1} more" if len(entry.above) > 1 else ""
+    what = f"no power log in the logdir; {log}{more} above it may be another's, so it was not taken"
+    do = f"if it is this run's: powertui {path} --power {shlex.quote(log)}"
+    return Check("power", "missing", what, do)
 
 
 def _of_owners(run: Run) -> Iterator[Check]:
@@ -472,9 +414,8 @@ def _of_owners(run: Run) -> Iterator[Check]:
     if not run.traces:
         return
     owners = power_owners.of_run(run)
-    state: CheckState = (
-        "note" if any(owner.machine is not None for owner in owners.owners) else "problem"
-    )
+    has_owner = any(owner.machine is not None for owner in owners.owners)
+    state: CheckState = "note" if has_owner else "problem"
     for what, remedy in power_owners.strangers_and_remedies(run.power, owners):
         yield Check("power", state, what, remedy)
 
@@ -482,9 +423,9 @@ def _of_owners(run: Run) -> Iterator[Check]:
 def _overlap(
     series: PowerSeries, traces: Sequence[Trace], around_ns: tuple[int, int] | None
 ) -> Check:
+    """Whether a channel was recorded while the run, or the training around it, ran."""
     name = f"{series.sensor.label} ({series.sensor.source}, {facts.short_path(series.path)})"
-    watts = series.watts[np.isfinite(series.watts)]
-    if not len(watts):
+    if not np.isfinite(series.watts).any():
         rows = text.plural(len(series), "row")
         remedy = (
             "check that the source answers: powertui sensors; if the watts are in another "
@@ -496,21 +437,16 @@ def _overlap(
         what += "; its times are relative, so it is aligned by evidence or by signal"
         return Check("power", "ok", what, "to see how: powertui energy PATH")
     profiled = [_span_ns(trace) for trace in traces if trace.clock.known and trace.event_count]
-    bounds = [
-        moment
-        for span in (*profiled, *([around_ns] if around_ns is not None else []))
-        for moment in span
-    ]
-    if not bounds:
+    spans = [*profiled, around_ns] if around_ns is not None else profiled
+    if not spans:
         return Check("power", "ok", what)
-    run = min(bounds), max(bounds)
-    zone_s = next(
-        (trace.clock.utc_offset_s for trace in traces if trace.clock.utc_offset_s is not None), None
-    )
-    clock = (
-        log_zone.log_clock(series, run, zone_s) if times.is_local(series.clock) else series.clock
-    )
-    away = log_zone.gap(series, clock, run)
+    run_ns = min(lo for lo, _ in spans), max(hi for _, hi in spans)
+    clock: Clock | None = series.clock
+    if times.is_local(series.clock):
+        offsets_s = (trace.clock.utc_offset_s for trace in traces)
+        zone_s = next((offset_s for offset_s in offsets_s if offset_s is not None), None)
+        clock = log_zone.log_clock(series, run_ns, zone_s)
+    away = log_zone.gap(series, clock, run_ns)
     if away is not None:
         do = (
             "if it is this run's: give its time zone with --tz ZONE, or align it by signal "
@@ -518,24 +454,19 @@ def _overlap(
         )
         return Check("power", "problem", f"{what}. {meeting.not_used(series.path, away)}", do)
     if clock is None:
-        return Check(
-            "power",
-            "note",
-            f"{what}; its times are local, and their zone is not known",
-            "give it: --tz ZONE",
-        )
+        what += "; its times are local, and their zone is not known"
+        return Check("power", "note", what, "give it: --tz ZONE")
     gaps = [log_zone.gap(series, clock, span) for span in profiled]
     if gaps and None not in gaps:
         nearest = meeting.nearest(*(gap or 0 for gap in gaps))
         beside = meeting.sentence(series.path, nearest, "the profile")
         return Check("power", "note", f"{what}, at the time of the training. {beside}")
-    return Check(
-        "power", "ok", f"{what}, at the time of the {'profile' if profiled else 'training'}"
-    )
+    covered = "profile" if profiled else "training"
+    return Check("power", "ok", f"{what}, at the time of the {covered}")
 
 
 def _span_ns(trace: Trace) -> tuple[int, int]:
     """When a profile ran (Unix ns), with the ± of its clock."""
-    return (trace.clock.lo_ns or 0) + trace.span[0] // PS_PER_NS, (
-        trace.clock.hi_ns or 0
-    ) + trace.span[1] // PS_PER_NS
+    lo_ns, hi_ns = trace.clock.lo_ns or 0, trace.clock.hi_ns or 0
+    start_ps, end_ps = trace.span
+    return lo_ns + start_ps // PS_PER_NS, hi_ns + end_ps // PS_PER_NS
