@@ -32,7 +32,7 @@ class _ExaminedRun(NamedTuple):
 
     entry: RunEntry
     checks: list[Check]
-    known: KnownRun
+    facts: KnownRun
 
 
 def tell(path: str | None, reading: ReadOptions, form: str) -> int:
@@ -55,7 +55,7 @@ def tell(path: str | None, reading: ReadOptions, form: str) -> int:
         text.out(write(_as_result(scan, runs, path_checks), form))
     else:
         text.out("\n".join(_text(scan, runs, path_checks)))
-    return 0 if any(run.known.readable for run in runs) else 3
+    return 0 if any(run.facts.readable for run in runs) else 3
 
 
 def _logs_alone(paths: Sequence[str]) -> Logdir:
@@ -80,7 +80,7 @@ def _as_dict(
             {
                 "name": run.entry.name,
                 "path": run.entry.path,
-                "readable": run.known.readable,
+                "readable": run.facts.readable,
                 "found": _files(run.entry),
                 "checks": [check._asdict() for check in run.checks],
             }
@@ -105,29 +105,29 @@ def _as_result(scan: Logdir, runs: Sequence[_ExaminedRun], path_checks: Sequence
         text_column("do", "what to do", [check.do for check in shown], weight=8),
     )
     table = Table("checks", "Checks", columns, empty="Nothing to report.", noun="check")
-    listed = listing.table([run.entry for run in runs], [run.known for run in runs])
+    listed = listing.table([run.entry for run in runs], [run.facts for run in runs])
     return Result("doctor", f"Doctor: {scan.path}", (table, listed))
 
 
 def _examine(entry: RunEntry, trainings: Trainings) -> _ExaminedRun:
     """Read a run and check it."""
-    found = list(checks.of_entry(entry))
+    run_checks = list(checks.of_entry(entry))
     training = trainings.training_for(entry)
     opened = trainings.opened(entry)
     run, problem = load(opened)
     if run is None:
         if problem:  # it is no profile: then it does not matter on which level it is
-            found = _without(found, "level")
-            found.append(Check("profile", "problem", problem))
-        return _ExaminedRun(entry, found, listing.unreadable(entry, problem))
-    found += checks.of_run(entry, run, _around_ns(opened, training))
+            run_checks = _without(run_checks, "level")
+            run_checks.append(Check("profile", "problem", problem))
+        return _ExaminedRun(entry, run_checks, listing.unreadable(entry, problem))
+    run_checks += checks.of_run(entry, run, _around_ns(opened, training))
     if run.traces or run.scalars or run.power:
-        known = listing.read(opened)
+        run_facts = listing.read(opened)
     else:
-        known = listing.unreadable(entry, "")
+        run_facts = listing.unreadable(entry, "")
     if training is not None:
         training.let_go(entry)
-    return _ExaminedRun(entry, found, known)
+    return _ExaminedRun(entry, run_checks, run_facts)
 
 
 def _without(checks: Sequence[Check], topic: str) -> list[Check]:

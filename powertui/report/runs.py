@@ -71,35 +71,35 @@ def growing(entry: RunEntry) -> bool:
 def first(entry: RunEntry) -> KnownRun:
     """What the names and times of its files show."""
     logs = len(entry.power)
-    known = KnownRun(
+    facts = KnownRun(
         power=f"{logs} log{'s' * (logs > 1)}" if logs else "none", growing=growing(entry)
     )
     match = _FOLDER.search(entry.name)
     if match is not None:
         with contextlib.suppress(ValueError):  # a 31st of February
             moment = datetime(*map(int, match.groups()))  # type: ignore[arg-type]
-            return replace(known, when=f"{moment:%Y-%m-%d %H:%M}", placed=moment.timestamp())
+            return replace(facts, when=f"{moment:%Y-%m-%d %H:%M}", placed=moment.timestamp())
     groups = (entry.profiles, entry.tfevents, entry.power, entry.results)
     paths = [file.path for files in groups for file in files]
     if paths and entry.path != "-":
         with contextlib.suppress(OSError, ValueError):
-            return replace(known, placed=Path(paths[0]).stat().st_mtime)
-    return known
+            return replace(facts, placed=Path(paths[0]).stat().st_mtime)
+    return facts
 
 
 def of_training(run: RunEntry, training: TrainingEntry) -> KnownRun:
     """What the names and first lines of its files show of a training."""
-    known = replace(first(run), device=_kind_of_training(run, training), readable=True)
+    facts = replace(first(run), device=_kind_of_training(run, training), readable=True)
     first_ns, last_ns = training.first_ns, training.last_ns
     if first_ns is None or last_ns is None:
-        if known.when:
-            return known
+        if facts.when:
+            return facts
         # The time of a power log's file is no evidence: copying gives it another.
         is_dated = bool(run.tfevents or training.sessions)
-        return replace(known, when=_by(known) if is_dated else _NO_DATE)
+        return replace(facts, when=_by(facts) if is_dated else _NO_DATE)
     when = _when(Clock(first_ns, first_ns, "scalars"))
     return replace(
-        known,
+        facts,
         when=when.replace(" UTC", " local") if training.is_local else when,
         placed=first_ns / NS_PER_S,
         took_ps=(last_ns - first_ns) * PS_PER_NS,
@@ -116,7 +116,7 @@ def _kind_of_training(run: RunEntry, training: TrainingEntry) -> str:
 
 def read(opened: Opened) -> KnownRun:
     """What reading the run showed."""
-    known, run = first(opened.entry), opened.run
+    facts, run = first(opened.entry), opened.run
     begun = clocks.first_began(run.traces)
     when = ""
     if begun.known and begun.source != "file time":  # the file may have been copied since
@@ -125,8 +125,8 @@ def read(opened: Opened) -> KnownRun:
     channels = len(run.power)
     spans = [trace.span[1] - trace.span[0] for trace in run.traces]
     return replace(
-        known,
-        when=when or known.when or _by(known),
+        facts,
+        when=when or facts.when or _by(facts),
         began=begun.mid_ns / NS_PER_S if when else None,
         device=_devices(run),
         took_ps=max(spans, default=None),
@@ -148,17 +148,17 @@ def _devices(run: Run) -> str:
 
 def unreadable(entry: RunEntry, problem: str) -> KnownRun:
     """What remains to say of a run that cannot be read."""
-    known = first(entry)
+    facts = first(entry)
     return replace(
-        known,
-        when=known.when or _by(known),
+        facts,
+        when=facts.when or _by(facts),
         device="cannot be read",
         readable=False,
         problem=problem,
     )
 
 
-def weighed(opened: Opened, known: KnownRun, aligning: Aligning | None = None) -> KnownRun:
+def weighed(opened: Opened, facts: KnownRun, aligning: Aligning | None = None) -> KnownRun:
     """The same with its joules, how surely its power is aligned, and how many findings there are.
 
     Of several hosts it is their sum.
@@ -167,24 +167,24 @@ def weighed(opened: Opened, known: KnownRun, aligning: Aligning | None = None) -
     from powertui.data.energy import account, host_energy
 
     if not opened.run.power or not opened.profiles:
-        return known
+        return facts
     accounts = [account.energy_account(profile, aligning) for profile in opened.profiles]
     powers = [host_account.power for host_account in accounts]
     placed = [power for power in powers if power is not None]
     if not placed:
         of_another_time = any(host_account.elsewhere for host_account in accounts)
-        return replace(known, power="of another time" if of_another_time else "of no host")
+        return replace(facts, power="of another time" if of_another_time else "of no host")
     if all(power.status == "none" for power in placed):
-        return replace(known, power="not placed")
+        return replace(facts, power="not placed")
     if len(placed) < len(accounts):
         quality = f"{len(placed)} of {len(accounts)} hosts"
     else:
         quality = _alignment(placed)
     energy = host_energy.run_energy(opened, aligning).total
     if energy is not None and energy.joules is not None:
-        known = replace(known, joules=energy.joules, joules_lo=energy.lo, joules_hi=energy.hi)
+        facts = replace(facts, joules=energy.joules, joules_lo=energy.lo, joules_hi=energy.hi)
     findings = [account.findings(profile, aligning).findings for profile in opened.profiles]
-    return replace(known, power=quality, found=sum(map(len, findings)))
+    return replace(facts, power=quality, found=sum(map(len, findings)))
 
 
 def _alignment(placed: Sequence[PowerOnTrace]) -> str:
@@ -215,7 +215,8 @@ def table(
     sight: then reading a run must not move it out of sight.
     """
     moments = [
-        known.began if by_clock and known.began is not None else known.placed for known in facts
+        run_facts.began if by_clock and run_facts.began is not None else run_facts.placed
+        for run_facts in facts
     ]
     order = sorted(range(len(entries)), key=lambda row: -(moments[row] or 0.0))
     runs, facts = [entries[row] for row in order], [facts[row] for row in order]
@@ -230,19 +231,21 @@ def table(
     ranks = np.array([moments[row] for row in order], np.float64)  # None becomes NaN
 
     def words(id: str, label: str, attribute: str, *, weight: int) -> Column:
-        return text_column(id, label, [getattr(known, attribute) for known in facts], weight=weight)
+        return text_column(
+            id, label, [getattr(run_facts, attribute) for run_facts in facts], weight=weight
+        )
 
     def figures(
         id: str, label: str, kind: ColumnKind, attribute: str, *, weight: int, unit: str = ""
     ) -> Column:
-        values = [getattr(known, attribute) for known in facts]
+        values = [getattr(run_facts, attribute) for run_facts in facts]
         return optional(id, label, kind, values, unit=unit, weight=weight)
 
     columns = (
         text_column("run", "run", names, weight=9),
         replace(words("when", "when", "when", weight=6), ranks=ranks),
         text_column("hosts", "hosts", [", ".join(run.hosts) for run in runs], weight=2),
-        text_column("device", "device", [_device(known) for known in facts], weight=3),
+        text_column("device", "device", [_device(run_facts) for run_facts in facts], weight=3),
         figures("took_s", "took", "duration", "took_ps", weight=7),
         figures("steps", "steps", "integer", "steps", weight=7),
         figures("step_s", "a step", "duration", "step_ps", weight=5),
@@ -257,8 +260,8 @@ def table(
             "readable",
             "readable",
             "flag",
-            np.array([known.readable is not False for known in facts], np.bool_),
-            present=np.array([known.readable is not None for known in facts], np.bool_),
+            np.array([run_facts.readable is not False for run_facts in facts], np.bool_),
+            present=np.array([run_facts.readable is not None for run_facts in facts], np.bool_),
             weight=0,
         ),
         text_column("path", "path", paths, weight=0),
@@ -283,8 +286,8 @@ def _training_rows(paths: Sequence[str], trainings: Mapping[str, str]) -> list[i
     return [rows.get(trainings.get(path, ""), -1) for path in paths]
 
 
-def _device(known: KnownRun) -> str:
-    parts = (known.device, _BEING_WRITTEN if known.growing else "")
+def _device(facts: KnownRun) -> str:
+    parts = (facts.device, _BEING_WRITTEN if facts.growing else "")
     return ", ".join(filter(None, parts))
 
 
@@ -299,17 +302,17 @@ def _when(clock: Clock) -> str:
     return f"{moment.astimezone(timezone(timedelta(seconds=clock.utc_offset_s))):%Y-%m-%d %H:%M %z}"
 
 
-def _by(known: KnownRun) -> str:
+def _by(facts: KnownRun) -> str:
     """When a run had ended at the latest, by the time of its file."""
-    if known.placed is None:
+    if facts.placed is None:
         return _UNDATED
-    unix_ns = int(known.placed * NS_PER_S)
+    unix_ns = int(facts.placed * NS_PER_S)
     when = _when(Clock(unix_ns, unix_ns, "file time"))
     return f"by {when}" if when else _UNDATED
 
 
-def matches(entry: RunEntry, known: KnownRun, words: Sequence[str]) -> bool:
+def matches(entry: RunEntry, facts: KnownRun, words: Sequence[str]) -> bool:
     """Whether every word is somewhere in what is known of the run."""
-    parts = (entry.name, *entry.hosts, known.when, known.device, known.power)
+    parts = (entry.name, *entry.hosts, facts.when, facts.device, facts.power)
     text = " ".join(map(plain, parts)).lower()
     return all(word in text for word in words)

@@ -147,15 +147,15 @@ def _seconds(ps: int | None) -> float | None:
 def json_training(training: Training) -> dict[str, Any]:
     """All of `_json_axis`, with its energy and findings."""
     axis = training.seen_from()
-    whole = axis.whole
-    account = whole.account
+    energy = axis.whole
+    account = energy.account
     on_axis = _json_axis(training, axis)
-    epochs = {window.epoch: window for window in whole.epochs()}
+    epochs = {window.epoch: window for window in energy.epochs()}
     for row in on_axis["epochs"]:
         window = epochs.get(row["number"])
         row |= json_energy(window.energy if window is not None else None)
         row["joules_per_step"] = _joules_per_step(window)
-    steps = whole.training()
+    steps = energy.training()
     return {
         **on_axis,
         "alignment": account.alignment.as_dict() if account.alignment is not None else None,
@@ -165,12 +165,12 @@ def json_training(training: Training) -> dict[str, Any]:
         },
         "idle_watts": account.idle.value if account.idle is not None else None,
         "idle_text": account.idle_text,
-        "phases": [_json_window(window) for window in whole.phases()],
-        "hours": [_json_window(window) for window in whole.hours()],
+        "phases": [_json_window(window) for window in energy.phases()],
+        "hours": [_json_window(window) for window in energy.hours()],
         "training": _json_window(steps) if steps is not None else None,
-        "whole": _json_window(whole.whole()),
-        **json_findings(whole.findings),
-        "notes": [*whole.strangers, *notes_on(whole.findings)],
+        "whole": _json_window(energy.whole()),
+        **json_findings(energy.findings),
+        "notes": [*energy.strangers, *notes_on(energy.findings)],
     }
 
 

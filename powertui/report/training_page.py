@@ -55,29 +55,29 @@ def deserves_page(training: Training) -> bool:
 def page(training: Training, style: Style) -> list[str]:
     """What the whole training drew, and where its sessions are in it."""
     axis = training.seen_from()
-    whole = axis.whole
+    energy = axis.whole
     lines = style.head(1, f"The whole training {training.name}")
     lines += [style.line(sentence) for sentence in _description(training, axis)]
-    if whole.account.counted:
-        lines += _energy(whole, style)
-    lines += [style.line(plain(sentence)) for sentence in whole.strangers]
+    if energy.account.counted:
+        lines += _energy(energy, style)
+    lines += [style.line(plain(sentence)) for sentence in energy.strangers]
     lines += [style.line(sentence) for sentence in unplaced_logs(axis)]
     return [*lines, ""]
 
 
-def _energy(whole: TrainingEnergy, style: Style) -> list[str]:
-    account = whole.account
+def _energy(energy: TrainingEnergy, style: Style) -> list[str]:
+    account = energy.account
     lines = []
     place = _log_place(account.alignment)
     if place:
         lines.append(style.line(f"power: {place}; counted: {account.text}"))
-    rows = [_row(window) for window in windows(whole)]
+    rows = [_row(window) for window in windows(energy)]
     headers = ("", "from", "time", "steps", "a step", *HEADINGS)
     lines += style.head(2, "Energy of the training")
     lines += style.table(headers, rows[:_MAX_ROWS], range(1, 9))
     if len(rows) > _MAX_ROWS:
         lines.append(style.line(f"… and {len(rows) - _MAX_ROWS} more (--json lists them)"))
-    return lines + finding_lines(whole.findings, style)
+    return lines + finding_lines(energy.findings, style)
 
 
 def _log_place(alignment: Alignment | None) -> str:
@@ -106,15 +106,15 @@ def _row(window: TrainingWindow) -> list[str]:
     ]
 
 
-def windows(whole: TrainingEnergy) -> list[TrainingWindow]:
+def windows(energy: TrainingEnergy) -> list[TrainingWindow]:
     """What is reported of it: epochs, what was no step, hours, and all of it."""
-    training = whole.training()
+    training = energy.training()
     return [
-        *whole.epochs(),
-        *whole.phases(),
-        *whole.hours(),
+        *energy.epochs(),
+        *energy.phases(),
+        *energy.hours(),
         *([training] if training is not None else []),
-        whole.whole(),
+        energy.whole(),
     ]
 
 
