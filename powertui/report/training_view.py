@@ -21,6 +21,7 @@ from powertui.plain import plain
 from powertui.report import frames, training_json, training_page
 from powertui.report.energy_figures import json_energy, json_finding
 from powertui.report.training_page import NO_POWER_HERE
+from powertui.report.writers import as_frame
 
 
 class TrainingView:
@@ -53,7 +54,7 @@ class TrainingView:
         return self.training.seen_from()
 
     @property
-    def _whole(self) -> TrainingEnergy:
+    def _energy(self) -> TrainingEnergy:
         return self.seen.whole
 
     @property
@@ -63,39 +64,38 @@ class TrainingView:
 
     @property
     def islands(self) -> pd.DataFrame:
-        """One row for each host of each session: where it lies, on what evidence, and whether its
-        clock is believed.
+        """One row for each host of each session: where it is, on what evidence, and its status.
+
+        The status is whether its clock is believed.
         """
         return _frame(training_json.json_sessions(self.seen), _ISLANDS)
 
     @property
     def epochs(self) -> pd.DataFrame:
-        """One row an epoch: its bounds with their ±, its steps, joules with their interval, joules
-        of a step.
-        """
-        return _windows(self._whole.epochs())
+        """One row an epoch: bounds with their ±, steps, joules with their interval, joules a step."""
+        return _windows(self._energy.epochs())
 
     @property
     def phases(self) -> pd.DataFrame:
         """What was no step: validation, pauses, starting, and the machine before and after."""
-        return _windows(self._whole.phases())
+        return _windows(self._energy.phases())
 
     @property
     def hours(self) -> pd.DataFrame:
         """Hour by hour, where it is longer than one."""
-        return _windows(self._whole.hours())
+        return _windows(self._energy.hours())
 
     @property
     def rate(self) -> pd.DataFrame:
-        """One row a record: time, steps done by then, and steps a second until the next one
-        (missing where they do not go on).
+        """One row a record: time, steps done by then, and steps a second until the next record.
+
+        The last is missing where the steps do not go on.
         """
         rate = self.training.rate
+        # No record follows the last one.
         per_s = [*rate.per_s.tolist(), float("nan")] if len(rate) else []
-        frame: pd.DataFrame = pd.DataFrame(
-            {"time_s": self.seen.rate_at / PS_PER_S, "step": rate.step, "steps_per_s": per_s}
-        )
-        return frame
+        times_s = self.seen.rate_at / PS_PER_S
+        return as_frame.frame({"time_s": times_s, "step": rate.step, "steps_per_s": per_s})
 
     @property
     def scalars(self) -> pd.DataFrame:
@@ -106,31 +106,28 @@ class TrainingView:
 
     @property
     def power(self) -> pd.DataFrame:
-        """Every sample of every power log that lies on the axis: sensor, host, time_s, watts."""
-        parts = [
-            pd.DataFrame(
-                {
-                    "sensor": channel.series.sensor.name,
-                    "host": channel.series.sensor.host,
-                    "time_s": channel.times / PS_PER_S,
-                    "watts": channel.watts,
-                }
-            )
-            for channel in self.seen.power
-        ]
-        joined: pd.DataFrame = (
-            pd.concat(parts, ignore_index=True)
-            if parts
-            else _frame([], ["sensor", "host", "time_s", "watts"])
-        )
+        """Every sample of every power log that has a place on the axis."""
+        parts = [_frame([], ["sensor", "host", "time_s", "watts"])]
+        for channel in self.seen.power:
+            sensor = channel.series.sensor
+            columns = {
+                "sensor": sensor.name,
+                "host": sensor.host,
+                "time_s": channel.times / PS_PER_S,
+                "watts": channel.watts,
+            }
+            parts.append(as_frame.frame(columns))
+        # An empty frame has no types to give.
+        joined: pd.DataFrame = pd.concat(parts[1:] or parts, ignore_index=True)
         return joined
 
     @property
     def findings(self) -> pd.DataFrame:
-        """What stands out where nothing was profiled, the largest energy first;
-        `frame.attrs["notes"]`: what could be found.
+        """The findings where nothing was profiled, the largest energy first.
+
+        `frame.attrs["notes"]` has what could have been found.
         """
-        findings = self._whole.findings
+        findings = self._energy.findings
         rows = [
             json_finding(finding) | {"delta_s": finding.delta_seconds}
             for finding in findings.findings
@@ -151,13 +148,13 @@ class TrainingView:
         tz: str | None = None,
         aligning: Aligning | None = None,
     ) -> pd.DataFrame:
-        """Joules of one window: by time (seconds of the axis, or wall time like "19:52:50"), by
-        epoch, by batches, by session.
+        """Joules of one window: by time, by epoch, by batches or by session.
 
-        Without a window every epoch, every phase and all of it. Columns as in `epochs`.
+        Times are seconds of the axis, or wall time like "19:52:50". Without a window: every epoch,
+        every phase and all of it. Columns as in `epochs`.
         """
         axis = self.seen if aligning is None else self.training.seen_from(None, aligning)
-        asked = named_windows.WindowRequest(
+        request = named_windows.WindowRequest(
             start=_time(start),
             end=_time(end),
             epoch=epoch,
@@ -165,9 +162,9 @@ class TrainingView:
             session=session,
             tz=tz if tz is not None else self.training.options.tz,
         )
-        if not asked.anything:
+        if not request.anything:
             return _windows(training_page.windows(axis.whole))
-        return _windows([axis.whole.window(named_windows.find_window(axis, asked))])
+        return _windows([axis.whole.window(named_windows.find_window(axis, request))])
 
     def __repr__(self) -> str:
         return (
@@ -219,8 +216,9 @@ _FINDINGS = [
 ]
 
 
-def _time(asked: str | float | None) -> str | None:
-    return asked if asked is None or isinstance(asked, str) else f"{asked:.12f}s"
+def _time(moment: str | float | None) -> str | None:
+    """A moment as a person would type it."""
+    return moment if moment is None or isinstance(moment, str) else f"{moment:.12f}s"
 
 
 def _windows(windows: Sequence[TrainingWindow]) -> pd.DataFrame:

@@ -1,11 +1,10 @@
-"""What to do next, in the words of whoever wrote the profile: advice never names another
-framework.
-"""
+"""What to do next, in the words of the framework that wrote the profile."""
 
 from __future__ import annotations
 
 from powertui.data.model import Trace
 
+# How a program marks its steps, by the format of its profile.
 _STEPS = {
     "xplane": "with tf.profiler.experimental.Trace('train', step_num=i, _r=1): … "
     "or with jax.profiler.StepTraceAnnotation('train', step_num=i): …",
@@ -14,25 +13,22 @@ _STEPS = {
         'roctxRangePush("step 12") and roctxRangePop() around each, with rocprofv3 --marker-trace'
     ),
     "perfetto": 'TRACE_EVENT("train", "step", "step_num", i) around each',
+    "trace_json": 'a span around each, {"ph": "X", "name": "step", "args": {"step_num": 12}, …}',
 }
-_STEPS["trace_json"] = (
-    'a span around each, {"ph": "X", "name": "step", "args": {"step_num": 12}, …}'
-)
-_TENSORFLOW = _STEPS["xplane"]
 
 
 def to_mark_steps(trace: Trace) -> str:
     """How its program marks steps."""
-    if trace.format != "xplane" and of_tensorboard(trace):
-        return _TENSORFLOW
+    if of_tensorboard(trace):
+        return _STEPS["xplane"]
     return _STEPS.get(trace.format, _STEPS["trace_json"])
 
 
 def of_tensorboard(trace: Trace) -> bool:
-    """Whether TensorBoard is where its makers look at it: TensorFlow, JAX and PyTorch/XLA."""
-    return trace.format in ("xplane", "tf_trace") or (
-        trace.format == "trace_json" and is_tensorboards(trace.path)
-    )
+    """Whether its framework is used with TensorBoard: TensorFlow, JAX and PyTorch/XLA."""
+    if trace.format == "trace_json":
+        return is_tensorboards(trace.path)
+    return trace.format in ("xplane", "tf_trace")
 
 
 def is_tensorboards(path: str) -> bool:
