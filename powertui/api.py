@@ -51,7 +51,7 @@ from powertui.errors import UsageError
 from powertui.plain import plain
 from powertui.report import frames
 from powertui.report.answer import Answer
-from powertui.report.frames import UNITS, Match, TimeUnit
+from powertui.report.frames import UNITS, EventFilter, Match, TimeUnit
 from powertui.report.training_view import TrainingView
 from powertui.report.writers import as_frame
 
@@ -262,22 +262,12 @@ class RunView:
         """
         time_unit = unit or self.unit
         lo, hi = _window(start, end, time_unit)
-
-        def host_events(trace: Trace | None) -> pd.DataFrame:
-            return frames.events(
-                trace,
-                process=process,
-                track=track,
-                name=name,
-                exact=exact,
-                lo=lo,
-                hi=hi,
-                stats=stats,
-                unit=time_unit,
-            )
-
-        answers = [(profile.host, host_events(profile.trace)) for profile in self._profiles(host)]
-        return self._of_hosts(answers, lambda: host_events(None))
+        events = EventFilter(process=process, track=track, name=name, exact=exact, lo=lo, hi=hi)
+        answers = [
+            (profile.host, frames.events(profile.trace, events, stats, time_unit))
+            for profile in self._profiles(host)
+        ]
+        return self._of_hosts(answers, lambda: frames.events(None, events, stats, time_unit))
 
     # ── answers ──────────────────────────────────────────────────────────────────────────────────
 
@@ -490,17 +480,8 @@ class TraceView:
         """As `RunView.events`, without the host."""
         time_unit = unit or self.unit
         lo, hi = _window(start, end, time_unit)
-        return frames.events(
-            self.trace,
-            process=process,
-            track=track,
-            name=name,
-            exact=exact,
-            lo=lo,
-            hi=hi,
-            stats=stats,
-            unit=time_unit,
-        )
+        events = EventFilter(process=process, track=track, name=name, exact=exact, lo=lo, hi=hi)
+        return frames.events(self.trace, events, stats, time_unit)
 
     def __repr__(self) -> str:
         return f"<Trace of {plain(self.host)}: {self.trace.event_count:,} events>"

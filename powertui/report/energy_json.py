@@ -30,6 +30,7 @@ from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.window_energy import MarkEnergy
 from powertui.data.model import NS_PER_S, PS_PER_S, Figure, Mark, PowerSeries, Run, Warn
 from powertui.report.energy_figures import NO_POWER, json_energy, json_findings, notes_on
+from powertui.report.step_facts import seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,13 +334,11 @@ def _json_marks(trace: TraceEnergy) -> list[dict[str, Any]]:
 def _json_mark(trace: TraceEnergy, path: str, mark: Mark) -> dict[str, Any]:
     """A mark on the trace, null where nothing places its log, and on the log's own clock."""
     on_trace = trace.placed_marks.get((path, mark))
-    start_ps = on_trace.start_ps if on_trace is not None else None
-    end_ps = on_trace.end_ps if on_trace is not None else None
     return {
         "name": mark.name,
         "log": path,
-        "start_s": start_ps / PS_PER_S if start_ps is not None else None,
-        "end_s": end_ps / PS_PER_S if end_ps is not None else None,
+        "start_s": seconds(on_trace.start_ps) if on_trace is not None else None,
+        "end_s": seconds(on_trace.end_ps) if on_trace is not None else None,
         "log_start_s": mark.start_ns / NS_PER_S,
         "log_end_s": mark.end_ns / NS_PER_S if mark.end_ns is not None else None,
     }

@@ -186,8 +186,8 @@ def _epochs(steps: Steps, epochs: Epochs) -> Facts:
         "rows": [
             {
                 "number": epoch.number,
-                "start_s": None if epoch.start is None else epoch.start / PS_PER_S,
-                "end_s": None if epoch.end is None else epoch.end / PS_PER_S,
+                "start_s": step_facts.seconds(epoch.start),
+                "end_s": step_facts.seconds(epoch.end),
                 "slack_s": epoch.slack / PS_PER_S,
                 "steps": int(counts[index]),
                 "source": epoch.source,

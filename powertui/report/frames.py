@@ -7,7 +7,8 @@ Times are seconds, or whole picoseconds where they are asked for; their columns 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -137,32 +138,64 @@ def power(series: Sequence[PowerSeries]) -> pd.DataFrame:
 # ── events ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def events(
-    trace: Trace | None,
-    *,
-    process: Match,
-    track: Match,
-    name: Match,
-    exact: str | None,
-    lo: int | None,
-    hi: int | None,
-    stats: Sequence[str],
-    unit: TimeUnit,
-) -> pd.DataFrame:
-    """One row an event that fits; without a trace, no row of the same columns.
+@dataclass(frozen=True)
+class EventFilter:
+    """Which events: by the names of their process, their track and themselves, and by time."""
 
-    `lo` and `hi` are ps.
-    """
+    process: Match = None
+    track: Match = None
+    name: Match = None  # a text fits as a part of the name
+    exact: str | None = None  # the complete name
+    lo: int | None = None  # events that touch this window, ps
+    hi: int | None = None
+
+    def tracks(self, trace: Trace) -> Iterator[tuple[Process, Track]]:
+        """The tracks whose events may fit."""
+        for process, track in trace.tracks():
+            if _matches(self.process, process.name) and _matches(self.track, track.name):
+                yield process, track
+
+    def names(self, names: Names) -> Bools | None:
+        """Which names fit; None when all do."""
+        if self.name is None and self.exact is None:
+            return None
+        ids = range(len(names))
+        return np.array(
+            [self._fits(names.display(id)) or self._fits(names.full(id)) for id in ids], np.bool_
+        )
+
+    def _fits(self, name: str) -> bool:
+        if self.exact not in (None, name):
+            return False
+        return self.name in name if isinstance(self.name, str) else _matches(self.name, name)
+
+    def rows(self, track: Track, names_that_fit: Bools | None) -> Int64s:
+        """The rows of a track that fit."""
+        events = track.events
+        keep = np.ones(len(events), np.bool_)
+        if names_that_fit is not None:
+            keep = names_that_fit[events.name]
+        if self.lo is not None or self.hi is not None:
+            limits = np.iinfo(np.int64)
+            first = limits.min if self.lo is None else self.lo
+            last = limits.max if self.hi is None else self.hi
+            keep &= touches(events.start, events.end, first, last)
+        return np.flatnonzero(keep)
+
+
+def events(
+    trace: Trace | None, event_filter: EventFilter, stats: Sequence[str], unit: TimeUnit
+) -> pd.DataFrame:
+    """One row an event that fits; without a trace, no row of the same columns."""
     if trace is None:
         return _events_frame([], [], stats, unit)
-    names_that_fit = _name_filter(trace.names, name, exact)
+    names_that_fit = event_filter.names(trace.names)
     parts = []
-    for owner, line in trace.tracks():
-        if _matches(process, owner.name) and _matches(track, line.name):
-            rows = _rows(line, names_that_fit, lo, hi)
-            if len(rows):
-                parts.append((owner, line, rows))
-    name_ids = joined([line.events.name[rows] for _, line, rows in parts], np.uint32)
+    for process, track in event_filter.tracks(trace):
+        rows = event_filter.rows(track, names_that_fit)
+        if len(rows):
+            parts.append((process, track, rows))
+    name_ids = joined([track.events.name[rows] for _, track, rows in parts], np.uint32)
     # Each name is looked up once, not once per event.
     ids, inverse = np.unique(name_ids, return_inverse=True)
     short = np.array([trace.names.display(id) for id in ids.tolist()], object)
@@ -176,33 +209,6 @@ def _matches(match: Match, text: str) -> bool:
     if isinstance(match, str):
         return match == text
     return match.search(text) is not None if isinstance(match, re.Pattern) else bool(match(text))
-
-
-def _name_filter(names: Names, match: Match, exact: str | None) -> Bools | None:
-    """Which names fit; None when all do."""
-    if match is None and exact is None:
-        return None
-
-    def fits(text: str) -> bool:
-        if exact not in (None, text):
-            return False
-        return match in text if isinstance(match, str) else _matches(match, text)
-
-    ids = range(len(names))
-    return np.array([fits(names.display(id)) or fits(names.full(id)) for id in ids], np.bool_)
-
-
-def _rows(track: Track, names_that_fit: Bools | None, lo: int | None, hi: int | None) -> Int64s:
-    events = track.events
-    keep = np.ones(len(events), np.bool_)
-    if names_that_fit is not None:
-        keep = names_that_fit[events.name]
-    if lo is not None or hi is not None:
-        limits = np.iinfo(np.int64)
-        first = limits.min if lo is None else lo
-        last = limits.max if hi is None else hi
-        keep &= touches(events.start, events.end, first, last)
-    return np.flatnonzero(keep)
 
 
 def _events_frame(

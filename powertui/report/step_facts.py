@@ -68,10 +68,10 @@ def _step(step: Step, epochs: Epochs) -> Facts:
         "name": step.name,
         "start_s": step.start / PS_PER_S,
         "duration_s": step.duration / PS_PER_S,
-        "start_to_start_s": _seconds(step.start_to_start),
-        "host_s": _seconds(step.host),
-        "device_s": _seconds(step.device),
-        "step_s": _seconds(step.step),
+        "start_to_start_s": seconds(step.start_to_start),
+        "host_s": seconds(step.host),
+        "device_s": seconds(step.device),
+        "step_s": seconds(step.step),
     }
 
 
@@ -86,7 +86,7 @@ def _device_steps(device: StepsOn, steps: Steps) -> Facts:
             "number": number if number >= 0 else None,
             "start_s": int(device.start[row]) / PS_PER_S,
             "step_s": int(device.duration[row]) / PS_PER_S,
-            "device_s": _seconds(work_ps) if work_ps >= 0 else None,
+            "device_s": seconds(work_ps) if work_ps >= 0 else None,
         }
         rows.append(facts)
     return {
@@ -100,7 +100,8 @@ def _device_steps(device: StepsOn, steps: Steps) -> Facts:
     }
 
 
-def _seconds(ps: int | None) -> float | None:
+def seconds(ps: int | None) -> float | None:
+    """A time in ps as JSON has it: in seconds, null where it is not known."""
     return None if ps is None else ps / PS_PER_S
 
 

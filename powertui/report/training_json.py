@@ -12,6 +12,7 @@ from powertui.data.training.training_energy import TrainingWindow
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
 from powertui.data.training.training_parts import Moment
 from powertui.report.energy_figures import json_energy, json_findings, notes_on
+from powertui.report.step_facts import seconds
 from powertui.report.training_page import MAX_DESCRIBED, unplaced_logs
 
 
@@ -59,7 +60,7 @@ def _json_axis(training: Training, axis: TrainingOnAxis) -> dict[str, Any]:
             {
                 "name": mark.name,
                 "start_s": mark.start_ps / PS_PER_S,
-                "end_s": _seconds(mark.end_ps),
+                "end_s": seconds(mark.end_ps),
             }
             for mark in axis.marks
         ],
@@ -89,8 +90,8 @@ def _json_session(session: SessionOnAxis) -> dict[str, Any]:
         "host": island.host,
         "status": island.status,
         "evidence": island.evidence,
-        "start_s": _seconds(session.start),
-        "end_s": _seconds(session.end),
+        "start_s": seconds(session.start),
+        "end_s": seconds(session.end),
         "half_s": session.half / PS_PER_S,
         "said_unix_s": island.said.ns / NS_PER_S if island.said is not None else None,
     }
@@ -135,10 +136,6 @@ def _json_bounds(
         "end_s": None if end is None else axis.at(end.ns) / PS_PER_S,
         "half_s": max(halves) * PS_PER_NS / PS_PER_S if halves else None,
     }
-
-
-def _seconds(ps: int | None) -> float | None:
-    return None if ps is None else ps / PS_PER_S
 
 
 # ── energy ───────────────────────────────────────────────────────────────────────────────────────
