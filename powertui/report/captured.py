@@ -1,4 +1,7 @@
-"""What a capture recorded, in a few lines: steps, joules of a step, what limits it, what to do next."""
+"""What a capture recorded, in a few lines for the terminal, and the next command.
+
+The lines are the steps, the joules of a step, and what limits the speed.
+"""
 
 from __future__ import annotations
 

@@ -217,7 +217,10 @@ def _level(entry: RunEntry) -> Iterator[Check]:
             "no tfevents beside plugins/ (not even profile-empty): powertui needs none, but "
             "TensorBoard hides the Profile tab"
         )
-        do = "epochs and losses come from tfevents: keep train/events.out.tfevents.* with the profile"
+        do = (
+            "epochs and losses come from tfevents: keep train/events.out.tfevents.* with the "
+            "profile"
+        )
         yield Check("tfevents", "note", what, do)
     groups = {event.group for event in scalars}
     if groups & _TRAINING_GROUPS and not groups & _VALIDATION_GROUPS:

@@ -72,7 +72,7 @@ class TrainingView:
 
     @property
     def epochs(self) -> pd.DataFrame:
-        """One row an epoch: bounds with their ±, steps, joules with their interval, joules a step."""
+        """One row an epoch: bounds with ±, steps, joules with their interval, joules of a step."""
         return _windows(self._energy.epochs())
 
     @property
