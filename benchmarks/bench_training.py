@@ -53,6 +53,7 @@ import json, resource, sys, time
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.training.training import Training
+from powertui.data.training.training_energy import training_energy
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 out, begin = {}, time.perf_counter()
 def lap(name):
@@ -69,7 +70,7 @@ training.logs; lap("read")
 out["records"] = sum(log.records for log in training.logs.events)
 out["read_mb"] = peak() - base
 seen = training.seen_from(); lap("axis")
-whole = seen.whole; whole.epochs(); whole.phases(); whole.hours(); lap("answers")
+whole = training_energy(seen); whole.epochs(); whole.phases(); whole.hours(); lap("answers")
 begin = time.perf_counter()
 for turn in range(50):
     lo = seen.start + (seen.end - seen.start) * turn // 100

@@ -27,6 +27,7 @@ from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.model import PS_PER_S
 from powertui.data.training.training import Training
+from powertui.data.training.training_energy import training_energy
 from tests.synthetic.tfevents import write_scalars
 from tests.synthetic.xplane import Event, Line, Plane, encode
 
@@ -313,7 +314,7 @@ def judge(case: Drawn, folder: Path) -> Tally:
     begin = time.process_time()
     seen = training.seen_from()
     shift = seen.zero_ns / 1e9 - UNIX
-    whole = seen.whole
+    whole = training_energy(seen)
     answers = whole.findings
     took = time.process_time() - begin
     status = seen.placements[0].power.status

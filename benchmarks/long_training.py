@@ -24,6 +24,7 @@ from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.model import PS_PER_S
 from powertui.data.training.training import Training
+from powertui.data.training.training_energy import training_energy
 from tests.synthetic.tfevents import write_scalars
 
 TICK = 0.1
@@ -194,7 +195,7 @@ def judge(case: LongCase, cell: LongCell, folder: Path) -> None:
     begin = time.process_time()
     seen = training.seen_from()
     shift = seen.zero_ns / 1e9 - UNIX
-    whole = seen.whole
+    whole = training_energy(seen)
     answers = whole.findings
     cell.cpu += time.process_time() - begin
     cell.cases += 1

@@ -34,6 +34,7 @@ from powertui.data.asked import ReadOptions
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import PS_PER_S
 from powertui.data.training.training import Training
+from powertui.data.training.training_energy import training_energy
 
 ASKED = ("25 ms of 0.1 s", "mean 0.5 s, 1 W", "mean 1 s, 1 W", "mean 3 s, 7 W", "mean 10 s (PDU)")
 FORMS = ("wall", "relative")
@@ -103,7 +104,7 @@ def judge(case: Case, cell: Cell, folder: Path) -> None:
             cell.wrong.append(
                 f"{name}: off {off:+.2f} s, said ± {channel.zero.half_ns / 1e9:.2f} s"
             )
-    whole = seen.whole
+    whole = training_energy(seen)
     for one in whole.epochs():
         if (
             one.energy is not None

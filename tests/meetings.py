@@ -34,6 +34,7 @@ from powertui.data.model import NS_PER_S, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import registry, times
 from powertui.data.training.training import Training, Trainings
+from powertui.data.training.training_energy import training_energy
 from powertui.errors import PowertuiError
 from powertui.screens import loader
 from powertui.view.timeline_model import TimelineModel
@@ -281,7 +282,7 @@ def _open(folder: Path) -> list[str]:
             lies += _ways(training, opened.profiles[0]) if opened.profiles else []
         seen = training.seen_from()
         lies += [one.source for one in seen.power]
-        _ = seen.whole.findings
+        _ = training_energy(seen).findings
         assert seen.end >= seen.start
     return lies
 

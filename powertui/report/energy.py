@@ -22,6 +22,7 @@ from powertui.data.opened import Opened
 from powertui.data.power import registry
 from powertui.data.training import named_windows
 from powertui.data.training.training import Training, Trainings
+from powertui.data.training.training_energy import training_energy
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 from powertui.report import summary, text, training_json, training_page
@@ -95,7 +96,8 @@ def _print_window(
     windows = []
     for training in chosen:
         axis = training.seen_from()
-        windows.append((training, axis.whole.window(named_windows.find_window(axis, asked))))
+        place = named_windows.find_window(axis, asked)
+        windows.append((training, training_energy(axis).window(place)))
     if form == "json":
         shown = [training_json.json_named_window(training, window) for training, window in windows]
         text.out(text.to_json({"powertui": __version__, "path": path, "windows": shown}))

@@ -18,7 +18,7 @@ from powertui.data.model import PS_PER_S, Z95, Epochs, Run, Steps
 from powertui.data.opened import Profile
 from powertui.data.training import named_windows
 from powertui.data.training.training import Training, Trainings
-from powertui.data.training.training_energy import run_of
+from powertui.data.training.training_energy import run_of, training_energy
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 from powertui.report import text
@@ -195,7 +195,7 @@ def _write_training(
         power=axis.power,
         comments=output.comments,
         edge_ps=place.half / Z95,
-        total=axis.whole.energy(place.lo, place.hi, place.half),
+        total=training_energy(axis).energy(place.lo, place.hi, place.half),
     )
     text.write(sys.stderr, message)
 

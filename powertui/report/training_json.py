@@ -8,7 +8,7 @@ from typing import Any
 from powertui.data.logdir import TrainingEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S
 from powertui.data.training.training import Training
-from powertui.data.training.training_energy import TrainingWindow
+from powertui.data.training.training_energy import TrainingWindow, training_energy
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
 from powertui.data.training.training_parts import Moment
 from powertui.report.energy_figures import json_energy, json_findings, notes_on
@@ -144,7 +144,7 @@ def _json_bounds(
 def json_training(training: Training) -> dict[str, Any]:
     """All of `_json_axis`, with its energy and findings."""
     axis = training.seen_from()
-    energy = axis.whole
+    energy = training_energy(axis)
     account = energy.account
     on_axis = _json_axis(training, axis)
     epochs = {window.epoch: window for window in energy.epochs()}

@@ -12,7 +12,7 @@ from powertui.data.energy.align import Alignment
 from powertui.data.logdir import TrainingEntry
 from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
 from powertui.data.training.training import Training
-from powertui.data.training.training_energy import TrainingEnergy, TrainingWindow
+from powertui.data.training.training_energy import TrainingEnergy, TrainingWindow, training_energy
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
 from powertui.plain import plain
 from powertui.report import text
@@ -55,7 +55,7 @@ def deserves_page(training: Training) -> bool:
 def page(training: Training, style: Style) -> list[str]:
     """What the whole training drew, and where its sessions are in it."""
     axis = training.seen_from()
-    energy = axis.whole
+    energy = training_energy(axis)
     lines = style.head(1, f"The whole training {training.name}")
     lines += [style.line(sentence) for sentence in _description(training, axis)]
     if energy.account.counted:

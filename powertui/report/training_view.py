@@ -15,7 +15,7 @@ from powertui.data.asked import Aligning
 from powertui.data.model import NS_PER_S, PS_PER_S
 from powertui.data.training import named_windows
 from powertui.data.training.training import Training
-from powertui.data.training.training_energy import TrainingEnergy, TrainingWindow
+from powertui.data.training.training_energy import TrainingEnergy, TrainingWindow, training_energy
 from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.plain import plain
 from powertui.report import frames, training_json, training_page
@@ -55,7 +55,7 @@ class TrainingView:
 
     @property
     def _energy(self) -> TrainingEnergy:
-        return self.seen.whole
+        return training_energy(self.seen)
 
     @property
     def zero_unix_s(self) -> float | None:
@@ -163,8 +163,8 @@ class TrainingView:
             tz=tz if tz is not None else self.training.options.tz,
         )
         if not request.anything:
-            return _windows(training_page.windows(axis.whole))
-        return _windows([axis.whole.window(named_windows.find_window(axis, request))])
+            return _windows(training_page.windows(training_energy(axis)))
+        return _windows([training_energy(axis).window(named_windows.find_window(axis, request))])
 
     def __repr__(self) -> str:
         return (

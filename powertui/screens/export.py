@@ -18,7 +18,7 @@ from textual.widgets.option_list import Option
 from powertui import units
 from powertui.data import export
 from powertui.data.export import files
-from powertui.data.training.training_energy import run_of
+from powertui.data.training.training_energy import run_of, training_energy
 from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens.base import Dialog
@@ -170,7 +170,7 @@ class ExportDialog(Dialog):
                 of, total = run, None
                 if not run.traces and training is not None:  # scalars and power, or power alone
                     seen = training.seen_from()
-                    of, total = run_of(seen), seen.whole.energy(self._lo, self._hi)
+                    of, total = run_of(seen), training_energy(seen).energy(self._lo, self._hi)
                 message = export.write(
                     of,
                     index,

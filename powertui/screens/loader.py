@@ -284,13 +284,14 @@ def _not_placed(found: Account) -> str:
 def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Surroundings | None:
     """What the training drew and what was found in it: what takes longer than its picture."""
     from powertui.data.energy import account
+    from powertui.data.training.training_energy import training_energy
 
     if part.seen is None or part.model is None:
         return None
     tied = (
         part.seen.profile is None or part.seen.wall
     )  # else nothing of the training lies on this profile's axis
-    told = part.seen.whole if tied else None
+    told = training_energy(part.seen) if tied else None
     found = list(told.findings.findings) if told is not None else []
     lo, hi = part.model.profiled
     read = part.account.power if part.account is not None else None

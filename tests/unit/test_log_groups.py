@@ -17,6 +17,7 @@ from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.power import registry
 from powertui.data.training.training import Training
+from powertui.data.training.training_energy import training_energy
 from powertui.report import runs as listing
 from powertui.screens import trainings as rows
 
@@ -147,7 +148,7 @@ def test_a_row_sums_no_stranger(tmp_path: Path) -> None:
     resolved = 0
     for entry in logdir.scan(tmp_path / "logs").trainings:
         (file,) = entry.power
-        found = Training(entry, ReadOptions()).seen_from().whole.whole().energy
+        found = training_energy(Training(entry, ReadOptions()).seen_from()).whole().energy
         if found is None or found.mean_w is None:
             continue
         most = sum(float(np.nanmax(one.watts)) for one in registry.load(file.path).series)

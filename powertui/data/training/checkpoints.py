@@ -11,10 +11,9 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from powertui.data.training.training import Training
+from powertui.data.training.placed_training import PlacedTraining
 
 _MARK = re.compile(r"check ?point|ckpt|\bsav(?:e|ed|ing)\b", re.IGNORECASE)
 _FILE = re.compile(
@@ -34,7 +33,7 @@ class SavedCheckpoint(NamedTuple):
     by: str  # for a person: "marked checkpoint", "model_3.keras was written"
 
 
-def saved_checkpoints(training: Training) -> tuple[SavedCheckpoint, ...]:
+def saved_checkpoints(training: PlacedTraining) -> tuple[SavedCheckpoint, ...]:
     """All that is known, by time."""
     marked = [
         SavedCheckpoint(

@@ -8,7 +8,6 @@ import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 
 from powertui.data.energy import power_owners, scopes
 from powertui.data.energy.power_owners import Belongings
@@ -16,9 +15,7 @@ from powertui.data.energy.profiled_machines import Profiled
 from powertui.data.energy.scopes import Addends
 from powertui.data.formats import filenames
 from powertui.data.model import PowerSeries
-
-if TYPE_CHECKING:
-    from powertui.data.training.training import Training
+from powertui.data.training.training_records import TrainingRecords
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ class TrainingPower:
         }
 
 
-def power_of(training: Training) -> TrainingPower:
+def power_of(training: TrainingRecords) -> TrainingPower:
     """The power of a training, as far as its sessions were read: the name inside a profile is known
     only then.
     """
@@ -94,7 +91,7 @@ def power_of(training: Training) -> TrainingPower:
     )
 
 
-def _profiles(training: Training) -> Iterator[Profiled]:
+def _profiles(training: TrainingRecords) -> Iterator[Profiled]:
     """What says on which machine each profile of its sessions was taken."""
     read = {(opened.entry.path, opened.entry.name): opened for opened in training.read_sessions()}
     for entry in training.entry.sessions:

@@ -6,17 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
 
 from powertui import units
 from powertui.data.model import NS_PER_S, PS_PER_NS
 from powertui.data.run import zones
+from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
+from powertui.data.training.training_parts import Moment, TrainedEpoch
 from powertui.errors import UsageError
 from powertui.plain import plain
-
-if TYPE_CHECKING:
-    from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
-    from powertui.data.training.training_parts import Moment, TrainedEpoch
 
 _CLOCK = re.compile(
     r"(?:(\d{4}-\d\d-\d\d)[T ])?(\d{1,2}):(\d\d):(\d\d(?:\.\d+)?)\s*(Z|UTC|[+-]\d\d:?\d\d)?"

@@ -6,11 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from powertui.data.asked import Aligning
 from powertui.data.energy import account, align, anchor, log_zone, samples, signal_alignment
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.expected_work import OUTSIDE, WindowShares
@@ -18,23 +16,19 @@ from powertui.data.energy.signal_alignment import Where
 from powertui.data.model import NS_PER_S, PS_PER_NS, Z95, Clock, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times
-from powertui.data.training import epoch_folding, session_places
+from powertui.data.training import epoch_folding
 from powertui.data.training.stretches import KINDS, TRAINING
 from powertui.data.training.training_parts import Moment
-
-if TYPE_CHECKING:
-    from powertui.data.training.training import Training
+from powertui.data.training.training_records import TrainingRecords
 
 OWN_CLOCK = "its own clock"  # of a log that nothing ties to wall time, alone on its axis
 # Bins of the training's course. Chosen, not measured.
 _GRID_BINS = 1 << 16
 # Of a training: a profile that covers less of it says less of where a log is than the whole.
 # Chosen, not measured.
-_MIN_COVERED_SHARE = 0.5
+MIN_COVERED_SHARE = 0.5
 # The clocks of two programs on one machine agree this well. Chosen, not measured.
 _CLOCK_ERROR_S = 0.010
-# Places that are one.
-_SAME_PLACE_S = 1e-6
 # Of what anything else in a training draws, its steps draw more. Chosen, not measured.
 _MIN_STEP_SHARE = 0.1
 
@@ -71,14 +65,14 @@ class PlacedChannel:
 
     def placed(self, zero_ns: int, half_ns: int = 0) -> Placed:
         """The same, with why."""
-        return _placed(self.series, self.seen_from(zero_ns, half_ns))
+        return put_on_axis(self.series, self.seen_from(zero_ns, half_ns))
 
     def seen_from(self, zero_ns: int, half_ns: int = 0) -> Alignment:
         """Its alignment on that axis."""
         return _wider(self.alignment.moved((self.base_ns - zero_ns) / NS_PER_S), half_ns / NS_PER_S)
 
 
-def place_channels(training: Training) -> tuple[PlacedChannel, ...]:
+def place_channels(training: TrainingRecords) -> tuple[PlacedChannel, ...]:
     """Every channel of a training.
 
     Those of one file have one clock, so they are placed together.
@@ -98,80 +92,10 @@ def place_channels(training: Training) -> tuple[PlacedChannel, ...]:
     return tuple(out)
 
 
-def on_profile(
-    training: Training, profile: Profile, placed: tuple[Placed, ...], aligning: Aligning
-) -> tuple[Placed, ...]:
-    """Placed power, each log where the training places it when that is surer than what the profile
-    alone tells.
-    """
-    clock = profile.clock
-    if (
-        aligning.mode == "none"
-        or not clock.known
-        or not placed
-        or not session_places.believed(profile, training.scalar_span)
-    ):
-        return placed
-    length = profile.trace.span[1] - profile.trace.span[0]
-    span = training.scalar_span
-    if span is None or length > _MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS:
-        return placed
-    by_path = {on_trace.series.path: on_trace for on_trace in training.aligned(aligning).power}
-    out = []
-    for on_trace in placed:
-        by_signal = on_trace.alignment.source in (align.SIGNAL, align.NOTHING)
-        channel = by_path.get(on_trace.power.series.path)
-        if not by_signal or channel is None or channel.alignment.offset_s is None:
-            out.append(on_trace)
-            continue
-        out.append(_placed(on_trace.power.series, channel.seen_from(clock.mid_ns, clock.half_ns)))
-    return tuple(out)
-
-
-def by_wall(
-    training: Training, clock: Clock, placed: Sequence[Placed], aligning: Aligning
-) -> tuple[Placed, ...] | None:
-    """The same channels on the same axis as wall time places them, for windows that are known by
-    wall time too: how well the profile's own clock is known makes no difference between the two.
-    None: not all of them are placed by the training.
-    """
-    by_name: dict[tuple[object, ...], list[PlacedChannel]] = {}
-    asked = training.aligned(aligning)
-    if not clock.known or (
-        align.placed_by_hand(aligning) is not None and _zero_of_first(asked, 0)[0] != clock.mid_ns
-    ):
-        return None  # a person's offset counts from this profile's zero
-    for channel in asked.power:
-        by_name.setdefault(_name_of(channel.series), []).append(channel)
-    out = []
-    for on_trace in placed:
-        channels = by_name.get(_name_of(on_trace.power.series), [])
-        if len(channels) != 1 or (channels[0].status == "none") != (
-            on_trace.power.status == "none"
-        ):
-            return None
-        if on_trace.alignment.source == align.SIGNAL and not _same_place(
-            on_trace.alignment, channels[0].seen_from(clock.mid_ns)
-        ):
-            return None  # the profile's own trace places it
-        out.append(_placed(on_trace.power.series, channels[0].seen_from(clock.mid_ns)))
-    return tuple(out)
-
-
-def _same_place(first: Alignment, second: Alignment) -> bool:
-    if first.offset_s is None or second.offset_s is None:
-        return first.offset_s is second.offset_s
-    return first.status == second.status and abs(first.offset_s - second.offset_s) < _SAME_PLACE_S
-
-
-def _name_of(series: PowerSeries) -> tuple[object, ...]:
-    return series.path, series.sensor.name, series.sensor.device
-
-
 # ── one log ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
+def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignment]:
     """(where the seconds of the alignment count from, the alignment)."""
     options = training.aligning
     notes: list[str] = []
@@ -182,7 +106,7 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
             None, None, None, "none", align.NOTHING, ("alignment is switched off",)
         )
     if (by_hand := align.placed_by_hand(options)) is not None:
-        base, half_ns = _zero_of_first(training, base)
+        base, half_ns = zero_of_first(training, base)
         return base, _wider(by_hand, half_ns / NS_PER_S)
     if options.mode in ("auto", "clock"):
         clock = _clock(training, series, notes)
@@ -216,7 +140,7 @@ def _place(training: Training, series: PowerSeries) -> tuple[int, Alignment]:
     return base, Alignment(None, None, None, "none", align.NOTHING, tuple(notes))
 
 
-def _zero_of_first(training: Training, base: int) -> Moment:
+def zero_of_first(training: TrainingRecords, base: int) -> Moment:
     """What a person's offset counts from: the zero of the first session, without one the first
     record.
     """
@@ -229,7 +153,7 @@ def _zero_of_first(training: Training, base: int) -> Moment:
     )
 
 
-def _by_session(training: Training, series: PowerSeries) -> tuple[int, Alignment] | None:
+def _by_session(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignment] | None:
     """Where a session that was read and covers most of the training places it: its trace tells more
     than the records do.
     """
@@ -244,31 +168,33 @@ def _by_session(training: Training, series: PowerSeries) -> tuple[int, Alignment
     return None
 
 
-def telling(training: Training) -> frozenset[str]:
+def telling(training: TrainingRecords) -> frozenset[str]:
     """The sessions that were read and may place its power."""
     return frozenset(
         f"{profile.opened.path}\0{profile.opened.name}" for profile in _telling(training)
     )
 
 
-def _telling(training: Training) -> Iterator[Profile]:
+def _telling(training: TrainingRecords) -> Iterator[Profile]:
     for opened in training.read_sessions():
         for profile in opened.profiles:
             if profile.clock.known and (_covers(training, profile) or not _tells_within(training)):
                 yield profile
 
 
-def _covers(training: Training, profile: Profile) -> bool:
+def _covers(training: TrainingRecords, profile: Profile) -> bool:
     span, (lo, hi) = training.scalar_span, profile.trace.span
-    return span is None or hi - lo > _MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS
+    return span is None or hi - lo > MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS
 
 
-def _tells_within(training: Training) -> bool:
+def _tells_within(training: TrainingRecords) -> bool:
     """Whether its records tell of more than where its epochs lie."""
     return len(training.records) > 2
 
 
-def _by_short_sessions(training: Training, series: PowerSeries, base: int) -> list[Alignment]:
+def _by_short_sessions(
+    training: TrainingRecords, series: PowerSeries, base: int
+) -> list[Alignment]:
     """Where sessions that are a small part of the training place the log for sure, in s from
     `base`.
     """
@@ -340,7 +266,7 @@ def _places(alignment: Alignment) -> tuple[Where, ...]:
     return (Where((lo + hi) / 2, 1.0, (hi - lo) / 2),)
 
 
-def _clock(training: Training, series: PowerSeries, notes: list[str]) -> Clock | None:
+def _clock(training: TrainingRecords, series: PowerSeries, notes: list[str]) -> Clock | None:
     if series.clock.known and series.clock.source != times.LOCAL:
         return replace(
             series.clock,
@@ -362,7 +288,7 @@ def _clock(training: Training, series: PowerSeries, notes: list[str]) -> Clock |
     return None
 
 
-def _gap_ns(training: Training, series: PowerSeries, clock: Clock | None) -> int | None:
+def _gap_ns(training: TrainingRecords, series: PowerSeries, clock: Clock | None) -> int | None:
     """How far a log with wall time lies from the training; None where they meet, or where wall time
     tells nothing of that.
     """
@@ -373,7 +299,7 @@ def _gap_ns(training: Training, series: PowerSeries, clock: Clock | None) -> int
     return log_zone.gap(series, clock, (run[0] - nudge_ns, run[1] - nudge_ns))
 
 
-def _zone(training: Training, series: PowerSeries) -> Clock | None:
+def _zone(training: TrainingRecords, series: PowerSeries) -> Clock | None:
     """A clock for naive local times."""
     span = training.scalar_span or _of_islands(training)
     if span is None:
@@ -389,7 +315,7 @@ def _zone(training: Training, series: PowerSeries) -> Clock | None:
     return replace(clock, source=align.LOCAL) if clock is not None else None
 
 
-def _of_islands(training: Training) -> tuple[int, int] | None:
+def _of_islands(training: TrainingRecords) -> tuple[int, int] | None:
     spans = [
         (session.start.ns, session.end.ns)
         for session in training.islands
@@ -402,7 +328,7 @@ def _of_islands(training: Training) -> tuple[int, int] | None:
 
 
 def _by_edges(
-    training: Training, series: PowerSeries, base: int, notes: list[str]
+    training: TrainingRecords, series: PowerSeries, base: int, notes: list[str]
 ) -> Alignment | None:
     data = samples.power_samples(series)
     if len(training.records) <= 2:
@@ -454,7 +380,7 @@ def _idles(watts: Sequence[tuple[str, float]]) -> bool:
 
 
 def _by_epochs(
-    training: Training, data: samples.Samples, base: int, notes: list[str]
+    training: TrainingRecords, data: samples.Samples, base: int, notes: list[str]
 ) -> Alignment | None:
     """Of epochs of which nothing within is known: where they look alike."""
     epochs = _known_epochs(training, base)
@@ -476,7 +402,7 @@ def _by_epochs(
     )
 
 
-def _known_epochs(training: Training, base: int) -> list[tuple[float, float]]:
+def _known_epochs(training: TrainingRecords, base: int) -> list[tuple[float, float]]:
     """The epochs with both bounds, in s from `base`."""
     return [
         ((epoch.start.ns - base) / NS_PER_S, (epoch.end.ns - base) / NS_PER_S)
@@ -485,7 +411,7 @@ def _known_epochs(training: Training, base: int) -> list[tuple[float, float]]:
     ]
 
 
-def _shares_of(training: Training, base: int) -> WindowShares | None:
+def _shares_of(training: TrainingRecords, base: int) -> WindowShares | None:
     """What a sensor should have seen of the training: steps, validation, pauses, and neither.
 
     Seconds from `base`.
@@ -519,5 +445,5 @@ def _wider(alignment: Alignment, by_s: float) -> Alignment:
     return replace(alignment, lo_s=alignment.lo_s - by_s, hi_s=alignment.hi_s + by_s, places=places)
 
 
-def _placed(series: PowerSeries, alignment: Alignment) -> Placed:
+def put_on_axis(series: PowerSeries, alignment: Alignment) -> Placed:
     return Placed(align.put_on_trace(series, alignment), alignment)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,11 +31,9 @@ from powertui.data.model import (
 from powertui.data.run.logged_epochs import LOGGED_NS
 from powertui.data.texts import NoNames
 from powertui.data.training import checkpoints, machines, training_findings
+from powertui.data.training.named_windows import AxisWindow
 from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
-
-if TYPE_CHECKING:
-    from powertui.data.training.named_windows import AxisWindow
-    from powertui.data.training.training_on_axis import TrainingOnAxis
+from powertui.data.training.training_on_axis import TrainingOnAxis
 
 _HOUR_NS = 3600 * NS_PER_S
 _MAX_HOURS = 24 * 400
@@ -241,18 +238,20 @@ class TrainingEnergy:
         )
 
 
-def training_energy(axis: TrainingOnAxis, idle_w: float | None = None) -> TrainingEnergy:
-    """The energy of a training as it lies on this axis."""
-    account = _account_of(axis, idle_w)
-    energy = TrainingEnergy(
-        axis, account, training_findings.findings_in_training(axis.training, axis, account)
-    )
+def training_energy(axis: TrainingOnAxis) -> TrainingEnergy:
+    """The energy of a training as it lies on this axis, worked out once."""
+    return axis.cached("energy", lambda: _worked_out(axis))
+
+
+def _worked_out(axis: TrainingOnAxis) -> TrainingEnergy:
+    account = _account_of(axis)
+    findings = training_findings.findings_in_training(axis.training, axis, account)
     if account.power is not None and len(account.power.times) > _GIVE_BACK_READINGS:
         packed.give_back()
-    return energy
+    return TrainingEnergy(axis, account, findings)
 
 
-def _account_of(axis: TrainingOnAxis, idle_w: float | None = None) -> Account:
+def _account_of(axis: TrainingOnAxis) -> Account:
     """The account of a training's power, with the arithmetic that one profile's is made with."""
     reach = _reach(axis)
     power = [
@@ -281,7 +280,7 @@ def _account_of(axis: TrainingOnAxis, idle_w: float | None = None) -> Account:
     if led and text:
         text += f"; {led}"
     channels = tuple(Placed(channel, _alignment(axis, channel)) for channel in power)
-    idle_power = _idle(axis, [power[row] for row in counted], idle_w)
+    idle_power = _idle(axis, [power[row] for row in counted])
     return Account(
         _trace_of(axis, reach),
         Steps.none(),
@@ -373,10 +372,10 @@ def _alignment(axis: TrainingOnAxis, power: PowerOnTrace) -> Alignment:
     return Alignment(at, lo, hi, power.status, power.source, ())
 
 
-def _idle(axis: TrainingOnAxis, channels: Sequence[PowerOnTrace], given: float | None) -> IdlePower:
+def _idle(axis: TrainingOnAxis, channels: Sequence[PowerOnTrace]) -> IdlePower:
     """Idle power of all counted channels: what they drew while no record says that anything ran."""
-    if given is not None:
-        return idle.given(given)
+    if axis.idle_w is not None:
+        return idle.given(axis.idle_w)
     stretches = axis.training.stretches
     if not channels or not len(stretches) or any(channel.status == "none" for channel in channels):
         return IdlePower(None)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,11 +39,9 @@ from powertui.data.training import (
 )
 from powertui.data.training.epoch_scalars import iterations
 from powertui.data.training.expected_course import ExpectedOfTraining, KnownCourse
+from powertui.data.training.placed_training import PlacedTraining
+from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.data.training.training_parts import TrainedEpoch
-
-if TYPE_CHECKING:
-    from powertui.data.training.training import Training
-    from powertui.data.training.training_on_axis import TrainingOnAxis
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,9 @@ class _BatchRange(NamedTuple):
 _NO_BATCHES = _BatchRange(None, None, 0)
 
 
-def findings_in_training(training: Training, axis: TrainingOnAxis, account: Account) -> Findings:
+def findings_in_training(
+    training: PlacedTraining, axis: TrainingOnAxis, account: Account
+) -> Findings:
     """All findings outside the sessions, on this axis."""
     by_power = _power_findings(training, axis, account)
     throttled = training_throttling.throttled_in_training(
@@ -133,7 +133,7 @@ def findings_in_training(training: Training, axis: TrainingOnAxis, account: Acco
     )
 
 
-def _power_findings(training: Training, axis: TrainingOnAxis, account: Account) -> Findings:
+def _power_findings(training: PlacedTraining, axis: TrainingOnAxis, account: Account) -> Findings:
     """Stretches of unexpected power, or why there are none."""
     power = account.power
     if power is None or power.status == "none" or not len(power.times):
@@ -213,7 +213,7 @@ def _place_half_s(power: PowerOnTrace) -> float:
     return Z95 * unexplained.spread(weights, offsets)
 
 
-def _epoch_s(training: Training) -> float:
+def _epoch_s(training: PlacedTraining) -> float:
     """How long an epoch takes, s; of a training without any, a tenth of it."""
     lengths = [
         epoch.end.ns - epoch.start.ns
@@ -228,7 +228,7 @@ def _epoch_s(training: Training) -> float:
     return float(usual) / NS_PER_S
 
 
-def _covered_share(training: Training, axis: TrainingOnAxis) -> float:
+def _covered_share(training: PlacedTraining, axis: TrainingOnAxis) -> float:
     """The share of the training that its sessions cover."""
     stretches = training.stretches
     length = int((stretches.end - stretches.start).sum())
@@ -250,7 +250,7 @@ def _session_spans(axis: TrainingOnAxis) -> tuple[tuple[float, float], ...]:
 
 
 def _findings_by_place(
-    training: Training, axis: TrainingOnAxis, power: PowerOnTrace
+    training: PlacedTraining, axis: TrainingOnAxis, power: PowerOnTrace
 ) -> list[_PlaceFindings]:
     """What differs from the expectation at each place where the power may lie."""
     data = samples.power_samples(power.series)
@@ -296,7 +296,7 @@ class _FindingsFromBoxes:
     """Boxes as findings: which epoch and batches they are in, and whether they matter."""
 
     def __init__(
-        self, training: Training, axis: TrainingOnAxis, account: Account, power: PowerOnTrace
+        self, training: PlacedTraining, axis: TrainingOnAxis, account: Account, power: PowerOnTrace
     ) -> None:
         self.training, self.axis, self.account, self.power = training, axis, account, power
         self.badge = power.badge

@@ -8,8 +8,9 @@ tell is left out.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,13 +21,11 @@ from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.marks import on_trace as marks_on_trace
 from powertui.data.model import PS_PER_NS, Epoch, Epochs, Int64s, Phase, PowerOnTrace
 from powertui.data.opened import Profile
-from powertui.data.training import placing, session_places
+from powertui.data.training import placing, profile_power, session_places
+from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.training_parts import Moment, PlacedSession, Rate, ScalarStrip
 
-if TYPE_CHECKING:
-    from powertui.data.training.training import Training
-    from powertui.data.training.training_energy import TrainingEnergy
-
+_Value = TypeVar("_Value")
 _ROOM_NS = (1 << 61) // PS_PER_NS
 
 
@@ -48,7 +47,7 @@ class SessionOnAxis:
 class TrainingOnAxis:
     """Everything of a training on one axis, ps."""
 
-    training: Training
+    training: PlacedTraining
     profile: Profile | None
     zero_ns: (
         int  # where the axis' zero lies in Unix ns (or on the first log's own clock, see `wall`) …
@@ -72,14 +71,15 @@ class TrainingOnAxis:
         return tuple(placed.power for placed in self.placements if placed.power.status != "none")
 
     @functools.cached_property
-    def whole(self) -> TrainingEnergy:
-        """What it drew: joules of epochs, phases, hours, windows, and what stands out.
+    def _answers(self) -> dict[str, Any]:
+        return {}
 
-        Worked out when asked.
-        """
-        from powertui.data.training import training_energy
-
-        return training_energy.training_energy(self, self.idle_w)
+    def cached(self, key: str, make: Callable[[], _Value]) -> _Value:
+        """What somebody worked out from all of this, made once."""
+        if key not in self._answers:
+            self._answers[key] = make()
+        value: _Value = self._answers[key]
+        return value
 
     @property
     def apart_ns(self) -> int:
@@ -124,7 +124,7 @@ class TrainingOnAxis:
 
 
 def place_training(
-    training: Training, profile: Profile | None, aligning: Aligning
+    training: PlacedTraining, profile: Profile | None, aligning: Aligning
 ) -> TrainingOnAxis:
     """The training as seen from a profile, or on its own axis."""
     clock = profile.clock if profile is not None else None
@@ -143,7 +143,9 @@ def place_training(
     lo, hi = _around(training, zero, lying, power)
     marks = marks_on_trace(power)
     by_wall = (
-        placements if clock is None else placing.by_wall(training, clock, placements, aligning)
+        placements
+        if clock is None
+        else profile_power.by_wall(training, clock, placements, aligning)
     )
     return TrainingOnAxis(
         training,
@@ -162,36 +164,7 @@ def place_training(
     )
 
 
-def span(training: Training) -> tuple[int, int]:
-    """From the first to the last thing of a training that is placed, Unix ns."""
-    los, his = [], []
-    if training.scalar_span is not None:
-        los.append(training.scalar_span[0])
-        his.append(training.scalar_span[1])
-    for island in training.islands:
-        if island.start is not None and island.end is not None:
-            los.append(island.start.ns)
-            his.append(island.end.ns)
-    for epoch in training.epochs:
-        los += [epoch.start.ns] if epoch.start is not None else []
-        his += [epoch.end.ns] if epoch.end is not None else []
-    run = (min(los), max(his)) if los and his else None
-    for channel in training.power:
-        zero = channel.zero
-        if zero is not None and len(channel.series):
-            first, last = (
-                zero.ns + int(channel.series.times[0]),
-                zero.ns + int(channel.series.times[-1]),
-            )
-            if (
-                run is None or meeting.gap(first, last, run) is None
-            ):  # a person may have placed it beside the run
-                los.append(first)
-                his.append(last)
-    return (min(los), max(his)) if los and his else (0, 0)
-
-
-def _has_wall(training: Training) -> bool:
+def _has_wall(training: PlacedTraining) -> bool:
     placed = (
         any(session.start is not None for session in training.islands)
         or training.scalar_span is not None
@@ -202,7 +175,7 @@ def _has_wall(training: Training) -> bool:
     )
 
 
-def _alone(training: Training, profile: Profile, aligning: Aligning) -> TrainingOnAxis:
+def _alone(training: PlacedTraining, profile: Profile, aligning: Aligning) -> TrainingOnAxis:
     """A profile that nothing ties to wall time, or whose clock is not believed: only what is placed
     on it itself lies there.
     """
@@ -251,7 +224,7 @@ def _ps(moment: Moment | None, zero: int) -> int | None:
     return (moment.ns - zero) * PS_PER_NS
 
 
-def epochs_of(training: Training, zero: int, half: int) -> Epochs:
+def epochs_of(training: PlacedTraining, zero: int, half: int) -> Epochs:
     """Its epochs on an axis whose zero lies there, give or take `half` (Unix ns)."""
     table, phases = [], []
     for index, trained in enumerate(training.epochs):
@@ -280,7 +253,7 @@ def epochs_of(training: Training, zero: int, half: int) -> Epochs:
 
 
 def _power(
-    training: Training, profile: Profile | None, aligning: Aligning, zero: int, half: int
+    training: PlacedTraining, profile: Profile | None, aligning: Aligning, zero: int, half: int
 ) -> tuple[Placed, ...]:
     if profile is not None:
         placed = list(account.energy_account(profile, aligning).placed)
@@ -294,7 +267,7 @@ def _power(
     )
 
 
-def _reach(training: Training, zero: int, profile: Profile | None) -> tuple[int, int]:
+def _reach(training: PlacedTraining, zero: int, profile: Profile | None) -> tuple[int, int]:
     moments = [
         moment
         for epoch in training.epochs
@@ -309,7 +282,10 @@ def _reach(training: Training, zero: int, profile: Profile | None) -> tuple[int,
 
 
 def _around(
-    training: Training, zero: int, lying: tuple[SessionOnAxis, ...], power: tuple[PowerOnTrace, ...]
+    training: PlacedTraining,
+    zero: int,
+    lying: tuple[SessionOnAxis, ...],
+    power: tuple[PowerOnTrace, ...],
 ) -> tuple[int, int]:
     los = [session.start for session in lying if session.start is not None]
     his = [session.end for session in lying if session.end is not None]
@@ -342,6 +318,3 @@ def _with_power(run: tuple[int, int], power: tuple[PowerOnTrace, ...]) -> tuple[
     return min([run[0], *(int(channel.times[0]) for channel in near)]), max(
         [run[1], *(int(channel.times[-1]) for channel in near)]
     )
-
-
-__all__ = ["SessionOnAxis", "TrainingOnAxis", "place_training", "replace", "span"]

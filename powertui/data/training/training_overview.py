@@ -16,7 +16,7 @@ from powertui.data.energy.integrate import Energy
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
 from powertui.data.table import Column, Fact, Place, Result, Table, optional, text_column
-from powertui.data.training.training_energy import TrainingWindow
+from powertui.data.training.training_energy import TrainingWindow, training_energy
 from powertui.data.training.training_on_axis import TrainingOnAxis
 
 _ID = "training_overview"
@@ -24,7 +24,7 @@ _ID = "training_overview"
 
 def answer(axis: TrainingOnAxis) -> Result:
     """What there is of a training, on its own axis."""
-    energy = axis.whole
+    energy = training_energy(axis)
     all_of_it = energy.whole()
     facts = [
         Fact("length", "length", all_of_it.end - all_of_it.start, "duration"),
@@ -68,7 +68,7 @@ def _energy(energy: Energy | None) -> list[Fact]:
 
 def _marked(axis: TrainingOnAxis, mark: MarkOnTrace) -> TrainingWindow:
     end = mark.end_ps if mark.end_ps is not None else mark.start_ps
-    energy = axis.whole.energy(mark.start_ps, end) if end > mark.start_ps else None
+    energy = training_energy(axis).energy(mark.start_ps, end) if end > mark.start_ps else None
     return TrainingWindow("marked", mark.name, None, mark.start_ps, end, 0, energy)
 
 

@@ -6,23 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from powertui.data.energy.findings import throttling
 from powertui.data.energy.findings.finding import Finding
 from powertui.data.energy.findings.throttling import ThrottledStretch
 from powertui.data.model import PowerOnTrace
-
-if TYPE_CHECKING:
-    from powertui.data.training.training import Training
-    from powertui.data.training.training_on_axis import TrainingOnAxis
+from powertui.data.training.placed_training import PlacedTraining
+from powertui.data.training.training_on_axis import TrainingOnAxis
 
 # The longest ones are listed.
 _MAX_LISTED_STRETCHES = 20
 
 
 def throttled_in_training(
-    training: Training, axis: TrainingOnAxis, power: Sequence[PowerOnTrace]
+    training: PlacedTraining, axis: TrainingOnAxis, power: Sequence[PowerOnTrace]
 ) -> tuple[ThrottledStretch, ...]:
     """Stretches in which it ran, by time. Within a session the profile tells, with its steps."""
     stretches = training.stretches
@@ -44,7 +41,7 @@ def throttled_in_training(
 
 
 def throttling_findings(
-    training: Training, axis: TrainingOnAxis, back: Sequence[ThrottledStretch]
+    training: PlacedTraining, axis: TrainingOnAxis, back: Sequence[ThrottledStretch]
 ) -> list[tuple[Finding, ThrottledStretch]]:
     """The longest of them, by time, with the epoch that holds most of each."""
     longest = sorted(back, key=lambda stretch: stretch.start_ps - stretch.end_ps)[
@@ -56,7 +53,7 @@ def throttling_findings(
     ]
 
 
-def _told(training: Training, axis: TrainingOnAxis, stretch: ThrottledStretch) -> Finding:
+def _told(training: PlacedTraining, axis: TrainingOnAxis, stretch: ThrottledStretch) -> Finding:
     made = throttling.bare_finding(stretch)
     best = 0
     for epoch in training.epochs:

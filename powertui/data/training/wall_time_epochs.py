@@ -5,29 +5,26 @@ makes no difference there.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from powertui.data.asked import Aligning
 from powertui.data.energy import summed_channels
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Placed
 from powertui.data.opened import Profile
-from powertui.data.training import placing, session_places
+from powertui.data.training import profile_power, session_places
+from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.training_on_axis import epochs_of
-
-if TYPE_CHECKING:
-    from powertui.data.training.training import Training
 
 
 def account_by_wall_time(
-    training: Training, profile: Profile, account: Account, aligning: Aligning
+    training: PlacedTraining, profile: Profile, account: Account, aligning: Aligning
 ) -> Account | None:
     """The account of a profile as wall time alone knows power and epochs; None where it
     does not.
     """
     if not training.epochs or not session_places.believed(profile, training.scalar_span):
         return None
-    placed = placing.by_wall(training, profile.clock, account.placed, aligning)
+    placed = profile_power.by_wall(training, profile.clock, account.placed, aligning)
     if placed is None:
         return None
     counted = account.counted

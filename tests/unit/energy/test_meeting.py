@@ -21,6 +21,7 @@ from powertui.data.asked import Aligning, Pins
 from powertui.data.energy import account, meeting
 from powertui.data.opened import Profile
 from powertui.data.training.training import Training, Trainings
+from powertui.data.training.training_energy import training_energy
 from powertui.screens import loader
 from powertui.view.timeline_model import TimelineModel
 
@@ -295,7 +296,7 @@ def test_a_place_by_hand_far_beside_the_run_stretches_no_axis(folder: Path) -> N
     (placed,) = seen.placements
     assert placed.power.status == "aligned"
     assert seen.end - seen.start == before[2] - before[1]
-    assert training.seen_from(None, how).whole.epochs()
+    assert training_energy(training.seen_from(None, how)).epochs()
     assert (
         "begins" in account.energy_account(profile_of(training), how).apart
         or "ends" in account.energy_account(profile_of(training), how).apart

@@ -18,6 +18,7 @@ from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.formats import filenames, registry
 from powertui.data.training.training import Training
+from powertui.data.training.training_energy import training_energy
 
 BEGINS_S = 1_760_000_000
 SECONDS = 100
@@ -416,7 +417,7 @@ def test_a_whole_training_has_the_same_owners_as_its_runs(
     training = Training(entry, ReadOptions())
     if is_read:
         assert training.opened(entry.sessions[0]).run.traces
-    whole = training.seen_from().whole
+    whole = training_energy(training.seen_from())
     drew = whole.whole().energy
     assert (None if drew is None else drew.mean_w) == (
         None if watts is None else pytest.approx(watts, rel=0.01)
@@ -429,7 +430,7 @@ def test_a_training_of_two_hosts_has_the_power_of_both(tmp_path: Path) -> None:
         torch(f"{host}_1568", rank=rank).write(tmp_path)
     wide(tmp_path / "power.csv", {**A_AND_B, "nodeC_watts": 555.0})
     (entry,) = logdir.scan(tmp_path).trainings
-    whole = Training(entry, ReadOptions()).seen_from().whole
+    whole = training_energy(Training(entry, ReadOptions()).seen_from())
     drew = whole.whole().energy
     assert drew is not None
     assert drew.mean_w == pytest.approx(608.0 + 7120.0, rel=0.01)

@@ -12,6 +12,7 @@ import pytest
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.training.training import Training
+from powertui.data.training.training_energy import training_energy
 from tests.synthetic.tfevents import write_scalars
 
 UNIX = 1_795_000_000
@@ -40,7 +41,7 @@ def paused(folder: Path, mark: str = "") -> Training:
 def pauses(training: Training) -> list[tuple[str, str]]:
     return [
         (one.kind, one.name)
-        for one in training.seen_from().whole.phases()
+        for one in training_energy(training.seen_from()).phases()
         if one.kind in ("pause", "checkpoint")
     ]
 

@@ -17,6 +17,7 @@ from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.model import PS_PER_S
 from powertui.data.training.training import Training
+from powertui.data.training.training_energy import training_energy
 from powertui.report import energy
 from tests.synthetic.long_training import BEGIN, EPOCH_S, EPOCHS, long_training
 from tests.synthetic.tfevents import write_scalars
@@ -65,7 +66,7 @@ def _found(training: Training) -> tuple[Findings, list[tuple[float, float]]]:
     """What stands out, and from when to when (s after BEGIN)."""
     seen = training.seen_from()
     shift = seen.zero_ns / 1e9 - BEGIN
-    found = seen.whole.findings
+    found = training_energy(seen).findings
     return found, [
         (one.start_ps / PS_PER_S + shift, one.end_ps / PS_PER_S + shift) for one in found.findings
     ]

@@ -19,6 +19,7 @@ from powertui.data.energy import account, overview
 from powertui.data.opened import Profile
 from powertui.data.tools.registry import Question
 from powertui.data.training.training import Trainings
+from powertui.data.training.training_energy import training_energy
 from powertui.report import brief, export, tool
 from powertui.report import energy as energy_report
 from powertui.view import surroundings
@@ -98,7 +99,7 @@ def test_every_surface_tells_the_same_of_an_epoch(
                 )  # type: ignore[assignment]
         for seen in (training.seen_from(profile), training.seen_from()):
             for number, energy in surroundings.training_surroundings(
-                seen, seen.whole.epochs()
+                seen, training_energy(seen).epochs()
             ).energies:
                 found[number][f"the lane seen from {seen.profile and entry.name}"] = (
                     energy.joules,
@@ -151,7 +152,7 @@ def test_of_several_logs_the_same_counts_for_the_profile_and_for_its_training(
             profile = Profile(training.opened(entry), 0)
             own = {one.number: one.energy for one in account.energy_account(profile).epoch_energies}
             for seen in (training.seen_from(profile), training.seen_from()):
-                for window in seen.whole.epochs():
+                for window in training_energy(seen).epochs():
                     assert window.energy is not None
                     drew = own[window.epoch or 0]
                     assert drew is not None

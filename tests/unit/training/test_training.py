@@ -27,6 +27,7 @@ from powertui.data.model import PS_PER_S, PowerOnTrace, Steps, Trace
 from powertui.data.opened import Opened
 from powertui.data.training import named_windows
 from powertui.data.training.training import Training
+from powertui.data.training.training_energy import training_energy
 from powertui.errors import UsageError
 from powertui.report import energy as energy_report
 from powertui.sampler.csv_format import COLUMNS, MAGIC, limit_row, mark_row, reading_row
@@ -148,7 +149,7 @@ def test_a_power_log_alone_is_a_training_on_its_own_clock(tmp_path: Path) -> Non
     training = only(tmp_path)
     seen = training.seen_from()
     assert (seen.start, seen.end, seen.wall) == (0, 59 * PS_PER_S, False)
-    assert seen.whole.whole().energy.joules == pytest.approx(59 * 203, rel=0.02)  # type: ignore[union-attr]
+    assert training_energy(seen).whole().energy.joules == pytest.approx(59 * 203, rel=0.02)  # type: ignore[union-attr]
 
 
 # ── first and last records ───────────────────────────────────────────────────────────────────────
@@ -329,7 +330,7 @@ def test_a_log_alone_drew_the_same_whoever_tells(
     shutil.copyfile(long_training / log, tmp_path / log)
     training = only(tmp_path)
     (channel,) = training.logs.power
-    told, whole = integrate.of_series(channel), training.seen_from().whole.whole().energy
+    told, whole = integrate.of_series(channel), training_energy(training.seen_from()).whole().energy
     assert whole is not None
     assert (whole.joules, whole.badge) == (pytest.approx(told.joules), told.badge)
     assert (whole.lo, whole.hi) == (pytest.approx(told.lo), pytest.approx(told.hi))
@@ -358,13 +359,13 @@ def test_the_burst_of_the_long_training_is_found_with_its_batches(
     joules = np.concatenate([[0.0], np.cumsum(np.diff(truth[:, 0]) * truth[1:, 1])])
     seen = training.seen_from()
     zero = seen.zero_ns / 1e9
-    for one in seen.whole.epochs():
+    for one in training_energy(seen).epochs():
         lo, hi = (
             np.interp(side / PS_PER_S + zero, truth[:, 0], joules) for side in (one.start, one.end)
         )
         assert one.energy is not None
         assert one.energy.lo <= hi - lo <= one.energy.hi  # type: ignore[operator]
-    found = sorted(seen.whole.findings.findings, key=lambda one: one.start_ps)
+    found = sorted(training_energy(seen).findings.findings, key=lambda one: one.start_ps)
     assert [one.epoch for one in found] == [3, 4]
     assert (found[0].step_lo, found[0].step_hi) == (pytest.approx(120, abs=found[0].step_half), 299)
     assert (found[1].step_lo, found[1].step_hi) == (0, pytest.approx(67, abs=found[1].step_half))
@@ -381,7 +382,7 @@ def test_the_burst_of_the_long_training_is_found_with_its_batches(
 @pytest.mark.parametrize(("seed", "batches"), [(0, True), (0, False), (2, True), (2, False)])
 def test_a_training_that_nobody_profiled(tmp_path: Path, seed: int, batches: bool) -> None:
     course = make_whole(seed, batches=batches, burst=seed == 0)
-    whole = written(tmp_path, course, "mean 1 s, 1 W", "wall", seed).seen_from().whole
+    whole = training_energy(written(tmp_path, course, "mean 1 s, 1 W", "wall", seed).seen_from())
     found = whole.findings.findings
     touched = {
         n
@@ -534,7 +535,7 @@ def test_power_of_two_hosts_counts_both(tmp_path: Path) -> None:
             "time_unix_s,host,watts\n"
             + "".join(f"{UNIX + i},{host},{watts + i % 5}\n" for i in range(-5, 30))
         )
-    whole = only(tmp_path).seen_from().whole
+    whole = training_energy(only(tmp_path).seen_from())
     training = whole.training()
     assert training is not None
     assert training.energy is not None
@@ -570,7 +571,7 @@ def test_where_a_limit_held_it_back_is_told_and_not_as_power_that_nothing_explai
         rows.append(reading_row(Reading(at, second + 1000.0, watts, 0.01, "bmc", "board", "ok")))
     (tmp_path / "power.csv").write_text("".join([f"{MAGIC}\n{COLUMNS}\n", *rows]))
     training = only(tmp_path)
-    told = training.seen_from(None, Aligning()).whole
+    told = training_energy(training.seen_from(None, Aligning()))
     assert told is not None
     found = told.findings
     (one,) = [one for one in found.findings if "limit" in one.witnesses]
