@@ -16,7 +16,7 @@ from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account
 from powertui.data.energy.findings.finding import Finding
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S, Steps
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import op_stats

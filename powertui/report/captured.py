@@ -13,7 +13,7 @@ from powertui import units
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account, power_owners
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import registry
 from powertui.errors import PowertuiError

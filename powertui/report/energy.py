@@ -15,7 +15,7 @@ from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment
 from powertui.data.energy.host_energy import RunEnergy
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.logdir import Logdir
 from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened

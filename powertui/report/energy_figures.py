@@ -7,7 +7,7 @@ from typing import Any
 from powertui import units
 from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import DetectionLimit, Finding, Findings
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S
 from powertui.report.page_style import Style
 

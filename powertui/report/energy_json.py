@@ -25,8 +25,8 @@ from powertui.data.energy.align import Alignment
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.host_energy import RunEnergy
-from powertui.data.energy.integrate import Energy
 from powertui.data.energy.marks import MarkOnTrace
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.energy.window_energy import MarkEnergy
 from powertui.data.model import NS_PER_S, PS_PER_S, Figure, Mark, PowerSeries, Run, Warn
 from powertui.report.energy_figures import NO_POWER, json_energy, json_findings, notes_on

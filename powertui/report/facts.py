@@ -42,7 +42,7 @@ _MAX_WARNINGS = 100
 _MAX_SCALARS = 100
 
 if TYPE_CHECKING:
-    from powertui.data.energy.integrate import Energy
+    from powertui.data.energy.measured_energy import Energy
     from powertui.data.opened import Profile
 
 

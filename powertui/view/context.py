@@ -16,7 +16,7 @@ from powertui import units
 from powertui.data import window as windows
 from powertui.data.category import MEANINGS, Category
 from powertui.data.energy import main_log, mixture
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, PowerOnTrace, Trace
 from powertui.plain import plain
 from powertui.view import power_facts

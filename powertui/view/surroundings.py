@@ -27,7 +27,7 @@ from powertui.view.viewport import Viewport
 
 if TYPE_CHECKING:  # names alone: importing all this would be time until the first picture
     from powertui.data.energy.findings.finding import Finding
-    from powertui.data.energy.integrate import Energy
+    from powertui.data.energy.measured_energy import Energy
     from powertui.data.model import Counter
     from powertui.data.training import training_parts
     from powertui.data.training.training import Training

@@ -35,7 +35,7 @@ from powertui.data.energy import (
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.idle import IdlePower
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy, above_idle, unresolved
 from powertui.data.energy.power_owners import Share
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
@@ -157,14 +157,14 @@ class Account:
     def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
         """The counted channels over any window, and what of it was more than idle."""
         drawn = self.drew(lo_ps, hi_ps, edge_ps=edge_ps)
-        return integrate.above_idle(drawn, self.idle) if drawn is not None else None
+        return above_idle(drawn, self.idle) if drawn is not None else None
 
     def drew(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
         """The counted channels over any window, for those who do not ask what an idle machine would
         have drawn.
         """
         if not self.counted:
-            return integrate.unresolved(lo_ps, hi_ps, self.apart) if self.elsewhere else None
+            return unresolved(lo_ps, hi_ps, self.apart) if self.elsewhere else None
         every = [powers for _, powers in self._worlds] or [self.channels]
         # All channels at all places at once: one place after the other costs as much again for
         # each.
@@ -195,7 +195,7 @@ class Account:
         lo, hi = self.steps.start, self.steps.ends()
         if not self.counted and self.elsewhere:
             return tuple(
-                integrate.unresolved(*bounds, self.apart)
+                unresolved(*bounds, self.apart)
                 for bounds in zip(lo.tolist(), hi.tolist(), strict=True)
             )
         if not self.counted or not len(self.steps):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Badge
 
 MEANING = {

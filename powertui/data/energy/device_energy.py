@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from powertui.data.energy.account import Account, EpochEnergy
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.idle import IdlePower
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PowerSeries, worst_badge
 
 

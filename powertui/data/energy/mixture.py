@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.energy import integrate, placing
-from powertui.data.energy.integrate import Energies, Energy
+from powertui.data.energy.measured_energy import Energies, Energy
 from powertui.data.model import Bools, Floats, Int64s, PowerOnTrace, worst_badge
 
 # Places that together weigh less need not resolve a window. Chosen, not measured.

@@ -9,7 +9,7 @@ import numpy as np
 from powertui import units
 from powertui.data.energy import account, host_energy
 from powertui.data.energy.account import Account, EpochEnergy
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import worst_badge
 from powertui.data.table import Fact, if_missing
 from powertui.data.tools import environment, hosts, shares, top_ops

@@ -19,7 +19,7 @@ from powertui.data.energy.align import Placed
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings import finding_texts as words
 from powertui.data.energy.findings.finding import Findings
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_NS, PS_PER_S, Badge, PowerSeries
 from powertui.data.table import Column, Fact, Lazy, Place, Result, Table, optional, text_column
 from powertui.data.tools import steps as step_tool

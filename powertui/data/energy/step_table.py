@@ -14,7 +14,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data.energy import account
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Int64s, Steps
 from powertui.data.table import Column, Fact, Result, optional, text_column
 from powertui.data.tools import breakdown

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from powertui.data.asked import Aligning
 from powertui.data.energy import account, window_energy
 from powertui.data.energy.findings.finding import Finding, Findings
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.energy.window_energy import MarkEnergy
 from powertui.data.model import PS_PER_NS, PS_PER_S, Mark
 from powertui.data.opened import Opened, Profile

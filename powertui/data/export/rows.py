@@ -15,8 +15,8 @@ import numpy.typing as npt
 from powertui import units
 from powertui.data.energy import expected_work, marks, mixture
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.integrate import Energy
 from powertui.data.energy.marks import MarkOnTrace
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.export.lines import Moments, Ticks
 from powertui.data.export.readings import ChannelReadings, together
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, UNKNOWN, Int64s, PowerOnTrace, Trace

@@ -21,7 +21,7 @@ import numpy as np
 
 from powertui import __version__
 from powertui.data import window as windows
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.export import files as export_files
 from powertui.data.export import lines as export_lines
 from powertui.data.export import perfetto

@@ -16,7 +16,7 @@ from powertui.data.energy.account import Account
 from powertui.data.energy.align import SIGNAL, Alignment, Placed
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.idle import IdlePower
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import (
     NS_PER_S,
     PS_PER_NS,

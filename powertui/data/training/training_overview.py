@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui import units
-from powertui.data.energy.integrate import Energy
 from powertui.data.energy.marks import MarkOnTrace
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
 from powertui.data.table import Column, Fact, Place, Result, Table, optional, text_column
 from powertui.data.training.training_energy import TrainingWindow, training_energy

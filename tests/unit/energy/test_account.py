@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from powertui.data.energy import account, fold, integrate
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S, Z95, Epoch, Epochs, Steps
 from tests.synthetic import traces
 
 S = PS_PER_S
 
 
-def ramps() -> list[integrate.Energy]:
+def ramps() -> list[Energy]:
     """Two channels over one window, each with another power at its two edges."""
     at = np.arange(0, 60, dtype=np.int64) * S
     powers = [

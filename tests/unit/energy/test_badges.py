@@ -11,7 +11,7 @@ import pytest
 import powertui
 from powertui import cli, demo
 from powertui.data.energy import badges
-from powertui.data.energy.integrate import Energy
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Badge, worst_badge
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from powertui.data.energy import curve as curves
 from powertui.data.energy import integrate, placing, sensor
+from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import (
     PS_PER_S,
     Badge,
@@ -578,7 +579,7 @@ def test_readings_asked_for_as_often_as_they_change_may_be_as_old_as_that() -> N
     assert held >= 34
 
 
-def rounded(watts: Floats, step: float, seconds: float = 1.0) -> integrate.Energy:
+def rounded(watts: Floats, step: float, seconds: float = 1.0) -> Energy:
     power = placed(
         np.arange(len(watts)) * seconds,
         np.round(watts / step) * step,

@@ -1,0 +1,265 @@
+"""What the energy of a window is worth: one sigma of each thing that it leaves open.
+
+quantisation   q / sqrt(12) * D / sqrt(n_q)      n_q: runs of one value; more where the same step is read all the time, or again
+               and again: that does not average out (`rounding`)
+sampling       T * sqrt(c * sum dP^2)            what happens between two looks; c from 1/12 (power seldom changes) to 1/2 (it
+               is anywhere at the next look), by how alike neighbouring differences are; nothing for what a mean covers
+noise          T * noise * sqrt(n)               of means, as far as they cover the time
+edges          what a mean that straddles an edge of the window, or an interval that it cuts, leaves open: by how steep the
+               power is around it
+timing         sigma * |P(a) - P(b)|             where the log lies on the trace, and where a reading's window lies; a reading
+               away from the edges on either side;  edge_ps adds independent errors of the edges
+gain           kept apart: it does not average away, and cancels in ratios of one sensor
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from powertui.data.energy.curve import Curve
+from powertui.data.energy.measured_energy import (
+    FULL_COVERAGE,
+    MAX_HOLE_SHARE,
+    MIN_LOGGED_SHARE,
+    MIN_REFRESHES,
+)
+from powertui.data.model import PS_PER_S, Z95, Bools, Floats, Int64s, PowerKind, PowerOnTrace
+
+# Share of a window's energy that may be off at 95 % by what was filled into holes. Chosen, not
+# measured.
+_MAX_BRIDGED_SHARE = 0.25
+_MIN_RULE_DIFFERENCE = 0.01  # between the two rules of integration, from which on both are shown
+
+# ── the error budget ──
+# These factors of variances were tuned on simulated trainings (see docs/energy-evidence.md); what
+# half and twice of each do is not recorded.
+# Readings on either side of an edge that show how much the power moves there, near and far.
+NEAR_REFRESHES, FAR_REFRESHES = 1.5, 8.0
+# Variance of the mean of looks spread over a step times their number squared, in variances of one
+# look.
+_REPEATED_LOOK_VARIANCE = 0.8
+# Differences that show by themselves how alike neighbors are; with fewer the whole log is asked.
+_CORRELATION_PRIOR = 30.0
+# What an interval cut by an edge leaves open, in squares of the slope; 0.5 if power were even noise.
+_CUT_INTERVAL_VARIANCE = 0.95
+# What an edge leaves open among readings of moments, among means, which see most of the power, and
+# among means over many refreshes, which smear it.
+_EDGE_VARIANCE_MOMENTS, _EDGE_VARIANCE_MEANS, _EDGE_VARIANCE_SMEARED = 3.0, 0.3, 0.65
+# Share of the quietest differences that is noise; the rest is power, which a mean has seen.
+_NOISE_SHARE = 0.9
+# Power is no even noise: its few large moves leave more open than their mean says, and the more
+# the less of the time is looked at.
+_TAIL_FACTOR = 1.0
+_TAIL_FACTOR_UNSEEN = 0.7
+_MIN_LOOK_VARIANCE = 0.06  # in T² d², where power goes up and down in turns
+
+
+class CurveFigures(NamedTuple):
+    """What the curves say of each window: everything that the budget needs of them."""
+
+    joules: Floats
+    length: Floats  # s covered
+    within: Floats  # s within the log
+    filled: Floats  # J that its holes are taken to hold …
+    opened: Floats  # … and the variance of that
+    lost: Floats  # s² of its holes
+    steep: Floats  # W² [both edges]: squared difference of neighbouring readings there
+    inner: (
+        Floats  # s² [both edges]: the edge's distance to the row before times that to the row after
+    )
+    # W² [both edges]: what a part of the counter's long interval there may have drawn beside its
+    # share; else 0
+    cut: Floats
+    before: Floats  # W, power at the begin less that at the end, a reading earlier
+    after: Floats  # and a reading later
+    at_a: Floats
+    at_b: Floats
+    moved: Floats  # sum of squared differences within
+    turned: Floats  # and of each times the one before it
+    pairs: Floats  # how many differences
+    runs: Floats  # runs of one value
+    alike: Floats  # s² over which they are rounded by the same
+    held: Floats
+    peak: Floats
+
+
+class SensorTraits(NamedTuple):
+    """What the sensor and its place contribute; scalars for one channel, columns for many."""
+
+    refresh_s: float | Floats
+    window_s: float | Floats
+    resolves_s: float | Floats
+    averaged: float | Floats
+    poll_s: float | Floats
+    turn: float | Floats
+    beat: float | Floats
+    beats: float | Floats
+    quantum_w: float | Floats
+    spread_w: float | Floats
+    noise_w: float | Floats
+    offset_s: float | Floats  # one sigma of the place on the trace, and of the readings' own
+    placed: bool | Bools
+    interval: bool | Bools
+    steep_s: float | Floats  # s that the curve's slopes are to be taken times
+
+
+def sensor_traits(power: PowerOnTrace, curve: Curve) -> SensorTraits:
+    """What one channel contributes."""
+    offset = (power.offset_hi_ps - power.offset_lo_ps) / (2 * Z95) / PS_PER_S
+    beat, beats = curve.beat
+    return SensorTraits(
+        refresh_s=curve.refresh_s,
+        window_s=curve.smears_s,
+        resolves_s=curve.resolves_s,
+        averaged=curve.averaged,
+        poll_s=curve.poll_s,
+        turn=curve.turn,
+        beat=beat,
+        beats=beats,
+        quantum_w=curve.quantum_w,
+        spread_w=curve.spread_w,
+        noise_w=curve.noise_w,
+        offset_s=math.hypot(offset, curve.late_s),
+        placed=power.status != "none",
+        interval=curve.kind is PowerKind.INTERVAL,
+        steep_s=curve.steep_s,
+    )
+
+
+def _between_looks(figures: CurveFigures, sensor: SensorTraits) -> Floats:
+    """What lies between two looks, as a share of T² d².
+
+    By the correlation of neighbouring differences: -1/2 where power is anywhere at the next look, 0
+    where it seldom changes.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correlation = np.where(figures.moved > 0, figures.turned / figures.moved, 0.0)
+    prior_weight = _CORRELATION_PRIOR / (_CORRELATION_PRIOR + figures.pairs)
+    turn = np.clip(correlation * (1 - prior_weight) + prior_weight * sensor.turn, -1.0, 0.0)
+    share = 1 / 12 - turn * 5 / 6  # some of it never the same again, some of it seldom another
+    swings = np.minimum(1 + 2 * turn, 0.0)  # up and down in turns, which evens itself out …
+    share = np.where(
+        turn < -0.5, np.maximum(0.5 * (1 + swings) / (1 - swings) ** 2, _MIN_LOOK_VARIANCE), share
+    )
+    repeats = np.minimum(sensor.beats, figures.pairs) / np.square(
+        sensor.beat
+    )  # … unless the same places of every step are seen
+    tails = _TAIL_FACTOR + _TAIL_FACTOR_UNSEEN * (1 - np.asarray(sensor.averaged))
+    return np.asarray(tails * share * np.maximum(1.0, _REPEATED_LOOK_VARIANCE * repeats))
+
+
+def _sampling(
+    figures: CurveFigures, sensor: SensorTraits, seconds: Floats, refresh: Floats | float
+) -> Floats:
+    """What happens between two looks, and the noise of means."""
+    noise = sensor.noise_w**2 * seconds / refresh
+    # A short time between two means holds few of the moves, and little of each.
+    between = 1 - np.asarray(sensor.averaged)
+    unseen = (
+        _between_looks(figures, sensor) * between * np.minimum(1.0, 2 * between)
+        + (sensor.poll_s / refresh) ** 2 / 24
+    )
+    return np.asarray(
+        sensor.refresh_s * np.sqrt(figures.moved * unseen + _NOISE_SHARE * noise * sensor.averaged)
+    )
+
+
+def _straddled(
+    figures: CurveFigures, sensor: SensorTraits, least: Floats | float, refresh: Floats | float
+) -> Floats:
+    """What an edge leaves open of the reading that lies over it, in squares of the slope."""
+    averages = np.minimum(1.0, refresh / np.maximum(least, 1e-9))
+    # A mean that straddles an edge, drawn as a straight line; of an interval, how much of it lay on
+    # which side.
+    length = 1 / 24 + averages / 12
+    of_mean = length * least**2 + sensor.poll_s**2 / 4
+    straddled = np.where(sensor.interval, _CUT_INTERVAL_VARIANCE * figures.inner, of_mean)
+    means = _EDGE_VARIANCE_SMEARED + (_EDGE_VARIANCE_MEANS - _EDGE_VARIANCE_SMEARED) * averages
+    of_kind = _EDGE_VARIANCE_MOMENTS + (means - _EDGE_VARIANCE_MOMENTS) * sensor.averaged
+    return np.asarray(straddled * np.where(sensor.interval, 1.0, of_kind))
+
+
+def _shares(figures: CurveFigures, seconds: Floats) -> tuple[Floats, Floats]:
+    """The shares of each window that were sampled, and that are within the log."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        coverage = np.where(seconds > 0, np.clip(figures.length / seconds, 0.0, 1.0), 0.0)
+        within = np.where(seconds > 0, np.clip(figures.within / seconds, 0.0, 1.0), 0.0)
+    return coverage, within
+
+
+def _has_enough(
+    figures: CurveFigures,
+    sensor: SensorTraits,
+    seconds: Floats,
+    shares: tuple[Floats, Floats],
+    holes_may_be_off: Bools,
+) -> Bools:
+    """Which windows are resolved: long enough, placed, and read for most of their time."""
+    coverage, within = shares
+    holes_small = ~holes_may_be_off & (figures.lost <= (MAX_HOLE_SHARE * seconds) ** 2)
+    # What a counter counted from one of its readings to another is known, however few they are.
+    counted = (
+        np.asarray(sensor.interval) & (figures.inner == 0).all(axis=0) & (coverage >= FULL_COVERAGE)
+    )
+    enough_read = (within >= MIN_LOGGED_SHARE) & (coverage > 0) & holes_small
+    long_enough = (seconds >= MIN_REFRESHES * sensor.resolves_s) | counted
+    return np.asarray(enough_read & long_enough & np.asarray(sensor.placed))
+
+
+def energy_columns(
+    figures: CurveFigures, sensor: SensorTraits, begins: Int64s, stops: Int64s, edge_ps: float
+) -> dict[str, Any]:
+    """The columns of `Energies`: energy, budget, and whether it is resolved at all."""
+    seconds = (stops - begins) / PS_PER_S
+    least = np.maximum(sensor.refresh_s, sensor.window_s)
+    refresh = np.maximum(sensor.refresh_s, 1e-9)
+    coverage, within = _shares(figures, seconds)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = np.where(within > 0, 1 / within, 1.0)
+    rounded_s2 = np.maximum(seconds**2 / figures.runs, figures.alike)
+    quantum = sensor.quantum_w / 12**0.5 * np.sqrt(rounded_s2)
+    # A counter's long interval that an end cuts: what is known of it as a whole may have come
+    # before the end or after it.
+    is_cut = figures.cut > 0
+    parted = np.where(is_cut, figures.inner * figures.cut, 0.0).sum(axis=0)
+    straddled = _straddled(figures, sensor, least, refresh)
+    slopes = (
+        np.where(is_cut, 0.0, straddled * figures.steep).sum(axis=0)
+        * sensor.steep_s
+        / np.maximum(least, 1e-9)
+    )
+    edges = np.sqrt(slopes + parted)
+    ends = (figures.before**2 + figures.after**2) / 2
+    edge = edge_ps / PS_PER_S
+    timing = np.sqrt(sensor.offset_s**2 * ends + edge**2 * (figures.at_a**2 + figures.at_b**2))
+    outside = ((1 - within) * seconds * sensor.spread_w) ** 2
+    missing = figures.opened + np.where(within < FULL_COVERAGE, outside, 0.0)
+    # A hole is a long time between two looks.
+    sampling = np.sqrt(_sampling(figures, sensor, seconds, refresh) ** 2 + missing)
+    sigma = np.sqrt(quantum**2 + sampling**2 + edges**2 + timing**2)
+    joules = (figures.joules + figures.filled) * scale
+    may_be_off = ~(Z95 * np.sqrt(figures.opened + parted) <= _MAX_BRIDGED_SHARE * np.abs(joules))
+    resolved = _has_enough(figures, sensor, seconds, (coverage, within), may_be_off)
+    total = np.where(resolved, joules, np.nan)
+    held = (figures.held + figures.filled) * scale
+    with np.errstate(invalid="ignore"):
+        differs = np.abs(held - total) > _MIN_RULE_DIFFERENCE * np.abs(total)
+    mean_w = total / np.where(seconds > 0, seconds, 1.0)
+    return {
+        "joules": total,
+        "lo": total - Z95 * sigma,
+        "hi": total + Z95 * sigma,
+        "mean_w": np.where(resolved & (seconds > 0), mean_w, np.nan),
+        "max_w": figures.peak,
+        "covered_joules": figures.joules,
+        "coverage": coverage,
+        "resolved": resolved,
+        "other_joules": np.where(differs & ~np.asarray(sensor.interval), held, np.nan),
+        "sigma_quantum": quantum,
+        "sigma_sampling": sampling,
+        "sigma_edges": edges,
+        "sigma_timing": timing,
+    }
