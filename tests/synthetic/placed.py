@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from powertui.data.energy import expected_work, placing, samples, sensor, signal_alignment
+from powertui.data.energy.alignment_places import Fit
 from powertui.data.formats import registry
 from powertui.data.model import Epoch, Epochs, PowerOnTrace, PowerSeries, Steps, Trace
 from powertui.data.run import clocks, epochs
@@ -62,7 +63,7 @@ def truly_placed(found: PowerSeries, taken: Recording) -> PowerOnTrace:
     return placing.on_trace(found, at, at, at, "aligned", "truth")
 
 
-def search(made: Made, found: PowerSeries, **options: object) -> signal_alignment.Fit | str:
+def search(made: Made, found: PowerSeries, **options: object) -> Fit | str:
     """Alignment by signal of one recording."""
     data = samples.power_samples(found)
     gaps = made.steps.start_to_start()

@@ -32,6 +32,8 @@ from powertui.data.energy import (
     sensor,
     signal_alignment,
 )
+from powertui.data.energy.alignment_places import Fit, Where
+from powertui.data.energy.offset_costs import MIN_SAMPLES
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
@@ -99,9 +101,9 @@ class Alignment:
     source: str
     evidence: tuple[str, ...]
     ppm: float = 0.0
-    fit: signal_alignment.Fit | None = None
+    fit: Fit | None = None
     # Where it is not sure: every place in question, the likeliest (`offset_s`) first.
-    places: tuple[signal_alignment.Where, ...] = ()
+    places: tuple[Where, ...] = ()
     # The sentence of a log that does not meet the run: it is another run's, and nothing places it
     # here.
     elsewhere: str = ""
@@ -565,8 +567,8 @@ def _doubted(series: PowerSeries, context: AlignmentContext, alignment: Alignmen
     if abs(by) < _MIN_DOUBT_S or apart <= _MIN_DOUBT_OF_INTERVAL * half:
         return alignment
     places = (
-        signal_alignment.Where(alignment.offset_s, 0.5, (alignment.hi_s - alignment.lo_s) / 2),
-        signal_alignment.Where(fit.offset_s, 0.5, half),
+        Where(alignment.offset_s, 0.5, (alignment.hi_s - alignment.lo_s) / 2),
+        Where(fit.offset_s, 0.5, half),
     )
     way = f"{abs(by):.2f} s {'later' if by > 0 else 'earlier'}"
     words = (
@@ -615,9 +617,7 @@ def _spread(series: PowerSeries, alignment: Alignment) -> Alignment:
     offsets = alignment.lo_s + each * (np.arange(MAX_SPREAD_PLACES) + 0.5)
     order = np.argsort(np.abs(offsets - (alignment.offset_s or 0.0)), kind="stable")
     half = Z95 * each / 12**0.5
-    places = tuple(
-        signal_alignment.Where(float(offsets[row]), 1 / MAX_SPREAD_PLACES, half) for row in order
-    )
+    places = tuple(Where(float(offsets[row]), 1 / MAX_SPREAD_PLACES, half) for row in order)
     return replace(alignment, status="ambiguous", places=places)
 
 
@@ -634,7 +634,7 @@ def _either_clock(series: PowerSeries, alignment: Alignment) -> Alignment | None
         return None
     usual = (lo + hi) / 2
     places = tuple(
-        signal_alignment.Where(usual + by, 1 / len(clocks), (hi - lo) / 2)
+        Where(usual + by, 1 / len(clocks), (hi - lo) / 2)
         for by in sorted(clocks, key=abs)  # that of most rows first
     )
     status: Status = (
@@ -648,7 +648,7 @@ def _either_clock(series: PowerSeries, alignment: Alignment) -> Alignment | None
 
 def _search(
     series: PowerSeries, context: AlignmentContext, within: tuple[float, float] | None = None
-) -> signal_alignment.Fit | str:
+) -> Fit | str:
     if context.trace.span[1] <= context.trace.span[0]:
         return "the profile is empty"
     data = samples.power_samples(series)
@@ -679,7 +679,7 @@ def _by_signal(
     )
 
 
-def fit_in_words(fit: signal_alignment.Fit) -> str:
+def fit_in_words(fit: Fit) -> str:
     kinds = ", ".join(f"{name} {watts:+.0f} W" for name, watts in fit.watts[1:] if watts >= 0.5)
     next_best = f"; next best at {fit.runner_up_s:.2f} s" if fit.runner_up_s is not None else ""
     return (
@@ -688,7 +688,7 @@ def fit_in_words(fit: signal_alignment.Fit) -> str:
     )
 
 
-def several_places(fit: signal_alignment.Fit) -> list[str]:
+def several_places(fit: Fit) -> list[str]:
     """The places in question, where there are several."""
     if not fit.ambiguous or len(fit.places) < 2:
         return []
@@ -707,7 +707,7 @@ def several_places(fit: signal_alignment.Fit) -> list[str]:
 def liveliness(series: PowerSeries) -> float:
     """How much a channel has to say about time: its swing in steps of its own resolution."""
     good = series.watts[np.isfinite(series.watts)]
-    if len(good) < signal_alignment.MIN_SAMPLES:
+    if len(good) < MIN_SAMPLES:
         return -1.0
     step = series.sensor.quantum_w.value if series.sensor.quantum_w else 0.0
     swing = float(np.percentile(good, 95) - np.percentile(good, 5))

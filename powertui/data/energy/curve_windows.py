@@ -1,4 +1,4 @@
-"""What the curves of channels say of windows: energy, holes, slopes and changes, looked up at once."""
+"""What the curves of channels say of windows: energy, holes, slopes and changes, all at once."""
 
 from __future__ import annotations
 

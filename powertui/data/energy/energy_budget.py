@@ -1,14 +1,19 @@
 """What the energy of a window is worth: one sigma of each thing that it leaves open.
 
-quantisation   q / sqrt(12) * D / sqrt(n_q)      n_q: runs of one value; more where the same step is read all the time, or again
+quantisation   q / sqrt(12) * D / sqrt(n_q)
+               n_q: runs of one value; more where the same step is read all the time, or again
                and again: that does not average out (`rounding`)
-sampling       T * sqrt(c * sum dP^2)            what happens between two looks; c from 1/12 (power seldom changes) to 1/2 (it
-               is anywhere at the next look), by how alike neighbouring differences are; nothing for what a mean covers
-noise          T * noise * sqrt(n)               of means, as far as they cover the time
-edges          what a mean that straddles an edge of the window, or an interval that it cuts, leaves open: by how steep the
-               power is around it
-timing         sigma * |P(a) - P(b)|             where the log lies on the trace, and where a reading's window lies; a reading
-               away from the edges on either side;  edge_ps adds independent errors of the edges
+sampling       T * sqrt(c * sum dP^2)
+               what happens between two looks; c from 1/12 (power seldom changes) to 1/2 (it is
+               anywhere at the next look), by how alike neighbouring differences are; nothing
+               for what a mean covers
+noise          T * noise * sqrt(n)
+               of means, as far as they cover the time
+edges          what a mean that straddles an edge of the window, or an interval that it cuts,
+               leaves open: by how steep the power is around it
+timing         sigma * |P(a) - P(b)|
+               where the log is on the trace, and where a reading's window is; a reading away
+               from the edges on either side; edge_ps adds independent errors of the edges
 gain           kept apart: it does not average away, and cancels in ratios of one sensor
 """
 
@@ -43,7 +48,8 @@ NEAR_REFRESHES, FAR_REFRESHES = 1.5, 8.0
 _REPEATED_LOOK_VARIANCE = 0.8
 # Differences that show by themselves how alike neighbors are; with fewer the whole log is asked.
 _CORRELATION_PRIOR = 30.0
-# What an interval cut by an edge leaves open, in squares of the slope; 0.5 if power were even noise.
+# What an interval cut by an edge leaves open, in squares of the slope; 0.5 if power were even
+# noise.
 _CUT_INTERVAL_VARIANCE = 0.95
 # What an edge leaves open among readings of moments, among means, which see most of the power, and
 # among means over many refreshes, which smear it.

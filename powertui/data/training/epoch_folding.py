@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy import signal_alignment
+from powertui.data.energy.alignment_places import SURE_S, Where
 from powertui.data.energy.samples import Samples
-from powertui.data.energy.signal_alignment import Where
 from powertui.data.model import Floats, Int64s
 from powertui.data.training import training_edges
 from powertui.data.training.training_edges import PowerEdges
@@ -132,7 +131,7 @@ def _within(
     places.sort(key=lambda place: -place.weight)
     lo = min(place.offset_s - place.half_s for place in places)
     hi = max(place.offset_s + place.half_s for place in places)
-    sure_s = max(signal_alignment.SURE_S, _RULES.sure_epochs * usual)
+    sure_s = max(SURE_S, _RULES.sure_epochs * usual)
     if complete and len(cells) == 1 and (hi - lo) / 2 <= sure_s:
         return Fold((lo + hi) / 2, lo, hi, False, (), words)
     if not complete:

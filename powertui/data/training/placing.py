@@ -11,8 +11,8 @@ import numpy as np
 
 from powertui.data.energy import account, align, anchor, log_zone, samples, signal_alignment
 from powertui.data.energy.align import Alignment, Placed
+from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.expected_work import OUTSIDE, WindowShares
-from powertui.data.energy.signal_alignment import Where
 from powertui.data.model import NS_PER_S, PS_PER_NS, Z95, Clock, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times

@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import integrate, sensor, signal_alignment
+from powertui.data.energy import integrate, sensor
+from powertui.data.energy.alignment_places import MAX_PLACES, Fit
 from tests.synthetic import SENSORS, Burst, Plan
 from tests.synthetic.placed import make, search, sensed, truly_placed
 
@@ -44,7 +45,7 @@ def test_signal_finds_the_offset_and_knows_how_well(made, name: str) -> None:
         offset = float(np.random.default_rng(seed).uniform(-20, 20))
         found, taken = sensed(made[seed], name, seed, offset_s=offset, drop=0.02)
         fit = search(made[seed], found)
-        assert isinstance(fit, signal_alignment.Fit), fit
+        assert isinstance(fit, Fit), fit
         errors.append(abs(fit.offset_s - taken.offset_s))
         covered.append(fit.lo_s <= taken.offset_s <= fit.hi_s)
         sure.append(not fit.ambiguous)
@@ -58,7 +59,7 @@ def test_signal_works_for_a_slow_pdu(long) -> None:
     for seed, one in enumerate(long):
         found, taken = sensed(one, "pdu-10s", seed, offset_s=3.0)
         fit = search(one, found)
-        assert isinstance(fit, signal_alignment.Fit), fit
+        assert isinstance(fit, Fit), fit
         assert fit.lo_s <= taken.offset_s <= fit.hi_s
         assert fit.ambiguous or abs(fit.offset_s - taken.offset_s) <= 5
 
@@ -80,7 +81,7 @@ def test_periodic_steps_have_a_set_of_places_one_step_apart() -> None:
     assert weight.sum() == pytest.approx(1)
     assert weight.max() < 0.95
     assert fit.offset_s == at[0]
-    assert len(at) <= signal_alignment.MAX_PLACES
+    assert len(at) <= MAX_PLACES
     assert np.abs(at - taken.offset_s).min() <= 2 * PERIODIC.step_s, (
         "they stand for the true place, too"
     )
@@ -102,7 +103,7 @@ def test_what_the_trace_does_not_show_does_not_move_the_offset() -> None:
         one = make(seed, Plan(seconds=30, bursts=(Burst(1, 20, 45, 150.0),)))
         found, taken = sensed(one, "nvml-1s", seed, offset_s=5.0)
         fit = search(one, found)
-        assert isinstance(fit, signal_alignment.Fit)
+        assert isinstance(fit, Fit)
         assert abs(fit.offset_s - taken.offset_s) <= 0.5
         assert fit.lo_s - 0.1 <= taken.offset_s <= fit.hi_s + 0.1
 
@@ -121,7 +122,7 @@ def test_drift_is_told_of_long_recordings_only() -> None:
     for ppm in (0.0, 120.0):
         found, taken = sensed(one, "nvml-1s", 3, offset_s=-5.0, ppm=ppm)
         fit = search(one, found)
-        assert isinstance(fit, signal_alignment.Fit)
+        assert isinstance(fit, Fit)
         assert abs(fit.ppm - ppm) <= 25
         assert (fit.ppm == 0) == (ppm == 0)
         assert abs(fit.offset_s - taken.offset_s) < 0.1
@@ -130,7 +131,7 @@ def test_drift_is_told_of_long_recordings_only() -> None:
 def test_a_clock_that_is_known_narrows_the_search(made) -> None:
     found, taken = sensed(made[0], "nvml-1s", 0, offset_s=7.0)
     fit = search(made[0], found, within=(6.0, 8.0))
-    assert isinstance(fit, signal_alignment.Fit)
+    assert isinstance(fit, Fit)
     assert abs(fit.offset_s - taken.offset_s) < 0.1
     away = search(made[0], found, within=(-30.0, -28.0))
     assert isinstance(away, str) or not -28 < away.offset_s < 8
@@ -222,5 +223,5 @@ def test_a_day_of_log_is_searched_whole(made) -> None:
     )
     day = sensor.describe(replace(found, times=np.arange(len(watts)) * 10**9, watts=watts))
     fit = search(made[1], day)
-    assert isinstance(fit, signal_alignment.Fit), fit
+    assert isinstance(fit, Fit), fit
     assert fit.offset_s == pytest.approx(found.times[0] / 1e9 + taken.offset_s - before, abs=0.5)

@@ -11,8 +11,9 @@ from benchmarks import drawn_trainings
 from powertui import demo
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
-from powertui.data.energy import align, signal_alignment
+from powertui.data.energy import align
 from powertui.data.energy.align import Alignment
+from powertui.data.energy.alignment_places import Where
 from powertui.data.training import placing
 from powertui.data.training.training import Training
 from tests.synthetic.long_training import long_training
@@ -25,7 +26,7 @@ def _sure(lo: float, hi: float) -> Alignment:
 
 def _unsure(*places: tuple[float, float]) -> Alignment:
     lo, hi = min(at for at, _ in places) - 1, max(at for at, _ in places) + 1
-    where = tuple(signal_alignment.Where(at, weight, 0.5) for at, weight in places)
+    where = tuple(Where(at, weight, 0.5) for at, weight in places)
     return Alignment(places[0][0], lo, hi, "ambiguous", align.SIGNAL, ("several",), places=where)
 
 

@@ -1,0 +1,366 @@
+"""The offsets that come into question for a power log, from coarse to fine.
+
+Three passes, so that an hour of log costs little more than a minute of it: all offsets on a coarse
+grid with plain least squares (`coarse_search`); the best of them, and their neighbours one step
+time away, robustly; the best of those to a fraction of the sensor's refresh.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.energy import coarse_search
+from powertui.data.energy.offset_costs import (
+    MAX_FINE_SAMPLES,
+    MIN_SAMPLES,
+    Choices,
+    OffsetCosts,
+    joined,
+    thinned_to,
+)
+from powertui.data.energy.samples import Samples
+from powertui.data.model import Bools, Floats
+
+NEGLIGIBLE_COST = 12.0  # above the best: such a place has no weight (e to the -12)
+MAX_BASINS = 24  # separate minima that are looked at closely
+
+# ── clock drift ──
+_MAX_DRIFT_PPM = 200.0  # chosen, not measured
+_MIN_DRIFT_SPAN_S = 600.0  # of readings in the profile: shorter logs show no drift
+_MIN_DRIFT_BIC = 6.0  # difference of the Bayesian information criterion: strong evidence
+
+# ── how much is tried: bounds of time; what they cost in answers was not measured ──
+_PROMISING_COST = 5.0  # above the best: such a coarse offset is looked at closely, too
+_MIN_AVERAGING_GAIN = 2.0  # cost that another way of averaging must save to be looked at first
+_SCALE_PLACES = 8  # places that are asked for the width of ordinary residuals
+_PLACES_PER_AVERAGING = 3  # the same for each further way of averaging
+_OFFSETS_PER_SIDE = 6  # of a coarse offset, that each way of averaging is tried at
+_MAX_CENTERS = 48  # of minima and their aliases, after a look at each
+_MAX_REFINED_OFFSETS = 160  # whose neighbourhood is looked at most closely
+_MAX_ALIASES = 120  # offsets a number of steps away
+_MAX_ROBUST_CELLS = 1_000_000  # readings times offsets, up to which all are tried robustly
+_GRID_CELLS = 400_000  # the same of the grid that is only weighed
+_MIN_GRID_READINGS = 200  # readings that this grid keeps at least
+_EXTRA_PASSES = 2  # further close looks while they find a better place
+_SWEPT_FITS = 2  # fits whose watts are swept over all offsets
+_SWEEP_STEPS_PER_READING = 4
+_MAX_SWEPT_OFFSETS = 8000
+_MAX_SWEPT_CELLS = 1_500_000  # readings times offsets
+
+
+class OffsetRange(NamedTuple):
+    """The offsets (s) that are looked at."""
+
+    lo: float
+    hi: float
+
+    def clip(self, offsets: Floats) -> Floats:
+        """The same offsets, those outside at the ends."""
+        return np.clip(offsets, self.lo, self.hi)
+
+    def wider(self, by_s: float) -> OffsetRange:
+        """A range that reaches farther on both sides."""
+        return OffsetRange(self.lo - by_s, self.hi + by_s)
+
+
+class SearchedOffsets(NamedTuple):
+    """The offsets that come into question, and how finely they were looked at."""
+
+    choices: Choices
+    step: float  # s between the finest offsets
+    near: float  # s: offsets nearer to each other are one place
+    ppm: float  # drift of the log's clock
+
+
+class _Grid(NamedTuple):
+    """The steps (s) of the passes."""
+
+    near: float  # offsets nearer to each other are one place
+    coarse_step: float
+    step: float
+    reach: float  # around a coarse offset
+
+
+def _away(offsets: Floats, others: Floats, least: float) -> Bools:
+    """Which offsets are farther than `least` from all others."""
+    looked = np.sort(others)
+    row = np.clip(np.searchsorted(looked, offsets), 1, max(len(looked) - 1, 1))
+    near = np.minimum(
+        np.abs(offsets - looked[row - 1]),
+        np.abs(offsets - looked[np.minimum(row, len(looked) - 1)]),
+    )
+    return np.asarray(near > least)
+
+
+def _around(centres: Floats, reach: float, step: float, bounds: OffsetRange) -> Floats:
+    """An even grid around every centre."""
+    steps = np.arange(-np.ceil(reach / step), np.ceil(reach / step) + 1) * step
+    near = (centres[:, None] + steps).ravel()
+    every = np.unique(np.round(near / (step / 2)).astype(np.int64)) * (step / 2)
+    inside = (every >= bounds.lo - reach) & (every <= bounds.hi + reach)
+    return np.asarray(every[inside], np.float64)
+
+
+class OffsetSearch(OffsetCosts):
+    """The two finer passes over one set of samples."""
+
+    def run(self, rough: Floats, bounds: OffsetRange) -> SearchedOffsets | str:
+        """The offsets that come into question, from rough ones within `bounds`."""
+        data = self.data
+        near = max(data.refresh, float(np.median(data.hi - data.lo)))
+        grid = self._grid(near)
+        centres = self._centres(rough, grid, bounds)
+        choices, step = self._fine(centres, near, data, bounds)
+        if not len(choices.cost):
+            return f"no offset puts {MIN_SAMPLES} samples inside the profile"
+        ppm = self._drift(choices, data, near)
+        if ppm:
+            stretch = 1 + ppm * 1e-6
+            data = self.data = replace(data, lo=data.lo * stretch, hi=data.hi * stretch)
+            centres = bounds.clip(centres - (stretch - 1) * float(np.median(data.hi)))
+            choices, step = self._fine(centres, near, data, bounds.wider(near))
+        choices = self._with_grid(choices, step, grid, bounds)
+        return SearchedOffsets(choices, step, near, ppm)
+
+    def _grid(self, near: float) -> _Grid:
+        """The steps of the passes, by how long a reading's window is."""
+        length = self.shares.span[1] - self.shares.span[0]
+        of_reading = min(near, 0.1 if self.data.refresh < 0.2 else near / 2)
+        coarse_step = max(of_reading, length / 1500)
+        return _Grid(
+            near=near,
+            coarse_step=coarse_step,
+            step=max(min(near / 8, coarse_step / 3), coarse_step / 12),
+            reach=max(coarse_step, 0.6 * coarse_search.apart(self.data, length)),
+        )
+
+    def _centres(self, rough: Floats, grid: _Grid, bounds: OffsetRange) -> Floats:
+        """The best offsets of a coarse look, and those that are steps away from the very best."""
+        near = grid.near
+        thinned = thinned_to(self.data, MAX_FINE_SAMPLES // 4)
+        self._choose_way(rough, thinned, grid.reach)
+        rough = self._everywhere(rough, thinned, grid, bounds)
+        if self.step_s is not None and self.step_s > 2 * near:
+            swept = self._swept(rough[:_SWEPT_FITS], thinned, near, bounds)
+            rough = np.concatenate([rough, swept])
+        offsets = _around(rough, grid.reach, grid.step, bounds)
+        self.choose_scale(rough[:_SCALE_PLACES], thinned)
+        cost, _ = self.costs(offsets, thinned, exact=False)
+        centres = coarse_search.separated(offsets, cost, near, MAX_BASINS)
+        if self.step_s is not None and self.step_s >= near / 4:
+            aliases = centres[0] + self.step_s * np.array([-2.0, -1.0, 1.0, 2.0])
+            is_new = np.abs(centres[:, None] - aliases).min(axis=0) > near / 4
+            centres = np.concatenate([centres, aliases[is_new]])
+        self.set_scale(centres[:1], self.data)
+        aliases = self._aliases(float(centres[0]), near, bounds)
+        centres = np.concatenate([centres, aliases])
+        cost, _ = self.costs(centres, self.data)
+        ranked = np.argsort(cost, kind="stable")[:_MAX_CENTERS]
+        likely = cost[ranked] - cost.min() < 2 * NEGLIGIBLE_COST * self.like.alike
+        return bounds.clip(centres[ranked[likely]])  # grids reach beyond
+
+    def _with_grid(
+        self, choices: Choices, step: float, grid: _Grid, bounds: OffsetRange
+    ) -> Choices:
+        """With the offsets of the coarse grid, looked at closely where one may be better."""
+        beside = self._beside_these(choices, step, grid.coarse_step, bounds)
+        for _ in range(_EXTRA_PASSES):
+            best = float(choices.cost.min())
+            likely = beside.cost - best < _PROMISING_COST * self.like.alike
+            if not likely.any():
+                break
+            centres = coarse_search.separated(
+                beside.offsets[likely], beside.cost[likely], grid.near, MAX_BASINS
+            )
+            offsets = _around(centres, grid.near / 2, step, bounds)
+            more = self._windows(offsets, self.data, several=False)
+            choices = joined(choices, more)
+            beside = beside.rows(_away(beside.offsets, more.offsets, grid.coarse_step / 2))
+            if more.cost.min() > best:
+                break
+        return joined(choices, beside)
+
+    def _everywhere(
+        self, rough: Floats, thinned: Samples, grid: _Grid, bounds: OffsetRange
+    ) -> Floats:
+        """The best offsets of all, robustly, where there are few enough to try each; else those of
+        plain least squares.
+        """
+        step = grid.coarse_step
+        every = np.arange(bounds.lo, bounds.hi + step, step)
+        if len(every) * len(thinned) > _MAX_ROBUST_CELLS:
+            return rough
+        offsets = np.concatenate([rough, every])
+        cost, _ = self.costs(offsets, thinned, exact=False)
+        return coarse_search.separated(
+            offsets, cost, max(grid.near, 4 * step), coarse_search.MAX_CANDIDATES
+        )
+
+    def _swept(self, levels: Floats, thinned: Samples, near: float, bounds: OffsetRange) -> Floats:
+        """The best of all offsets in fine steps, with the watts of the fits at `levels`.
+
+        Where steps are much longer than a reading's window, the right place is between the offsets
+        of a coarse grid.
+        """
+        step = max(near / _SWEEP_STEPS_PER_READING, (bounds.hi - bounds.lo) / _MAX_SWEPT_OFFSETS)
+        offsets = np.arange(bounds.lo, bounds.hi + step, step)
+        data = thinned_to(thinned, _MAX_SWEPT_CELLS // max(len(offsets), 1))
+        _, watts = self.costs(levels, thinned, exact=False)
+        costs_by_fit = [
+            self.like.sweep(
+                offsets - self.shift(self.main), fit_watts, self.averaged_as(self.main, data)
+            )
+            for fit_watts in watts
+        ]
+        if not costs_by_fit:
+            return np.empty(0)
+        lowest = np.min(costs_by_fit, axis=0)
+        return coarse_search.separated(offsets, lowest, near, MAX_BASINS)
+
+    def _fine(
+        self, centres: Floats, near: float, data: Samples, bounds: OffsetRange
+    ) -> tuple[Choices, float]:
+        """An even grid around every centre, finer around those that are left; the scale of the
+        noise settles on the way.
+        """
+        step, reach = near / 6, near
+        for fraction in (6, 24):
+            step = max(near / fraction, 1e-3)
+            offsets = _around(centres, reach, step, bounds)
+            choices = self._windows(offsets, data, several=fraction == 24)
+            cost = choices.cost
+            if not len(cost):  # nothing is left within the bounds
+                break
+            best = int(np.argmin(cost))
+            if fraction == 6:
+                # The last pass keeps the scale that it was looked at with.
+                self.set_scale(choices.offsets[best : best + 1], data)
+                ranked = np.argsort(cost, kind="stable")[:_MAX_REFINED_OFFSETS]
+                close = ranked[cost[ranked] - cost[best] < 2 * NEGLIGIBLE_COST * self.like.alike]
+                centres, reach = np.unique(choices.offsets[close]), step / 2
+        return choices, step
+
+    def _drift(self, choices: Choices, data: Samples, near: float) -> float:
+        """How fast the log's clock runs against the trace's (ppm): told only of long logs, and only
+        when the data insist.
+        """
+        best = int(np.argmin(choices.cost))
+        way = float(choices.way[best])
+        offset, data = float(choices.offsets[best]) - self.shift(way), self.averaged_as(way, data)
+        inside = (data.lo + offset > self.shares.span[0]) & (data.hi + offset < self.shares.span[1])
+        if inside.sum() < 32 or float(data.hi[inside][-1] - data.lo[inside][0]) < _MIN_DRIFT_SPAN_S:
+            return 0.0
+        middle = float(np.median(data.hi[inside]))
+        rate, reach, spread = 0.0, _MAX_DRIFT_PPM, near / 2
+        lowest, at = np.inf, offset
+        for _ in range(4):
+            for ppm in rate + np.linspace(-reach, reach, 9):
+                offsets = at - (ppm - rate) * 1e-6 * middle + np.linspace(-spread, spread, 9)
+                cost, watts = self.like.costs(offsets, data, ppm)
+                if cost.min() < lowest:
+                    lowest, best_fit, level = (
+                        float(cost.min()),
+                        (float(ppm), float(offsets[np.argmin(cost)])),
+                        watts[np.argmin(cost)],
+                    )
+            rate, at = best_fit
+            reach, spread = reach / 4, spread / 3
+        before, _ = self.like.residuals(offset, choices.watts[best], data)
+        after, _ = self.like.residuals(at, level, data, rate)
+        lag = self.lag(after[inside])
+        count = float(inside.sum()) * (1 - lag) / (1 + lag)
+        cost_before, cost_after = (
+            float(np.minimum(np.abs(r[inside]), 3 * self.like.scale) @ np.abs(r[inside]))
+            for r in (before, after)
+        )
+        evidence = count * np.log(max(cost_before, 1e-12) / max(cost_after, 1e-12)) - np.log(
+            max(count, 2.0)
+        )
+        return rate if evidence > _MIN_DRIFT_BIC and abs(rate) <= _MAX_DRIFT_PPM else 0.0
+
+    def _aliases(self, at: float, near: float, bounds: OffsetRange) -> Floats:
+        """Every offset that lies whole steps away: equal steps look alike, and the set of places
+        has to say so.
+        """
+        if self.step_s is None or self.step_s < near / 4:
+            return np.empty(0)
+        first, last = (bounds.lo - at) / self.step_s, (bounds.hi - at) / self.step_s
+        turns = np.arange(np.ceil(first), np.floor(last) + 1)
+        if len(turns) > _MAX_ALIASES:
+            turns = turns[np.linspace(0, len(turns) - 1, _MAX_ALIASES).astype(np.int64)]
+        return np.asarray(at + self.step_s * turns[turns != 0], np.float64)
+
+    def _windows(self, offsets: Floats, data: Samples, *, several: bool) -> Choices:
+        """Every offset with every window that the sensor may have: a dialect rarely says over what
+        it averages.
+        """
+        parts = []
+        ways = [way for way, _ in self.ways] if several else [self.main]
+        for way in ways:
+            cost, watts = self.costs(offsets, data, way)
+            parts.append((offsets, np.full(len(offsets), way), cost, watts))
+        columns = [np.concatenate([part[i] for part in parts]) for i in range(4)]
+        return Choices(*columns, np.ones(len(columns[0])))
+
+    def _beside_these(
+        self, choices: Choices, step: float, coarse_step: float, bounds: OffsetRange
+    ) -> Choices:
+        """The coarse offsets within the bounds that were not looked at closely.
+
+        Where no place is better than the rest, they weigh more than the few that were.
+        """
+        grid = np.arange(bounds.lo, bounds.hi + coarse_step, coarse_step)
+        offsets = grid[_away(grid, choices.offsets, coarse_step / 2)]
+        best = int(np.argmin(choices.cost))
+        best_offset = choices.offsets[best : best + 1]
+        way = float(choices.way[best])
+        count = max(_MIN_GRID_READINGS, _GRID_CELLS // max(len(offsets), 1))
+        thinned = thinned_to(self.data, count)
+        cost, watts = self.costs(np.concatenate([best_offset, offsets]), thinned, way, exact=False)
+        # Fewer readings cost less. The best offset is among them, so that the others can be told
+        # by how much more they cost.
+        readings_ratio = len(self.data) / len(thinned)
+        above_best = np.maximum(cost[1:] - cost[0], 0.0) * readings_ratio
+        return Choices(
+            offsets=offsets,
+            way=np.full(len(offsets), way),
+            cost=choices.cost[best] + above_best,
+            watts=watts[1:],
+            width=np.full(len(offsets), coarse_step / step),
+        )
+
+    def _choose_way(self, offsets: Floats, data: Samples, reach: float) -> None:
+        """The way of averaging that explains most, each at its own best offsets within `reach` of
+        these (beside its place a long window, or one that forgets slowly, explains more than the
+        true one), and the width of ordinary residuals with it.
+        """
+        default_cost = self.choose_scale(
+            self._best_beside(offsets[:_SCALE_PLACES], data, reach), data
+        )
+        lowest_cost, best_settings = default_cost, (self.main, self.like.scale, self.like.alike)
+        drifts = (
+            float(data.hi[-1] - data.lo[0]) > _MIN_DRIFT_SPAN_S
+        )  # which looks like a longer memory
+        for way, price in () if drifts else self.ways[1:]:
+            self.main = way
+            cost = (
+                self.choose_scale(
+                    self._best_beside(offsets[:_PLACES_PER_AVERAGING], data, reach), data
+                )
+                + price * self.like.alike
+            )
+            if cost < lowest_cost - _MIN_AVERAGING_GAIN * self.like.alike:
+                lowest_cost, best_settings = cost, (way, self.like.scale, self.like.alike)
+        self.main, self.like.scale, self.like.alike = best_settings
+
+    def _best_beside(self, offsets: Floats, data: Samples, reach: float) -> Floats:
+        """For each of these the offset within `reach` that costs least."""
+        beside = np.linspace(-reach, reach, 2 * _OFFSETS_PER_SIDE + 1)
+        around = offsets[:, None] + beside
+        cost, _ = self.costs(around.ravel(), data, exact=False)
+        return np.asarray(
+            around[np.arange(len(offsets)), np.argmin(cost.reshape(around.shape), axis=1)]
+        )
