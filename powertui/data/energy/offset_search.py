@@ -302,8 +302,16 @@ class OffsetSearch(OffsetCosts):
         for way in ways:
             cost, watts = self.costs(offsets, data, way)
             parts.append((offsets, np.full(len(offsets), way), cost, watts))
-        columns = [np.concatenate([part[i] for part in parts]) for i in range(4)]
-        return Choices(*columns, np.ones(len(columns[0])))
+        all_offsets, all_ways, costs, fits = (
+            np.concatenate([part[column] for part in parts]) for column in range(4)
+        )
+        return Choices(
+            offsets=all_offsets,
+            way=all_ways,
+            cost=costs,
+            watts=fits,
+            width=np.ones(len(all_offsets)),
+        )
 
     def _beside_these(
         self, choices: Choices, step: float, coarse_step: float, bounds: OffsetRange
