@@ -218,17 +218,22 @@ def _liveliest(watts: Floats) -> _Stretch:
 
 
 def _best(watts: Floats, there: Bools) -> tuple[int, int]:
-    """From where to where they follow one another: of the stretches that are half as long as the
-    longest, where most happens.
+    """From where to where they follow one another.
+
+    Of the stretches that are half as long as the longest, the one in which most happens.
     """
-    runs = np.flatnonzero(np.diff(np.concatenate(([0], there.astype(np.int8), [0])))).reshape(-1, 2)
+    edges = np.diff(np.concatenate(([0], there.astype(np.int8), [0])))
+    runs = np.flatnonzero(edges).reshape(-1, 2)
+    first, last = runs[:, 0], runs[:, 1]
     if len(runs) == 1:
-        return int(runs[0, 0]), int(runs[0, 1])
-    length = runs[:, 1] - runs[:, 0]
-    moved = np.concatenate(([0.0], np.cumsum(np.nan_to_num(np.diff(watts)) ** 2), [0.0]))
-    happened = np.where(length >= length.max() / 2, moved[runs[:, 1] - 1] - moved[runs[:, 0]], -1.0)
-    first, last = runs[happened.argmax()].tolist()
-    return first, last
+        return int(first[0]), int(last[0])
+    squares = np.nan_to_num(np.diff(watts)) ** 2
+    moved = np.concatenate(([0.0], np.cumsum(squares), [0.0]))
+    length = last - first
+    is_long = length >= length.max() / 2
+    happened = np.where(is_long, moved[last - 1] - moved[first], -1.0)
+    best = int(happened.argmax())
+    return int(first[best]), int(last[best])
 
 
 # ── gaps in the spectrum ─────────────────────────────────────────────────────────────────────────

@@ -64,14 +64,17 @@ class _Read:
         self.usual = float(energy[-1] / covered[-1]) if covered[-1] > 0 else 0.0
 
     def _upto(self, times: Int64s) -> tuple[Floats, Floats]:
-        knots, left_w, right = self.knots, self.left, self.right
+        """(J, s that are known) from the first knot to each time."""
+        knots = self.knots
         inside = np.clip(times, knots[0], knots[-1])
         row = np.minimum(knots.searchsorted(inside, side="right"), len(knots) - 1) - 1
-        since_knot = np.where(self.known[row], (inside - knots[row]) / _PS_PER_S_FLOAT, 0.0)
-        rise = (right[row] - left_w[row]) * since_knot / np.maximum(self.seconds[row], 1e-12)
-        return self.energy[row] + since_knot * (left_w[row] + rise / 2), self.covered[
-            row
-        ] + since_knot
+        since_knot = (inside - knots[row]) / _PS_PER_S_FLOAT
+        known_s = np.where(self.known[row], since_knot, 0.0)
+        left_w = self.left[row]
+        length = np.maximum(self.seconds[row], 1e-12)
+        rise = (self.right[row] - left_w) * known_s / length
+        joules = self.energy[row] + known_s * (left_w + rise / 2)
+        return joules, self.covered[row] + known_s
 
     def mean(self, lo: Int64s, hi: Int64s, least: Floats) -> Floats:
         """Mean power of stretches of which more than `least` seconds are known; NaN of others."""

@@ -217,17 +217,17 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
 
 
 def _steady(at: Int64s, watts: Floats, seconds: float) -> tuple[float, float, float]:
-    """The lowest level at which the power stays for so long, and those of the first and of the last
-    stretch of such a length.
-    """
+    """Levels at which the power stays for so long: the lowest, the first and the last one."""
     if len(at) < _MIN_SAMPLES or at[-1] - at[0] < seconds * PS_PER_S:
-        return (np.nan,) * 3
-    poll = float(np.median(np.diff(at))) / PS_PER_S
-    count = max(_MIN_SAMPLES, min(int(np.ceil(seconds / max(poll, 1e-6))), len(at)))
+        return np.nan, np.nan, np.nan
+    poll_s = float(np.median(np.diff(at))) / PS_PER_S
+    readings = int(np.ceil(seconds / max(poll_s, 1e-6)))
+    count = max(_MIN_SAMPLES, min(readings, len(at)))
     blocks = np.lib.stride_tricks.sliding_window_view(watts, count)
-    starts = np.unique(np.append(np.arange(0, len(blocks), max(1, count // 2)), len(blocks) - 1))
-    middle = np.median(blocks[starts], axis=1)
-    return float(middle.min()), float(middle[0]), float(middle[-1])
+    half_apart = np.arange(0, len(blocks), max(1, count // 2))
+    starts = np.unique(np.append(half_apart, len(blocks) - 1))
+    levels = np.median(blocks[starts], axis=1)
+    return float(levels.min()), float(levels[0]), float(levels[-1])
 
 
 def _pauses(when: When) -> list[tuple[int, int]]:

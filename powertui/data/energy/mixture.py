@@ -245,14 +245,18 @@ def _moments(
 
 def _point(shares: Floats, values: Floats, sigma: Floats, tail: float) -> Floats:
     """Where the mixture's distribution reaches `tail`, by halving."""
-    reach = 6 * sigma
-    low = np.where(shares > 0, values - reach, np.inf).min(axis=0)
-    high = np.where(shares > 0, values + reach, -np.inf).max(axis=0)
-    low, high = np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
+    has_weight = shares > 0
+    low = np.where(has_weight, values - 6 * sigma, np.inf).min(axis=0)
+    high = np.where(has_weight, values + 6 * sigma, -np.inf).max(axis=0)
+    # Without any weight nothing is known, and 0 is the answer.
+    low = np.where(np.isfinite(low), low, 0.0)
+    high = np.where(np.isfinite(high), high, 0.0)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        below = (shares * _normal((middle - values) / sigma)).sum(axis=0) < tail
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
+        reached = (shares * _normal((middle - values) / sigma)).sum(axis=0)
+        is_below = reached < tail
+        low = np.where(is_below, middle, low)
+        high = np.where(is_below, high, middle)
     return (low + high) / 2
 
 

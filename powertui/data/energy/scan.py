@@ -196,32 +196,40 @@ def _binned(values: Floats, size: int) -> Floats:
 
 
 def _largest(bins: Floats, least: int, size: int, total: int) -> tuple[int, int]:
-    """The stretch of bins with the largest |sum| / sqrt(length), as columns; never more than half
-    of all.
+    """The stretch of bins with the largest |sum| / sqrt(length), as columns.
+
+    It is never more than half of all.
     """
     sums = np.concatenate([[0.0], np.cumsum(bins)])
-    best, at = 0.0, (0, 0)
-    for length in range(least, max(least, len(bins) // 2) + 1):
+    best_score, best = 0.0, (0, 0)
+    longest = max(least, len(bins) // 2)
+    for length in range(least, longest + 1):
+        if length >= len(sums):
+            break
         score = np.abs(sums[length:] - sums[:-length]) / np.sqrt(length)
-        where = int(np.argmax(score)) if len(score) else 0
-        if len(score) and score[where] > best:
-            best, at = float(score[where]), (where, where + length)
-    return at[0] * size, min(at[1] * size, total)
+        first = int(np.argmax(score))
+        if score[first] > best_score:
+            best_score = float(score[first])
+            best = first, first + length
+    return best[0] * size, min(best[1] * size, total)
 
 
 def _sharpen(values: Floats, first: int, last: int, block: int, size: int) -> tuple[int, int]:
     """Ends to the very step: those that make the sum above half of the stretch's height largest."""
-    inner = values[first:last]
-    quarter = len(inner) // 4
-    height = float(np.median(inner[quarter : len(inner) - quarter]))
-    sign = 1.0 if height > 0 else -1.0
-    sums = np.concatenate([[0.0], np.cumsum(sign * values - abs(height) / 2)])
-    reach, middle = block + size, (first + last) // 2
-    begin = max(0, first - reach)
-    low = begin + int(np.argmin(sums[begin : min(first + reach, middle) + 1]))
-    begin = max(last - reach, middle + 1)
-    high = begin + int(np.argmax(sums[begin : min(len(values), last + reach) + 1]))
-    return (low, high) if high - low >= max(1, block // 2) else (first, last)
+    quarter = (last - first) // 4
+    height = float(np.median(values[first + quarter : last - quarter]))
+    above_half = values - height / 2 if height > 0 else -values + height / 2
+    sums = np.concatenate([[0.0], np.cumsum(above_half)])
+    reach = block + size
+    middle = (first + last) // 2
+    # The sum falls up to the start of the stretch and rises until its end.
+    begin, end = max(0, first - reach), min(first + reach, middle)
+    low = begin + int(np.argmin(sums[begin : end + 1]))
+    begin, end = max(last - reach, middle + 1), min(len(values), last + reach)
+    high = begin + int(np.argmax(sums[begin : end + 1]))
+    if high - low < max(1, block // 2):
+        return first, last
+    return low, high
 
 
 def _noise(values: Floats, block: int) -> float:

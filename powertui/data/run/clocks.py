@@ -130,20 +130,23 @@ def first_began(traces: Sequence[Trace]) -> Clock:
 
 
 def own_logs(logs: Sequence[EventLog], clock: Clock, span: tuple[int, int]) -> tuple[EventLog, ...]:
-    """The logs of the process that was profiled, when several runs share a folder: those whose
-    times hold the profile's.
+    """The logs of the process that was profiled, when several runs share a folder.
+
+    Those whose times hold the profile's.
     """
     processes = {run_of(log.path) for log in logs if log.first_ns is not None}
     if len(processes) <= 1 or clock.lo_ns is None or clock.hi_ns is None:
         return tuple(logs)
     first = clock.lo_ns + span[0] // PS_PER_NS
     last = clock.hi_ns + span[1] // PS_PER_NS
-    best: dict[tuple[str, int | None], int] = {}
+    overlaps: dict[tuple[str, int | None], int] = {}
     for log in logs:
-        if log.first_ns is not None and log.last_ns is not None:
-            overlap = min(last, log.last_ns) - max(first, log.first_ns)
-            best[run_of(log.path)] = max(best.get(run_of(log.path), -(1 << 62)), overlap)
-    chosen = max(best, key=lambda process: best[process])
+        if log.first_ns is None or log.last_ns is None:
+            continue
+        process = run_of(log.path)
+        overlap = min(last, log.last_ns) - max(first, log.first_ns)
+        overlaps[process] = max(overlaps.get(process, overlap), overlap)
+    chosen = max(overlaps, key=lambda process: overlaps[process])
     return tuple(log for log in logs if run_of(log.path) == chosen)
 
 

@@ -230,19 +230,23 @@ def covered_ps(key: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
     out = np.full(count, -1, np.int64)
     if not len(key):
         return out
-    if ((key[1:] < key[:-1]) | ((key[1:] == key[:-1]) & (start[1:] < start[:-1]))).any():
+    same_key = key[1:] == key[:-1]
+    is_disordered = (key[1:] < key[:-1]) | (same_key & (start[1:] < start[:-1]))
+    if is_disordered.any():
         order = np.lexsort((start, key))
         key, start, end = key[order], start[order], end[order]
-    new = np.ones(len(key), np.bool_)
-    new[1:] = key[1:] != key[:-1]
+        same_key = key[1:] == key[:-1]
+    is_first = np.append(True, ~same_key)
     until = end
-    if ((end[1:] < end[:-1]) & ~new[1:]).any():
+    if (same_key & (end[1:] < end[:-1])).any():
         until = furthest(key, end)
+    # Up to where the events before have covered the time already.
     before = np.empty_like(until)
     before[1:] = until[:-1]
-    before[new] = start[new]
-    firsts = np.flatnonzero(new)
-    out[key[firsts]] = np.add.reduceat(np.maximum(0, end - np.maximum(start, before)), firsts)
+    before[is_first] = start[is_first]
+    added = np.maximum(0, end - np.maximum(start, before))
+    firsts = np.flatnonzero(is_first)
+    out[key[firsts]] = np.add.reduceat(added, firsts)
     return out
 
 

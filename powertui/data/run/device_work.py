@@ -38,25 +38,32 @@ class HandOvers(NamedTuple):
     consumers: HandoverEnds
 
     def back(self, moments: Int64s, lines: Int32s) -> tuple[Int64s, Int32s]:
-        """Where what ran at each moment, on its line, was asked for; the same moment where nothing
-        says.
+        """Where what ran at each moment, on its line, was asked for.
+
+        The same moment where nothing says.
         """
         out, where = moments.copy(), lines.copy()
         holder = self._holders(moments, lines)
         asked = np.flatnonzero(holder >= 0)
         if not len(asked):
             return out, where
-        use, make = self.consumers, self.producers
+        made, used = self._codes()
+        order = np.argsort(made, kind="stable")
+        ordered, wanted = made[order], used[holder[asked]]
+        place = np.minimum(ordered.searchsorted(wanted), len(order) - 1)
+        matches = ordered[place] == wanted
+        producer, consumer = order[place[matches]], asked[matches]
+        out[consumer] = self.producers.start[producer]
+        where[consumer] = self.producers.line[producer]
+        return out, where
+
+    def _codes(self) -> tuple[Int64s, Int64s]:
+        """One code for each kind and key, of the producers and of the consumers."""
+        make, use = self.producers, self.consumers
         kinds = np.unique(np.concatenate([make.kind, use.kind]), return_inverse=True)[1].ravel()
         keys = np.unique(np.concatenate([make.key, use.key]), return_inverse=True)[1].ravel()
         code = kinds * (len(keys) + 1) + keys
-        made, used = code[: len(make.key)], code[len(make.key) :][holder[asked]]
-        order = np.argsort(made, kind="stable")
-        place = np.minimum(made[order].searchsorted(used), len(order) - 1)
-        matches = made[order][place] == used
-        at = order[place[matches]]
-        out[asked[matches]], where[asked[matches]] = make.start[at], make.line[at]
-        return out, where
+        return code[: len(make.key)], code[len(make.key) :]
 
     def _holders(self, moments: Int64s, lines: Int32s) -> Int64s:
         """The innermost consumer that is open at each moment on its line; -1 for none."""

@@ -9,6 +9,7 @@ for findings, or for steps that took long.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -88,14 +89,24 @@ def _tracing(marked: Steps, steps_found: StepsAndOthers) -> Phase | None:
     """The first step of a program traces and compiles."""
     if len(marked) < 4:
         return None
-    length = marked.start_to_start() if marked.asynchronous else marked.duration
-    median = wire.median(length[1:][length[1:] >= 0]) if (length[1:] >= 0).any() else 0.0
-    start, first = steps_found.first or (int(marked.start[0]), int(marked.duration[0]))
-    if median <= 0 or first < _TRACING_TIMES_MEDIAN * median:
+    lengths = marked.start_to_start() if marked.asynchronous else marked.duration
+    usual_lengths = lengths[1:][lengths[1:] >= 0]
+    median = wire.median(usual_lengths) if len(usual_lengths) else 0.0
+    start, length = steps_found.first or (int(marked.start[0]), int(marked.duration[0]))
+    if median <= 0 or length < _TRACING_TIMES_MEDIAN * median:
         return None
     epoch = int(marked.epoch[0])
-    source = f"the first step took {first / median:.0f} times the median step"
-    return Phase("tracing", start, start + first, epoch if epoch >= 0 else None, source)
+    source = f"the first step took {length / median:.0f} times the median step"
+    return Phase("tracing", start, start + length, epoch if epoch >= 0 else None, source)
+
+
+class _Part(NamedTuple):
+    """Marks of one kind of work, and from when to when they are."""
+
+    kind: int
+    start: int  # ps
+    end: int
+    rows: Int64s
 
 
 def _marked(marked: Steps, steps_found: StepsAndOthers) -> list[Phase]:
@@ -107,22 +118,17 @@ def _marked(marked: Steps, steps_found: StepsAndOthers) -> list[Phase]:
         return []
     kind = _names(other_marks.phase, alone=steps_found.alone)
     stops = other_marks.start + other_marks.duration
-    out: list[tuple[int, int, int, Int64s]] = []  # kind, start, end, rows
+    parts: list[_Part] = []
     for line in np.unique(other_marks.lines).tolist():
         mine = np.flatnonzero(other_marks.lines == line)
         new = np.ones(len(mine), np.bool_)
         new[1:] = (kind[mine][1:] != kind[mine][:-1]) | _apart(other_marks, mine, steps_found, line)
         which = np.cumsum(new) - 1
-        for rows in ByNumber(which, int(which[-1]) + 1):
-            out.append(
-                (
-                    int(kind[mine[rows[0]]]),
-                    int(other_marks.start[mine[rows[0]]]),
-                    int(stops[mine[rows]].max()),
-                    mine[rows],
-                )
-            )
-    return [_phase(marked, steps_found, *part) for part in _joined(out)]
+        for in_line in ByNumber(which, int(which[-1]) + 1):
+            rows = mine[in_line]
+            start, end = int(other_marks.start[rows[0]]), int(stops[rows].max())
+            parts.append(_Part(int(kind[rows[0]]), start, end, rows))
+    return [_phase(marked, steps_found, part) for part in _joined(parts)]
 
 
 def _apart(marks_of_line: Marks, mine: Int64s, steps_found: StepsAndOthers, line: int) -> Bools:
@@ -134,29 +140,30 @@ def _apart(marks_of_line: Marks, mine: Int64s, steps_found: StepsAndOthers, line
     return np.asarray((number[1:] >= 0) & (number[1:] < number[:-1]))
 
 
-def _joined(parts: list[tuple[int, int, int, Int64s]]) -> list[tuple[int, int, int, Int64s]]:
+def _joined(parts: Sequence[_Part]) -> list[_Part]:
     """Replicas that do the same at the same time are in one phase."""
-    out: list[tuple[int, int, int, Int64s]] = []
-    for kind, start, end, rows in sorted(parts, key=lambda part: (part[0], part[1])):
-        if out and out[-1][0] == kind and start < out[-1][2]:
-            _, first, last, before = out.pop()
-            start, end, rows = first, max(end, last), np.concatenate([before, rows])
-        out.append((kind, start, end, rows))
+    out: list[_Part] = []
+    for part in sorted(parts, key=lambda part: (part.kind, part.start)):
+        last = out[-1] if out else None
+        if last is None or last.kind != part.kind or part.start >= last.end:
+            out.append(part)
+            continue
+        rows = np.concatenate([last.rows, part.rows])
+        out[-1] = _Part(part.kind, last.start, max(part.end, last.end), rows)
     return out
 
 
-def _phase(
-    marked: Steps, steps_found: StepsAndOthers, kind: int, start: int, end: int, rows: Int64s
-) -> Phase:
-    before = 0 if steps_found.alone else int(np.sort(marked.start).searchsorted(start))
+def _phase(marked: Steps, steps_found: StepsAndOthers, part: _Part) -> Phase:
+    before = 0 if steps_found.alone else int(np.sort(marked.start).searchsorted(part.start))
     epoch = int(marked.epoch[before - 1]) if before else -1
-    events = "1 event" if len(rows) == 1 else f"{len(rows)} events"
+    count = len(part.rows)
+    events = "1 event" if count == 1 else f"{count} events"
     return Phase(
-        PHASES[kind],
-        start,
-        end,
-        epoch if epoch >= 0 else None,
-        f"{events} named {steps_found.other.kinds[int(rows[0])]}",
+        name=PHASES[part.kind],
+        start=part.start,
+        end=part.end,
+        epoch=epoch if epoch >= 0 else None,
+        source=f"{events} named {steps_found.other.kinds[int(part.rows[0])]}",
     )
 
 

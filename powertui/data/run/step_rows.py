@@ -291,26 +291,30 @@ def _align(marks: Marks, number: Int64s, turn: Int64s, sequences: list[Int64s]) 
 
 
 def _runs(number: Int64s, turn: Int64s, sequences: list[Int64s]) -> Int64s:
-    """How often each number ran before in its round, with others between: a program that went back
-    runs steps again.
+    """How often each number ran before in its round, with others between.
+
+    A program that went back runs steps again.
     """
     out = np.zeros(len(number), np.int64)
     for rows in sequences:
-        new = np.ones(len(rows), np.bool_)
-        new[1:] = (number[rows][1:] != number[rows][:-1]) | (turn[rows][1:] != turn[rows][:-1])
-        firsts = rows[new]
+        is_new = np.append(True, ~_repeats(number[rows], turn[rows]))
+        firsts = rows[is_new]
         order = np.lexsort((firsts, number[firsts], turn[firsts]))
-        same = np.zeros(len(order), np.bool_)
-        same[1:] = (number[firsts[order]][1:] == number[firsts[order]][:-1]) & (
-            turn[firsts[order]][1:] == turn[firsts[order]][:-1]
-        )
-        if not same.any():
+        ordered = firsts[order]
+        again = np.append(False, _repeats(number[ordered], turn[ordered]))
+        if not again.any():
             continue
-        since = np.maximum.accumulate(np.where(same, 0, np.arange(len(order))))
+        place = np.arange(len(order))
+        first_place = np.maximum.accumulate(np.where(again, 0, place))
         times = np.empty(len(order), np.int64)
-        times[order] = np.arange(len(order)) - since
-        out[rows] = times[np.cumsum(new) - 1]
+        times[order] = place - first_place
+        out[rows] = times[np.cumsum(is_new) - 1]
     return out
+
+
+def _repeats(number: Int64s, turn: Int64s) -> Bools:
+    """Which rows (from the second on) have the number and turn of the one before."""
+    return np.asarray((number[1:] == number[:-1]) & (turn[1:] == turn[:-1]))
 
 
 def _keys(number: Int64s, turn: Int64s) -> Int64s:
@@ -349,13 +353,16 @@ def holes(number: Int64s, turn: Int32s, *, steady: bool) -> Bools:
     out = np.zeros(len(number), np.bool_)
     if len(number) < 2 or not steady:
         return out
-    together = (turn[1:] == turn[:-1]) & (number[1:] >= 0) & (number[:-1] >= 0)
+    has_number = number >= 0
+    together = (turn[1:] == turn[:-1]) & has_number[1:] & has_number[:-1]
     change = np.where(together, np.diff(number), 0)
-    if (change[together] != change[together][:1]).any():  # else no step is further than the others
-        sizes, counts = np.unique(change[together], return_counts=True)
-        usual = int(sizes[np.argmax(counts)])
-        if usual and counts.max() > 0.5 * together.sum():
-            out[:-1] = together & (change * np.sign(usual) > abs(usual))
+    changes = change[together]
+    if not (changes != changes[:1]).any():
+        return out  # no step is further than the others
+    sizes, counts = np.unique(changes, return_counts=True)
+    usual = int(sizes[np.argmax(counts)])
+    if usual and counts.max() > 0.5 * len(changes):
+        out[:-1] = together & (change * np.sign(usual) > abs(usual))
     return out
 
 

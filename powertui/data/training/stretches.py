@@ -68,10 +68,12 @@ class Stretches:
         start, end = self.start[rows], self.end[rows]
         if not len(start):
             return np.zeros(len(at))
-        before = np.concatenate([[0], np.cumsum(end - start)])
-        row = np.searchsorted(start, at, side="right") - 1
-        inside = np.clip(at - start[np.maximum(row, 0)], 0, (end - start)[np.maximum(row, 0)])
-        return np.where(row >= 0, before[np.maximum(row, 0)] + inside, 0).astype(np.float64)
+        length = end - start
+        before = np.concatenate([[0], np.cumsum(length)])
+        last_begun = np.searchsorted(start, at, side="right") - 1
+        row = np.maximum(last_begun, 0)
+        inside = np.clip(at - start[row], 0, length[row])
+        return np.where(last_begun >= 0, before[row] + inside, 0).astype(np.float64)
 
     def edges(self) -> tuple[Int64s, Int64s]:
         """(moments at which what it does changes, the ± of each)."""

@@ -125,31 +125,37 @@ class Rate:
         return min(low[0], done[0]), done[1], max(high[2], done[2])
 
     def _step_at(self, ns: int) -> tuple[int, float, int] | None:
+        """Steps done at a moment: at least, by interpolation, at most; None outside the records."""
         at, step = packed_column(self, "at_ns"), packed_column(self, "step")
         row = int(at.searchsorted(ns, side="right")) - 1
-        if row < 0 or row + 1 >= len(self):
-            return (int(step[row]),) * 3 if row >= 0 and ns == int(at[row]) else None
+        if row < 0:
+            return None
+        begin, first = int(at[row]), int(step[row])
+        if row + 1 >= len(self):
+            return (first, first, first) if ns == begin else None
         if not self.goes_on[row + 1]:
             return None
-        first, last = int(step[row]), int(step[row + 1])
-        share = (ns - int(at[row])) / max(1, int(at[row + 1]) - int(at[row]))
+        end, last = int(at[row + 1]), int(step[row + 1])
+        share = (ns - begin) / max(1, end - begin)
         return first, first + share * (last - first), last
 
     def ns_at(self, step: float, lo_ns: int, hi_ns: int) -> int | None:
-        """When so many steps were done, between two moments (a number may come again when training
-        starts over).
+        """When so many steps were done, between two moments.
+
+        A number may come again when training starts over.
         """
         at, every = packed_column(self, "at_ns"), packed_column(self, "step")
         lo, hi = int(at.searchsorted(lo_ns)), int(at.searchsorted(hi_ns, side="right"))
-        steps = every[lo:hi]
-        row = lo + int(np.searchsorted(steps, step))
-        if row >= hi or (row == lo and steps[0] != step):
+        row = lo + int(np.searchsorted(every[lo:hi], step))
+        if row >= hi:
             return None
+        end = int(at[row])
         if row == lo:
-            return int(at[row])
+            return end if every[row] == step else None
+        begin = int(at[row - 1])
         first, last = float(every[row - 1]), float(every[row])
         share = (step - first) / max(last - first, 1e-9)
-        return int(at[row - 1]) + round(share * (int(at[row]) - int(at[row - 1])))
+        return begin + round(share * (end - begin))
 
 
 @packs("at_ns", "step", "values")
