@@ -297,11 +297,11 @@ def _runs(number: Int64s, turn: Int64s, sequences: list[Int64s]) -> Int64s:
     """
     out = np.zeros(len(number), np.int64)
     for rows in sequences:
-        is_new = np.append(True, ~_repeats(number[rows], turn[rows]))
+        is_new = np.append(True, ~_follows_itself(number[rows], turn[rows]))
         firsts = rows[is_new]
         order = np.lexsort((firsts, number[firsts], turn[firsts]))
         ordered = firsts[order]
-        again = np.append(False, _repeats(number[ordered], turn[ordered]))
+        again = np.append(False, _follows_itself(number[ordered], turn[ordered]))
         if not again.any():
             continue
         place = np.arange(len(order))
@@ -312,7 +312,7 @@ def _runs(number: Int64s, turn: Int64s, sequences: list[Int64s]) -> Int64s:
     return out
 
 
-def _repeats(number: Int64s, turn: Int64s) -> Bools:
+def _follows_itself(number: Int64s, turn: Int64s) -> Bools:
     """Which rows (from the second on) have the number and turn of the one before."""
     return np.asarray((number[1:] == number[:-1]) & (turn[1:] == turn[:-1]))
 
