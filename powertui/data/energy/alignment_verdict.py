@@ -16,7 +16,7 @@ from powertui.data.energy.alignment_places import (
 )
 from powertui.data.energy.offset_costs import (
     MIN_READINGS_IN_PROFILE,
-    Choices,
+    OffsetChoices,
     OffsetCosts,
 )
 from powertui.data.energy.offset_search import MAX_BASINS, NEGLIGIBLE_COST, SearchedOffsets
@@ -148,7 +148,7 @@ def fit(model: OffsetCosts, searched: SearchedOffsets) -> Fit | str:
     )
 
 
-def _best(model: OffsetCosts, choices: Choices) -> _Best:
+def _best(model: OffsetCosts, choices: OffsetChoices) -> _Best:
     row = int(np.argmin(choices.cost))
     offset, way, watts = float(choices.offsets[row]), float(choices.way[row]), choices.watts[row]
     residual, inside = model.residuals(offset, watts, model.data, way)
@@ -249,7 +249,7 @@ def _interval(offsets: Floats, weight: Floats) -> tuple[float, float]:
     return low, high
 
 
-def _zeros(model: OffsetCosts, choices: Choices) -> Floats:
+def _zeros(model: OffsetCosts, choices: OffsetChoices) -> Floats:
     """Where the log's zero lies at each offset.
 
     Offset and window cannot be told apart. Joules need the offset at which the power lies right;
@@ -262,7 +262,7 @@ def _zeros(model: OffsetCosts, choices: Choices) -> Floats:
 
 
 def _weighed_again(
-    model: OffsetCosts, choices: Choices, weight: Floats, cost: Floats, unit: float
+    model: OffsetCosts, choices: OffsetChoices, weight: Floats, cost: Floats, unit: float
 ) -> Floats:
     """The weights where places are not sure. How often something like training follows its told
     end nobody knows (programs evaluate, predict, train again): that it is rare and that it is
@@ -284,7 +284,7 @@ def _weighed_again(
     return np.asarray((weight + common_weight / common_weight.sum()) / 2)
 
 
-def _better(model: OffsetCosts, choices: Choices, best: int, near: float) -> _Rival | None:
+def _better(model: OffsetCosts, choices: OffsetChoices, best: int, near: float) -> _Rival | None:
     """Another place at which clearly less power, of the whole log, is left to what no trace
     shows, though it costs more: how likely that is to come, and to go on, is a guess.
     """

@@ -32,7 +32,7 @@ MAX_FINE_SAMPLES = 2400  # in the finer passes: more are thinned evenly
 
 
 @dataclass(frozen=True)
-class Choices:
+class OffsetChoices:
     """Offsets, each with a way of averaging, what it costs, and the watts of its fit."""
 
     # at which readings taken to be centred as the sensor's description says lie right, whatever the
@@ -45,16 +45,16 @@ class Choices:
     watts: Floats
     width: Floats  # how many of the finest steps each stands for
 
-    def rows(self, rows: Bools) -> Choices:
+    def rows(self, rows: Bools) -> OffsetChoices:
         """Some of them."""
-        return Choices(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return OffsetChoices(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
-def joined(first: Choices, second: Choices) -> Choices:
-    return Choices(
+def joined(first: OffsetChoices, second: OffsetChoices) -> OffsetChoices:
+    return OffsetChoices(
         *(
             np.concatenate([getattr(part, field.name) for part in (first, second)])
-            for field in fields(Choices)
+            for field in fields(OffsetChoices)
         )
     )
 

@@ -16,7 +16,7 @@ from powertui.data.energy import coarse_search
 from powertui.data.energy.offset_costs import (
     MAX_FINE_SAMPLES,
     MIN_SAMPLES,
-    Choices,
+    OffsetChoices,
     OffsetCosts,
     joined,
     thinned_to,
@@ -69,7 +69,7 @@ class OffsetRange(NamedTuple):
 class SearchedOffsets(NamedTuple):
     """The offsets that come into question, and how finely they were looked at."""
 
-    choices: Choices
+    choices: OffsetChoices
     step: float  # s between the finest offsets
     near: float  # s: offsets nearer to each other are one place
     ppm: float  # drift of the log's clock
@@ -163,8 +163,8 @@ class OffsetSearch(OffsetCosts):
         return bounds.clip(centres[ranked[likely]])  # grids reach beyond
 
     def _with_grid(
-        self, choices: Choices, step: float, grid: _Grid, bounds: OffsetRange
-    ) -> Choices:
+        self, choices: OffsetChoices, step: float, grid: _Grid, bounds: OffsetRange
+    ) -> OffsetChoices:
         """With the offsets of the coarse grid, looked at closely where one may be better."""
         beside = self._beside_these(choices, step, grid.coarse_step, bounds)
         for _ in range(_EXTRA_PASSES):
@@ -222,7 +222,7 @@ class OffsetSearch(OffsetCosts):
 
     def _fine(
         self, centres: Floats, near: float, data: Samples, bounds: OffsetRange
-    ) -> tuple[Choices, float]:
+    ) -> tuple[OffsetChoices, float]:
         """An even grid around every centre, finer around those that are left; the scale of the
         noise settles on the way.
         """
@@ -243,7 +243,7 @@ class OffsetSearch(OffsetCosts):
                 centres, reach = np.unique(choices.offsets[close]), step / 2
         return choices, step
 
-    def _drift(self, choices: Choices, data: Samples, near: float) -> float:
+    def _drift(self, choices: OffsetChoices, data: Samples, near: float) -> float:
         """How fast the log's clock runs against the trace's (ppm): told only of long logs, and only
         when the data insist.
         """
@@ -293,7 +293,7 @@ class OffsetSearch(OffsetCosts):
             turns = turns[np.linspace(0, len(turns) - 1, _MAX_ALIASES).astype(np.int64)]
         return np.asarray(at + self.step_s * turns[turns != 0], np.float64)
 
-    def _windows(self, offsets: Floats, data: Samples, *, several: bool) -> Choices:
+    def _windows(self, offsets: Floats, data: Samples, *, several: bool) -> OffsetChoices:
         """Every offset with every window that the sensor may have: a dialect rarely says over what
         it averages.
         """
@@ -305,7 +305,7 @@ class OffsetSearch(OffsetCosts):
         all_offsets, all_ways, costs, fits = (
             np.concatenate([part[column] for part in parts]) for column in range(4)
         )
-        return Choices(
+        return OffsetChoices(
             offsets=all_offsets,
             way=all_ways,
             cost=costs,
@@ -314,8 +314,8 @@ class OffsetSearch(OffsetCosts):
         )
 
     def _beside_these(
-        self, choices: Choices, step: float, coarse_step: float, bounds: OffsetRange
-    ) -> Choices:
+        self, choices: OffsetChoices, step: float, coarse_step: float, bounds: OffsetRange
+    ) -> OffsetChoices:
         """The coarse offsets within the bounds that were not looked at closely.
 
         Where no place is better than the rest, they weigh more than the few that were.
@@ -332,7 +332,7 @@ class OffsetSearch(OffsetCosts):
         # by how much more they cost.
         readings_ratio = len(self.data) / len(thinned)
         above_best = np.maximum(cost[1:] - cost[0], 0.0) * readings_ratio
-        return Choices(
+        return OffsetChoices(
             offsets=offsets,
             way=np.full(len(offsets), way),
             cost=choices.cost[best] + above_best,
