@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from powertui.data.asked import COMPAT
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
 from tests import answers
@@ -280,3 +281,15 @@ def test_kernels(shared_data: Path, run: str) -> None:
 def test_programs(shared_data: Path, run: str) -> None:
     rows = [row for row in _rows(shared_data, run, "op_profile", 1) if row["level"] == 0]
     assert {row["name"].strip(): round(row["time_s"] * 1e9) for row in rows} == PROGRAMS[run]
+
+
+def test_an_op_without_one_of_the_framework_is_of_no_known_type(shared_data: Path) -> None:
+    """In the overview's table, as the converter has it; `corrected` tells the HLO's category."""
+    run = opened(shared_data / "public" / "jax_rocm_mi300_gemm")
+    types = {}
+    for compat in COMPAT:
+        overview = registry.get("overview_page").answer(Question(run, compat=compat))
+        rows = {row["operation"]: row for row in answers.rows(overview["top_ops"])}
+        types[compat] = rows["copy.1"]["category"]
+    assert types["xprof"] == "Unknown"
+    assert types["corrected"] == "data formatting"
