@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from scripts.parity.comparison import Agreement
 from scripts.parity.profiles import ROOT
-from scripts.parity.reasons import REASONS, UNKNOWN, reason_of
+from scripts.parity.reasons import EMPTY, REASONS, UNKNOWN, reason_of
 from scripts.parity.tables import TOOLS
 
 PAGE = ROOT / "docs" / "parity.md"
@@ -44,8 +44,8 @@ def block(compared: Sequence[ComparedProfile], date: str, versions: str) -> str:
             "",
             *_explained(agreements),
             "",
-            "| profile | tool | cells | equal | different | why |",
-            "| --- | --- | ---: | ---: | ---: | --- |",
+            "| profile | tool | cells | equal | empty | different | why |",
+            "| --- | --- | ---: | ---: | ---: | ---: | --- |",
             *rows,
             "",
             _not_compared(compared),
@@ -66,12 +66,13 @@ def _summary(
     cells = sum(agreement.cells for agreement in agreements)
     equal = sum(agreement.equal for agreement in agreements)
     counts = reason_counts(agreements)
-    unknown = counts.pop(UNKNOWN, 0)
+    unknown, empty = counts.pop(UNKNOWN, 0), counts.pop(EMPTY, 0)
     readable = sum(not profile.unreadable for profile in compared)
     return (
         f"On {date}, with {versions}, {cells:,} cells of {readable} profiles were compared: "
-        f"{equal:,} are equal, {counts.total():,} differ for a known reason and {unknown:,} for "
-        "one that is not known."
+        f"{equal:,} are equal, {empty:,} are empty in powertui and 0 in the converter, "
+        f"{counts.total():,} differ for another known reason and {unknown:,} for one that is not "
+        "known."
     )
 
 
@@ -89,16 +90,14 @@ def _rows(profile: ComparedProfile) -> list[str]:
     name = f"`{profile.name}`"
     for tool, agreement in profile.by_tool.items():
         if agreement.cells:
-            figures = (agreement.cells, agreement.equal, len(agreement.differences))
+            counts = reason_counts([agreement])
+            empty = counts.pop(EMPTY, 0)
+            figures = (agreement.cells, agreement.equal, empty, counts.total())
             columns = " | ".join(f"{figure:,}" for figure in figures)
-            rows.append(f"| {name} | `{tool}` | {columns} | {_why(agreement)} |")
+            why = ", ".join(f"{reason} {count:,}" for reason, count in counts.most_common())
+            rows.append(f"| {name} | `{tool}` | {columns} | {why} |")
             name = ""
     return rows
-
-
-def _why(agreement: Agreement) -> str:
-    counts = reason_counts([agreement])
-    return ", ".join(f"{name} {count:,}" for name, count in counts.most_common())
 
 
 def _not_compared(compared: Sequence[ComparedProfile]) -> str:

@@ -8,8 +8,21 @@ from dataclasses import dataclass
 from scripts.parity.comparison import Difference
 
 UNKNOWN = "not known"
-# What the converter writes where the profile says nothing.
-_WRITTEN_FOR_NOTHING = (0, "Unknown", "No", False)
+EMPTY = "empty"
+# What the converter writes where it knows nothing, and the columns in which it does.
+_WRITTEN_FOR_NOTHING = (0, "Unknown", "No")
+_WITHOUT_A_VALUE = frozenset(
+    {
+        "device_total_self_time_percent",
+        "host_total_self_time_percent",
+        "gpu_tensorcore_utilization",
+        "dma_stall_percent",
+        "cmem_read_bw",
+        "cmem_write_bw",
+        "outside_compilation",
+        "autotuned",
+    }
+)
 # No GPU gives a thread more registers than this.
 _MAX_REGISTERS = 65_535
 _COSTS = frozenset(
@@ -45,8 +58,12 @@ class Reason:
 
 
 def _nothing_known(cell: Difference) -> bool:
-    is_empty = cell.ours is None or cell.ours == ""
-    return not cell.only and is_empty and cell.theirs in _WRITTEN_FOR_NOTHING
+    if cell.only or cell.ours is not None or cell.theirs not in _WRITTEN_FOR_NOTHING:
+        return False
+    if cell.table.name == "figures":  # the deviation of one step
+        return str(cell.key[0]).endswith(("_sdv", "_standard_deviation"))
+    is_idle_or_program = cell.table.tool == "op_profile" and cell.column == "occurrences"
+    return is_idle_or_program or cell.column in _COSTS | _WITHOUT_A_VALUE
 
 
 def _ops_of_hosts(cell: Difference) -> bool:
@@ -59,7 +76,8 @@ def _idle_of_nothing(cell: Difference) -> bool:
 
 
 def _eager_elsewhere(cell: Difference) -> bool:
-    return cell.column == "eager" and (cell.ours, cell.theirs) == ("Function", "Eager")
+    is_range = cell.key[1:] == ("Range", "range")
+    return is_range and cell.column == "eager" and cell.theirs == "Eager"
 
 
 def _cost_analysis(cell: Difference) -> bool:
@@ -93,9 +111,10 @@ def _hlo_text(cell: Difference) -> bool:
 
 REASONS = (
     Reason(
-        "empty",
-        "the profile does not say it. powertui leaves the cell empty; the converter writes 0, "
-        "“Unknown” or “No”",
+        EMPTY,
+        "costs and other figures that the profile does not have, shares of devices in rows of the "
+        "host, the deviation of a single step. powertui leaves the cell empty; the converter "
+        "writes 0, “Unknown” or “No”",
         _nothing_known,
     ),
     Reason(
@@ -111,8 +130,8 @@ REASONS = (
     ),
     Reason(
         "eager elsewhere",
-        "the run of the op belongs to an eager kernel of another thread; powertui looks for the "
-        "eager kernel on the op's own thread",
+        "one run of the op `range` belongs to an eager kernel of another thread; powertui looks for "
+        "the eager kernel on the op's own thread",
         _eager_elsewhere,
     ),
     Reason(
@@ -124,7 +143,7 @@ REASONS = (
     Reason(
         "matrix cores",
         "by which rule the converter takes kernels of AMD's libraries for kernels on matrix "
-        "cores is not known; powertui says no",
+        "cores is not known; powertui's tables say no",
         _matrix_cores,
     ),
     Reason(

@@ -10,7 +10,7 @@ import pytest
 from scripts.parity import comparison, page, profiles
 from scripts.parity.comparison import Agreement
 from scripts.parity.page import ComparedProfile
-from scripts.parity.reasons import UNKNOWN, reason_of
+from scripts.parity.reasons import EMPTY, UNKNOWN, reason_of
 from scripts.parity.tables import EXACT, NS_IN_US, TABLES, ComparedTable, Row
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,28 +88,38 @@ def test_a_difference_has_a_known_reason_or_is_said_to_have_none() -> None:
         "operation": "range",
         "occurrences": 2,
         "measured_flop_rate": None,
+        "total_time": None,
         "eager": "Function",
     }
-    theirs: Row = {**row, "occurrences": 1, "measured_flop_rate": 0.0, "eager": "Eager"}
+    theirs: Row = {
+        **row,
+        "occurrences": 1,
+        "measured_flop_rate": 0.0,
+        "total_time": 0.0,
+        "eager": "Eager",
+    }
     agreement = comparison.compare(framework_ops, [row], [theirs])
     assert {cell.column: reason_of(cell) for cell in agreement.differences} == {
         "occurrences": UNKNOWN,
-        "measured_flop_rate": "empty",
+        "measured_flop_rate": EMPTY,
+        "total_time": UNKNOWN,
         "eager": "eager elsewhere",
     }
 
 
 def test_the_page_counts_cells_and_names_reasons() -> None:
-    agreement = comparison.compare(OPS, [{**MATMUL, "count": None}], [{**MATMUL, "count": 0}])
-    agreement.add(comparison.compare(OPS, [{**RELU, "count": 2}], [RELU]))
+    ours: list[Row] = [{**MATMUL, "bound_by": None}, {**RELU, "bound_by": None, "count": 2}]
+    theirs: list[Row] = [{**MATMUL, "bound_by": "Unknown"}, {**RELU, "bound_by": "HBM"}]
+    table = ComparedTable("tool", "ops", ("op",), {**OPS.tolerance, "bound_by": EXACT})
+    agreement = comparison.compare(table, ours, theirs)
     compared = [
         ComparedProfile("own/run", {"tool": agreement, "silent_tool": Agreement()}),
         ComparedProfile("own/broken", unreadable="not a profile."),
     ]
     block = page.block(compared, "2026-11-23", "xprof 2.24.2")
-    assert "6 cells of 1 profiles were compared: 4 are equal, 1 differ for a known" in block
-    assert "reason and 1 for one that is not known." in block
-    assert "| `own/run` | `tool` | 6 | 4 | 2 | empty 1, not known 1 |" in block
+    assert "8 cells of 1 profiles were compared: 5 are equal, 1 are empty in powertui" in block
+    assert "1 differ for another known reason and 1 for one that is not known." in block
+    assert "| `own/run` | `tool` | 8 | 5 | 1 | 2 | not known 1, cost analysis 1 |" in block
     assert "silent_tool" not in block
     assert "`own/broken` could not be compared: not a profile." in block
 
