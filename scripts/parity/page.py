@@ -102,10 +102,15 @@ def _rows(profile: ComparedProfile) -> list[str]:
 
 def _not_compared(compared: Sequence[ComparedProfile]) -> str:
     names = ", ".join(f"`{tool}`" for tool in TOOLS)
-    sentences = [f"Compared are {names}. A tool of which neither side has a cell has no row."]
-    sentences += [
+    scope = (
+        f"Compared are the tables and figures that both sides have of {names}; not ranks and "
+        "cumulative shares, which follow from the rest, and not `op_profile` by provenance, whose "
+        "tree begins with the program in the converter and with the scopes in powertui. A tool of "
+        "which neither side has a cell has no row."
+    )
+    unreadable = [
         f"`{profile.name}` could not be compared: {profile.unreadable}"
         for profile in compared
         if profile.unreadable
     ]
-    return " ".join(sentences)
+    return " ".join([scope, *unreadable])
