@@ -130,8 +130,8 @@ REASONS = (
     ),
     Reason(
         "eager elsewhere",
-        "one run of the op `range` belongs to an eager kernel of another thread; powertui looks for "
-        "the eager kernel on the op's own thread",
+        "one run of the op `range` belongs to an eager kernel of another thread; powertui looks "
+        "for the eager kernel on the op's own thread",
         _eager_elsewhere,
     ),
     Reason(
