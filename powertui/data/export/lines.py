@@ -72,8 +72,8 @@ class CodeTexts:
                 self._texts[code] = text
                 self._bytes += len(text)
             self._made[new] = True
-        found: list[bytes] = self._texts[codes].tolist()
-        return found
+        texts: list[bytes] = self._texts[codes].tolist()
+        return texts
 
 
 #: What a line is made of: the same bytes in each, a time, texts by code, or a text of each row.
@@ -117,8 +117,8 @@ def _rows(words: list[Any], rows: int) -> list[bytes]:
     matrix = np.empty((rows, len(words)), np.uint32)
     for i, word in enumerate(words):
         matrix[:, i] = word
-    found: list[bytes] = matrix.view(f"S{4 * len(words)}").ravel().tolist()
-    return found
+    row_texts: list[bytes] = matrix.view(f"S{4 * len(words)}").ravel().tolist()
+    return row_texts
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────
@@ -126,8 +126,8 @@ def _rows(words: list[Any], rows: int) -> list[bytes]:
 
 def _word(text: bytes) -> np.uint32:
     """Up to four bytes as they lie in memory."""
-    found: np.uint32 = np.frombuffer(text.ljust(4, b"\0"), np.uint32)[0]
-    return found
+    word: np.uint32 = np.frombuffer(text.ljust(4, b"\0"), np.uint32)[0]
+    return word
 
 
 def _constant(text: bytes) -> list[np.uint32]:

@@ -104,10 +104,10 @@ def write(
             _write(stream, _json(table, facts, energies, counter), path)
         else:
             _write(stream, _csv(table, facts if comments else (), counter), path)
-    said = f"Wrote {counter.value:,} {what} to {_shown(path)}."
+    answer = f"Wrote {counter.value:,} {what} to {_shown(path)}."
     if energies and what in ("samples", "steps"):
-        said += f" The window: {export_rows.in_words(energies[0][1])}."
-    return said + (f" Based on: {_shown(beside)}." if beside else "")
+        answer += f" The window: {export_rows.in_words(energies[0][1])}."
+    return answer + (f" Based on: {_shown(beside)}." if beside else "")
 
 
 def _plain_file(path: str) -> bool:
@@ -132,18 +132,18 @@ def _notes(
 def _head(
     facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]]
 ) -> dict[str, Any]:
-    told = [
+    window_energies = [
         {
             "channel": name,
-            "joules": one.joules,
-            "lo": one.lo,
-            "hi": one.hi,
-            "badge": one.badge.value if one.resolved else None,
-            "reason": one.reason or None,
+            "joules": energy.joules,
+            "lo": energy.lo,
+            "hi": energy.hi,
+            "badge": energy.badge.value if energy.resolved else None,
+            "reason": energy.reason or None,
         }
-        for name, one in energies
+        for name, energy in energies
     ]
-    return {"about": [[key, str(value)] for key, value in facts], "energy": told}
+    return {"about": [[key, str(value)] for key, value in facts], "energy": window_energies}
 
 
 def _format(what: str, path: str, asked: str | None) -> str:
@@ -157,19 +157,19 @@ def _format(what: str, path: str, asked: str | None) -> str:
             f"`{plain(asked, 40)}` is not a format.", hint=f"Choose one of: {', '.join(FORMATS)}"
         )
     name = path.lower().removesuffix(".gz")
-    found = asked or next((f for f in FORMATS if name.endswith(f".{f}")), None)
+    known_format = asked or next((f for f in FORMATS if name.endswith(f".{f}")), None)
     if what == "perfetto":
-        if found not in (None, "json"):
+        if known_format not in (None, "json"):
             raise UsageError(
-                f"A trace for Perfetto is JSON, not {found}.",
+                f"A trace for Perfetto is JSON, not {known_format}.",
                 hint="Give the file a name like trace.json.",
             )
         return "json"
-    return found or "csv"
+    return known_format or "csv"
 
 
 def _check(window: Window, what: str) -> None:
-    if what == "samples" and not any(one.status != "none" for one in window.power):
+    if what == "samples" and not any(series.status != "none" for series in window.power):
         raise UsageError(
             "There is no power on this profile's clock, so there are no samples.",
             hint="Name a log with --power FILE.",
@@ -236,14 +236,14 @@ class _Writer:
         return export_lines.join(parts, batch.rows)
 
     def _texts(self, words: Vocabulary, behind: bytes) -> CodeTexts:
-        found = self._known.get(words)
-        if found is None:
-            found = CodeTexts(
+        code_texts = self._known.get(words)
+        if code_texts is None:
+            code_texts = CodeTexts(
                 words.count,
                 lambda code: self._between.join(map(self._cell, words.cells(code))) + behind,
             )
-            self._known[words] = found
-        return found
+            self._known[words] = code_texts
+        return code_texts
 
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
@@ -354,22 +354,22 @@ def _groups(batches: Iterator[Batch]) -> Iterator[list[Batch]]:
 
 def _arrays(pa: Any, batch: Batch, kinds: Sequence[str], types: dict[str, Any]) -> list[Any]:
     """The columns of one batch as Arrow has them."""
-    found: list[Any] = []
+    arrays: list[Any] = []
     for column in batch.columns:
-        kind = kinds[len(found)]
+        kind = kinds[len(arrays)]
         if isinstance(column, Ticks):
-            found.append(_decimals(pa, column).cast(types[kind]))
+            arrays.append(_decimals(pa, column).cast(types[kind]))
         elif isinstance(column, Moments):
-            found.append(pa.array(column.ns).cast(types[kind]))
+            arrays.append(pa.array(column.ns).cast(types[kind]))
         elif isinstance(column, Shared):
             codes, rows = np.unique(column.codes, return_inverse=True)
             for cells in zip(*(column.words.cells(code) for code in codes.tolist()), strict=True):
-                kind = kinds[len(found)]
+                kind = kinds[len(arrays)]
                 words = pa.array([_typed(value, kind) for value in cells], type=types[kind])
-                found.append(words.take(pa.array(rows)))
+                arrays.append(words.take(pa.array(rows)))
         else:
-            found.append(pa.array([_typed(value, kind) for value in column], type=types[kind]))
-    return found
+            arrays.append(pa.array([_typed(value, kind) for value in column], type=types[kind]))
+    return arrays
 
 
 def _decimals(pa: Any, ticks: Ticks) -> Any:

@@ -134,7 +134,7 @@ def clock_rule(name: str) -> ClockRule:
     """The clock rule of the format that a trace was read from; the plain one where it
     states none.
     """
-    reader = {one.NAME: one for one in readers()}.get(name)
+    reader = {each.NAME: each for each in readers()}.get(name)
     rule: ClockRule = getattr(reader, "CLOCK", ClockRule())
     return rule
 

@@ -208,11 +208,11 @@ class _Inflater:
 
     def first(self) -> Iterator[bytes]:
         """One piece of exactly `size` bytes, or all there is: what a sniffer needs."""
-        left = self._size
+        remaining = self._size
         for piece in self:
-            yield piece[:left]
-            left -= len(piece)
-            if left <= 0:
+            yield piece[:remaining]
+            remaining -= len(piece)
+            if remaining <= 0:
                 return
 
     def __iter__(self) -> Iterator[bytes]:

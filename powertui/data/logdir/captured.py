@@ -40,10 +40,10 @@ def when(run: RunEntry, index: int | None = None) -> Captured | None:
     this host.
     """
     for file in run.profiles if index is None else run.profiles[index : index + 1]:
-        found = xplane_session.session_span(file.path) if file.tool == "xplane.pb" else None
-        if found is not None:
+        span = xplane_session.session_span(file.path) if file.tool == "xplane.pb" else None
+        if span is not None:
             return Captured(
-                *found, "start and end of the session as recorded in the profile", exact=True
+                *span, "start and end of the session as recorded in the profile", exact=True
             )
     return _by_names(run) or _by_file(run)
 

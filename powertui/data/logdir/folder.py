@@ -53,9 +53,10 @@ class Logdir:
         """Which of the paths a run was found under."""
         if not self.several:
             return self.path
-        whole = Path(entry.path).absolute()
+        absolute = Path(entry.path).absolute()
         return next(
-            (path for path in self.paths if whole.is_relative_to(Path(path).absolute())), entry.path
+            (path for path in self.paths if absolute.is_relative_to(Path(path).absolute())),
+            entry.path,
         )
 
     @functools.cached_property
@@ -73,15 +74,19 @@ class Logdir:
         """
         if name is None:
             return self.runs
-        found: tuple[RunEntry, ...] = ()
-        for fits in (str.__eq__, lambda own, said: own.endswith("/" + said), str.__contains__):
-            found = tuple(run for run in self.runs if fits(run.name, name))
-            if len(found) == 1:
-                return found
-            if found:
+        runs: tuple[RunEntry, ...] = ()
+        for fits in (
+            str.__eq__,
+            lambda run_name, asked: run_name.endswith("/" + asked),
+            str.__contains__,
+        ):
+            runs = tuple(run for run in self.runs if fits(run.name, name))
+            if len(runs) == 1:
+                return runs
+            if runs:
                 break
-        names = ", ".join(plain(run.name, 80) for run in (found or self.runs)[:8])
-        what = "More than one run is" if found else "No run is"
+        names = ", ".join(plain(run.name, 80) for run in (runs or self.runs)[:8])
+        what = "More than one run is" if runs else "No run is"
         raise UsageError(
             f"{what} named {plain(name, 80)!r}.",
             hint=f"There are: {names}" if names else "There are no runs here.",

@@ -256,11 +256,11 @@ class _Scan(Tree):
         profiles = (ProfileFile(file.path, host, tool, file.size),)
         results, unread = filenames.RESULTS, filenames.unread()
         if tool in results:
-            other = OtherFile(file.path, host, tool, file.size, results[tool])
-            run = replace(run, name=folder_name, results=(other,))
+            other_file = OtherFile(file.path, host, tool, file.size, results[tool])
+            run = replace(run, name=folder_name, results=(other_file,))
         elif tool in unread:
-            other = OtherFile(file.path, host, tool, file.size, unread[tool])
-            run = replace(run, name=folder_name, unread=(other,))
+            other_file = OtherFile(file.path, host, tool, file.size, unread[tool])
+            run = replace(run, name=folder_name, unread=(other_file,))
         elif not stat.S_ISREG(status.st_mode):
             # What comes through a pipe was made elsewhere. What is around it would look like its
             # answer when nothing comes. And a pipe is never asked what it holds: what was read

@@ -75,8 +75,8 @@ class _Links:
         self.entries = 0  # names in folders that links lead to
         self._root = root
         self._real_root = os.path.realpath(root)
-        own = {_device(root), _device(os.sep)}
-        self._system_devices = {_device(folder) for folder in _SYSTEM_FOLDERS} - own
+        own_devices = {_device(root), _device(os.sep)}
+        self._system_devices = {_device(folder) for folder in _SYSTEM_FOLDERS} - own_devices
         self._above: list[str] = []
         self._system: list[str] = []
         self._unsearched: list[str] = []
@@ -147,7 +147,7 @@ class Tree:
         Links are followed, but not to where the tree itself lies.
         """
         links = _Links(str(self.root))
-        seen: set[tuple[int, int]] = set()
+        visited: set[tuple[int, int]] = set()
         stack: list[_Step] = [_Step(str(self.root), 0, linked=False)]
         while stack:
             step = stack.pop()
@@ -157,9 +157,9 @@ class Tree:
                 self.problems.append(Warn(step.folder, "", f"cannot be examined: {reason(error)}"))
                 continue
             place = (status.st_dev, status.st_ino)
-            if place in seen or not links.admit(step, status.st_dev):
+            if place in visited or not links.admit(step, status.st_dev):
                 continue
-            seen.add(place)
+            visited.add(place)
             files, below = self.listing(step.folder)
             links.entries += (len(files) + len(below)) if step.linked else 0
             yield step.folder
@@ -195,15 +195,15 @@ class Tree:
         below: list[str] = []
         try:
             with os.scandir(folder) as entries:
-                found = sorted(islice(entries, MAX_ENTRIES), key=lambda entry: entry.name)
+                entries_here = sorted(islice(entries, MAX_ENTRIES), key=lambda entry: entry.name)
         except OSError as error:
             self.problems.append(Warn(folder, "", f"cannot be listed: {reason(error)}"))
-            found = []
+            entries_here = []
         if folder.startswith(self._within) or folder == str(
             self.root
         ):  # what is asked for beside the tree is not the tree
-            self.entries += len(found)
-        for entry in found:
+            self.entries += len(entries_here)
+        for entry in entries_here:
             try:
                 if entry.is_dir():
                     if entry.name not in _SKIPPED:
@@ -226,10 +226,10 @@ class Tree:
 
         Thousands of runs ask for the same few.
         """
-        known = self._exists.get(folder)
-        if known is None:
-            known = self._exists[folder] = folder in self.listed or os.path.isdir(folder)  # noqa: PTH112
-        return known
+        is_there = self._exists.get(folder)
+        if is_there is None:
+            is_there = self._exists[folder] = folder in self.listed or os.path.isdir(folder)  # noqa: PTH112
+        return is_there
 
 
 def may_matter(name: str) -> bool:
@@ -250,8 +250,8 @@ def may_be_power(name: str) -> bool:
 
 def head_of(path: str, count: int = 4096) -> bytes:
     """The first bytes of a file, unpacked when it is gzip. Empty when it cannot be read."""
-    if (known := elsewhere.head(path, elsewhere.HEAD)) is not None:
-        return _unpacked(known, count)
+    if (mirrored := elsewhere.head(path, elsewhere.HEAD)) is not None:
+        return _unpacked(mirrored, count)
     try:
         with open_for_reading(path) as stream:
             head = stream.read(count)

@@ -32,7 +32,7 @@ def sniff(head: str, _path: str) -> int:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per card."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     names: list[str] = []
     unit = units.UNITS["W"]
     addresses: dict[int, str] = {}
@@ -82,11 +82,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         day = re.sub(r"^(\d{4})(\d\d)(\d\d)$", r"\1-\2-\3", row.get("date", ""))
         when = f"{day} {row.get('time', '')}".strip()
         device = Device(card, "", addresses.get(card, ""), "IBM Spyre")
-        found.add(
+        collected.add(
             Sensor(f"AIU {card}", NAME, Scope.GPU, device=device),
             when,
             row["pwr"],
             number,
             unit=unit,
         )
-    return found.log(NAME, options, "aiu-smi: pwr in W", period_s=1.0)
+    return collected.log(NAME, options, "aiu-smi: pwr in W", period_s=1.0)

@@ -63,15 +63,15 @@ def sniff(head: str, _path: str) -> int:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per GPU."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     if re.search(r'"gpu"\s*:\s*\d', source.head_text):
         for doc in json_docs.documents(source.text, notes):
-            _walk(doc.value, json_docs.when_in(doc.value, doc.when), doc.line, found)
+            _walk(doc.value, json_docs.when_in(doc.value, doc.when), doc.line, collected)
     elif re.search(r"(?m)^GPU: \d{1,3}\s*$", source.head_text):
-        _text(source.text, found)
+        _text(source.text, collected)
     else:
-        _table(source.text, notes, found)
-    return found.log(NAME, options, "amd-smi: socket power in W", hint=_HINT)
+        _table(source.text, notes, collected)
+    return collected.log(NAME, options, "amd-smi: socket power in W", hint=_HINT)
 
 
 def _sensor(gpu: int, kind: str) -> Sensor:
@@ -80,18 +80,18 @@ def _sensor(gpu: int, kind: str) -> Sensor:
     )
 
 
-def _walk(value: Any, when: str, line: int, found: Collected) -> None:
+def _walk(value: Any, when: str, line: int, collected: Collected) -> None:
     if isinstance(value, list):
-        for one in value:
-            _walk(one, json_docs.when_in(one, when), line, found)
+        for entry in value:
+            _walk(entry, json_docs.when_in(entry, when), line, collected)
         return
     if not isinstance(value, dict):
         return
     gpu = value.get("gpu")
     if not isinstance(gpu, int) or isinstance(gpu, bool):
-        for own in value.values():
-            if isinstance(own, (dict, list)):
-                _walk(own, json_docs.when_in(own, when), line, found)
+        for member in value.values():
+            if isinstance(member, (dict, list)):
+                _walk(member, json_docs.when_in(member, when), line, collected)
         return
     power = value.get("power", value)
     for name, kind in _POWERS.items():
@@ -100,7 +100,7 @@ def _walk(value: Any, when: str, line: int, found: Collected) -> None:
         if isinstance(cell, dict):
             unit, cell = str(cell.get("unit", "W")), cell.get("value")
         if cell is not None and not isinstance(cell, (dict, list)):
-            found.add(
+            collected.add(
                 _sensor(gpu, kind),
                 when,
                 str(cell),
@@ -109,7 +109,7 @@ def _walk(value: Any, when: str, line: int, found: Collected) -> None:
             )
 
 
-def _text(text: str, found: Collected) -> None:
+def _text(text: str, collected: Collected) -> None:
     """`amd-smi metric` as it is printed: GPU by GPU, one member a line."""
     when = ""
     gpu: int | None = None
@@ -122,7 +122,7 @@ def _text(text: str, found: Collected) -> None:
                 r"\s+((?:CURRENT_|AVERAGE_)?SOCKET_POWER): (\S{1,20})(?: (m?W))?\s*", line
             )
         ):
-            found.add(
+            collected.add(
                 _sensor(gpu, _POWERS[match[1].lower()]),
                 when,
                 match[2],
@@ -131,7 +131,7 @@ def _text(text: str, found: Collected) -> None:
             )
 
 
-def _table(text: str, notes: Notes, found: Collected) -> None:
+def _table(text: str, notes: Notes, collected: Collected) -> None:
     names: list[str] = []
     above = ""
     commas = False
@@ -168,7 +168,7 @@ def _table(text: str, notes: Notes, found: Collected) -> None:
             continue
         for name, kind in _POWERS.items():
             if name in row and (name != "power" or row[name]):
-                found.add(
+                collected.add(
                     _sensor(int(row["gpu"]), kind),
                     row.get("timestamp", "") or when or above,
                     row[name],

@@ -70,12 +70,12 @@ class FileCells:
 
     def find(self, name: str) -> int | None:
         """A column by name (case and outer blanks do not matter), or by its number from 1."""
-        wanted = name.strip().lower()
-        for i, own in enumerate(self.names):
-            if own.strip().lower() == wanted:
+        lowered = name.strip().lower()
+        for i, column_name in enumerate(self.names):
+            if column_name.strip().lower() == lowered:
                 return i
-        if wanted.isdigit() and 1 <= int(wanted) <= len(self.names):
-            return int(wanted) - 1
+        if lowered.isdigit() and 1 <= int(lowered) <= len(self.names):
+            return int(lowered) - 1
         return None
 
     def is_numeric(self, column: int) -> bool:
@@ -123,8 +123,8 @@ class FileCells:
         return FileCells(self.names, self.lines[picked], columns, self.either)
 
 
-def irregular(found: int, width: int) -> str:
-    return f"has {found} field{'s' if found != 1 else ''} where the others have {width}"
+def irregular(count: int, width: int) -> str:
+    return f"has {count} field{'s' if count != 1 else ''} where the others have {width}"
 
 
 def was_cut(cell: str, others: Sequence[str]) -> bool:
@@ -138,6 +138,6 @@ def was_cut(cell: str, others: Sequence[str]) -> bool:
         return False
     if "." in cell:
         return False
-    if any("." in other for other in others):
-        return all("." in other for other in others)
-    return len(cell) < min(len(other) for other in others)
+    if any("." in complete for complete in others):
+        return all("." in complete for complete in others)
+    return len(cell) < min(len(complete) for complete in others)

@@ -179,8 +179,8 @@ class Collected:
     ) -> PowerSeries | None:
         rows = np.array(channel.rows)
         good = ok[rows]
-        own, values = ns[rows[good]], np.array(channel.values)[good]
-        if not len(own):
+        ns_of_channel, values = ns[rows[good]], np.array(channel.values)[good]
+        if not len(ns_of_channel):
             return None
         sensor = replace(
             sensor,
@@ -189,18 +189,18 @@ class Collected:
         )
         joules = None
         if channel.counter:
-            order = np.argsort(own, kind="stable")
-            own, values = own[order], values[order]
-            if len(own) < 2:
+            order = np.argsort(ns_of_channel, kind="stable")
+            ns_of_channel, values = ns_of_channel[order], values[order]
+            if len(ns_of_channel) < 2:
                 return None
-            joules, values = counters.intervals(own, values, self.notes, sensor.name)
+            joules, values = counters.intervals(ns_of_channel, values, self.notes, sensor.name)
         elif channel.kind is PowerKind.INTERVAL:
-            order = np.argsort(own, kind="stable")
-            own, values = own[order], values[order]
-            joules = np.r_[np.nan, values[1:] * np.diff(own) / NS_PER_S]
+            order = np.argsort(ns_of_channel, kind="stable")
+            ns_of_channel, values = ns_of_channel[order], values[order]
+            joules = np.r_[np.nan, values[1:] * np.diff(ns_of_channel) / NS_PER_S]
         return assemble.power_series(
             sensor,
-            own,
+            ns_of_channel,
             values,
             clock=clock,
             notes=self.notes,

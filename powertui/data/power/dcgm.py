@@ -52,7 +52,7 @@ def sniff(head: str, _path: str) -> int:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per GPU, and its energy counter as a second way to read it."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     names: list[str] = []
     written: dict[str, str] = {}
     above = ""
@@ -103,11 +103,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
                 Scope.GPU,
                 device=Device(gpu),
             )
-            found.add(
+            collected.add(
                 sensor,
                 when or above,
                 cell,
                 number,
                 unit=units.unit_of_symbol(written.get(name, unit)) or units.UNITS[unit],
             )
-    return found.log(NAME, options, "dcgmi dmon: POWER in W, TOTEC in mJ", period_s=PERIOD_S)
+    return collected.log(NAME, options, "dcgmi dmon: POWER in W, TOTEC in mJ", period_s=PERIOD_S)

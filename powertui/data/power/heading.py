@@ -50,11 +50,11 @@ def find_heading(
         return any(like_data(cell) for cell in row if cell)
 
     def is_words(row: Sequence[str], least: int = 1) -> bool:
-        said = [cell for cell in row if cell]
+        words = [cell for cell in row if cell]
         return (
             len(row) == width
-            and len(said) >= least
-            and not any(like_data(cell) or not re.search(r"[^\W\d]", cell) for cell in said)
+            and len(words) >= least
+            and not any(like_data(cell) or not re.search(r"[^\W\d]", cell) for cell in words)
         )
 
     for k, row in enumerate(cells):
@@ -79,10 +79,10 @@ def _names(block: Sequence[Sequence[str]]) -> tuple[str, ...]:
     unit.
     """
     rows = list(block)
-    told: Sequence[str] = ()
+    unit_row: Sequence[str] = ()
     for k, row in enumerate(rows):
         if len(rows) > 1 and _is_units(row):
-            told = rows.pop(k)
+            unit_row = rows.pop(k)
             break
     names = list(rows[-1])
     for group in reversed(rows[:-1]):
@@ -92,10 +92,10 @@ def _names(block: Sequence[Sequence[str]]) -> tuple[str, ...]:
                 " ".join(part for part in pair if part)
                 for pair in zip(_carried(group, names), names, strict=True)
             ]
-    if told:
+    if unit_row:
         names = [
             f"{name} [{cell.strip('[]() ')}]" if cell and name else name
-            for name, cell in zip(names, told, strict=True)
+            for name, cell in zip(names, unit_row, strict=True)
         ]
     return tuple(names)
 
@@ -111,9 +111,9 @@ def _carried(group: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def _is_units(row: Sequence[str]) -> bool:
-    said = [cell for cell in row if cell]
+    words = [cell for cell in row if cell]
     return (
-        bool(said)
-        and any(map(units.unit_of_symbol, said))
-        and all(units.unit_of_symbol(c) or _OTHER_UNIT.fullmatch(c.strip()) for c in said)
+        bool(words)
+        and any(map(units.unit_of_symbol, words))
+        and all(units.unit_of_symbol(c) or _OTHER_UNIT.fullmatch(c.strip()) for c in words)
     )

@@ -65,8 +65,8 @@ def _unit(measurement: str, key: str, tags: dict[str, str]) -> units.Unit | None
     if (measurement, key) == ("nvidia_smi", "power_draw"):
         return units.UNITS["W"]
     if key in ("value", "gauge", "counter", "reading", "reading_watts"):
-        if (own := units.unit_of_symbol(tags.get("unit", tags.get("units", "")))) is not None:
-            return None if units.no_power(tags.get("name", "")) else own
+        if (named := units.unit_of_symbol(tags.get("unit", tags.get("units", "")))) is not None:
+            return None if units.no_power(tags.get("name", "")) else named
         if tags.get("unit"):
             return None
         return (
@@ -83,7 +83,7 @@ def _unit(measurement: str, key: str, tags: dict[str, str]) -> units.Unit | None
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per measurement, set of tags and field."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     lines = source.text.split("\n")
     for number, line in stamps.numbered_lines(lines):
         bare = line.strip()
@@ -103,14 +103,14 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             unit = units.UNITS.get(options.unit or "") or _unit(measurement, key, tags)
             if unit is None or value.startswith('"') or _unit(measurement, key, tags) is None:
                 continue
-            found.add(
+            collected.add(
                 _sensor(measurement, key, tags),
                 _when(match[4]),
                 value.rstrip("iu"),
                 number,
                 unit=unit,
             )
-    return found.log(
+    return collected.log(
         NAME, options, "line protocol: unit and channel by measurement, tags and field"
     )
 
@@ -134,8 +134,8 @@ def _sensor(measurement: str, key: str, tags: dict[str, str]) -> Sensor:
                     tags[name], tags.get("name", "") if measurement in _MODELS else ""
                 ),
             )
-    own = tags.get("name", "") if measurement not in _MODELS else ""
-    scope = units.scope_of(f"{own} {key} {measurement.replace('_', ' ')}")
+    sensor_name = tags.get("name", "") if measurement not in _MODELS else ""
+    scope = units.scope_of(f"{sensor_name} {key} {measurement.replace('_', ' ')}")
     if (
         device is not None
         and device.index is not None
@@ -150,7 +150,9 @@ def _sensor(measurement: str, key: str, tags: dict[str, str]) -> Sensor:
         if name not in (*_HOSTS, "unit", "units", "name", "entity_id", "status_code", "status_desc")
     ]
     word = "" if key in ("value", "gauge", "counter", "reading") else key
-    label = " ".join(dict.fromkeys(part for part in (own or measurement, *rest, word) if part))
+    label = " ".join(
+        dict.fromkeys(part for part in (sensor_name or measurement, *rest, word) if part)
+    )
     return Sensor(
         label, f"{NAME} {measurement}", scope, host, device=device if scope is Scope.GPU else None
     )

@@ -78,10 +78,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         value = _watts(reading, notes)
         if value is not None:
             by_name.setdefault(reading.name, []).append((reading, value))
-    for name, found in list(by_name.items()):
-        if all(value == 0 for _, value in found) and _scope(name) is Scope.NODE:
+    for name, of_sensor in list(by_name.items()):
+        if all(value == 0 for _, value in of_sensor) and _scope(name) is Scope.NODE:
             notes.drop_all(
-                (reading.line for reading, _ in found),
+                (reading.line for reading, _ in of_sensor),
                 f"{name} is 0 W in every reading, so this BMC does not measure it",
             )
             del by_name[name]
@@ -94,18 +94,19 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         )
     series: list[PowerSeries] = []
     words: set[str] = set()
-    for name, found in by_name.items():
-        column, by_bmc = _times(source.path, name, found)
+    for name, of_sensor in by_name.items():
+        column, by_bmc = _times(source.path, name, of_sensor)
         column = times.in_zone(column, options.tz)
         notes.drop_all(
-            (found[i][0].line for i in np.flatnonzero(~column.ok)), "has no time that can be read"
+            (of_sensor[i][0].line for i in np.flatnonzero(~column.ok)),
+            "has no time that can be read",
         )
         ns, clock = assemble.zeroed(column, column.ok, keep_zero=column.kind == "elapsed")
         words.add(f"the BMC's clock, {column.words}" if by_bmc else column.words)
         sensor = Sensor(
             name, "ipmi DCMI" if name == _DCMI else "ipmi sensor", _scope(name), options.host
         )
-        watts = np.array([value for _, value in found])[column.ok]
+        watts = np.array([value for _, value in of_sensor])[column.ok]
         series.append(
             assemble.power_series(
                 sensor,
@@ -125,8 +126,8 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 
 def _scope(name: str) -> Scope:
-    found = scope_of(name)
-    return Scope.NODE if name == _DCMI else found
+    by_name = scope_of(name)
+    return Scope.NODE if name == _DCMI else by_name
 
 
 def _readings(text: str, notes: Notes) -> list[_Reading]:
@@ -168,9 +169,9 @@ def _readings(text: str, notes: Notes) -> list[_Reading]:
             ):
                 out.append(_Reading(sensor_name, number, match[1], now))
         elif "|" in rest:
-            found = _row([cell.strip() for cell in rest.split("|")])
-            if found is not None:
-                out.append(_Reading(found[0], number, found[1], now))
+            named_reading = _row([cell.strip() for cell in rest.split("|")])
+            if named_reading is not None:
+                out.append(_Reading(named_reading[0], number, named_reading[1], now))
     return out
 
 
@@ -197,10 +198,12 @@ def _row(cells: list[str]) -> tuple[str, str] | None:
 def _watts(reading: _Reading, notes: Notes) -> float | None:
     value = table.number(reading.text)
     if not np.isfinite(value):
-        known = reading.text.lower() in _EMPTY
+        is_placeholder = reading.text.lower() in _EMPTY
         notes.drop(
             reading.line,
-            f"{reading.text!r} instead of a reading" if known else "the reading is not a number",
+            f"{reading.text!r} instead of a reading"
+            if is_placeholder
+            else "the reading is not a number",
         )
         return None
     if value == 0 and reading.state == "deactivated":
@@ -210,23 +213,23 @@ def _watts(reading: _Reading, notes: Notes) -> float | None:
 
 
 def _times(
-    path: str, name: str, found: list[tuple[_Reading, float]]
+    path: str, name: str, readings: list[tuple[_Reading, float]]
 ) -> tuple[times.TimeColumn, bool]:
     """Times of one sensor's readings, and whether they are the BMC's own."""
-    if any(reading.host_time for reading, _ in found):
-        return times.from_texts([reading.host_time for reading, _ in found]), False
-    if any(reading.bmc_time for reading, _ in found):
-        column = times.from_texts([reading.bmc_time for reading, _ in found])
+    if any(reading.host_time for reading, _ in readings):
+        return times.from_texts([reading.host_time for reading, _ in readings]), False
+    if any(reading.bmc_time for reading, _ in readings):
+        column = times.from_texts([reading.bmc_time for reading, _ in readings])
         useful = (
             column.ok & (column.ns > _MIN_BMC_NS)
             if column.kind != "time of day"
-            else np.zeros(len(found), np.bool_)
+            else np.zeros(len(readings), np.bool_)
         )
         if useful.any():
             return times.TimeColumn(
                 column.ns, useful, column.kind, column.words, column.offset_s
             ), True
-    if len(found) == 1:
+    if len(readings) == 1:
         return times.TimeColumn(
             np.zeros(1, np.int64),
             np.ones(1, np.bool_),
@@ -235,7 +238,7 @@ def _times(
         ), False
     raise UnreadableFile(
         path,
-        f"holds {len(found)} readings of {name} and no usable time",
+        f"holds {len(readings)} readings of {name} and no usable time",
         hint=(
             "Put the time before each: while sleep 1; do date +%s.%N; ipmitool dcmi power "
             "reading; done >> power.txt"

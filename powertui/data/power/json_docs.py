@@ -78,49 +78,54 @@ def _before(text: str) -> str:
     document's line.
     """
     for line in reversed(text.strip().split("\n")[-3:]):
-        if found := stamps.time_of_line(line) or stamps.split_time(line + " {")[0]:
-            return found
+        if when := stamps.time_of_line(line) or stamps.split_time(line + " {")[0]:
+            return when
     return ""
 
 
 def when_in(value: Any, default: str = "") -> str:
     """The time that an object names among its own members."""
     if isinstance(value, dict):
-        for key, own in value.items():
+        for key, member in value.items():
             if (
                 key.lower() in _TIMES
-                and isinstance(own, (str, int, float))
-                and not isinstance(own, bool)
+                and isinstance(member, (str, int, float))
+                and not isinstance(member, bool)
             ):
-                return str(own)
+                return str(member)
     return default
 
 
 def records(value: Any) -> list[dict[str, Any]]:
     """The objects of a list, a single object as a list of one, a table of columns as its rows."""
     if isinstance(value, list):
-        return [one for one in value if isinstance(one, dict)]
+        return [entry for entry in value if isinstance(entry, dict)]
     if not isinstance(value, dict):
         return []
-    columns = {key: own for key, own in value.items() if isinstance(own, (list, dict)) and own}
+    columns = {
+        key: member for key, member in value.items() if isinstance(member, (list, dict)) and member
+    }
     if len(columns) > 1 and len(columns) == len(value):
-        lengths = {len(own) for own in columns.values()}
-        cells = [list(own.values()) if isinstance(own, dict) else own for own in columns.values()]
+        lengths = {len(member) for member in columns.values()}
+        cells = [
+            list(member.values()) if isinstance(member, dict) else member
+            for member in columns.values()
+        ]
         if len(lengths) == 1 and not any(
-            isinstance(cell, (list, dict)) for own in cells for cell in own
+            isinstance(cell, (list, dict)) for member in cells for cell in member
         ):
             return [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
     lists = [
-        own
-        for own in value.values()
-        if isinstance(own, list) and own and all(isinstance(one, dict) for one in own)
+        member
+        for member in value.values()
+        if isinstance(member, list) and member and all(isinstance(entry, dict) for entry in member)
     ]
     if len(lists) != 1:
         return [value]
     around = {
-        key: own for key, own in value.items() if not isinstance(own, (list, dict))
+        key: member for key, member in value.items() if not isinstance(member, (list, dict))
     }  # the time and the host of them all
-    return [{**around, **one} for one in lists[0]]
+    return [{**around, **entry} for entry in lists[0]]
 
 
 def flat(value: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
@@ -128,13 +133,13 @@ def flat(value: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, A
     `unit` join.
     """
     out: dict[str, Any] = {}
-    for key, own in value.items():
+    for key, member in value.items():
         name = f"{prefix}.{key}" if prefix else str(key)
-        if isinstance(own, dict) and depth < 8:
-            if set(own) <= {"value", "unit"} and "value" in own:
-                out[f"{name} [{own['unit']}]" if own.get("unit") else name] = own["value"]
+        if isinstance(member, dict) and depth < 8:
+            if set(member) <= {"value", "unit"} and "value" in member:
+                out[f"{name} [{member['unit']}]" if member.get("unit") else name] = member["value"]
             else:
-                out.update(flat(own, name, depth + 1))
-        elif not isinstance(own, (list, dict)):
-            out[name] = own
+                out.update(flat(member, name, depth + 1))
+        elif not isinstance(member, (list, dict)):
+            out[name] = member
     return out

@@ -75,10 +75,10 @@ class _Columns:
         self.dropped += lines.dropped
         if not len(lines.numbers):
             return True
-        found = _parsed(lines.body, delimiter, len(self.columns), self._texts)
-        if len(found[0]) != len(lines.numbers):
+        parsed = _parsed(lines.body, delimiter, len(self.columns), self._texts)
+        if len(parsed[0]) != len(lines.numbers):
             return False
-        for place, cells in enumerate(found):
+        for place, cells in enumerate(parsed):
             self._put(place, cells)
         self.numbers.append(lines.numbers)
         self._rows += len(lines.numbers)
@@ -180,14 +180,14 @@ def _regular(piece: bytes, layout: Shape, width: int, at: int, tails: list[bytes
     `tails` holds the last lines of the piece before.
     """
     delimiter = layout.delimiter.encode()
-    whole = piece.endswith(b"\n")
-    count = piece.count(b"\n") + (not whole)
+    is_complete = piece.endswith(b"\n")
+    count = piece.count(b"\n") + (not is_complete)
     again = layout.named and layout.names[0].encode() in piece  # the header
     strange = again or piece[:1] == b"#" or b"\n#" in piece
-    if whole and not strange and _even(piece, delimiter, count, width - 1):
+    if is_complete and not strange and _even(piece, delimiter, count, width - 1):
         tails[:] = piece[-4096:].split(b"\n")[-51:-1]
         return _Lines(count, piece, np.arange(at, at + count, dtype=np.int64), ())
-    kept: list[bytes] = []
+    regular: list[bytes] = []
     numbers: list[int] = []
     dropped: list[tuple[int, str]] = []
     header = layout.delimiter.join(layout.names).encode()
@@ -198,29 +198,31 @@ def _regular(piece: bytes, layout: Shape, width: int, at: int, tails: list[bytes
             or line.replace(b" ", b"") == header.replace(b" ", b"")
         ):
             continue
-        found = line.count(delimiter) + 1
-        if found != width and not (found == width + 1 and line.rstrip().endswith(delimiter)):
-            dropped.append((i, irregular(found, width)))
+        field_count = line.count(delimiter) + 1
+        if field_count != width and not (
+            field_count == width + 1 and line.rstrip().endswith(delimiter)
+        ):
+            dropped.append((i, irregular(field_count, width)))
             continue
-        kept.append(line.rstrip().removesuffix(delimiter) if found == width + 1 else line)
+        regular.append(line.rstrip().removesuffix(delimiter) if field_count == width + 1 else line)
         numbers.append(i)
-    if kept and not whole:
+    if regular and not is_complete:
         last = [
             line.rsplit(delimiter, 1)[-1].decode("utf-8", "replace").strip()
-            for line in [*tails, *kept][-50:]
+            for line in [*tails, *regular][-50:]
         ]
         if was_cut(last[-1], last[:-1]):
             dropped.append((numbers.pop(), "the last line is incomplete"))
-            kept.pop()
-    tails[:] = kept[-50:]
-    return _Lines(count, b"\n".join(kept) + b"\n", np.array(numbers, np.int64), dropped)
+            regular.pop()
+    tails[:] = regular[-50:]
+    return _Lines(count, b"\n".join(regular) + b"\n", np.array(numbers, np.int64), dropped)
 
 
 def _even(piece: bytes, delimiter: bytes, count: int, each: int) -> bool:
     """Whether each line has so many delimiters."""
     letters = np.frombuffer(piece, np.uint8)
-    found = np.flatnonzero(letters == ord(delimiter))
-    if len(found) != count * each:
+    at = np.flatnonzero(letters == ord(delimiter))
+    if len(at) != count * each:
         return False
-    ends, between = np.flatnonzero(letters == ord("\n")), found.reshape(count, each)
+    ends, between = np.flatnonzero(letters == ord("\n")), at.reshape(count, each)
     return bool((between[:, -1] < ends).all() and (between[1:, 0] > ends[:-1]).all())

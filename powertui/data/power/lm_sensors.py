@@ -61,11 +61,13 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     readings = list(_readings(source.text))
     itself = {reading.sensor for reading in readings if not reading.mean}
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     for reading in readings:
         if not reading.mean or reading.sensor not in itself:
-            found.add(reading.sensor, reading.when, reading.value, reading.line, unit=reading.unit)
-    return found.log(NAME, options, "sensors: as its units say", hint=_HINT)
+            collected.add(
+                reading.sensor, reading.when, reading.value, reading.line, unit=reading.unit
+            )
+    return collected.log(NAME, options, "sensors: as its units say", hint=_HINT)
 
 
 def _readings(text: str) -> list[_Reading]:

@@ -79,8 +79,8 @@ def sniff(head: str, _path: str) -> int:
         and not _WATTS.search(first)
     ):
         return 0  # a table: its header says more than its cells
-    found = [one for one in _readings(head) if one.when]
-    often = Counter(_masked(one.label) for one in found)
+    readings = [reading for reading in _readings(head) if reading.when]
+    often = Counter(_masked(reading.label) for reading in readings)
     several = {
         label
         for label, count in often.items()
@@ -90,23 +90,30 @@ def sniff(head: str, _path: str) -> int:
         return 0
     lines = sum(1 for _ in stamps.numbered_lines(head.split("\n")))
     return (
-        52 if 2 * len({one.line for one in found if _masked(one.label) in several}) >= lines else 15
+        52
+        if 2 * len({reading.line for reading in readings if _masked(reading.label) in several})
+        >= lines
+        else 15
     )
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel for each name that stands before readings."""
     notes = Notes(source.path)
-    found = list(_readings(source.text))
-    names = _names([one.label for one in found])
+    readings = list(_readings(source.text))
+    names = _names([reading.label for reading in readings])
     collected = Collected(source.path, notes)
-    for one in found:
-        if not one.when:
-            notes.drop(one.line, "has no time")
-        elif name := names[one.label]:
-            unit = units.unit_of_symbol(one.unit) or units.UNITS["W"]
+    for reading in readings:
+        if not reading.when:
+            notes.drop(reading.line, "has no time")
+        elif name := names[reading.label]:
+            unit = units.unit_of_symbol(reading.unit) or units.UNITS["W"]
             collected.add(
-                Sensor(name, NAME, units.scope_of(name)), one.when, one.value, one.line, unit=unit
+                Sensor(name, NAME, units.scope_of(name)),
+                reading.when,
+                reading.value,
+                reading.line,
+                unit=unit,
             )
     return collected.log(NAME, options, "log lines: numbers with watts behind them", hint=_HINT)
 

@@ -37,9 +37,9 @@ class Notes:
 
     def say(self, cause: str, where: str = "") -> None:
         """Something about the whole file; once, however many channels it is true of."""
-        said = Warn(self.path, where, cause)
-        if said not in self._said:
-            self._said.append(said)
+        warning = Warn(self.path, where, cause)
+        if warning not in self._said:
+            self._said.append(warning)
 
     @property
     def dropped(self) -> int:

@@ -39,7 +39,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     watts: list[float] = []
     rounds: list[int] = []
     current = -1
-    seen: set[str] = set()
+    gpus_of_round: set[str] = set()
     lines = source.text.split("\n")
     for number, line in enumerate(lines, 1):
         if line.lstrip().startswith("#"):
@@ -57,10 +57,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             )
             continue
         at = dict(zip(names, cells, strict=True))
-        if at["gpu"] in seen or current < 0:  # the same GPU again: the next round
+        if at["gpu"] in gpus_of_round or current < 0:  # the same GPU again: the next round
             current += 1
-            seen.clear()
-        seen.add(at["gpu"])
+            gpus_of_round.clear()
+        gpus_of_round.add(at["gpu"])
         value = table.number(at["pwr"])
         if not np.isfinite(value):
             notes.drop(number, f"{at['pwr']!r} instead of a reading")

@@ -54,27 +54,27 @@ class _Reading:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per GPU, and per kind of reading where average and instant are both told."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     if "<nvidia_smi_log" in source.head_text or "<gpu" in source.head_text:
-        _xml(source.text, found)
+        _xml(source.text, collected)
         how = "XML"
     else:
-        _text(source.text, found)
+        _text(source.text, collected)
         how = "text"
-    return found.log(NAME, options, f"nvidia-smi -q ({how}): power in W", hint=_HINT)
+    return collected.log(NAME, options, f"nvidia-smi -q ({how}): power in W", hint=_HINT)
 
 
-def _flush(gpus: list[_Reading], when: str, attached: str, found: Collected) -> None:
+def _flush(gpus: list[_Reading], when: str, attached: str, collected: Collected) -> None:
     """The GPUs of one answer, told when its end (or that of the file) is reached."""
-    whole = not attached.isdigit() or int(attached) == len(gpus)
+    is_complete = not attached.isdigit() or int(attached) == len(gpus)
     for gpu in gpus:
         pci, uuid, minor = (
             gpu.facts.get("pci", ""),
             gpu.facts.get("uuid", ""),
             gpu.facts.get("minor", ""),
         )
-        device = Device(gpu.place if whole else None, uuid, pci, gpu.facts.get("model", ""))
-        name = f"GPU {gpu.place}" if whole else f"GPU {minor or pci or uuid}"
+        device = Device(gpu.place if is_complete else None, uuid, pci, gpu.facts.get("model", ""))
+        name = f"GPU {gpu.place}" if is_complete else f"GPU {minor or pci or uuid}"
         for part, kind, cell, line in gpu.watts:
             if part and cell.strip() in ("N/A", "[N/A]"):
                 continue
@@ -85,10 +85,10 @@ def _flush(gpus: list[_Reading], when: str, attached: str, found: Collected) -> 
                 Scope.RAIL if part else Scope.GPU,
                 device=device,
             )
-            found.add(sensor, when, cell, line)
+            collected.add(sensor, when, cell, line)
 
 
-def _xml(text: str, found: Collected) -> None:
+def _xml(text: str, collected: Collected) -> None:
     stack: list[str] = []
     gpus: list[_Reading] = []
     when = attached = ""
@@ -98,13 +98,13 @@ def _xml(text: str, found: Collected) -> None:
         content = content.strip()
         if closing:
             if tag == "nvidia_smi_log":
-                _flush(gpus, when, attached, found)
+                _flush(gpus, when, attached, collected)
                 gpus, when, attached, stack = [], "", "", []
             while stack and stack.pop() != tag:
                 pass
             continue
         if tag == "nvidia_smi_log":  # again, though the one before did not end
-            _flush(gpus, when, attached, found)
+            _flush(gpus, when, attached, collected)
             gpus, when, attached, stack = [], "", "", []
         elif tag == "timestamp" and not gpus:
             when = content
@@ -132,7 +132,7 @@ def _xml(text: str, found: Collected) -> None:
                 )
         if not attributes.endswith("/") and not attributes.startswith("?") and len(stack) < 64:
             stack.append(tag)
-    _flush(gpus, when, attached, found)
+    _flush(gpus, when, attached, collected)
 
 
 def _fact(gpu: _Reading, key: str | None, value: str) -> None:
@@ -140,13 +140,13 @@ def _fact(gpu: _Reading, key: str | None, value: str) -> None:
         gpu.facts[key] = devices.pci_address(value) if key == "pci" else value
 
 
-def _text(text: str, found: Collected) -> None:
+def _text(text: str, collected: Collected) -> None:
     gpus: list[_Reading] = []
     when = attached = part = ""
     keys = {"Product Name": "model", "GPU UUID": "uuid", "Minor Number": "minor", "Bus Id": "pci"}
     for number, line in stamps.numbered_lines(text.split("\n")):
         if "NVSMI LOG" in line:
-            _flush(gpus, when, attached, found)
+            _flush(gpus, when, attached, collected)
             gpus, when, attached, part = [], "", "", ""
             continue
         if address := re.fullmatch(r"GPU ([0-9A-Fa-f:.]{7,20})\s*", line):
@@ -172,4 +172,4 @@ def _text(text: str, found: Collected) -> None:
             gpus[-1].watts.append((part, _KINDS[key.lower()], value, number))
         elif gpus:
             _fact(gpus[-1], keys.get(key), value)
-    _flush(gpus, when, attached, found)
+    _flush(gpus, when, attached, collected)

@@ -165,13 +165,13 @@ def _draws(
                 hint=f"Its columns are: {', '.join(rows.names[:12])}.",
             )
         return [(given, "")]
-    found = [
+    draws = [
         (i, name.removeprefix("power.draw").lstrip("."))
         for i, name in enumerate(plain)
         if name.startswith("power.draw")
     ]
-    if found:
-        return found
+    if draws:
+        return draws
     watts = [i for i in range(len(rows.names)) if re.search(r"\d\s*W$", rows.texts(i)[0].strip())]
     moving = [i for i in watts if len(set(rows.texts(i))) > 1] or watts
     if moving:
@@ -184,8 +184,8 @@ def _draws(
 
 
 def _seen(texts: Sequence[str], bad: np.ndarray) -> str:
-    found = dict.fromkeys(texts[i] for i in np.flatnonzero(bad)[:50])
-    return ", ".join(repr(text[:20]) for text in list(found)[:3])
+    texts_seen = dict.fromkeys(texts[i] for i in np.flatnonzero(bad)[:50])
+    return ", ".join(repr(text[:20]) for text in list(texts_seen)[:3])
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,29 +209,29 @@ def _gpus(
     identities = _identities(rows, plain, good)
     if identities:
         return _by_identity(identities, hosts, models), f"GPUs by `{rows.names[identities[0][0]]}`"
-    found = np.zeros(len(good), np.int32), np.zeros(len(good), np.bool_)
+    by_turn = np.zeros(len(good), np.int32), np.zeros(len(good), np.bool_)
     count, how = 1, ""
     for i, name in enumerate(plain):
         if not _NO_TURN.search(name) and owner is None:
             cells = _cells(rows, i, good)
             count = turns.count_by_column(cells) if len(set(cells)) > 1 else 1
             if count > 1:
-                found = (
+                by_turn = (
                     (np.arange(len(good)) % count).astype(np.int32),
                     np.zeros(len(good), np.bool_),
                 )
                 how = f"{count} GPUs in turn, separated by `{rows.names[i]}`"
                 break
     if count == 1 and (count := turns.count_by_pause(ns[good])) > 1:
-        found = turns.places(ns[good], count)
+        by_turn = turns.places(ns[good], count)
         how = f"{count} GPUs in turn, by their order"
         notes.drop_all(
-            rows.lines[good[found[1]]],
+            rows.lines[good[by_turn[1]]],
             f"its round does not have {count} GPUs, so this GPU is unknown",
         )
     gpus = []
     for k in range(count):
-        mine = (found[0] == k) & ~found[1]
+        mine = (by_turn[0] == k) & ~by_turn[1]
         if mine.any():
             first = int(np.flatnonzero(mine)[0])
             gpus.append(
@@ -246,12 +246,12 @@ def _gpus(
 
 
 def _cells(rows: table.FileCells, column: int, good: Int64s) -> list[str]:
-    own = (
+    cells_of_unit = (
         [text.removesuffix(".0") for text in rows.texts(column)]
         if rows.is_numeric(column)
         else rows.texts(column)
     )
-    return [own[i].strip() for i in good]
+    return [cells_of_unit[i].strip() for i in good]
 
 
 def _identities(

@@ -31,7 +31,7 @@ _POWER = (
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per GPU."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     when = ""
     gpu: Sensor | None = None
     for number, line in stamps.numbered_lines(source.text.split("\n")):
@@ -42,9 +42,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             device = Device(int(match[1]), "", devices.pci_address(match[3]), match[2].strip())
             gpu = Sensor(f"GPU {match[1]}", f"nvidia-smi {device.model}", Scope.GPU, device=device)
         elif gpu is not None and (match := re.fullmatch(_POWER, line)):
-            found.add(gpu, when, match[1], number)
+            collected.add(gpu, when, match[1], number)
             gpu = None
-    return found.log(
+    return collected.log(
         NAME,
         options,
         "nvidia-smi's table: whole watts",

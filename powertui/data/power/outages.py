@@ -92,10 +92,10 @@ def as_gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:
 
 def _runs(rows: Bools) -> Int64s:
     """[n × 2] where runs of True begin and end."""
-    found: Int64s = np.flatnonzero(
+    starts: Int64s = np.flatnonzero(
         np.diff(np.concatenate(([0], rows.astype(np.int8), [0])))
     ).reshape(-1, 2)
-    return found
+    return starts
 
 
 def _restarts(times: Int64s, watts: Floats) -> Bools:

@@ -56,7 +56,7 @@ def _plain(line: str) -> str:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per event (and socket)."""
     notes = Notes(source.path)
-    found: dict[str, list[tuple[int, float]]] = {}
+    counts: dict[str, list[tuple[int, float]]] = {}
     clock = Clock(detail="seconds since perf was started")
     lines = source.text.split("\n")
     for number, line in stamps.numbered_lines(lines):
@@ -85,11 +85,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if not passed < times.LONGEST_S:
             notes.drop(number, "the time is not a time")
             continue
-        found.setdefault(name, []).append(
+        counts.setdefault(name, []).append(
             (round(passed * NS_PER_S), float("nan") if value is None else value)
         )
     series: list[PowerSeries] = []
-    for name, pairs in found.items():
+    for name, pairs in counts.items():
         ns = np.array([0, *(when for when, _ in pairs)], np.int64)  # perf counts from its own start
         joules = np.array([np.nan, *(value for _, value in pairs)])
         with np.errstate(divide="ignore", invalid="ignore"):

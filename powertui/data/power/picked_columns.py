@@ -47,15 +47,15 @@ def without_averages(picked: Sequence[PickedColumn], notes: Notes) -> list[Picke
     plain = {
         _about(item.name) for item in picked if not set(units.tokens(item.name)) & _AVERAGE_WORDS
     }
-    kept = [
+    remaining = [
         item
         for item in picked
         if not (set(units.tokens(item.name)) & _AVERAGE_WORDS and _about(item.name) in plain)
     ]
-    if len(kept) < len(picked):
-        left = ", ".join(item.name for item in picked if item not in kept)
-        notes.say(f"{left} is left out: a mean over a longer time of the column beside it")
-    return kept
+    if len(remaining) < len(picked):
+        dropped = ", ".join(item.name for item in picked if item not in remaining)
+        notes.say(f"{dropped} is left out: a mean over a longer time of the column beside it")
+    return remaining
 
 
 def _about(name: str) -> frozenset[str]:
@@ -70,24 +70,24 @@ def _about(name: str) -> frozenset[str]:
     )
 
 
-def with_doubts(picked: Sequence[PickedColumn], said: Titles, notes: Notes) -> list[PickedColumn]:
+def with_doubts(picked: Sequence[PickedColumn], above: Titles, notes: Notes) -> list[PickedColumn]:
     """The columns; where the lines above the table give a scale, or another unit than the one
     taken, that is in doubt.
     """
-    return [item if _clear(item, said, notes) else replace(item, sure=False) for item in picked]
+    return [item if _clear(item, above, notes) else replace(item, sure=False) for item in picked]
 
 
-def _clear(item: PickedColumn, said: Titles, notes: Notes) -> bool:
-    if said.scale or units.scaled(item.name):
+def _clear(item: PickedColumn, above: Titles, notes: Notes) -> bool:
+    if above.scale or units.scaled(item.name):
         where = (
-            f"{said.scale!r} is written above the table"
-            if said.scale
+            f"{above.scale!r} is written above the table"
+            if above.scale
             else f"{item.name!r} names a scale"
         )
         notes.say(f"{where}: none is applied to {item.name}; give its unit with --unit")
         return False
-    of_kind = said.power if item.unit.quantity == "power" else said.energy
-    others = of_kind if of_kind or item.written else (*said.power, *said.energy)
+    of_kind = above.power if item.unit.quantity == "power" else above.energy
+    others = of_kind if of_kind or item.written else (*above.power, *above.energy)
     if not others or item.unit in others:
         return True
     named = " and ".join(unit.name for unit in others)

@@ -107,9 +107,9 @@ def _perhaps(watts: float) -> str:
 
 
 def _questioned(series: PowerSeries, why: str) -> PowerSeries:
-    said = Warn(series.path, "", f"{why}. Its figures are assumed")
+    warning = Warn(series.path, "", f"{why}. Its figures are assumed")
     return replace(
         series,
         sensor=replace(series.sensor, scale=Badge.ASSUMED),
-        warnings=(*series.warnings, said),
+        warnings=(*series.warnings, warning),
     )

@@ -64,8 +64,8 @@ def _sensor(name: str) -> Sensor | None:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """The node, its processors, memory and accelerators."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
-    own = _name_of(source.path)
+    collected = Collected(source.path, notes)
+    counter = _name_of(source.path)
     lines = source.text.split("\n")
     for number, line in stamps.numbered_lines(lines):
         match = re.fullmatch(_LINE, line)
@@ -73,7 +73,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             if re.match(r"\s*\d+ [WJ]\b", line):
                 notes.drop(number, "is not a whole line of pm_counters")
             continue
-        sensor = _sensor(match[1] or own)
+        sensor = _sensor(match[1] or counter)
         if sensor is not None:
-            found.add(sensor, match[4], match[2], number, unit=units.UNITS[match[3]])
-    return found.log(NAME, options, "pm_counters: W and J, times of the controller")
+            collected.add(sensor, match[4], match[2], number, unit=units.UNITS[match[3]])
+    return collected.log(NAME, options, "pm_counters: W and J, times of the controller")

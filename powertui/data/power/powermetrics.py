@@ -91,18 +91,18 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     ends = _ends(column.ns[good], length[good])
     starts = ends - length[good]
     zero = int(starts[0])
-    kept = [sample for sample, ok in zip(samples, good, strict=True) if ok]
+    timed = [sample for sample, ok in zip(samples, good, strict=True) if ok]
     series: list[PowerSeries] = []
-    names = dict.fromkeys(name for sample in kept for name in sample.watts)
+    names = dict.fromkeys(name for sample in timed for name in sample.watts)
     for name in names:
-        watts = np.array([sample.watts.get(name, np.nan) for sample in kept])
+        watts = np.array([sample.watts.get(name, np.nan) for sample in timed])
         ns, mean, joules = _intervals(starts - zero, ends - zero, watts)
         sensor = Sensor(name, NAME, _SCOPES.get(name, Scope.RAIL), options.host)
-        whole = "Combined" in names or "Package" in names
+        has_total = "Combined" in names or "Package" in names
         if name in ("CPU", "GPU"):  # parts of the whole chip where that is told, too
             scope = (
                 {"CPU": Scope.CORE, "GPU": Scope.RAIL}
-                if whole
+                if has_total
                 else {"CPU": Scope.PACKAGE, "GPU": Scope.GPU}
             )
             sensor = Sensor(name, NAME, scope[name], options.host)

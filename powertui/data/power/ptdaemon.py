@@ -31,7 +31,7 @@ def sniff(head: str, _path: str) -> int:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """What the analyser measured together; its channels are parts of that."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     lines = source.text.split("\n")
     for number, line in stamps.numbered_lines(lines):
         match = re.fullmatch(_LINE, line.strip())
@@ -42,13 +42,13 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         if number == len(lines) and line and "Mark," not in match[3]:
             notes.drop(number, "the last line may be cut")
             continue
-        _add(found, Sensor("analyser", NAME, Scope.PLUG), match[1], match[2], number)
+        _add(collected, Sensor("analyser", NAME, Scope.PLUG), match[1], match[2], number)
         for name, cell in re.findall(_CHANNEL, match[3]):
-            _add(found, Sensor(f"analyser {name}", NAME, Scope.RAIL), match[1], cell, number)
-    return found.log(
+            _add(collected, Sensor(f"analyser {name}", NAME, Scope.RAIL), match[1], cell, number)
+    return collected.log(
         NAME, options, "PTDaemon: Watts", hint="Give the log of ptd itself, or spl.txt of a run."
     )
 
 
-def _add(found: Collected, sensor: Sensor, when: str, cell: str, line: int) -> None:
-    found.add(sensor, when, cell if table.number(cell) != -1 else "-1, not measured", line)
+def _add(collected: Collected, sensor: Sensor, when: str, cell: str, line: int) -> None:
+    collected.add(sensor, when, cell if table.number(cell) != -1 else "-1, not measured", line)

@@ -18,50 +18,56 @@ def on_one_time(rows: RecordingRows, joined: Joined) -> list[NamedMoment]:
     `rows` still has its own times.
     """
     if not joined.steps_ns:
-        return rows.said
-    return [said._replace(ns=said.ns + _moved(rows, joined, said)) for said in rows.said]
+        return rows.moments
+    return [moment._replace(ns=moment.ns + _moved(rows, joined, moment)) for moment in rows.moments]
 
 
-def _moved(rows: RecordingRows, joined: Joined, said: NamedMoment) -> int:
+def _moved(rows: RecordingRows, joined: Joined, moment: NamedMoment) -> int:
     """As far as that reading was moved whose two clocks lie as far apart as this row's: the one
     before it, or the one after.
     """
-    beside = [row for row in (said.row - 1, said.row) if 0 <= row < len(rows.ns)]
+    beside = [row for row in (moment.row - 1, moment.row) if 0 <= row < len(rows.ns)]
 
     def apart(row: int) -> float:
-        off = (said.ns - int(rows.ns[row])) / times.S - (said.mono - float(rows.mono[row]))
+        off = (moment.ns - int(rows.ns[row])) / times.S - (moment.mono - float(rows.mono[row]))
         return abs(off) if off == off else float("inf")
 
     nearest = min(beside, key=apart)
     return int(joined.ns[nearest]) - int(rows.ns[nearest])
 
 
-def limits(said: Sequence[NamedMoment], zero: int) -> dict[tuple[str, str], tuple[PowerCap, ...]]:
+def limits(
+    moments: Sequence[NamedMoment], zero: int
+) -> dict[tuple[str, str], tuple[PowerCap, ...]]:
     """What each channel, (source, name), is held to, and from when on."""
-    found: dict[tuple[str, str], list[PowerCap]] = {}
-    for one in sorted((one for one in said if one.kind == LIMIT), key=lambda one: one.ns):
-        found.setdefault((one.source, one.name), []).append(PowerCap(one.ns - zero, one.watts))
-    return {key: tuple(caps) for key, caps in found.items()}
+    caps_of_channel: dict[tuple[str, str], list[PowerCap]] = {}
+    for moment in sorted(
+        (moment for moment in moments if moment.kind == LIMIT), key=lambda moment: moment.ns
+    ):
+        caps_of_channel.setdefault((moment.source, moment.name), []).append(
+            PowerCap(moment.ns - zero, moment.watts)
+        )
+    return {key: tuple(caps) for key, caps in caps_of_channel.items()}
 
 
-def paired(said: Sequence[NamedMoment], zero: int) -> tuple[Mark, ...]:
+def paired(moments: Sequence[NamedMoment], zero: int) -> tuple[Mark, ...]:
     """Marks by their start. An end closes the last window of its name that is open; one that was
     never ended is a moment.
 
     An end without a begin (its part of the file is gone) says nothing.
     """
-    found: list[Mark] = []
+    marks: list[Mark] = []
     waiting: dict[str, list[int]] = {}
-    for one in said:
-        if one.kind == LIMIT:
+    for moment in moments:
+        if moment.kind == LIMIT:
             continue
-        if one.kind == END:
-            if opened := waiting.get(one.name):
+        if moment.kind == END:
+            if opened := waiting.get(moment.name):
                 at = opened.pop()
-                begun = found[at]
-                found[at] = Mark(begun.name, begun.start_ns, max(begun.start_ns, one.ns - zero))
+                begun = marks[at]
+                marks[at] = Mark(begun.name, begun.start_ns, max(begun.start_ns, moment.ns - zero))
             continue
-        if one.kind == BEGIN:
-            waiting.setdefault(one.name, []).append(len(found))
-        found.append(Mark(one.name, one.ns - zero))
-    return tuple(sorted(found, key=lambda mark: mark.start_ns))
+        if moment.kind == BEGIN:
+            waiting.setdefault(moment.name, []).append(len(marks))
+        marks.append(Mark(moment.name, moment.ns - zero))
+    return tuple(sorted(marks, key=lambda mark: mark.start_ns))

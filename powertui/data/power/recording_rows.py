@@ -57,7 +57,7 @@ class RecordingRows:
     keys: list[tuple[str, str]]
     gaps: dict[str, int] = field(default_factory=dict)  # reason → how often
     stale: int = 0
-    said: list[NamedMoment] = field(default_factory=list)  # in file order
+    moments: list[NamedMoment] = field(default_factory=list)  # in file order
 
 
 def read(source: LogFile, notes: Notes) -> RecordingRows:
@@ -71,24 +71,24 @@ def read(source: LogFile, notes: Notes) -> RecordingRows:
 
 def _unix_ns(text: str) -> int | None:
     """Unix seconds with decimals as ns, digit for digit."""
-    whole, _, rest = text.strip().partition(".")
-    if not whole.isdigit() or (rest and not rest.isdigit()) or len(whole) > 10:
+    seconds, _, rest = text.strip().partition(".")
+    if not seconds.isdigit() or (rest and not rest.isdigit()) or len(seconds) > 10:
         return None
-    ns = int(whole) * times.S + int((rest or "0")[:9].ljust(9, "0"))
+    ns = int(seconds) * times.S + int((rest or "0")[:9].ljust(9, "0"))
     return ns if ns < times.MOST_NS else None
 
 
-def _misfit(found: int, width: int) -> str:
+def _misfit(count: int, width: int) -> str:
     return (
-        f"has {found} fields where the others have {width}" if width else "has no header above it"
+        f"has {count} fields where the others have {width}" if width else "has no header above it"
     )
 
 
 def _small(source: LogFile, notes: Notes) -> RecordingRows:
     keys: dict[tuple[str, str], int] = {}
     gaps: dict[str, int] = {}
-    found: list[tuple[int, int, float, float, float, bool, int]] = []
-    said: list[NamedMoment] = []
+    readings: list[tuple[int, int, float, float, float, bool, int]] = []
+    moments: list[NamedMoment] = []
     columns: dict[str, int] = {}
     stale = block = 0
     lines = source.text.split("\n")
@@ -112,11 +112,15 @@ def _small(source: LogFile, notes: Notes) -> RecordingRows:
         ns = _unix_ns(at[_FIRST])
         if not at.get("channel"):
             if ns is not None and (kind := at.get("quality", "")) in (_MARK, BEGIN, END, LIMIT):
-                one = NamedMoment(
-                    len(found), ns, table.number(at.get(_MONO, "")), kind, _name(at.get("mark", ""))
+                moment = NamedMoment(
+                    len(readings),
+                    ns,
+                    table.number(at.get(_MONO, "")),
+                    kind,
+                    _name(at.get("mark", "")),
                 )
-                said.append(
-                    one._replace(
+                moments.append(
+                    moment._replace(
                         source=at.get("source", ""), watts=table.number(at.get("watts", ""))
                     )
                 )
@@ -134,7 +138,7 @@ def _small(source: LogFile, notes: Notes) -> RecordingRows:
             gaps[reason] = gaps.get(reason, 0) + 1
         stale += at.get("quality") == "stale"
         key = keys.setdefault((at.get("source", ""), at["channel"]), len(keys))
-        found.append(
+        readings.append(
             (
                 ns,
                 key,
@@ -146,7 +150,7 @@ def _small(source: LogFile, notes: Notes) -> RecordingRows:
             )
         )
     ns_, key_, watts_, counted, mono, silent_, block_ = (
-        zip(*found, strict=True) if found else ((), (), (), (), (), (), ())
+        zip(*readings, strict=True) if readings else ((), (), (), (), (), (), ())
     )
     return RecordingRows(
         ns=np.array(ns_, np.int64),
@@ -159,7 +163,7 @@ def _small(source: LogFile, notes: Notes) -> RecordingRows:
         keys=list(keys),
         gaps=gaps,
         stale=stale,
-        said=said,
+        moments=moments,
     )
 
 
@@ -170,10 +174,10 @@ def _name(text: str) -> str:
 
 def _heads(body: bytes, begin: int) -> list[int]:
     """How many rows stand above each header that comes later in the file than `begin`."""
-    above, seen, heads = 0, begin, []
+    above, checked, heads = 0, begin, []
     last = body.rfind(b"#", begin) + len(MAGIC)
-    while (at := body.find(b"\n" + MAGIC.encode(), seen, last)) >= 0:
-        piece = body[seen : at + 1]
+    while (at := body.find(b"\n" + MAGIC.encode(), checked, last)) >= 0:
+        piece = body[checked : at + 1]
         above += (
             piece.count(b"\n")
             - piece.count(b"\n#")
@@ -182,7 +186,7 @@ def _heads(body: bytes, begin: int) -> list[int]:
             - piece.startswith(b"\n")
         )
         heads.append(above)
-        seen = at + 1
+        checked = at + 1
     return heads
 
 
@@ -211,7 +215,7 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     names = header.decode().split(",")
     import pandas as pd
 
-    wanted = [
+    columns_to_read = [
         name
         for name in (
             _FIRST,
@@ -235,7 +239,7 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
                 lines,
                 header=None,
                 names=names,
-                usecols=wanted,
+                usecols=columns_to_read,
                 comment="#",
                 keep_default_na=False,
                 na_values=[""],
@@ -246,7 +250,7 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     except (ValueError, Warning, OverflowError):
         return None
     frame = frame[frame[_FIRST].abs() < times.MOST_NS / times.S]
-    said = _said(frame)
+    moments = _moments(frame)
     frame = frame[frame["channel"].notna()]
     ns = _to_us(frame[_FIRST].to_numpy(np.float64))
     watts = frame["watts"].to_numpy(np.float64)
@@ -290,7 +294,7 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
         keys=labels,
         gaps=gaps,
         stale=int((frame["quality"] == "stale").sum()),
-        said=said,
+        moments=moments,
     )
 
 
@@ -298,20 +302,21 @@ def _first_rows(numbers: Int64s) -> Int64s:
     """The row in which each of some small numbers comes first, in order of appearance."""
     first = np.full(int(numbers.max(initial=-1)) + 1, -1)
     first[numbers[::-1]] = np.arange(len(numbers))[::-1]  # of several the last one that is written
-    found: Int64s = np.sort(first[first >= 0])
-    return found
+    rows: Int64s = np.sort(first[first >= 0])
+    return rows
 
 
 def _to_us(seconds: Floats) -> Int64s:
     """Unix seconds as ns; they are written to the µs."""
-    whole = np.floor(seconds)
+    seconds_down = np.floor(seconds)
     ns: Int64s = (
-        whole.astype(np.int64) * times.S + np.round((seconds - whole) * 1e6).astype(np.int64) * 1000
+        seconds_down.astype(np.int64) * times.S
+        + np.round((seconds - seconds_down) * 1e6).astype(np.int64) * 1000
     )
     return ns
 
 
-def _said(frame: pd.DataFrame) -> list[NamedMoment]:
+def _moments(frame: pd.DataFrame) -> list[NamedMoment]:
     """The rows that name a moment."""
     if "mark" not in frame:
         return []

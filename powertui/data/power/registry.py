@@ -128,7 +128,7 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
     log = _load(reader, source, options)
     if not log.series:
         raise UnreadableFile(path, f"looks like {reader.name}, but has no readings", hint=_HINT)
-    log = _plausible(log, told=options.unit is not None or reader.units_written)
+    log = _plausible(log, has_unit=options.unit is not None or reader.units_written)
     log = _with_guess(_with_shared_times(log))
     if sum(map(len, log.series)) > _LARGE_LOG_READINGS:
         packed.give_back()
@@ -164,7 +164,7 @@ def _load(reader: LogReader, source: LogFile, options: LogColumns) -> PowerLog:
         ) from None
 
 
-def _plausible(log: PowerLog, *, told: bool) -> PowerLog:
+def _plausible(log: PowerLog, *, has_unit: bool) -> PowerLog:
     """The log without channels of more watts than any machine draws.
 
     A log of such channels alone is refused.
@@ -172,7 +172,7 @@ def _plausible(log: PowerLog, *, told: bool) -> PowerLog:
     series: list[PowerSeries] = []
     warnings: list[Warn] = []
     for channel in log.series:
-        checked, warning = plausible.plausible_part(outages.without_outages(channel), told=told)
+        checked, warning = plausible.plausible_part(outages.without_outages(channel), told=has_unit)
         if checked is not None:
             series.append(checked)
         if warning is not None:

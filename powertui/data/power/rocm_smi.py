@@ -56,26 +56,26 @@ def _sensor(card: str, kind: str, model: str = "", uuid: str = "", pci: str = ""
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per card."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     if re.search(r'"card\d+"\s*:', source.head_text):
         for doc in json_docs.documents(source.text, notes):
-            _cards(doc.value, json_docs.when_in(doc.value, doc.when), doc.line, found)
+            _cards(doc.value, json_docs.when_in(doc.value, doc.when), doc.line, collected)
     else:
-        _lines(source.text, notes, found)
-    return found.log(NAME, options, "rocm-smi: power in W", hint=_HINT)
+        _lines(source.text, notes, collected)
+    return collected.log(NAME, options, "rocm-smi: power in W", hint=_HINT)
 
 
-def _cards(value: Any, when: str, line: int, found: Collected) -> None:
+def _cards(value: Any, when: str, line: int, collected: Collected) -> None:
     """Cards wherever a wrapper put them."""
     if isinstance(value, list):
-        for one in value:
-            _cards(one, json_docs.when_in(one, when), line, found)
+        for entry in value:
+            _cards(entry, json_docs.when_in(entry, when), line, collected)
         return
     if not isinstance(value, dict):
         return
-    for key, own in value.items():
-        if isinstance(own, dict) and re.fullmatch(r"card\d{1,3}", key):
-            facts = {name: str(cell) for name, cell in own.items()}
+    for key, member in value.items():
+        if isinstance(member, dict) and re.fullmatch(r"card\d{1,3}", key):
+            facts = {name: str(cell) for name, cell in member.items()}
             model = (
                 facts.get("Card Series")
                 or facts.get("Card series")
@@ -87,12 +87,12 @@ def _cards(value: Any, when: str, line: int, found: Collected) -> None:
                     sensor = _sensor(
                         key, match[1], model, facts.get("Unique ID", ""), facts.get("PCI Bus", "")
                     )
-                    found.add(sensor, json_docs.when_in(own, when), cell, line)
-        elif isinstance(own, (dict, list)):
-            _cards(own, json_docs.when_in(own, when), line, found)
+                    collected.add(sensor, json_docs.when_in(member, when), cell, line)
+        elif isinstance(member, (dict, list)):
+            _cards(member, json_docs.when_in(member, when), line, collected)
 
 
-def _lines(text: str, notes: Notes, found: Collected) -> None:
+def _lines(text: str, notes: Notes, collected: Collected) -> None:
     """CSV with its header before each answer, or the text of --showpower."""
     above = ""
     names: list[str] = []
@@ -107,10 +107,10 @@ def _lines(text: str, notes: Notes, found: Collected) -> None:
             concise = True
             continue
         if concise and (match := re.fullmatch(_ROW, rest)):
-            found.add(_sensor(f"card{match[1]}", ""), when or above, match[2], number)
+            collected.add(_sensor(f"card{match[1]}", ""), when or above, match[2], number)
             continue
         if match := re.search(_TEXT, rest):
-            found.add(_sensor(f"card{match[1]}", match[2]), when or above, match[3], number)
+            collected.add(_sensor(f"card{match[1]}", match[2]), when or above, match[3], number)
             continue
         cells = table.fields(line, ",")
         if "device" in cells:
@@ -124,9 +124,14 @@ def _lines(text: str, notes: Notes, found: Collected) -> None:
             notes.drop(number, f"has {len(cells)} fields where the header names {len(names)}")
             continue
         row = dict(zip(names, cells, strict=True))
-        own = next(
+        stamp = next(
             (row[name] for name in names if name.lower() in ("timestamp", "time", "date")), ""
         )
         for name in names:
             if match := re.fullmatch(_POWER, name):
-                found.add(_sensor(row["device"], match[1]), own or when or above, row[name], number)
+                collected.add(
+                    _sensor(row["device"], match[1]),
+                    stamp or when or above,
+                    row[name],
+                    number,
+                )

@@ -37,12 +37,12 @@ def sniff(head: str, _path: str) -> int:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """The host, its sockets, and the domains of each."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     if '"consumption"' in source.head_text:
         for doc in json_docs.documents(source.text, notes):
             for report in doc.value if isinstance(doc.value, list) else [doc.value]:
-                _report(report, doc.when, doc.line, found)
-        return found.log(NAME, options, "Scaphandre: µW")
+                _report(report, doc.when, doc.line, collected)
+        return collected.log(NAME, options, "Scaphandre: µW")
     above = ""
     for number, line in stamps.numbered_lines(source.text.split("\n")):
         if when := stamps.time_of_line(line):
@@ -50,36 +50,40 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             continue
         when, rest = stamps.split_time(line)
         if match := re.fullmatch(_HOST, rest.strip()):
-            found.add(Sensor("host", NAME, Scope.NODE), when or above, match[1], number)
+            collected.add(Sensor("host", NAME, Scope.NODE), when or above, match[1], number)
         elif match := re.match(r"Socket(\d{1,3})\s{1,20}([\d.]{1,20}) W", rest.strip()):
-            found.add(
+            collected.add(
                 Sensor(f"socket {match[1]}", NAME, Scope.PACKAGE), when or above, match[2], number
             )
-    return found.log(NAME, options, "Scaphandre: W", period_s=PERIOD_S)
+    return collected.log(NAME, options, "Scaphandre: W", period_s=PERIOD_S)
 
 
-def _report(report: Any, when: str, line: int, found: Collected) -> None:
+def _report(report: Any, when: str, line: int, collected: Collected) -> None:
     if not isinstance(report, dict):
         return
     host = report.get("host")
     now = json_docs.when_in(host, json_docs.when_in(report, when))
     if isinstance(host, dict):
-        _add(found, Sensor("host", NAME, Scope.NODE), now, host.get("consumption"), line)
+        _add(collected, Sensor("host", NAME, Scope.NODE), now, host.get("consumption"), line)
     for socket in report.get("sockets") or []:
         if not isinstance(socket, dict):
             continue
         label = f"socket {str(socket.get('id', ''))[:20]}".strip()
         then = json_docs.when_in(socket, now)
-        _add(found, Sensor(label, NAME, Scope.PACKAGE), then, socket.get("consumption"), line)
+        _add(collected, Sensor(label, NAME, Scope.PACKAGE), then, socket.get("consumption"), line)
         for domain in socket.get("domains") or []:
             if isinstance(domain, dict):
                 name = str(domain.get("name", ""))
                 sensor = Sensor(f"{label} {name}".strip(), NAME, _DOMAINS.get(name, Scope.RAIL))
                 _add(
-                    found, sensor, json_docs.when_in(domain, then), domain.get("consumption"), line
+                    collected,
+                    sensor,
+                    json_docs.when_in(domain, then),
+                    domain.get("consumption"),
+                    line,
                 )
 
 
-def _add(found: Collected, sensor: Sensor, when: str, value: Any, line: int) -> None:
+def _add(collected: Collected, sensor: Sensor, when: str, value: Any, line: int) -> None:
     if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-        found.add(sensor, when, str(value), line, unit=units.UNITS["uW"])
+        collected.add(sensor, when, str(value), line, unit=units.UNITS["uW"])

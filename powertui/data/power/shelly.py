@@ -28,32 +28,32 @@ _HINT = (
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per outlet or phase."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     for doc in json_docs.documents(source.text, notes):
-        for one in doc.value if isinstance(doc.value, list) else [doc.value]:
-            _walk(one, _clock(one, doc.when), doc.line, "", found, 0)
-    return found.log(NAME, options, "Shelly: W", hint=_HINT)
+        for entry in doc.value if isinstance(doc.value, list) else [doc.value]:
+            _walk(entry, _clock(entry, doc.when), doc.line, "", collected, 0)
+    return collected.log(NAME, options, "Shelly: W", hint=_HINT)
 
 
 def _clock(value: Any, default: str) -> str:
     """What whoever polled wrote, else the plug's Unix time (0 while it has none)."""
     if not isinstance(value, dict):
         return default
-    own = json_docs.when_in(value, default)
-    if own and own == default:
-        return own
+    stamp = json_docs.when_in(value, default)
+    if stamp and stamp == default:
+        return stamp
     for part in (value, value.get("sys"), value.get("params"), value.get("result")):
         if isinstance(part, dict):
             for key in ("unixtime", "ts"):
                 if isinstance(part.get(key), (int, float)) and part[key] > 1e9:
                     return str(part[key])
-    return own if not re.fullmatch(r"\d\d:\d\d", own) else default
+    return stamp if not re.fullmatch(r"\d\d:\d\d", stamp) else default
 
 
-def _walk(value: Any, when: str, line: int, name: str, found: Collected, depth: int) -> None:
+def _walk(value: Any, when: str, line: int, name: str, collected: Collected, depth: int) -> None:
     if not isinstance(value, dict) or depth > 20:
         return
-    own = next(
+    own_name = next(
         (
             str(value[key])
             for key in ("name", "source", "src", "device")
@@ -61,23 +61,27 @@ def _walk(value: Any, when: str, line: int, name: str, found: Collected, depth: 
         ),
         "",
     )
-    name = own if own and own not in ("init", "http", "SHC", "timer") and not name else name
+    name = (
+        own_name
+        if own_name and own_name not in ("init", "http", "SHC", "timer") and not name
+        else name
+    )
     for key in ("meters", "emeters"):
         for k, meter in enumerate(value.get(key) or []):
             if isinstance(meter, dict) and meter.get("is_valid", True):
                 _add(
-                    found,
+                    collected,
                     f"{name or 'plug'} {k}" if len(value[key]) > 1 else name or "plug",
                     when,
                     meter.get("power"),
                     line,
                 )
     if value.get("apower") is not None:
-        _add(found, name or f"switch {value.get('id', 0)}", when, value["apower"], line)
+        _add(collected, name or f"switch {value.get('id', 0)}", when, value["apower"], line)
     elif value.get("total_act_power") is not None:
-        _add(found, name or "meter", when, value["total_act_power"], line)
+        _add(collected, name or "meter", when, value["total_act_power"], line)
     elif value.get("act_power") is not None and not isinstance(value["act_power"], (dict, list)):
-        _add(found, name or f"meter {value.get('id', 0)}", when, value["act_power"], line)
+        _add(collected, name or f"meter {value.get('id', 0)}", when, value["act_power"], line)
     for key, own_value in value.items():
         if isinstance(own_value, dict):
             part = (
@@ -85,9 +89,9 @@ def _walk(value: Any, when: str, line: int, name: str, found: Collected, depth: 
                 if re.fullmatch(r"(?:switch|em1?|pm1|cover|light):\d{1,2}", key)
                 else name
             )
-            _walk(own_value, _clock(own_value, when), line, part, found, depth + 1)
+            _walk(own_value, _clock(own_value, when), line, part, collected, depth + 1)
 
 
-def _add(found: Collected, name: str, when: str, value: Any, line: int) -> None:
+def _add(collected: Collected, name: str, when: str, value: Any, line: int) -> None:
     if isinstance(value, (int, float, str)) and not isinstance(value, bool):
-        found.add(Sensor(name, NAME, Scope.PLUG), when, str(value), line)
+        collected.add(Sensor(name, NAME, Scope.PLUG), when, str(value), line)

@@ -56,10 +56,10 @@ def sniff(head: str, _path: str) -> int:
     """By the columns of sacct or sh5util, or the words of scontrol."""
     first = next((line for line in head.split("\n") if line.strip()), "")
     names = _head(first)
-    known = {name.lower() for name in names}
+    lowered = {name.lower() for name in names}
     if (
-        known & {"consumedenergy", "consumedenergyraw"}
-        and known & {"start", "end", "elapsed", "elapsedraw"}
+        lowered & {"consumedenergy", "consumedenergyraw"}
+        and lowered & {"start", "end", "elapsed", "elapsedraw"}
         and len(names) > 2
     ):
         return 97

@@ -67,8 +67,8 @@ class LogFile:
         try:
             if self._size is None:
                 return self._raw[:_HEAD]
-            if (known := elsewhere.head(self.path, _HEAD)) is not None:
-                return known
+            if (mirrored := elsewhere.head(self.path, _HEAD)) is not None:
+                return mirrored
             with open_for_reading(self.path) as stream:
                 return stream.read(_HEAD)
         except OSError as error:

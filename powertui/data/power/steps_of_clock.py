@@ -138,9 +138,9 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
     set_by -= values[counts.argmax()]  # the clock that most rows were stamped with
     ends = [int(set_by[0]), int(set_by[-1])]
     late = sum(maybe) if len(maybe) <= _MAX_STEPS and len(odd) < _MAX_ODD_ROWS else 0
-    told = [*sure.values(), *(maybe if late else ())]
+    all_steps = [*sure.values(), *(maybe if late else ())]
     clocks = () if late else tuple(sorted({0, *ends}))
-    return Joined(ns - set_by, min(0, *ends) - late, max(0, *ends), tuple(told), late, clocks)
+    return Joined(ns - set_by, min(0, *ends) - late, max(0, *ends), tuple(all_steps), late, clocks)
 
 
 def _was_set(ns: Int64s, joules: Floats, row: int, step: int) -> bool | None:

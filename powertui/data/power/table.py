@@ -60,10 +60,10 @@ def shape(head: str) -> Shape | None:
     if delimiter is None:
         return None
     if not _begins_at_once(data, delimiter):
-        found = heading.find_heading(data, lambda line: fields(line, delimiter), _like_data)
-        if found is not None:
-            above = tuple(line for i, line in lines if i < found.top)
-            return Shape(delimiter, found.names, found.first, True, above)
+        below_titles = heading.find_heading(data, lambda line: fields(line, delimiter), _like_data)
+        if below_titles is not None:
+            above = tuple(line for i, line in lines if i < below_titles.top)
+            return Shape(delimiter, below_titles.names, below_titles.first, True, above)
     first, top = data[0]
     comments = tuple(line for i, line in lines if i < first)
     unnamed = Shape(delimiter, (), first, False, comments)

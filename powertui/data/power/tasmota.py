@@ -22,7 +22,7 @@ UNITS_WRITTEN = True
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per plug (by its topic) and outlet."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     lines = source.text.split("\n")
     for doc in json_docs.documents(source.text, notes):
         topic = (
@@ -30,12 +30,14 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             if doc.line <= len(lines)
             else None
         )
-        for one in doc.value if isinstance(doc.value, list) else [doc.value]:
-            _walk(one, doc.when, doc.line, topic[1] if topic else "plug", found)
-    return found.log(NAME, options, "Tasmota: Power in W")
+        for entry in doc.value if isinstance(doc.value, list) else [doc.value]:
+            _walk(entry, doc.when, doc.line, topic[1] if topic else "plug", collected)
+    return collected.log(NAME, options, "Tasmota: Power in W")
 
 
-def _walk(value: Any, when: str, line: int, name: str, found: Collected, depth: int = 0) -> None:
+def _walk(
+    value: Any, when: str, line: int, name: str, collected: Collected, depth: int = 0
+) -> None:
     if not isinstance(value, dict) or depth > 8:
         return
     when = json_docs.when_in(value, when)
@@ -46,7 +48,7 @@ def _walk(value: Any, when: str, line: int, name: str, found: Collected, depth: 
         for k, cell in enumerate(outlets):
             if isinstance(cell, (int, float, str)) and not isinstance(cell, bool):
                 sensor = Sensor(f"{name} {k}" if len(outlets) > 1 else name, NAME, Scope.PLUG)
-                found.add(sensor, when, str(cell), line)
+                collected.add(sensor, when, str(cell), line)
         return
-    for own in value.values():
-        _walk(own, when, line, name, found, depth + 1)
+    for member in value.values():
+        _walk(member, when, line, name, collected, depth + 1)

@@ -37,19 +37,19 @@ def sniff(head: str, _path: str) -> int:
 
 def _rails(line: str) -> list[tuple[str, str]]:
     unit = "mW" in line
-    found = re.findall(_RAIL, line)
+    rails = re.findall(_RAIL, line)
     return [
         (name, now)
-        for name, now, _, own in found
+        for name, now, _, mean in rails
         if name not in _NO_RAIL
-        and (own or not unit)
-        and (own or "_" in name or name in _XAVIER_RAILS)
+        and (mean or not unit)
+        and (mean or "_" in name or name in _XAVIER_RAILS)
     ]
 
 
-def _scope(name: str, whole: bool) -> Scope:
+def _scope(name: str, is_board: bool) -> Scope:
     if name in _BOARD_RAILS:
-        return Scope.NODE if whole else Scope.RAIL
+        return Scope.NODE if is_board else Scope.RAIL
     if "GPU" in name:
         return Scope.PACKAGE if "CPU" in name else Scope.GPU
     return (
@@ -64,9 +64,9 @@ def _scope(name: str, whole: bool) -> Scope:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per rail."""
     notes = Notes(source.path)
-    found = Collected(source.path, notes)
+    collected = Collected(source.path, notes)
     above = ""
-    whole = ""
+    board_rail = ""
     lines = source.text.split("\n")
     for number, line in stamps.numbered_lines(lines):
         if when := stamps.time_of_line(line):
@@ -81,7 +81,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             continue
         when = stamps.split_time(line)[0]
         for name, now in _rails(line):
-            whole = whole or (name if name in _BOARD_RAILS else "")
-            sensor = Sensor(name, NAME, _scope(name, name == whole))
-            found.add(sensor, when or above, now, number, unit=UNITS["mW"])
-    return found.log(NAME, options, "tegrastats: rails in mW", period_s=PERIOD_S)
+            board_rail = board_rail or (name if name in _BOARD_RAILS else "")
+            sensor = Sensor(name, NAME, _scope(name, name == board_rail))
+            collected.add(sensor, when or above, now, number, unit=UNITS["mW"])
+    return collected.log(NAME, options, "tegrastats: rails in mW", period_s=PERIOD_S)

@@ -37,7 +37,7 @@ def without_thousands_signs(cells: FileCells, delimiter: str, notes: Notes) -> F
     columns, either = list(cells.columns), set()
     for at, some in enumerate(looked):
         sign = thousands_sign(
-            some, [cell for i, other in enumerate(looked) if i != at for cell in other], delimiter
+            some, [cell for i, column in enumerate(looked) if i != at for cell in column], delimiter
         )
         if sign in (".", ","):
             columns[at] = [cell.replace(sign, "") for cell in cells.texts(at)]
@@ -63,23 +63,23 @@ def thousands_sign(cells: Sequence[str], others: Iterable[str], delimiter: str) 
     """The sign that parts thousands in these cells; "?" where it may as well part decimals, ""
     where none does.
     """
-    for sign, groups, decimals, other in (
+    for sign, groups, decimals, other_sign in (
         (".", _POINTS, _POINT_DECIMALS, _COMMA_DECIMALS),
         (",", _COMMAS, _COMMA_DECIMALS, _POINT_DECIMALS),
     ):
-        found = [cell for cell in cells if groups.fullmatch(cell)]
-        if not found or not all(
+        grouped = [cell for cell in cells if groups.fullmatch(cell)]
+        if not grouped or not all(
             groups.fullmatch(cell) or _UNDER_THOUSAND.fullmatch(cell) for cell in cells
         ):
             continue
-        if len(found) < len([cell for cell in cells if len(cell.lstrip("+-")) >= 2]) or any(
-            cell.count(sign) > 1 for cell in found
+        if len(grouped) < len([cell for cell in cells if len(cell.lstrip("+-")) >= 2]) or any(
+            cell.count(sign) > 1 for cell in grouped
         ):
             return sign
         others = list(others)
         if any(decimals.fullmatch(cell) for cell in others):
             return ""
-        if any(other.fullmatch(cell) for cell in others) or delimiter == sign:
+        if any(other_sign.fullmatch(cell) for cell in others) or delimiter == sign:
             return sign
         return "?" if delimiter == ";" or sign == "," else ""
     return ""

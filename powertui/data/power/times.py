@@ -363,8 +363,10 @@ def _scaled(values: Floats, ok: Bools, factor: int) -> Int64s:
     safe = np.where(ok, values, 0.0)
     ok &= np.abs(safe) < MOST_NS / factor
     safe = np.where(ok, safe, 0.0)
-    whole = np.floor(safe)
-    return whole.astype(np.int64) * factor + np.round((safe - whole) * factor).astype(np.int64)
+    whole_units = np.floor(safe)
+    return whole_units.astype(np.int64) * factor + np.round((safe - whole_units) * factor).astype(
+        np.int64
+    )
 
 
 # ── columns ──────────────────────────────────────────────────────────────────────────────────────

@@ -69,12 +69,12 @@ class Titles:
             rf"(?<!\w){re.escape(name.strip())}\W{{1,3}}(?:(?:is|are|in)\W)*\W*([A-Za-zµμ]+)",
             re.IGNORECASE,
         )
-        found = {
+        units_beside = {
             unit
             for line in self.lines
             if (m := beside.search(line)) and (unit := units.unit_of_symbol(m[1])) in named
         }
-        return found.pop() if len(found) == 1 else None
+        return units_beside.pop() if len(units_beside) == 1 else None
 
 
 NO_TITLES = Titles()
@@ -82,9 +82,9 @@ NO_TITLES = Titles()
 
 def read_titles(lines: Sequence[str]) -> Titles:
     """All that these lines say."""
-    kept = tuple(text for line in lines if (text := line[:_MAX_LINE_CHARS].strip(_MARKS)))
-    found: dict[Unit, None] = {}
-    for line in kept:
+    stripped = tuple(text for line in lines if (text := line[:_MAX_LINE_CHARS].strip(_MARKS)))
+    named: dict[Unit, None] = {}
+    for line in stripped:
         if _RATED.search(line) and not _OF_UNIT.search(line):
             continue
         for number, word in _WORD.findall(line):
@@ -92,15 +92,15 @@ def read_titles(lines: Sequence[str]) -> Titles:
             # "j", "w": a letter alone is a unit as units are written, and behind something that
             # asks for one
             if unit is not None and (len(word) > 1 or (word.isupper() and _announced(line, word))):
-                found[unit] = None
+                named[unit] = None
     return Titles(
-        tuple(unit for unit in found if unit.quantity == "power"),
-        tuple(unit for unit in found if unit.quantity == "energy"),
-        next((line for line in kept if _scaled(line)), ""),
-        next((m[1] for line in kept if (m := _TIME_UNIT.search(line))), ""),
-        next((m[1] for line in kept if (m := _ZONE.match(line))), ""),
-        next((day for line in kept if (day := date_in(line)) is not None), None),
-        kept,
+        tuple(unit for unit in named if unit.quantity == "power"),
+        tuple(unit for unit in named if unit.quantity == "energy"),
+        next((line for line in stripped if _scaled(line)), ""),
+        next((m[1] for line in stripped if (m := _TIME_UNIT.search(line))), ""),
+        next((m[1] for line in stripped if (m := _ZONE.match(line))), ""),
+        next((day for line in stripped if (day := date_in(line)) is not None), None),
+        stripped,
     )
 
 
@@ -127,14 +127,14 @@ def date_in(text: str) -> tuple[int, int, int] | None:
     return None
 
 
-def dated(column: times.TimeColumn, path: str, said: Titles) -> times.TimeColumn:
+def dated(column: times.TimeColumn, path: str, above: Titles) -> times.TimeColumn:
     """Times of day on the date that a line above the table tells, else the file's name; others stay
     what they are.
     """
     if column.kind != "time of day":
         return column
     for date, place in (
-        (said.date, "a line above the table"),
+        (above.date, "a line above the table"),
         (date_in(Path(path).name), "the file's name"),
     ):
         if date is not None:
@@ -143,7 +143,7 @@ def dated(column: times.TimeColumn, path: str, said: Titles) -> times.TimeColumn
 
 
 def in_zone(
-    column: times.TimeColumn, tz: str | None, said: Titles, names: Sequence[str]
+    column: times.TimeColumn, tz: str | None, above: Titles, names: Sequence[str]
 ) -> times.TimeColumn:
     """Local times in the zone that a person names, else the log: in the column's own name (`Time
     (UTC)`), or above the table.
@@ -153,6 +153,6 @@ def in_zone(
     if any({"utc", "gmt"} & set(units.tokens(name)) for name in names):
         return times.in_zone(column, "UTC")
     try:
-        return times.in_zone(column, said.zone or None)
+        return times.in_zone(column, above.zone or None)
     except UsageError:  # no zone that this machine knows
         return column

@@ -279,16 +279,16 @@ def unit_of_cells(cells: Sequence[str]) -> tuple[Unit, list[float]] | None:
     """
     if not any(_SUFFIX.search(cell) for cell in cells[:200]):
         return None
-    found: list[Unit | None] = []
+    units_of_cells: list[Unit | None] = []
     for cell in cells:
         match = _SUFFIX.search(cell.rstrip()[-24:])
         word = match[1].replace("μ", "µ") if match else ""
-        found.append(_CELLS.get(word) or _CELLS.get(word.lower()) if word else None)
-    told = [unit for unit in found if unit is not None]
+        units_of_cells.append(_CELLS.get(word) or _CELLS.get(word.lower()) if word else None)
+    named = [unit for unit in units_of_cells if unit is not None]
     if (
-        2 * len(told) <= sum(bool(cell) for cell in cells)
-        or len({unit.quantity for unit in told}) != 1
+        2 * len(named) <= sum(bool(cell) for cell in cells)
+        or len({unit.quantity for unit in named}) != 1
     ):
         return None
-    plain = UNITS["W"] if told[0].quantity == "power" else UNITS["J"]
-    return plain, [unit.factor if unit is not None else float("nan") for unit in found]
+    plain = UNITS["W"] if named[0].quantity == "power" else UNITS["J"]
+    return plain, [unit.factor if unit is not None else float("nan") for unit in units_of_cells]

@@ -155,7 +155,7 @@ def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
 
 def _starved(shares: Shares, mean: float) -> str:
     """The devices stand idle most of the time, whatever the host does meanwhile."""
-    told = (
+    reason = (
         ("computing on the host", shares.host),
         ("launching", shares.launch),
         ("input", shares.input),
@@ -163,7 +163,7 @@ def _starved(shares: Shares, mean: float) -> str:
         ("time without any event", shares.other),
     )
     meanwhile = ", ".join(
-        f"{name} {percent(share)}" for name, share in told if share >= _OTHER_SOME
+        f"{name} {percent(share)}" for name, share in reason if share >= _OTHER_SOME
     )
     amount = (
         f"{percent(shares.idle)} of a step ({units.duration(round(shares.idle * mean))} "

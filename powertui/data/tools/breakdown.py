@@ -119,8 +119,12 @@ def _make_breakdown(profile: Profile, compat: Compat) -> Breakdown:
         typed = devices, _with_roots_as_marks(groups, hosts)
     flat = _Flat(groups, *typed, only_devices=compat == "xprof" and has_device)
     if compat == "corrected":
-        found = _of_steps(trace, steps, groups, flat, has_device=has_device)
-        return found if found is not None else _by_time(trace, steps, *typed, has_device=has_device)
+        of_steps = _of_steps(trace, steps, groups, flat, has_device=has_device)
+        return (
+            of_steps
+            if of_steps is not None
+            else _by_time(trace, steps, *typed, has_device=has_device)
+        )
     return _of_groups(trace, groups, flat, compat, has_device=has_device)
 
 
@@ -219,7 +223,7 @@ def _device_steps(
     """
     count = len(groups.groups)
     drawn: dict[str, Bools] = {}
-    found: list[tuple[Int64s, Int64s, Int64s]] = []
+    parts: list[tuple[Int64s, Int64s, Int64s]] = []
     for number, (process, track) in enumerate(trace.tracks()):
         if (
             process.kind is ProcessKind.DEVICE
@@ -229,7 +233,7 @@ def _device_steps(
             group = groups.groups_on_line(number).astype(np.int64)
             has = group >= 0
             drawn.setdefault(process.name, np.zeros(count, np.bool_))[group[has]] = True
-            found.append((group[has], track.events.start[has], track.events.end[has]))
+            parts.append((group[has], track.events.start[has], track.events.end[has]))
     for name in dict.fromkeys(piece.line.process.name for piece in work):
         if name not in drawn:
             lo, hi = pieces.bounds(
@@ -237,10 +241,10 @@ def _device_steps(
             )
             has = hi > lo
             drawn[name] = has
-            found.append((np.flatnonzero(has), lo[has], hi[has]))
-    if not found:
+            parts.append((np.flatnonzero(has), lo[has], hi[has]))
+    if not parts:
         return np.zeros(count, np.int64), np.zeros(count, np.int64), drawn
-    group, lo, hi = (np.concatenate(column) for column in zip(*found, strict=True))
+    group, lo, hi = (np.concatenate(column) for column in zip(*parts, strict=True))
     return (*_longest(group, lo, hi, count), drawn)
 
 

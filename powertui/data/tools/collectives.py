@@ -57,7 +57,7 @@ def answer(question: Question) -> Result:
     """The collectives of the window, those that took most time first."""
     trace = question.profile.trace
     lo, hi = question.window
-    found: dict[_Kind, list[tuple[int, int, int]]] = {}  # (ps, line, event)
+    calls: dict[_Kind, list[tuple[int, int, int]]] = {}  # (ps, line, event)
     for number, (process, track) in enumerate(trace.tracks()):
         if (
             process.kind is not ProcessKind.DEVICE
@@ -81,10 +81,10 @@ def answer(question: Question) -> Result:
             kind = _kind(
                 {name: columns[name] for name in _ARGS}, i, trace.names.full(int(events.name[row]))
             )
-            found.setdefault(kind, []).append((int(length[i]), number, row))
-    kinds = sorted(found, key=lambda kind: -sum(ps for ps, _, _ in found[kind]))
+            calls.setdefault(kind, []).append((int(length[i]), number, row))
+    kinds = sorted(calls, key=lambda kind: -sum(ps for ps, _, _ in calls[kind]))
     return Result(
-        "collectives", "Collectives", (_table(kinds, found, question),), notes=_notes(kinds)
+        "collectives", "Collectives", (_table(kinds, calls, question),), notes=_notes(kinds)
     )
 
 
@@ -121,12 +121,12 @@ def factor(collective: str, members: int) -> float | None:
 
 
 def _table(
-    kinds: Sequence[_Kind], found: dict[_Kind, list[tuple[int, int, int]]], question: Question
+    kinds: Sequence[_Kind], calls: dict[_Kind, list[tuple[int, int, int]]], question: Question
 ) -> Table:
-    total = np.array([sum(ps for ps, _, _ in found[kind]) for kind in kinds], np.int64)
-    count = np.array([len(found[kind]) for kind in kinds], np.int64)
-    shortest = np.array([min(ps for ps, _, _ in found[kind]) for kind in kinds], np.int64)
-    longest = np.array([max(ps for ps, _, _ in found[kind]) for kind in kinds], np.int64)
+    total = np.array([sum(ps for ps, _, _ in calls[kind]) for kind in kinds], np.int64)
+    count = np.array([len(calls[kind]) for kind in kinds], np.int64)
+    shortest = np.array([min(ps for ps, _, _ in calls[kind]) for kind in kinds], np.int64)
+    longest = np.array([max(ps for ps, _, _ in calls[kind]) for kind in kinds], np.int64)
     moved = [
         _rate(kind, seconds)
         for kind, seconds in zip(
@@ -161,7 +161,7 @@ def _table(
     tracks = [track for _, track in question.profile.trace.tracks()]
 
     def place(row: int) -> Place:
-        _, line, event = max(found[kinds[row]])
+        _, line, event = max(calls[kinds[row]])
         lo = int(tracks[line].events.start[event])
         return Place(
             run=question.opened.name,

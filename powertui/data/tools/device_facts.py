@@ -76,8 +76,8 @@ class DeviceFacts:
         if self.model:
             return self.model
         if self.kind == "GPU":
-            told = f" - {self.generation}" if self.vendor == "AMD" else f" ({self.generation})"
-            return f"{self.vendor} GPU".strip() + (told if self.generation else "")
+            suffix = f" - {self.generation}" if self.vendor == "AMD" else f" ({self.generation})"
+            return f"{self.vendor} GPU".strip() + (suffix if self.generation else "")
         return self.kind
 
 
@@ -111,7 +111,7 @@ def _of_plane(process: Process) -> DeviceFacts:
         if capability and capability[0] <= 2
         else 256
     )
-    whole = cores * clock if cores and clock else None
+    of_all_cores = cores * clock if cores and clock else None
     return DeviceFacts(
         name=process.name,
         kind="GPU" if "GPU" in process.name else "",
@@ -123,8 +123,10 @@ def _of_plane(process: Process) -> DeviceFacts:
         clock_hz=clock,
         memory_bytes=_whole(_number(stats, "memory_size", "totalGlobalMem")),
         bandwidth=_number(stats, "memory_bandwidth"),
-        peak_flops=whole * flop if whole and flop else None,
-        on_chip_bandwidth=whole * shared if whole and (capability or vendor == "AMD") else None,
+        peak_flops=of_all_cores * flop if of_all_cores and flop else None,
+        on_chip_bandwidth=of_all_cores * shared
+        if of_all_cores and (capability or vendor == "AMD")
+        else None,
         recorded=not process.empty and process.event_count > 0,
     )
 

@@ -83,8 +83,8 @@ def device_ops(
     """
     work = kernels.device_kernels(profile)
     programs = hlo.modules(profile)
-    keys = [_key(one, programs, compat) for one in work.facts]
-    found: dict[tuple[str, str], DeviceOp] = {}
+    keys = [_key(facts, programs, compat) for facts in work.facts]
+    ops: dict[tuple[str, str], DeviceOp] = {}
     idle = unnamed = span = 0
     devices: dict[int, tuple[Process, list[DeviceLine]]] = {}
     for line in work.lines:
@@ -97,59 +97,61 @@ def device_ops(
             rows, length = kernels.inside(line.track, lo, hi)
             if not len(rows):
                 continue
-            own = selfs(line.track, rows, length)
+            self_time = selfs(line.track, rows, length)
             codes = line.facts[rows]
             order = np.argsort(codes, kind="stable")
             for mine in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
                 code = int(codes[mine[0]])
-                key, said = keys[code], work.facts[code]
+                key, facts_of_kind = keys[code], work.facts[code]
                 if key is None:
-                    unnamed += int(own[mine].sum())
+                    unnamed += int(self_time[mine].sum())
                     continue
-                op = found.get(key)
+                op = ops.get(key)
                 if op is None:
-                    op = found[key] = _new(said, key, programs, compat)
-                covered += int(own[mine].sum())
+                    op = ops[key] = _new(facts_of_kind, key, programs, compat)
+                covered += int(self_time[mine].sum())
                 longest = int(mine[int(np.argmax(length[mine]))])
                 _add(
                     op,
-                    said,
+                    facts_of_kind,
                     length[mine],
-                    own[mine],
+                    self_time[mine],
                     (line.number, int(rows[longest])),
                     int(length[longest]),
                 )
         if bounds is not None:
             span += bounds[1] - bounds[0]
             idle += max(0, bounds[1] - bounds[0] - covered)
-    return DeviceOps(tuple(found.values()), idle, unnamed, span, len(devices))
+    return DeviceOps(tuple(ops.values()), idle, unnamed, span, len(devices))
 
 
 def merged(parts: Sequence[DeviceOps]) -> DeviceOps:
     """The same of several hosts: an op of one program is one op."""
     if len(parts) == 1:
         return parts[0]
-    found: dict[tuple[str, str], DeviceOp] = {}
+    ops: dict[tuple[str, str], DeviceOp] = {}
     for part in parts:
         for op in part.ops:
             key = (op.program, op.name)
-            known = found.get(key)
-            if known is None:
-                found[key] = replace(op, events=[])
+            first = ops.get(key)
+            if first is None:
+                ops[key] = replace(op, events=[])
                 continue
             for name in ("occurrences", "total", "self_time", "kernel_time", "tensor_core_time"):
-                setattr(known, name, getattr(known, name) + getattr(op, name))
+                setattr(first, name, getattr(first, name) + getattr(op, name))
             for name in ("flops", "bytes", "model_flops", "energy", "stalled"):
-                mine, other = getattr(known, name), getattr(op, name)
+                mine, theirs = getattr(first, name), getattr(op, name)
                 setattr(
-                    known, name, other if mine is None else mine if other is None else mine + other
+                    first,
+                    name,
+                    theirs if mine is None else mine if theirs is None else mine + theirs,
                 )
-            known.eager |= op.eager
+            first.eager |= op.eager
     idle, unnamed, span, devices = (
         sum(getattr(part, name) for part in parts)
         for name in ("idle", "unnamed", "span", "devices")
     )
-    return DeviceOps(tuple(found.values()), idle, unnamed, span, devices)
+    return DeviceOps(tuple(ops.values()), idle, unnamed, span, devices)
 
 
 def _span(process: Process, lo: int, hi: int) -> tuple[int, int] | None:
@@ -171,7 +173,7 @@ def selfs(track: Track, rows: Int64s, length: Int64s) -> Int64s:
     """
     if track.kind is TrackKind.STREAM or track.lane_count <= 1:
         return length
-    own = length.copy()
+    self_time = length.copy()
     place = np.full(len(track.events), -1, np.int64)
     place[rows] = np.arange(len(rows))
     for depth in range(1, track.lane_count):
@@ -181,60 +183,62 @@ def selfs(track: Track, rows: Int64s, length: Int64s) -> Int64s:
         )
         children = place[int(track.lanes[depth]) : int(track.lanes[depth + 1])]
         there = (children >= 0) & (place[holder] >= 0)
-        np.subtract.at(own, place[holder[there]], length[children[there]])
-    return np.asarray(np.maximum(own, 0), np.int64)
+        np.subtract.at(self_time, place[holder[there]], length[children[there]])
+    return np.asarray(np.maximum(self_time, 0), np.int64)
 
 
-def _key(said: KernelFacts, programs: dict[str, Module], compat: Compat) -> tuple[str, str] | None:
+def _key(facts: KernelFacts, programs: dict[str, Module], compat: Compat) -> tuple[str, str] | None:
     """What tells an op from another: (program, HLO op), or ("", "op/kernel"); None where no op is
     known.
     """
-    if said.hlo_op and (
-        compat == "corrected" or hlo.find(programs, said.program, said.hlo_module) is not None
+    if facts.hlo_op and (
+        compat == "corrected" or hlo.find(programs, facts.program, facts.hlo_module) is not None
     ):
-        return said.program or said.hlo_module, said.hlo_op.rpartition("::")[2]
-    if said.category:  # an op of a TPU
-        return said.program or said.hlo_module, said.short or said.name
-    op = framework_op(said, compat)
-    return ("", f"{op.name}/{said.name}") if op is not None else None
+        return facts.program or facts.hlo_module, facts.hlo_op.rpartition("::")[2]
+    if facts.category:  # an op of a TPU
+        return facts.program or facts.hlo_module, facts.short or facts.name
+    op = framework_op(facts, compat)
+    return ("", f"{op.name}/{facts.name}") if op is not None else None
 
 
-def framework_op(said: KernelFacts, compat: Compat) -> op_names.OpName | None:
+def framework_op(facts: KernelFacts, compat: Compat) -> op_names.OpName | None:
     """The framework op that a kernel belongs to.
 
     Today's converter does not know the name under which old files tell it.
     """
-    if said.operator:
-        return op_names.torch(said.operator) if compat == "corrected" else None
-    told = said.tf_op or ("" if compat == "xprof" else said.level)
-    return op_names.parsed(told, compat) if told else None
+    if facts.operator:
+        return op_names.torch(facts.operator) if compat == "corrected" else None
+    path = facts.tf_op or ("" if compat == "xprof" else facts.level)
+    return op_names.parsed(path, compat) if path else None
 
 
 def _new(
-    said: KernelFacts, key: tuple[str, str], programs: dict[str, Module], compat: Compat
+    facts: KernelFacts, key: tuple[str, str], programs: dict[str, Module], compat: Compat
 ) -> DeviceOp:
-    module = hlo.find(programs, said.program, said.hlo_module)
-    if not (said.hlo_op or said.category) or (
-        said.hlo_op and module is None and compat != "corrected"
+    module = hlo.find(programs, facts.program, facts.hlo_module)
+    if not (facts.hlo_op or facts.category) or (
+        facts.hlo_op and module is None and compat != "corrected"
     ):
-        op = framework_op(said, compat)
+        op = framework_op(facts, compat)
         assert op is not None  # else there would be no key
-        return DeviceOp(key[1], op, op.type, eager=said.eager)
-    known = module.instructions.get(key[1]) if module is not None else None
+        return DeviceOp(key[1], op, op.type, eager=facts.eager)
+    instruction = module.instructions.get(key[1]) if module is not None else None
     label = (
         module.label
         if module is not None
-        else f"{said.hlo_module}({said.program})"
-        if said.program
-        else said.hlo_module
+        else f"{facts.hlo_module}({facts.program})"
+        if facts.program
+        else facts.hlo_module
     )
     provenance = (
-        (known.provenance if known is not None else "")
-        or said.provenance
-        or (said.tf_op if said.category else "")
+        (instruction.provenance if instruction is not None else "")
+        or facts.provenance
+        or (facts.tf_op if facts.category else "")
     )
     category = (
-        said.category or (known.category if known is not None else "") or op_names.hlo(key[1]).type
+        facts.category
+        or (instruction.category if instruction is not None else "")
+        or op_names.hlo(key[1]).type
     )
     op = op_names.of_hlo(provenance, compat) if provenance else None
     return DeviceOp(
@@ -242,41 +246,41 @@ def _new(
         framework=op,
         category=category,
         program=label,
-        program_id=said.program,
+        program_id=facts.program,
         hlo_op=key[1],
-        dedup=said.dedup,
-        source=said.source or (known.source if known is not None else ""),
-        eager=said.eager,
-        instruction=known,
-        text=said.name if said.name.startswith("%") else "",
+        dedup=facts.dedup,
+        source=facts.source or (instruction.source if instruction is not None else ""),
+        eager=facts.eager,
+        instruction=instruction,
+        text=facts.name if facts.name.startswith("%") else "",
     )
 
 
 def _add(
     op: DeviceOp,
-    said: KernelFacts,
+    facts: KernelFacts,
     length: Int64s,
-    own: Int64s,
+    self_time: Int64s,
     event: tuple[int, int],
     longest: int,
 ) -> None:
     count, total = len(length), int(length.sum())
     op.occurrences += count
     op.total += total
-    op.self_time += int(own.sum())
-    op.eager |= said.eager
+    op.self_time += int(self_time.sum())
+    op.eager |= facts.eager
     op.kernel_time += total
-    if tensor_cores.used(said.name):
+    if tensor_cores.used(facts.name):
         op.tensor_core_time += total
-    if said.flops is not None:
-        op.flops = (op.flops or 0.0) + said.flops * count
-    if said.bytes is not None:
-        op.bytes = (op.bytes or 0.0) + said.bytes * count
-    if said.model_flops is not None:
-        op.model_flops = (op.model_flops or 0.0) + said.model_flops * count
-    if said.energy is not None:
-        op.energy = (op.energy or 0.0) + said.energy * count
-    if said.stalled is not None:
-        op.stalled = (op.stalled or 0.0) + said.stalled * count
+    if facts.flops is not None:
+        op.flops = (op.flops or 0.0) + facts.flops * count
+    if facts.bytes is not None:
+        op.bytes = (op.bytes or 0.0) + facts.bytes * count
+    if facts.model_flops is not None:
+        op.model_flops = (op.model_flops or 0.0) + facts.model_flops * count
+    if facts.energy is not None:
+        op.energy = (op.energy or 0.0) + facts.energy * count
+    if facts.stalled is not None:
+        op.stalled = (op.stalled or 0.0) + facts.stalled * count
     if not op.events or longest > op.events[0][1]:
         op.events = [event, (longest, longest)]

@@ -39,15 +39,15 @@ def _devices(profile: Profile) -> tuple[DeviceFacts, ...]:
 
 def facts(opened: Opened, profile: Profile) -> list[Fact]:
     """As facts, those that are known."""
-    known = _devices(profile)
+    devices = _devices(profile)
     profiles = opened.profiles
-    every = [one for other in profiles for one in _devices(other)]
+    every = [device for other in profiles for device in _devices(other)]
     names = ", ".join(other.host for other in profiles[:4]) + (
         f" and {len(profiles) - 4} more" if len(profiles) > 4 else ""
     )
     out = [Fact("hosts", "hosts", len(profiles), "integer", why=names)]
     if every:
-        kinds = Counter(one.label or one.name for one in every)
+        kinds = Counter(device.label or device.name for device in every)
         out.append(
             Fact(
                 "devices",
@@ -70,7 +70,7 @@ def facts(opened: Opened, profile: Profile) -> list[Fact]:
                 why="" if hosts else "the trace names none",
             )
         )
-    first = known[0] if known else None
+    first = devices[0] if devices else None
     if first is not None:
         for id, label, value, kind, unit in (
             ("device_cores", "cores of a device", first.cores, "integer", ""),
@@ -89,15 +89,15 @@ def facts(opened: Opened, profile: Profile) -> list[Fact]:
     batch = batch_size(profile)
     if batch is not None:
         out.append(Fact("batch_size", "batch size", batch, "integer"))
-    told = {stat.name: stat.value for process in profile.trace.processes for stat in process.stats}
+    stats = {stat.name: stat.value for process in profile.trace.processes for stat in process.stats}
     versions = [
         f"{name.removesuffix('_version')} {version}"
         for name in _VERSIONS
-        if isinstance(version := told.get(name), str)
+        if isinstance(version := stats.get(name), str)
     ]
     if versions:
         out.append(Fact("software", "software", ", ".join(versions)))
-    command = next((told[name] for name in _COMMANDS if isinstance(told.get(name), str)), None)
+    command = next((stats[name] for name in _COMMANDS if isinstance(stats.get(name), str)), None)
     if isinstance(command, str):
         out.append(Fact("command_line", "command line", command))
     return out
@@ -120,14 +120,14 @@ def _batch_size(trace: Trace) -> int | None:
             batching.append(index)
     if not roots and not batching:
         return None
-    wanted = np.zeros(len(trace.names), np.bool_)
-    wanted[roots + batching] = True
+    is_batch = np.zeros(len(trace.names), np.bool_)
+    is_batch[roots + batching] = True
     from_shapes: Counter[int] = Counter()
     from_batching: Counter[int] = Counter()
     for process, track in trace.tracks():
         if process.kind is not ProcessKind.HOST or not len(track.events):
             continue
-        rows = rows_named(track.events.name, wanted)[:2000]
+        rows = rows_named(track.events.name, is_batch)[:2000]
         for row in rows[:: max(1, len(rows) // 50)].tolist():
             stats = _stats(process, track.events.position_of(row))
             if int(track.events.name[row]) in roots:
@@ -136,10 +136,10 @@ def _batch_size(trace: Trace) -> int | None:
                     from_shapes[leading] += 1
             elif isinstance(size := stats.get("batch_size"), int) and size > 0:
                 from_batching[size] += 1
-    for found in (from_shapes, from_batching):
-        if found:
-            size, count = found.most_common(1)[0]
-            return size if count > 0.9 * sum(found.values()) else None
+    for sizes in (from_shapes, from_batching):
+        if sizes:
+            size, count = sizes.most_common(1)[0]
+            return size if count > 0.9 * sum(sizes.values()) else None
     return None
 
 

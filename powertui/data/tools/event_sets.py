@@ -54,9 +54,9 @@ def answer(question: Question) -> Result:
     trace = question.profile.trace
     lo, hi = question.window
     names = search.find(trace, question.match, regex=True).names if question.match else None
-    found = event_sets(trace, lo, hi, names)
+    sets = event_sets(trace, lo, hi, names)
     facts = _facts(trace, lo, hi, names, question.match) if names is not None else ()
-    return Result("event_sets", "Event sets", (_table(found, question),), facts)
+    return Result("event_sets", "Event sets", (_table(sets, question),), facts)
 
 
 def event_sets(
@@ -189,17 +189,17 @@ def together(
                 min(first, int(some.start[mine].min())),
                 max(last, int(some.start[mine].max())),
             )
-    found = np.concatenate(lengths)
-    if not len(found):
+    all_lengths = np.concatenate(lengths)
+    if not len(all_lengths):
         return None
     return OneSet(
-        count=len(found),
-        total=int(found.sum()),
-        mean=float(found.mean()),
-        deviation=float(found.std(ddof=1)) if len(found) > 1 else None,
-        shortest=int(found.min()),
-        longest=int(found.max()),
-        percentiles=tuple(float(value) for value in np.percentile(found, PERCENTILES)),
+        count=len(all_lengths),
+        total=int(all_lengths.sum()),
+        mean=float(all_lengths.mean()),
+        deviation=float(all_lengths.std(ddof=1)) if len(all_lengths) > 1 else None,
+        shortest=int(all_lengths.min()),
+        longest=int(all_lengths.max()),
+        percentiles=tuple(float(value) for value in np.percentile(all_lengths, PERCENTILES)),
         first=int(first),
         last=int(last),
     )
@@ -216,8 +216,8 @@ def touching(trace: Trace, lo: int, hi: int) -> int:
 
 
 def _facts(trace: Trace, lo: int, hi: int, names: Bools, match: str) -> tuple[Fact, ...]:
-    one = together(trace, lo, hi, names)
-    if one is None:
+    union = together(trace, lo, hi, names)
+    if union is None:
         return (
             Fact(
                 "count",
@@ -228,54 +228,54 @@ def _facts(trace: Trace, lo: int, hi: int, names: Bools, match: str) -> tuple[Fa
             ),
         )
     return (
-        Fact("count", "events that match", one.count, "integer"),
-        Fact("total", "in all", one.total, "duration"),
-        Fact("mean", "average", round(one.mean), "duration"),
+        Fact("count", "events that match", union.count, "integer"),
+        Fact("total", "in all", union.total, "duration"),
+        Fact("mean", "average", round(union.mean), "duration"),
         Fact(
             "deviation",
             "deviation",
-            None if one.deviation is None else round(one.deviation),
+            None if union.deviation is None else round(union.deviation),
             "duration",
-            why=if_missing(one.deviation, "one event alone"),
+            why=if_missing(union.deviation, "one event alone"),
         ),
-        Fact("shortest", "shortest", one.shortest, "duration"),
-        Fact("longest", "longest", one.longest, "duration"),
+        Fact("shortest", "shortest", union.shortest, "duration"),
+        Fact("longest", "longest", union.longest, "duration"),
         *(
             Fact(f"p{percent}", f"{percent} % are shorter than", round(value), "duration")
-            for percent, value in zip(PERCENTILES, one.percentiles, strict=True)
+            for percent, value in zip(PERCENTILES, union.percentiles, strict=True)
         ),
-        Fact("first", "first", one.first, "instant"),
-        Fact("last", "last", one.last, "instant"),
+        Fact("first", "first", union.first, "instant"),
+        Fact("last", "last", union.last, "instant"),
     )
 
 
 # ── as a table ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _table(found: EventSets, question: Question) -> Table:
-    order = np.lexsort((found.name, -found.total))
-    names = found.trace.names
-    at = found.name[order].tolist()
+def _table(sets: EventSets, question: Question) -> Table:
+    order = np.lexsort((sets.name, -sets.total))
+    names = sets.trace.names
+    at = sets.name[order].tolist()
     columns = (
         Column("name", "name", "text", Lazy(len(at), lambda row: names.display(at[row])), weight=9),
-        Column("count", "count", "integer", found.count[order], weight=8),
-        Column("total_s", "total", "duration", found.total[order], weight=9),
-        Column("mean_s", "average", "duration", found.mean[order], weight=8),
-        Column("deviation_s", "deviation", "duration", found.deviation[order], weight=6),
-        Column("min_s", "shortest", "duration", found.shortest[order], weight=5),
+        Column("count", "count", "integer", sets.count[order], weight=8),
+        Column("total_s", "total", "duration", sets.total[order], weight=9),
+        Column("mean_s", "average", "duration", sets.mean[order], weight=8),
+        Column("deviation_s", "deviation", "duration", sets.deviation[order], weight=6),
+        Column("min_s", "shortest", "duration", sets.shortest[order], weight=5),
         *(
             Column(
                 f"p{percent}_s",
                 f"p{percent}",
                 "duration",
-                found.percentiles[order, i],
+                sets.percentiles[order, i],
                 weight=4 if percent in (50, 95) else 2,
             )
             for i, percent in enumerate(PERCENTILES)
         ),
-        Column("max_s", "longest", "duration", found.longest[order], weight=7),
-        Column("first_s", "first", "instant", found.first[order], weight=2),
-        Column("last_s", "last", "instant", found.last[order], weight=1),
+        Column("max_s", "longest", "duration", sets.longest[order], weight=7),
+        Column("first_s", "first", "instant", sets.first[order], weight=2),
+        Column("last_s", "last", "instant", sets.last[order], weight=1),
         Column(
             "full_name",
             "recorded as",
@@ -287,9 +287,9 @@ def _table(found: EventSets, question: Question) -> Table:
 
     def place(row: int) -> Place:
         """Where the longest one is."""
-        name, length = at[row], int(found.longest[order[row]])
+        name, length = at[row], int(sets.longest[order[row]])
         lo, hi = question.window
-        for number, (_, track) in enumerate(found.trace.tracks()):
+        for number, (_, track) in enumerate(sets.trace.tracks()):
             if track.derived:
                 continue
             for depth in range(track.lane_count):

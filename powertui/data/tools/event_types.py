@@ -235,10 +235,10 @@ def _device(
         ):  # without one it counts nowhere
             kinds = _types_by_name(table, name, rows, kinds)
             rows = np.arange(len(name))
-            told = whole_numbers(
+            kinds_recorded = whole_numbers(
                 process.source.columns(track.events.position, ("correlation_id",))["correlation_id"]
             )
-            kinds = np.where(told >= 0, kinds, NOTHING).astype(np.uint8)
+            kinds = np.where(kinds_recorded >= 0, kinds, NOTHING).astype(np.uint8)
         out.append(
             Typed(
                 number=numbers[id(track)],

@@ -49,10 +49,10 @@ def answer(question: Question) -> Result:
     """The ops of the window: of the device first, then of the host, each by self time."""
     profile = question.profile
     host = host_ops.merged(
-        [host_ops.asked(one, lo, hi, question.compat) for one, lo, hi in question.parts]
+        [host_ops.asked(each, lo, hi, question.compat) for each, lo, hi in question.parts]
     )
     device = device_ops.merged(
-        [device_ops.device_ops(one, lo, hi, question.compat) for one, lo, hi in question.parts]
+        [device_ops.device_ops(each, lo, hi, question.compat) for each, lo, hi in question.parts]
     )
     facts = device_facts.device_facts(profile.trace)
     sides = (_device_rows(device), _host_rows(host))
@@ -76,14 +76,14 @@ def answer(question: Question) -> Result:
 
 
 def _device_rows(device: DeviceOps) -> list[_Row]:
-    found: dict[str, _Row] = {}
+    by_name: dict[str, _Row] = {}
     for op in device.ops:
         name, kind = (
             (op.framework.name, op.framework.type)
             if op.framework is not None
             else (op.name, op_names.UNKNOWN)
         )
-        row = found.setdefault(name, _Row("Device", kind, name))
+        row = by_name.setdefault(name, _Row("Device", kind, name))
         if op.kernel_time > row.kernel_time and op.events:
             row.event = op.events[0]
         row.occurrences = max(
@@ -96,7 +96,7 @@ def _device_rows(device: DeviceOps) -> list[_Row]:
         row.eager |= op.eager
         row.flops, row.bytes = _added(row.flops, op.flops), _added(row.bytes, op.bytes)
         row.model_flops = _added(row.model_flops, op.model_flops)
-    rows = list(found.values())
+    rows = list(by_name.values())
     if device.devices:
         rows.append(
             _Row(
@@ -161,10 +161,10 @@ def _table(
     rows = [*sides[0], *sides[1]]
     on_device = np.array([row.side == "Device" for row in rows], np.bool_)
     total = np.array([row.total for row in rows], np.int64)
-    own = np.array([row.self_time for row in rows], np.int64)
+    self_time = np.array([row.self_time for row in rows], np.int64)
     count = np.array([row.occurrences for row in rows], np.int64)
     share = [
-        np.where(side, own / max(1, all_of_it), 0.0)
+        np.where(side, self_time / max(1, all_of_it), 0.0)
         for side, all_of_it in ((on_device, whole[0]), (~on_device, whole[1]))
     ]
     seconds = np.array([row.self_time / PS_PER_S or np.nan for row in rows], np.float64)
@@ -193,12 +193,12 @@ def _table(
         Column("occurrences", "count", "integer", count, weight=7, head="#Occurrences"),
         us("total_time", "total", "Total time (us)", total, 6),
         us("avg_time", "average", "Avg. time (us)", np.where(count > 0, total / each, 0.0), 3),
-        us("total_self_time", "self", "Total self-time (us)", own, 9),
+        us("total_self_time", "self", "Total self-time (us)", self_time, 9),
         us(
             "avg_self_time",
             "self each",
             "Avg. self-time (us)",
-            np.where(count > 0, own / each, 0.0),
+            np.where(count > 0, self_time / each, 0.0),
             2,
         ),
         part(
@@ -323,7 +323,9 @@ def _bound(row: _Row, facts: tuple[DeviceFacts, ...]) -> str:
 
     Only where its costs and the device's peaks are known.
     """
-    peaks = [one for one in facts if one.recorded and one.peak_flops and one.bandwidth]
+    peaks = [
+        device for device in facts if device.recorded and device.peak_flops and device.bandwidth
+    ]
     if (
         row.side != "Device"
         or not peaks

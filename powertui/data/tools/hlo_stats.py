@@ -23,12 +23,12 @@ _GIB = 1 << 30
 
 def answer(question: Question) -> Result:
     """The HLO ops of the window, most self time first."""
-    found = xla_ops.xla_ops(question.profile, *question.window, question.compat)
-    ops = sorted((op for op in found.ops if op.hlo_op), key=lambda op: (-op.self_time, op.name))
+    ran = xla_ops.xla_ops(question.profile, *question.window, question.compat)
+    ops = sorted((op for op in ran.ops if op.hlo_op), key=lambda op: (-op.self_time, op.name))
     facts = device_facts.device_facts(question.profile.trace)
     notes = (
         ["These ops ran on the host: TensorBoard does not list them."]
-        if found.on_host and ops
+        if ran.on_host and ops
         else []
     )
     if ops and all(op.flops is None for op in ops):
@@ -36,7 +36,7 @@ def answer(question: Question) -> Result:
     return Result(
         "hlo_stats",
         "HLO ops",
-        (_table(ops, found.busy + found.idle, facts, question),),
+        (_table(ops, ran.busy + ran.idle, facts, question),),
         notes=tuple(notes),
         mode=question.compat,
     )
@@ -47,9 +47,9 @@ def _table(
 ) -> Table:
     count = np.array([op.occurrences for op in ops], np.int64)
     total = np.array([op.total for op in ops], np.int64)
-    own = np.array([op.self_time for op in ops], np.int64)
-    share = own / max(1, whole)
-    seconds = np.where(own > 0, own / PS_PER_S, np.nan)
+    self_time = np.array([op.self_time for op in ops], np.int64)
+    share = self_time / max(1, whole)
+    seconds = np.where(self_time > 0, self_time / PS_PER_S, np.nan)
     flops, model, size = (_costs(ops, what) for what in ("flops", "model_flops", "bytes"))
     stalled, energy = _costs(ops, "stalled"), _costs(ops, "energy")
     each = np.maximum(count, 1)
@@ -76,8 +76,8 @@ def _table(
         Column("occurrences", "count", "integer", count, weight=7, head="#Occurrences"),
         us("total_time", "total", "Total time (us)", total, 6),
         us("avg_time", "average", "Avg. time (us)", total / each, 4),
-        us("total_self_time", "self", "Total self time (us)", own, 9),
-        us("avg_self_time", "self each", "Avg. self time (us)", own / each, 2),
+        us("total_self_time", "self", "Total self time (us)", self_time, 9),
+        us("avg_self_time", "self each", "Avg. self time (us)", self_time / each, 2),
         Column(
             "total_self_time_percent",
             "share",
@@ -100,7 +100,7 @@ def _table(
             "dma_stall_percent",
             "stalled",
             "share",
-            stalled / np.where(own > 0, own, np.nan),
+            stalled / np.where(self_time > 0, self_time, np.nan),
             unit="%",
             weight=1,
             head="%time stalled by DMA",
@@ -214,7 +214,10 @@ def utilisation(
     """(part of the device's FLOP/s, part of its memory's bandwidth), each at most 1; None where it
     is not known.
     """
-    peaks = next((one for one in facts if one.recorded and (one.peak_flops or one.bandwidth)), None)
+    peaks = next(
+        (device for device in facts if device.recorded and (device.peak_flops or device.bandwidth)),
+        None,
+    )
     if peaks is None or not self_time:
         return None, None
     seconds = self_time / PS_PER_S

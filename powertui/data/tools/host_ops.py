@@ -339,14 +339,14 @@ class _Eager:
     def among(self, rows: _Rows) -> Int32s:
         """Those of the ops that some of these events ran eagerly."""
         events = self._events
-        told = (
+        is_op = (
             self._telling[events.name[rows.row]] if self._telling.any() else np.zeros(0, np.bool_)
         )
-        if told.any():
-            column = self._process.source.columns(events.positions(rows.row[told]), ("is_eager",))[
+        if is_op.any():
+            column = self._process.source.columns(events.positions(rows.row[is_op]), ("is_eager",))[
                 "is_eager"
             ]
-            return np.unique(rows.op[told][column.ints != 0])
+            return np.unique(rows.op[is_op][column.ints != 0])
         if not len(self._start):
             return np.empty(0, np.int32)
         start = events.start[rows.row]

@@ -82,39 +82,39 @@ def launch(details: str) -> Launch:
     """From the collector's text, `regs:32 static_shared:0 grid:4,1,1 block:64,1,1 occ_pct:50`, in
     any of its dialects.
     """
-    found: dict[str, str] = {}
+    numbers: dict[str, str] = {}
     for token in details.split():
         key, colon, value = token.partition(":")
         if colon and ":" not in value:
-            found[key] = value
-    registers = _whole(found.get("regs"))
+            numbers[key] = value
+    registers = _whole(numbers.get("regs"))
     shared = [
-        _whole(found.get(key)) for key in ("static_shared", "dynamic_shared", "shm", "group_mem")
+        _whole(numbers.get(key)) for key in ("static_shared", "dynamic_shared", "shm", "group_mem")
     ]
     if registers is not None and registers > _MOST_REGISTERS:
         registers, shared = None, []
-    told = [size for size in shared if size is not None]
-    occupancy = _real(found.get("occ_pct"))
+    sizes = [size for size in shared if size is not None]
+    occupancy = _real(numbers.get("occ_pct"))
     return Launch(
         registers,
-        sum(told) if told else None,
-        found.get("block", "1,1,1"),
-        found.get("grid", "1,1,1"),
+        sum(sizes) if sizes else None,
+        numbers.get("block", "1,1,1"),
+        numbers.get("grid", "1,1,1"),
         occupancy / 100
         if occupancy
         else None,  # no kernel runs at 0: that is said where nothing is known
     )
 
 
-def _as_today(known: Launch, details: str) -> Launch:
+def _as_today(launch_facts: Launch, details: str) -> Launch:
     """As the converter of 2026 tells it: it knows neither old nor AMD's words for shared memory,
     and what it does not know is 0.
     """
-    told = re.findall(r"(?:^|\s)(?:static_shared|dynamic_shared):(\d{1,15})(?=\s|$)", details)
-    return known._replace(
-        registers=known.registers or 0,
-        shared=sum(int(size) for size in told),
-        occupancy=known.occupancy or 0.0,
+    written = re.findall(r"(?:^|\s)(?:static_shared|dynamic_shared):(\d{1,15})(?=\s|$)", details)
+    return launch_facts._replace(
+        registers=launch_facts.registers or 0,
+        shared=sum(int(size) for size in written),
+        occupancy=launch_facts.occupancy or 0.0,
     )
 
 
@@ -124,10 +124,10 @@ def _whole(text: str | None) -> int | None:
 
 def _real(text: str | None) -> float | None:
     try:
-        found = float(text) if text is not None else None
+        value = float(text) if text is not None else None
     except ValueError:
         return None
-    return found if found is not None and 0 <= found <= 100 else None
+    return value if value is not None and 0 <= value <= 100 else None
 
 
 def answer(question: Question) -> Result:
@@ -137,19 +137,21 @@ def answer(question: Question) -> Result:
     found = _together(
         [
             _gather(
-                kernels.device_kernels(one),
-                launches.kernel_launches(one),
+                kernels.device_kernels(device),
+                launches.kernel_launches(device),
                 lo,
                 hi,
                 question.compat,
-                hlo.modules(one),
+                hlo.modules(device),
             )
-            for one, lo, hi in question.parts
+            for device, lo, hi in question.parts
         ]
     )
-    makers = {one.vendor for one in device_facts.device_facts(profile.trace) if one.recorded}
+    makers = {
+        device.vendor for device in device_facts.device_facts(profile.trace) if device.recorded
+    }
     told = question.compat != "corrected" or tensor_cores.told(
-        makers, (said.name for said in work.facts)
+        makers, (facts.name for facts in work.facts)
     )
     notes = []
     if not any(process.kind is ProcessKind.DEVICE for process in profile.trace.processes):
@@ -217,10 +219,10 @@ def _gather(
     keys: dict[_Row, int] = {}
     of_said = np.array(
         [
-            keys.setdefault(row_of(said, compat, programs), len(keys))
-            if said.details.strip()
+            keys.setdefault(row_of(facts, compat, programs), len(keys))
+            if facts.details.strip()
             else -1
-            for said in work.facts
+            for facts in work.facts
         ],
         np.int64,
     ).reshape(-1)
@@ -232,8 +234,8 @@ def _gather(
         rows, ps = kernels.inside(line.track, lo, hi)
         ns = ps // PS_PER_NS
         number = of_said[line.facts[rows]]
-        kept = (number >= 0) & (ns > 0)
-        rows, ns, number = rows[kept], ns[kept], number[kept]
+        is_kernel = (number >= 0) & (ns > 0)
+        rows, ns, number = rows[is_kernel], ns[is_kernel], number[is_kernel]
         np.add.at(count, number, 1)
         np.add.at(total, number, ns)
         np.minimum.at(shortest, number, ns)
@@ -241,9 +243,9 @@ def _gather(
         np.maximum.at(longest, number, ns)
         best = np.flatnonzero((ns == longest[number]) & (ns > before[number]))[::-1]
         on_line[number[best]], event[number[best]] = line.number, rows[best]
-        waited, known = launches.delays(line.track.events.start[rows], call[rows], calls.calls)
-        np.add.at(delay, number[known], waited[known])
-        np.add.at(linked, number[known], 1)
+        waited, has_call = launches.delays(line.track.events.start[rows], call[rows], calls.calls)
+        np.add.at(delay, number[has_call], waited[has_call])
+        np.add.at(linked, number[has_call], 1)
     listed = list(keys)
     ran = np.flatnonzero(count)
     order = sorted(ran.tolist(), key=lambda i: (-int(total[i]), _sorts(listed[i])))
@@ -262,32 +264,32 @@ def _gather(
 
 
 def _sorts(row: _Row) -> tuple[object, ...]:
-    known = row.launch
+    launch_facts = row.launch
     return (
         row.kernel,
-        known.grid,
-        known.block,
-        known.registers or 0,
-        known.shared or 0,
+        launch_facts.grid,
+        launch_facts.block,
+        launch_facts.registers or 0,
+        launch_facts.shared or 0,
         row.tensor_core,
         row.eligible,
         row.op,
     )
 
 
-def row_of(said: KernelFacts, compat: Compat, programs: dict[str, Module] | None = None) -> _Row:
+def row_of(facts: KernelFacts, compat: Compat, programs: dict[str, Module] | None = None) -> _Row:
     """The row that a kernel belongs to, by what is said of it, and by what XLA's program says of
     its HLO op.
     """
-    op = device_ops.framework_op(said, compat)
+    op = device_ops.framework_op(facts, compat)
     name = op.name if op is not None else ""
     module = (
-        hlo.find(programs, said.program, said.hlo_module)
-        if programs and said.hlo_op and compat != "tf2"
+        hlo.find(programs, facts.program, facts.hlo_module)
+        if programs and facts.hlo_op and compat != "tf2"
         else None
     )
     known_op = (
-        module.instructions.get(said.hlo_op.rpartition("::")[2]) if module is not None else None
+        module.instructions.get(facts.hlo_op.rpartition("::")[2]) if module is not None else None
     )
     if known_op is not None and (
         compat == "xprof" or "/" in known_op.provenance
@@ -295,25 +297,29 @@ def row_of(said: KernelFacts, compat: Compat, programs: dict[str, Module] | None
         name = op_names.of_hlo(known_op.provenance, compat).name if known_op.provenance else ""
     if not name and compat == "corrected":
         name = (
-            said.provenance
-            if said.provenance not in ("", "kernel")
-            else said.annotation.partition("#")[0].rpartition(":")[0]
+            facts.provenance
+            if facts.provenance not in ("", "kernel")
+            else facts.annotation.partition("#")[0].rpartition(":")[0]
         )
-    if said.hlo_op and compat == "corrected" and (not name or name == "XlaModule"):
-        name = said.hlo_op
-    eligible = tensor_cores.eligible(name, said.equation, said.name, named=bool(name))
+    if facts.hlo_op and compat == "corrected" and (not name or name == "XlaModule"):
+        name = facts.hlo_op
+    eligible = tensor_cores.eligible(name, facts.equation, facts.name, named=bool(name))
     if compat == "corrected" and (
-        said.operator or said.hlo_op
+        facts.operator or facts.hlo_op
     ):  # TensorBoard's list has TensorFlow's ops alone
         eligible |= category.work_category(name) in (Category.MATMUL, Category.CONVOLUTION)
-    known = launch(said.details)
+    launch_facts = launch(facts.details)
     if compat == "xprof":
         return _Row(
-            said.name, _as_today(known, said.details), name, eligible, tensor_cores.used(said.name)
+            facts.name,
+            _as_today(launch_facts, facts.details),
+            name,
+            eligible,
+            tensor_cores.used(facts.name),
         )
-    if known.occupancy is None and said.occupancy:
-        known = known._replace(occupancy=said.occupancy / 100)
-    return _Row(said.name, known, name, eligible, tensor_cores.used(said.name))
+    if launch_facts.occupancy is None and facts.occupancy:
+        launch_facts = launch_facts._replace(occupancy=facts.occupancy / 100)
+    return _Row(facts.name, launch_facts, name, eligible, tensor_cores.used(facts.name))
 
 
 def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Table:
@@ -324,7 +330,7 @@ def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Tabl
         np.float64,
     )
     count = np.maximum(found.occurrences[cut], 1)
-    whole = max(1, int(found.total.sum()))
+    total_time = max(1, int(found.total.sum()))
     mean = found.delay[cut] // np.maximum(found.linked[cut], 1)
 
     def us(id: str, label: str, head: str, values: Int64s, weight: int) -> Column:
@@ -394,7 +400,7 @@ def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Tabl
         us("avg_duration_us", "average", "Avg Duration (us)", found.total[cut] // count, 6),
         us("min_duration_us", "shortest", "Min Duration (us)", found.shortest[cut], 3),
         us("max_duration_us", "longest", "Max Duration (us)", found.longest[cut], 4),
-        Column("share", "share", "share", found.total[cut] / whole, weight=8),
+        Column("share", "share", "share", found.total[cut] / total_time, weight=8),
         Column(
             "launch_delay_us",
             "launch delay",
@@ -450,8 +456,8 @@ def _headed(column: Column, head: str) -> Column:
 
 
 def _facts(found: _Found, told: bool) -> tuple[Fact, ...]:
-    whole = int(found.total.sum())
-    if not whole:
+    total_time = int(found.total.sum())
+    if not total_time:
         return ()
     used = np.array([row.tensor_core for row in found.rows], np.bool_)
     could = np.array([row.eligible for row in found.rows], np.bool_)
@@ -466,6 +472,6 @@ def _facts(found: _Found, told: bool) -> tuple[Fact, ...]:
         share, why = None, "only NVIDIA's kernel names show them"
     return (
         Fact("kernels", "kernels", int(found.occurrences.sum()), "integer"),
-        Fact("kernel_time", "their time", whole * PS_PER_NS, "duration"),
+        Fact("kernel_time", "their time", total_time * PS_PER_NS, "duration"),
         Fact("tensor_cores", "tensor cores used", share, "share", why=why),
     )

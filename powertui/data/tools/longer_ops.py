@@ -104,10 +104,10 @@ class LongerOps:
                         if not len(rows):
                             continue
                         start, end = op_stats.inside(track.events[rows + at], lo, hi)
-                        own = end - start
+                        self_time = end - start
                         if depth + 1 < track.lane_count:
-                            own -= op_stats.covered(track.lane(depth + 1), start, end)
-                        out[:, window] += op_stats.exact(some[rows], own, size)
+                            self_time -= op_stats.covered(track.lane(depth + 1), start, end)
+                        out[:, window] += op_stats.exact(some[rows], self_time, size)
         return out
 
 

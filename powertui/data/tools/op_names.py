@@ -84,9 +84,9 @@ def torch(name: str) -> OpName:
     return OpName(name, category.work_category(name).value, "torch")
 
 
-def _copy_type(said: str) -> str:
+def _copy_type(text: str) -> str:
     """In whatever case it is written, as TensorFlow's profiler calls it: MemcpyHToD."""
-    return f"Memcpy{said[-4].upper()}To{said[-1].upper()}"
+    return f"Memcpy{text[-4].upper()}To{text[-1].upper()}"
 
 
 @dataclass(eq=False)
@@ -106,11 +106,11 @@ class OpTable:
 
     def index(self, op: OpName) -> int:
         """The number of an op."""
-        found = self._index.get(op.name)
-        if found is None:
-            found = self._index[op.name] = len(self.ops)
+        number = self._index.get(op.name)
+        if number is None:
+            number = self._index[op.name] = len(self.ops)
             self.ops.append(op)
-        return found
+        return number
 
     def __len__(self) -> int:
         return len(self.ops)

@@ -199,12 +199,15 @@ def _columns(
     mean_time = time // np.maximum(count, 1)
     used = [(None, None) if node.name == _IDLE else node.utilisation(devices) for node in nodes]
     names = ["  " * node.level + node.name for node in nodes]
-    shapes = [known.shape if known is not None else "" for known in instructions]
-    fused = [", ".join(known.fused) if known is not None else "" for known in instructions]
+    shapes = [instruction.shape if instruction is not None else "" for instruction in instructions]
+    fused = [
+        ", ".join(instruction.fused) if instruction is not None else ""
+        for instruction in instructions
+    ]
     provenance = [hlo_stats.provenance(op) if op is not None else "" for op in ops]
     sources = [op.source if op is not None else "" for op in ops]
     expressions = [hlo_stats.expression(op) if op is not None else "" for op in ops]
-    padding = [_padding(known) for known in instructions]
+    padding = [_padding(instruction) for instruction in instructions]
     return (
         text_column("name", "node", names, weight=9),
         int_column("level", "level", "integer", [node.level for node in nodes], weight=0),

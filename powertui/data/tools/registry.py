@@ -58,7 +58,8 @@ class Question:
         if not self.together:
             return ((self.profile, *self.window),)
         return tuple(
-            (one, one.trace.span[0], one.trace.span[1] + 1) for one in self.opened.profiles
+            (profile, profile.trace.span[0], profile.trace.span[1] + 1)
+            for profile in self.opened.profiles
         )
 
     @property
@@ -93,18 +94,18 @@ class Tool:
         ask = cast(
             "Callable[[Question], Result]", getattr(importlib.import_module(module), function)
         )
-        whole = question.lo is None and question.hi is None
+        is_everything = question.lo is None and question.hi is None
         kind = (
             "tool",
             self.name,
             "all" if question.together else question.host,
-            "whole" if whole else "window",
+            "whole" if is_everything else "window",
         )
         key = (*kind, question.lo, question.hi, question.aligning, question.compat, question.match)
         answer = question.opened.cached(
             key, lambda: _placeless(ask(question)) if question.together else ask(question)
         )
-        if not whole:
+        if not is_everything:
             question.opened.forget(*kind, but=key)
         return answer
 

@@ -56,12 +56,12 @@ def spread(times: Int64s) -> Spread | None:
 
 def step_shares(steps: Breakdown) -> Shares | None:
     """None where there is no step, or none of any length."""
-    whole = float(steps.length.sum(dtype=np.float64))
-    if not whole:
+    all_steps = float(steps.length.sum(dtype=np.float64))
+    if not all_steps:
         return None
 
     def share(*kinds: EventType) -> float:
-        return float(steps.time_by_type(kinds).sum(dtype=np.float64)) / whole
+        return float(steps.time_by_type(kinds).sum(dtype=np.float64)) / all_steps
 
     inputs = share(EventType.WAIT_INPUT, EventType.HOST_TO_DEVICE, EventType.WAIT_HOST)
     output = share(EventType.DEVICE_TO_HOST)

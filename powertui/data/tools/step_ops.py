@@ -49,16 +49,16 @@ def answer(question: Question) -> Result:
     middle = int(np.median(length[others]))
     near = others[np.argsort(np.abs(length[others] - middle), kind="stable")[:REFERENCES]]
     here, places = _times(op_stats.op_stats(trace, lo, hi))
-    known: dict[_OpKey, list[int]] = defaultdict(list)
+    rows_of: dict[_OpKey, list[int]] = defaultdict(list)
     for row in near.tolist():
         for key, ps in _times(
             op_stats.op_stats(trace, int(steps.start[row]), int(steps.ends()[row]))
         )[0].items():
-            known[key].append(ps)
+            rows_of[key].append(ps)
     # An op that a reference lacks ran for 0 there.
     usual = {
         key: round(float(np.median([*times, *([0] * (len(near) - len(times)))]))) * len(rows)
-        for key, times in known.items()
+        for key, times in rows_of.items()
     }
     keys = sorted({*here, *usual}, key=lambda key: usual.get(key, 0) - here.get(key, 0))[:_LISTED]
     stall = int(length[rows].sum()) - middle * len(rows)

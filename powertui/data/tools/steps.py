@@ -56,9 +56,9 @@ def answer(question: Question) -> Result:
             "returned; the work ran on."
         )
     if len(steps.markers) > 1:
-        other = steps.markers[1]
+        second_marker = steps.markers[1]
         notes.append(
-            f"Next best marker: {other.name} (score {other.score:.2f} against "
+            f"Next best marker: {second_marker.name} (score {second_marker.score:.2f} against "
             f"{steps.markers[0].score:.2f})."
         )
     table = Table(
@@ -85,42 +85,43 @@ def _each(question: Question, steps: Steps) -> Table:
 
     def medians(columns: list[Int64s]) -> list[int | None]:
         return [
-            int(np.median(known)) if len(known := times[times >= 0]) else None for times in columns
+            int(np.median(measured)) if len(measured := times[times >= 0]) else None
+            for times in columns
         ]
 
     columns = (
-        text_column("name", "on", [one.name for one in steps.on], weight=6),
-        text_column("kind", "kind", [one.kind for one in steps.on], weight=3),
+        text_column("name", "on", [of_device.name for of_device in steps.on], weight=6),
+        text_column("kind", "kind", [of_device.kind for of_device in steps.on], weight=3),
         int_column(
             "steps",
             "steps",
             "integer",
-            [len(one) for one in steps.on],
+            [len(of_device) for of_device in steps.on],
             weight=7,
         ),
         optional(
             "step_s",
             "median step time",
             "duration",
-            medians([one.duration for one in steps.on]),
+            medians([of_device.duration for of_device in steps.on]),
             weight=9,
         ),
         optional(
             "device_s",
             "median device time",
             "duration",
-            medians([one.work for one in steps.on]),
+            medians([of_device.work for of_device in steps.on]),
             weight=8,
         ),
     )
 
     def place(row: int) -> Place:
-        one = steps.on[row]
+        track = steps.on[row]
         return Place(
             question.opened.name,
             question.host,
-            int(one.start.min()),
-            int((one.start + one.duration).max()),
+            int(track.start.min()),
+            int((track.start + track.duration).max()),
         )
 
     return Table(
@@ -162,8 +163,8 @@ def number_column(steps: Steps, rows: Int64s) -> Column:
 def epoch_column(steps: Steps, epochs: Epochs, rows: Int64s) -> Column:
     """The program's own numbers of the epochs that these steps belong to."""
     index = steps.epoch[rows].astype(np.int64)
-    own = np.array([epoch.number for epoch in epochs], np.int64)
-    listed = (index >= 0) & (index < len(own))
+    numbers = np.array([epoch.number for epoch in epochs], np.int64)
+    listed = (index >= 0) & (index < len(numbers))
     number = index.copy()
-    number[listed] = own[index[listed]]
+    number[listed] = numbers[index[listed]]
     return Column("epoch", "epoch", "integer", number, present=index >= 0, weight=6)

@@ -120,10 +120,10 @@ def answer(question: Question) -> Result:
     """The pipelines of one host in the window, the slowest first."""
     trace = question.profile.trace
     calls = iterator_calls(trace, *question.window)
-    found = _pipelines(trace, calls)
-    slow = [one for one in found if one.most > _SLOW]
-    words, little = _conclusion(question, trace, calls, found)
-    is_slow = bool(slow) if found else None
+    pipelines = _pipelines(trace, calls)
+    slow = [pipeline for pipeline in pipelines if pipeline.most > _SLOW]
+    words, little = _conclusion(question, trace, calls, pipelines)
+    is_slow = bool(slow) if pipelines else None
     why_no_share = if_missing(little, "no step was measured")
     facts = (
         Fact("conclusion", "tf.data", words),
@@ -135,28 +135,28 @@ def answer(question: Question) -> Result:
             why=if_missing(is_slow, "not recorded"),
         ),
         Fact("share", "waiting for it", little, "share", why=why_no_share),
-        Fact("pipelines", "pipelines", len(found), "integer"),
+        Fact("pipelines", "pipelines", len(pipelines), "integer"),
     )
     return Result(
         "tf_data_bottleneck_analysis",
         "tf.data",
-        (_table(question, trace, calls, found), _iterators(question, trace, calls)),
+        (_table(question, trace, calls, pipelines), _iterators(question, trace, calls)),
         facts,
         mode=question.compat,
     )
 
 
 def _conclusion(
-    question: Question, trace: Trace, calls: IteratorCalls, found: list[_Pipeline]
+    question: Question, trace: Trace, calls: IteratorCalls, pipelines: list[_Pipeline]
 ) -> tuple[str, float | None]:
     """(whether the pipelines hold the program up, in a sentence; the part of the steps' time that
     goes into waiting for them).
     """
     if not len(calls):
         return "No pipeline of tf.data was recorded.", None
-    if not found:
+    if not pipelines:
         return "Iterators of tf.data ran, but no call of a root was recorded.", None
-    worst = found[0]
+    worst = pipelines[0]
     if worst.most <= _SLOW:
         return "The input pipeline delays nothing: every batch was ready within 50 µs.", None
     late = (
@@ -167,9 +167,9 @@ def _conclusion(
     share = None
     if len(steps):
         steps = steps.take(touches(steps.start, steps.start + steps.length, *question.window))
-    whole = int(steps.length.sum()) if len(steps) else 0
-    if whole:
-        share = min(1.0, float(steps.category("input").sum()) / whole)
+    step_time = int(steps.length.sum()) if len(steps) else 0
+    if step_time:
+        share = min(1.0, float(steps.category("input").sum()) / step_time)
         late += f", input {100 * share:.1f} % of the steps' time"
         if share < INPUT_SOME:
             return (
@@ -268,11 +268,11 @@ def iterator_calls(trace: Trace, lo: int, hi: int) -> IteratorCalls:
     overlap[has] = np.maximum(
         0, np.minimum(end[has], end[parent[has]]) - np.maximum(start[has], start[parent[has]])
     )
-    own = end - start
-    np.subtract.at(own, parent[has], overlap[has])
-    known, which = np.unique(name[calls], return_inverse=True)
+    self_time = end - start
+    np.subtract.at(self_time, parent[has], overlap[has])
+    names_of_calls, which = np.unique(name[calls], return_inverse=True)
     is_root = np.array(
-        [trace.names.full(int(i)).count("::") == 1 for i in known.tolist()], np.bool_
+        [trace.names.full(int(i)).count("::") == 1 for i in names_of_calls.tolist()], np.bool_
     )[which.ravel()]
     root = np.where(is_root, np.arange(len(calls)), -1)
     blocking = is_root.copy()
@@ -290,7 +290,7 @@ def iterator_calls(trace: Trace, lo: int, hi: int) -> IteratorCalls:
         id=ident[calls],
         parent=parent,
         overlap=overlap,
-        own=np.maximum(0, own),
+        own=np.maximum(0, self_time),
         root=root,
         blocking=blocking,
     )
@@ -309,11 +309,11 @@ def _rows(trace: Trace, lo: int, hi: int) -> tuple[Int64s, ...]:
             role_of[index] = _ITERATOR
         elif (
             name.endswith(("Produce", "Consume"))
-            and (found := _HANDS.match(name)) is not None
-            and found[1] in _WORKS_AHEAD
+            and (handed := _HANDS.match(name)) is not None
+            and handed[1] in _WORKS_AHEAD
         ):
-            role_of[index] = _PRODUCE if found[2] == "Produce" else _CONSUME
-            family_of[index] = families.setdefault(found[1], len(families))
+            role_of[index] = _PRODUCE if handed[2] == "Produce" else _CONSUME
+            family_of[index] = families.setdefault(handed[1], len(families))
     parts: list[tuple[Int64s, ...]] = []
     for number, (process, track) in enumerate(trace.tracks()):
         events = track.events
@@ -404,7 +404,7 @@ def _pipelines(trace: Trace, calls: IteratorCalls) -> list[_Pipeline]:
                 blamed=blamed,
             )
         )
-    return sorted(out, key=lambda one: -one.most)
+    return sorted(out, key=lambda pipeline: -pipeline.most)
 
 
 def _is_device(trace: Trace, calls: IteratorCalls, roots: Int64s) -> bool:
@@ -418,35 +418,37 @@ def _is_device(trace: Trace, calls: IteratorCalls, roots: Int64s) -> bool:
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[_Pipeline]) -> Table:
-    names = [trace.names.full(one.bottleneck) for one in found]
+def _table(
+    question: Question, trace: Trace, calls: IteratorCalls, pipelines: list[_Pipeline]
+) -> Table:
+    names = [trace.names.full(pipeline.bottleneck) for pipeline in pipelines]
     columns = (
         Column(
             "pipeline",
             "pipeline",
             "text",
-            [f"{number + 1}: {one.name}" for number, one in enumerate(found)],
+            [f"{number + 1}: {pipeline.name}" for number, pipeline in enumerate(pipelines)],
             weight=8,
         ),
         int_column(
             "calls",
             "calls",
             "integer",
-            [len(one.calls) for one in found],
+            [len(pipeline.calls) for pipeline in pipelines],
             weight=5,
         ),
         int_column(
             "slow_calls",
             "over 50 µs",
             "integer",
-            [one.slow for one in found],
+            [pipeline.slow for pipeline in pipelines],
             weight=7,
         ),
         Column(
             "avg_latency_us",
             "mean",
             "duration",
-            np.array([round(one.mean) for one in found], np.int64),
+            np.array([round(pipeline.mean) for pipeline in pipelines], np.int64),
             unit="us",
             weight=6,
         ),
@@ -454,7 +456,7 @@ def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[_
             "min_latency_us",
             "shortest",
             "duration",
-            np.array([one.least for one in found], np.int64),
+            np.array([pipeline.least for pipeline in pipelines], np.int64),
             unit="us",
             weight=2,
         ),
@@ -462,7 +464,7 @@ def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[_
             "max_latency_us",
             "longest",
             "duration",
-            np.array([one.most for one in found], np.int64),
+            np.array([pipeline.most for pipeline in pipelines], np.int64),
             unit="us",
             weight=8,
         ),
@@ -477,7 +479,7 @@ def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[_
             "bottleneck_s",
             "its own time",
             "duration",
-            [one.latency for one in found],
+            [pipeline.latency for pipeline in pipelines],
             weight=5,
         ),
         Column("bottleneck_path", "its path", "text", names, weight=3),
@@ -485,7 +487,7 @@ def _table(question: Question, trace: Trace, calls: IteratorCalls, found: list[_
     )
 
     def place(row: int) -> Place:
-        at = found[row].slowest
+        at = pipelines[row].slowest
         return Place(
             question.opened.name,
             question.host,
@@ -532,14 +534,14 @@ def _tree(trace: Trace, calls: IteratorCalls) -> Iterable[_Node]:
 def _iterators(question: Question, trace: Trace, calls: IteratorCalls) -> Table:
     nodes = list(_tree(trace, calls))
     blamed: dict[str, int] = {}
-    for one in _pipelines(trace, calls):
-        for name, times in one.blamed.items():
+    for pipeline in _pipelines(trace, calls):
+        for name, times in pipeline.blamed.items():
             path = re.sub(r"(Repeat)\[\d+\]", r"\1", trace.names.full(name))
             blamed[path] = blamed.get(path, 0) + times
     total = np.array(
         [int((calls.end[node.rows] - calls.start[node.rows]).sum()) for node in nodes], np.int64
     )
-    own = np.array([int(calls.own[node.rows].sum()) for node in nodes], np.int64)
+    self_time = np.array([int(calls.own[node.rows].sum()) for node in nodes], np.int64)
     count = np.array([len(node.rows) for node in nodes], np.int64)
     blocks = [int(calls.blocking[node.rows].sum()) for node in nodes]
     columns = (
@@ -552,8 +554,10 @@ def _iterators(question: Question, trace: Trace, calls: IteratorCalls) -> Table:
         ),
         Column("calls", "calls", "integer", count, weight=5),
         Column("total_s", "total", "duration", total, weight=6),
-        Column("self_s", "self", "duration", own, weight=9),
-        Column("avg_self_s", "self a call", "duration", own // np.maximum(1, count), weight=7),
+        Column("self_s", "self", "duration", self_time, weight=9),
+        Column(
+            "avg_self_s", "self a call", "duration", self_time // np.maximum(1, count), weight=7
+        ),
         Column("blocking", "delayed a step", "integer", np.array(blocks, np.int64), weight=4),
         optional(
             "bottleneck",

@@ -41,10 +41,10 @@ def busy_threads(trace: Trace, lo: int, hi: int) -> list[Thread]:
     out = []
     for number, (process, track) in enumerate(trace.tracks()):
         if process.kind is ProcessKind.HOST and len(track.events) and not track.derived:
-            one = _of_track(track, number, waits, lo, hi)
-            if one is not None:
-                out.append(one)
-    return sorted(out, key=lambda one: (-one.busy, one.name))
+            thread = _of_track(track, number, waits, lo, hi)
+            if thread is not None:
+                out.append(thread)
+    return sorted(out, key=lambda thread: (-thread.busy, thread.name))
 
 
 def _of_track(track: Track, number: int, waits: Bools, lo: int, hi: int) -> Thread | None:

@@ -78,26 +78,30 @@ def top_ops(parts: Parts, compat: Compat = "corrected") -> list[Top]:
     """
     if any(
         process.kind is ProcessKind.DEVICE and process.event_count
-        for one, _, _ in parts
-        for process in one.trace.processes
+        for op_sum, _, _ in parts
+        for process in op_sum.trace.processes
     ):
         sums = _of_devices(_devices(parts, compat), compat)
     else:
-        sums = _of_host(_hosts(parts, compat)) or [one for part in parts for one in _unnamed(*part)]
-    whole = max(1, sum(one.self_time for one in sums))
+        sums = _of_host(_hosts(parts, compat)) or [
+            op_sum for part in parts for op_sum in _unnamed(*part)
+        ]
+    total_time = max(1, sum(op_sum.self_time for op_sum in sums))
     return [
         Top(
-            name=one.name,
-            type=one.type,
-            occurrences=one.occurrences,
-            self_time=one.self_time,
-            share=one.self_time / whole,
-            category=_kind_of(one),
-            eligible=tensor_cores.eligible(one.name, "", "", named=True),
-            tensor_core=one.tensor_core > 0,
-            flops=one.flops / (one.self_time / PS_PER_S) if one.flops and one.self_time else None,
+            name=op_sum.name,
+            type=op_sum.type,
+            occurrences=op_sum.occurrences,
+            self_time=op_sum.self_time,
+            share=op_sum.self_time / total_time,
+            category=_kind_of(op_sum),
+            eligible=tensor_cores.eligible(op_sum.name, "", "", named=True),
+            tensor_core=op_sum.tensor_core > 0,
+            flops=op_sum.flops / (op_sum.self_time / PS_PER_S)
+            if op_sum.flops and op_sum.self_time
+            else None,
         )
-        for one in sorted(sums, key=lambda one: (-one.self_time, one.name))
+        for op_sum in sorted(sums, key=lambda op_sum: (-op_sum.self_time, op_sum.name))
     ]
 
 
@@ -105,25 +109,31 @@ def sides(parts: Parts, compat: Compat = "corrected") -> Sides:
     """How the ops' runs part into host and devices, and how much of their time was eager."""
     host = _of_host(_hosts(parts, compat))
     device = _of_devices(_devices(parts, compat), compat)
-    runs = [sum(one.occurrences for one in side) for side in (host, device)]
+    runs = [sum(op_sum.occurrences for op_sum in side) for side in (host, device)]
     eager = []
     for side in (host, device):
-        whole = sum(one.self_time for one in side)
-        eager.append(sum(one.self_time for one in side if one.eager) / whole if whole else None)
+        side_time = sum(op_sum.self_time for op_sum in side)
+        eager.append(
+            sum(op_sum.self_time for op_sum in side if op_sum.eager) / side_time
+            if side_time
+            else None
+        )
     return Sides(*(count / sum(runs) if sum(runs) else None for count in runs), *eager)
 
 
 _KINDS = frozenset(kind.value for kind in category.Category)
 
 
-def _kind_of(one: _Sum) -> str:
+def _kind_of(op_sum: _Sum) -> str:
     """The kind of work of an op: as its type says where that is one of ours (PyTorch's operators),
     else by its name.
     """
     return (
-        one.type
-        if one.type in _KINDS
-        else category.work_category(f"{one.name}:{one.type}" if one.type else one.name).value
+        op_sum.type
+        if op_sum.type in _KINDS
+        else category.work_category(
+            f"{op_sum.name}:{op_sum.type}" if op_sum.type else op_sum.name
+        ).value
     )
 
 
@@ -151,11 +161,11 @@ def _of_host(ops: HostOps) -> list[_Sum]:
 
 def _unnamed(profile: Profile, lo: int, hi: int) -> Iterator[_Sum]:
     """Of a program that names no op, whatever ran but Python's frames and waiting."""
-    found = op_stats.op_stats(profile.trace, lo, hi)
-    for row in found.order("self")[:_LOOKED_AT].tolist():
-        one = found[row]
-        if not event_types.waits(one.full) and one.self_time > 0:
-            yield _Sum(one.name, one.type, one.count, one.self_time, eager=False)
+    stats = op_stats.op_stats(profile.trace, lo, hi)
+    for row in stats.order("self")[:_LOOKED_AT].tolist():
+        stat = stats[row]
+        if not event_types.waits(stat.full) and stat.self_time > 0:
+            yield _Sum(stat.name, stat.type, stat.count, stat.self_time, eager=False)
 
 
 def _of_devices(ops: DeviceOps, compat: Compat) -> list[_Sum]:

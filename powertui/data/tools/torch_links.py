@@ -91,8 +91,8 @@ class DeviceStreams:
 
     def of_kind(self, kinds: frozenset[str]) -> Bools:
         """Which are of these categories."""
-        known = np.array([kind in kinds for kind in self.kind], np.bool_)
-        return known[self.name]
+        is_kind = np.array([kind in kinds for kind in self.kind], np.bool_)
+        return is_kind[self.name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,11 +154,11 @@ def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, tuple[Int64s,
         parent = _parents(events[mine])
         parents.append(np.where(parent >= 0, parent + first, -1))
         calls = np.flatnonzero(is_call[name])
-        told = whole_numbers(
+        recorded = whole_numbers(
             process.source.columns(events.positions(mine[calls]), ("correlation",))["correlation"]
         )
-        ids.append(told[told >= 0])
-        callers.append(calls[told >= 0] + first)
+        ids.append(recorded[recorded >= 0])
+        callers.append(calls[recorded >= 0] + first)
         lines.append(np.full(len(mine), number, np.int32))
         rows.append(mine)
         names.append(name)
@@ -183,15 +183,15 @@ def _parents(events: Events) -> Int64s:
     levels = [np.flatnonzero(depth == level) for level in range(int(depth.max(initial=0)) + 1)]
     parent = np.full(len(start), -1, np.int64)
     for level in range(1, len(levels)):
-        left = levels[level]
+        orphans = levels[level]
         for above in range(
             level - 1, -1, -1
         ):  # what overlaps partly is held further up, or by none
-            holder = levels[above][np.maximum(levels[above].searchsorted(left) - 1, 0)]
-            inside = (holder < left) & (end[left] <= end[holder])
-            parent[left[inside]] = holder[inside]
-            left = left[~inside]
-            if not len(left):
+            holder = levels[above][np.maximum(levels[above].searchsorted(orphans) - 1, 0)]
+            inside = (holder < orphans) & (end[orphans] <= end[holder])
+            parent[orphans[inside]] = holder[inside]
+            orphans = orphans[~inside]
+            if not len(orphans):
                 break
     return parent
 

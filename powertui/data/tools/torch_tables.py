@@ -168,25 +168,25 @@ def _communicates(links: Links) -> Bools:
     """Which work exchanges with other devices."""
     names = links.trace.names
     used = np.unique(links.device.name)
-    known = np.zeros(len(names), np.bool_)
-    known[used] = [
+    is_collective = np.zeros(len(names), np.bool_)
+    is_collective[used] = [
         _COMMUNICATION.search(names.full(int(i))) is not None
         and links.device.kind[int(i)] not in COPIES
         for i in used
     ]
-    return known[links.device.name]
+    return is_collective[links.device.name]
 
 
 def _copies(links: Links) -> Bools:
     names = links.trace.names
     used = np.unique(links.device.name)
-    known = np.zeros(len(names), np.bool_)
-    known[used] = [
+    is_copy = np.zeros(len(names), np.bool_)
+    is_copy[used] = [
         links.device.kind[int(i)] in COPIES
         or _COPY_KERNEL.fullmatch(names.full(int(i))) is not None
         for i in used
     ]
-    return known[links.device.name]
+    return is_copy[links.device.name]
 
 
 def _timeline(links: Links, rows: Bools) -> tuple[tuple[str, float], ...]:
@@ -217,11 +217,11 @@ def _timeline(links: Links, rows: Bools) -> tuple[tuple[str, float], ...]:
 
 def _timeline_columns(rows: tuple[tuple[str, float], ...]) -> tuple[Column, ...]:
     times = np.array([us for _, us in rows], np.float64)
-    whole = next((us for what, us in rows if what == "total_time"), 1.0) or 1.0
+    total_us = next((us for what, us in rows if what == "total_time"), 1.0) or 1.0
     return (
         text_column("type", "time", [what for what, _ in rows], weight=9),
         Column("time ms", "length", "duration", times * PS_PER_US, unit="ms", weight=9),
-        Column("percent", "share", "share", times / whole, unit="%", weight=8),
+        Column("percent", "share", "share", times / total_us, unit="%", weight=8),
     )
 
 
@@ -248,8 +248,8 @@ def _launchers(links: Links) -> Int64s:
     used = np.unique(host.name)
     stepped = np.zeros(len(names), np.bool_)
     stepped[used] = [names.full(int(i)) == "execute" for i in used]
-    found = host.operator_above(links.device.call, stepped[host.name])
-    return np.where(found >= 0, found, links.device.call)
+    operators = host.operator_above(links.device.call, stepped[host.name])
+    return np.where(operators >= 0, operators, links.device.call)
 
 
 def _launched(links: Links, question: Question) -> _Launched:
@@ -294,9 +294,9 @@ def _first_kernels(device: DeviceStreams, rows: Int64s, which: Int64s, count: in
 
 def category_of(name: str, kernel: str) -> str:
     """The category that TraceLens puts an operator into, by its name, else by its first kernel."""
-    known = _CATEGORIES.get(name)
-    if known is not None:
-        return known
+    category_name = _CATEGORIES.get(name)
+    if category_name is not None:
+        return category_name
     norm = _NORM.fullmatch(name)
     if norm is not None:
         return "NORM_bwd" if norm["backward"] or norm["rms"] or norm["plain"] else "NORM_fwd"
@@ -501,7 +501,7 @@ def _kernel_columns(links: Links | None, question: Question) -> tuple[Column, ..
     np.maximum.at(longest, row_of, duration)
     order = np.argsort(-total, kind="stable")
     named = [list(keys)[i] for i in order.tolist()] if keys else []
-    whole = total.sum() or 1.0
+    total_time = total.sum() or 1.0
 
     def us(id: str, label: str, values: Int64s | Floats, weight: int) -> Column:
         return Column(id, label, "duration", values[order], unit="us", weight=weight)
@@ -526,7 +526,7 @@ def _kernel_columns(links: Links | None, question: Question) -> tuple[Column, ..
             "Percent of kernels time (%)",
             "of kernels",
             "share",
-            total[order] / whole,
+            total[order] / total_time,
             unit="%",
             weight=8,
         ),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data import texts
-from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, TrackKind
+from powertui.data.model import Int64s, Process, ProcessKind, Trace, Track, TrackKind
 from powertui.data.opened import Profile
 from powertui.data.run.device_intervals import covered_ps
 from powertui.data.run.marks import rows_named, whole_numbers
@@ -70,6 +70,7 @@ _OF_NAME = (
 )
 _OFF_DUTY = frozenset(("infeed", "outfeed", "host", "megacore"))
 _BARRIER, _PRINT, _ENQUEUE = "barrier-cores", "debug_print", "EnqueueDevice"
+_REDUCE_ID = "all_reduce_id"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +99,11 @@ class TpuSteps:
         return float(times.sum()) / max(1.0, float(self.length.sum()))
 
 
-def _kind(said: KernelFacts) -> str:
+def _kind(facts: KernelFacts) -> str:
     """What an op does."""
-    if said.category:
-        return _OF_CATEGORY.get(said.category.lower(), "other")
-    name = (said.short or said.name).lower()
+    if facts.category:
+        return _OF_CATEGORY.get(facts.category.lower(), "other")
+    name = (facts.short or facts.name).lower()
     return next((kind for pattern, kind in _OF_NAME if pattern.match(name)), "other")
 
 
@@ -125,33 +126,35 @@ def steps(profile: Profile) -> TpuSteps | None:
 
 def _steps(profile: Profile) -> TpuSteps | None:
     there = [process for process in _cores(profile.trace) if process.event_count]
-    on = {one.name: one for one in profile.steps.on if one.kind == "device"}
+    on = {
+        core_steps.name: core_steps
+        for core_steps in profile.steps.on
+        if core_steps.kind == "device"
+    }
     each = [on[process.name] for process in there if process.name in on and len(on[process.name])]
     if not each or len(each) != len(there):
         return None
     common = each[0].row
-    for one in each[1:]:
-        common = common[np.isin(common, one.row)]
+    for core_steps in each[1:]:
+        common = common[np.isin(common, core_steps.row)]
     common = np.unique(common)
     if not len(common):
         return None
-    work = kernels.device_kernels(profile)
     start, length = np.zeros((2, len(each), len(common)), np.int64)
-    sums = {
-        name: np.zeros((len(each), len(common)), np.int64) for name in (*_KINDS, "barrier", "print")
-    }
-    reduces: dict[str, Int64s] = {}
-    for core, one in enumerate(each):
-        order = np.argsort(one.row, kind="stable")
-        at = order[one.row[order].searchsorted(common)]
-        start[core], length[core] = one.start[at], one.duration[at]
-        mine = {name: times[core] for name, times in sums.items()}
-        for line in _lines(work.lines, one.name):
-            _add(line, work.facts, start[core], length[core], mine, reduces, core, len(each))
+    for core, core_steps in enumerate(each):
+        order = np.argsort(core_steps.row, kind="stable")
+        at = order[core_steps.row[order].searchsorted(common)]
+        start[core], length[core] = core_steps.start[at], core_steps.duration[at]
+    op_times = _OpTimes(start, length)
+    work = kernels.device_kernels(profile)
+    for core, core_steps in enumerate(each):
+        for line in _lines(work.lines, core_steps.name):
+            op_times.add(core, line, work.facts)
+    sums, reduces = op_times.sums, op_times.reduces
     busy = sum(sums[name] for name in _KINDS)
     idle = np.maximum(0, length - busy)
-    infeed, told = sums["infeed"], bool(sums["infeed"].any())
-    if not told:
+    infeed, has_infeed_ops = sums["infeed"], bool(sums["infeed"].any())
+    if not has_infeed_ops:
         waited = _host_input(profile, start.min(axis=0), length.max(axis=0))
         infeed = np.minimum(idle, waited[None, :])
         idle = idle - infeed
@@ -165,9 +168,9 @@ def _steps(profile: Profile) -> TpuSteps | None:
     }
     rest = np.maximum(0, length.min(axis=0) - compute - sum(parts.values()))
     shared = sum((times.min(axis=0) for times in reduces.values()), np.zeros(len(common), np.int64))
-    whole_time = float(length.sum())
+    steps_ps = float(length.sum())
     return TpuSteps(
-        cores=tuple(one.name for one in each),
+        cores=tuple(core_steps.name for core_steps in each),
         row=common,
         length=length.max(axis=0),
         compute=compute,
@@ -180,9 +183,9 @@ def _steps(profile: Profile) -> TpuSteps | None:
         all_reduce_wait=(sums["all_reduce"] - shared[None, :]).max(axis=0),
         send_recv=sums["send_recv"].max(axis=0),
         high_flop=sums["high_flop"].mean(axis=0).round().astype(np.int64),
-        infeed_told=told,
-        barrier=float(sums["barrier"].sum()) / max(1.0, whole_time),
-        printing=float(sums["print"].sum()) / max(1.0, whole_time),
+        infeed_told=has_infeed_ops,
+        barrier=float(sums["barrier"].sum()) / max(1.0, steps_ps),
+        printing=float(sums["print"].sum()) / max(1.0, steps_ps),
     )
 
 
@@ -192,45 +195,50 @@ def _lines(lines: tuple[DeviceLine, ...], core: str) -> list[DeviceLine]:
     return [line for line in of_core if line.track.name == "XLA Ops"] or of_core
 
 
-def _add(
-    line: DeviceLine,
-    said: tuple[KernelFacts, ...],
-    start: Int64s,
-    length: Int64s,
-    sums: dict[str, Int64s],
-    reduces: dict[str, Int64s],
-    core: int,
-    count: int,
-) -> None:
-    """The ops of one line of one core, each for the step in which it begins."""
-    events = line.track.events
-    rows = np.arange(len(events))
-    own = device_ops.selfs(line.track, rows, events.duration)
-    order = np.argsort(start, kind="stable")
-    at = start[order].searchsorted(events.start, side="right") - 1
-    step = order[np.maximum(at, 0)]
-    inside = (at >= 0) & (events.start < start[step] + length[step])
-    for code in np.unique(line.facts[inside]).tolist():
-        one = said[code]
-        mine = rows[inside & (line.facts == code)]
-        what = _kind(one)
-        np.add.at(sums[what], step[mine], own[mine])
-        name = one.short or one.name
-        if _BARRIER in name:
-            np.add.at(sums["barrier"], step[mine], events.duration[mine])
-        if _PRINT in name:
-            np.add.at(sums["print"], step[mine], events.duration[mine])
-        if what == "all_reduce":
-            ids = whole_numbers(
-                line.process.source.columns(events.positions(mine), ("all_reduce_id",))[
-                    "all_reduce_id"
-                ]
-            )
-            for id in np.unique(ids).tolist():
-                key = str(id) if id >= 0 else name
-                times = reduces.setdefault(key, np.zeros((count, len(start)), np.int64))
-                some = mine[ids == id]
-                np.add.at(times[core], step[some], own[some])
+class _OpTimes:
+    """The time of ops by core and step, ps; an op counts in the step in which it begins."""
+
+    def __init__(self, start: Int64s, length: Int64s) -> None:
+        self._start = start  # of the steps, by core
+        self._length = length
+        kinds = (*_KINDS, "barrier", "print")
+        self.sums = {kind: np.zeros(start.shape, np.int64) for kind in kinds}
+        self.reduces: dict[str, Int64s] = {}  # of each all-reduce that the cores do together
+
+    def add(self, core: int, line: DeviceLine, facts: tuple[KernelFacts, ...]) -> None:
+        """The ops of one line of one core."""
+        events = line.track.events
+        rows = np.arange(len(events))
+        self_time = device_ops.selfs(line.track, rows, events.duration)
+        start, length = self._start[core], self._length[core]
+        order = np.argsort(start, kind="stable")
+        at = start[order].searchsorted(events.start, side="right") - 1
+        step = order[np.maximum(at, 0)]
+        inside = (at >= 0) & (events.start < start[step] + length[step])
+        for code in np.unique(line.facts[inside]).tolist():
+            op = facts[code]
+            mine = rows[inside & (line.facts == code)]
+            kind, name = _kind(op), op.short or op.name
+            np.add.at(self.sums[kind][core], step[mine], self_time[mine])
+            if _BARRIER in name:
+                np.add.at(self.sums["barrier"][core], step[mine], events.duration[mine])
+            if _PRINT in name:
+                np.add.at(self.sums["print"][core], step[mine], events.duration[mine])
+            if kind == "all_reduce":
+                self._add_reduces(core, line, name, mine, step[mine], self_time[mine])
+
+    def _add_reduces(
+        self, core: int, line: DeviceLine, name: str, rows: Int64s, step: Int64s, ps: Int64s
+    ) -> None:
+        """All-reduces by their ids, or by name where they have none."""
+        positions = line.track.events.positions(rows)
+        ids = line.process.source.columns(positions, (_REDUCE_ID,))[_REDUCE_ID]
+        numbers = whole_numbers(ids)
+        for number in np.unique(numbers).tolist():
+            key = str(number) if number >= 0 else name
+            times = self.reduces.setdefault(key, np.zeros(self._start.shape, np.int64))
+            is_this = numbers == number
+            np.add.at(times[core], step[is_this], ps[is_this])
 
 
 def _host_input(profile: Profile, start: Int64s, length: Int64s) -> Int64s:
@@ -250,16 +258,16 @@ def _host_input(profile: Profile, start: Int64s, length: Int64s) -> Int64s:
     return _covered(parts, start, length)
 
 
-def enqueuing(profile: Profile, found: TpuSteps) -> float:
+def enqueuing(profile: Profile, steps_of_cores: TpuSteps) -> float:
     """The part of the steps' time in which the host is in EnqueueDevice."""
-    wanted = texts.beginning(profile.trace.names, _ENQUEUE)
-    start = profile.steps.start[found.row]
+    is_enqueue = texts.beginning(profile.trace.names, _ENQUEUE)
+    start = profile.steps.start[steps_of_cores.row]
     parts = [
-        (track, rows_named(track.events.name, wanted))
+        (track, rows_named(track.events.name, is_enqueue))
         for process, track in profile.trace.tracks()
-        if process.kind is ProcessKind.HOST and wanted.any()
+        if process.kind is ProcessKind.HOST and is_enqueue.any()
     ]
-    return found.share(_covered(parts, start, found.length))
+    return steps_of_cores.share(_covered(parts, start, steps_of_cores.length))
 
 
 def _covered(parts: list[tuple[Track, Int64s]], start: Int64s, length: Int64s) -> Int64s:
@@ -277,10 +285,10 @@ def _covered(parts: list[tuple[Track, Int64s]], start: Int64s, length: Int64s) -
         keys.append(step[here])
         begins.append(begin[here])
         ends.append(np.minimum(end[here], until[step[here]]))
-    found = covered_ps(
+    covered = covered_ps(
         np.concatenate(keys), np.concatenate(begins), np.concatenate(ends), len(start)
     )
-    return np.maximum(found, 0)
+    return np.maximum(covered, 0)
 
 
 # ── duty ─────────────────────────────────────────────────────────────────────────────────────────
@@ -291,43 +299,38 @@ def duty_cycle(profile: Profile, lo: int, hi: int) -> float | None:
     copies to and from the host.
     """
     work = kernels.device_kernels(profile)
-    active = every = 0
+    is_off_duty = np.array([_kind(facts) in _OFF_DUTY for facts in work.facts], np.bool_)
+    active_ps = program_ps = 0
+    nothing = np.empty(0, np.int64), np.empty(0, np.int64)
     for process in _cores(profile.trace):
-        duty = [(np.empty(0, np.int64), np.empty(0, np.int64))]
-        whole_ = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+        active, programs = [nothing], [nothing]
         for line in work.lines:
             if line.process is process:
-                off = np.array([_kind(one) in _OFF_DUTY for one in work.facts], np.bool_)[
-                    line.facts
-                ]
-                whole_.append(
-                    _within(
-                        line.track.events.start,
-                        line.track.events.end,
-                        lo,
-                        hi,
-                        np.ones(len(off), np.bool_),
-                    )
-                )
-                duty.append(_within(line.track.events.start, line.track.events.end, lo, hi, ~off))
+                spans = _within(line.track.events.start, line.track.events.end, lo, hi)
+                on_duty = ~is_off_duty[line.facts]
+                programs.append(_some(*spans))
+                active.append(_some(spans[0][on_duty], spans[1][on_duty]))
         for track in process.tracks:
             if track.kind is TrackKind.MODULES and len(track.events):
-                some = np.ones(len(track.events), np.bool_)
-                whole_.append(_within(track.events.start, track.events.end, lo, hi, some))
-        active += _length(duty)
-        every += _length(whole_)
-    return active / every if every else None
+                programs.append(_some(*_within(track.events.start, track.events.end, lo, hi)))
+        active_ps += _covered_length(active)
+        program_ps += _covered_length(programs)
+    return active_ps / program_ps if program_ps else None
 
 
-def _within(start: Int64s, end: Int64s, lo: int, hi: int, rows: Bools) -> tuple[Int64s, Int64s]:
-    a, b = np.maximum(start[rows], lo), np.minimum(end[rows], hi)
-    return a[b > a], b[b > a]
+def _within(start: Int64s, end: Int64s, lo: int, hi: int) -> tuple[Int64s, Int64s]:
+    """Spans cut to [lo, hi); those outside end before they start."""
+    return np.maximum(start, lo), np.minimum(end, hi)
 
 
-def _length(parts: list[tuple[Int64s, Int64s]]) -> int:
+def _some(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
+    """The spans that are longer than nothing."""
+    return start[end > start], end[end > start]
+
+
+def _covered_length(parts: list[tuple[Int64s, Int64s]]) -> int:
+    """How much any of these spans covers."""
     start, end = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return (
-        max(0, int(covered_ps(np.zeros(len(start), np.int64), start, end, 1)[0]))
-        if len(start)
-        else 0
-    )
+    if not len(start):
+        return 0
+    return max(0, int(covered_ps(np.zeros(len(start), np.int64), start, end, 1)[0]))

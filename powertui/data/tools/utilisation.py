@@ -73,26 +73,26 @@ def mean(parts: Sequence[Use]) -> Use:
     """Of several hosts: of each figure the mean of those that tell it."""
     if len(parts) == 1:
         return parts[0]
-    told = {
-        name: [value for one in parts if (value := getattr(one, name)) is not None]
+    by_name = {
+        name: [value for part in parts if (value := getattr(part, name)) is not None]
         for name in Use._fields[:-1]
     }
     return Use(
-        **{name: float(np.mean(values)) if values else None for name, values in told.items()},
-        memory_told=all(one.memory_told for one in parts),
+        **{name: float(np.mean(values)) if values else None for name, values in by_name.items()},
+        memory_told=all(part.memory_told for part in parts),
     )
 
 
 def _stat(trace: Trace, name: str) -> float | None:
     """The mean over the devices that tell it: percent in the file."""
-    told = [
+    values = [
         stat.value
         for process in trace.processes
         if process.kind is ProcessKind.DEVICE
         for stat in process.stats
         if stat.name == name and isinstance(stat.value, int | float) and 0 <= stat.value <= 100
     ]
-    return float(np.mean(told)) / 100 if told else None
+    return float(np.mean(values)) / 100 if values else None
 
 
 def _by_costs(
@@ -101,31 +101,31 @@ def _by_costs(
     """(FLOP/s of the peak, of the roofline, bandwidth of the peak)."""
     peaks = next(
         (
-            one
-            for one in device_facts.device_facts(profile.trace)
-            if one.recorded and (one.peak_flops or one.bandwidth)
+            device
+            for device in device_facts.device_facts(profile.trace)
+            if device.recorded and (device.peak_flops or device.bandwidth)
         ),
         None,
     )
-    found = top_ops.on_devices(profile, lo, hi, compat)
-    leaves = [op for op in found.ops if op.total == op.self_time]
-    if peaks is None or not found.span or not found.busy:
+    ops = top_ops.on_devices(profile, lo, hi, compat)
+    leaves = [op for op in ops.ops if op.total == op.self_time]
+    if peaks is None or not ops.span or not ops.busy:
         return None, None, None
-    known = [
+    costed = [
         sum(op.self_time for op in leaves if getattr(op, what) is not None)
         for what in ("flops", "bytes")
     ]
     flops = (
         sum(op.flops or 0.0 for op in leaves)
-        if known[0] >= _TOLD * (found.busy + found.unnamed)
+        if costed[0] >= _TOLD * (ops.busy + ops.unnamed)
         else None
     )
     size = (
         sum(op.bytes or 0.0 for op in leaves)
-        if known[1] >= _TOLD * (found.busy + found.unnamed)
+        if costed[1] >= _TOLD * (ops.busy + ops.unnamed)
         else None
     )
-    seconds, busy = found.span / PS_PER_S, found.busy / PS_PER_S
+    seconds, busy = ops.span / PS_PER_S, ops.busy / PS_PER_S
     of_peak = (
         min(1.0, flops / seconds / peaks.peak_flops)
         if flops is not None and peaks.peak_flops
@@ -209,48 +209,56 @@ def _memory_used(trace: Trace) -> float | None:
     no allocation.
     """
     most = 0.0
-    wanted = texts.beginning(trace.names, "MemoryAllocation", whole=True)
+    is_allocation = texts.beginning(trace.names, "MemoryAllocation", whole=True)
     for process, track in trace.tracks():
-        rows = rows_named(track.events.name, wanted) if wanted.any() else np.empty(0, np.int64)
+        rows = (
+            rows_named(track.events.name, is_allocation)
+            if is_allocation.any()
+            else np.empty(0, np.int64)
+        )
         for at in range(0, len(rows), _AT_ONCE):
-            told = process.source.columns(
+            recorded = process.source.columns(
                 track.events.positions(rows[at : at + _AT_ONCE]), _ALLOCATORS
             )
-            heap, stack, free = (told[name].floats for name in _ALLOCATORS)
+            heap, stack, free = (recorded[name].floats for name in _ALLOCATORS)
             used = heap + np.nan_to_num(stack)
             part = used / np.where(used + free > 0, used + free, np.nan)
             most = max(most, float(np.nanmax(part)) if np.isfinite(part).any() else 0.0)
     return most or None
 
 
-def tpu_table(opened: Opened, host: int, profile: Profile, found: TpuSteps, rows: Int64s) -> Table:
+def tpu_table(
+    opened: Opened, host: int, profile: Profile, tpu_steps: TpuSteps, rows: Int64s
+) -> Table:
     """Each step over all cores of a TPU."""
-    names = [profile.steps.names[int(found.row[i])] for i in rows]
+    names = [profile.steps.names[int(tpu_steps.row[i])] for i in rows]
 
     def times(id: str, label: str, values: Int64s, weight: int) -> Column:
         return Column(id, label, "duration", values[rows], weight=weight)
 
     columns = (
         text_column("step", "step", names, weight=9),
-        times("compute_s", "computing", found.compute, 8),
-        times("high_flop_s", "of it matrices", found.high_flop, 3),
-        times("all_reduce_s", "all-reduce", found.all_reduce, 4),
-        times("all_reduce_wait_s", "waiting for other cores", found.all_reduce_wait, 6),
-        times("send_recv_s", "send and receive", found.send_recv, 2),
-        times("infeed_s", "infeed", found.infeed, 7),
-        times("outfeed_s", "outfeed", found.outfeed, 5),
-        times("host_s", "host copies", found.host, 4),
-        times("sparse_s", "sparse cores", found.sparse, 3),
-        times("idle_s", "idle", found.idle, 8),
-        times("step_s", "step", found.length, 9),
+        times("compute_s", "computing", tpu_steps.compute, 8),
+        times("high_flop_s", "of it matrices", tpu_steps.high_flop, 3),
+        times("all_reduce_s", "all-reduce", tpu_steps.all_reduce, 4),
+        times("all_reduce_wait_s", "waiting for other cores", tpu_steps.all_reduce_wait, 6),
+        times("send_recv_s", "send and receive", tpu_steps.send_recv, 2),
+        times("infeed_s", "infeed", tpu_steps.infeed, 7),
+        times("outfeed_s", "outfeed", tpu_steps.outfeed, 5),
+        times("host_s", "host copies", tpu_steps.host, 4),
+        times("sparse_s", "sparse cores", tpu_steps.sparse, 3),
+        times("idle_s", "idle", tpu_steps.idle, 8),
+        times("step_s", "step", tpu_steps.length, 9),
     )
 
     def place(row: int) -> Place:
-        step = int(found.row[int(rows[row])])
+        step = int(tpu_steps.row[int(rows[row])])
         lo = int(profile.steps.start[step])
         return Place(opened.name, host, lo, lo + max(0, int(profile.steps.step[step])))
 
-    title = f"Each step over {len(found.cores)} TPU core{'s' if len(found.cores) > 1 else ''}"
+    title = (
+        f"Each step over {len(tpu_steps.cores)} TPU core{'s' if len(tpu_steps.cores) > 1 else ''}"
+    )
     return Table(
         "tpu_steps",
         title,

@@ -239,13 +239,13 @@ class Aside:
 
 def _piece(wide: np.dtype[Any]) -> tuple[UInt8s, _Columns]:
     size = wide.itemsize
-    whole = mmap.mmap(-1, SLICE * (8 + 8 + 4 + size + 1))
-    start, duration = np.frombuffer(whole, np.int64, 2 * SLICE).reshape(2, SLICE)
+    memory = mmap.mmap(-1, SLICE * (8 + 8 + 4 + size + 1))
+    start, duration = np.frombuffer(memory, np.int64, 2 * SLICE).reshape(2, SLICE)
     name, place = (
-        np.frombuffer(whole, np.uint32, SLICE, 16 * SLICE),
-        np.frombuffer(whole, wide, SLICE, 20 * SLICE),
+        np.frombuffer(memory, np.uint32, SLICE, 16 * SLICE),
+        np.frombuffer(memory, wide, SLICE, 20 * SLICE),
     )
-    return np.frombuffer(whole, np.uint8, SLICE, (20 + size) * SLICE), _Columns(
+    return np.frombuffer(memory, np.uint8, SLICE, (20 + size) * SLICE), _Columns(
         start, duration, name, place
     )
 
