@@ -21,8 +21,8 @@ NAME = "amester"
 _TICKS = re.compile(r"PWR\w*rcnt", re.IGNORECASE)
 _POWER = re.compile(r"PWR\w*", re.IGNORECASE)
 _NO_POWER = re.compile(r"(rcnt|counter|count|_acc|_min|_max|_status|_sample)$", re.IGNORECASE)
-_WRAP = 1 << 32
-_TICK = 1_000_000  # ns
+_COUNTER_RANGE = 1 << 32  # the counter has 32 bits
+_TICK_NS = 1_000_000
 
 
 def sniff(head: str, _path: str) -> int:
@@ -49,11 +49,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             hint="Name the column with the time: --time-col NAME.",
         )
     ticks, bad = rows.floats(tick)
-    bad |= ~(np.abs(ticks) < times.MOST_NS / _TICK)
+    bad |= ~(np.abs(ticks) < times.MOST_NS / _TICK_NS)
     notes.drop_all(rows.lines[bad], "the counter is not a number")
     ms = ticks[~bad].astype(np.int64)
-    ms += np.r_[0, np.cumsum(np.diff(ms) < -_WRAP // 2)] * _WRAP
-    ns = (ms - (int(ms[0]) if len(ms) else 0)) * _TICK
+    ms += np.r_[0, np.cumsum(np.diff(ms) < -_COUNTER_RANGE // 2)] * _COUNTER_RANGE
+    ns = (ms - (int(ms[0]) if len(ms) else 0)) * _TICK_NS
     series: list[PowerSeries] = []
     for at, name in enumerate(rows.names):
         short = name.strip()

@@ -23,6 +23,7 @@ from powertui.data.power.units import scope_of
 from powertui.errors import UnreadableFile
 
 NAME = "ipmitool"
+_MAX_STAMP_CHARS = 60  # of a line that holds a time alone; chosen, not measured
 _DCMI = "DCMI power"
 _MIN_BMC_NS = 946_684_800 * times.S  # 2000: a BMC that says 1970 has no clock
 
@@ -130,49 +131,60 @@ def _scope(name: str) -> Scope:
     return Scope.NODE if name == _DCMI else by_name
 
 
+class _Answers:
+    """Answers of ipmitool on their way to readings, line by line."""
+
+    def __init__(self) -> None:
+        self.readings: list[_Reading] = []
+        self._now = ""  # the time that whoever polled wrote
+        self._dcmi: _Reading | None = None  # the answer of `dcmi power reading` that goes on
+        self._sensor = ""  # the one that `sensor get` is about
+
+    def add(self, number: int, line: str) -> None:
+        """One line, without blanks around it."""
+        stamp = re.fullmatch(r"\d{9,10}(?:\.\d+)?", line)
+        if stamp or (len(line) < _MAX_STAMP_CHARS and times.parse(line)):
+            self._now, self._dcmi = line, None
+            return
+        if first := _EPOCH_FIRST.fullmatch(line) or _ISO_FIRST.fullmatch(line):
+            self._now, line = first[1], first[2]
+        self._add_dcmi(number, line)
+        if match := _GET_ID.search(line):
+            self._sensor = match[1]
+        elif match := _GET_VALUE.search(line):
+            means_power = re.search(r"power|pwr", self._sensor, re.IGNORECASE) is not None
+            if match[2].lower().startswith("watt") or (not match[2] and means_power):
+                self.readings.append(_Reading(self._sensor, number, match[1], self._now))
+        elif "|" in line:
+            named = _row([cell.strip() for cell in line.split("|")])
+            if named is not None:
+                self.readings.append(_Reading(named[0], number, named[1], self._now))
+
+    def _add_dcmi(self, number: int, line: str) -> None:
+        """A line of `dcmi power reading`: its reading, the BMC's time, or its state."""
+        if match := _INSTANT.search(line):
+            self._dcmi = _Reading(_DCMI, number, match[1], self._now)
+            self.readings.append(self._dcmi)
+        if self._dcmi is None:
+            return
+        if match := _TIME.search(line):
+            self._dcmi.bmc_time = re.sub(r"\s+-\s+", " ", match[1])
+        if match := _STATE.search(line):
+            self._dcmi.state = match[1].lower()
+
+
 def _readings(text: str, notes: Notes) -> list[_Reading]:
-    out: list[_Reading] = []
-    now = ""
-    block: _Reading | None = None
-    sensor_name = ""
+    """All readings of power, however ipmitool was asked for them."""
+    answers = _Answers()
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         if number == len(lines) and line and not re.search(r"(Watts|ok|activated|\|)\s*$", line):
             if "|" in line or ":" in line:
                 notes.drop(number, "the last line may be cut")
             break
-        bare = line.strip()
-        if not bare:
-            continue
-        stamp = re.fullmatch(r"\d{9,10}(?:\.\d+)?", bare) or (
-            times.parse(bare) if len(bare) < 60 else None
-        )
-        if stamp:
-            now, block = bare, None
-            continue
-        rest = bare
-        if first := _EPOCH_FIRST.fullmatch(bare) or _ISO_FIRST.fullmatch(bare):
-            now, rest = first[1], first[2]
-        if match := _INSTANT.search(rest):
-            block = _Reading(_DCMI, number, match[1], now)
-            out.append(block)
-        if block is not None:
-            if match := _TIME.search(rest):
-                block.bmc_time = re.sub(r"\s+-\s+", " ", match[1])
-            if match := _STATE.search(rest):
-                block.state = match[1].lower()
-        if match := _GET_ID.search(rest):
-            sensor_name = match[1]
-        elif match := _GET_VALUE.search(rest):
-            if match[2].lower().startswith("watt") or (
-                not match[2] and re.search(r"power|pwr", sensor_name, re.IGNORECASE)
-            ):
-                out.append(_Reading(sensor_name, number, match[1], now))
-        elif "|" in rest:
-            named_reading = _row([cell.strip() for cell in rest.split("|")])
-            if named_reading is not None:
-                out.append(_Reading(named_reading[0], number, named_reading[1], now))
-    return out
+        if line.strip():
+            answers.add(number, line.strip())
+    return answers.readings
 
 
 def _row(cells: list[str]) -> tuple[str, str] | None:

@@ -1,5 +1,5 @@
 """JSON as loggers leave it: one document, one a line, one after the other, in a list that never
-ends, with a banner, a topic or a time before each. What is whole is read; what was cut is counted.
+ends, with a banner, a topic or a time before each. Whole documents are read; cut ones are counted.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 from powertui.data.power import stamps
 from powertui.data.power.notes import Notes
 
-_FAILURES = (
-    200  # documents that may be broken before reading ends: each costs a look at what follows
-)
+# Documents that may be broken before reading ends: each costs a look at what follows, which may run
+# to the end; after fewer of them not every bracket is looked at. Chosen, not measured.
+_MAX_BROKEN = 200
+_MAX_BROKEN_BRACKETS = 20
+_MAX_DEPTH = 8  # of members whose names are joined; chosen, not measured
 _START = re.compile(r"[{\[]")
 _TIMES = (
     "timestamp",
@@ -35,7 +37,7 @@ _TIMES = (
 
 
 class Doc(NamedTuple):
-    """One document, the time that stands before it, and its first line."""
+    """One document, the time that is written before it, and its first line."""
 
     value: Any
     when: str
@@ -57,14 +59,14 @@ def documents(text: str, notes: Notes) -> Iterator[Doc]:
             value, at = decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
             failures += 1
-            if failures > _FAILURES:
+            if failures > _MAX_BROKEN:
                 notes.say("too many damaged documents; the rest is not read")
                 return
             if text[start] == "{":
                 notes.drop(line + 1, "is not a whole JSON document")
             broken = error.pos if isinstance(error, json.JSONDecodeError) else start
             at = start + 1
-            if failures > 20:  # each look may run to the end: no longer at each bracket
+            if failures > _MAX_BROKEN_BRACKETS:
                 at = max(at, text.find("\n", max(start, min(broken, len(text) - 1))))
                 if at <= start:
                     return
@@ -87,11 +89,8 @@ def when_in(value: Any, default: str = "") -> str:
     """The time that an object names among its own members."""
     if isinstance(value, dict):
         for key, member in value.items():
-            if (
-                key.lower() in _TIMES
-                and isinstance(member, (str, int, float))
-                and not isinstance(member, bool)
-            ):
+            is_plain = isinstance(member, (str, int, float)) and not isinstance(member, bool)
+            if is_plain and key.lower() in _TIMES:
                 return str(member)
     return default
 
@@ -102,30 +101,33 @@ def records(value: Any) -> list[dict[str, Any]]:
         return [entry for entry in value if isinstance(entry, dict)]
     if not isinstance(value, dict):
         return []
-    columns = {
-        key: member for key, member in value.items() if isinstance(member, (list, dict)) and member
-    }
-    if len(columns) > 1 and len(columns) == len(value):
-        lengths = {len(member) for member in columns.values()}
-        cells = [
-            list(member.values()) if isinstance(member, dict) else member
-            for member in columns.values()
-        ]
-        if len(lengths) == 1 and not any(
-            isinstance(cell, (list, dict)) for member in cells for cell in member
-        ):
-            return [dict(zip(columns, row, strict=True)) for row in zip(*cells, strict=True)]
-    lists = [
-        member
-        for member in value.values()
-        if isinstance(member, list) and member and all(isinstance(entry, dict) for entry in member)
-    ]
+    rows = _rows_of_columns(value)
+    if rows:
+        return rows
+    lists = [member for member in value.values() if _is_list_of_objects(member)]
     if len(lists) != 1:
         return [value]
-    around = {
-        key: member for key, member in value.items() if not isinstance(member, (list, dict))
-    }  # the time and the host of them all
+    # The time and the host of them all.
+    around = {key: member for key, member in value.items() if not isinstance(member, (list, dict))}
     return [{**around, **entry} for entry in lists[0]]
+
+
+def _rows_of_columns(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of an object whose members are columns of equal length; none of any other object."""
+    columns: list[list[Any]] = []
+    for member in value.values():
+        if not member or not isinstance(member, (list, dict)):
+            return []
+        columns.append(list(member.values()) if isinstance(member, dict) else member)
+    if len(columns) < 2 or len({len(column) for column in columns}) != 1:
+        return []
+    if any(isinstance(cell, (list, dict)) for column in columns for cell in column):
+        return []
+    return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _is_list_of_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(x, dict) for x in value)
 
 
 def flat(value: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
@@ -135,7 +137,7 @@ def flat(value: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, A
     out: dict[str, Any] = {}
     for key, member in value.items():
         name = f"{prefix}.{key}" if prefix else str(key)
-        if isinstance(member, dict) and depth < 8:
+        if isinstance(member, dict) and depth < _MAX_DEPTH:
             if set(member) <= {"value", "unit"} and "value" in member:
                 out[f"{name} [{member['unit']}]" if member.get("unit") else name] = member["value"]
             else:

@@ -15,14 +15,14 @@ from powertui.data.power.cells import FileCells, Shape, irregular, was_cut
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
 
-PIECE = 1 << 20
+PIECE = 1 << 20  # bytes that are parsed at once; chosen, not measured
 # Of many columns: pandas takes as long to begin each of them as for hundreds of its cells, but
 # holds ten bytes for each of a piece.
-_WIDE, _WIDE_PIECE = 32, 2 << 20
-_REST = (
-    32  # pieces after which what parsing took is handed back: little columns that stay lie among it
-)
-_STRANGE = 4096  # bytes in which a line that ends in a bare CR is looked for
+_MIN_WIDE_COLUMNS, _WIDE_PIECE = 32, 2 << 20
+# Pieces after which memory is handed back: small columns that stay are scattered among what parsing
+# has freed. Chosen, not measured.
+_PIECES_BETWEEN_TRIMS = 32
+_CR_PROBE_BYTES = 4096  # in which a line that ends in a bare CR is looked for
 
 
 class _Lines(NamedTuple):
@@ -46,7 +46,7 @@ def read(
         for number, lines in enumerate(_lines(source, layout, len(names), end), 1):
             if lines is None or not table.take(lines, layout.delimiter):
                 return None
-            if not number % _REST:
+            if not number % _PIECES_BETWEEN_TRIMS:
                 packed.give_back()
         if not table.mixed:
             break
@@ -156,8 +156,8 @@ def _lines(source: LogFile, layout: Shape, width: int, end: str) -> Iterator[_Li
     mark = f"\n{end}".encode() if end else b""
     skip, at = layout.first, 1  # lines above the table; the number of the next line
     tails: list[bytes] = []
-    for piece in source.pieces(PIECE if width < _WIDE else max(PIECE, _WIDE_PIECE)):
-        if b'"' in piece or (at == 1 and b"\r" in piece[:_STRANGE].replace(b"\r\n", b"")):
+    for piece in source.pieces(PIECE if width < _MIN_WIDE_COLUMNS else max(PIECE, _WIDE_PIECE)):
+        if b'"' in piece or (at == 1 and b"\r" in piece[:_CR_PROBE_BYTES].replace(b"\r\n", b"")):
             yield None
             return
         while skip and piece:

@@ -8,6 +8,7 @@ interval belong to the time before.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -92,6 +93,23 @@ def _cells(line: str, header: _Header) -> list[str]:
     return cells
 
 
+def _values(
+    names: list[str], cells: list[str], count: int, cores: int
+) -> Iterator[tuple[tuple[str, int, bool], float]]:
+    """((metric, core, whether it is in joules), value) of power and energy in a line."""
+    # The header names each metric once, or once for each core.
+    metrics = names if len(names) == count else names[:: cores or 1]
+    for row, metric in enumerate(metrics):
+        match = re.match(_METRIC, metric)
+        if match is None:
+            continue
+        of_metric = cells[row * cores : (row + 1) * cores]
+        for core, value in enumerate(map(table.number, of_metric)):
+            # A metric of a socket is nothing at the other cores.
+            if np.isfinite(value) and (value != 0 or core == 0):
+                yield (match[1], core, match[2] == "J"), value
+
+
 def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     """The power of each interval; of groups that count no power, their energy."""
     values: dict[tuple[str, int], list[_Value]] = {}
@@ -113,19 +131,8 @@ def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
         if len(cells) - 4 < expected or is_cut:
             notes.drop(number, f"has {len(cells) - 4} values where {expected} were counted")
             continue
-        # The header names each metric once, or once for each core.
-        is_once = len(header.metrics) == int(count)
-        metrics = header.metrics if is_once else header.metrics[:: int(cores) or 1]
-        for row, metric in enumerate(metrics):
-            match = re.match(_METRIC, metric)
-            if match is None:
-                continue
-            of_metric = cells[4 + row * int(cores) : 4 + (row + 1) * int(cores)]
-            for core, value in enumerate(map(table.number, of_metric)):
-                # A metric of a socket is nothing at the other cores.
-                if np.isfinite(value) and (value != 0 or core == 0):
-                    entry = _Value(end_s, value, match[2] == "J")
-                    values.setdefault((match[1], core), []).append(entry)
+        for key, value in _values(header.metrics, cells[4:], int(count), int(cores)):
+            values.setdefault(key[:2], []).append(_Value(end_s, value, key[2]))
     quantity = "Power" if any(name.startswith("Power") for name, _ in values) else "Energy"
     series = []
     for (name, core), rows in values.items():

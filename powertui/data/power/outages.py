@@ -1,8 +1,8 @@
 """Readings that say nothing of the power: what a BMC answers while it starts, the marks of "no
 value", a sensor that hangs.
 
-Each is told by the channel's own other readings, and becomes a gap that is said: it costs itself
-and nothing else. What may be true stays: a machine that is off for longer than any restart lasts, a
+Each is recognized by the channel's own other readings, and becomes a gap that is reported: it costs
+itself and nothing else. What may be true stays: a machine that is off for longer than any restart lasts, a
 channel whose power really comes near to nothing, a steady load.
 """
 
@@ -14,43 +14,34 @@ import numpy as np
 
 from powertui.data.model import NS_PER_S, Bools, Floats, Int64s, PowerKind, PowerSeries, Warn
 
+# All of these were chosen, not measured.
+_MIN_READINGS = 8  # of a channel in which such readings are looked for
+# Zeros are a restart where the channel never comes near zero otherwise.
 _MAX_RESTART_S = 600.0  # 0 W for longer than that is a machine that is off
-_NOTHING = 0.02  # of the least that it draws otherwise: as good as zero
-# of its usual power: a channel that never falls so far otherwise has no way down to nothing
-_NEVER_LOW = 0.2
+_MAX_ZERO_SHARE = 0.02  # of the least that it draws otherwise: as good as zero
+_MIN_LOW_SHARE = 0.2  # of its usual power: a channel that falls lower may come down to nothing
 _MIN_USUAL_W = 2.0  # what usually draws less may well draw nothing
-_MAX_OUTAGE_SHARE = 0.4  # share of the readings that may be outages
-_RARE = 0.02  # and that may be marks of "no value"
+_MAX_OUTAGE_SHARE = 0.4  # of the readings, that may be outages
+# Large numbers are marks of "no value" where they are few and far above the other readings.
+_MAX_MARK_SHARE = 0.02  # of the readings, that may be marks
+_MIN_MARK_RATIO = 3.0  # to the highest other reading, of a number that is known as a mark
+_MIN_SPIKE_RATIO = 20.0  # the same of any reading that comes and goes at once
+_MAX_SPIKE_ROWS = 2
 _MARKS = (
-    255,
-    254,
-    511,
-    1023,
-    4095,
-    8191,
-    9999,
-    16383,
-    32767,
-    32768,
-    65534,
-    65535,
-    99999,
-    999999,
-    2**24 - 1,
-    2**31 - 1,
-    2**31,
-    2**32 - 1,
+    *(255, 254, 511, 1023, 4095, 8191, 9999, 16383, 32767, 32768, 65534, 65535, 99999, 999999),
+    *(2**24 - 1, 2**31 - 1, 2**31, 2**32 - 1),
 )
-_SCALES = (1.0, 10.0, 0.1, 0.01, 1e-3, 1e-6)
-_ABOVE = 3.0  # times the highest other reading: from there on such a number is a mark …
-_FAR_ABOVE = 20.0  # … and any reading that comes and goes at once
-_MIN_HUNG_POLLS = 20  # polls of one value in a row that are looked at
-_MIN_HUNG_RATIO = 5.0  # times the longest other run of one value at that level
-_OTHERS = 30  # other runs at that level that tell how long one usually is
+_MARK_SCALES = (1.0, 10.0, 0.1, 0.01, 1e-3, 1e-6)
+# A sensor hangs where it repeats one value for far longer than readings at that level stay equal.
+_MIN_HUNG_POLLS = 20  # of one value in a row that are looked at
+_MIN_HUNG_RATIO = 5.0  # to the longest other run of one value at that level
+_MIN_OTHER_RUNS = 30  # at that level, that show how long one usually is
+_SAME_LEVEL_SHARE = 0.05  # of the value: readings so near to it are at its level
+_MAX_IDLE_SHARE = 0.15  # of the way from the lowest readings to the highest: idle may be steady
 
 
 def without_outages(series: PowerSeries) -> PowerSeries:
-    """The channel with such readings as gaps, each kind said."""
+    """The channel with such readings as gaps, each kind reported."""
     series = as_gaps(
         series, _marks(series.watts), "far above all others, as a sensor without a value reports"
     )
@@ -69,7 +60,7 @@ def without_outages(series: PowerSeries) -> PowerSeries:
 
 
 def as_gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:
-    """The same without these readings, counted and said."""
+    """The same without these readings, counted and reported."""
     count = int(rows.sum())
     if not count:
         return series
@@ -92,95 +83,103 @@ def as_gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:
 
 def _runs(rows: Bools) -> Int64s:
     """[n × 2] where runs of True begin and end."""
-    starts: Int64s = np.flatnonzero(
-        np.diff(np.concatenate(([0], rows.astype(np.int8), [0])))
-    ).reshape(-1, 2)
-    return starts
+    changes = np.diff(np.concatenate(([0], rows.astype(np.int8), [0])))
+    runs: Int64s = np.flatnonzero(changes).reshape(-1, 2)
+    return runs
 
 
 def _restarts(times: Int64s, watts: Floats) -> Bools:
     """Zeros of a channel that never comes near zero otherwise, as long as no restart lasts
     longer.
     """
-    nothing = np.zeros(len(watts), np.bool_)
+    is_restart = np.zeros(len(watts), np.bool_)
     with np.errstate(invalid="ignore"):
-        some = watts > 0
-        if some.sum() < 8 or not (watts <= 0).any():
-            return nothing
-        usual, least = float(np.median(watts[some])), float(np.percentile(watts[some], 1))
-        zero = (watts <= _NOTHING * least) & (watts >= 0)
-    if (
-        usual < _MIN_USUAL_W
-        or least < _NEVER_LOW * usual
-        or zero.sum() > _MAX_OUTAGE_SHARE * len(watts)
-    ):
-        return nothing
-    for first, end in _runs(zero | ~np.isfinite(watts)).tolist():
-        # from the last good reading to the next one
-        lasted = (int(times[min(end, len(times) - 1)]) - int(times[max(first - 1, 0)])) / NS_PER_S
-        if lasted <= _MAX_RESTART_S:
-            nothing[first:end] = zero[first:end]
-    return nothing
+        positive = watts[watts > 0]
+        if len(positive) < _MIN_READINGS or not (watts <= 0).any():
+            return is_restart
+        usual, lowest = float(np.median(positive)), float(np.percentile(positive, 1))
+        is_zero = (watts <= _MAX_ZERO_SHARE * lowest) & (watts >= 0)
+    if usual < _MIN_USUAL_W or lowest < _MIN_LOW_SHARE * usual:
+        return is_restart
+    if is_zero.sum() > _MAX_OUTAGE_SHARE * len(watts):
+        return is_restart
+    for first, end in _runs(is_zero | ~np.isfinite(watts)).tolist():
+        # From the last good reading to the next one.
+        before, after = max(first - 1, 0), min(end, len(times) - 1)
+        if (int(times[after]) - int(times[before])) / NS_PER_S <= _MAX_RESTART_S:
+            is_restart[first:end] = is_zero[first:end]
+    return is_restart
 
 
 def _marks(watts: Floats) -> Bools:
     """Numbers that stand for "no value", and single readings that nothing around them explains."""
-    nothing = np.zeros(len(watts), np.bool_)
-    there = np.isfinite(watts)
-    values = np.abs(watts[there])
-    if len(values) < 8 or (most := values.max()) <= 0 or most <= _ABOVE * values.min():
-        return nothing
-    at = len(values) - max(1, int(_RARE * len(values))) - 1
-    usual = float(np.partition(values, at)[at])  # the highest of those that cannot all be marks
+    is_mark = np.zeros(len(watts), np.bool_)
+    finite = np.isfinite(watts)
+    values = np.abs(watts[finite])
+    if len(values) < _MIN_READINGS:
+        return is_mark
+    highest = values.max()
+    if highest <= 0 or highest <= _MIN_MARK_RATIO * values.min():
+        return is_mark
+    # The highest of those readings that cannot all be marks.
+    at = len(values) - max(1, int(_MAX_MARK_SHARE * len(values))) - 1
+    usual_peak = float(np.partition(values, at)[at])
     with np.errstate(invalid="ignore"):
-        above = there & (np.abs(watts) > _ABOVE * max(usual, 1e-9))
+        above = finite & (np.abs(watts) > _MIN_MARK_RATIO * max(usual_peak, 1e-9))
     if not above.any():
-        return nothing
-    rest = np.abs(watts[there & ~above])
+        return is_mark
+    rest = np.abs(watts[finite & ~above])
     step = _step(rest)
+    are_spikes = all(end - first <= _MAX_SPIKE_ROWS for first, end in _runs(above).tolist())
     for value in np.unique(watts[above]).tolist():
-        alone = value > _FAR_ABOVE * float(rest.max()) and all(
-            end - first <= 2 for first, end in _runs(above).tolist()
-        )
-        if alone or _is_mark(abs(value), step):
-            nothing |= watts == value
-    return nothing
+        is_spike = are_spikes and value > _MIN_SPIKE_RATIO * float(rest.max())
+        if is_spike or _is_mark(abs(value), step):
+            is_mark |= watts == value
+    return is_mark
 
 
 def _step(values: Floats) -> float:
     """The smallest difference of two readings."""
-    apart = np.diff(np.unique(values))
-    return float(apart.min()) if len(apart) else 0.0
+    differences = np.diff(np.unique(values))
+    return float(differences.min()) if len(differences) else 0.0
 
 
 def _is_mark(value: float, step: float) -> bool:
-    if (
-        step > 1.5 and abs(value - 255 * step) < 1e-6 * value
-    ):  # eight bits, in the sensor's own steps
+    """Whether a number is one that sensors report for "no value", in any unit."""
+    # All of eight bits set, in the sensor's own steps.
+    if step > 1.5 and abs(value - 255 * step) < 1e-6 * value:
         return True
-    return any(abs(value - mark * scale) <= 1e-6 * value for mark in _MARKS for scale in _SCALES)
+    return any(
+        abs(value - mark * scale) <= 1e-6 * value for mark in _MARKS for scale in _MARK_SCALES
+    )
 
 
 def _hangs(watts: Floats) -> Bools:
     """One value for far longer than readings at that level ever stay the same, with others before
     and after it.
     """
-    nothing = np.zeros(len(watts), np.bool_)
+    is_hung = np.zeros(len(watts), np.bool_)
     if len(watts) < 4 * _MIN_HUNG_POLLS:
-        return nothing
-    opens = np.flatnonzero(np.concatenate(([True], watts[1:] != watts[:-1])))
-    lengths = np.diff(np.append(opens, len(watts)))
-    values = watts[opens]
-    if not (lengths >= _MIN_HUNG_POLLS).any():
-        return nothing
-    good = np.isfinite(values)
+        return is_hung
+    starts = np.flatnonzero(np.concatenate(([True], watts[1:] != watts[:-1])))
+    lengths = np.diff(np.append(starts, len(watts)))
+    values = watts[starts]
+    is_number = np.isfinite(values)
+    long_runs = np.flatnonzero(is_number & (lengths >= _MIN_HUNG_POLLS)).tolist()
+    if not long_runs:
+        return is_hung
     low, high = np.percentile(watts[np.isfinite(watts)], (5, 95))
-    for run in np.flatnonzero(good & (lengths >= _MIN_HUNG_POLLS)).tolist():
+    for run in long_runs:
         value = float(values[run])
-        if run in (0, len(opens) - 1) or value <= low + 0.15 * (high - low):
-            continue  # idle may well be steady, and what the log's ends cut is not known whole
-        near = good & (np.abs(values - value) <= 0.05 * abs(value))
-        near[run] = False
-        if near.sum() >= _OTHERS and lengths[run] > _MIN_HUNG_RATIO * lengths[near].max():
-            nothing[opens[run] + 1 : opens[run] + lengths[run]] = True  # the first of them was new
-    return nothing
+        # How long a run at one of the log's ends lasted is not known.
+        is_cut = run in (0, len(starts) - 1)
+        if is_cut or value <= low + _MAX_IDLE_SHARE * (high - low):
+            continue
+        at_level = is_number & (np.abs(values - value) <= _SAME_LEVEL_SHARE * abs(value))
+        at_level[run] = False
+        if at_level.sum() < _MIN_OTHER_RUNS:
+            continue
+        if lengths[run] > _MIN_HUNG_RATIO * lengths[at_level].max():
+            # The first of them was new.
+            is_hung[starts[run] + 1 : starts[run] + lengths[run]] = True
+    return is_hung

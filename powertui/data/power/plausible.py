@@ -49,7 +49,8 @@ _SMALL_BOARD = re.compile(
     r"jetson|tegra|\borin|xavier|\btx[12]\b|\bpom_|\bvdd_|vin_sys|raspberry", re.IGNORECASE
 )
 _SMALL_BOARD_MAX_W = 300.0  # W of a whole board of that kind
-_NOISE = 0.001  # of the channel's own highest: so far below zero a sensor at rest may read
+# Of the channel's own highest: so far below zero a sensor at rest may read. Chosen, not measured.
+_MAX_NEGATIVE_SHARE = 0.001
 
 
 def plausible_part(
@@ -79,7 +80,9 @@ def plausible_part(
             f"{name} is below zero in most rows (median {middle:.4g} W), which drawn power "
             "cannot be: its sign is reversed or it is something else; left out",
         )
-    series = as_gaps(series, watts < -max(_NOISE * high, 1e-9), "below zero, which no load draws")
+    series = as_gaps(
+        series, watts < -max(_MAX_NEGATIVE_SHARE * high, 1e-9), "below zero, which no load draws"
+    )
     if middle <= most:
         series = as_gaps(
             series,

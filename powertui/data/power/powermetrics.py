@@ -46,9 +46,9 @@ _SCOPES = {
     "Package": Scope.PACKAGE,
 }
 _MAX_TOUCHING_NS = 50_000_000  # ns: intervals this close follow one another
-# s by which the lengths put together may leave the dates: beyond it something lay between two
-# samples
-_APART = 1.5
+# By so much the lengths put together may leave the dates: beyond it something was between two
+# samples. Chosen, not measured.
+_MAX_DRIFT_S = 1.5
 
 
 def sniff(head: str, _path: str) -> int:
@@ -125,7 +125,7 @@ def _ends(dates: np.ndarray, length: np.ndarray) -> np.ndarray:
     """
     put = np.cumsum(length)
     late = dates + NS_PER_S // 2 - put
-    steps = np.abs(np.diff(late, prepend=late[0])) > _APART * NS_PER_S
+    steps = np.abs(np.diff(late, prepend=late[0])) > _MAX_DRIFT_S * NS_PER_S
     out = np.empty(len(dates), np.int64)
     block = np.cumsum(steps)
     for k in range(int(block[-1]) + 1):

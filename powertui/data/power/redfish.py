@@ -91,16 +91,7 @@ def _walk(value: Any, place: _Place, collected: Collected) -> None:
         for metric in metrics:
             _metric(metric, place, collected)
         return
-    name = str(value.get("Name") or value.get("MemberId") or place.part)
-    for key, kind in _MEMBERS.items():
-        if value.get(key) is not None:
-            what = name if name and name != "PowerControl" else "power"
-            is_supply = place.part == "PowerSupplies" or bool(kind)
-            scope = Scope.RAIL if is_supply else _scope(name, place.part)
-            _add(collected, _labeled(place.chassis, what, kind), scope, place, value[key])
-    if value.get("ReadingUnits") == "W" and value.get("Reading") is not None:
-        scope = _scope(f"{name} {value.get('PhysicalContext', '')}", place.part)
-        _add(collected, _labeled(place.chassis, name or "power"), scope, place, value["Reading"])
+    _add_readings(value, place, collected)
     for key, member in value.items():
         if key == "PowerWatts" and isinstance(member, dict) and member.get("Reading") is not None:
             _add_environment(value, member["Reading"], place, collected)
@@ -111,6 +102,20 @@ def _walk(value: Any, place: _Place, collected: Collected) -> None:
         ):
             part = key if isinstance(member, list) else place.part or key
             _walk(member, place._replace(part=part, depth=place.depth + 1), collected)
+
+
+def _add_readings(value: dict[str, Any], place: _Place, collected: Collected) -> None:
+    """The power that an object reports of itself."""
+    name = str(value.get("Name") or value.get("MemberId") or place.part)
+    for key, kind in _MEMBERS.items():
+        if value.get(key) is not None:
+            what = name if name and name != "PowerControl" else "power"
+            is_supply = place.part == "PowerSupplies" or bool(kind)
+            scope = Scope.RAIL if is_supply else _scope(name, place.part)
+            _add(collected, _labeled(place.chassis, what, kind), scope, place, value[key])
+    if value.get("ReadingUnits") == "W" and value.get("Reading") is not None:
+        scope = _scope(f"{name} {value.get('PhysicalContext', '')}", place.part)
+        _add(collected, _labeled(place.chassis, name or "power"), scope, place, value["Reading"])
 
 
 def _add_environment(

@@ -1,7 +1,7 @@
 """Shelly plugs and meters as JSON: status of the first generation (`meters`, `emeters`), of the
 later ones (`switch:0` with `apower`, `em:0` with `total_act_power`), and their notifications.
 
-The plug's own clock is taken where it tells Unix time, else the time that whoever polled it wrote.
+The plug's own clock is taken where it has Unix time, else the time that whoever polled it wrote.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from powertui.data.power.source import LogFile
 
 NAME = "shelly"
 UNITS_WRITTEN = True
+_MAX_DEPTH = 20  # answers nest three deep; chosen, not measured
+_COMPONENT = re.compile(r"(?:switch|em1?|pm1|cover|light):\d{1,2}")
+# What a status names as its `source`, when it was switched so.
+_CAUSES = ("init", "http", "SHC", "timer")
 _HINT = (
     "Write the time before each answer: date +%s >> FILE; curl "
     "http://PLUG/rpc/Switch.GetStatus?id=0 >> FILE"
@@ -51,45 +55,35 @@ def _clock(value: Any, default: str) -> str:
 
 
 def _walk(value: Any, when: str, line: int, name: str, collected: Collected, depth: int) -> None:
-    if not isinstance(value, dict) or depth > 20:
+    """All readings of an answer, or of a part of one that is called `name`."""
+    if not isinstance(value, dict) or depth > _MAX_DEPTH:
         return
-    own_name = next(
-        (
-            str(value[key])
-            for key in ("name", "source", "src", "device")
-            if isinstance(value.get(key), str)
-        ),
-        "",
-    )
-    name = (
-        own_name
-        if own_name and own_name not in ("init", "http", "SHC", "timer") and not name
-        else name
-    )
+    name = name or _device_name(value)
     for key in ("meters", "emeters"):
-        for k, meter in enumerate(value.get(key) or []):
+        meters = value.get(key) or []
+        for number, meter in enumerate(meters):
             if isinstance(meter, dict) and meter.get("is_valid", True):
-                _add(
-                    collected,
-                    f"{name or 'plug'} {k}" if len(value[key]) > 1 else name or "plug",
-                    when,
-                    meter.get("power"),
-                    line,
-                )
+                label = f"{name or 'plug'} {number}" if len(meters) > 1 else name or "plug"
+                _add(collected, label, when, meter.get("power"), line)
+    number = value.get("id", 0)
     if value.get("apower") is not None:
-        _add(collected, name or f"switch {value.get('id', 0)}", when, value["apower"], line)
+        _add(collected, name or f"switch {number}", when, value["apower"], line)
     elif value.get("total_act_power") is not None:
         _add(collected, name or "meter", when, value["total_act_power"], line)
-    elif value.get("act_power") is not None and not isinstance(value["act_power"], (dict, list)):
-        _add(collected, name or f"meter {value.get('id', 0)}", when, value["act_power"], line)
-    for key, own_value in value.items():
-        if isinstance(own_value, dict):
-            part = (
-                key.replace(":", " ")
-                if re.fullmatch(r"(?:switch|em1?|pm1|cover|light):\d{1,2}", key)
-                else name
-            )
-            _walk(own_value, _clock(own_value, when), line, part, collected, depth + 1)
+    elif value.get("act_power") is not None:
+        _add(collected, name or f"meter {number}", when, value["act_power"], line)
+    for key, member in value.items():
+        if isinstance(member, dict):
+            part = key.replace(":", " ") if _COMPONENT.fullmatch(key) else name
+            _walk(member, _clock(member, when), line, part, collected, depth + 1)
+
+
+def _device_name(value: dict[str, Any]) -> str:
+    """What an object calls itself; "" where that is what switched it ("http", "timer")."""
+    for key in ("name", "source", "src", "device"):
+        if isinstance(value.get(key), str):
+            return "" if value[key] in _CAUSES else value[key]
+    return ""
 
 
 def _add(collected: Collected, name: str, when: str, value: Any, line: int) -> None:

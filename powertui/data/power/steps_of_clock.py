@@ -22,9 +22,8 @@ import numpy as np
 from powertui.data.model import NS_PER_S, Floats, Int32s, Int64s
 from powertui.data.power import times
 
-_STEP_NS = (
-    100_000_000  # as the recorder notes it; less is how far apart two looks at two clocks can be
-)
+# As the recorder notes it; less is how far apart two looks at two clocks can be.
+_MIN_STEP_NS = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +60,7 @@ def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
     offset = (ns - ns[0]).astype(np.float64) - (mono_s - mono_s[0]) * NS_PER_S
     jump = np.diff(offset, prepend=offset[0])
     jump[np.flatnonzero(np.diff(block)) + 1] = 0.0
-    jump[~(np.abs(jump) > _STEP_NS)] = 0.0  # NaN too: a row without the second clock
+    jump[~(np.abs(jump) > _MIN_STEP_NS)] = 0.0  # NaN too: a row without the second clock
     if not jump.any():
         return Joined(ns)
     set_by = np.cumsum(np.rint(jump).astype(np.int64))
@@ -106,7 +105,7 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
     if usual <= 0:
         return Joined(ns)
     stray = 1.4826 * float(np.median(np.abs(apart - usual)))
-    least = max(_STEP_NS, _MIN_STEP_STRAYS * stray, _MAX_STRAY_SHARE * usual)
+    least = max(_MIN_STEP_NS, _MIN_STEP_STRAYS * stray, _MAX_STRAY_SHARE * usual)
     back = np.flatnonzero(apart < 0)
     odd = (
         np.flatnonzero(np.abs(apart - usual) > least) if stray <= _MAX_STRAY_SHARE * usual else back

@@ -189,8 +189,7 @@ def _columns(
     rows: Sequence[_Row], ran: XlaOps, devices: tuple[DeviceFacts, ...]
 ) -> tuple[Column, ...]:
     nodes = [row.node for row in rows]
-    ops = [node.op for node in nodes]
-    instructions = [op.instruction if op is not None else None for op in ops]
+    texts = [_op_texts(node.op) for node in nodes]
     time = np.array([node.self_time for node in nodes], np.int64)
     count = np.array([node.occurrences for node in nodes], np.int64)
     is_op = np.array([not node.is_idle for node in nodes], np.bool_)
@@ -199,15 +198,7 @@ def _columns(
     mean_time = time // np.maximum(count, 1)
     used = [(None, None) if node.name == _IDLE else node.utilisation(devices) for node in nodes]
     names = ["  " * node.level + node.name for node in nodes]
-    shapes = [instruction.shape if instruction is not None else "" for instruction in instructions]
-    fused = [
-        ", ".join(instruction.fused) if instruction is not None else ""
-        for instruction in instructions
-    ]
-    provenance = [hlo_stats.provenance(op) if op is not None else "" for op in ops]
-    sources = [op.source if op is not None else "" for op in ops]
-    expressions = [hlo_stats.expression(op) if op is not None else "" for op in ops]
-    padding = [_padding(instruction) for instruction in instructions]
+    padding = [_padding(node.op) for node in nodes]
     return (
         text_column("name", "node", names, weight=9),
         int_column("level", "level", "integer", [node.level for node in nodes], weight=0),
@@ -219,12 +210,12 @@ def _columns(
         Column("wasted", "wasted", "share", _wasted(share, used), weight=5),
         Column("occurrences", "count", "integer", count, present=is_op, weight=6),
         Column("avg_time_s", "average", "duration", mean_time, present=is_op, weight=4),
-        text_column("shape", "shape", shapes, weight=3),
+        text_column("shape", "shape", [text.shape for text in texts], weight=3),
         optional("padding_bytes", "padding", "number", padding, unit="B", weight=2),
-        text_column("fused", "fused", fused, weight=1),
-        text_column("provenance", "framework op", provenance, weight=1),
-        text_column("source", "source", sources, weight=0),
-        text_column("expression", "text", expressions, weight=0),
+        text_column("fused", "fused", [text.fused for text in texts], weight=1),
+        text_column("provenance", "framework op", [text.provenance for text in texts], weight=1),
+        text_column("source", "source", [text.source for text in texts], weight=0),
+        text_column("expression", "text", [text.expression for text in texts], weight=0),
         int_column(
             "children_left_out", "left out", "integer", [row.left_out for row in rows], weight=0
         ),
@@ -262,10 +253,36 @@ def _wasted(share: Floats, used: Sequence[tuple[float | None, float | None]]) ->
     return wasted
 
 
-def _padding(instruction: object) -> int | None:
-    """Bytes that padding adds to an instruction's result."""
-    size, padded = getattr(instruction, "size", None), getattr(instruction, "padded", None)
-    return padded - size if size is not None and padded is not None else None
+class _OpTexts(NamedTuple):
+    """What is known of an op, as a table shows it."""
+
+    shape: str = ""
+    fused: str = ""
+    provenance: str = ""
+    source: str = ""
+    expression: str = ""
+
+
+def _op_texts(op: DeviceOp | None) -> _OpTexts:
+    """The texts of a node's op; empty ones for a node that stands for several."""
+    if op is None:
+        return _OpTexts()
+    instruction = op.instruction
+    return _OpTexts(
+        shape=instruction.shape if instruction is not None else "",
+        fused=", ".join(instruction.fused) if instruction is not None else "",
+        provenance=hlo_stats.provenance(op),
+        source=op.source,
+        expression=hlo_stats.expression(op),
+    )
+
+
+def _padding(op: DeviceOp | None) -> int | None:
+    """Bytes that padding adds to an op's result."""
+    instruction = op.instruction if op is not None else None
+    if instruction is None or instruction.size is None or instruction.padded is None:
+        return None
+    return instruction.padded - instruction.size
 
 
 def _facts(ran: XlaOps, devices: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
