@@ -2,8 +2,8 @@
 value", a sensor that hangs.
 
 Each is recognized by the channel's own other readings, and becomes a gap that is reported: it costs
-itself and nothing else. What may be true stays: a machine that is off for longer than any restart lasts, a
-channel whose power really comes near to nothing, a steady load.
+itself and nothing else. What may be true stays: a machine that is off for longer than any restart
+lasts, a channel whose power really comes near to nothing, a steady load.
 """
 
 from __future__ import annotations
