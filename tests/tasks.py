@@ -52,7 +52,7 @@ TASKS = (
         ("epoch 1, steps 46-71: +59 W, +149 J", "no difference in the trace"),
         (
             "The first screen says it below the timeline, and its findings lane shows where; `3` "
-            "tells more, Enter goes there"
+            "shows more, Enter goes there"
         ),
     ),
     Task(

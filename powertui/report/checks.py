@@ -110,7 +110,7 @@ def of_logdir(scan: Logdir) -> Iterator[Check]:
         if log not in claimed:
             path = facts.shown(log.path)
             what = (
-                f"{path} is a power log ({log.dialect}), but nothing says which run it belongs to"
+                f"{path} is a power log ({log.dialect}), but nothing shows which run it belongs to"
             )
             yield Check("power", "note", what, f"powertui RUN --power {shlex.quote(path)}")
     for problem in scan.problems:
@@ -140,7 +140,7 @@ def _nothing(scan: Logdir) -> Iterator[Check]:
         return
     if any(event.kind == "profile-empty" for event in scan.tfevents):
         what = (
-            "a profile was taken here (profile-empty says so), but its folder "
+            "a profile was taken here (profile-empty shows it), but its folder "
             "plugins/profile/ is not here"
         )
         yield Check(

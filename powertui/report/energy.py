@@ -212,11 +212,11 @@ def _no_power(opened: Opened) -> str:
     if not above:
         return NO_POWER
     if len(above) == 1:
-        return f"{NO_POWER}. {above[0]} lies above it: if it is this run's, name it"
+        return f"{NO_POWER}. {above[0]} is above it: if it is this run's, name it"
     names = ", ".join(above[:_MAX_NAMED_LOGS])
     if len(above) > _MAX_NAMED_LOGS:
         names += f" and {len(above) - _MAX_NAMED_LOGS} more"
-    return f"{NO_POWER}. {names} lie above it: if one is this run's, name it"
+    return f"{NO_POWER}. {names} are above it: if one is this run's, name it"
 
 
 # ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
@@ -315,10 +315,10 @@ def _alignment_words(alignment: Alignment | None) -> Sequence[str]:
     if alignment.elsewhere:  # the first piece of evidence is at the top of the page
         return ["none", *alignment.evidence[1:]]
     if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
-        return ["none: the power log cannot be placed on this trace", *alignment.evidence]
+        return ["none: the power log cannot be aligned with this trace", *alignment.evidence]
     interval = f"95% interval {alignment.lo_s:.3f} … {alignment.hi_s:.3f} s"
     place = (
-        f"{alignment.status}, {alignment.source}: the log's zero lies at "
+        f"{alignment.status}, {alignment.source}: the log's zero is at "
         f"{alignment.offset_s:.3f} s of the trace ({interval})"
     )
     if alignment.ppm:

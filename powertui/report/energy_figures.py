@@ -158,7 +158,7 @@ def joules_text(joules: float, digits: int = 1) -> str:
 
 def finding_lines(findings: Findings, style: Style) -> list[str]:
     """The part of a page that lists the findings."""
-    lines = style.head(2, "What stands out")
+    lines = style.head(2, "Findings")
     if not findings.findings:
         lines.append(style.line("nothing that matters"))
     for finding in findings.findings:

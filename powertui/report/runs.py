@@ -175,7 +175,7 @@ def weighed(opened: Opened, facts: KnownRun, aligning: Aligning | None = None) -
         of_another_time = any(host_account.elsewhere for host_account in accounts)
         return replace(facts, power="of another time" if of_another_time else "of no host")
     if all(power.status == "none" for power in placed):
-        return replace(facts, power="not placed")
+        return replace(facts, power="not aligned")
     if len(placed) < len(accounts):
         quality = f"{len(placed)} of {len(accounts)} hosts"
     else:

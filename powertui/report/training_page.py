@@ -88,7 +88,7 @@ def _log_place(alignment: Alignment | None) -> str:
         return ""
     half = (alignment.hi_s - alignment.lo_s) / 2
     return (
-        f"{alignment.status}, {alignment.source}: its log's zero lies at "
+        f"{alignment.status}, {alignment.source}: its log's zero is at "
         f"{alignment.offset_s:.3f} s ± {half:.3f} s of the training"
     )
 
@@ -165,7 +165,7 @@ def _description(training: Training, axis: TrainingOnAxis) -> Iterator[str]:
         yield f"{length}, {_power_begins(training, axis)}; times count from the first reading"
     else:
         begins = f", from {_wall_time(axis.unix_ns(axis.start))}" if axis.wall else ""
-        yield f"{length}{begins}; times count from the first thing that is placed"
+        yield f"{length}{begins}; times count from the first thing on this axis"
     for session in axis.islands:
         yield _session(session)
     if len(training.rate):

@@ -167,7 +167,7 @@ class AlignmentScreen(BaseScreen):
                 ),
                 "",
             )
-            said = elsewhere or "The power log cannot be placed on this trace."
+            said = elsewhere or "The power log cannot be aligned with this trace."
             chart.show(None, f"{plain(said, 400)} Shift or pin it by hand, or start with --offset.")
             return
         power = shown.power

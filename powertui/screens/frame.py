@@ -52,7 +52,7 @@ def _power(session: Session) -> tuple[str, ...]:
         return ("no power log", "no power")
     placed = next((one for one in session.power if one.status != "none"), None)
     if placed is None:
-        return ("power not placed",)
+        return ("power not aligned",)
     half = units.duration((placed.offset_hi_ps - placed.offset_lo_ps) // 2, 2)
     unsure = ", ambiguous" if placed.status == "ambiguous" else ""
     by = _BY.get(placed.source, plain(placed.source, 16))
@@ -107,7 +107,7 @@ def news(session: Session) -> list[str]:
         (at for at, part in enumerate(parts) if ": " in part), 0
     )  # before it stands where it was found
     return [
-        f"{count}{', '.join(parts[:end])}. {key} tells more."
+        f"{count}{', '.join(parts[:end])}. {key} shows more."
         for end in range(len(parts), first, -1)
     ]
 

@@ -70,7 +70,7 @@ class PartsDialog(Dialog):
             )
             yield Static(
                 Text(
-                    f"{training_groups.why(self._entry)}\nSpace marks, Enter says where it "
+                    f"{training_groups.why(self._entry)}\nSpace marks, Enter chooses where it "
                     "belongs, "
                     "Esc leaves everything as it is."
                 ),

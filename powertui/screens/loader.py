@@ -276,7 +276,7 @@ def _not_placed(found: Account) -> str:
         return ""
     name = Path(lost[0]).name
     return (
-        f"{name} cannot be placed here: 4 shows why; p pins an edge to the cursor, or start "
+        f"{name} cannot be aligned here: 4 shows why; p pins an edge to the cursor, or start "
         "with --offset"
     )
 

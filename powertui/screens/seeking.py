@@ -190,4 +190,4 @@ class Seeking:
                 if self._timeline.model is not None
                 else ""
             )
-            self.page.say(f"{plain(name, 120)}. J leads back.")
+            self.page.say(f"{plain(name, 120)}. J goes back.")

@@ -70,7 +70,7 @@ class SymmetryScreen(BaseScreen):
             self._draw()
             return
         self._of, self._found = of, None
-        self._say_only("Looking for what stands out …")
+        self._say_only("Looking for findings …")
         profile, aligning = session.profile, session.aligning
         assert profile is not None
 
@@ -176,7 +176,7 @@ class SymmetryScreen(BaseScreen):
                 (("     ", style("dim")), reason, (_details(one), style("dim"))), cells, 5
             )
         if not found.findings:
-            lines.append((("   ", style("dim")), ("Nothing stands out that matters.", style("ok"))))
+            lines.append((("   ", style("dim")), ("No findings.", style("ok"))))
         if found.smaller and not self._unfolded:
             ink, mark = self._ink(len(found.findings))
             self._begins.append(len(lines))

@@ -45,7 +45,7 @@ class PowerNote(TimeLane):
     """One row that says why no power is drawn, where there is some."""
 
     def label(self, y: int) -> list[Segment]:
-        return self.name_label("power", "not placed" if self.label_width > 18 else "")
+        return self.name_label("power", "not aligned" if self.label_width > 18 else "")
 
     def cells(self, y: int) -> list[Segment]:
         note = self.model.power_note if self.model is not None else ""

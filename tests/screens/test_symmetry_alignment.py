@@ -133,7 +133,7 @@ async def test_alignment_shows_every_way_with_its_evidence(make: Maker) -> None:
         for way in ("The best evidence", "Wall clocks", "By signal", "Not at all"):
             assert way in text
         assert "wall clocks of both: -10.300 s" in text
-        assert "the profile's zero lies at Unix" in text
+        assert "the profile's zero is at Unix" in text
         picture = chart_text(shell.screen.query_one("#placed", AlignmentChart))
         assert "below it, what ran" in picture
         await pilot.press("down", "down")
@@ -298,7 +298,7 @@ async def test_the_better_of_two_logs_leads_on_every_page_and_the_context_says_s
             shell.session.model, shell.screen.timeline.state, shell.session.power
         )  # type: ignore[arg-type,attr-defined]
         assert any(
-            "good.csv leads, not bad.csv" in fact.value
+            "good.csv is the main log, not bad.csv" in fact.value
             for section in context.sections
             for fact in section.facts
         )

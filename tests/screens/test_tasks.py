@@ -69,11 +69,11 @@ async def test_the_first_screen_says_which_steps_drew_more(
         await loaded(pilot)
         await until_then(lambda: "Found: " in shown(shell), lambda: shown(shell))
         text = shown(shell)
-        assert "Found: epoch 1, steps 46-71: +59 W, +149 J, +0.20 s. 3 tells more." in text
+        assert "Found: epoch 1, steps 46-71: +59 W, +149 J, +0.20 s. 3 shows more." in text
         assert "3 Findings·1" in text
         await pilot.press("right")
         await settled(pilot)
-        assert "3 tells more" not in shown(shell)
+        assert "3 shows more" not in shown(shell)
 
 
 def test_the_page_tells_of_these_tasks() -> None:

@@ -108,7 +108,7 @@ async def test_a_log_that_lies_nowhere_says_so_and_what_to_do(make: Maker, tmp_p
         view = timeline_screen(shell).view
         assert shell.session.power == ()
         assert view.note.display
-        assert "ipmi_data.csv cannot be placed here" in "".join(
+        assert "ipmi_data.csv cannot be aligned here" in "".join(
             segment.text for segment in view.note.cells(0)
         )
         context = timeline_screen(shell).query_one("#context").context  # type: ignore[attr-defined]

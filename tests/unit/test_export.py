@@ -82,7 +82,7 @@ def test_samples_are_the_readings_in_the_window(run, power, tmp_path) -> None:
     text = "\n".join(notes)
     for fact in (
         "# run: synthetic/run",
-        "# clock: the profile's zero lies at Unix 17",
+        "# clock: the profile's zero is at Unix 17",
         "# sensor: nvml-1s: polled",
         "# alignment: nvml-1s: aligned, truth",
     ):

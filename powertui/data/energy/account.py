@@ -497,7 +497,7 @@ def of_placed(
     left = len(here) - len(usable)
     if left and text:
         text += (
-            f"; {left} channel{'s' if left > 1 else ''} not counted: placed less "
+            f"; {left} channel{'s' if left > 1 else ''} not counted: aligned less "
             "certainly, or at another time"
         )
     led = main_log.why([power[row] for row in here], trace.span)

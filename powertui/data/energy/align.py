@@ -404,7 +404,7 @@ def _by_clocks(
     evidence = [
         words,
         (
-            f"the profile's zero lies at Unix {trace.mid_ns / NS_PER_S:.3f} s ± "
+            f"the profile's zero is at Unix {trace.mid_ns / NS_PER_S:.3f} s ± "
             f"{trace.half_ns / NS_PER_S:.3g} s ({about})"
         ),
     ]
@@ -698,7 +698,7 @@ def several_places(fit: Fit) -> list[str]:
     more = f" and {rest} more" if rest else ""
     return [
         (
-            f"it may lie at {listed}{more}; joules are computed over all of these places, weighted "
+            f"it may be at {listed}{more}; joules are computed over all of these places, weighted "
             "by probability"
         )
     ]

@@ -118,7 +118,7 @@ def fit(model: OffsetCosts, searched: SearchedOffsets) -> Fit | str:
     independent = best.samples / model.like.alike
     if independent < _MIN_INDEPENDENT_READINGS:
         reasons.append(
-            f"only {independent:.0f} readings that are independent of each other lie in the profile"
+            f"only {independent:.0f} readings that are independent of each other are in the profile"
         )
     # What the fit leaves open and what its window does add up (the one moves with the other),
     # though either is narrow enough.
@@ -250,7 +250,7 @@ def _interval(offsets: Floats, weight: Floats) -> tuple[float, float]:
 
 
 def _zeros(model: OffsetCosts, choices: OffsetChoices) -> Floats:
-    """Where the log's zero lies at each offset.
+    """Where the log's zero is at each offset.
 
     Offset and window cannot be told apart. Joules need the offset at which the power lies right;
     where the log's zero really lies depends on the way of averaging, and the interval holds both.
@@ -359,7 +359,7 @@ def _doubts(
 ) -> list[str]:
     reasons = []
     if elsewhere >= 1 - _MIN_SURE_WEIGHT:
-        reasons.append(f"{elsewhere:.0%} of the weight lies at other places")
+        reasons.append(f"{elsewhere:.0%} of the weight is at other places")
     limit = 2 * max(SURE_S, model.data.refresh / 10)
     if model.step_s is not None and model.step_s >= 2 * near:
         limit = min(

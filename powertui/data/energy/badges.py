@@ -9,7 +9,7 @@ from powertui.data.model import Badge
 
 MEANING = {
     Badge.MEASURED: "integrated from readings",
-    Badge.ESTIMATED: "a gap was filled, or where the power log lies on the profile is uncertain",
+    Badge.ESTIMATED: "a gap was filled, or the alignment of the power log is uncertain",
     Badge.ASSUMED: "a default or a convention was used",
 }
 NOT_RESOLVED = "the sensor has too few readings there for an answer"

@@ -148,7 +148,7 @@ def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
                 )
             )
         elif moved:
-            why = f"{variable} has changed the order, and its power does not tell which GPU it is"
+            why = f"{variable} has changed the order, and its power does not show which GPU it is"
             result.append(Pair(name, None, DeviceEvidence.NONE, why))
         elif same_number is None or same_number in assigned:
             result.append(Pair(name, None, DeviceEvidence.NONE, "no channel has its number"))

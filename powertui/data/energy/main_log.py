@@ -124,7 +124,7 @@ def why(power: Sequence[PowerOnTrace], span: Span) -> str:
     if len(set(names)) < len(names):
         names = [log.path for log in by_rank]
     rest = names[1] if len(by_rank) == 2 else f"{len(by_rank) - 1} others"
-    return f"{names[0]} leads, not {rest}: {_because(by_rank[0], by_rank[1])}"
+    return f"{names[0]} is the main log, not {rest}: {_because(by_rank[0], by_rank[1])}"
 
 
 def _because(first: Log, second: Log) -> str:
@@ -137,7 +137,7 @@ def _because(first: Log, second: Log) -> str:
         0: "the other does not overlap the profile",
         1: "its place is more certain",
         2: covers,
-        3: "the other is placed by nothing but its power",
+        3: "the other is aligned by its power alone",
         4: "it measures more of the machine",
         5: covers,
         6: f"it resolves {sensors.seconds(first.resolves_s)}",

@@ -180,7 +180,7 @@ def _badge(power: PowerOnTrace, is_filled: bool) -> Badge:
 def _why(power: PowerOnTrace, curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> str:
     duration = (hi_ps - lo_ps) / PS_PER_S
     if power.status == "none":
-        return "not resolved: the power log is not placed on this trace's clock"
+        return "not resolved: the power log is not aligned with this trace's clock"
     if len(curve.knots) < 2:
         return "not resolved: the log has fewer than two readings"
     if coverage <= 0:
@@ -204,7 +204,7 @@ def _why_not_enough(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> st
     if coverage >= FULL_COVERAGE:
         return (
             "not resolved: it begins or ends within a pause of the log, and what was "
-            "counted meanwhile may lie on either side"
+            "counted meanwhile may belong to either side"
         )
     within = min(hi_ps, int(curve.knots[-1])) - max(lo_ps, int(curve.knots[0]))
     only = f"not resolved: only {coverage:.0%} of this window was sampled"

@@ -213,7 +213,7 @@ def recommendations(rows: Sequence[Advice]) -> Table:
         "recommendations",
         "What to do",
         columns_of(rows, _ADVICE_FIELDS),
-        empty="Nothing stands out.",
+        empty="No findings.",
         key=("rule",),
         noun="recommendation",
     )

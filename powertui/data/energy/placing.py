@@ -58,7 +58,7 @@ _MAX_CACHED = 8  # times of logs that were moved, so that channels of one log sh
 
 
 def _moved(times: Int64s, offset_ps: int) -> tuple[Int64s, slice | Bools]:
-    """The times in ps on an axis on which the log's zero lies at `offset_ps`, and which rows int64
+    """The times in ps on an axis on which the log's zero is at `offset_ps`, and which rows int64
     ps can hold.
     """
     for entry in tuple(_lately):

@@ -183,7 +183,7 @@ def _by_name(
             }
             if len(own) == 1:
                 found[label] = Owner(
-                    own.pop(), HostEvidence.INSIDE, f"the profile itself says {label.full}"
+                    own.pop(), HostEvidence.INSIDE, f"the profile itself names {label.full}"
                 )
             else:
                 found[label] = Owner(None, HostEvidence.NOBODY, _NO_SUCH_HOST)
@@ -225,7 +225,7 @@ def _recorded_here(
 def _candidates(label: HostName, machines: Machines) -> Owner:
     how, fitting = machines.called(label)
     if len(fitting) == 1:
-        return Owner(fitting[0], how, f"the log says {label.full}")
+        return Owner(fitting[0], how, f"the log names {label.full}")
     return Owner(None, HostEvidence.NOBODY, _several(label, machines, fitting) if fitting else "")
 
 
@@ -381,7 +381,7 @@ def _by_file(path: str, machines: Machines) -> Owner | None:
         if folder and any(hostnames.means(folder, name) for name in one.names)
     ]
     if len(fitting) == 1:
-        return Owner(fitting[0], HostEvidence.FILE, f"its file lies in {place.parent.name}")
+        return Owner(fitting[0], HostEvidence.FILE, f"its file is in {place.parent.name}")
     words = {*host_columns.words_in(place.stem), place.parent.name}
     if any(machines.are_named_like(word) for word in words):
         return Owner(None, HostEvidence.NOBODY, "its file is named after another host")
@@ -443,7 +443,7 @@ def _not_by_two_names(owners: Sequence[Owner]) -> Iterable[Owner]:
             yield Owner(
                 None,
                 HostEvidence.NOBODY,
-                "the profile's file has that name, but the process itself says another",
+                "the profile's file has that name, but the process itself names another",
             )
         else:
             yield owner

@@ -175,14 +175,14 @@ NO_ENERGIES = Table(
     "energy",
     "Energy",
     _energy_columns([]),
-    empty="No epoch lies in this profile.",
+    empty="No epoch is in this profile.",
     key=("window",),
     noun="window",
 )
 NO_FINDINGS = Table(
     "findings",
-    "What stands out",
+    "Findings",
     columns_of((), _FINDING_FIELDS),
     noun="finding",
-    empty="Nothing stands out that matters.",
+    empty="No findings.",
 )

@@ -369,7 +369,7 @@ def _events(window: Window) -> Sheet:
     columns = (
         ("unix_start_s", "Unix time"),
         ("start_utc", "the same as date and time"),
-        ("start_s", "trace time; may lie before the window"),
+        ("start_s", "trace time; may be before the window"),
         ("duration_s", "as recorded, not cut off"),
         ("plane", ""),
         ("line", ""),
@@ -467,7 +467,7 @@ def about(
     if clock.known:
         zero = units.fixed(clock.mid_ns, NS_PER_S, 9)
         half = units.fixed(clock.half_ns, NS_PER_S, 6)
-        words = f"the profile's zero lies at Unix {zero} s +- {half} s ({clock.source})"
+        words = f"the profile's zero is at Unix {zero} s +- {half} s ({clock.source})"
     else:
         words = "the profile's wall time is not known"
     facts.append(("clock", words))
@@ -479,7 +479,7 @@ def about(
             continue
         zero, low = _exact(channel.offset_ps), _exact(channel.offset_lo_ps)
         high = _exact(channel.offset_hi_ps)
-        at = f"its zero lies at {zero} s of the profile (95% {low} to {high} s)"
+        at = f"its zero is at {zero} s of the profile (95% {low} to {high} s)"
         facts.append(("alignment", f"{name}: {channel.status}, {channel.source}; {at}"))
     return facts
 

@@ -86,7 +86,7 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
         return ExpectedOfTraining(
             nothing,
             (),
-            f"too few readings of the power log lie in the training ({int(judged.sum())})",
+            f"too few readings of the power log are in the training ({int(judged.sum())})",
         )
     if not course.by_steps and len(course.epochs) < 2:
         return ExpectedOfTraining(

@@ -3,7 +3,7 @@
 What is expected comes from its own records and its other epochs. The engine is that of a profile's
 findings; only the expectation differs. A stretch that reaches over several epochs is one finding
 for each of them, with the batches that ran meanwhile. Outside its sessions nothing can explain it:
-"a capture here would tell".
+"a capture here would show".
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _power_findings(training: PlacedTraining, axis: TrainingOnAxis, account: Acc
             None,
             (),
             reason=(
-                f"the power log may lie anywhere within ± {half_s:.0f} s: that is too "
+                f"the power log may be anywhere within ± {half_s:.0f} s: that is too "
                 "uncertain for findings"
             ),
         )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from powertui.data.logdir import RunEntry
 
 TRUSTED = "trusted"
-NO_PLACE = "not placed"
+NO_PLACE = "not aligned"
 NOT_BELIEVED = "not believed"
 
 
@@ -39,7 +39,7 @@ class PlacedSession:
     end: Moment | None
     evidence: str  # for a person, a clause
     status: str = (
-        TRUSTED  # or "not placed: why", "not believed: its clock is 1 h behind the scalars"
+        TRUSTED  # or "not aligned: why", "not believed: its clock is 1 h behind the scalars"
     )
     said: Moment | None = None  # where its own clock would put its start, when that is not believed
 

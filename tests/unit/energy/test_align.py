@@ -54,7 +54,7 @@ def test_wall_clocks_on_both_sides_align_at_once_with_the_interval_of_both(made,
     assert found.offset_s == pytest.approx(offset, abs=1e-6)
     half = made.trace.clock.half_ns / NS
     assert found.hi_s - found.lo_s == pytest.approx(2 * (half + 0.01), rel=1e-3)
-    assert "the profile's zero lies at Unix" in " ".join(found.evidence)
+    assert "the profile's zero is at Unix" in " ".join(found.evidence)
 
 
 def test_signal_never_overrules_a_clock_but_may_sharpen_a_vague_one(made, logged) -> None:

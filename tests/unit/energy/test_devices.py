@@ -101,7 +101,7 @@ def test_devices_that_did_nothing_are_not_guessed_when_the_others_moved(
     run = energy(made.write(tmp_path, empty=2), made.smi(tmp_path / "smi.csv"), capsys)
     assert told(run) == [("signal", False), ("signal", False), ("none", False), ("none", False)]
     assert run["devices"][2]["joules"] is None
-    assert "does not tell which GPU it is" in run["devices"][2]["reason"]
+    assert "does not show which GPU it is" in run["devices"][2]["reason"]
 
 
 def test_two_that_compute_alike_in_another_order_are_told_as_not_known(

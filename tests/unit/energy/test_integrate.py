@@ -288,7 +288,7 @@ def test_an_averaging_window_limits_what_is_resolved() -> None:
         (noisy(), "nothing was sampled"),
         (
             placed(np.arange(50.0), np.arange(50.0), status="none"),
-            "not placed on this trace's clock",
+            "not aligned with this trace's clock",
         ),
         (placed(np.array([3.0]), np.array([100.0])), "fewer than two readings"),
         (placed(np.zeros(0), np.zeros(0)), "fewer than two readings"),

@@ -58,7 +58,7 @@ def first(*power: PowerOnTrace) -> str:
         (
             log("a"),
             log("b", scope=Scope.NODE, source="by signal"),
-            "placed by nothing but its power",
+            "aligned by its power alone",
         ),
         (log("a", source="by signal"), log("b", 0, 20), "covers 100%"),
         (log("a", every_s=3.0, scope=Scope.NODE), log("b", scope=Scope.GPU), "more of the machine"),
@@ -70,7 +70,7 @@ def test_the_better_log_leads_in_any_order(better, worse, because: str) -> None:
     assert first(better, worse) == "a"
     assert first(worse, better) == "a"
     words = main_log.why([worse, better], SPAN)
-    assert words.startswith("a.csv leads, not b.csv: ")
+    assert words.startswith("a.csv is the main log, not b.csv: ")
     assert because in words
     found = energy_account([worse, better])
     assert [found.placed[i].power.series.path for i in found.counted] == ["/logs/a.csv"]
@@ -115,5 +115,5 @@ def test_the_worse_of_two_real_logs_does_not_lead(tmp_path: Path) -> None:
     found = account.energy_account(view.opened.profiles[0])
     assert Path(found.drawn[0].series.path).name == "good.csv"
     assert [Path(found.placed[i].power.series.path).name for i in found.counted] == ["good.csv"]
-    assert "good.csv leads, not bad.csv" in found.text
+    assert "good.csv is the main log, not bad.csv" in found.text
     assert view.energy().joules.notna().all()

@@ -133,7 +133,7 @@ def test_text_and_markdown_tell_the_same(logdir, capsys) -> None:
         "Energy",
         "epoch 1",
         "measured",
-        "What stands out",
+        "Findings",
         "epoch 1, steps",
         "not resolved",
         "tracing",

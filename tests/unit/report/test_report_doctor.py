@@ -84,7 +84,7 @@ def test_logged_but_not_profiled(doctor: Doctor, tmp_path: Path) -> None:
 def test_profiled_but_the_folder_was_left_behind(doctor: Doctor, tmp_path: Path) -> None:
     (tmp_path / "events.out.tfevents.1700000000.vm.profile-empty").write_bytes(frame(b""))
     (said,) = doctor(tmp_path, 3)["profile", "missing"]
-    assert "profile-empty says so" in said
+    assert "profile-empty shows it" in said
     assert "rsync" in said
 
 

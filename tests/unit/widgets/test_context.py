@@ -155,5 +155,8 @@ def test_of_several_logs_it_says_which_leads_and_why() -> None:
         for one, path in ((near, "a/near.csv"), (far, "a/far.csv"))
     ]
     told = section(Context.for_state(MODEL, at(0).state, paths), "cursor")
-    assert told["logs"] == "near.csv leads, not far.csv: the other does not overlap the profile"
+    assert (
+        told["logs"]
+        == "near.csv is the main log, not far.csv: the other does not overlap the profile"
+    )
     assert "logs" not in section(Context.for_state(MODEL, at(0).state, paths[:1]), "cursor")

@@ -101,7 +101,7 @@ def expected_power(
             data,
             lo,
             hi,
-            f"too few readings of the power log lie wholly in the profile ({int(within.sum())})",
+            f"too few readings of the power log are wholly in the profile ({int(within.sum())})",
         )
     if fit is None:
         within = np.zeros_like(within)  # so few tell nothing

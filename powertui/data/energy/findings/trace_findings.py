@@ -328,10 +328,10 @@ class _Joining:
             ), f"no burst could have been found: {by_trace.reason}" if by_trace.reason else ""
         half_s = self._place_s()
         if half_s > _MAX_PLACE_S:
-            where = f"the log may lie anywhere within ± {half_s:.2g} s"
+            where = f"the log may be anywhere within ± {half_s:.2g} s"
             return could_find.Limits(
                 (), ()
-            ), f"what could have been found cannot be told: {where}; wall times would tell"
+            ), f"what could have been found is not known: {where}; wall times would help"
         readings = by_trace.expected.readings
         span = (self.run.trace.span[0] / PS_PER_S, self.run.trace.span[1] / PS_PER_S)
         judged = readings.judged
