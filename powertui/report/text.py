@@ -195,16 +195,18 @@ def to_json(value: Any) -> str:
 def _write(value: Any, line: str, add: Callable[[str], None]) -> None:
     """Add the text of a value; `line` begins a new line at its depth."""
     kind = type(value)
-    deeper = line + " "
     if kind is str:  # asking the encoder for a word or a number takes twice as long
         add(encode_basestring_ascii(value))
     elif kind is int:
         add(int.__repr__(value))
     elif value is None:
         add("null")
-    elif kind not in _CONTAINERS or not value or _is_flat(value):
+    elif kind not in _CONTAINERS or not value:
         add(_ENCODER.encode(value))
+    elif _CONTAINERS.isdisjoint(map(type, value.values() if kind is dict else value)):
+        add(_ENCODER.encode(value))  # plain values only
     elif kind is dict:
+        deeper = line + " "
         separator = "{" + deeper
         for key, item in value.items():
             add(f"{separator}{encode_basestring_ascii(str(key))}: ")
@@ -212,18 +214,13 @@ def _write(value: Any, line: str, add: Callable[[str], None]) -> None:
             separator = "," + deeper
         add(line + "}")
     else:
+        deeper = line + " "
         separator = "[" + deeper
         for item in value:
             add(separator)
             _write(item, deeper, add)
             separator = "," + deeper
         add(line + "]")
-
-
-def _is_flat(value: Any) -> bool:
-    """Whether a container holds plain values only."""
-    items = value.values() if type(value) is dict else value
-    return _CONTAINERS.isdisjoint(map(type, items))
 
 
 def _clean(value: Any) -> Any:

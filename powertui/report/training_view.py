@@ -49,18 +49,18 @@ class TrainingView:
         return self.training.entry.reasons
 
     @cached_property
-    def seen(self) -> TrainingOnAxis:
+    def axis(self) -> TrainingOnAxis:
         """All of it on its own axis, as `powertui.data.training` describes it."""
         return self.training.seen_from()
 
     @property
     def _energy(self) -> TrainingEnergy:
-        return training_energy(self.seen)
+        return training_energy(self.axis)
 
     @property
     def zero_unix_s(self) -> float | None:
         """Unix time of the axis' zero; None where wall time is not known."""
-        return self.seen.zero_ns / NS_PER_S if self.seen.wall else None
+        return self.axis.zero_ns / NS_PER_S if self.axis.wall else None
 
     @property
     def islands(self) -> pd.DataFrame:
@@ -68,7 +68,7 @@ class TrainingView:
 
         The status is whether its clock is believed.
         """
-        return _frame(training_json.json_sessions(self.seen), _ISLANDS)
+        return _frame(training_json.json_sessions(self.axis), _ISLANDS)
 
     @property
     def epochs(self) -> pd.DataFrame:
@@ -94,7 +94,7 @@ class TrainingView:
         rate = self.training.rate
         # No record follows the last one.
         per_s = [*rate.per_s.tolist(), float("nan")] if len(rate) else []
-        times_s = self.seen.rate_at / PS_PER_S
+        times_s = self.axis.rate_at / PS_PER_S
         return as_frame.frame({"time_s": times_s, "step": rate.step, "steps_per_s": per_s})
 
     @property
@@ -108,7 +108,7 @@ class TrainingView:
     def power(self) -> pd.DataFrame:
         """Every sample of every power log that has a place on the axis."""
         parts = [_frame([], ["sensor", "host", "time_s", "watts"])]
-        for channel in self.seen.power:
+        for channel in self.axis.power:
             sensor = channel.series.sensor
             columns = {
                 "sensor": sensor.name,
@@ -153,7 +153,7 @@ class TrainingView:
         Times are seconds of the axis, or wall time like "19:52:50". Without a window: every epoch,
         every phase and all of it. Columns as in `epochs`.
         """
-        axis = self.seen if aligning is None else self.training.seen_from(None, aligning)
+        axis = self.axis if aligning is None else self.training.seen_from(None, aligning)
         request = named_windows.WindowRequest(
             start=_time(start),
             end=_time(end),
