@@ -82,23 +82,24 @@ def step_times(
 def _device_steps(
     drawn: DrawnSteps, work: DeviceWork | None, given: StepOfWork | None, count: int
 ) -> tuple[list[str], Int64s, Int64s, Int64s]:
-    """(names of devices; for each step of each device its key, device * count + row; its start; its
-    end).
+    """(names of devices; of each step of each device its key, its start, its end).
+
+    The key is device * count + row.
     """
-    names = list(dict.fromkeys([*drawn.device, *(work.devices if work is not None else ())]))
+    devices_of_work = work.devices if work is not None else ()
+    names = list(dict.fromkeys([*drawn.device, *devices_of_work]))
     index = {name: i for i, name in enumerate(names)}
-    has = drawn.row >= 0
-    key = np.array([index[name] for name in drawn.device], np.int64)[has] * count + drawn.row[has]
-    start, end = drawn.start[has], (drawn.start + drawn.duration)[has]
-    lined = {index[name] for name in drawn.device}
+    drawn_on = np.array([index[name] for name in drawn.device], np.int64)
+    has_row = drawn.row >= 0
+    key = (drawn_on * count + drawn.row)[has_row]
+    start, end = drawn.start[has_row], (drawn.start + drawn.duration)[has_row]
     if work is not None and given is not None and given.by != TIME:
-        of_work = np.array([index[name] for name in work.devices], np.int64)[work.device]
-        usable = (given.row >= 0) & ~np.isin(of_work, list(lined))
-        key = np.concatenate([key, of_work[usable] * count + given.row[usable]])
-        start, end = (
-            np.concatenate([start, work.start[usable]]),
-            np.concatenate([end, work.end[usable]]),
-        )
+        # A device whose steps are drawn needs no other evidence of them.
+        worked_on = np.array([index[name] for name in work.devices], np.int64)[work.device]
+        usable = (given.row >= 0) & ~np.isin(worked_on, drawn_on)
+        key = np.concatenate([key, (worked_on * count + given.row)[usable]])
+        start = np.concatenate([start, work.start[usable]])
+        end = np.concatenate([end, work.end[usable]])
     pair, which = np.unique(key, return_inverse=True)
     lo, hi = extents(which.ravel(), start, end, len(pair))
     return names, pair, lo, hi

@@ -220,14 +220,16 @@ class _OffsetCosts:
         lo, hi = self.begin - float(self.middle[-1]), self.end - float(self.middle[0])
         best = min(np.linspace(lo, hi, 200).tolist(), key=self._cost)
         residuals = self.residuals(best)
-        finite = residuals[np.isfinite(residuals)]
+        residuals = residuals[np.isfinite(residuals)]
         scale = self.floor
-        if len(finite):
-            scale = max(1.4826 * float(np.median(np.abs(finite))), self.floor)
-        inner = finite[np.abs(finite) < 3 * scale]
+        if len(residuals):
+            median = float(np.median(np.abs(residuals)))
+            scale = max(1.4826 * median, self.floor)
+        ordinary = residuals[np.abs(residuals) < 3 * scale]
+        after, before = ordinary[1:], ordinary[:-1]
         lag = 0.0
-        if len(inner) > 8 and np.ptp(inner[1:]) > 0 and np.ptp(inner[:-1]) > 0:
-            lag = float(np.corrcoef(inner[1:], inner[:-1])[0, 1])
+        if len(ordinary) > 8 and np.ptp(after) > 0 and np.ptp(before) > 0:
+            lag = float(np.corrcoef(after, before)[0, 1])
         lag = min(max(lag, 0.0), 0.95)
         return scale, (1 + lag) / (1 - lag)
 

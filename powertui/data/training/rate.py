@@ -189,14 +189,14 @@ def _with_unit(strip: ScalarStrip, main: ScalarStrip | None) -> ScalarStrip:
 
 
 def _same_line(strip: ScalarStrip, main: ScalarStrip) -> bool:
-    """Whether its numbers lie between those that the main strip had logged before and after."""
-    if not len(strip.at_ns):
+    """Whether its numbers are between those that the main strip had logged before and after."""
+    count = len(strip.at_ns)
+    if not count or len(main.at_ns) < 2:
         return False
-    rows = np.linspace(0, len(strip.at_ns) - 1, min(len(strip.at_ns), 64)).astype(np.int64)
-    at, step = strip.at_ns[rows], strip.step[rows]
-    after = np.clip(main.at_ns.searchsorted(at), 1, max(1, len(main.at_ns) - 1))
-    if len(main.at_ns) < 2:
-        return False
-    slack = np.maximum(np.abs(main.step[after] - main.step[after - 1]), 1)
-    inside = (step >= main.step[after - 1] - slack) & (step <= main.step[after] + slack)
+    rows = np.linspace(0, count - 1, min(count, 64)).astype(np.int64)
+    step = strip.step[rows]
+    row = np.clip(main.at_ns.searchsorted(strip.at_ns[rows]), 1, len(main.at_ns) - 1)
+    before, after = main.step[row - 1], main.step[row]
+    slack = np.maximum(np.abs(after - before), 1)
+    inside = (step >= before - slack) & (step <= after + slack)
     return bool(inside.mean() > 0.9)
