@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,10 @@ def test_an_epoch_ends_where_its_last_step_does() -> None:
     assert found.ends().tolist() == [7, 12, 25]
     assert steps([3], [0]).ends().tolist() == [8]
     assert steps([], []).start_to_start().tolist() == []
+
+
+def test_a_step_is_as_long_as_its_mark_where_that_holds_its_work() -> None:
+    found = steps([3, 7], [0, 0])
+    assert found.lengths().tolist() == [5, 5]
+    assert replace(found, asynchronous=True).lengths().tolist() == [4, 5]
+    assert found.mark_ends().tolist() == [8, 12]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from powertui.data.energy.findings import could_find, edges, phases, stretch_search
+from powertui.data.energy.findings.finding_rules import same_stretch
 from powertui.data.energy.findings.noise import noise_of
 from powertui.data.energy.findings.power_stretch import Box, bridged
 from powertui.data.energy.findings.readings import SensorReadings
@@ -399,3 +400,10 @@ def test_a_box_that_lies_on_another_ends_where_the_longer_one_ends() -> None:
     assert (both.start, both.end) == (12.0, 13.0)
     assert both.end_within == long.end_within
     assert both.watts == pytest.approx(38.0)
+
+
+def test_stretches_are_one_where_they_share_three_tenths_of_the_shorter() -> None:
+    assert same_stretch((0, 10), (7, 100))
+    assert not same_stretch((0, 10), (7.1, 100))
+    assert same_stretch((0, 100), (40, 41))
+    assert not same_stretch((0, 1), (1, 2))
