@@ -18,7 +18,10 @@ from types import TracebackType
 from typing import Any
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-FREE = ("/dev/", "/proc/self/")
+# Where tmux and screen have their sockets. A socket's path may have 107 characters, and the folder of
+# a test has nearly as many.
+SOCKETS = "/tmp/mk-sockets-"
+FREE = ("/dev/", "/proc/self/", SOCKETS)
 
 
 def install(folder: Path) -> None:

@@ -32,7 +32,7 @@ from pathlib import Path
 
 from ..e2e.processes import Watch, parent, state
 from ..e2e.terminal import MODES, Terminal, environment, modes_in
-from . import script
+from . import fence, script
 from .play import Episode
 
 KINDS = ("plain", "tmux", "screen")
@@ -264,6 +264,7 @@ def _terminal(episode: Episode, place: Place) -> Iterator[Terminal]:
     width, height = episode.size
     size = max(width, MIN_WIDTH[kind]), height
     name = f"monkey-{os.getpid()}"
+    sockets = tempfile.mkdtemp(prefix=Path(fence.SOCKETS).name, dir=Path(fence.SOCKETS).parent)
     extra = {
         "PYTHONPATH": str(ROOT),
         "XDG_STATE_HOME": str(place.folder / "state"),
@@ -271,11 +272,10 @@ def _terminal(episode: Episode, place: Place) -> Iterator[Terminal]:
         "TMPDIR": str(place.folder),
         "MONKEY_TRACES": str(place.traces),
         "MONKEY_BEGAN": str(place.began),
-        "SCREENDIR": str(place.folder / "screens"),
-        "TMUX_TMPDIR": tempfile.mkdtemp(prefix="mk"),
+        "SCREENDIR": sockets,
+        "TMUX_TMPDIR": sockets,
         "COLORTERM": "truecolor" if color == "true" else "",
     }
-    (place.folder / "screens").mkdir(mode=0o700)
     surroundings = environment(extra=extra)
     try:
         with Terminal(
@@ -299,7 +299,7 @@ def _terminal(episode: Episode, place: Place) -> Iterator[Terminal]:
                 check=False,
             )
         _kill(place, pid, place.shell())
-        shutil.rmtree(extra["TMUX_TMPDIR"], ignore_errors=True)
+        shutil.rmtree(sockets, ignore_errors=True)
 
 
 def _kill(place: Place, *pids: int) -> None:
@@ -495,7 +495,9 @@ class _Run:
 
     def start(self) -> None:
         """The shell is there; then the program."""
-        self.until(self.place.returns, "the shell never came")
+        self.until(lambda: self.place.returns() or self.terminal.eof, "the shell never came")
+        if not self.place.returns():
+            raise Trouble("the terminal ended before its shell came")
         self.settings_before = _line_settings(self.place.shell())
         self._answered = len(self.place.returns())
         self.terminal.write(COMMAND.encode() + b"\r")
