@@ -93,6 +93,7 @@ def build(folder: Path, pure: bool) -> Path:
     unwanted = shutil.ignore_patterns(
         ".git",
         ".venv",
+        ".parity-venv",
         "dist",
         "build",
         "*.egg-info",

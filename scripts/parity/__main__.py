@@ -13,7 +13,7 @@ from pathlib import Path
 
 from powertui.errors import PowertuiError
 from scripts.parity import comparison, converter, ours, page, profiles, programs
-from scripts.parity.comparison import Agreement
+from scripts.parity.comparison import Agreement, Difference
 from scripts.parity.page import ComparedProfile
 from scripts.parity.profiles import Profile
 from scripts.parity.reasons import UNKNOWN, reason_of
@@ -99,19 +99,23 @@ def _print(profile: Profile, agreements: Sequence[Agreement], *, show_cells: boo
     why = ", ".join(f"{name} {count:,}" for name, count in counts.most_common())
     count = sum(agreement.cells for agreement in agreements)
     print(f"{profile.name}: {count:,} cells{f'; {why}' if why else ''}", flush=True)
-    cells_to_show = [
-        cell
-        for agreement in agreements
-        for cell in agreement.differences
-        if show_cells or reason_of(cell) == UNKNOWN
-    ]
-    shown = cells_to_show if show_cells else cells_to_show[:_MAX_SHOWN_CELLS]
+    cells = [cell for agreement in agreements for cell in agreement.differences]
+    if show_cells:
+        shown = cells
+    else:
+        cells = [cell for cell in cells if reason_of(cell) == UNKNOWN]
+        shown = cells[:_MAX_SHOWN_CELLS]
     for cell in shown:
-        ours_text = "no row" if cell.only == "theirs" else repr(cell.ours)
-        their_text = "no row" if cell.only == "ours" else repr(cell.theirs)
-        print(f"  {cell.table.id} {cell.key} {cell.column}: {ours_text}, {their_text}")
-    if len(shown) < len(cells_to_show):
-        print(f"  and {len(cells_to_show) - len(shown)} more: --list shows all")
+        print(f"  {_described(cell)}")
+    if len(shown) < len(cells):
+        print(f"  and {len(cells) - len(shown)} more: --list shows all")
+
+
+def _described(cell: Difference) -> str:
+    """Where a cell is, and its two values: ours, then theirs."""
+    ours_text = "no row" if cell.only == "theirs" else repr(cell.ours)
+    their_text = "no row" if cell.only == "ours" else repr(cell.theirs)
+    return f"{cell.table.id} {cell.key} {cell.column}: {ours_text}, {their_text}"
 
 
 def _versions() -> str:
