@@ -44,14 +44,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.generate:
         write(with_new_mutants(listed))
         return 0
-    problems = problems_of(listed) + missing_places()
+    chosen = [mutant for mutant in listed if _is_chosen(mutant, options)]
+    problems = problems_of(chosen) + missing_places()
     if problems:
         print("The list does not fit the source (--generate draws other mutants):", file=sys.stderr)
         print(*problems, sep="\n", file=sys.stderr)
         return 2
     if options.check:
         return 0
-    chosen = [mutant for mutant in listed if _is_chosen(mutant, options)]
     outcomes: dict[tuple[str, ...], Mutant] = {}
     try:
         for mutant in tried(chosen, options.jobs):
