@@ -72,7 +72,9 @@ LATER = (
     "powertui.view.visible_content",
     "powertui.view.legend_lines",
 )
-MOST = 285  # modules of powertui: 317 were too many
+# Modules of powertui. 317 were too many; 281 became 296 when large files were divided by idea, with
+# nothing new in them (2026-11-23).
+MAX_MODULES = 300
 
 
 def test_the_first_picture_needs_little(tmp_path: Path) -> None:
@@ -87,7 +89,7 @@ def test_the_first_picture_needs_little(tmp_path: Path) -> None:
         name for name in found if any(name == one or name.startswith(f"{one}.") for one in LATER)
     ]
     assert early == []
-    assert 150 < sum(name.startswith("powertui.") for name in found) <= MOST
+    assert 150 < sum(name.startswith("powertui.") for name in found) <= MAX_MODULES
 
 
 def test_what_stands_out_is_told_after_the_picture(start: Opener) -> None:
