@@ -1,6 +1,4 @@
-"""What a row of somebody's CSV file means: which columns are watts, which tell the time, which name
-the channel.
-"""
+"""What a row of somebody's CSV file means: which columns hold watts, the time, or a channel's name."""
 
 from __future__ import annotations
 
@@ -21,8 +19,8 @@ _POWER_TITLE = re.compile(
 )
 _LABEL_TITLE = re.compile(r"^(index|gpu|name|host|channel|sensor)$", re.IGNORECASE)
 _FRACTION = re.compile(r"\.(\d+)")
-_MAX_NUMBER_CHARS = 64  # characters
-_YEAR_2000_S = 946684800.0  # 2000: anything smaller is no absolute time
+_MAX_NUMBER_CHARS = 64  # chosen: a double needs 25; what is longer is not worth the parsing
+_YEAR_2000_S = 946684800.0  # what is smaller is no absolute time, but seconds since some start
 
 
 class PowerCell(NamedTuple):
@@ -30,12 +28,13 @@ class PowerCell(NamedTuple):
 
     channel: str
     watts: float | None
-    text: str  # as it stands there
+    text: str  # as written
 
 
 def absolute_time(text: str) -> float | None:
-    """Unix seconds from seconds, ms, µs or ns since 1970, or from ISO 8601 (without a zone: this
-    machine's).
+    """Unix seconds from seconds, ms, µs or ns since 1970, or from ISO 8601.
+
+    A time without a zone is in this machine's.
     """
     text = text.strip()
     if len(text) > _MAX_NUMBER_CHARS:
@@ -43,19 +42,21 @@ def absolute_time(text: str) -> float | None:
     try:
         value = int(text) if text.isdigit() else float(text)
     except ValueError:
-        try:
-            exact = _FRACTION.sub(
-                lambda m: "." + m[1][:6].ljust(6, "0"), text
-            )  # Python 3.10 takes three or six digits
-            return datetime.fromisoformat(
-                exact.replace("/", "-").replace("Z", "+00:00")
-            ).timestamp()
-        except (ValueError, OverflowError, OSError):
-            return None
+        return _iso_time(text)
     for scale in (1, 10**3, 10**6, 10**9):
         if _YEAR_2000_S <= value / scale < 10 * _YEAR_2000_S:
             return value / scale
     return None
+
+
+def _iso_time(text: str) -> float | None:
+    # Python 3.10 takes fractions of three or six digits alone.
+    text = _FRACTION.sub(lambda match: "." + match[1][:6].ljust(6, "0"), text)
+    text = text.replace("/", "-").replace("Z", "+00:00")
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _watts(text: str) -> float | None:
@@ -79,23 +80,27 @@ def cells(line: bytes) -> list[str]:
 
 def power_columns(header: Sequence[str], asked: Iterable[str] = ()) -> list[int]:
     """The columns of watts, or those of the names that were asked for."""
-    wanted = [name.casefold() for name in asked]
-    return [
-        index
-        for index, title in enumerate(header)
-        if (title.casefold() in wanted if wanted else _POWER_TITLE.search(title))
-        and not _TIME_TITLE.match(title)
-    ]
+    names = [name.casefold() for name in asked]
+    columns = []
+    for index, title in enumerate(header):
+        chosen = title.casefold() in names if names else _POWER_TITLE.search(title)
+        if chosen and not _TIME_TITLE.match(title):
+            columns.append(index)
+    return columns
 
 
 def values(
     header: Sequence[str], fields: Sequence[str], columns: Iterable[int]
 ) -> tuple[float | None, list[PowerCell]]:
-    """(when, what) a row says: no time where none of its columns holds an absolute one."""
+    """(the time, the power) in a row; no time where none of its columns holds an absolute one."""
     row = dict(zip(header, fields, strict=True))
-    moments = (absolute_time(text) for title, text in row.items() if _TIME_TITLE.match(title))
+    moment = None
+    for title, text in row.items():
+        if moment is None and _TIME_TITLE.match(title):
+            moment = absolute_time(text)
     label = " ".join(text for title, text in row.items() if _LABEL_TITLE.match(title))
-    told = [
-        PowerCell(f"{header[i]} {label}".strip(), _watts(fields[i]), fields[i]) for i in columns
-    ]
-    return next((moment for moment in moments if moment is not None), None), told
+    power = []
+    for column in columns:
+        channel, text = f"{header[column]} {label}".strip(), fields[column]
+        power.append(PowerCell(channel, _watts(text), text))
+    return moment, power

@@ -1,9 +1,9 @@
 """Follows a CSV file that somebody else writes: another recorder, nvidia-smi's output, any logger
 with a header.
 
-Only rows that are appended from now on are yielded. A recording names its channels in its heading,
-with all that it knows of them; other files do in their columns. Time comes from a column with
-absolute times, else from the moment of arrival.
+Only rows that are appended from now on are yielded. A recording describes its channels in its
+heading; other files only have columns. Time comes from a column with absolute times, else from the
+moment of arrival.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from powertui.sampler.source import (
     OK,
     STALE,
     SUSPECT,
+    AnswerTime,
     Channel,
     Info,
     Options,
@@ -37,9 +38,15 @@ from powertui.sampler.urls import Address
 
 __all__ = ["CsvTail", "make"]
 
+# Bounds on what a file may make of itself: chosen far above any that people have.
 _MAX_CHANNELS = 10_000
 _MAX_NAME_CHARS = 200
-_MAX_SILENT_SPACINGS = 10.0  # spacings, and at least so many seconds, without a row: no value
+# A file that has not grown for so many of its rows, and for so long, has no value. Chosen: a logger
+# that is late by a few rows is no outage.
+_MAX_SILENT_SPACINGS = 10.0
+_MIN_SILENCE_S = 10.0
+# What is believed of the time between two rows: one look may bring many rows, or follow a pause.
+_MIN_SPACING_S, _MAX_SPACING_S = 0.1, 60.0
 
 
 class CsvTail:
@@ -56,10 +63,10 @@ class CsvTail:
         self._begun = 0  # how often the file had been begun when its columns were read
         self._header: list[str] = []
         self._columns: list[int] = []  # of watts
-        self._ours = False
+        self._is_recording = False
         self._names: set[str] = set()  # of the channels
-        self._heard = time.monotonic()
-        self._spacing = 1.0
+        self._last_row_mono = time.monotonic()
+        self._spacing = 1.0  # s between the last rows
 
     def open(self) -> Info:
         try:
@@ -76,65 +83,66 @@ class CsvTail:
             ) from None
         except OSError as error:
             raise SensorError(f"{self._path} cannot be read: {error.strerror}.") from None
-        self._heard = time.monotonic()
-        kinds = self._learn()
-        if not self._ours and not self._columns:
-            columns = ", ".join(self._header[:12]) or "none"
-            self.close()
-            raise NotSupported(
-                f"{self._path} has no column in watts.", hint=f"Its columns are: {columns}."
-            )
-        if not self._ours:
-            period = self._rhythm(last)
+        self._last_row_mono = time.monotonic()
+        if self._file.head.startswith(MAGIC.encode()):
+            kinds, how = self._learn_recording(), "a powertui recording"
+        else:
+            kinds, how = set(), "a CSV file"
+            self._learn_columns()
+            if not self._columns:
+                columns = ", ".join(self._header[:12]) or "none"
+                self.close()
+                raise NotSupported(
+                    f"{self._path} has no column in watts.", hint=f"Its columns are: {columns}."
+                )
+            period = self._spacing_of(last)
             self.channels = tuple(Channel(self._header[i], period_s=period) for i in self._columns)
-        self._names = {c.name for c in self.channels}
-        how = "a powertui recording" if self._ours else "a CSV file"
-        source = (
-            f"{kinds.pop()}, followed in {how}"
-            if len(kinds) == 1 and "" not in kinds
-            else f"csv ({how})"
-        )
+        self._names = {channel.name for channel in self.channels}
+        source = f"csv ({how})"
+        if len(kinds) == 1 and "" not in kinds:
+            source = f"{kinds.pop()}, followed in {how}"
         return Info(source, f"csv:{self._path}", "", self.channels, {"file": str(self._path)})
 
-    def _learn(self) -> set[str]:
-        """The columns, from the head of the file; of a recording its channels, too, and what their
-        sources are.
-        """
-        head, self._begun = self._file.head, self._file.begun
-        self._ours = head.startswith(MAGIC.encode())
-        if not self._ours:
-            whole = head[: head.rfind(b"\n") + 1] or (
-                head if self._file.begun == 0 else b""
-            )  # a header may be half written
-            lines = [
-                line for line in whole.split(b"\n") if line.strip() and not line.startswith(b"#")
-            ]
-            self._header = csv_columns.cells(lines[0]) if lines else []
-            self._columns = csv_columns.power_columns(self._header, self._options.sensors)
-            return set()
+    def _learn_columns(self) -> None:
+        """Find the columns of watts in the first line that is no comment."""
+        self._is_recording, self._begun = False, self._file.begun
+        head = self._file.head
+        lines = head[: head.rfind(b"\n") + 1]
+        if not lines and self._begun == 0:
+            lines = (
+                head  # one line that has no end yet: of a file begun anew it may be half written
+            )
+        header = next((line for line in lines.split(b"\n") if _has_content(line)), None)
+        self._header = [] if header is None else csv_columns.cells(header)
+        self._columns = csv_columns.power_columns(self._header, self._options.sensors)
+
+    def _learn_recording(self) -> set[str]:
+        """Take the channels from a recording's heading; returns what their sources are."""
+        self._is_recording, self._begun = True, self._file.begun
         self._header = COLUMNS.split(",")
-        found = {channel.name: channel for channel in self.channels}
+        channels = {channel.name: channel for channel in self.channels}
         kinds = set()
-        for source, kind, channel in sources_in(head):
+        for source, kind, channel in sources_in(self._file.head):
             name = f"{source} {channel.name}"[:_MAX_NAME_CHARS]  # as its rows are named here
-            if len(found) < _MAX_CHANNELS:
+            if len(channels) < _MAX_CHANNELS:
                 kinds.add(kind)
-                found.setdefault(name, replace(channel, name=name))
-        self.channels = tuple(found.values())
+                channels.setdefault(name, replace(channel, name=name))
+        self.channels = tuple(channels.values())
         return kinds
 
-    def _rhythm(self, lines: Iterable[bytes]) -> float | None:
-        """How far the last rows of a channel are apart (s); None where no times tell."""
+    def _spacing_of(self, lines: Iterable[bytes]) -> float | None:
+        """Seconds between the last rows of a channel; None where they have no times."""
         moments: dict[str, set[float]] = {}
         for fields in map(csv_columns.cells, lines):
-            if self._is_row(fields):
-                moment, told = csv_columns.values(self._header, fields, self._columns)
-                for one in told:
-                    if moment is not None:
-                        moments.setdefault(one.channel, set()).add(moment)
-        gaps = [
-            after - before for each in moments.values() for before, after in pairwise(sorted(each))
-        ]
+            if not self._is_row(fields):
+                continue
+            moment, cells = csv_columns.values(self._header, fields, self._columns)
+            if moment is not None:
+                for cell in cells:
+                    moments.setdefault(cell.channel, set()).add(moment)
+        gaps: list[float] = []
+        for times in moments.values():
+            gaps += [after - before for before, after in pairwise(sorted(times))]
         return round(statistics.median(gaps), 3) if gaps else None
 
     def read(self) -> list[Reading]:
@@ -144,29 +152,28 @@ class CsvTail:
         except OSError as error:
             return self._silent(stamp, f"the file cannot be read: {error.strerror}")
         if self._begun != self._file.begun or not self._header:
-            self._learn()
-        out: list[Reading] = []
+            if self._file.head.startswith(MAGIC.encode()):
+                self._learn_recording()
+            else:
+                self._learn_columns()
+        readings: list[Reading] = []
         if self._file.too_long():
-            out += self._silent(
-                stamp, f"a line of more than {MAX_LINE_BYTES >> 10} KiB is not a row"
-            )
+            why = f"a line of more than {MAX_LINE_BYTES >> 10} KiB is not a row"
+            readings += self._silent(stamp, why)
         for line in lines:
-            if line.strip() and not line.startswith(b"#"):
-                out += self._readings(csv_columns.cells(line), stamp)
-        if out:
-            self._spacing = max(0.1, min(60.0, time.monotonic() - self._heard))
-            self._heard = time.monotonic()
-        elif time.monotonic() - self._heard > max(
-            _MAX_SILENT_SPACINGS, _MAX_SILENT_SPACINGS * self._spacing
-        ):
-            return self._silent(
-                stamp, f"the file has not grown for {time.monotonic() - self._heard:.0f} s"
-            )
-        return out
+            if _has_content(line):
+                readings += self._readings(csv_columns.cells(line), stamp)
+        silence = time.monotonic() - self._last_row_mono
+        if readings:
+            self._spacing = max(_MIN_SPACING_S, min(_MAX_SPACING_S, silence))
+            self._last_row_mono = time.monotonic()
+        elif silence > max(_MIN_SILENCE_S, _MAX_SILENT_SPACINGS * self._spacing):
+            return self._silent(stamp, f"the file has not grown for {silence:.0f} s")
+        return readings
 
     def _silent(self, stamp: Stamp, why: str) -> list[Reading]:
-        t, mono, rtt = stamp.middle()
-        return [Reading(t, mono, None, rtt, self.name, c.name, none(why)) for c in self.channels]
+        answered = stamp.middle()
+        return [answered.gap(self.name, channel.name, why) for channel in self.channels]
 
     def _is_row(self, fields: list[str]) -> bool:
         return len(fields) == len(self._header) and fields != self._header
@@ -174,23 +181,21 @@ class CsvTail:
     def _readings(self, fields: list[str], stamp: Stamp) -> list[Reading]:
         if not self._is_row(fields):
             return []
-        if self._ours:
+        if self._is_recording:
             return self._recorded(dict(zip(self._header, fields, strict=True)), stamp)
-        moment, told = csv_columns.values(self._header, fields, self._columns)
-        t = stamp.t if moment is None else moment
-        out = []
-        for one in told:
-            name = one.channel[:_MAX_NAME_CHARS]
-            if self._know(name):
-                quality = (
-                    OK
-                    if one.watts is not None
-                    else none(f"{one.text[:40]!r} is not a number of watts")
-                )
-                out.append(
-                    Reading(t, stamp.mono - (stamp.t - t), one.watts, 0.0, self.name, name, quality)
-                )
-        return out
+        moment, cells = csv_columns.values(self._header, fields, self._columns)
+        row_time = _row_time(stamp, stamp.t if moment is None else moment)
+        readings = []
+        for cell in cells:
+            name = cell.channel[:_MAX_NAME_CHARS]
+            if not self._has_channel(name):
+                continue
+            if cell.watts is None:
+                why = f"{cell.text[:40]!r} is not a number of watts"
+                readings.append(row_time.gap(self.name, name, why, joules=None))
+            else:
+                readings.append(row_time.reading(self.name, name, cell.watts))
+        return readings
 
     def _recorded(self, row: dict[str, str], stamp: Stamp) -> list[Reading]:
         """A row of a recording."""
@@ -203,19 +208,17 @@ class CsvTail:
         except ValueError:
             return []
         name = f"{row['source']} {row['channel']}"[:_MAX_NAME_CHARS]
-        if t is None or not math.isfinite(rtt) or not self._know(name):
+        if t is None or not math.isfinite(rtt) or not self._has_channel(name):
             return []
         quality = STALE if row["quality"] == STALE else OK
         if row["quality"] == SUSPECT:
             watts, quality = None, suspect(row["reason"])
         elif watts is None:
             quality = none(row["reason"])
-        return [
-            Reading(t, stamp.mono - (stamp.t - t), watts, rtt, self.name, name, quality, joules)
-        ]
+        return [_row_time(stamp, t, rtt).reading(self.name, name, watts, quality, joules)]
 
-    def _know(self, name: str) -> bool:
-        """Whether it is a channel: one more, unless there are absurdly many."""
+    def _has_channel(self, name: str) -> bool:
+        """Whether this is a channel; a new name is one more, unless there are absurdly many."""
         if name not in self._names:
             if len(self._names) >= _MAX_CHANNELS:
                 return False
@@ -225,6 +228,15 @@ class CsvTail:
 
     def close(self) -> None:
         self._file.close()
+
+
+def _has_content(line: bytes) -> bool:
+    return bool(line.strip()) and not line.startswith(b"#")
+
+
+def _row_time(stamp: Stamp, t: float, rtt: float = 0.0) -> AnswerTime:
+    """When a row of that time was taken, by our steady clock too."""
+    return AnswerTime(t, stamp.mono - (stamp.t - t), rtt)
 
 
 def make(address: Address, options: Options) -> CsvTail:

@@ -16,6 +16,7 @@ import statistics
 import time
 from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
+from itertools import pairwise
 from typing import Any
 
 from powertui.errors import NotSupported, PowertuiError, SensorError, UsageError
@@ -23,20 +24,24 @@ from powertui.sampler import prometheus_api
 from powertui.sampler.http import Http, TooLarge, basic, number
 from powertui.sampler.prometheus_api import SeriesSamples, escaped, means, results, samples_of
 from powertui.sampler.prometheus_metrics import METRICS, counts_joules, scope_of, watts_of_one
-from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.source import AnswerTime, Channel, Info, Options, Reading, Stamp
 from powertui.sampler.urls import Address, join_host_port
 
 __all__ = ["PrometheusSource", "make"]
 
 _NOT_INCREASED = "the counter stood still or was set back"
-_COUNTER_LOOKBACK_SPACINGS = 3  # spacings: where a counter's value before the first is looked for
-_LOOKBACK_S = 300.0  # s: the first question, to learn how often is scraped
-_DEFAULT_SPACING_S = 60.0  # assumed between samples until it is known
-_STALE_SPACINGS = 3.5  # spacings without a sample
-_MAX_ANSWER_BYTES = 4 << 20  # bytes of one answer: 100,000 samples
-_OPENING_TIMEOUT_FACTOR = 5  # times the timeout, for answers about minutes
-_MAX_CHANNELS = 10_000
-_CLOCK_OFFSET_S = 2.0  # s between our clock and the server's that is worth a note
+_LOOKBACK_S = 300.0  # of the first question, which shows how often the server scrapes
+_DEFAULT_SPACING_S = 60.0  # assumed between two samples until that is known
+_COUNTER_LOOKBACK_SPACINGS = 3  # in which a counter's value before the first one is looked for
+_STALE_SPACINGS = 3.5  # without a sample a series has no value: three scrapes may fail
+_MAX_ANSWER_BYTES = 4 << 20  # 100,000 samples
+# Where an answer would be larger, only the last minute is asked for, then less.
+_SHORT_LOOKBACK_S = 60.0
+_SHORTEST_LOOKBACK_S = 15.0
+_OPENING_TIMEOUT_FACTOR = 5  # an answer about minutes takes longer than one about seconds
+_MAX_CHANNELS = 10_000  # chosen, far above any cluster that one recording is for
+_CLOCK_OFFSET_S = 2.0  # between our clock and the server's that is worth a note
+_MIN_TIMEOUT_S = 0.5  # a query is computed before it is answered
 
 
 class PrometheusSource:
@@ -49,7 +54,7 @@ class PrometheusSource:
         self.reconnects = 0
         tls = address.query.get("tls") == "1"
         self._prefix = address.path.rstrip("/")
-        self._timeout = max(options.timeout, 0.5)
+        self._timeout = max(options.timeout, _MIN_TIMEOUT_S)
         self._http = Http(
             address.host,
             address.port or 9090,
@@ -61,9 +66,10 @@ class PrometheusSource:
         if options.user:
             self._http.headers["Authorization"] = basic(options.user, options.password)
         self.selector = ""
-        self._counts, self._unit = False, 1.0  # joules; watts of one unit of the metric
+        self._counts = False  # the metric counts joules
+        self._unit = 1.0  # watts, or joules, of one unit of the metric
         self.spacing = _DEFAULT_SPACING_S
-        self._known: dict[tuple[tuple[str, str], ...], str] = {}  # labels → channel
+        self._channel_names: dict[tuple[tuple[str, str], ...], str] = {}  # by labels
         self._last: dict[str, float] = {}  # channel → time of the last sample that was yielded
         self._down = False
 
@@ -78,16 +84,16 @@ class PrometheusSource:
     def _vectors(self, seconds: float, end: float) -> list[SeriesSamples]:
         """A range vector's raw samples."""
         before = _COUNTER_LOOKBACK_SPACINGS * self.spacing if self._counts else 0.0
-        data = self._ask(
-            "query",
-            query=f"{self.selector}[{max(1, round((seconds + before) * 1000))}ms]",
-            time=f"{end:.3f}",
-        )
-        found = [
-            samples_of(entry, end - seconds - before - 1, end + 1, self._unit)
-            for entry in results(data)
+        range_ms = max(1, round((seconds + before) * 1000))
+        data = self._ask("query", query=f"{self.selector}[{range_ms}ms]", time=f"{end:.3f}")
+        # A second more on both sides: the server's clock is not ours.
+        since, until = end - seconds - 1, end + 1
+        all_series = [
+            samples_of(entry, since - before, until, self._unit) for entry in results(data)
         ]
-        return [means(series, end - seconds - 1) for series in found] if self._counts else found
+        if not self._counts:
+            return all_series
+        return [means(series, since) for series in all_series]
 
     def _recent(self, seconds: float, end: float, shorter: Sequence[float]) -> list[SeriesSamples]:
         """The same, over a shorter time where so many series have too many samples."""
@@ -103,7 +109,8 @@ class PrometheusSource:
         try:
             self.selector = self._choose()
             self._counts, self._unit = counts_joules(self.selector), watts_of_one(self.selector)
-            found = self._recent(_LOOKBACK_S, time.time(), (60.0, 15.0))
+            shorter = (_SHORT_LOOKBACK_S, _SHORTEST_LOOKBACK_S)
+            recent = self._recent(_LOOKBACK_S, time.time(), shorter)
         except OSError as error:
             self.close()
             raise SensorError(
@@ -113,29 +120,28 @@ class PrometheusSource:
         except PowertuiError:
             self.close()
             raise
-        if not found:
+        if not recent:
             self.close()
             raise NotSupported(
                 f"{self.name} has no sample of {self.selector} in the last five minutes.",
                 hint="Check that the exporter is running.",
             )
         self._http.timeout = self._timeout
-        self._learn(found)
-        for series in found:  # the newest sample, if it is fresh, and then what comes
+        self._learn(recent)
+        for series in recent:
             newest = series.samples[-1][0] if series.samples else 0.0
-            fresh = time.time() - newest <= _STALE_SPACINGS * self.spacing
+            if time.time() - newest <= _STALE_SPACINGS * self.spacing:
+                newest -= 1e-3  # a fresh sample is the first to be yielded
             if channel := self._channel(series.labels):
-                self._last[channel] = newest - 1e-3 if fresh else newest
+                self._last[channel] = newest
         facts = {"query": self.selector, "scraped every": f"{self.spacing:g} s"}
         notes = self._clock_note()
         return Info("prometheus", str(self._address), "", self.channels, facts, notes)
 
     def _choose(self) -> str:
         matchers = ""
-        if self._address.query.get("instance"):
-            pattern = "|".join(
-                f"{part}(:[0-9]+)?" for part in self._address.query["instance"].split("|")
-            )
+        if instances := self._address.query.get("instance"):
+            pattern = "|".join(f"{instance}(:[0-9]+)?" for instance in instances.split("|"))
             matchers = f'{{instance=~"{escaped(pattern)}"}}'
         query = self._address.query.get("query") or self._address.query.get("match")
         if query:
@@ -154,60 +160,60 @@ class PrometheusSource:
 
     def _clock_note(self) -> tuple[str, ...]:
         try:
-            off = parsedate_to_datetime(self._date).timestamp() - time.time()
+            offset = parsedate_to_datetime(self._date).timestamp() - time.time()
         except (TypeError, ValueError):
             return ()
-        if abs(off + 0.5) <= _CLOCK_OFFSET_S:
+        # The server's Date is cut to seconds: half a second behind on average.
+        if abs(offset + 0.5) <= _CLOCK_OFFSET_S:
             return ()
-        return (
-            (
-                f"The clock of {self.name} is {abs(off):.0f} s "
-                f"{'ahead of' if off > 0 else 'behind'} ours; its samples carry its time."
-            ),
-        )
+        direction = "ahead of" if offset > 0 else "behind"
+        note = f"The clock of {self.name} is {abs(offset):.0f} s {direction} ours"
+        return (f"{note}; its samples carry its time.",)
 
     # series and channels
 
-    def _learn(self, found: list[SeriesSamples]) -> None:
-        gaps = [b[0] - a[0] for s in found for a, b in zip(s.samples, s.samples[1:], strict=False)]
+    def _learn(self, all_series: list[SeriesSamples]) -> None:
+        """Take the spacing of the samples, and a channel for each series that is new."""
+        gaps: list[float] = []
+        for series in all_series:
+            gaps += [after[0] - before[0] for before, after in pairwise(series.samples)]
         if gaps:
             self.spacing = max(round(statistics.median(gaps), 3), 0.001)
-        shown = {
-            "instance",
-            *(k for s in found for k in s.labels if len({o.labels.get(k) for o in found}) > 1),
-        } - {
-            "__name__",
-            "job",
-        }
+        shown = _labels_that_differ(all_series) - {"__name__", "job", "instance"}
         channels = list(self.channels)
-        for series in found:
+        for series in all_series:
             key = tuple(sorted(series.labels.items()))
-            if key in self._known or len(self._known) >= _MAX_CHANNELS:
+            if key in self._channel_names or len(self._channel_names) >= _MAX_CHANNELS:
                 continue
-            parts = [series.labels.get("instance", "")] + [
-                v for k, v in sorted(series.labels.items()) if k in shown and k != "instance"
-            ]
-            name = _clean(" ".join(p for p in parts if p)) or f"series {len(self._known) + 1}"
-            taken = set(self._known.values())
-            unique, number_ = name, 2
-            while unique in taken:
-                unique, number_ = f"{name} #{number_}", number_ + 1
-            self._known[key] = unique
-            host = series.labels.get("instance", "").rpartition(":")[0] or series.labels.get(
-                "instance", ""
-            )
-            metric = series.labels.get("__name__", "")
-            kind = "interval" if self._counts else "sampled"
-            scope = scope_of(metric, series.labels)
-            channels.append(
-                Channel(
-                    unique, _clean(host), scope, None, kind, _clean(metric), period_s=self.spacing
-                )
-            )
+            name = self._unique_name(series.labels, shown)
+            self._channel_names[key] = name
+            channels.append(self._new_channel(name, series.labels))
         self.channels = tuple(channels)
 
+    def _unique_name(self, labels: dict[str, str], shown: set[str]) -> str:
+        parts = [labels.get("instance", "")]
+        parts += [value for label, value in sorted(labels.items()) if label in shown]
+        name = _clean(" ".join(part for part in parts if part))
+        name = name or f"series {len(self._channel_names) + 1}"
+        used_names = set(self._channel_names.values())
+        unique, number_ = name, 2
+        while unique in used_names:
+            unique, number_ = f"{name} #{number_}", number_ + 1
+        return unique
+
+    def _new_channel(self, name: str, labels: dict[str, str]) -> Channel:
+        instance, metric = labels.get("instance", ""), labels.get("__name__", "")
+        return Channel(
+            name,
+            host=_clean(instance.rpartition(":")[0] or instance),
+            scope=scope_of(metric, labels),
+            kind="interval" if self._counts else "sampled",
+            note=_clean(metric),
+            period_s=self.spacing,
+        )
+
     def _channel(self, labels: dict[str, str]) -> str:
-        return self._known.get(tuple(sorted(labels.items())), "")
+        return self._channel_names.get(tuple(sorted(labels.items())), "")
 
     # live
 
@@ -216,50 +222,58 @@ class PrometheusSource:
         oldest = min(self._last.values(), default=stamp.t - _LOOKBACK_S)
         seconds = min(max(stamp.t - oldest, 2 * self.spacing), _LOOKBACK_S)
         try:
-            found = self._recent(seconds, stamp.t, (60.0, 2 * self.spacing))
+            recent = self._recent(seconds, stamp.t, (_SHORT_LOOKBACK_S, 2 * self.spacing))
         except (OSError, SensorError) as error:
             self._down = True
             why = error.message.rstrip(".") if isinstance(error, SensorError) else str(error)
-            t, mono, rtt = stamp.middle()
-            return [
-                Reading(t, mono, None, rtt, self.name, c.name, none(why)) for c in self.channels
-            ]
+            answered = stamp.middle()
+            return [answered.gap(self.name, channel.name, why) for channel in self.channels]
         if self._down:
             self._down = False
             self.reconnects += 1
-        self._learn(found)
-        _, _, rtt = stamp.middle()
-        out: list[Reading] = []
-        for series in found:
-            channel = self._channel(series.labels)
-            for moment, watts in series.samples if channel else ():
-                if moment > self._last.get(channel, 0.0):
-                    self._last[channel] = moment
-                    value = number(watts)
-                    quality = (
-                        OK
-                        if value is not None
-                        else none(_NOT_INCREASED if self._counts else "not a number")
-                    )
-                    out.append(
-                        Reading(
-                            moment,
-                            stamp.mono - (stamp.t - moment),
-                            value,
-                            rtt,
-                            self.name,
-                            channel,
-                            quality,
-                        )
-                    )
-        for channel, last in self._last.items():
-            if stamp.t - last > _STALE_SPACINGS * self.spacing:
-                why = none(f"no new sample for {stamp.t - last:.0f} s")
-                out.append(Reading(stamp.t, stamp.mono, None, rtt, self.name, channel, why))
-        return out
+        self._learn(recent)
+        rtt = stamp.middle().rtt
+        readings: list[Reading] = []
+        for series in recent:
+            readings += self._new_readings(series, stamp, rtt)
+        asked = AnswerTime(stamp.t, stamp.mono, rtt)
+        for channel_name, last in self._last.items():
+            age = stamp.t - last
+            if age > _STALE_SPACINGS * self.spacing:
+                readings.append(
+                    asked.gap(self.name, channel_name, f"no new sample for {age:.0f} s")
+                )
+        return readings
+
+    def _new_readings(self, series: SeriesSamples, stamp: Stamp, rtt: float) -> list[Reading]:
+        """The samples that were not yielded before, each at the moment of its scrape."""
+        channel = self._channel(series.labels)
+        if not channel:
+            return []
+        readings = []
+        for moment, sample in series.samples:
+            if moment <= self._last.get(channel, 0.0):
+                continue
+            self._last[channel] = moment
+            scraped = AnswerTime(moment, stamp.mono - (stamp.t - moment), rtt)
+            watts = number(sample)
+            if watts is None:
+                why = _NOT_INCREASED if self._counts else "not a number"
+                readings.append(scraped.gap(self.name, channel, why))
+            else:
+                readings.append(scraped.reading(self.name, channel, watts))
+        return readings
 
     def close(self) -> None:
         self._http.close()
+
+
+def _labels_that_differ(all_series: list[SeriesSamples]) -> set[str]:
+    """The labels by which one series is told from another."""
+    labels = {label for series in all_series for label in series.labels}
+    return {
+        label for label in labels if len({series.labels.get(label) for series in all_series}) > 1
+    }
 
 
 def _clean(text: str) -> str:

@@ -7,6 +7,7 @@ Samples are asked for raw (a range vector), with the moments at which Prometheus
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -14,6 +15,9 @@ from powertui.errors import AuthenticationFailed, SensorError
 from powertui.sampler.http import Http, number
 
 __all__ = ["SeriesSamples", "ask", "escaped", "means", "results", "samples_of"]
+
+
+_MAX_NUMBER_CHARS = 64  # chosen: a double needs 25
 
 
 class SeriesSamples(NamedTuple):
@@ -24,7 +28,7 @@ class SeriesSamples(NamedTuple):
 
 
 def escaped(value: str) -> str:
-    """A text as it stands between the quotes of a query."""
+    """A text as it is written between the quotes of a query."""
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
@@ -45,9 +49,9 @@ def ask(http: Http, server: str, path: str, parameters: dict[str, Any]) -> tuple
         or not isinstance(answer.body, dict)
         or answer.body.get("status") != "success"
     ):
-        said = answer.body.get("error", "") if isinstance(answer.body, dict) else ""
+        cause = answer.body.get("error", "") if isinstance(answer.body, dict) else ""
         raise SensorError(
-            f"{server} answers with status {answer.status}. {str(said)[:300]}".strip(),
+            f"{server} answers with status {answer.status}. {str(cause)[:300]}".strip(),
             hint="Check that this is a Prometheus server.",
         )
     return answer.body.get("data"), answer.headers.get("date", "")
@@ -55,40 +59,48 @@ def ask(http: Http, server: str, path: str, parameters: dict[str, Any]) -> tuple
 
 def results(data: Any) -> list[dict[str, Any]]:
     """The series of an answer."""
-    found = data.get("result") if isinstance(data, dict) else None
-    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    entries = data.get("result") if isinstance(data, dict) else None
+    if not isinstance(entries, list):
+        return []
+    return [entry for entry in entries if isinstance(entry, dict)]
 
 
 def samples_of(entry: dict[str, Any], since: float, until: float, unit: float) -> SeriesSamples:
-    """What is no sample, and what lies outside of the time that was asked for, is left out."""
-    metric, values = entry.get("metric"), entry.get("values")
-    labels = {str(k): str(v) for k, v in metric.items()} if isinstance(metric, dict) else {}
+    """The samples of one series in a stretch of time; what is no sample is left out."""
+    metric, pairs = entry.get("metric"), entry.get("values")
+    labels = {}
+    if isinstance(metric, dict):
+        labels = {str(name): str(value) for name, value in metric.items()}
     samples = []
-    for pair in values if isinstance(values, list) else ():
+    for pair in pairs if isinstance(pairs, list) else ():
         if not isinstance(pair, list) or len(pair) != 2:
             continue
-        moment, watts = number(pair[0]), pair[1]
-        if moment is not None and since <= moment <= until and isinstance(watts, (str, int, float)):
-            samples.append((moment, _watts(watts) * unit))
+        moment, value = number(pair[0]), pair[1]
+        if moment is None or not isinstance(value, (str, int, float)):
+            continue
+        if since <= moment <= until:
+            samples.append((moment, _float(value) * unit))
     return SeriesSamples(labels, samples)
 
 
 def means(series: SeriesSamples, since: float) -> SeriesSamples:
-    """Watts between each two values of a counter (J), at the later one; not a number where it stood
-    still or was set back.
+    """Watts between each two values of a counter (J), at the time of the later one.
+
+    Not a number where the counter stood still or was set back.
     """
-    pairs = zip(series.samples, series.samples[1:], strict=False)
-    watts = [
-        (t, (joules - j) / (t - s) if joules > j else math.nan)
-        for (s, j), (t, joules) in pairs
-        if t > s
-    ]
-    return series._replace(samples=[one for one in watts if one[0] > since])
+    watts = []
+    for (t_before, joules_before), (t, joules) in pairwise(series.samples):
+        if t > t_before and t > since:
+            energy = joules - joules_before if joules > joules_before else math.nan
+            watts.append((t, energy / (t - t_before)))
+    return series._replace(samples=watts)
 
 
-def _watts(value: str | float) -> float:
+def _float(value: str | float) -> float:
     """A value as Prometheus writes it: "NaN" and "+Inf" too. What is no number is NaN."""
+    if isinstance(value, str) and len(value) >= _MAX_NUMBER_CHARS:
+        return math.nan
     try:
-        return float(value) if not isinstance(value, str) or len(value) < 64 else math.nan
+        return float(value)
     except (ValueError, OverflowError):
         return math.nan

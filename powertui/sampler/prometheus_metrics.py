@@ -26,7 +26,9 @@ METRICS = (
     "kepler_node_package_joules_total",
 )
 _MICROWATTS_SUFFIX = "_microwatts"  # a metric whose name ends so counts in µW
-_JOULES_SUFFIX = "_joules_total"  # and one that ends so counts joules
+_JOULES_SUFFIX = "_joules_total"  # a metric whose name ends so counts joules
+_NODE_WORDS = ("dcmi", "consumed", "omnistat_vendor_power", "kepler_node_platform")
+_GPU_WORDS = ("DCGM", "nvidia", "rocm", "vendor_accel")
 
 
 def _name(selector: str) -> str:
@@ -45,16 +47,12 @@ def watts_of_one(selector: str) -> float:
 
 def scope_of(metric: str, labels: Mapping[str, str]) -> str:
     """What part of a machine a metric is about, as far as its name says."""
-    if any(
-        word in metric
-        for word in ("dcmi", "consumed", "omnistat_vendor_power", "kepler_node_platform")
-    ):
-        return (
-            "unknown" if "mode" in labels else "node"
-        )  # Kepler before 0.10 tells idle and dynamic apart
-    if any(word in metric for word in ("DCGM", "nvidia", "rocm", "vendor_accel")):
+    if any(word in metric for word in _NODE_WORDS):
+        # Kepler before 0.10 has idle and dynamic power as two series of one node.
+        return "unknown" if "mode" in labels else "node"
+    if any(word in metric for word in _GPU_WORDS):
         return "gpu"
-    if metric.startswith("kepler_node_"):  # what a package holds is told beside it
+    if metric.startswith("kepler_node_"):  # what a package includes is a series beside it
         zone = labels.get("zone", "package" if "package" in metric else "")
         return zone if zone in ("package", "dram") else "rail"
     return "unknown"
