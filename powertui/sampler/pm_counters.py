@@ -2,16 +2,15 @@
 
 A file holds `245 W 1434567890123456 us`, or an energy in J: the node's, and where it has them those
 of its processors, memory and accelerators. The node's controller renews all of them ten times a
-second and counts that in `freshness`: values are taken again where it moved meanwhile, so that they
-belong together, and a value that was read before is an old one, and is told as such. Where it moves
-no more, the controller has stopped: then there is no value. Nor is there one whose time is 0: it
-was never measured. Energies are whole joules since the controller's start, which `startup` tells:
-beside the watts stands their difference.
+second and counts that in `freshness`: values are read again where it moved meanwhile, so that they
+belong together, and a value that was read before is marked as stale. Where it moves no more, the
+controller has stopped: then there is no value. Nor is there one whose time is 0: it was never
+measured. Energies are whole joules since the controller's start, which `startup` identifies; their
+difference is recorded beside the watts.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import re
 import time
 from pathlib import Path
@@ -29,9 +28,10 @@ __all__ = ["NodePart", "PmCountersSource", "make"]
 _FOLDER = "sys/cray/pm_counters"
 _VALUE = re.compile(r"\s*(\d{1,18}) ([WJ])\b(?: (\d{1,20}) us)?")
 _COUNT = re.compile(r"\s*(\d{1,18})\b")  # newer ones put the time behind it
-_MAX_TRIES = 3
-_STOPPED_PERIODS = 20
+_MAX_TRIES = 3  # to read all values between two renewals
+_STOPPED_PERIODS = 20  # without a renewal: the controller does not run. Chosen, not measured
 _DEFAULT_SCAN_HZ = 10.0  # where raw_scan_hz does not say it
+_MAX_SCAN_HZ = 1000
 
 
 class NodePart(NamedTuple):
@@ -50,28 +50,25 @@ def _node_parts(root: str) -> list[NodePart]:
     Caps are limits, not power.
     """
     folder = Path(root) / _FOLDER
-    found = []
+    parts = []
     for power in sorted(folder.glob("*power"), key=lambda path: (path.name != "power", path.name)):
-        part = power.name[: -len("power")].rstrip("_")
-        match = re.fullmatch(r"accel(\d*)", part)
-        scope = (
-            "node"
-            if not part
-            else "gpu"
-            if match
-            else {"cpu": "package", "memory": "dram"}.get(part, "rail")
-        )
-        energy = power.with_name(f"{part}_energy" if part else "energy")
-        found.append(
+        name = power.name[: -len("power")].rstrip("_")
+        energy = power.with_name(f"{name}_energy" if name else "energy")
+        accelerator = re.fullmatch(r"accel(\d*)", name)
+        if accelerator:
+            scope = "gpu"
+        else:
+            scope = {"": "node", "cpu": "package", "memory": "dram"}.get(name, "rail")
+        parts.append(
             NodePart(
-                part or "node",
-                power,
-                energy if energy.exists() else None,
-                scope,
-                int(match[1]) if match and match[1] else None,
+                name=name or "node",
+                power=power,
+                energy=energy if energy.exists() else None,
+                scope=scope,
+                number=int(accelerator[1]) if accelerator and accelerator[1] else None,
             )
         )
-    return found
+    return parts
 
 
 class PmCountersSource:
@@ -83,10 +80,10 @@ class PmCountersSource:
         self._options = options
         self._folder = Path(options.root) / _FOLDER
         self.channels: tuple[Channel, ...] = ()
-        self._counters: list[NodePart] = []
-        self._first: dict[str, int] = {}
-        self._last: dict[str, int] = {}
-        self._fresh: int | None = None
+        self._parts: list[NodePart] = []
+        self._first_joules: dict[str, int] = {}
+        self._last_joules: dict[str, int] = {}
+        self._freshness: int | None = None
         self._renewed = 0.0  # monotonic s
         self._startup: int | None = None
 
@@ -97,119 +94,103 @@ class PmCountersSource:
                 "There are no pm_counters here.",
                 hint="Cray and HPE Cray nodes have them in /sys/cray.",
             )
-        asked = [one.casefold() for one in self._options.sensors]
-        self._counters = [
-            one
-            for one in every
-            if not asked or any(fnmatch.fnmatch(one.name, name) for name in asked)
-        ]
-        if not self._counters:
+        self._parts = [part for part in every if self._options.selects(part.name)]
+        if not self._parts:
             raise NotSupported(
                 f"No pm_counters channel is called {' or '.join(self._options.sensors)}.",
-                hint="The channels are: " + ", ".join(one.name for one in every) + ".",
+                hint="The channels are: " + ", ".join(part.name for part in every) + ".",
             )
-        _, why = _value(self._counters[0].power, "W")
+        first = self._parts[0]
+        _, why = _value(first.power, "W")
         if why == DENIED:
             raise AuthenticationFailed(
-                f"You may not read {self._counters[0].power}.",
+                f"You may not read {first.power}.",
                 hint="Ask the administrator to make it readable for everybody.",
             )
         hertz = self._count("raw_scan_hz")
-        period = 1.0 / (hertz if hertz and 0 < hertz <= 1000 else _DEFAULT_SCAN_HZ)
-        self.channels = tuple(
-            Channel(
-                f"GPU {one.number}" if one.number is not None else one.name,
-                "",
-                one.scope,
-                1.0,
-                note="node controller" + (", with its energy counter" if one.energy else ""),
-                period_s=period,
-                index=one.number,
-                running=one.scope != "rail",
-            )
-            for one in self._counters
-        )
-        self.min_period = period
+        self.min_period = 1.0 / _DEFAULT_SCAN_HZ
+        if hertz and hertz <= _MAX_SCAN_HZ:
+            self.min_period = 1.0 / hertz
+        self.channels = tuple(self._channel(part) for part in self._parts)
         self._startup = self._count("startup")
-        for one in self._counters:
-            if one.energy and (start := _value(one.energy, "J")[0]) is not None:
-                self._first[one.name] = self._last[one.name] = start
-        shared = (
-            [one.name for one in self.channels if one.scope != "node"]
-            if self._counters[0].scope == "node"
-            else []
-        )
-        notes = (f"The node includes {', '.join(shared)}.",) if shared else ()
-        return Info(
-            "pm_counters",
-            "pm_counters:",
-            "",
-            self.channels,
-            {"updated every": f"{period:g} s"},
-            notes,
+        for part in self._parts:
+            if part.energy and (start := _value(part.energy, "J")[0]) is not None:
+                self._first_joules[part.name] = self._last_joules[part.name] = start
+        notes: tuple[str, ...] = ()
+        included = [channel.name for channel in self.channels if channel.scope != "node"]
+        if first.scope == "node" and included:
+            notes = (f"The node includes {', '.join(included)}.",)
+        facts = {"updated every": f"{self.min_period:g} s"}
+        return Info("pm_counters", "pm_counters:", "", self.channels, facts, notes)
+
+    def _channel(self, part: NodePart) -> Channel:
+        return Channel(
+            part.name if part.number is None else f"GPU {part.number}",
+            scope=part.scope,
+            quantum_w=1.0,
+            note="node controller" + (", with its energy counter" if part.energy else ""),
+            period_s=self.min_period,
+            index=part.number,
+            running=part.scope != "rail",  # a rail may carry nothing
         )
 
     def read(self) -> list[Reading]:
         startup = self._count("startup")
         if startup != self._startup:  # it counts anew, however far it has come
-            self._startup, self._first, self._last = startup, {}, {}
+            self._startup, self._first_joules, self._last_joules = startup, {}, {}
         after = self._count("freshness")
         for _ in range(_MAX_TRIES):
-            fresh = after
-            old = fresh is not None and fresh == self._fresh
-            found = [
-                self._read_one(one, channel.name, old)
-                for one, channel in zip(self._counters, self.channels, strict=True)
+            before = after
+            stale = before is not None and before == self._freshness
+            readings = [
+                self._read_one(part, channel.name, stale)
+                for part, channel in zip(self._parts, self.channels, strict=True)
             ]
             after = self._count("freshness")
-            if after == fresh:
+            if after == before:
                 break
         now = time.monotonic()
-        if fresh is None or fresh != self._fresh:
-            self._fresh, self._renewed = fresh, now
+        if before is None or before != self._freshness:
+            self._freshness, self._renewed = before, now
         elif now - self._renewed > max(STANDSTILL_S, _STOPPED_PERIODS * self.min_period):
-            return [
-                one._replace(
-                    watts=None, joules=None, quality=none("the node controller does not update it")
-                )
-                for one in found
-            ]
-        return found
+            why = none("the node controller does not update it")
+            return [reading._replace(watts=None, joules=None, quality=why) for reading in readings]
+        return readings
 
     def _count(self, name: str) -> int | None:
-        """The number in one of the files that tell of the others."""
+        """The number in one of the files that describe the others."""
         try:
             match = _COUNT.match((self._folder / name).read_text("ascii", "replace")[:200])
         except OSError:
             return None
         return int(match[1]) if match else None
 
-    def _read_one(self, one: NodePart, name: str, old: bool) -> Reading:
+    def _read_one(self, part: NodePart, name: str, stale: bool) -> Reading:
         stamp = Stamp.now()
-        watts, why = _value(one.power, "W")
-        joules = None
-        if one.energy is not None and watts is not None:
-            count, _ = _value(one.energy, "J")
-            if count is not None:
-                if count < self._last.get(one.name, count):  # the node's controller began again
-                    del self._first[one.name]
-                self._last[one.name] = count
-                joules = float(count - self._first.setdefault(one.name, count))
-        t, mono, rtt = stamp.middle()
-        quality = none(why) if watts is None else STALE if old else OK
-        return Reading(
-            t, mono, None if watts is None else float(watts), rtt, self.name, name, quality, joules
-        )
+        watts, why = _value(part.power, "W")
+        if watts is None:
+            return stamp.middle().gap(self.name, name, why)
+        joules = self._joules(part)
+        quality = STALE if stale else OK
+        return stamp.middle().reading(self.name, name, float(watts), quality, joules)
+
+    def _joules(self, part: NodePart) -> float | None:
+        """The energy since the first look at it."""
+        count = _value(part.energy, "J")[0] if part.energy is not None else None
+        if count is None:
+            return None
+        if count < self._last_joules.get(part.name, count):  # the node's controller began again
+            del self._first_joules[part.name]
+        self._last_joules[part.name] = count
+        return float(count - self._first_joules.setdefault(part.name, count))
 
     def limits(self) -> list[PowerLimit]:
         """The caps beside the counters; 0 W is none."""
-        caps = [
-            _value(one.power.with_name(f"{one.power.name}_cap"), "W")[0] for one in self._counters
-        ]
-        return [
-            PowerLimit(channel.name, float(cap) if cap else None)
-            for channel, cap in zip(self.channels, caps, strict=True)
-        ]
+        limits = []
+        for part, channel in zip(self._parts, self.channels, strict=True):
+            cap, _ = _value(part.power.with_name(f"{part.power.name}_cap"), "W")
+            limits.append(PowerLimit(channel.name, float(cap) if cap else None))
+        return limits
 
     def close(self) -> None:
         """Nothing is held between readings."""

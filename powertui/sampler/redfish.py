@@ -9,7 +9,6 @@ is ended when the source is closed.
 
 from __future__ import annotations
 
-import fnmatch
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -18,29 +17,36 @@ from powertui.errors import AuthenticationFailed, NotSupported, SensorError, Usa
 from powertui.sampler import limits
 from powertui.sampler.http import Http, Reply, basic, link, number
 from powertui.sampler.limits import PowerLimit
-from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, machine_of, none
+from powertui.sampler.source import Channel, Info, Options, Reading, Stamp, machine_of
 from powertui.sampler.urls import Address, join_host_port
 
 __all__ = ["RedfishSource", "make"]
 
 _ROOT_PATH = "/redfish/v1/"
 _SESSIONS_PATH = "/redfish/v1/SessionService/Sessions"
-_MAX_MEMBERS = 64
-_MAX_REFUSED_LOGINS = 3
-_LOGIN_PAUSE_S = 30.0
-_MAX_TOKEN_CHARS = 4096  # characters of a session's token
-_DISCOVERY_S = 30.0  # s to look around in all the resources of a service
+_MAX_MEMBERS = 64  # of a collection that are looked at: chosen, more than any chassis has sensors
+_MAX_REFUSED_LOGINS = 3  # in a row, after which we stop: accounts lock
+_LOGIN_PAUSE_S = 30.0  # after a refused login: a BMC that starts may refuse everybody
+_MAX_TOKEN_CHARS = 4096  # of a session
+_DISCOVERY_S = 30.0  # for all the resources of a service that are looked at
+_MIN_PAUSE_S, _MAX_PAUSE_S = 0.25, 5.0  # between two tries to connect again
 
 
 class _ValuePlace(NamedTuple):
-    """Where in a resource a value stands."""
+    """Where a value is: a resource, and the keys that lead to it."""
 
     path: str
     keys: tuple[str | int, ...]
     how: str  # "EnvironmentMetrics", "Power", "Sensor"
     name: str
     scope: str
-    most: float | None = None  # where its range ends, when it says so
+    range_end_w: float | None = None  # where its range ends, when it says so
+
+    @property
+    def limit_index(self) -> int | None:
+        """The PowerControl whose limit applies to this value."""
+        index = self.keys[1] if self.how == "Power" else None
+        return index if isinstance(index, int) else None
 
 
 def _value_at(body: Any, keys: tuple[str | int, ...]) -> Any:
@@ -53,17 +59,18 @@ def _value_at(body: Any, keys: tuple[str | int, ...]) -> Any:
 
 
 def _range_end_w(sensor: Any) -> float | None:
-    most = number(sensor.get("ReadingRangeMax")) if isinstance(sensor, dict) else None
-    return most if most is not None and most > 0 else None
+    range_end = number(_value_at(sensor, ("ReadingRangeMax",)))
+    return range_end if range_end is not None and range_end > 0 else None
 
 
 def _name(value: Any, default: str) -> str:
-    text = (
-        "".join(c for c in str(value) if c.isprintable()).strip()[:60]
-        if isinstance(value, str)
-        else ""
-    )
-    return text or default
+    if not isinstance(value, str):
+        return default
+    return "".join(c for c in value if c.isprintable()).strip()[:60] or default
+
+
+def _last_segment(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
 
 
 class RedfishSource:
@@ -89,13 +96,13 @@ class RedfishSource:
         self._retry_at = 0.0
         self._backoff = 0.0
         self._logins_refused = 0
-        self._until = 0.0  # looking around ends
-        self._refused: list[str] = []  # resources whose answers were not taken
+        self._discovery_end = 0.0  # monotonic
+        self._refused: list[str] = []  # resources whose answers were not accepted
 
     # opening
 
     def open(self) -> Info:
-        self._until, self._refused = time.monotonic() + _DISCOVERY_S, []
+        self._discovery_end, self._refused = time.monotonic() + _DISCOVERY_S, []
         try:
             root = self._http.request("GET", _ROOT_PATH)
             if root.refused:
@@ -113,42 +120,47 @@ class RedfishSource:
         except SensorError:
             self.close()
             raise
-        if not places and self._refused:
-            self.close()
-            raise SensorError(
-                f"{self._host} has no power reading that can be used: "
-                f"{'; '.join(self._refused[:3])}."
-            )
         if not places:
             self.close()
-            wanted = (
-                " called " + " or ".join(self._options.sensors) if self._options.sensors else ""
-            )
-            raise NotSupported(
-                f"The Redfish service of {self._host} has no power reading{wanted}.",
-                hint="Some have it only while the host is on.",
-            )
+            raise self._nothing_found()
         self._http.timeout = self._options.timeout
-        self._places = {p.name: p for p in places}
-        self.channels = tuple(
-            Channel(p.name, self._host, p.scope, None, note=f"Redfish {p.how}", most_w=p.most)
-            for p in places
-        )
+        self._places = {place.name: place for place in places}
+        self.channels = tuple(self._channel(place) for place in places)
         facts = {
             "Redfish": _name(root.body.get("RedfishVersion"), "?"),
             "TLS": "not checked" if self._options.insecure else "checked",
         }
         return Info("redfish " + places[0].how, self._url, self._host, self.channels, facts)
 
+    def _nothing_found(self) -> SensorError:
+        """Why the service has no value for us."""
+        if self._refused:
+            return SensorError(
+                f"{self._host} has no power reading that can be used: "
+                f"{'; '.join(self._refused[:3])}."
+            )
+        sensors = self._options.sensors
+        called = " called " + " or ".join(sensors) if sensors else ""
+        return NotSupported(
+            f"The Redfish service of {self._host} has no power reading{called}.",
+            hint="Some have it only while the host is on.",
+        )
+
+    def _channel(self, place: _ValuePlace) -> Channel:
+        return Channel(
+            place.name,
+            host=self._host,
+            scope=place.scope,
+            note=f"Redfish {place.how}",
+            most_w=place.range_end_w,
+        )
+
     def _login(self, root: dict[str, Any]) -> None:
-        password = self._options.password
+        user, password = self._options.user, self._options.password
         path = link(_value_at(root, ("Links", "Sessions"))) or _SESSIONS_PATH
         self._http.headers.pop("X-Auth-Token", None)
-        answer = self._http.request(
-            "POST",
-            path,
-            {"UserName": self._options.user, "Password": password.reveal() if password else ""},
-        )
+        login = {"UserName": user, "Password": password.reveal() if password else ""}
+        answer = self._http.request("POST", path, login)
         token = answer.headers.get("x-auth-token", "")
         if (
             answer.status in (200, 201)
@@ -159,11 +171,9 @@ class RedfishSource:
             location = answer.headers.get("location", "").partition("/redfish")
             self._session = link({"@odata.id": "".join(location[1:])}) or link(answer.body)
         elif answer.status in (400, 401, 403):
-            raise AuthenticationFailed(
-                f"{self._host} refuses the user {self._options.user!r} or the password."
-            )
+            raise AuthenticationFailed(f"{self._host} refuses the user {user!r} or the password.")
         elif answer.status in (404, 405, 501):  # a service without sessions
-            self._http.headers["Authorization"] = basic(self._options.user, password)
+            self._http.headers["Authorization"] = basic(user, password)
         else:
             raise SensorError(
                 f"{self._host} opens no session (status {answer.status}).",
@@ -171,9 +181,12 @@ class RedfishSource:
             )
 
     def _get(self, path: str) -> Any:
-        if time.monotonic() > self._until:
+        """A resource; an empty one where there is none."""
+        if time.monotonic() > self._discovery_end:
             raise TimeoutError(f"its resources were not read within {_DISCOVERY_S:g} s")
-        answer = self._http.request("GET", path) if path else Reply(404, {}, None)
+        if not path:
+            return {}
+        answer = self._http.request("GET", path)
         if answer.status in (401, 403):
             raise AuthenticationFailed(
                 f"{self._host} does not let {self._options.user!r} read {path}."
@@ -183,126 +196,107 @@ class RedfishSource:
         return answer.body if answer.status == 200 and isinstance(answer.body, dict) else {}
 
     def _find(self, root: dict[str, Any]) -> Iterator[_ValuePlace]:
-        chassis = [link(m) for m in _members(self._get(link(root.get("Chassis"))))]
-        found = 0
-        for path in chassis:
-            body = self._get(path)
-            label = (
-                _name(body.get("Id"), path.rstrip("/").rpartition("/")[2])
-                if len(chassis) > 1
-                else ""
-            )
-            scope = "node" if not found else "unknown"  # a second chassis may lie inside the first
-            for place in (
-                self._sensors_of(body) if self._options.sensors else self._whole(body, label, scope)
-            ):
-                found += 1
+        """The values that are asked for, or those of each chassis as a whole."""
+        chassis_paths = [link(member) for member in _members(self._get(link(root.get("Chassis"))))]
+        is_first = True
+        for path in chassis_paths:
+            chassis = self._get(path)
+            if self._options.sensors:
+                yield from self._chosen_sensors(chassis)
+                continue
+            label = _name(chassis.get("Id"), _last_segment(path)) if len(chassis_paths) > 1 else ""
+            # A second chassis may be inside the first.
+            scope = "node" if is_first else "unknown"
+            place = self._chassis_power(chassis, f"{label} power".strip(), scope)
+            if place is not None:
+                is_first = False
                 yield place
 
-    def _whole(self, chassis: dict[str, Any], label: str, scope: str) -> Iterator[_ValuePlace]:
-        name = f"{label} power".strip()
+    def _chassis_power(self, chassis: dict[str, Any], name: str, scope: str) -> _ValuePlace | None:
+        """The value of a whole chassis, from the best of its resources that has one."""
         path = link(chassis.get("EnvironmentMetrics"))
-        keys: tuple[str | int, ...] = ("PowerWatts", "Reading")
-        found = self._get(path)
-        if path and number(_value_at(found, keys)) is not None:
-            yield _ValuePlace(
-                path,
-                keys,
-                "EnvironmentMetrics",
-                name,
-                scope,
-                _range_end_w(_value_at(found, keys[:1])),
-            )
-            return
+        power = self._get(path).get("PowerWatts")
+        keys: tuple[str | int, ...]
+        if number(_value_at(power, ("Reading",))) is not None:
+            keys = ("PowerWatts", "Reading")
+            return _ValuePlace(path, keys, "EnvironmentMetrics", name, scope, _range_end_w(power))
         path = link(chassis.get("Power"))
         controls = self._get(path).get("PowerControl")
         for index, control in enumerate(controls if isinstance(controls, list) else []):
             if number(_value_at(control, ("PowerConsumedWatts",))) is not None:
-                yield _ValuePlace(
-                    path, ("PowerControl", index, "PowerConsumedWatts"), "Power", name, scope
-                )
-                return
-        for path, body in self._power_sensors(chassis):
-            if "total" in _name(body.get("Name"), path).casefold():
-                yield _ValuePlace(path, ("Reading",), "Sensor", name, scope, _range_end_w(body))
-                return
+                keys = ("PowerControl", index, "PowerConsumedWatts")
+                return _ValuePlace(path, keys, "Power", name, scope)
+        for path, sensor in self._power_sensors(chassis):
+            if "total" in _name(sensor.get("Name"), path).casefold():
+                return _sensor_place(path, sensor, name, scope)
+        return None
 
-    def _sensors_of(self, chassis: dict[str, Any]) -> Iterator[_ValuePlace]:
-        for path, body in self._power_sensors(chassis):
-            name = _name(body.get("Name"), path.rstrip("/").rpartition("/")[2])
-            if any(fnmatch.fnmatch(name.casefold(), s.casefold()) for s in self._options.sensors):
+    def _chosen_sensors(self, chassis: dict[str, Any]) -> Iterator[_ValuePlace]:
+        for path, sensor in self._power_sensors(chassis):
+            name = _name(sensor.get("Name"), _last_segment(path))
+            if self._options.selects(name):
                 scope = "node" if "total" in name.casefold() else "unknown"
-                yield _ValuePlace(path, ("Reading",), "Sensor", name, scope, _range_end_w(body))
+                yield _sensor_place(path, sensor, name, scope)
 
     def _power_sensors(self, chassis: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         for member in _members(self._get(link(chassis.get("Sensors")))):
             path = link(member)
-            if "power" in path.casefold() or "watt" in path.casefold():
-                body = self._get(path)
-                if (
-                    body.get("ReadingType") in ("Power", None)
-                    and body.get("ReadingUnits") in ("W", None)
-                    and "Reading" in body
-                ):
-                    yield path, body
+            if "power" not in path.casefold() and "watt" not in path.casefold():
+                continue
+            sensor = self._get(path)
+            is_power = sensor.get("ReadingType") in ("Power", None)
+            if is_power and sensor.get("ReadingUnits") in ("W", None) and "Reading" in sensor:
+                yield path, sensor
 
     # reading
 
     def read(self) -> list[Reading]:
         if self._lost and not self._reconnect():
             stamp = Stamp.now()
-            return [self._reading(stamp, name, None, self._lost) for name in self._places]
-        out: list[Reading] = []
-        bodies: dict[str, tuple[Stamp, Reply]] = {}
-        for name, place in self._places.items():
-            stamp = Stamp.now()
-            if self._lost:
-                out.append(self._reading(stamp, name, None, self._lost))
-                continue
-            try:
-                if place.path not in bodies:
-                    bodies[place.path] = stamp, self._http.request("GET", place.path)
-            except (OSError, SensorError) as error:
-                self._lose(error.message if isinstance(error, SensorError) else str(error))
-                out.append(self._reading(stamp, name, None, self._lost))
-                continue
-            stamp, answer = bodies[place.path]
-            if answer.status == 401:
-                self._session = ""
-                self._lose("the session has ended")
-                self._retry_at = 0.0
-                out.append(self._reading(stamp, name, None, self._lost))
-                continue
-            value = number(_value_at(answer.body, place.keys)) if answer.status == 200 else None
-            if answer.status == 200 and place.how != "Sensor":
-                index = (
-                    place.keys[1]
-                    if place.how == "Power" and isinstance(place.keys[1], int)
-                    else None
-                )
-                self._limits[name] = limits.redfish_limit_w(answer.body, index)
-            why = (
-                "no value (is the host on?)"
-                if answer.status in (200, 404)
-                else f"status {answer.status}"
-            )
-            why = answer.refused or why
-            out.append(self._reading(stamp, name, value, why))
-        return out
+            return [stamp.middle().gap(self.name, name, self._lost) for name in self._places]
+        # Several values may be in one resource: it is asked for once.
+        answers: dict[str, tuple[Stamp, Reply]] = {}
+        return [self._read_one(name, place, answers) for name, place in self._places.items()]
+
+    def _read_one(
+        self, name: str, place: _ValuePlace, answers: dict[str, tuple[Stamp, Reply]]
+    ) -> Reading:
+        stamp = Stamp.now()
+        if self._lost:
+            return stamp.middle().gap(self.name, name, self._lost)
+        try:
+            if place.path not in answers:
+                answers[place.path] = stamp, self._http.request("GET", place.path)
+        except (OSError, SensorError) as error:
+            self._lose(error.message if isinstance(error, SensorError) else str(error))
+            return stamp.middle().gap(self.name, name, self._lost)
+        stamp, answer = answers[place.path]
+        if answer.status == 401:
+            self._session = ""
+            self._lose("the session has ended")
+            self._retry_at = 0.0
+            return stamp.middle().gap(self.name, name, self._lost)
+        watts = None
+        if answer.status == 200:
+            watts = number(_value_at(answer.body, place.keys))
+            if place.how != "Sensor":
+                self._limits[name] = limits.redfish_limit_w(answer.body, place.limit_index)
+        if watts is not None:
+            return stamp.middle().reading(self.name, name, watts)
+        why = answer.refused
+        if not why and answer.status in (200, 404):
+            why = "no value (is the host on?)"
+        return stamp.middle().gap(self.name, name, why or f"status {answer.status}")
 
     def limits(self) -> list[PowerLimit]:
-        """What stood beside the last readings: nothing is asked for it."""
+        """The limits beside the last readings: no further request is made."""
         return [PowerLimit(name, watts) for name, watts in self._limits.items()]
-
-    def _reading(self, stamp: Stamp, channel: str, value: float | None, why: str) -> Reading:
-        t, mono, rtt = stamp.middle()
-        return Reading(t, mono, value, rtt, self.name, channel, none(why) if value is None else OK)
 
     def _lose(self, why: str) -> None:
         self._lost = why
         self._http.close()
         self._retry_at = time.monotonic() + self._backoff
-        self._backoff = min(max(self._backoff * 2, 0.25), 5.0)
+        self._backoff = min(max(self._backoff * 2, _MIN_PAUSE_S), _MAX_PAUSE_S)
 
     def _reconnect(self) -> bool:
         if self._logins_refused >= _MAX_REFUSED_LOGINS or time.monotonic() < self._retry_at:
@@ -327,8 +321,9 @@ class RedfishSource:
         return False
 
     def _session_lives(self) -> bool:
-        """A lost connection need not have ended it, and each new one takes a slot of the few that
-        there are.
+        """Whether our session goes on: a lost connection need not have ended it.
+
+        Each new session takes one of the few slots.
         """
         if not self._session:
             return False
@@ -344,6 +339,10 @@ class RedfishSource:
                 self._session = ""
         self._session = ""
         self._http.close()
+
+
+def _sensor_place(path: str, sensor: dict[str, Any], name: str, scope: str) -> _ValuePlace:
+    return _ValuePlace(path, ("Reading",), "Sensor", name, scope, _range_end_w(sensor))
 
 
 def _members(body: dict[str, Any]) -> list[Any]:
