@@ -82,7 +82,7 @@ def _of_server(port: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
         ((outcome,), _) = servers.take(
-            servers.named((address.parse(f"127.0.0.1:{port}"),)),
+            servers.named_servers((address.parse(f"127.0.0.1:{port}"),)),
             ProfileRequest(PROFILE_S),
             folder,
             "bare",

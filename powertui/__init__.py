@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> "Any":
     import importlib
 
-    said = too_old()
-    if said and name in __dir__():
-        raise ImportError(said)
+    message = too_old()
+    if message and name in __dir__():
+        raise ImportError(message)
     if name == "open":
         return importlib.import_module("powertui.api").open
     if name == "record":

@@ -11,9 +11,9 @@ from powertui.import_path import too_old
 
 def main() -> int:
     """The version, or whatever else the command line asks for."""
-    said = too_old()  # this file, __init__.py and import_path.py are readable for older Pythons
-    if said:
-        print(said, file=sys.stderr)
+    message = too_old()  # this file, __init__.py and import_path.py are readable for older Pythons
+    if message:
+        print(message, file=sys.stderr)
         return 1
     from powertui import standard_streams
 

@@ -16,7 +16,7 @@ from powertui.standard_streams import ReaderLeft
 from powertui.terminal import signals
 from powertui.verbs.parser import Parser
 
-_EXAMPLE = 44  # cells of an example, with what it does beside it
+_EXAMPLE_WIDTH = 44  # cells of an example, with what it does beside it
 _EXIT_CODES = (
     "exit codes: 0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, "
     "130/143/129 interrupted"
@@ -34,7 +34,7 @@ _FETCHING = ("report", "doctor", "energy", "export")
 _OPTIONS = ("-h", "--help", "--version", "--licenses", "--clear-cache", "--completions")
 
 # Verbs of the standard library: they work whatever is installed beside them.
-_ALONE = ("record", "sensors")
+_WITHOUT_DATA = ("record", "sensors")
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -87,9 +87,9 @@ def _examples(loaded: dict[str, verbs.Verb]) -> str:
 
 def _example(line: str, text: str) -> str:
     """A command and what it does; beside a long one there is no room for that."""
-    if len(line) < _EXAMPLE:
-        return f"  {line:<{_EXAMPLE}} {text}".rstrip()
-    return f"  {line}\n  {'':<{_EXAMPLE}} {text}".rstrip()
+    if len(line) < _EXAMPLE_WIDTH:
+        return f"  {line:<{_EXAMPLE_WIDTH}} {text}".rstrip()
+    return f"  {line}\n  {'':<{_EXAMPLE_WIDTH}} {text}".rstrip()
 
 
 def normalise(argv: Sequence[str]) -> list[str]:
@@ -128,9 +128,9 @@ def _clear_cache() -> int:
     from powertui import units
     from powertui.data.elsewhere import keeping, mirror
 
-    gone, kept = keeping.clear(mirror.cache())
-    left = f" Kept, because it is open: {units.size(kept)}." if kept else ""
-    print(f"{units.size(gone)} deleted in {mirror.cache()}.{left}")
+    gone, kept_bytes = keeping.clear(mirror.cache())
+    kept_text = f" Kept, because it is open: {units.size(kept_bytes)}." if kept_bytes else ""
+    print(f"{units.size(gone)} deleted in {mirror.cache()}.{kept_text}")
     return 0
 
 
@@ -151,7 +151,7 @@ def _check_machine() -> None:
         raise PowertuiError(
             f"Profiles cannot be read on this machine ({platform.machine()}): {kind}.",
             hint=(
-                f"{' and '.join(_ALONE)} work here. Copy what they write to a 64-bit "
+                f"{' and '.join(_WITHOUT_DATA)} work here. Copy what they write to a 64-bit "
                 "little-endian machine and open it there."
             ),
         )
@@ -184,7 +184,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         verb = words[0] if words[0] in verbs.VERBS else None
         args = build_parser(verb).parse_args(words)
         _check_clock()
-        if args.verb not in _ALONE:
+        if args.verb not in _WITHOUT_DATA:
             _check_machine()
         run = verbs.load(args.verb).run
         if argv is None and args.verb in _IN_ORDER:

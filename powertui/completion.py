@@ -51,8 +51,8 @@ def table(parser: argparse.ArgumentParser) -> list[DescribedVerb]:
         action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
     )
     out = []
-    for name, one in tree.choices.items():
-        actions = [action for action in one._actions if action.help is not argparse.SUPPRESS]
+    for name, subparser in tree.choices.items():
+        actions = [action for action in subparser._actions if action.help is not argparse.SUPPRESS]
         options = tuple(_option(action) for action in actions if action.option_strings)
         paths = any(not action.option_strings for action in actions)
         verb = verbs.load(name)
@@ -98,27 +98,27 @@ def tell(kind: str, parser: argparse.ArgumentParser) -> str:
 # ── shells ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _bash(known: Sequence[DescribedVerb]) -> str:
+def _bash(verbs: Sequence[DescribedVerb]) -> str:
     """Words from the verb that stands on the line; without one, those of `open`."""
-    names = " ".join(verb.name for verb in known)
+    names = " ".join(verb.name for verb in verbs)
     lines = [
         "# bash completion of powertui: made by `powertui --completions bash`",
         "_powertui() {",
         "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb=open word",
         (
             f'    for word in "${{COMP_WORDS[1]}}"; do case $word in '
-            f"{'|'.join(v.name for v in known)}) verb=$word ;; esac; done"
+            f"{'|'.join(v.name for v in verbs)}) verb=$word ;; esac; done"
         ),
         "    COMPREPLY=()",
         '    case "$verb:$prev" in',
     ]
-    for verb in known:
+    for verb in verbs:
         for option in verb.options:
             if option.takes:
                 which = "|".join(f"{verb.name}:{name}" for name in option.names)
                 lines.append(f"        {which}) {_bash_values(option)}; return ;;")
     lines += ["    esac", "    if [[ $cur == -* ]]; then", '        case "$verb" in']
-    for verb in known:
+    for verb in verbs:
         words = " ".join(
             name for option in verb.options for name in option.names if name.startswith("--")
         )
@@ -154,7 +154,7 @@ def _bash_values(option: Option) -> str:
     )
 
 
-def _zsh(known: Sequence[DescribedVerb]) -> str:
+def _zsh(verbs: Sequence[DescribedVerb]) -> str:
     """`_arguments` for each verb."""
     lines = [
         "#compdef powertui",
@@ -162,11 +162,11 @@ def _zsh(known: Sequence[DescribedVerb]) -> str:
         "_powertui() {",
     ]
     lines += ["    local -a verbs=("]
-    lines += [f"        {_quoted(f'{verb.name}:{verb.help}')}" for verb in known]
+    lines += [f"        {_quoted(f'{verb.name}:{verb.help}')}" for verb in verbs]
     lines += [
         "    )",
         "    local verb=open",
-        f"    case $words[2] in {'|'.join(v.name for v in known)}) verb=$words[2] ;; esac",
+        f"    case $words[2] in {'|'.join(v.name for v in verbs)}) verb=$words[2] ;; esac",
     ]
     lines += [
         "    if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then",
@@ -175,7 +175,7 @@ def _zsh(known: Sequence[DescribedVerb]) -> str:
         "        return",
     ]
     lines += ["    fi", "    case $verb in"]
-    for verb in known:
+    for verb in verbs:
         lines.append(f"        {verb.name}) _arguments -S \\")
         for option in verb.options:
             for name in option.names:
@@ -218,15 +218,15 @@ def _zsh_option(name: str, option: Option) -> str:
     return f"*{name}=[{text}]:{takes}:{action}"
 
 
-def _fish(known: Sequence[DescribedVerb]) -> str:
+def _fish(verbs: Sequence[DescribedVerb]) -> str:
     """One line an option. Without a verb, those of `open`."""
-    every = " ".join(verb.name for verb in known)
+    every = " ".join(verb.name for verb in verbs)
     lines = [
         "# fish completion of powertui: made by `powertui --completions fish`",
         "complete -c powertui -e",
     ]
     none = f"not __fish_seen_subcommand_from {every}"
-    for verb in known:
+    for verb in verbs:
         lines.append(
             f"complete -c powertui -n {_quoted('__fish_use_subcommand')} -a {verb.name} -d "
             f"{_quoted(verb.help)}"
@@ -257,7 +257,7 @@ def _quoted(text: str) -> str:
 # ── the man page ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _man(known: Sequence[DescribedVerb]) -> str:
+def _man(verbs: Sequence[DescribedVerb]) -> str:
     """man(7), without macros that only one formatter has."""
     lines = [
         '.\\" made by `powertui --completions man`',
@@ -276,7 +276,7 @@ def _man(known: Sequence[DescribedVerb]) -> str:
         _roff("Without a verb, powertui opens PATH in screens. In them, ? lists the keys."),
         ".SH VERBS",
     ]
-    for verb in known:
+    for verb in verbs:
         lines += [
             f".SS powertui {_roff(verb.name)}",
             _roff(verb.help[0].upper() + verb.help[1:] + "."),

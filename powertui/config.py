@@ -225,12 +225,12 @@ def parse(text: str, path: str) -> Config:
 
 
 def _checked(
-    data: dict[str, Any], known: Mapping[str, Any], path: str, text: str, table: tuple[str, ...]
+    data: dict[str, Any], allowed: Mapping[str, Any], path: str, text: str, table: tuple[str, ...]
 ) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key, value in data.items():
         at = _at(path, text, (*table, key))
-        if key not in known:
+        if key not in allowed:
             if table and key.lower() in _SECRETS:
                 meant = "kg_file" if key.lower() == "kg" else "password_file"
                 raise UsageError(
@@ -239,10 +239,10 @@ def _checked(
                 )
             import difflib
 
-            near = difflib.get_close_matches(key, known, 1)
-            hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(known)}."
+            near = difflib.get_close_matches(key, allowed, 1)
+            hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(allowed)}."
             raise UsageError(f"{at}: unknown key {key!r}", hint=hint)
-        expected = known[key]
+        expected = allowed[key]
         # bool is an int for Python, but `fps = true` is a mistake.
         if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
             raise UsageError(f"{at}: {key} must be {_kind(expected)}, not {value!r}")
@@ -275,9 +275,9 @@ def _at(path: str, text: str, where: tuple[str, ...]) -> str:
     header: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         stripped = line.strip()
-        found = re.match(r"\[+\s*([^\]]+?)\s*\]+", stripped)
-        if found:
-            header = [part.strip().strip("\"'") for part in found[1].split(".")]
+        match = re.match(r"\[+\s*([^\]]+?)\s*\]+", stripped)
+        if match:
+            header = [part.strip().strip("\"'") for part in match[1].split(".")]
             if header == list(where):
                 return f"{path}:{number}"
             continue

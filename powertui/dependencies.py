@@ -31,7 +31,9 @@ __all__ = [
     "trouble",
 ]
 
-_LINE = re.compile(r"Requires-Dist:\s*([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)(?:;\s*(.*))?$")
+_REQUIREMENT = re.compile(
+    r"Requires-Dist:\s*([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)(?:;\s*(.*))?$"
+)
 _BOUND = re.compile(r"(>=|<=|==|<|>)\s*([0-9][0-9.]*)")
 _PYTHON = re.compile(r"""^python_version\s*<\s*["'](\d+)\.(\d+)["']$""")
 
@@ -71,15 +73,15 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def needs(metadata: Iterable[str]) -> list[Need]:
     """What lines of a METADATA file ask for here: no extras, and only what this Python needs."""
-    found = []
+    needed = []
     for line in metadata:
-        match = _LINE.match(line.strip())
-        if match and _meant(match[3] or ""):
-            found.append(Need(match[1], tuple((m[1], m[2]) for m in _BOUND.finditer(match[2]))))
-    return found
+        match = _REQUIREMENT.match(line.strip())
+        if match and _applies_here(match[3] or ""):
+            needed.append(Need(match[1], tuple((m[1], m[2]) for m in _BOUND.finditer(match[2]))))
+    return needed
 
 
-def _meant(marker: str) -> bool:
+def _applies_here(marker: str) -> bool:
     if not marker.strip():
         return True
     older = _PYTHON.match(marker.strip())
@@ -116,7 +118,7 @@ def bring_along(text: str, path: Sequence[str] | None = None) -> bool:
 
     To parse them all costs ten times as much.
     """
-    wanted = text.encode()
+    name = text.encode()
     for folder in sys.path if path is None else path:
         if not os.path.isdir(folder or "."):  # noqa: PTH112
             if os.path.exists(folder):  # noqa: PTH110
@@ -129,7 +131,7 @@ def bring_along(text: str, path: Sequence[str] | None = None) -> bool:
                     "entry_points.txt",
                 )
                 with open(entry_points, "rb") as file:  # noqa: PTH123
-                    if wanted in file.read():
+                    if name in file.read():
                         return True
             except FileNotFoundError:
                 continue
@@ -153,13 +155,13 @@ def one_thread() -> None:
 def trouble(path: Sequence[str] | None = None) -> tuple[str, str]:
     """(why powertui cannot start, what may go wrong): a sentence each, or ""."""
     versions: dict[str, str] = {}
-    own = ""
+    own_metadata = ""
     for name, version, metadata in _listed(sys.path if path is None else path):
         versions.setdefault(name, version)
-        if name == "powertui" and not own:
-            own = metadata
+        if name == "powertui" and not own_metadata:
+            own_metadata = metadata
     try:
-        with open(own, encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
+        with open(own_metadata, encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
             asked = needs(lines)
     except OSError:
         return "", ""  # a source tree that nobody installed: its imports say what is missing
@@ -190,13 +192,15 @@ def _licenses() -> list[License]:
 
     By name, powertui first.
     """
-    found = {_key(name): package for name, package in everything("powertui").items()}
-    told = {
+    packages = {_key(name): package for name, package in everything("powertui").items()}
+    licenses = {
         key: License(package.metadata["Name"], package.version, _license(package), _home(package))
-        for key, package in found.items()
+        for key, package in packages.items()
     }
-    first = told.pop("powertui", None)
-    return ([first] if first else []) + sorted(told.values(), key=lambda one: one.name.lower())
+    first = licenses.pop("powertui", None)
+    return ([first] if first else []) + sorted(
+        licenses.values(), key=lambda package_license: package_license.name.lower()
+    )
 
 
 def everything(name: str, extra: str = "") -> dict[str, metadata.Distribution]:
@@ -205,36 +209,38 @@ def everything(name: str, extra: str = "") -> dict[str, metadata.Distribution]:
     """
     from importlib import metadata
 
-    found: dict[str, metadata.Distribution] = {}
+    packages: dict[str, metadata.Distribution] = {}
     done: set[tuple[str, str]] = set()
-    wanted = [(name, extra)]
-    while wanted:
-        one = wanted.pop()
-        if (_key(one[0]), one[1]) in done:
+    queue = [(name, extra)]
+    while queue:
+        pair = queue.pop()
+        if (_key(pair[0]), pair[1]) in done:
             continue
-        done.add((_key(one[0]), one[1]))
+        done.add((_key(pair[0]), pair[1]))
         try:
-            package = metadata.distribution(one[0])
+            package = metadata.distribution(pair[0])
         except metadata.PackageNotFoundError:
             continue
-        found.setdefault(_key(one[0]), package)
-        wanted += required(package.requires or (), one[1])
-    return found
+        packages.setdefault(_key(pair[0]), package)
+        queue += required(package.requires or (), pair[1])
+    return packages
 
 
 def required(lines: Sequence[str], extra: str = "") -> list[tuple[str, str]]:
     """(package, extra of it) for each line of these that counts without extras, or with the one
     that was asked for.
     """
-    found = []
+    requirements = []
     for line in lines:
         match = re.match(r"([A-Za-z0-9._-]+)\s*(?:\[([^\]]*)\])?", line)
         named = re.search(r"""extra\s*==\s*["']([^"']+)["']""", line.partition(";")[2])
         if match and (named[1] if named else "") == extra:
-            found += [(match[1], "")] + [
-                (match[1], one.strip()) for one in (match[2] or "").split(",") if one.strip()
+            requirements += [(match[1], "")] + [
+                (match[1], extra_name.strip())
+                for extra_name in (match[2] or "").split(",")
+                if extra_name.strip()
             ]
-    return found
+    return requirements
 
 
 def _license(package: metadata.Distribution) -> str:
@@ -267,8 +273,8 @@ def tell_licenses() -> str:
     from powertui.plain import plain
 
     rows = [
-        (plain(one.name), plain(one.version), plain(one.license), plain(one.home))
-        for one in _licenses()
+        (plain(package.name), plain(package.version), plain(package.license), plain(package.home))
+        for package in _licenses()
     ]
     if not rows:
         return (

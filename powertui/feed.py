@@ -209,16 +209,21 @@ class ReplayFeed:
         self._end = int(self._rows[-1].t * NS) if self._rows else 0
         self.interval_s = _interval(series)
         self._stopped = False
-        for index, one in enumerate(series):
-            key = _key(one, index)
+        for index, channel_series in enumerate(series):
+            key = _key(channel_series, index)
             channel = Channel(
-                key.channel, one.sensor.host, one.sensor.scope.value, kind=one.kind.value
+                key.channel,
+                channel_series.sensor.host,
+                channel_series.sensor.scope.value,
+                kind=channel_series.kind.value,
             )
             self.healths[key] = Health(key.source, channel, self.interval_s)
             self.board.add(_history(key, channel))
-            for cap in one.limits:
+            for cap in channel_series.limits:
                 self.board.histories[key].limit(
-                    cap.start_ns + (one.clock.mid_ns if one.clock.known else 0), cap.watts
+                    cap.start_ns
+                    + (channel_series.clock.mid_ns if channel_series.clock.known else 0),
+                    cap.watts,
                 )
 
     @property
@@ -303,15 +308,15 @@ def _marks(series: Sequence[PowerSeries]) -> deque[Mark]:
     """What a recording names, by time, on the clock of its readings: its marks, and windows with
     their ends.
     """
-    logs = {one.path: one for one in series if one.marks}
-    found = []
-    for one in logs.values():
-        zero = one.clock.mid_ns if one.clock.known else 0
-        found += [
+    logs = {log.path: log for log in series if log.marks}
+    marks = []
+    for log in logs.values():
+        zero = log.clock.mid_ns if log.clock.known else 0
+        marks += [
             Mark(m.name, m.start_ns + zero, None if m.end_ns is None else m.end_ns + zero)
-            for m in one.marks
+            for m in log.marks
         ]
-    return deque(sorted(found, key=lambda mark: mark.start_ns))
+    return deque(sorted(marks, key=lambda mark: mark.start_ns))
 
 
 def _interval(series: Sequence[PowerSeries]) -> float:
@@ -331,10 +336,12 @@ def _rows(series: Sequence[PowerSeries]) -> list[Reading]:
     Gaps (NaN) become readings without a value.
     """
     rows = []
-    for index, one in enumerate(series):
-        key = _key(one, index)
-        zero = one.clock.mid_ns if one.clock.known else 0
-        for at, watts in zip(one.times.tolist(), one.watts.tolist(), strict=True):
+    for index, channel_series in enumerate(series):
+        key = _key(channel_series, index)
+        zero = channel_series.clock.mid_ns if channel_series.clock.known else 0
+        for at, watts in zip(
+            channel_series.times.tolist(), channel_series.watts.tolist(), strict=True
+        ):
             t = (zero + at) / NS
             good = watts == watts
             rows.append(

@@ -11,7 +11,7 @@ import sys
 
 __all__ = ["clean", "cleaned", "home", "is_program"]
 
-_SITES = ("site-packages", "dist-packages", "lib-dynload")
+_PACKAGE_FOLDERS = ("site-packages", "dist-packages", "lib-dynload")
 
 
 def home() -> str:
@@ -54,7 +54,7 @@ def cleaned(path: "list[str]", program: str = "") -> "list[str]":
     beside it.
     """
     unwanted = {_identity("."), _identity(os.path.dirname(program)) if program else None} - {None}  # noqa: PTH120
-    own, kept, last = _identity(home()), [], []
+    home_identity, entries, last = _identity(home()), [], []
     library = os.path.dirname(os.__file__)  # noqa: PTH120
     for entry in path:
         if not isinstance(entry, str) or not os.path.isabs(entry):  # noqa: PTH117
@@ -64,12 +64,12 @@ def cleaned(path: "list[str]", program: str = "") -> "list[str]":
             identity is None
             or identity not in unwanted
             or entry == library
-            or entry.endswith(_SITES)
+            or entry.endswith(_PACKAGE_FOLDERS)
         ):
-            kept.append(entry)
-        elif identity == own:
+            entries.append(entry)
+        elif identity == home_identity:
             last.append(entry)
-    return kept + last
+    return entries + last
 
 
 def clean() -> None:
@@ -80,7 +80,7 @@ def clean() -> None:
 
 def _identity(path: str) -> "tuple[int, int] | None":
     try:
-        found = os.stat(path or ".")  # noqa: PTH116
+        status = os.stat(path or ".")  # noqa: PTH116
     except (OSError, ValueError):
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

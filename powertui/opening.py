@@ -22,7 +22,9 @@ __all__ = ["NotAFileError", "open_for_reading", "open_pipe_for_writing", "open_r
 _Answer = TypeVar("_Answer")
 
 SILENCE_S = 15.0  # of a pipe: a command behind it may have to log in somewhere first
-_READER_LOOK_S = 0.05  # between two looks for a reader: the kernel does not say when one comes
+_READER_LOOK_PERIOD_S = (
+    0.05  # between two looks for a reader: the kernel does not say when one comes
+)
 
 
 class NotAFileError(OSError):
@@ -82,7 +84,7 @@ def open_pipe_for_writing(path: str | os.PathLike[str]) -> BinaryIO:
                 raise OSError(
                     errno.ETIMEDOUT, f"nobody read from the pipe for {SILENCE_S:g} s"
                 ) from None
-            time.sleep(_READER_LOOK_S)
+            time.sleep(_READER_LOOK_PERIOD_S)
             continue
         os.set_blocking(fd, True)
         return os.fdopen(fd, "wb")

@@ -28,7 +28,7 @@ class Plugin(NamedTuple):
 
     name: str
     package: str
-    found: Any
+    loaded: Any
 
 
 class PluginGroup(NamedTuple):
@@ -51,8 +51,8 @@ def plugin_group(group: str) -> PluginGroup:
     for entry in metadata.entry_points(group=group):
         package = entry.dist.name if entry.dist is not None else "an unknown package"
         try:
-            found = entry.load()
-            missing = _missing(group, found)
+            loaded = entry.load()
+            missing = _missing(group, loaded)
         except Exception as error:  # somebody else's code may raise anything
             missing = f"it cannot be loaded ({type(error).__name__}: {error})"
         if missing:
@@ -60,14 +60,14 @@ def plugin_group(group: str) -> PluginGroup:
                 plain(f"The plugin {entry.name!r} of {package} is left out: {missing}.", 300)
             )
         else:
-            plugins.append(Plugin(entry.name, package, found))
+            plugins.append(Plugin(entry.name, package, loaded))
     return PluginGroup(tuple(plugins), tuple(problems))
 
 
 def problems() -> tuple[str, ...]:
     """What was wrong with any plugin, of whatever kind."""
     return tuple(
-        said for group in (FORMATS, POWER, SOURCES) for said in plugin_group(group).problems
+        problem for group in (FORMATS, POWER, SOURCES) for problem in plugin_group(group).problems
     )
 
 
@@ -75,7 +75,7 @@ def left_out(group: str) -> str:
     """What to add where nothing takes a file or a scheme, and something that was left out might
     have; "" for nothing.
     """
-    return "".join(f" {said}" for said in plugin_group(group).problems)
+    return "".join(f" {problem}" for problem in plugin_group(group).problems)
 
 
 def guarded(plugin: Plugin, what: str, ask: Callable[[], Any], otherwise: Any) -> Any:
@@ -101,11 +101,14 @@ def failed() -> tuple[str, ...]:
 
 _failed: dict[tuple[str, str], str] = {}
 
-_WANTED = {FORMATS: ("NAME", "SUFFIXES", "sniff", "load"), POWER: ("NAME", "sniff", "load")}
+_PLUGIN_ATTRIBUTES = {
+    FORMATS: ("NAME", "SUFFIXES", "sniff", "load"),
+    POWER: ("NAME", "sniff", "load"),
+}
 
 
-def _missing(group: str, found: Any) -> str:
+def _missing(group: str, loaded: Any) -> str:
     if group == SOURCES:
-        return "" if callable(found) else "it is not a function"
-    lacks = [name for name in _WANTED[group] if not hasattr(found, name)]
+        return "" if callable(loaded) else "it is not a function"
+    lacks = [name for name in _PLUGIN_ATTRIBUTES[group] if not hasattr(loaded, name)]
     return f"it has no {', '.join(lacks)}" if lacks else ""

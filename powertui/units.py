@@ -13,7 +13,7 @@ import re
 PS_PER_S = 1_000_000_000_000
 _UNITS = ((PS_PER_S, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1_000, "ns"), (1, "ps"))
 _SCALE = {"ps": 0, "ns": 3, "us": 6, "µs": 6, "μs": 6, "ms": 9, "s": 12}
-_MOST_FIGURES = 12  # a double holds a few more
+_MAX_FIGURES = 12  # a double holds a few more
 _TIME = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)\s*(ps|ns|us|µs|μs|ms|s|m|min|h)?")
 
 
@@ -29,8 +29,8 @@ def duration(ps: int, figures: int = 4) -> str:
         return f"{seconds // 60} min {seconds % 60:02d} s"
     for size, unit in _UNITS:
         if ps >= size:
-            whole = len(str(ps // size))
-            text = fixed(ps, size, max(0, figures - whole))
+            whole_digits = len(str(ps // size))
+            text = fixed(ps, size, max(0, figures - whole_digits))
             if float(text) >= 1000 and unit != "s":  # 999.96 µs became 1000.0 µs
                 return duration(round(float(text)) * size, figures)
             return f"{_trim(text)} {unit}"
@@ -93,9 +93,9 @@ def parse_time(text: str) -> int | None:
 
 
 def _scaled(number: str, exponent: int) -> int:
-    whole, _, fraction = number.partition(".")
+    integer, _, fraction = number.partition(".")
     digits = (fraction + "0" * exponent)[:exponent]
-    return int(whole or "0") * int(10**exponent) + int(digits or "0")
+    return int(integer or "0") * int(10**exponent) + int(digits or "0")
 
 
 def count(value: int) -> str:
@@ -143,7 +143,7 @@ def figures_apart(lo: float, hi: float, least: int = 4) -> int:
     if not (0 < half < size < math.inf):
         return least
     return max(
-        least, min(math.floor(math.log10(size)) - math.floor(math.log10(half)) + 1, _MOST_FIGURES)
+        least, min(math.floor(math.log10(size)) - math.floor(math.log10(half)) + 1, _MAX_FIGURES)
     )
 
 

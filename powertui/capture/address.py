@@ -32,10 +32,10 @@ class ServerAddress(NamedTuple):
         the same).
         """
         try:
-            found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_DGRAM)
+            addresses = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_DGRAM)
         except OSError:
             return False
-        return any(_is_own(family, where) for family, _, _, _, where in found)
+        return any(_is_own(family, where) for family, _, _, _, where in addresses)
 
     @property
     def machine(self) -> str:
@@ -48,8 +48,8 @@ class ServerAddress(NamedTuple):
 def _is_own(family: int, where: tuple[object, ...]) -> bool:
     """An address of this machine is one that can be bound to."""
     try:
-        with socket.socket(family, socket.SOCK_DGRAM) as one:
-            one.bind((where[0], 0, *where[2:]))
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((where[0], 0, *where[2:]))
     except OSError:
         return False
     return True

@@ -25,12 +25,12 @@ from powertui.errors import CaptureError
 
 __all__ = ["Call"]
 
-PATIENCE_S = 5.0  # for a connection, and for the first bytes of a server
+CONNECT_TIMEOUT_S = 5.0  # for a connection, and for the first bytes of a server
 _MAX_ANSWER = (
     256 << 20
 )  # bytes: old servers send their results in it, which were packed and of a million events at most
-_PIECE = 1 << 16
-_WINDOW = 1 << 24
+_PIECE_BYTES = 1 << 16
+_WINDOW_BYTES = 1 << 24
 
 
 class Call:
@@ -90,7 +90,7 @@ class Call:
         from h2.settings import SettingCodes
 
         try:
-            self.socket = _connection(self.address, PATIENCE_S)
+            self.socket = _connection(self.address, CONNECT_TIMEOUT_S)
         except OSError as error:
             raise problems.unreachable(str(self.address), error) from None
         _probe(self.socket)
@@ -99,16 +99,16 @@ class Call:
             0  # nobody has to send us what we did not ask for
         )
         self._h2.initiate_connection()
-        self._h2.increment_flow_control_window(_WINDOW)
-        until = time.monotonic() + PATIENCE_S
+        self._h2.increment_flow_control_window(_WINDOW_BYTES)
+        until = time.monotonic() + CONNECT_TIMEOUT_S
         first = b""
         try:
             self._flush()
             # Nine bytes are the head of a frame, and a server's first frame has to be its settings.
-            while len(first) < 9 and (left := until - time.monotonic()) > 0:
-                if not select.select([self.socket], [], [], left)[0]:
+            while len(first) < 9 and (remaining_s := until - time.monotonic()) > 0:
+                if not select.select([self.socket], [], [], remaining_s)[0]:
                     break
-                piece = self.socket.recv(_PIECE)
+                piece = self.socket.recv(_PIECE_BYTES)
                 first += piece
                 if not piece:
                     break
@@ -165,7 +165,7 @@ class Call:
         if self.socket is None or self.done:
             return
         try:
-            piece = self.socket.recv(_PIECE)
+            piece = self.socket.recv(_PIECE_BYTES)
             if not piece:
                 self.failure = problems.closed(str(self.address))
                 return
@@ -256,7 +256,7 @@ def _connection(address: ServerAddress, limit_s: float) -> socket.socket:
         try:
             connection.settimeout(left_s)
             connection.connect(place)
-            connection.settimeout(PATIENCE_S)
+            connection.settimeout(CONNECT_TIMEOUT_S)
         except BaseException as error:
             connection.close()
             if not isinstance(error, OSError):
@@ -271,10 +271,10 @@ def _text(value: str | bytes) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
-def _probe(one: socket.socket) -> None:
+def _probe(sock: socket.socket) -> None:
     """A machine that is switched off in the middle is noticed within a minute."""
-    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 6)):
         if hasattr(socket, option):
-            one.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

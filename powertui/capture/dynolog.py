@@ -36,11 +36,11 @@ _HEAD = struct.Struct(
 _REQUEST = struct.Struct("@iiq")  # what may be asked for (bits), count of pids behind it, job
 _ACTIVITIES = 2
 _CREDENTIALS = struct.Struct("@iII")  # pid, user, group
-_MOST = 1 << 16
+_MAX_DATAGRAM_BYTES = 1 << 16
 # Linux alone has it, and Kineto's daemon exists there alone; other systems check the types of this
 # file.
 _O_PATH: int = getattr(os, "O_PATH", 0)
-_PAST = 64  # datagrams in one look: whoever sends more does not hold us up
+_MAX_DATAGRAMS = 64  # datagrams in one look: whoever sends more does not hold us up
 
 
 @dataclass(frozen=True)
@@ -262,15 +262,15 @@ class Daemon:
         """
         if not select.select([self._socket], [], [], seconds)[0]:
             return
-        for _ in range(_PAST):
+        for _ in range(_MAX_DATAGRAMS):
             try:
-                data, told, _, sender = self._socket.recvmsg(
-                    _MOST, socket.CMSG_SPACE(_CREDENTIALS.size)
+                data, ancillary, _, sender = self._socket.recvmsg(
+                    _MAX_DATAGRAM_BYTES, socket.CMSG_SPACE(_CREDENTIALS.size)
                 )
             except OSError:
                 return
             if self._may_answer(sender) and len(data) >= _HEAD.size:
-                answer = self._answer(data, _pid(told))
+                answer = self._answer(data, _pid(ancillary))
                 if answer:
                     with contextlib.suppress(OSError), _files_as(self._user):  # it may be gone
                         self._socket.sendto(answer, sender)
@@ -313,9 +313,9 @@ def _answered(path: bytes) -> bool:
     return True
 
 
-def _pid(told: list[tuple[int, int, bytes]]) -> int:
+def _pid(ancillary: list[tuple[int, int, bytes]]) -> int:
     if sys.platform == "linux":
-        for level, kind, data in told:
+        for level, kind, data in ancillary:
             if (
                 level == socket.SOL_SOCKET
                 and kind == socket.SCM_CREDENTIALS

@@ -21,7 +21,7 @@ from typing import BinaryIO, NamedTuple
 
 from powertui.capture.problems import ProfileLost
 from powertui.capture.servers import Server
-from powertui.capture.where import SessionPlace, command, complete_file
+from powertui.capture.session_files import SessionPlace, command, complete_file
 from powertui.errors import CaptureError
 from powertui.plain import plain
 
@@ -36,11 +36,11 @@ _SSH_OPTIONS = (
     "-o",
     "ServerAliveCountMax=4",
 )
-_PIECE = 1 << 18
-_LONGEST_SIZE = 20  # digits and blanks of the announced size: 10^18 bytes and a line end
-_LAST_WORDS = 4096  # bytes of ssh's error output that are kept: its last line is the reason
-_LOOK_S = 0.25  # between two reports
-_ENDING_S = 5.0  # for ssh to end by itself once its output has ended
+_PIECE_BYTES = 1 << 18
+_MAX_SIZE_CHARS = 20  # digits and blanks of the announced size: 10^18 bytes and a line end
+_KEPT_ERROR_BYTES = 4096  # bytes of ssh's error output that are kept: its last line is the reason
+_REPORT_PERIOD_S = 0.25  # between two reports
+_SSH_EXIT_S = 5.0  # for ssh to end by itself once its output has ended
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class FetchLimits:
     slowest_rate: float = 65_536.0  # bytes/s, over the whole fetch
 
 
-_USUAL_LIMITS = FetchLimits()
+_DEFAULT_LIMITS = FetchLimits()
 
 
 class FetchProgress(NamedTuple):
@@ -73,7 +73,7 @@ def fetch(
     server: Server,
     hop: str,
     on_wait: Callable[[FetchProgress], bool] = lambda _: False,
-    limits: FetchLimits = _USUAL_LIMITS,
+    limits: FetchLimits = _DEFAULT_LIMITS,
 ) -> Path:
     """Fetch the profile of a server through a host that ssh knows. What arrives is complete or not
     there at all.
@@ -145,7 +145,7 @@ class _Transfer:
         for piece in self._pieces():
             if self._size is None:
                 head, newline, piece = (head + piece).partition(b"\n")
-                if not newline and len(head) <= _LONGEST_SIZE:
+                if not newline and len(head) <= _MAX_SIZE_CHARS:
                     continue
                 self._announced(head.strip())
             self._received += len(piece)
@@ -166,16 +166,16 @@ class _Transfer:
             selector.register(output, selectors.EVENT_READ)
             selector.register(errors, selectors.EVENT_READ)
             while True:
-                ready = [key.fd for key, _ in selector.select(_LOOK_S)]
+                ready = [key.fd for key, _ in selector.select(_REPORT_PERIOD_S)]
                 if errors in ready and not self._drain(errors):
                     selector.unregister(errors)
-                piece = os.read(output, _PIECE) if output in ready else None
+                piece = os.read(output, _PIECE_BYTES) if output in ready else None
                 if piece == b"":
                     break
                 if piece:
                     self._heard = time.monotonic()
                     yield piece
-                if time.monotonic() - looked >= _LOOK_S:
+                if time.monotonic() - looked >= _REPORT_PERIOD_S:
                     looked = time.monotonic()
                     self._check_time(looked)
             selector.unregister(output)
@@ -187,7 +187,7 @@ class _Transfer:
         A connection that stays for others (ControlPersist) keeps the error output open: ssh's end
         counts.
         """
-        until = time.monotonic() + _ENDING_S
+        until = time.monotonic() + _SSH_EXIT_S
         while time.monotonic() < until:
             over = self._process.poll() is not None
             ready = errors in selector.get_map() and bool(selector.select(0 if over else 0.05))
@@ -200,8 +200,8 @@ class _Transfer:
                     self._process.wait(0.05)
 
     def _drain(self, errors: int) -> bool:
-        piece = os.read(errors, _PIECE)
-        self._errors = (self._errors + piece)[-_LAST_WORDS:]
+        piece = os.read(errors, _PIECE_BYTES)
+        self._errors = (self._errors + piece)[-_KEPT_ERROR_BYTES:]
         return bool(piece)
 
     def _check_time(self, now: float) -> None:
@@ -219,7 +219,7 @@ class _Transfer:
         """
         from powertui.data.limits import MACHINE
 
-        if not text.isdigit() or len(text) > _LONGEST_SIZE:
+        if not text.isdigit() or len(text) > _MAX_SIZE_CHARS:
             shown = plain(text[:60].decode("utf-8", "replace"))
             raise self._failure(
                 f"the answer begins with {shown!r} instead of the size"

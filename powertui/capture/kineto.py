@@ -12,19 +12,19 @@ from pathlib import Path
 
 from powertui.capture import dynolog, profile_file
 from powertui.capture.dynolog import Daemon
-from powertui.capture.others import TOLD
+from powertui.capture.other_makers import INSTRUCTIONS
 from powertui.capture.problems import ProfileLost
 from powertui.errors import CaptureError, UsageError
 
 __all__ = ["ready", "stopped", "take"]
 
-ASKS_S = 45.0  # without a daemon it tries for 10 s, and waits for 5
-PATIENCE_S = 120.0  # it warms up for 5 s, and writes what may be a large file
+FIRST_REQUEST_S = 45.0  # without a daemon it tries for 10 s, and waits for 5
+PROFILE_TIMEOUT_S = 120.0  # it warms up for 5 s, and writes what may be a large file
 # beyond the asked time: it looks every 5 s, waits for a daemon for up to 10, warms up for 5, and
 # writes
-USUAL_S = 25.0
-_TELL_S = 0.25
-_QUIET_S = 1.0  # without change, after which a file that ends like JSON is whole
+TYPICAL_S = 25.0
+_REPORT_PERIOD_S = 0.25
+_SETTLED_S = 1.0  # without change, after which a file that ends like JSON is whole
 
 
 def ready(pid: int) -> bytes:
@@ -45,7 +45,7 @@ def ready(pid: int) -> bytes:
     environ = {name: value for name, _, value in (one.partition(b"=") for one in listed)}
     if not environ.get(b"KINETO_USE_DAEMON"):
         raise CaptureError(
-            f"Process {pid} was not started with KINETO_USE_DAEMON.", hint=TOLD["pytorch"]
+            f"Process {pid} was not started with KINETO_USE_DAEMON.", hint=INSTRUCTIONS["pytorch"]
         )
     return dynolog.socket_of(environ)
 
@@ -72,30 +72,30 @@ def take(
         f"ACTIVITIES_LOG_FILE={path}\n"
     )
     begun = time.monotonic()
-    size, since, last = -1, begun, begun - _TELL_S
+    size, since, last = -1, begun, begun - _REPORT_PERIOD_S
     with Daemon(where, pid, order, dynolog.user_of(pid)) as daemon:
         while time.monotonic() - begun < (
-            limit_s := seconds + PATIENCE_S if daemon.ordered else ASKS_S
+            limit_s := seconds + PROFILE_TIMEOUT_S if daemon.ordered else FIRST_REQUEST_S
         ):
-            daemon.look(_TELL_S)
+            daemon.look(_REPORT_PERIOD_S)
             now = time.monotonic()
-            if now - last >= _TELL_S:
+            if now - last >= _REPORT_PERIOD_S:
                 last = now
                 if on_wait(now - begun, limit_s):
                     raise stopped(folder)
                 written = _written(path)
                 there = written.stat().st_size if written is not None else -1
                 size, since = there, since if there == size else now
-                if written is not None and now - since >= _QUIET_S and _whole(written):
+                if written is not None and now - since >= _SETTLED_S and _is_complete(written):
                     return written
-                if not _runs(pid) and now - since >= _QUIET_S:
+                if not _runs(pid) and now - since >= _SETTLED_S:
                     raise ProfileLost(
                         f"Process {pid} ended before its profile was written.",
                         hint=_put_away(written),
                     )
     if not daemon.asked:
         raise CaptureError(
-            f"Process {pid} did not ask for anything to profile within {ASKS_S:g} s.",
+            f"Process {pid} did not ask for anything to profile within {FIRST_REQUEST_S:g} s.",
             hint="It has not imported torch, or its torch is older than 2.0, or it runs in a "
             "container with its own network: "
             "capture inside that.",
@@ -157,7 +157,7 @@ def _written(path: Path) -> Path | None:
     return None
 
 
-def _whole(path: Path) -> bool:
+def _is_complete(path: Path) -> bool:
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - 16))
         return file.read().rstrip().endswith((b"}", b"]"))

@@ -100,10 +100,10 @@ def terminate(session: str) -> bytes:
 def answer(body: bytes) -> ServerAnswer:
     """What a server answered. Fields that are not known are passed over."""
     data = np.frombuffer(body, np.uint8)
-    whole = hop(data, 0, len(data))
+    fields = hop(data, 0, len(data))
     results = []
-    for lo, hi in zip(*whole.ranges(6), strict=True):
+    for lo, hi in zip(*fields.ranges(6), strict=True):
         one = hop(data, int(lo), int(hi))
         (name_lo, name_hi), (data_lo, data_hi) = one.payload(1), one.payload(2)
         results.append((body[name_lo:name_hi].decode("utf-8", "replace"), body[data_lo:data_hi]))
-    return ServerAnswer(bool(whole.integer(7)), tuple(results))
+    return ServerAnswer(bool(fields.integer(7)), tuple(results))

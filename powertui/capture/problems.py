@@ -145,9 +145,9 @@ def cut_file(where: str, path: str) -> CaptureError:
     )
 
 
-def refused(where: str, status: int, said: str, path: str) -> CaptureError:
+def refused(where: str, status: int, message: str, path: str) -> CaptureError:
     """It answered with an error of its own."""
-    words = plain(said, 300).strip()
+    words = plain(message, 300).strip()
     low = words.lower()
     if status == _UNIMPLEMENTED:
         return CaptureError(

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from powertui.capture import messages, problems
 from powertui.capture.address import ServerAddress
-from powertui.capture.call import PATIENCE_S, Call
+from powertui.capture.call import CONNECT_TIMEOUT_S, Call
 from powertui.capture.messages import ProfileRequest, ServerAnswer
 from powertui.errors import CaptureError
 
-__all__ = ["AnswerWait", "Outcome", "Server", "check", "empty", "named", "take"]
+__all__ = ["AnswerWait", "Outcome", "Server", "check", "empty", "named_servers", "take"]
 
-_LOOK_S = 0.25  # between two looks at the clock and at whoever may want to stop
+_LOOK_PERIOD_S = 0.25  # between two looks at the clock and at whoever may want to stop
 _NO_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -51,12 +51,12 @@ class AnswerWait(NamedTuple):
     ending: bool  # they were told to end now
 
 
-def named(addresses: Sequence[ServerAddress]) -> tuple[Server, ...]:
+def named_servers(addresses: Sequence[ServerAddress]) -> tuple[Server, ...]:
     """Each with the name of its machine; with its port, too, where several run on one machine."""
-    machines = [_NO_NAME.sub("_", one.machine).strip("._") or "host" for one in addresses]
+    machines = [_NO_NAME.sub("_", address.machine).strip("._") or "host" for address in addresses]
     return tuple(
-        Server(one, f"{name}_{one.port}" if machines.count(name) > 1 else name)
-        for one, name in zip(addresses, machines, strict=True)
+        Server(address, f"{name}_{address.port}" if machines.count(name) > 1 else name)
+        for address, name in zip(addresses, machines, strict=True)
     )
 
 
@@ -136,7 +136,7 @@ class _Waiter:
         self._calls, self._session, self._asked, self._on_wait = calls, session, asked, on_wait
         self._begun = time.monotonic()
         self._limit_s = asked.limit_s
-        self._looked_s = -_LOOK_S
+        self._looked_s = -_LOOK_PERIOD_S
         self._ending = False  # the servers were told to end
 
     def wait(self, stop: bool) -> bool:
@@ -174,8 +174,10 @@ class _Waiter:
 
     def _receive(self) -> None:
         past_s = self._past_s()
-        until_end_s = self._asked.seconds - past_s if past_s < self._asked.seconds else _LOOK_S
-        for call in select.select(self._open(), [], [], min(_LOOK_S, until_end_s))[0]:
+        until_end_s = (
+            self._asked.seconds - past_s if past_s < self._asked.seconds else _LOOK_PERIOD_S
+        )
+        for call in select.select(self._open(), [], [], min(_LOOK_PERIOD_S, until_end_s))[0]:
             call.receive()
 
     def _look(self) -> bool:
@@ -184,7 +186,7 @@ class _Waiter:
         """
         past_s = self._past_s()
         at_end = past_s >= self._asked.seconds > self._looked_s
-        if past_s - self._looked_s < _LOOK_S and not at_end:
+        if past_s - self._looked_s < _LOOK_PERIOD_S and not at_end:
             return False
         self._looked_s = past_s
         waiting = tuple(str(call.address) for call in self._open())
@@ -204,11 +206,11 @@ def _terminate(addresses: Sequence[ServerAddress], session: str) -> None:
                 call.send(messages.TERMINATE, messages.terminate(session))
             except CaptureError as error:
                 call.failure = error
-        until = time.monotonic() + PATIENCE_S
+        until = time.monotonic() + CONNECT_TIMEOUT_S
         while (open_ := [call for call in calls if not call.done]) and (
-            left := until - time.monotonic()
+            remaining_s := until - time.monotonic()
         ) > 0:
-            for call in select.select(open_, [], [], left)[0]:
+            for call in select.select(open_, [], [], remaining_s)[0]:
                 call.receive()
     finally:
         for call in calls:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 __all__ = ["StepClock", "StepTime"]
 
-_RECENT = 64  # records by which the rate is told: a program may become slower
-_LEAST = 0.05  # of the time ahead: no rate is known better than that
+_RECENT_RECORDS = 64  # records by which the rate is told: a program may become slower
+_MIN_RATE_ERROR = 0.05  # of the time ahead: no rate is known better than that
 
 
 class StepTime(NamedTuple):
@@ -48,18 +48,20 @@ class StepClock:
 
     def when(self, step: int) -> StepTime | None:
         """When this step was or will be at its end; None where the log tells no rate."""
-        known = sorted(self._made)[-_RECENT:]
-        if len(known) < 2:
+        recent_steps = sorted(self._made)[-_RECENT_RECORDS:]
+        if len(recent_steps) < 2:
             return None
-        first, last = known[0], known[-1]
+        first, last = recent_steps[0], recent_steps[-1]
         began, each = self._made[first], (self._made[last] - self._made[first]) / (last - first)
         if each <= 0:
             return None  # two programs, or a clock that was set
-        off = max(abs(self._made[one] - began - each * (one - first)) for one in known)
+        off = max(
+            abs(self._made[logged] - began - each * (logged - first)) for logged in recent_steps
+        )
         ahead = abs(step - last) if step > last else 0
         return StepTime(
             self._made[last] + each * (step - last),
-            each + off * (1 + ahead / (last - first)) + _LEAST * each * ahead,
+            each + off * (1 + ahead / (last - first)) + _MIN_RATE_ERROR * each * ahead,
         )
 
     def at(self, moment: float) -> float | None:
@@ -71,12 +73,12 @@ class StepClock:
             lo, hi = before[-1], after[0]
             return lo + (hi - lo) * (moment - self._made[lo]) / (self._made[hi] - self._made[lo])
         expected, last = (self.when(steps[-1]), steps[-1]) if steps else (None, 0)
-        one = self.when(last + 1)
-        if expected is None or one is None:
+        following = self.when(last + 1)
+        if expected is None or following is None:
             return None
-        return last + (moment - expected.at) / (one.at - expected.at)
+        return last + (moment - expected.at) / (following.at - expected.at)
 
-    def told(self, moment: float) -> bool:
+    def covers(self, moment: float) -> bool:
         """Whether records lie on both sides of a moment."""
         made = self._made.values()
         return bool(made) and min(made) <= moment <= max(made)

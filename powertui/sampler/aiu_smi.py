@@ -71,9 +71,9 @@ class _Table:
         elif (
             self.columns and len(cells) == len(self.columns) and re.fullmatch(r"\d{1,4}", cells[0])
         ):
-            said = cells[self.columns.index("pwr")]
+            power = cells[self.columns.index("pwr")]
             return AiuLine(
-                int(cells[0]), float(said) if self.in_watts and _NUMBER.fullmatch(said) else None
+                int(cells[0]), float(power) if self.in_watts and _NUMBER.fullmatch(power) else None
             )
         return None
 
@@ -115,7 +115,7 @@ class AiuSmiSource:
             measured = sorted(
                 card for card, (line, _) in self._latest.items() if line.watts is not None
             )
-        asked = {one.casefold() for one in self._options.sensors}
+        asked = {sensor.casefold() for sensor in self._options.sensors}
         chosen = [card for card in measured if not asked or asked & {f"aiu {card}", str(card)}]
         if not chosen:
             self.close()
@@ -172,11 +172,11 @@ class AiuSmiSource:
         assert process.stdout is not None
         with process:
             while line := process.stdout.readline(4096):
-                found = self._table.take(line)
+                card_line = self._table.take(line)
                 with self._news:
-                    if found is not None:
+                    if card_line is not None:
                         self._heard = Stamp.now()
-                        self._latest[found.card] = (found, self._heard)
+                        self._latest[card_line.card] = (card_line, self._heard)
                     self._news.notify_all()
         with self._news:
             self._news.notify_all()

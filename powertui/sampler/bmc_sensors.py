@@ -27,14 +27,14 @@ def covers_machine(name: str) -> bool:
     return any(pattern.search(name) for pattern in _MACHINE_POWER_NAMES)
 
 
-def pick_sensors(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+def pick_sensors(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     """The sensors that a person asked for, or the one that covers the whole machine.
 
     Wildcards as in a shell.
     """
-    if wanted:
+    if patterns:
         chosen: list[str] = []
-        for pattern in wanted:
+        for pattern in patterns:
             hits = [
                 n
                 for n in names

@@ -224,7 +224,7 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
             order["path"], order["interval"], recorder.say, sync=order.get("sync")
         )
 
-    def told(event: Event) -> None:
+    def on_event(event: Event) -> None:
         state = recorder.states.get(event.source)
         if event.level == "error" and state is not None and state.refusal is not None:
             outbox.put({"refused": [state.name, _error(state.refusal)]})
@@ -232,7 +232,7 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
             {"event": [event.stamp.t, event.stamp.mono, event.level, event.source, event.text]}
         )
 
-    def read(readings: list[Reading]) -> None:
+    def on_readings(readings: list[Reading]) -> None:
         state = recorder.states[readings[0].source]
         outbox.put(
             {
@@ -242,17 +242,17 @@ def _open(order: dict[str, Any], outbox: _Outbox) -> Recorder:
             }
         )
 
-    def limited(source: str, stamp: Stamp, limit: PowerLimit) -> None:
+    def on_limit(source: str, stamp: Stamp, limit: PowerLimit) -> None:
         outbox.put({"limit": [source, limit.channel, stamp.mono, limit.watts]})
 
-    def found(state: SourceState) -> None:
+    def on_open(state: SourceState) -> None:
         outbox.put({"info": [state.name, _info(state.info)]})
 
-    recorder.on_event(told)
-    recorder.on_open(found)
+    recorder.on_event(on_event)
+    recorder.on_open(on_open)
     if order.get("stream"):
-        recorder.subscribe(read)
-        recorder.on_limit(limited)
+        recorder.subscribe(on_readings)
+        recorder.on_limit(on_limit)
     if order.get("patient"):
         return recorder  # its threads open the sources, all at once
     try:

@@ -131,13 +131,13 @@ def find_password(
     for variable in PASSWORD_VARIABLES:
         if variable in environment:  # an empty one is a password too
             return Secret(environment[variable])
-    found = _from_keyring(host, user)
-    if found is None and ask and sys.stdin is not None and sys.stdin.isatty():
+    password = _from_keyring(host, user)
+    if password is None and ask and sys.stdin is not None and sys.stdin.isatty():
         with contextlib.suppress(EOFError):
-            found = Secret(
+            password = Secret(
                 getpass.getpass(f"Password of {user or 'the user'} on {plain(shown or host)}: ")
             )
-    return found
+    return password
 
 
 def scrub(environment: Mapping[str, str]) -> dict[str, str]:

@@ -72,7 +72,7 @@ class ForeignSource:
 def maker(plugin: Plugin) -> Callable[[Address, Options], ForeignSource]:
     """What makes the sources of a plugin's scheme."""
     return lambda address, options: ForeignSource(
-        plugin, _asked(plugin, lambda: plugin.found(address, options))
+        plugin, _asked(plugin, lambda: plugin.loaded(address, options))
     )
 
 
@@ -82,11 +82,11 @@ def _asked(plugin: Plugin, ask: Callable[[], Any]) -> Any:
     except PowertuiError:
         raise
     except Exception as error:  # somebody else's code
-        said = plain(
+        message = plain(
             (
                 f"The plugin {plugin.name!r} of {plugin.package} failed ({type(error).__name__}: "
                 f"{error})."
             ),
             300,
         )
-        raise SensorError(said, hint=_HINT) from None
+        raise SensorError(message, hint=_HINT) from None

@@ -47,19 +47,19 @@ class GpuProgram(NamedTuple):
 
 def _gpus_from_nvidia_smi(text: str) -> list[Gpu]:
     """Lines of `index, power, name, uuid, PCI address`. "[N/A]" is no value."""
-    found = []
+    gpus = []
     for row in csv.reader(text.splitlines()):
         if len(row) >= 5 and row[0].strip().isdecimal():
             index, watts, model, uuid, pci = (part.strip() for part in row[:5])
-            found.append(Gpu(int(index), _number(watts), model[:80], uuid[:80], pci[:40]))
-    return found
+            gpus.append(Gpu(int(index), _number(watts), model[:80], uuid[:80], pci[:40]))
+    return gpus
 
 
 def gpus_from_amd_smi(text: str) -> list[Gpu]:
     """`amd-smi metric --power --json`: a list, or the list under `gpu_data`."""
     data = json.loads(text)
     entries = data.get("gpu_data", []) if isinstance(data, dict) else data
-    found = []
+    gpus = []
     for entry in entries if isinstance(entries, list) else []:
         index, power = (
             (entry.get("gpu"), entry.get("power")) if isinstance(entry, dict) else (None, None)
@@ -74,8 +74,8 @@ def gpus_from_amd_smi(text: str) -> list[Gpu]:
             ),
             None,
         )
-        found.append(Gpu(index, _in_watts(socket)))
-    return found
+        gpus.append(Gpu(index, _in_watts(socket)))
+    return gpus
 
 
 def _gpus_from_rocm_smi(text: str) -> list[Gpu]:
@@ -83,7 +83,7 @@ def _gpus_from_rocm_smi(text: str) -> list[Gpu]:
     which unit.
     """
     data = json.loads(text)
-    found = []
+    gpus = []
     for name, entry in data.items() if isinstance(data, dict) else ():
         match = re.fullmatch(r"card(\d{1,4})", name)
         if match and isinstance(entry, dict):
@@ -95,17 +95,19 @@ def _gpus_from_rocm_smi(text: str) -> list[Gpu]:
                 ),
                 None,
             )
-            found.append(Gpu(int(match[1]), _number(watts)))
-    return found
+            gpus.append(Gpu(int(match[1]), _number(watts)))
+    return gpus
 
 
-def _in_watts(said: Any) -> float | None:
+def _in_watts(power: Any) -> float | None:
     """A number, or `{"value": 214, "unit": "W"}`; on a host of virtual machines the unit is µW.
 
     Another unit is not guessed at.
     """
     value, unit = (
-        (said.get("value"), str(said.get("unit", "W"))) if isinstance(said, dict) else (said, "W")
+        (power.get("value"), str(power.get("unit", "W")))
+        if isinstance(power, dict)
+        else (power, "W")
     )
     watts, scale = _number(value), {"W": 1.0, "mW": 1e-3, "uW": 1e-6}.get(unit)
     return None if watts is None or scale is None else watts * scale
@@ -155,7 +157,7 @@ class GpuProgramSource:
             if not measured:
                 why.append(trouble or f"{way.program} reports no power.")
                 continue
-            chosen = [gpu for gpu in measured if self._wanted(gpu)]
+            chosen = [gpu for gpu in measured if self._selects(gpu)]
             if not chosen:
                 names = ", ".join(f"GPU {gpu.number}" for gpu in measured)
                 raise NotSupported(
@@ -181,7 +183,7 @@ class GpuProgramSource:
             )
         raise NotSupported(" ".join(why), hint="Check that the driver's programs are in your PATH.")
 
-    def _wanted(self, gpu: Gpu) -> bool:
+    def _selects(self, gpu: Gpu) -> bool:
         names = (f"gpu {gpu.number}", str(gpu.number), gpu.model.casefold(), gpu.uuid.casefold())
         asked = [one.casefold() for one in self._options.sensors]
         return not asked or any(fnmatch.fnmatch(name, one) for name in names for one in asked)
@@ -189,8 +191,8 @@ class GpuProgramSource:
     def _ask(self, way: GpuProgram, path: str, timeout: float) -> tuple[list[Gpu], str]:
         done = self._asker.run([path, *way.arguments], programs.environment(os.environ), timeout)
         if done.code:
-            said = " ".join((done.err or done.out).split())[:120]
-            return [], f"{way.program} failed ({said or f'exit code {done.code}'})."
+            message = " ".join((done.err or done.out).split())[:120]
+            return [], f"{way.program} failed ({message or f'exit code {done.code}'})."
         try:
             return way.read(done.out), ""
         except (ValueError, RecursionError):

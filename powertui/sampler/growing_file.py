@@ -81,8 +81,8 @@ class GrowingFile:
 
     def too_long(self) -> int:
         """How many lines were longer than one may be, since this was last asked."""
-        told, self._too_long = self._too_long, 0
-        return told
+        count, self._too_long = self._too_long, 0
+        return count
 
     def close(self) -> None:
         if self._file is not None:

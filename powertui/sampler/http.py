@@ -142,10 +142,10 @@ class _Wire:
     """
 
     def __init__(self, sock: socket.socket) -> None:
-        self.sock, self.until, self.budget, self.taken = sock, 0.0, 0, 0
+        self.sock, self.until, self.budget, self.received = sock, 0.0, 0, 0
 
     def renew(self, until: float, budget: int) -> None:
-        self.until, self.budget, self.taken = until, budget, 0
+        self.until, self.budget, self.received = until, budget, 0
 
     def arm(self) -> None:
         self.sock.settimeout(_remaining_s(self.until))
@@ -173,8 +173,8 @@ class _Stream(io.RawIOBase):
     def readinto(self, buffer: Any) -> int | None:
         self._wire.arm()
         count = self._raw.readinto(buffer)
-        self._wire.taken += count or 0
-        if self._wire.taken > self._wire.budget:
+        self._wire.received += count or 0
+        if self._wire.received > self._wire.budget:
             raise TooLarge
         return int(count) if count is not None else None
 
@@ -184,10 +184,10 @@ class _Stream(io.RawIOBase):
 
 
 def _remaining_s(until: float) -> float:
-    left = until - time.monotonic()
-    if left <= 0:
+    remaining_s = until - time.monotonic()
+    if remaining_s <= 0:
         raise TimeoutError
-    return left
+    return remaining_s
 
 
 class _Connection(http.client.HTTPConnection):
@@ -295,7 +295,7 @@ class Http:
                 raw = response.read(self.largest + 1)
             except TimeoutError:
                 raise TimeoutError(
-                    f"no {'whole ' if wire and wire.taken else ''}answer within {self.timeout:g} s"
+                    f"no {'whole ' if wire and wire.received else ''}answer within {self.timeout:g} s"
                 ) from None
             if len(raw) > self.largest:
                 raise TooLarge

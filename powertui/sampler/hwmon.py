@@ -61,12 +61,12 @@ class HwmonSource:
 
     def open(self) -> Info:
         every = chips(self._options.root)
-        wanted = [
+        chosen = [
             c
             for c in every
             if not self._only or any(fnmatch.fnmatch(c.name, o) for o in self._only)
         ]
-        if not wanted:
+        if not chosen:
             if not every and is_partition(self._options.root):
                 raise NotSupported(
                     "This is a partition of a POWER server: the hypervisor shows it no power.",
@@ -85,9 +85,9 @@ class HwmonSource:
                 if names
                 else "On POWER: modprobe ibmpowernv. Virtual machines have none.",
             )
-        several = len(wanted) > 1
+        several = len(chosen) > 1
         denied = ""
-        for chip in wanted:
+        for chip in chosen:
             for meter in chip.meters:
                 name = f"{chip.name} {meter.label}" if several else meter.label
                 number = sum(1 for n in self._meters if n == name or n.startswith(name + " #"))
@@ -141,7 +141,7 @@ class HwmonSource:
         notes = [f"{denied} is left out, because you may not read it."] if denied else []
         if left_out := [name for name in named if name not in self._meters]:
             notes.append(f"Left out, because they stand still: {', '.join(left_out)}.")
-        chips_read = ", ".join(dict.fromkeys(c.name for c in wanted))
+        chips_read = ", ".join(dict.fromkeys(c.name for c in chosen))
         return Info("hwmon " + chips_read, self._url, "", self.channels, {}, tuple(notes))
 
     def read(self) -> list[Reading]:
@@ -168,22 +168,22 @@ class HwmonSource:
             name: meter.sampled if meter.counts else meter.path
             for name, meter in self._meters.items()
         }
-        found = [
+        shown_limits = [
             PowerLimit(name, limits.hwmon_limit_w(path) if path else None)
             for name, path in shown.items()
         ]
         node = next((name for name, meter in self._meters.items() if meter.scope == "node"), None)
         cap = limits.opal_limit_w(self._options.root)
         return [
-            one._replace(watts=cap) if one.channel == node and cap is not None else one
-            for one in found
+            limit._replace(watts=cap) if limit.channel == node and cap is not None else limit
+            for limit in shown_limits
         ]
 
     def _find_again(self, name: str, meter: Meter) -> None:
         """A driver that was loaded anew has another number."""
         for chip in chips(self._options.root):
-            for other in chip.meters:
-                same = other if other.counts == meter.counts else other.as_samples()
+            for candidate in chip.meters:
+                same = candidate if candidate.counts == meter.counts else candidate.as_samples()
                 if same is not None and (same.chip, same.label, same.counts) == (
                     meter.chip,
                     meter.label,

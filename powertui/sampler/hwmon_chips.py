@@ -98,14 +98,14 @@ def chips(root: str) -> list[Chip]:
     """Every chip that has power or energy files, in a stable order, whatever its number is
     today.
     """
-    found: list[Chip] = []
+    found_chips: list[Chip] = []
     base = Path(root) / "sys/class/hwmon"
     for folder in sorted(base.glob("hwmon*"), key=lambda p: int(re.sub(r"\D", "", p.name) or 0)):
         name = _text(folder / "name") or folder.name
         meters = _meters(folder, name)
         if meters:
-            found.append(Chip(name, folder, tuple(meters)))
-    return found
+            found_chips.append(Chip(name, folder, tuple(meters)))
+    return found_chips
 
 
 def _meters(folder: Path, chip: str) -> list[Meter]:
@@ -132,11 +132,11 @@ def _meters(folder: Path, chip: str) -> list[Meter]:
             powers.append(meter)
         elif not _PART_OF_SOCKET.fullmatch(label):
             counters.setdefault(label or f"power{index}", meter)
-    kept = [
+    meters = [
         counters.pop(meter.label)._replace(sampled=meter.path) if meter.label in counters else meter
         for meter in powers
     ]
-    return kept + list(counters.values())
+    return meters + list(counters.values())
 
 
 def is_partition(root: str) -> bool:

@@ -65,18 +65,18 @@ def _values(
     reasons: dict[str, str] = {}
     for attempt in range(_MAX_LOOKS):
         readings: list[Reading] = source.read()
-        known = {
+        channels = {
             c.name: c for c in (*info.channels, *source.channels)
         }  # a file names some in its rows alone
-        for one in readings:
+        for reading in readings:
             reason = (
-                reason_of(one.quality)
-                if one.watts is None
-                else impossible(one.watts, known[one.channel])
+                reason_of(reading.quality)
+                if reading.watts is None
+                else impossible(reading.watts, channels[reading.channel])
             )
             if not reason:
-                values[one.channel] = one.watts
-            reasons[one.channel] = reason
+                values[reading.channel] = reading.watts
+            reasons[reading.channel] = reason
         counts = attempt == 0 and any(
             c.kind == "interval" for c in info.channels
         )  # power is what it counts in that time
@@ -86,7 +86,7 @@ def _values(
         time.sleep(counted_s)
     for channel in info.channels:
         reasons.setdefault(channel.name, _UNMOVED if channel.kind == "interval" else _NO_NEWS)
-    values = {name: values.get(name) for name in known}
+    values = {name: values.get(name) for name in channels}
     return values, {
         name: reasons[name] for name, watts in values.items() if watts is None and reasons.get(name)
     }
@@ -161,8 +161,8 @@ def look_here(root: str = "/") -> list[FoundSource]:
 
     Some sources are only named where they find something.
     """
-    found = [_look(url, Options(root=root)) for url in (*local(), *_published(root))]
-    return sorted((f for f in found if f.ok or _is_worth_showing(f)), key=_resolution)
+    sources = [_look(url, Options(root=root)) for url in (*local(), *_published(root))]
+    return sorted((f for f in sources if f.ok or _is_worth_showing(f)), key=_resolution)
 
 
 def _is_worth_showing(refused: FoundSource) -> bool:
@@ -170,18 +170,18 @@ def _is_worth_showing(refused: FoundSource) -> bool:
     return refused.denied or scheme is None or not scheme.quiet
 
 
-def _resolution(found: FoundSource) -> tuple[bool, float, bool, float]:
+def _resolution(source: FoundSource) -> tuple[bool, float, bool, float]:
     """Less is better: how often, whether it counts every joule, and in which steps.
 
     What cannot be read comes last.
     """
-    samples = not any(channel.kind == "interval" for channel in found.channels)
+    samples = not any(channel.kind == "interval" for channel in source.channels)
     step = (
-        min((channel.quantum_w or 0.0 for channel in found.channels), default=0.0)
+        min((channel.quantum_w or 0.0 for channel in source.channels), default=0.0)
         if samples
         else 0.0
     )
-    return not found.ok, _BMC_PERIOD_S if found.every_s is None else found.every_s, samples, step
+    return not source.ok, _BMC_PERIOD_S if source.every_s is None else source.every_s, samples, step
 
 
 def look_there(targets: Iterable[Target]) -> list[FoundSource]:
@@ -190,7 +190,7 @@ def look_there(targets: Iterable[Target]) -> list[FoundSource]:
     After a refused login the next protocol is not tried: accounts lock.
     """
     with ThreadPoolExecutor(32) as pool:
-        return [found for each in pool.map(_look_at_named, targets) for found in each]
+        return [source for each in pool.map(_look_at_named, targets) for source in each]
 
 
 def _look_at_named(target: Target) -> list[FoundSource]:
@@ -211,9 +211,9 @@ def _look_at(target: Target) -> Iterator[FoundSource]:
         except AuthenticationFailed as error:
             yield _refused(url, error)
             rest = CHAIN[CHAIN.index(scheme) + 1 :]
-            for other in rest:
+            for next_scheme in rest:
                 why = "not tried after the refused login, to keep the account from being locked"
-                yield FoundSource(str(replace(address, scheme=other)), False, why_not=why)
+                yield FoundSource(str(replace(address, scheme=next_scheme)), False, why_not=why)
             return
         except SensorError as error:
             yield _refused(url, error)
@@ -247,13 +247,13 @@ def local_targets(root: str = "/") -> list[Target]:
             if (covers or not chosen) and any(watts is not None for watts in found.watts.values()):
                 return [
                     Target(url, Options(root=root)),
-                    *(one for one in chosen if "node" not in local()[one.url].yields_to),
+                    *(target for target in chosen if "node" not in local()[target.url].yields_to),
                 ]
     if not chosen:
-        told = [f for f in tried if not f.ok and _is_worth_showing(f)]
+        shown = [f for f in tried if not f.ok and _is_worth_showing(f)]
         raise SensorError(
             "No power can be read on this machine:\n"
-            + "\n".join(f"  {f.url} {f.why_not}" for f in told),
+            + "\n".join(f"  {f.url} {f.why_not}" for f in shown),
             hint="Name its BMC with --host, or run `powertui sensors`.",
         )
     return chosen
@@ -264,26 +264,29 @@ def _published(root: str) -> list[str]:
     return [f"csv:{path}" for path in sorted((Path(root) / _PUBLISHED).glob("*.csv"))]
 
 
-def _measures(url: str, found: FoundSource) -> set[str]:
+def _measures(url: str, source: FoundSource) -> set[str]:
     """What need not be measured again: in the words of `Scheme.yields_to`."""
-    scopes = {channel.scope for channel in found.channels}
+    scopes = {channel.scope for channel in source.channels}
     have = (
         {url}
         | ({"node"} if scopes & {"node", "plug"} else set())
         | ({"package"} if "package" in scopes else set())
     )
-    return have | ({"hwmon amdgpu"} if url == "hwmon:" and "amdgpu" in found.source else set())
+    return have | ({"hwmon amdgpu"} if url == "hwmon:" and "amdgpu" in source.source else set())
 
 
-def _request(found: Sequence[FoundSource]) -> str:
+def _request(sources: Sequence[FoundSource]) -> str:
     """What to ask an administrator for, in one line: nothing where something here covers the whole
     machine.
     """
     if any(
-        channel.scope in ("node", "plug") for item in found if item.ok for channel in item.channels
+        channel.scope in ("node", "plug")
+        for item in sources
+        if item.ok
+        for channel in item.channels
     ):
         return ""
-    closed = [item.url for item in found if item.denied]
+    closed = [item.url for item in sources if item.denied]
     wishes = ["a BMC account with privilege USER"]
     can_open = {
         url: scheme.to_open for url, scheme in local().items() if url in closed and scheme.to_open
@@ -302,17 +305,17 @@ def _request(found: Sequence[FoundSource]) -> str:
     )
 
 
-def as_lines(found: Iterable[FoundSource]) -> Iterator[str]:
+def as_lines(sources: Iterable[FoundSource]) -> Iterator[str]:
     """Lines for a person. What comes from sensors is made plain."""
-    found = list(found)
-    yield from _lines(found)
-    if {item.url for item in found} & set(local()) and (text := _request(found)):
+    sources = list(sources)
+    yield from _lines(sources)
+    if {item.url for item in sources} & set(local()) and (text := _request(sources)):
         yield ""
         yield text
 
 
-def _lines(found: Iterable[FoundSource]) -> Iterator[str]:
-    for item in found:
+def _lines(sources: Iterable[FoundSource]) -> Iterator[str]:
+    for item in sources:
         name = f"{item.name}  " if item.name else ""
         if not item.ok:
             yield f"no   {plain(name + item.url)}"

@@ -151,9 +151,9 @@ class IpmiSource:
             raise
 
     def _look_around(self) -> Info:
-        wanted = [s for s in self._options.sensors if s.casefold() not in ("dcmi", DCMI_CHANNEL)]
+        named = [s for s in self._options.sensors if s.casefold() not in ("dcmi", DCMI_CHANNEL)]
         ask_dcmi = (
-            not self._options.sensors or len(wanted) < len(self._options.sensors) or "*" in wanted
+            not self._options.sensors or len(named) < len(self._options.sensors) or "*" in named
         )
         facts = {"cipher suite": str(self._link.suite), "privilege": self._link.level.upper()}
         notes: list[str] = []
@@ -162,11 +162,11 @@ class IpmiSource:
         if not why_not:
             note = "DCMI power reading, whole watts"
             channels.append(Channel(DCMI_CHANNEL, self._host, "node", 1.0, note=note))
-        found: list[WattsSensor] = []
-        if wanted or why_not:
-            found = [_watts_sensor(r) for r in self._link.records() if _unit_is_watts(r)]
-            for name in pick_sensors([r.name for r in found], wanted):
-                record = next(r for r in found if r.name == name)
+        sensors: list[WattsSensor] = []
+        if named or why_not:
+            sensors = [_watts_sensor(r) for r in self._link.records() if _unit_is_watts(r)]
+            for name in pick_sensors([r.name for r in sensors], named):
+                record = next(r for r in sensors if r.name == name)
                 self._records[name] = record
                 scope = "node" if covers_machine(name) else "unknown"
                 step = f", steps of {record.quantum:g} W" if record.quantum else ""
@@ -182,7 +182,7 @@ class IpmiSource:
                 )
         if ask_dcmi and why_not:
             facts["DCMI"] = why_not
-            if channels and not wanted:
+            if channels and not named:
                 notes.append(
                     f"No DCMI power reading ({why_not}); the sensor {channels[0].name!r} is "
                     "read instead."
@@ -200,7 +200,7 @@ class IpmiSource:
                 )
                 notes.append(f"DCMI answers, but {why_not}")
             else:
-                names = ", ".join(r.name for r in found)
+                names = ", ".join(r.name for r in sensors)
                 raise NotSupported(
                     (
                         f"{self._host} has no DCMI power reading ({why_not}) and no sensor that is "

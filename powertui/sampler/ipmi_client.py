@@ -230,10 +230,10 @@ def _interface_class() -> Any:
         def _packet(self, until: float) -> bytes:
             """The next IPMI message, without its RMCP header."""
             while True:
-                left = min(until, self.deadline) - time.monotonic()
-                if left <= 0:
+                remaining_s = min(until, self.deadline) - time.monotonic()
+                if remaining_s <= 0:
                     raise TimeoutError
-                self._sock.settimeout(left)
+                self._sock.settimeout(remaining_s)
                 packet: bytes = self._sock.recv(4096)
                 if len(packet) > 4 and packet[0] == 6 and packet[3] == module.RMCP_CLASS_IPMI:
                     return packet[4:]
@@ -293,12 +293,12 @@ class Connection:
         """
         if self._address is None:
             try:
-                found = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_DGRAM)
+                addresses = socket.getaddrinfo(self.host, self.port, type=socket.SOCK_DGRAM)
             except OSError as error:
                 raise SensorError(
                     f"The host name {self.host!r} cannot be resolved ({error.strerror})."
                 ) from None
-            self._address = int(found[0][0]), str(found[0][4][0])
+            self._address = int(addresses[0][0]), str(addresses[0][4][0])
         return self._address
 
     def open(self, within: float = 0.0) -> None:
@@ -456,18 +456,18 @@ class Connection:
         interface = self._ipmi.interface
         interface.step, interface.max_retries = self.timeout / 8, _RECORD_RETRIES
         interface.deadline = time.monotonic() + 30  # hundreds of records, three packets each
-        found: list[Any] = []
+        found_records: list[Any] = []
         try:
             for record in self._ipmi.sdr_repository_entries():
                 if isinstance(record, library.sdr.SdrFullSensorRecord):
-                    found.append(record)
+                    found_records.append(record)
         except (OSError, library.errors.RetryError, library.errors.AuthenticationError) as error:
             raise Transient(self._why(error)) from None
         except (library.errors.CompletionCodeError, library.errors.DecodingError):
             pass
         finally:
             interface.max_retries = 0
-        return found
+        return found_records
 
     def drop(self) -> None:
         """Forget the session without telling the BMC: it is dead, or has forgotten us."""

@@ -130,14 +130,15 @@ class _Attempt:
         )
 
     def _open(self) -> bytes:
-        wanted = (self.suite.authentication, self.suite.integrity, self.suite.confidentiality)
+        algorithms = (self.suite.authentication, self.suite.integrity, self.suite.confidentiality)
         body = struct.pack("<BBxx4s", self._next(), self.user.level, self.console)
         body += b"".join(
-            struct.pack("<BxxBBxxx", kind, 8, algorithm) for kind, algorithm in enumerate(wanted)
+            struct.pack("<BxxBBxxx", kind, 8, algorithm)
+            for kind, algorithm in enumerate(algorithms)
         )
 
         def fits(reply: bytes) -> bool:
-            return len(reply) >= 36 and tuple(reply[i] & 0x3F for i in (16, 24, 32)) == wanted
+            return len(reply) >= 36 and tuple(reply[i] & 0x3F for i in (16, 24, 32)) == algorithms
 
         return self._ask(_OPEN_REQUEST, body, _OPEN_RESPONSE, fits, "")[8:12]
 
@@ -209,8 +210,8 @@ class _Attempt:
 
     def _reply(self, kind: int, tag: int, until: float) -> bytes:
         while True:
-            found, body = self.wire.receive_setup(until)
-            if found == kind and len(body) >= 2 and body[0] == tag:
+            reply_kind, body = self.wire.receive_setup(until)
+            if reply_kind == kind and len(body) >= 2 and body[0] == tag:
                 return body
 
     def _next(self) -> int:

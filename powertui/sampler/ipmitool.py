@@ -92,8 +92,8 @@ class IpmitoolSource:
         self._login()
         if self._host:
             facts |= {"cipher suite": self._suite, "privilege": self._options.level.upper()}
-        wanted = [s for s in self._options.sensors if s.casefold() not in ("dcmi", DCMI_CHANNEL)]
-        ask_dcmi = not self._options.sensors or len(wanted) < len(self._options.sensors)
+        named = [s for s in self._options.sensors if s.casefold() not in ("dcmi", DCMI_CHANNEL)]
+        ask_dcmi = not self._options.sensors or len(named) < len(self._options.sensors)
         why_not = "not asked for"
         if ask_dcmi:
             why_not = self._probe_dcmi()
@@ -111,16 +111,16 @@ class IpmitoolSource:
                     running=here,
                 )
             )
-        if wanted or why_not:
+        if named or why_not:
             names = self._list_sensors()
-            self._sensors = pick_sensors(names, wanted)
+            self._sensors = pick_sensors(names, named)
             channels += [
                 Channel(n, self._machine, "node", note="sensor", running=here)
                 if len(self._sensors) == 1
                 else Channel(n, self._machine, "unknown", note="sensor")
                 for n in self._sensors
             ]
-            if ask_dcmi and channels and not wanted:
+            if ask_dcmi and channels and not named:
                 notes.append(
                     f"No DCMI power reading ({why_not}); the sensor {channels[0].name!r} is "
                     "read instead."
@@ -300,9 +300,9 @@ def _last_line(text: str) -> str:
 
 
 def _fault(error: str, timeout: float) -> str:
-    found = _COMPLETION_CODE.search(error)
-    if found:
-        return dcmi.completion(int(found[1], 16))
+    match = _COMPLETION_CODE.search(error)
+    if match:
+        return dcmi.completion(int(match[1], 16))
     if "Unable to establish" in error:
         return f"no session within {timeout:g} s"
     return _last_line(error)

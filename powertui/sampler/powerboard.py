@@ -70,12 +70,12 @@ def constants_from(text: str) -> dict[str, str]:
 
     What it does not print is left out.
     """
-    found: dict[str, str] = {}
+    constants: dict[str, str] = {}
     for column, label in _LABELS.items():
         matched = re.search(rf"^\s*{re.escape(label)}\s*:[ \t]*(.*)$", text, re.MULTILINE)
         if matched:
-            found[column] = matched[1].strip().replace(",", ";") or "Empty_string"
-    return found
+            constants[column] = matched[1].strip().replace(",", ";") or "Empty_string"
+    return constants
 
 
 class Database:

@@ -34,7 +34,7 @@ __all__ = ["RecorderProcess"]
 
 # The child begins isolated (-I): only the interpreter's own folders are on its path, neither the
 # working folder nor what $PYTHONPATH says. Our folders come after those, and the package is loaded
-# from the very place where ours lies.
+# from the very place where ours is.
 _START = """
 import json, sys
 from importlib.machinery import PathFinder
@@ -66,10 +66,8 @@ class RecorderProcess:
         self.interval = interval
         self.path = path
         self.infos: dict[str, Info] = {}  # what was found, by source name
-        self.away: dict[
-            str, str
-            # sources that have not answered yet, in order, and why, as far as they were heard of
-        ] = {}
+        # Sources that have not answered yet, in order, and why; "" where nothing was heard of it.
+        self.away: dict[str, str] = {}
         self.refused: dict[str, PowertuiError] = {}  # those of them that will not be asked again
         self.channels: dict[tuple[str, str], Health] = {}  # kept from the readings that arrive here
         self.reconnects: dict[str, int] = {}  # by source name, so far
@@ -96,9 +94,7 @@ class RecorderProcess:
         return lambda: self._listeners.remove(listener)
 
     def on_limit(self, listener: Callable[[str, str, float, float | None], None]) -> None:
-        """Called with (source, channel, monotonic s, watts or None) when what a channel is held to
-        changes.
-        """
+        """Call `listener` with (source, channel, monotonic s, watts or None) when a limit changes."""
         self._limit_listeners.append(listener)
 
     @property
@@ -214,9 +210,8 @@ class RecorderProcess:
     def _send(self, line: str) -> None:
         if self._process is None or self._process.stdin is None:
             return
-        with contextlib.suppress(
-            OSError, ValueError
-        ):  # it is gone: that is noticed where it matters
+        # A child that is gone is noticed where that matters.
+        with contextlib.suppress(OSError, ValueError):
             self._process.stdin.write(line + "\n")
             self._process.stdin.flush()
 
@@ -229,61 +224,65 @@ class RecorderProcess:
         self._opened.set()
 
     def _take(self, message: dict[str, Any]) -> None:
+        """One line of the child's; see child.py for the kinds."""
         if "readings" in message:
-            readings = [Reading(*values) for values in message["readings"]]
-            for reading in readings:
-                self._health_of(reading).add(reading)
-            if readings:
-                self.reconnects[readings[0].source] = message.get("reconnects", 0)
-                self.missed[readings[0].source] = message.get("missed", 0)
-            for listener in list(self._subscribers):
-                with contextlib.suppress(
-                    Exception
-                ):  # its own affair; the next readings come all the same
-                    listener(readings)
+            self._take_readings(message)
         elif "event" in message:
-            t, mono, level, source, text = message["event"]
-            event = Event(Stamp(t, mono), level, source, text)
-            self.events.append(event)
-            if source in self.away and level != "info":
-                self.away[source] = text.removeprefix("no value: ")
-            for told in list(self._listeners):
-                with contextlib.suppress(Exception):
-                    told(event)
+            self._take_event(message["event"])
         elif "limit" in message:
-            for hears in list(self._limit_listeners):
+            for on_limit in list(self._limit_listeners):
                 with contextlib.suppress(Exception):
-                    hears(*message["limit"])
+                    on_limit(*message["limit"])
         elif "opened" in message:
-            for name, given in message["opened"].items():
-                if given is not None:
-                    self.infos[name] = info_from(given)
+            for name, fields in message["opened"].items():
+                if fields is not None:
+                    self.infos[name] = info_from(fields)
                 elif name not in self.infos:
                     self.away[name] = ""
             self._opened.set()
         elif "info" in message:
-            name, given = message["info"]
-            self.infos[name] = info_from(given)
+            name, fields = message["info"]
+            self.infos[name] = info_from(fields)
             self.away.pop(name, None)
         elif "refused" in message:
-            name, given = message["refused"]
-            self.refused[name] = error_from(given)
+            name, fields = message["refused"]
+            self.refused[name] = error_from(fields)
         elif "error" in message:
             self._error = message["error"]
             self._opened.set()
         elif "summary" in message:
             self.summary = message["summary"]
 
+    def _take_readings(self, message: dict[str, Any]) -> None:
+        readings = [Reading(*values) for values in message["readings"]]
+        for reading in readings:
+            self._health_of(reading).add(reading)
+        if readings:
+            self.reconnects[readings[0].source] = message.get("reconnects", 0)
+            self.missed[readings[0].source] = message.get("missed", 0)
+        for on_readings in list(self._subscribers):
+            # A listener that fails misses these; the next readings come all the same.
+            with contextlib.suppress(Exception):
+                on_readings(readings)
+
+    def _take_event(self, fields: list[Any]) -> None:
+        t, mono, level, source, text = fields
+        event = Event(Stamp(t, mono), level, source, text)
+        self.events.append(event)
+        if source in self.away and level != "info":
+            self.away[source] = text.removeprefix("no value: ")
+        for on_event in list(self._listeners):
+            with contextlib.suppress(Exception):
+                on_event(event)
+
     def _health_of(self, reading: Reading) -> Health:
         key = (reading.source, reading.channel)
         if key not in self.channels:
             info = self.infos.get(reading.source)
-            known = (
-                next((c for c in info.channels if c.name == reading.channel), None)
-                if info
-                else None
-            )
-            self.channels[key] = Health(
-                reading.source, known or Channel(reading.channel), self.interval
-            )
+            channel = Channel(reading.channel)
+            for described in info.channels if info else ():
+                if described.name == reading.channel:
+                    channel = described
+                    break
+            self.channels[key] = Health(reading.source, channel, self.interval)
         return self.channels[key]

@@ -154,11 +154,11 @@ def _run(
         for pipe in texts:
             selector.register(pipe, selectors.EVENT_READ)
         while selector.get_map() and trouble is None:
-            left = until - time.monotonic()
-            if left <= 0:
+            remaining_s = until - time.monotonic()
+            if remaining_s <= 0:
                 trouble = Done(TIMED_OUT, "", f"no answer within {timeout:g} s")
                 break
-            for key, _ in selector.select(left):
+            for key, _ in selector.select(remaining_s):
                 data = os.read(key.fd, 65536)
                 if not data:
                     selector.unregister(key.fileobj)

@@ -41,7 +41,7 @@ def _zones(root: str) -> list[Zone]:
     """All zones of the first interface: powercap shows the same counters again under
     intel-rapl-mmio.
     """
-    found: list[Zone] = []
+    zones: list[Zone] = []
     base = Path(root) / "sys/class/powercap"
     names: dict[str, str] = {}
     for folder in sorted(
@@ -60,8 +60,8 @@ def _zones(root: str) -> list[Zone]:
             names[matched[1]] = name
         full = f"{parent} {name}" if parent else name
         scope = next((s for key, s in _SCOPES.items() if name.startswith(key)), "unknown")
-        found.append(Zone(full, folder / "energy_uj", scope, parent, limit or None))
-    return found
+        zones.append(Zone(full, folder / "energy_uj", scope, parent, limit or None))
+    return zones
 
 
 class RaplSource:
@@ -87,24 +87,24 @@ class RaplSource:
                     "virtual machines do not."
                 ),
             )
-        wanted = (
+        chosen = (
             [z for z in every if z.name in self._options.sensors]
             if self._options.sensors
             else _disjoint(every)
         )
-        if not wanted:
+        if not chosen:
             raise NotSupported(
                 f"No RAPL zone is called {' or '.join(self._options.sensors)}.",
                 hint="The zones are: " + ", ".join(z.name for z in every) + ".",
             )
-        unreadable = [z for z in wanted if read_number(z.path)[1] == DENIED]
-        if len(unreadable) == len(wanted):
+        unreadable = [z for z in chosen if read_number(z.path)[1] == DENIED]
+        if len(unreadable) == len(chosen):
             raise AuthenticationFailed(
-                f"{wanted[0].path} belongs to root (since Linux 5.10, CVE-2020-8694).",
+                f"{chosen[0].path} belongs to root (since Linux 5.10, CVE-2020-8694).",
                 hint="Run as root, or: sudo chmod a+r "
-                + str(wanted[0].path.parent.parent / "intel-rapl:*/energy_uj"),
+                + str(chosen[0].path.parent.parent / "intel-rapl:*/energy_uj"),
             )
-        readable = [z for z in wanted if z not in unreadable]
+        readable = [z for z in chosen if z not in unreadable]
         dead = motionless({z: partial(number_in, z.path) for z in readable}, _STANDSTILL_TEST_S)
         self._zones = [z for z in readable if z not in dead]
         if not self._zones:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from powertui.errors import UsageError
 from powertui.sampler import blocked_signals
-from powertui.sampler.blocked_signals import TakenSignal
+from powertui.sampler.blocked_signals import ArrivedSignal
 
 __all__ = ["CommandNotFound", "look_up", "run"]
 
@@ -89,10 +89,10 @@ def run(
 
 def _wait(pid: int, watched: set[signal.Signals], paused: Callable[[bool], None]) -> int:
     while True:
-        taken = blocked_signals.take(watched, _LOOK_PERIOD_S)
-        if taken is not None and taken.number != signal.SIGCHLD:
-            if _is_to_forward(taken, pid):
-                os.kill(pid, taken.number)
+        arrived = blocked_signals.take(watched, _LOOK_PERIOD_S)
+        if arrived is not None and arrived.number != signal.SIGCHLD:
+            if _is_to_forward(arrived, pid):
+                os.kill(pid, arrived.number)
             continue
         done, status = os.waitpid(pid, os.WNOHANG | os.WUNTRACED)
         if done == 0:
@@ -110,23 +110,23 @@ def _wait(pid: int, watched: set[signal.Signals], paused: Callable[[bool], None]
         return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 
-def _is_to_forward(taken: TakenSignal, pid: int) -> bool:
+def _is_to_forward(arrived: ArrivedSignal, pid: int) -> bool:
     """A terminal's signals reach the command by themselves, and what the command sends to us is not
     sent back to it.
     """
     if (
-        taken.by_process is None
+        arrived.by_process is None
     ):  # macOS does not say: where keys send it, they are the likeliest sender
-        return taken.number not in _KEYBOARD_SIGNALS
-    return taken.by_process and taken.sender != pid
+        return arrived.number not in _KEYBOARD_SIGNALS
+    return arrived.by_process and arrived.sender != pid
 
 
 def _drain(watched: set[signal.Signals]) -> list[int]:
     """Signals that came while they were blocked, so that they do not strike us later: those that
     are for the command.
     """
-    found: list[int] = []
-    while (taken := blocked_signals.take(watched, 0.0)) is not None:
-        if taken.number != signal.SIGCHLD:
-            found.append(taken.number)
-    return found
+    numbers: list[int] = []
+    while (arrived := blocked_signals.take(watched, 0.0)) is not None:
+        if arrived.number != signal.SIGCHLD:
+            numbers.append(arrived.number)
+    return numbers

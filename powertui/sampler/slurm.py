@@ -46,10 +46,10 @@ class EnergyNotCounted(NotSupported):
 def joules_by_step(text: str) -> dict[str, int]:
     """The energy of each step that has one, from `sstat -anP -o JobID,ConsumedEnergyRaw`."""
     rows = (line.split("|") for line in text.splitlines() if "|" in line)
-    found = {row[0].strip().rpartition(".")[2]: row[1].strip() for row in rows}
+    value_by_step = {row[0].strip().rpartition(".")[2]: row[1].strip() for row in rows}
     return {
         step: int(value)
-        for step, value in found.items()
+        for step, value in value_by_step.items()
         if value.isdecimal() and value not in _NOT_COUNTED
     }
 
@@ -125,8 +125,8 @@ class SlurmSource:
             command, programs.environment(os.environ), max(self._options.timeout, 5.0)
         )
         if done.code:
-            said = " ".join((done.err or done.out).split())[:120]
-            return {}, f"sstat failed ({said or f'exit code {done.code}'})."
+            message = " ".join((done.err or done.out).split())[:120]
+            return {}, f"sstat failed ({message or f'exit code {done.code}'})."
         return joules_by_step(done.out), ""
 
     def read(self) -> list[Reading]:

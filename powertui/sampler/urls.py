@@ -84,9 +84,9 @@ def host_port(text: str) -> tuple[str, int | None]:
     return text, None
 
 
-def _port(text: str, whole: str) -> int:
+def _port(text: str, written: str) -> int:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
-        raise UsageError(f"{whole!r}: the port must be a number from 1 to 65535.")
+        raise UsageError(f"{written!r}: the port must be a number from 1 to 65535.")
     return int(text)
 
 
@@ -95,13 +95,13 @@ def parse_url(url: str) -> Address:
 
     A password in it is refused: it would stand in `ps`.
     """
-    found = _SCHEME.fullmatch(url)
-    if not found:
+    match = _SCHEME.fullmatch(url)
+    if not match:
         raise UsageError(
             f"{url!r} is not a power source.",
             hint="Write, for example, ipmi://bmc, ipmitool:open, hwmon: or csv:power.csv.",
         )
-    scheme, rest = found[1].lower(), found[2]
+    scheme, rest = match[1].lower(), match[2]
     if scheme == "csv":
         return Address(scheme, path=rest.removeprefix("//") if rest.startswith("///") else rest)
     rest, _, query_text = rest.partition("?")

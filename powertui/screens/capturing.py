@@ -19,7 +19,7 @@ from powertui.plain import plain
 from powertui.screens.base import Dialog
 
 if TYPE_CHECKING:
-    from powertui.capture.whole import Plan, Stage, Taken
+    from powertui.capture.profile_session import Capture, Plan, Stage
     from powertui.data.logdir import RunEntry
     from powertui.screens.live import LiveScreen
 
@@ -95,7 +95,7 @@ class LiveCapture:
     def begin(self, written: str) -> None:
         """Capture, with the power that is being recorded anyway."""
         from powertui.capture import address
-        from powertui.capture.whole import Plan
+        from powertui.capture.profile_session import Plan
 
         page = self._page
         self._stop.clear()
@@ -117,10 +117,10 @@ class LiveCapture:
         self._thread.start()
 
     def _take(self, plan: Plan) -> None:
-        from powertui.capture import whole
+        from powertui.capture import profile_session
 
         try:
-            taken = whole.take(plan, self._told)
+            taken = profile_session.take(plan, self._told)
             entry = next(iter(logdir.scan(str(taken.folder)).runs), None) if taken.files else None
         except PowertuiError as error:
             self._page.shell.from_thread(self._failed, error)
@@ -145,7 +145,7 @@ class LiveCapture:
         self._page.note(plain(error.message), "error")
         self._page.say(error.message, warn=True)
 
-    def _done(self, taken: Taken, entry: RunEntry | None) -> None:
+    def _done(self, taken: Capture, entry: RunEntry | None) -> None:
         page = self._page
         for problem in taken.problems:
             self._failed(problem)

@@ -16,7 +16,7 @@ from powertui.verbs import common
 
 if TYPE_CHECKING:
     from powertui.capture.messages import ProfileRequest
-    from powertui.capture.whole import Plan, Stage, Taken
+    from powertui.capture.profile_session import Capture, Plan, Stage
     from powertui.sampler.targets import Target
 
 HELP = "take a profile from a TensorFlow or JAX program that runs, with power around it"
@@ -34,12 +34,14 @@ EXAMPLES = (
         "two hosts, and the power of both",
     ),
 )
-_LEAST_BEFORE_S = 3.0  # of power before the profile, to have something imported meanwhile
-_SIGNALLED = 128  # exit codes above it: ended by a signal
-_SOON_S = 1.0  # a repetition more often than this is none
-_USUAL_COLUMNS = 80  # of a terminal that does not say
-_LEAST_PATIENCE_S = 0.1  # a server needs some time to write, even where it has little
-_SELDOM_S = 10.0  # between two lines about one wait, where they are not written over each other
+_MIN_IMPORT_S = 3.0  # of power before the profile, to have something imported meanwhile
+_SIGNAL_CODES_ABOVE = 128  # exit codes above it: ended by a signal
+_MIN_REPEAT_S = 1.0  # a repetition more often than this is none
+_DEFAULT_COLUMNS = 80  # of a terminal that does not say
+_MIN_PATIENCE_S = 0.1  # a server needs some time to write, even where it has little
+_SLOW_REPORT_PERIOD_S = (
+    10.0  # between two lines about one wait, where they are not written over each other
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -147,50 +149,52 @@ def _profiling(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Take it, say what it came to, open it."""
     if args.other:
-        from powertui.capture import others
+        from powertui.capture import other_makers
 
-        print(others.TOLD[args.other])
+        print(other_makers.INSTRUCTIONS[args.other])
         return 0
-    every = common.seconds(args.every, "--every", _SOON_S, 30 * 86400.0) if args.every else None
+    every = (
+        common.seconds(args.every, "--every", _MIN_REPEAT_S, 30 * 86400.0) if args.every else None
+    )
     plan = _plan(args)
     if every is not None:
-        from powertui.capture import again
+        from powertui.capture import repetition
 
-        return again.run(plan, every, args.keep, _Progress().told, _say_each)
+        return repetition.run(plan, every, args.keep, _Progress().on_stage, _report_one)
     if args.keep is not None:
         raise UsageError("--keep belongs to --every.")
     opens = not args.no_open and sys.stdin.isatty() and sys.stdout.isatty()
     progress = _Progress()
-    from powertui.capture import whole
+    from powertui.capture import profile_session
 
     prepared = False
 
-    def told(stage: Stage) -> bool:
+    def on_stage(stage: Stage) -> bool:
         nonlocal prepared
-        free = stage.what == whole.WRITING or (
-            stage.what == whole.BEFORE and plan.before_s >= _LEAST_BEFORE_S
+        free = stage.what == profile_session.WRITING or (
+            stage.what == profile_session.BEFORE and plan.before_s >= _MIN_IMPORT_S
         )
         if free and not prepared:
             prepared = True
             _prepare(args, opens)
-        return progress.told(stage)
+        return progress.on_stage(stage)
 
-    def meanwhile(taken: Taken) -> bool:
+    def meanwhile(capture: Capture) -> bool:
         progress.clear()
-        _tell_files(taken)
+        _print_files(capture)
         return (
-            _open(args, taken, plan)
-            if opens and taken.files and not taken.problems and not taken.stopped
+            _open(args, capture, plan)
+            if opens and capture.files and not capture.problems and not capture.stopped
             else False
         )
 
     try:
-        taken = whole.take(plan, told, meanwhile=meanwhile)
+        capture = profile_session.take(plan, on_stage, meanwhile=meanwhile)
     finally:
         progress.clear()
-    _tell(taken)
-    _next(taken)
-    return 130 if taken.stopped else int(bool(taken.problems) or not taken.good)
+    _print_result(capture)
+    _print_next_command(capture)
+    return 130 if capture.stopped else int(bool(capture.problems) or not capture.good)
 
 
 def _prepare(args: argparse.Namespace, opens: bool) -> None:
@@ -213,8 +217,8 @@ def _prepare(args: argparse.Namespace, opens: bool) -> None:
 
 
 def _plan(args: argparse.Namespace) -> Plan:
-    from powertui.capture import address, where
-    from powertui.capture.whole import Plan
+    from powertui.capture import address, session_files
+    from powertui.capture.profile_session import Plan
 
     if args.pid is not None and (args.address or args.pid < 1):
         raise UsageError("--pid takes the number of one process, and no address beside it.")
@@ -252,7 +256,7 @@ def _plan(args: argparse.Namespace) -> Plan:
         common.seconds(args.delay, "--delay"),
         args.server_logdir,
         args.pid,
-        tuple(where.via(text) for text in args.via),
+        tuple(session_files.via(text) for text in args.via),
     )
 
 
@@ -261,7 +265,7 @@ def _asked_of(args: argparse.Namespace) -> ProfileRequest:
     from powertui.capture.messages import ProfileRequest
 
     length = common.seconds(args.time, "-t", 0.001, 3600.0)
-    patience = common.seconds(args.patience, "--patience", _LEAST_PATIENCE_S, 86400.0)
+    patience = common.seconds(args.patience, "--patience", _MIN_PATIENCE_S, 86400.0)
     return ProfileRequest(
         length, args.host_level, args.device_level, args.python_level, not args.no_hlo, patience
     )
@@ -300,9 +304,9 @@ def _say(text: str) -> None:
 
 def _columns(terminal: int) -> int:
     try:
-        return os.get_terminal_size(terminal).columns or _USUAL_COLUMNS
+        return os.get_terminal_size(terminal).columns or _DEFAULT_COLUMNS
     except OSError:
-        return _USUAL_COLUMNS
+        return _DEFAULT_COLUMNS
 
 
 class _Progress:
@@ -315,7 +319,7 @@ class _Progress:
         self._what = ""
         self._slow_since: float | None = None  # how long was waited when it was last reported
 
-    def told(self, stage: Stage) -> bool:
+    def on_stage(self, stage: Stage) -> bool:
         """Say it; never asks to stop."""
         if self._live:
             self._rewrite(stage)
@@ -323,7 +327,7 @@ class _Progress:
             self._slow_since = None
             _say(stage.what + (f", {stage.of_s:.3g} s" if stage.of_s is not None else ""))
         elif stage.sentence() and (
-            self._slow_since is None or stage.past_s - self._slow_since >= _SELDOM_S
+            self._slow_since is None or stage.past_s - self._slow_since >= _SLOW_REPORT_PERIOD_S
         ):
             self._slow_since = stage.past_s
             _say(stage.sentence())
@@ -353,33 +357,33 @@ class _Progress:
             sys.stderr.flush()
 
 
-def _tell_files(taken: Taken) -> None:
+def _print_files(capture: Capture) -> None:
     """Where the profiles lie: said as soon as they are there."""
     from powertui.plain import plain
 
-    for path in taken.files:
+    for path in capture.files:
         print(plain(path))
-    for path in taken.results:
+    for path in capture.results:
         print(f"{plain(path)} (a result of the server's own)")
     sys.stdout.flush()
 
 
-def _tell(taken: Taken) -> None:
+def _print_result(capture: Capture) -> None:
     """Where the power lies, and what it all came to."""
     from powertui.plain import plain
 
-    if taken.power:
-        print(plain(taken.power))
-    if taken.files:
+    if capture.power:
+        print(plain(capture.power))
+    if capture.files:
         from powertui.report import captured
 
-        for line in captured.lines(taken.folder):
+        for line in captured.lines(capture.folder):
             print(line)
-    for line in taken.elsewhere:
+    for line in capture.elsewhere:
         print(f"The server wrote the profile on its own disk. To fetch it:\n  {plain(line, 2000)}")
-    for note in dict.fromkeys(taken.notes):
+    for note in dict.fromkeys(capture.notes):
         _say(note)
-    for problem in taken.problems:
+    for problem in capture.problems:
         _say_problem(problem)
     sys.stdout.flush()
 
@@ -391,22 +395,22 @@ def _say_problem(problem: PowertuiError) -> None:
         print(plain(line), file=sys.stderr, flush=True)
 
 
-def _say_each(taken: Taken | PowertuiError) -> None:
-    if isinstance(taken, PowertuiError):
-        _say_problem(taken)
+def _report_one(capture: Capture | PowertuiError) -> None:
+    if isinstance(capture, PowertuiError):
+        _say_problem(capture)
     else:
-        _tell_files(taken)
-        _tell(taken)
+        _print_files(capture)
+        _print_result(capture)
 
 
-def _next(taken: Taken) -> None:
+def _print_next_command(capture: Capture) -> None:
     from powertui.report import captured
 
-    if taken.good:
-        print(f"next: {captured.next_command(taken.folder)}")
+    if capture.good:
+        print(f"next: {captured.next_command(capture.folder)}")
 
 
-def _open(args: argparse.Namespace, taken: Taken, plan: Plan) -> bool:
+def _open(args: argparse.Namespace, capture: Capture, plan: Plan) -> bool:
     """The timeline, with the power beside it as it comes.
 
     True where the terminal is gone or somebody ended us.
@@ -416,14 +420,14 @@ def _open(args: argparse.Namespace, taken: Taken, plan: Plan) -> bool:
 
     parser = argparse.ArgumentParser()
     opening.arguments(parser)
-    words = [str(taken.folder), "--glyphs", args.glyphs, "--color", args.color]
+    words = [str(capture.folder), "--glyphs", args.glyphs, "--color", args.color]
     words += ["--theme", args.theme] if args.theme else []
     words += ["--no-mouse"] if args.no_mouse else []
     words += ["--fps", str(args.fps)] if args.fps is not None else []
-    if taken.power and Path(taken.power).parent != taken.folder:
-        words.append(taken.power)
-    until = time.strftime("%H:%M:%S", time.localtime(taken.ended_ns / 1e9 + plan.after_s))
-    notice = f"Power is recorded until {until}." if taken.power and plan.after_s else ""
+    if capture.power and Path(capture.power).parent != capture.folder:
+        words.append(capture.power)
+    until = time.strftime("%H:%M:%S", time.localtime(capture.ended_ns / 1e9 + plan.after_s))
+    notice = f"Power is recorded until {until}." if capture.power and plan.after_s else ""
     code = opening.run(parser.parse_args(words), notice)
     signals.by_exception()  # the screens had the signals
-    return code > _SIGNALLED
+    return code > _SIGNAL_CODES_ABOVE

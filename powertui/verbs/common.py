@@ -82,15 +82,15 @@ def sort_out(args: argparse.Namespace) -> list[str]:
         _must_be_there(path, "Check the path after --power.")
     if len(named) == 1:
         return named
-    found = {path: logdir.scan(path) for path in named}
+    scanned = {path: logdir.scan(path) for path in named}
     runs = [
         path
         for path in named
-        if any(run.profiles or run.tfevents for run in found[path].runs) or found[path].tfevents
+        if any(run.profiles or run.tfevents for run in scanned[path].runs) or scanned[path].tfevents
     ]
     logs = [path for path in named if path not in runs]
     for path in logs:
-        if not found[path].power:
+        if not scanned[path].power:
             raise UsageError(
                 f"{path} holds neither a run nor a power log.",
                 hint=f"See what is there: powertui doctor {path}",
@@ -218,7 +218,7 @@ def reading_of(args: argparse.Namespace) -> ReadOptions:
     from powertui import config
     from powertui.data.asked import LogColumns, ReadOptions
 
-    said = {
+    columns = {
         name: getattr(args, name)
         for name in ("time_col", "watts_col", "unit", "tz")
         if getattr(args, name)
@@ -229,7 +229,7 @@ def reading_of(args: argparse.Namespace) -> ReadOptions:
         tz=args.tz,
         power=power_files(args.power),
         find_power=not (args.no_power or args.power),
-        columns=LogColumns(**said, limit=limit_of(args)) if said else None,
+        columns=LogColumns(**columns, limit=limit_of(args)) if columns else None,
         limit=limit_of(args),
         power_hosts=power_hosts_of(args),
         usual_hosts=config.load().power_hosts,
@@ -241,13 +241,13 @@ def _power_host(text: str) -> tuple[str, str]:
 
     The name is empty for power that names no host.
     """
-    left, sign, right = text.rpartition("=")
-    if not sign or not right.strip():
+    logged, sign, host = text.rpartition("=")
+    if not sign or not host.strip():
         raise UsageError(
             f"--power-host {text}: is not a pair of names.",
             hint="Write it like --power-host bmc-17=host-a.",
         )
-    return left.strip(), right.strip()
+    return logged.strip(), host.strip()
 
 
 def aligning_of(args: argparse.Namespace) -> Aligning:
@@ -293,24 +293,24 @@ def time_of(words: str | None) -> int | None:
 
     if words is None:
         return None
-    found = units.parse_time(words)
-    if found is None:
+    ps = units.parse_time(words)
+    if ps is None:
         raise UsageError(
             f"{plain(words, 40)!r} is not a time.", hint="Write it like 27.31s, 350ms or 1:02.5."
         )
-    return found
+    return ps
 
 
 def seconds(words: str, name: str, least: float = 0.0, most: float = 86400.0) -> float:
     """A length of time as a person writes it."""
     from powertui import units
 
-    found = units.parse_time(words)
-    if found is None or not least <= found / units.PS_PER_S <= most:
+    ps = units.parse_time(words)
+    if ps is None or not least <= ps / units.PS_PER_S <= most:
         raise UsageError(
             f"{name} {words}: is not possible.", hint="Write it like 2s, 500ms or 10m."
         )
-    return found / units.PS_PER_S
+    return ps / units.PS_PER_S
 
 
 # ── how to answer ────────────────────────────────────────────────────────────────────────────────

@@ -39,8 +39,8 @@ def run(args: argparse.Namespace) -> int:
         return summary.tell(path, None, ReadOptions(), common.form_of(args))
     from powertui.verbs import open
 
-    whole = argparse.ArgumentParser(add_help=False)
-    open.arguments(whole)
+    parser = argparse.ArgumentParser(add_help=False)
+    open.arguments(parser)
     return open.run(
-        argparse.Namespace(**{**vars(whole.parse_args([path])), **vars(args)}), notice=demo.NOTE
+        argparse.Namespace(**{**vars(parser.parse_args([path])), **vars(args)}), notice=demo.NOTE
     )

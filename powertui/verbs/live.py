@@ -82,12 +82,12 @@ def run(args: argparse.Namespace) -> int:
     finally:
         feed.stop("the screen was closed")
         failure = feed.failure
-        whole = failure is None and _tell(
+        complete = failure is None and _tell(
             feed, silent=code == HANGUP
         )  # nobody reads what would be said
     if failure is not None and code != HANGUP:
         raise failure
-    return code or int(not whole)
+    return code or int(not complete)
 
 
 def _feed(args: argparse.Namespace) -> Feed:

@@ -49,11 +49,11 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
         paths, _FIRST_S
     )  # thousands of runs: the list stands with the first of them
     with transfers_shown():
-        found = next(stages)
-        if args.run is not None and not found.complete:
-            found = list(stages)[-1]
+        scanned = next(stages)
+        if args.run is not None and not scanned.complete:
+            scanned = list(stages)[-1]
     if args.run is not None:
-        found = dataclasses.replace(found, runs=found.chosen(args.run), parts=())
+        scanned = dataclasses.replace(scanned, runs=scanned.chosen(args.run), parts=())
     from powertui.screens.session import Session
     from powertui.screens.shell import Shell
 
@@ -64,8 +64,8 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
     session = Session(
         reading,
         common.aligning_of(args),
-        logdir=found,
-        rest=None if found.complete else stages,
+        logdir=scanned,
+        rest=None if scanned.complete else stages,
         notice=notice,
     )
     return Shell(session, display).run_to_exit()

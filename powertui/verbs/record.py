@@ -17,7 +17,7 @@ ABOUT = """\
 Records until the command ends, until --duration has passed, or until Ctrl+C. Without
 --host and --source it reads the sensors of this machine. Readings are on the disk at once;
 what could not be read is a gap with its reason."""
-_MOST_S = 60.0  # of a profile by steps: longer ones are too large to read
+_MAX_STEPS_S = 60.0  # of a profile by steps: longer ones are too large to read
 EXAMPLES = (
     (
         "powertui record --host bmc -o power.csv -- python train.py",
@@ -124,20 +124,20 @@ def _beside(args: argparse.Namespace, command: list[str]) -> dict[str, Any]:
         raise UsageError(
             "Name the logdir of the command with --logdir: the profile is written there."
         )
-    from powertui.capture import address, beside
+    from powertui.capture import address, command_profile
     from powertui.capture.messages import ProfileRequest
-    from powertui.capture.whole import Plan
+    from powertui.capture.profile_session import Plan
 
     length = common.seconds(args.profile_time, "--profile-time", 0.001, 3600.0)
-    asked = ProfileRequest(_MOST_S if args.steps else length)
+    asked = ProfileRequest(_MAX_STEPS_S if args.steps else length)
     plan = Plan(
         (address.parse(args.profile_server),), str(Path(args.logdir).expanduser().absolute()), asked
     )
-    steps = beside.steps_of(args.steps) if args.steps else None
-    wanted = beside.WantedProfile(
+    steps = command_profile.steps_of(args.steps) if args.steps else None
+    wanted = command_profile.RequestedProfile(
         plan, steps, common.seconds(args.profile_after, "--profile-after"), length
     )
-    return {"beside": lambda say: beside.WhileRecording(wanted, say)}
+    return {"beside": lambda say: command_profile.WhileRecording(wanted, say)}
 
 
 def _energies(path: str, begin_s: float, length_s: float) -> Mapping[str, Mapping[str, Any]]:

@@ -31,10 +31,10 @@ def run(args: argparse.Namespace) -> int:
     from powertui.errors import SensorError
     from powertui.sampler.inventory import as_lines, look_here, look_there
 
-    found = look_there(common.targets_of(args)) if args.host or args.source else look_here()
+    sources = look_there(common.targets_of(args)) if args.host or args.source else look_here()
     if args.json:
         json.dump(
-            {"powertui_sensors": 1, "sensors": [one.as_dict() for one in found]},
+            {"powertui_sensors": 1, "sensors": [source.as_dict() for source in sources]},
             sys.stdout,
             indent=2,
         )
@@ -42,8 +42,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")
-        for line in as_lines(found):
+        for line in as_lines(sources):
             print(line)
-    if not any(one.ok for one in found) and args.host:
+    if not any(source.ok for source in sources) and args.host:
         raise SensorError("No power can be read there.", hint="The lines above say why.")
-    return 0 if any(one.ok for one in found) else 1
+    return 0 if any(source.ok for source in sources) else 1

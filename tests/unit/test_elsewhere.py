@@ -578,7 +578,7 @@ def test_what_was_used_longest_ago_goes_when_there_is_no_room(
         elsewhere.at_hand(path)
     elsewhere.at_hand(first)  # again: now the second is the oldest
     block = os.stat(first).st_blocks * 512
-    monkeypatch.setenv(keeping.VARIABLE, str(3 * block))
+    monkeypatch.setenv(keeping.SIZE_VARIABLE, str(3 * block))
     elsewhere.at_hand(fourth)
     assert [here(path) for path in (first, second, third, fourth)] == [True, False, True, True]
     asked = len(far.reads)
@@ -613,7 +613,7 @@ def test_what_is_open_stays(far: Far, tmp_path: Path, capsys: pytest.CaptureFixt
 def test_the_limit_is_a_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, bytes_kept: int
 ) -> None:
-    monkeypatch.setenv(keeping.VARIABLE, said)
+    monkeypatch.setenv(keeping.SIZE_VARIABLE, said)
     assert keeping.limit(tmp_path) == bytes_kept
 
 
@@ -621,8 +621,12 @@ def test_the_limit_is_a_size(
 def test_without_a_limit_it_is_never_more_than_half_of_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
-    monkeypatch.setenv(keeping.VARIABLE, said)
-    assert 0 < keeping.limit(tmp_path) <= min(keeping.LIMIT, shutil.disk_usage(tmp_path).total // 2)
+    monkeypatch.setenv(keeping.SIZE_VARIABLE, said)
+    assert (
+        0
+        < keeping.limit(tmp_path)
+        <= min(keeping.MAX_CACHE_BYTES, shutil.disk_usage(tmp_path).total // 2)
+    )
 
 
 def test_the_beginning_of_a_file_is_had_without_the_file(far: Far, tmp_path: Path) -> None:

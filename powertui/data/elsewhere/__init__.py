@@ -19,11 +19,11 @@ from typing import NamedTuple
 
 from powertui.data.elsewhere import keeping
 from powertui.data.elsewhere.address import RemoteAddress, is_address, parse
-from powertui.data.elsewhere.mirror import HEAD, BytesProgress, LocalCopy, Mirror, cache
+from powertui.data.elsewhere.mirror import HEAD_BYTES, BytesProgress, LocalCopy, Mirror, cache
 from powertui.data.elsewhere.progress import TransferListener, TransferProgress, listening, report
 
 __all__ = [
-    "HEAD",
+    "HEAD_BYTES",
     "NotedFiles",
     "TransferListener",
     "TransferProgress",
@@ -93,31 +93,31 @@ def head(path: str, count: int) -> bytes | None:
     """
     if not away(path):
         return None
-    return _told(path, lambda mirror: mirror.head(path), lambda asked: asked.heads)[:count]
+    return _answer_about(path, lambda mirror: mirror.head(path), lambda asked: asked.heads)[:count]
 
 
 def sum_of(path: str) -> bytes | None:
     """What tells a file that is away from others of its size; None for a file that is here."""
     if not away(path):
         return None
-    return _told(path, lambda mirror: mirror.sum(path), lambda asked: asked.sums)
+    return _answer_about(path, lambda mirror: mirror.sum(path), lambda asked: asked.sums)
 
 
-def _told(
-    path: str, kept: Callable[[Mirror], bytes | None], into: Callable[[NotedFiles], set[str]]
+def _answer_about(
+    path: str, stored: Callable[[Mirror], bytes | None], into: Callable[[NotedFiles], set[str]]
 ) -> bytes:
     mirror = _mirror(path)
     assert mirror is not None
-    known = kept(mirror)
-    if known is not None:
-        return known
+    answer = stored(mirror)
+    if answer is not None:
+        return answer
     asked = _gathering.get()
-    one = asked if asked is not None else NotedFiles(set(), set())
-    into(one).add(path)
+    noted = asked if asked is not None else NotedFiles(set(), set())
+    into(noted).add(path)
     if asked is not None:
         return b""
-    look(one)
-    return kept(mirror) or b""
+    look(noted)
+    return stored(mirror) or b""
 
 
 @contextlib.contextmanager

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-LIMIT = 20 << 30  # bytes, and never more than half of what the disk could still hold
-VARIABLE = "POWERTUI_CACHE_SIZE"
+MAX_CACHE_BYTES = 20 << 30  # bytes, and never more than half of what the disk could still hold
+SIZE_VARIABLE = "POWERTUI_CACHE_SIZE"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -46,7 +46,7 @@ def used(path: str) -> None:
 
 def limit(top: Path) -> int:
     """How many bytes may be kept."""
-    text = os.environ.get(VARIABLE, "").strip().upper().removesuffix("B").removesuffix("I")
+    text = os.environ.get(SIZE_VARIABLE, "").strip().upper().removesuffix("B").removesuffix("I")
     number, unit = text, ""
     if text and text[-1] in _UNITS:
         number, unit = text[:-1], text[-1]
@@ -54,8 +54,8 @@ def limit(top: Path) -> int:
         return int(number) * _UNITS[unit]
     with contextlib.suppress(OSError):
         room = shutil.disk_usage(top).free + sum(file.size for file in _files(top))
-        return min(LIMIT, room // 2)
-    return LIMIT
+        return min(MAX_CACHE_BYTES, room // 2)
+    return MAX_CACHE_BYTES
 
 
 def _files(top: Path) -> Iterator[_KeptFile]:

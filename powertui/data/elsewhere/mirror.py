@@ -40,8 +40,8 @@ from powertui.data.elsewhere.store import (
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile
 
-HEAD = 8192  # bytes by which a file's kind is told
-_TRIES = 3
+HEAD_BYTES = 8192  # bytes by which a file's kind is told
+_MAX_TRIES = 3
 # of folders below the one that is asked for: the host is asked for 40 (script.py), and plugins/ may
 # lie above
 _MAX_LEVELS = 45
@@ -246,7 +246,7 @@ class Mirror:
                     self._fill(here, file, state, progress)
                 except FileMoved as change:
                     failures += 1
-                    if failures >= _TRIES:
+                    if failures >= _MAX_TRIES:
                         problem = "it changes faster than it can be copied"
                         raise UnreadableFile(
                             self.shown(here), problem, hint="Wait until it is written."
@@ -256,7 +256,7 @@ class Mirror:
                     continue
                 except ConnectionDropped as error:
                     failures += 1
-                    if failures < _TRIES and os.fstat(file).st_size > before:
+                    if failures < _MAX_TRIES and os.fstat(file).st_size > before:
                         continue
                     raise ConnectionDropped(
                         self.shown(here), error.problem, hint=error.hint
@@ -333,12 +333,12 @@ class Mirror:
             file = os.open(name, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise _unwritable(name, error) from None
-        own = False
+        is_ours = False
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(file)
-            name, own = name.with_name(f"{name.name}-{os.getpid()}"), True
+            name, is_ours = name.with_name(f"{name.name}-{os.getpid()}"), True
             file = os.open(
                 name, os.O_CREAT | os.O_TRUNC | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW, 0o600
             )
@@ -348,7 +348,7 @@ class Mirror:
             yield name, file
         finally:
             os.close(file)
-            if own:
+            if is_ours:
                 name.unlink(missing_ok=True)
 
     # ── what files are, before they come ──
@@ -369,7 +369,7 @@ class Mirror:
         try:
             (self._top / "heads").mkdir(mode=0o700, exist_ok=True)
             if sizes:
-                self._keep_all(store.heads(sizes, HEAD), {path: b"" for path, _ in sizes}, "")
+                self._keep_all(store.heads(sizes, HEAD_BYTES), {path: b"" for path, _ in sizes}, "")
             if paths:
                 self._keep_all(
                     store.sums(paths), {path: os.fsencode(path) for path in paths}, ".sum"

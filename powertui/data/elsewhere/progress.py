@@ -14,7 +14,7 @@ from typing import NamedTuple
 from powertui import units
 
 # silence that is worth a word: a round trip to the far side of the world takes a tenth of that
-_QUIET_S = 3.0
+_MIN_SHOWN_SILENCE_S = 3.0
 
 
 class TransferProgress(NamedTuple):
@@ -29,7 +29,9 @@ class TransferProgress(NamedTuple):
     quiet_s: float = 0.0  # since something came
 
     def __str__(self) -> str:
-        quiet = f", nothing for {self.quiet_s:.0f} s" if self.quiet_s >= _QUIET_S else ""
+        quiet = (
+            f", nothing for {self.quiet_s:.0f} s" if self.quiet_s >= _MIN_SHOWN_SILENCE_S else ""
+        )
         if self.phase == "login" or not self.done:
             waited = f", {self.quiet_s:.0f} s" if self.quiet_s >= 1 else ""
             return f"waiting for {self.place}{waited}"

@@ -7,7 +7,7 @@ knows of every name.
 
 from __future__ import annotations
 
-_DEPTH = 40
+_MAX_DEPTH = 40
 _SKIPPED = (
     ".git",
     ".hg",
@@ -76,7 +76,9 @@ elif [ -f "$p" ]; then
       many "${r:-/}" 1 -name '*'; near "$r"; printf '@end 0 0 .\0'; } | pack
   else w denied; fi
 else w special; fi
-""".replace("SKIP", " -o ".join(f"-name {name}" for name in _SKIPPED)).replace("DEPTH", str(_DEPTH))
+""".replace("SKIP", " -o ".join(f"-name {name}" for name in _SKIPPED)).replace(
+    "DEPTH", str(_MAX_DEPTH)
+)
 
 READ = r"""
 if [ ! -e "$p" ]; then w missing

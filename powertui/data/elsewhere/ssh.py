@@ -28,7 +28,7 @@ from powertui.data.elsewhere.address import RemoteAddress
 from powertui.data.elsewhere.deadlines import SILENCE_VARIABLE, Deadlines, WaitingTime, deadlines
 from powertui.data.elsewhere.progress import TransferProgress, report
 from powertui.data.elsewhere.records import EndlessListing
-from powertui.data.elsewhere.ssh_process import PIECE, SshProcess, Stalled
+from powertui.data.elsewhere.ssh_process import PIECE_BYTES, SshProcess, Stalled
 from powertui.data.elsewhere.store import (
     MAX_NAMES,
     ConnectionDropped,
@@ -41,10 +41,10 @@ from powertui.data.elsewhere.store import (
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 
-_KEPT_S = 300  # an idle connection stays for so long
-_NOISE = 1 << 16  # bytes that a start-up file may print before our first word
-_LONGEST_SOCKET = 100  # bytes of a socket's path, with what ssh appends while it makes it
-_AT_ONCE = 100  # files in one command
+_CONNECTION_IDLE_S = 300  # an idle connection stays for so long
+_MAX_BANNER_BYTES = 1 << 16  # bytes that a start-up file may print before our first word
+_MAX_SOCKET_PATH_BYTES = 100  # bytes of a socket's path, with what ssh appends while it makes it
+_FILES_PER_COMMAND = 100  # files in one command
 _NAME_BYTES = 64  # what a name of a listing takes on the line: paths pack to a fifth
 _SUM_BYTES = 64  # a line of cksum
 _LOGIN_S = (
@@ -92,22 +92,22 @@ class SshHost:
 
         Raises `FileMoved` when it is in another.
         """
-        left = state.size - start
-        with self._ask(script.READ, left, p=path, a=str(start + 1)) as answer:
+        remaining = state.size - start
+        with self._ask(script.READ, remaining, p=path, a=str(start + 1)) as answer:
             now = _state(answer.word(path).split()[1:])
             if now is not None and now != state:
                 raise FileMoved(now)
-            while left:
+            while remaining:
                 piece = answer.read(
-                    min(PIECE, left),
-                    TransferProgress(self._host, "bytes", state.size - left, state.size),
+                    min(PIECE_BYTES, remaining),
+                    TransferProgress(self._host, "bytes", state.size - remaining, state.size),
                 )
                 if not piece:
-                    problem = f"the connection ended {left:,} bytes before the end"
+                    problem = f"the connection ended {remaining:,} bytes before the end"
                     raise ConnectionDropped(
                         self._named(path), problem, hint="Open it again: it continues from there."
                     )
-                left -= len(piece)
+                remaining -= len(piece)
                 yield piece
             answer.complete()
 
@@ -116,7 +116,10 @@ class SshHost:
 
         Those that cannot be read are left out.
         """
-        batches = [paths[low : low + _AT_ONCE] for low in range(0, len(paths), _AT_ONCE)]
+        batches = [
+            paths[low : low + _FILES_PER_COMMAND]
+            for low in range(0, len(paths), _FILES_PER_COMMAND)
+        ]
         words = ["w ok\n"]
         for batch in batches:
             names = " ".join(shlex.quote(path) for path, _ in batch)
@@ -189,7 +192,7 @@ class SshHost:
             options |= {
                 "ControlMaster": "auto",
                 "ControlPath": socket,
-                "ControlPersist": str(_KEPT_S),
+                "ControlPersist": str(_CONNECTION_IDLE_S),
             }
         program = client()
         settings = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
@@ -306,8 +309,8 @@ class _Answer:
             first = Deadlines(max(first.silence_s, _LOGIN_S), first.min_rate, first.min_progress)
         login = WaitingTime(first, 0)
         progress = TransferProgress(self.host, "login", 0)
-        while noise <= _NOISE:
-            line = self._line(_NOISE, login, progress)
+        while noise <= _MAX_BANNER_BYTES:
+            line = self._line(_MAX_BANNER_BYTES, login, progress)
             if not line:
                 raise self.failure()
             at = line.find(self._mark)
@@ -337,7 +340,7 @@ class _Answer:
 
     def pieces(self) -> Iterator[bytes]:
         """Everything else of a listing, as it comes."""
-        while piece := self.read(PIECE, TransferProgress(self.host, "names", self.names)):
+        while piece := self.read(PIECE_BYTES, TransferProgress(self.host, "names", self.names)):
             yield piece
         self.complete()
 
@@ -534,6 +537,8 @@ def _socket() -> str:
     safe = status.st_uid == os.getuid() and not status.st_mode & 0o077 and not folder.is_symlink()
     return (
         str(path)
-        if safe and "%" not in str(folder) and len(str(folder)) + 1 + 40 + 18 <= _LONGEST_SOCKET
+        if safe
+        and "%" not in str(folder)
+        and len(str(folder)) + 1 + 40 + 18 <= _MAX_SOCKET_PATH_BYTES
         else ""
     )

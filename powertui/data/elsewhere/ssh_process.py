@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 
 from powertui.data.elsewhere.deadlines import WaitingTime
 
-PIECE = 1 << 18  # bytes taken from a pipe at once
+PIECE_BYTES = 1 << 18  # bytes taken from a pipe at once
 _TICK_S = 0.1  # between two looks at whether anybody wants to stop: what a person takes for at once
 _MESSAGES_KEPT = 1 << 14  # bytes of messages; the cause of a failure is in the last lines
 _MAX_MESSAGES = (
@@ -110,7 +110,7 @@ class SshProcess:
             if self._complaints in ready:
                 self._listen()
             if self._answer in ready:
-                piece = os.read(self._answer.fileno(), PIECE)
+                piece = os.read(self._answer.fileno(), PIECE_BYTES)
                 self.has_more = bool(piece)
                 waiting.came(len(piece))
                 self._messages_since_answer = 0
@@ -128,7 +128,7 @@ class SshProcess:
     def _listen(self) -> None:
         """Take what it complains of."""
         try:
-            text = os.read(self._complaints.fileno(), PIECE)
+            text = os.read(self._complaints.fileno(), PIECE_BYTES)
         except BlockingIOError:
             return
         if not text:

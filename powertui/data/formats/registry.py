@@ -104,7 +104,7 @@ def readers() -> tuple[Reader, ...]:
     """
     return (
         *map(_reader, READERS),
-        *(cast(Reader, plugin.found) for plugin in plugins.plugin_group(plugins.FORMATS).plugins),
+        *(cast(Reader, plugin.loaded) for plugin in plugins.plugin_group(plugins.FORMATS).plugins),
     )
 
 
@@ -173,7 +173,7 @@ def _plugin(reader: Reader) -> plugins.Plugin | None:
         (
             plugin
             for plugin in plugins.plugin_group(plugins.FORMATS).plugins
-            if plugin.found is reader
+            if plugin.loaded is reader
         ),
         None,
     )

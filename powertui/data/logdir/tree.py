@@ -250,7 +250,7 @@ def may_be_power(name: str) -> bool:
 
 def head_of(path: str, count: int = 4096) -> bytes:
     """The first bytes of a file, unpacked when it is gzip. Empty when it cannot be read."""
-    if (mirrored := elsewhere.head(path, elsewhere.HEAD)) is not None:
+    if (mirrored := elsewhere.head(path, elsewhere.HEAD_BYTES)) is not None:
         return _unpacked(mirrored, count)
     try:
         with open_for_reading(path) as stream:

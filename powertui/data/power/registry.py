@@ -67,7 +67,7 @@ def readers(head: str | bytes, path: str) -> Iterator[LogReader]:
             score = dialect.score if dialect.signature else module.sniff(head, path)
             yield _reader(module, score)
     for plugin in plugins.plugin_group(plugins.POWER).plugins:
-        yield replace(_reader(plugin.found, _plugin_score(plugin, head, path)), plugin=plugin)
+        yield replace(_reader(plugin.loaded, _plugin_score(plugin, head, path)), plugin=plugin)
 
 
 def _module(name: str) -> ModuleType:
@@ -86,7 +86,7 @@ def _reader(module: ModuleType, score: int) -> LogReader:
 
 def _plugin_score(plugin: plugins.Plugin, head: str | bytes, path: str) -> int:
     """How sure a plugin is of this head; one that raises is not."""
-    return int(plugins.guarded(plugin, "sniff", lambda: int(plugin.found.sniff(head, path)), 0))
+    return int(plugins.guarded(plugin, "sniff", lambda: int(plugin.loaded.sniff(head, path)), 0))
 
 
 def _surest_reader(source: LogFile) -> LogReader | None:

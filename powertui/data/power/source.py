@@ -209,7 +209,7 @@ class LogFile:
     def head_text(self) -> str:
         """The head as text, without a line that the head's own end cuts."""
         text = _decode(self.head)
-        if len(self.head) >= _HEAD or len(self._raw_head) == elsewhere.HEAD:
+        if len(self.head) >= _HEAD or len(self._raw_head) == elsewhere.HEAD_BYTES:
             text = text[: text.rfind("\n") + 1]
         return text
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from powertui import cli
-from powertui.capture import address, beside
-from powertui.capture.beside import WantedProfile, WhileRecording
+from powertui.capture import address, command_profile
+from powertui.capture.command_profile import RequestedProfile, WhileRecording
 from powertui.capture.messages import ProfileRequest
+from powertui.capture.profile_session import Plan
 from powertui.capture.step_clock import StepClock
-from powertui.capture.whole import Plan
 from powertui.errors import UsageError
 from tests.profiler_server import ProfilerServer
 from tests.synthetic.tfevents import frame, scalar, write_scalars
@@ -24,8 +24,8 @@ from tests.synthetic.tfevents import frame, scalar, write_scalars
 LIMIT_S = 180.0
 
 
-def wanted(server: ProfilerServer, logdir: Path, **more: object) -> WantedProfile:
-    return WantedProfile(
+def wanted(server: ProfilerServer, logdir: Path, **more: object) -> RequestedProfile:
+    return RequestedProfile(
         Plan((address.parse(server.address),), str(logdir), ProfileRequest(30)), **more
     )  # type: ignore[arg-type]
 
@@ -51,8 +51,8 @@ def test_the_steps_are_met_by_their_rate_though_the_log_says_no_more(tmp_path: P
         one._thread.join(LIMIT_S)
     assert now + 0.5 < began, "not at the first look: step 120 is 2.1 s away"
     assert ended >= now + 3.1, "step 130 ends then"
-    assert one.taken is not None
-    assert Path(one.taken.files[0]).exists()
+    assert one.capture is not None
+    assert Path(one.capture.files[0]).exists()
     late = said[0].startswith(
         "Steps 120 to 130 were over"
     )  # on a machine that took seconds for the first look
@@ -89,7 +89,7 @@ def test_steps_that_were_over_when_the_log_told_of_them(tmp_path: Path) -> None:
 def test_a_log_that_comes_late_is_said_with_what_helps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(beside, "_LATE_S", 1.0)
+    monkeypatch.setattr(command_profile, "_MAX_LOG_DELAY_S", 1.0)
     now, said = time.time(), []
     file = tmp_path / "train" / f"events.out.tfevents.{int(now)}.host.1.0.v2"
     with (
@@ -119,7 +119,7 @@ def test_the_last_step_that_is_logged_ends_it(tmp_path: Path) -> None:
             more.write(frame(scalar(time.time(), 101, "batch_loss", 0.4)))
         assert server.terminated.wait(LIMIT_S)
         one._thread.join(LIMIT_S)
-    assert one.taken is not None
+    assert one.capture is not None
 
 
 def test_one_step_alone_tells_no_rate(tmp_path: Path) -> None:
@@ -158,8 +158,8 @@ def test_a_rate_is_as_good_as_what_was_logged() -> None:
     assert far.half > 3
     assert clock.at(101.6) == pytest.approx(15.0), "between two records"
     assert clock.at(105.0) == pytest.approx(50.0), "by the rate"
-    assert clock.told(103.0)
-    assert not clock.told(103.1)
+    assert clock.covers(103.0)
+    assert not clock.covers(103.1)
     clock.add([(40, 90.0)], 110.0)
     assert clock.when(50) is None, "a clock that was set tells no rate"
 
@@ -170,14 +170,14 @@ def test_after_some_time_where_no_steps_are_named(tmp_path: Path) -> None:
         WhileRecording(wanted(server, tmp_path, after_s=0.1), lambda _: None) as one,
     ):
         one._thread.join(LIMIT_S)
-    assert one.taken is not None
-    assert one.taken.files
+    assert one.capture is not None
+    assert one.capture.files
 
 
 def test_without_steps_in_the_log_it_is_by_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(beside, "_NO_STEPS_S", 0.1)
+    monkeypatch.setattr(command_profile, "_NO_STEPS_S", 0.1)
     said: list[str] = []
     with (
         ProfilerServer() as server,
@@ -209,13 +209,13 @@ def test_it_waits_for_a_server_that_comes_later(tmp_path: Path) -> None:
         time.sleep(0.7)
         with ProfilerServer(port=server.port):
             assert done.wait(LIMIT_S)
-    assert one.taken is not None
+    assert one.capture is not None
 
 
 @pytest.mark.parametrize("written", ["", "5", "5-5", "9-3", "a-b", "-5", "1-2-3"])
 def test_ranges_of_steps_that_are_none(written: str) -> None:
     with pytest.raises(UsageError, match="is not a range of steps"):
-        beside.steps_of(written)
+        command_profile.steps_of(written)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import pytest
 from powertui.capture import address, fetching
 from powertui.capture.fetching import FetchLimits, FetchProgress
 from powertui.capture.servers import Server
-from powertui.capture.where import SessionPlace
+from powertui.capture.session_files import SessionPlace
 from powertui.errors import CaptureError
 from tests.waiting import LIMIT_S, until
 
@@ -240,7 +240,7 @@ import resource
 from pathlib import Path
 from powertui.capture import address, fetching
 from powertui.capture.servers import Server
-from powertui.capture.where import SessionPlace
+from powertui.capture.session_files import SessionPlace
 place = SessionPlace(Path({str(tmp_path / "session")!r}), "/far")
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:

@@ -88,7 +88,7 @@ def said(
     """What is said of a capture that comes to nothing."""
     asked = ProfileRequest(0.1, patience_s=patience_s)
     ((outcome,), _) = servers.take(
-        servers.named((address.parse(where),)), asked, str(folder), "s", on_wait=on_wait
+        servers.named_servers((address.parse(where),)), asked, str(folder), "s", on_wait=on_wait
     )
     assert outcome.problem is not None
     return outcome.problem
@@ -172,8 +172,8 @@ def test_one_that_talks_for_ever_can_be_left(
     """Ctrl+C is heard between its frames, and a second one waits no more; who is told, is told a
     few times a second.
     """
-    monkeypatch.setattr(servers, "PATIENCE_S", 0.2)
-    monkeypatch.setattr(call, "PATIENCE_S", 2.0)
+    monkeypatch.setattr(servers, "CONNECT_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(call, "CONNECT_TIMEOUT_S", 2.0)
     times: list[float] = []
 
     def on_wait(wait: servers.AnswerWait) -> bool:

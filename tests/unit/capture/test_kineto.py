@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from powertui.capture import dynolog, kineto, whole
+from powertui.capture import dynolog, kineto, profile_session
 from powertui.capture.dynolog import Daemon, ProcessUser
 from powertui.capture.messages import ProfileRequest
-from powertui.capture.whole import Plan
+from powertui.capture.profile_session import Plan
 from powertui.errors import CaptureError, UsageError
 from tests.bmc.rmcpplus import Bmc
 from tests.unit.capture.test_whole import power_of
@@ -87,7 +87,9 @@ def program(request: pytest.FixtureRequest, place: Path) -> Iterator[subprocess.
 def test_it_is_asked_and_its_file_waited_for(
     program: subprocess.Popen[str], place: Path, tmp_path: Path
 ) -> None:
-    taken = whole.take(Plan((), str(tmp_path / "logs"), ProfileRequest(1.5), pid=program.pid))
+    taken = profile_session.take(
+        Plan((), str(tmp_path / "logs"), ProfileRequest(1.5), pid=program.pid)
+    )
     assert not taken.problems
     (path,) = taken.files
     assert '"duration": 1500' in Path(path).read_text()
@@ -106,7 +108,7 @@ def test_a_program_that_is_killed_while_it_writes_leaves_the_power_and_no_trace_
     """
     killed = []
 
-    def told(_stage: whole.Stage) -> bool:
+    def told(_stage: profile_session.Stage) -> bool:
         if not killed and any(path.stat().st_size for path in tmp_path.rglob("*.json")):
             killed.append(process.kill())
         return False
@@ -123,7 +125,7 @@ def test_a_program_that_is_killed_while_it_writes_leaves_the_power_and_no_trace_
             before_s=0.2,
             pid=process.pid,
         )
-        taken = whole.take(asked, told)
+        taken = profile_session.take(asked, told)
     (problem,) = taken.problems
     assert problem.message == f"Process {process.pid} ended before its profile was written."
     (trace,) = taken.folder.glob("*.part")
@@ -140,7 +142,7 @@ def test_a_program_that_is_killed_while_it_writes_leaves_the_power_and_no_trace_
 def test_a_process_that_was_not_started_for_it(place: Path, tmp_path: Path) -> None:
     with start(place, daemon=False) as process:
         with pytest.raises(CaptureError) as caught:
-            whole.take(Plan((), str(tmp_path / "logs"), pid=process.pid))
+            profile_session.take(Plan((), str(tmp_path / "logs"), pid=process.pid))
         assert "KINETO_USE_DAEMON=1" in caught.value.hint
         process.kill()
 
@@ -151,11 +153,11 @@ def test_a_process_that_was_not_started_for_it(place: Path, tmp_path: Path) -> N
 def test_one_that_never_asks_and_one_that_is_busy(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bits: int, said: str
 ) -> None:
-    monkeypatch.setattr(kineto, "ASKS_S", 2.0)
+    monkeypatch.setattr(kineto, "FIRST_REQUEST_S", 2.0)
     if bits < 0:  # it asks elsewhere
         monkeypatch.setattr(dynolog, "socket_of", lambda _: b"\0powertui-test-%d" % os.getpid())
     with start(place, bits=max(bits, 0)) as process:
-        taken = whole.take(Plan((), str(tmp_path / "logs"), pid=process.pid))
+        taken = profile_session.take(Plan((), str(tmp_path / "logs"), pid=process.pid))
         process.kill()
     assert said in str(taken.problems[0])
     assert not list((tmp_path / "logs").iterdir())
@@ -166,7 +168,7 @@ def test_a_daemon_that_runs_already_is_not_put_aside(
 ) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as theirs:
         theirs.bind(str(place / "dynolog"))
-        taken = whole.take(Plan((), str(tmp_path / "logs"), pid=program.pid))
+        taken = profile_session.take(Plan((), str(tmp_path / "logs"), pid=program.pid))
         assert f"dyno gputrace --pids {program.pid}" in str(taken.problems[0])
         assert (place / "dynolog").exists()
     assert not list((tmp_path / "logs").iterdir())
@@ -361,4 +363,4 @@ def test_no_such_process(place: Path, tmp_path: Path) -> None:
     with start(place) as process:
         process.kill()
     with pytest.raises(UsageError, match="There is no process"):
-        whole.take(Plan((), str(tmp_path / "logs"), pid=process.pid))
+        profile_session.take(Plan((), str(tmp_path / "logs"), pid=process.pid))

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from powertui.capture import address, profile_file, whole
-from powertui.capture.around import PowerAround
+from powertui.capture import address, profile_file, profile_session
 from powertui.capture.messages import ProfileRequest
-from powertui.capture.whole import Plan, Stage
+from powertui.capture.profile_session import Plan, Stage
+from powertui.capture.surrounding_power import PowerAround
 from powertui.errors import CaptureError
 from tests.bmc.rmcpplus import Bmc
 from tests.profiler_server import ProfilerServer, profile, server_process
@@ -56,7 +56,9 @@ class Killer:
 
 def test_a_server_that_is_killed_in_the_middle_leaves_the_power(tmp_path: Path) -> None:
     with server_process(hold=True) as (process, where), Bmc() as bmc:
-        taken = whole.take(plan(tmp_path, where, power=power_of(bmc)), Killer(process, tmp_path))
+        taken = profile_session.take(
+            plan(tmp_path, where, power=power_of(bmc)), Killer(process, tmp_path)
+        )
     (problem,) = taken.problems
     assert problem.message.startswith(
         f"{where} closed the connection before the profile was written"
@@ -75,7 +77,7 @@ def test_one_of_two_servers_is_killed_and_the_other_profile_is_kept_with_the_pow
     tmp_path: Path,
 ) -> None:
     with server_process(hold=True) as (process, dies), ProfilerServer() as lives, Bmc() as bmc:
-        taken = whole.take(
+        taken = profile_session.take(
             plan(tmp_path, dies, lives.address, power=power_of(bmc)), Killer(process, tmp_path)
         )
     assert len(taken.problems) == 1
@@ -94,7 +96,7 @@ def test_a_file_that_a_killed_server_had_begun_is_kept_under_another_name(tmp_pa
                 until(lambda: list(tmp_path.rglob("*.xplane.pb")))
             return killer(stage)
 
-        taken = whole.take(plan(tmp_path, where, power=power_of(bmc)), told)
+        taken = profile_session.take(plan(tmp_path, where, power=power_of(bmc)), told)
     (aside,) = taken.folder.glob("*.part")
     assert sorted(entry.name for entry in taken.folder.iterdir()) == sorted(
         [aside.name, "power.csv"]
@@ -122,7 +124,7 @@ def test_a_profile_that_was_complete_when_its_server_died_is_a_profile(tmp_path:
                         connection.shutdown(socket.SHUT_RDWR)
             return False
 
-        taken = whole.take(plan(tmp_path, server.address), told)
+        taken = profile_session.take(plan(tmp_path, server.address), told)
     (path,) = taken.files
     assert taken.notes == [f"The profile is complete all the same: {path}."]
     assert "closed the connection" in taken.problems[0].message
@@ -130,7 +132,7 @@ def test_a_profile_that_was_complete_when_its_server_died_is_a_profile(tmp_path:
 
 def test_a_server_that_reports_a_cut_file_as_written(tmp_path: Path) -> None:
     with ProfilerServer(cuts=True) as server:
-        taken = whole.take(plan(tmp_path, server.address))
+        taken = profile_session.take(plan(tmp_path, server.address))
     assert not taken.files
     assert "ends in the middle, although" in taken.problems[0].message
     assert [entry.suffix for entry in taken.folder.iterdir()] == [".part"]
@@ -141,7 +143,7 @@ def test_a_server_whose_disk_is_full_leaves_no_cut_file(tmp_path: Path) -> None:
         ProfilerServer(cuts=True, status=13, said="x; No space left on device") as server,
         Bmc() as bmc,
     ):
-        taken = whole.take(plan(tmp_path, server.address, power=power_of(bmc)))
+        taken = profile_session.take(plan(tmp_path, server.address, power=power_of(bmc)))
     assert "disk is full" in taken.problems[0].message
     assert [entry.name for entry in taken.folder.iterdir()] == ["power.csv"]
     assert taken.notes[0].startswith(
@@ -161,7 +163,9 @@ def test_a_server_that_never_answers_has_a_deadline(
     """Half of the answer's file is there in the second case."""
     with ProfilerServer(**settings) as server, Bmc() as bmc:  # type: ignore[arg-type]
         asked = ProfileRequest(0.2, patience_s=0.3)
-        taken = whole.take(plan(tmp_path, server.address, asked=asked, power=power_of(bmc)))
+        taken = profile_session.take(
+            plan(tmp_path, server.address, asked=asked, power=power_of(bmc))
+        )
     (problem,) = taken.problems
     assert problem.message == f"{server.address} did not answer within 0.5 s."
     assert "--patience" in problem.hint
@@ -184,7 +188,7 @@ def test_the_profile_of_a_server_that_wrote_it_and_never_answered_is_taken(tmp_p
                 )
             return False
 
-        taken = whole.take(plan(tmp_path, server.address, asked=asked), told)
+        taken = profile_session.take(plan(tmp_path, server.address, asked=asked), told)
     assert len(taken.files) == 1
     assert "did not answer" in taken.problems[0].message
 
@@ -192,7 +196,7 @@ def test_the_profile_of_a_server_that_wrote_it_and_never_answered_is_taken(tmp_p
 def test_a_slow_server_is_named_with_the_deadline_and_what_ctrl_c_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(whole, "_SLOW_S", 0.0)
+    monkeypatch.setattr(profile_session, "_SLOW_ANSWER_S", 0.0)
     stages: list[Stage] = []
 
     def told(stage: Stage) -> bool:
@@ -201,7 +205,7 @@ def test_a_slow_server_is_named_with_the_deadline_and_what_ctrl_c_does(
 
     with ProfilerServer(hold=True) as server, Bmc() as bmc:
         asked = ProfileRequest(0.2, patience_s=600.0)
-        whole.take(plan(tmp_path, server.address, asked=asked, power=power_of(bmc)), told)
+        profile_session.take(plan(tmp_path, server.address, asked=asked, power=power_of(bmc)), told)
     slow = next(stage for stage in stages if stage.sentence())
     named = slow._replace(past_s=12.3).sentence()
     assert named == (
@@ -276,7 +280,7 @@ def test_results_of_an_old_server_that_do_not_fit_leave_no_cut_file(tmp_path: Pa
     with ProfilerServer(results=(("a.json", b"a" * 10), ("b.json", b"b" * 100_000))) as server:
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
         try:
-            taken = whole.take(plan(tmp_path, server.address))
+            taken = profile_session.take(plan(tmp_path, server.address))
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
     (problem,) = taken.problems

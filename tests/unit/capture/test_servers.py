@@ -25,7 +25,7 @@ HTTPS_WANTED = (
 def take(
     root: Path, *of: ProfilerServer, asked: ProfileRequest | None = None, **more: object
 ) -> tuple[servers.Outcome, ...]:
-    named = servers.named([address.parse(one.address) for one in of])
+    named = servers.named_servers([address.parse(one.address) for one in of])
     return servers.take(named, asked or ProfileRequest(0.1), str(root), "session", **more)[0]  # type: ignore[arg-type]
 
 
@@ -97,7 +97,7 @@ def test_ctrl_c_ends_it_early(tmp_path: Path) -> None:
                 raise KeyboardInterrupt
             return False
 
-        named = servers.named([address.parse(server.address)])
+        named = servers.named_servers([address.parse(server.address)])
         (outcome,), early = servers.take(
             named, ProfileRequest(60), str(tmp_path), "session", on_wait=on_wait
         )
@@ -116,7 +116,7 @@ def test_ctrl_c_in_the_moment_of_asking_ends_what_was_asked(
         raise KeyboardInterrupt
 
     with ProfilerServer(hold=True) as one, ProfilerServer(hold=True) as other:
-        named = servers.named([address.parse(one.address), address.parse(other.address)])
+        named = servers.named_servers([address.parse(one.address), address.parse(other.address)])
         both, early = servers.take(named, ProfileRequest(60), str(tmp_path), "a", started=pressed)
         assert early
         assert [outcome.problem for outcome in both] == [None, None]
@@ -129,7 +129,7 @@ def test_ctrl_c_in_the_moment_of_asking_ends_what_was_asked(
 
     monkeypatch.setattr(call.Call, "send", sending)
     with ProfilerServer(hold=True) as one, ProfilerServer(hold=True) as other:
-        named = servers.named([address.parse(one.address), address.parse(other.address)])
+        named = servers.named_servers([address.parse(one.address), address.parse(other.address)])
         (first, second), early = servers.take(named, ProfileRequest(60), str(tmp_path), "b")
     assert early
     assert first.problem is None
@@ -209,7 +209,7 @@ def test_what_is_no_profiler_server_is_named(
 
 def test_one_that_says_nothing_is_not_waited_for_forever(monkeypatch: pytest.MonkeyPatch) -> None:
 
-    monkeypatch.setattr(call, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(call, "CONNECT_TIMEOUT_S", 0.2)
     with ProfilerServer(silent=True) as server, pytest.raises(CaptureError, match="says nothing"):
         servers.check([address.parse(server.address)])
 

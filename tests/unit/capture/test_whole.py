@@ -16,11 +16,18 @@ from pathlib import Path
 import pytest
 
 from powertui import cli
-from powertui.capture import address, again, around, fetching, where, whole
-from powertui.capture.around import PowerAround
+from powertui.capture import (
+    address,
+    fetching,
+    profile_session,
+    repetition,
+    session_files,
+    surrounding_power,
+)
 from powertui.capture.messages import ProfileRequest
+from powertui.capture.profile_session import Capture, Plan
 from powertui.capture.servers import Server
-from powertui.capture.whole import Plan, Taken
+from powertui.capture.surrounding_power import PowerAround
 from powertui.data import logdir
 from powertui.data.energy import account, host_energy
 from powertui.data.opened import Opened
@@ -58,7 +65,7 @@ def test_profile_and_power_lie_in_one_folder_and_on_one_clock(tmp_path: Path) ->
     stages: list[str] = []
     told_at: list[float] = []
 
-    def told(stage: whole.Stage) -> bool:
+    def told(stage: profile_session.Stage) -> bool:
         stages.append(stage.what)
         told_at.append(time.time())
         if stage.what == "power before":  # however long this machine takes for the first ones
@@ -75,7 +82,7 @@ def test_profile_and_power_lie_in_one_folder_and_on_one_clock(tmp_path: Path) ->
         return True
 
     with ProfilerServer() as server, Bmc() as bmc:
-        taken = whole.take(
+        taken = profile_session.take(
             replace(plan(server, tmp_path, power=power_of(bmc), interval=0.1), after_s=600), told
         )
     assert not taken.problems
@@ -120,7 +127,7 @@ def test_two_programs_of_one_machine_are_two_profiles_of_one_run_with_its_power_
             plan(one, tmp_path, power=power_of(bmc)),
             addresses=tuple(map(address.parse, (one.address, other.address))),
         )
-        taken = whole.take(asked)
+        taken = profile_session.take(asked)
     assert not taken.problems
     assert one.asked[0][1][6] == other.asked[0][1][6] == [taken.session.encode()], "one session"
     (entry,) = logdir.scan(str(tmp_path)).runs
@@ -159,11 +166,11 @@ def test_power_grows_beside_the_profile_while_something_else_is_done(
             assert goes_on.wait(600)
             super().run()
 
-    monkeypatch.setattr(around.threading, "Timer", Held)
+    monkeypatch.setattr(surrounding_power.threading, "Timer", Held)
     with ProfilerServer() as server, Bmc() as bmc:
         asked = plan(server, tmp_path, power=power_of(bmc), interval=0.1)
 
-        def meanwhile(taken: Taken) -> bool:
+        def meanwhile(taken: Capture) -> bool:
             seen.append(taken.power)
             assert "# ended" not in text_of(Path(taken.power)), "it did not wait for the power"
             before = text_of(Path(taken.power)).count(",ok,")
@@ -175,7 +182,7 @@ def test_power_grows_beside_the_profile_while_something_else_is_done(
             assert last_reading(taken.power) >= taken.ended_ns / 1e9 + asked_for[0]
             return False
 
-        taken = whole.take(asked, meanwhile=meanwhile)
+        taken = profile_session.take(asked, meanwhile=meanwhile)
     assert seen == [taken.power] == [str(taken.folder / "power.csv")]
     assert 0 <= asked_for[0] <= asked.after_s
     assert [entry.name for entry in tmp_path.iterdir()] == ["plugins"]
@@ -190,7 +197,7 @@ def test_power_lies_beside_the_profile_where_a_file_has_one_name_only(
     monkeypatch.setattr(Path, "hardlink_to", refuse)
     seen: list[str] = []
     with ProfilerServer() as server, Bmc() as bmc:
-        taken = whole.take(
+        taken = profile_session.take(
             plan(server, tmp_path, power=power_of(bmc)),
             meanwhile=lambda taken: bool(seen.append(taken.power)),
         )
@@ -236,7 +243,7 @@ def test_where_the_fetched_file_cannot_be_written_is_one_sentence(
 ) -> None:
     fake_ssh(tmp_path, "echo 4; printf abcd", monkeypatch)
     (tmp_path / "logs").write_text("a file where the folder has to be")
-    place = where.SessionPlace(tmp_path / "logs" / "session", "/far/session")
+    place = session_files.SessionPlace(tmp_path / "logs" / "session", "/far/session")
     with pytest.raises(CaptureError, match="cannot be written"):
         fetching.fetch(place, Server(address.parse("far:9012"), "far"), "far")
 
@@ -249,7 +256,9 @@ def test_stopped_while_the_file_is_fetched_power_and_the_line_that_fetches_it_ar
 
     monkeypatch.setattr(fetching, "fetch", interrupted)
     with ProfilerServer(root=str(tmp_path / "far")) as server, Bmc() as bmc:
-        taken = whole.take(plan(server, tmp_path / "logs", via=("far",), power=power_of(bmc)))
+        taken = profile_session.take(
+            plan(server, tmp_path / "logs", via=("far",), power=power_of(bmc))
+        )
     assert taken.stopped
     assert taken.elsewhere[0].startswith("scp ")
     assert Path(taken.power).parent == taken.folder
@@ -258,13 +267,13 @@ def test_stopped_while_the_file_is_fetched_power_and_the_line_that_fetches_it_ar
 def test_a_second_ctrl_c_leaves_the_power(tmp_path: Path) -> None:
     """The server was told to end, and may write its file after we have gone."""
 
-    def told(stage: whole.Stage) -> bool:
-        if stage.what in ("profiling", whole.WRITING):
+    def told(stage: profile_session.Stage) -> bool:
+        if stage.what in ("profiling", profile_session.WRITING):
             raise KeyboardInterrupt
         return False
 
     with ProfilerServer(hold=True, stubborn=True) as server, Bmc() as bmc:
-        taken = whole.take(
+        taken = profile_session.take(
             replace(plan(server, tmp_path, power=power_of(bmc)), asked=ProfileRequest(60)), told
         )
         assert server.terminated.is_set()
@@ -275,7 +284,7 @@ def test_a_second_ctrl_c_leaves_the_power(tmp_path: Path) -> None:
 
 def test_a_server_on_another_disk_is_told_with_one_line(tmp_path: Path) -> None:
     with ProfilerServer(root=str(tmp_path / "its own disk")) as server:
-        taken = whole.take(plan(server, tmp_path / "logs"))
+        taken = profile_session.take(plan(server, tmp_path / "logs"))
     assert not taken.files
     (line,) = taken.elsewhere
     words = shlex.split(line)
@@ -307,7 +316,9 @@ def test_it_is_fetched_through_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     fake_ssh(tmp_path, script, monkeypatch)
     far = tmp_path / "far's logs"
     with ProfilerServer() as server:
-        taken = whole.take(plan(server, tmp_path / "logs", server_logdir=str(far), via=("me@far",)))
+        taken = profile_session.take(
+            plan(server, tmp_path / "logs", server_logdir=str(far), via=("me@far",))
+        )
     (profile,) = taken.files
     assert Path(profile).parent == tmp_path / "logs/plugins/profile" / taken.session
     assert Path(profile).read_bytes() == next(far.rglob("*.xplane.pb")).read_bytes()
@@ -322,7 +333,7 @@ def test_a_fetch_that_fails_leaves_nothing_and_says_the_line(
 ) -> None:
     fake_ssh(tmp_path, script, monkeypatch)
     with ProfilerServer(root=str(tmp_path / "far")) as server:
-        taken = whole.take(plan(server, tmp_path / "logs", via=("far",)))
+        taken = profile_session.take(plan(server, tmp_path / "logs", via=("far",)))
     (problem,) = taken.problems
     assert "could not be fetched through far" in str(problem)
     assert "scp" in problem.hint
@@ -332,7 +343,7 @@ def test_a_fetch_that_fails_leaves_nothing_and_says_the_line(
 @pytest.mark.parametrize("host", ["-oProxyCommand=touch x", "a b", "", "x;y", "$(x)"])
 def test_what_ssh_would_take_for_an_option_is_refused(host: str) -> None:
     with pytest.raises(UsageError, match="not a host for ssh"):
-        where.via(host)
+        session_files.via(host)
 
 
 def test_results_of_an_old_server_are_kept_under_plain_names_only(tmp_path: Path) -> None:
@@ -344,7 +355,7 @@ def test_results_of_an_old_server_are_kept_under_plain_names_only(tmp_path: Path
         ("overview_page.pb", b"e"),
     )
     with ProfilerServer(results=given) as server:
-        taken = whole.take(plan(server, tmp_path))
+        taken = profile_session.take(plan(server, tmp_path))
     assert sorted(Path(path).name.split(".", 1)[1] for path in taken.results) == [
         *sorted(Path(path).name.split(".", 1)[1] for path in map(str, taken.folder.iterdir()))
     ]
@@ -356,14 +367,16 @@ def test_no_server_is_said_before_anything_is_waited_for_or_written(tmp_path: Pa
     with ProfilerServer() as server:
         gone = plan(server, tmp_path)
     with pytest.raises(CaptureError, match="Nothing listens"):
-        whole.take(gone, lambda _stage: pytest.fail("it waited"))
+        profile_session.take(gone, lambda _stage: pytest.fail("it waited"))
     assert not list(tmp_path.iterdir())
 
 
 def test_power_that_cannot_be_had_is_said_before_the_profile(tmp_path: Path) -> None:
     with ProfilerServer() as server:
         with pytest.raises(PowertuiError):
-            whole.take(plan(server, tmp_path, power=(Target("csv:/no/such/file", Options()),)))
+            profile_session.take(
+                plan(server, tmp_path, power=(Target("csv:/no/such/file", Options()),))
+            )
         assert not server.asked
     assert not list(tmp_path.iterdir())
 
@@ -371,14 +384,14 @@ def test_power_that_cannot_be_had_is_said_before_the_profile(tmp_path: Path) -> 
 def test_stopped_before_the_profile_nothing_is_left(tmp_path: Path) -> None:
     with ProfilerServer() as server, Bmc() as bmc:
         with pytest.raises(Cancelled):
-            whole.take(plan(server, tmp_path, power=power_of(bmc)), lambda _stage: True)
+            profile_session.take(plan(server, tmp_path, power=power_of(bmc)), lambda _stage: True)
         assert not server.asked
     assert not list(tmp_path.iterdir())
 
 
 def test_a_profile_that_never_began_leaves_no_power(tmp_path: Path) -> None:
     with ProfilerServer(status=13, said=EXISTS) as server, Bmc() as bmc:
-        taken = whole.take(plan(server, tmp_path, power=power_of(bmc)))
+        taken = profile_session.take(plan(server, tmp_path, power=power_of(bmc)))
     assert "is taking another profile already" in str(taken.problems[0])
     assert not taken.power
     assert not list(tmp_path.rglob("*.csv"))
@@ -386,7 +399,7 @@ def test_a_profile_that_never_began_leaves_no_power(tmp_path: Path) -> None:
 
 def test_a_profile_that_could_not_be_written_leaves_its_power(tmp_path: Path) -> None:
     with ProfilerServer(status=13, said="x; Permission denied") as server, Bmc() as bmc:
-        taken = whole.take(plan(server, tmp_path, power=power_of(bmc)))
+        taken = profile_session.take(plan(server, tmp_path, power=power_of(bmc)))
     assert "may not write" in str(taken.problems[0])
     assert taken.power == str(taken.folder / "power.csv")
     assert taken.notes == [f"The power that was recorded is kept in {taken.power}."]
@@ -394,19 +407,19 @@ def test_a_profile_that_could_not_be_written_leaves_its_power(tmp_path: Path) ->
 
 
 def test_again_and_again_keeps_the_last_ones_and_what_others_put_there(tmp_path: Path) -> None:
-    done: list[Taken] = []
+    done: list[Capture] = []
 
-    def say(taken: Taken | PowertuiError) -> None:
-        assert isinstance(taken, Taken)
+    def say(taken: Capture | PowertuiError) -> None:
+        assert isinstance(taken, Capture)
         done.append(taken)
         if len(done) == 1:
             (taken.folder / "notes.txt").write_text("mine")
 
-    def told(_stage: whole.Stage) -> bool:
+    def told(_stage: profile_session.Stage) -> bool:
         return len(done) == 3
 
     with ProfilerServer() as server:
-        assert again.run(plan(server, tmp_path), 0.01, 1, told, say) == 0
+        assert repetition.run(plan(server, tmp_path), 0.01, 1, told, say) == 0
     sessions = tmp_path / "plugins/profile"
     assert [path.name for path in done[0].folder.iterdir()] == ["notes.txt"]
     assert not done[1].folder.exists()

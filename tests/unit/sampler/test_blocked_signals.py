@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from powertui.sampler import blocked_signals, runner
-from powertui.sampler.blocked_signals import TakenSignal
+from powertui.sampler.blocked_signals import ArrivedSignal
 
 AS_ON_MACOS = (
     "import signal; [delattr(signal, name) for name in ('sigtimedwait', "
@@ -90,7 +90,7 @@ def test_keys_are_not_passed_on_where_nobody_tells_who_pressed_them() -> None:
     """The terminal has sent them to the command, too: twice would end what asks "really?" after the
     first.
     """
-    assert not runner._is_to_forward(TakenSignal(signal.SIGINT), 1)
-    assert runner._is_to_forward(TakenSignal(signal.SIGINT, True, 2), 1)
-    assert not runner._is_to_forward(TakenSignal(signal.SIGINT, True, 1), 1)
-    assert not runner._is_to_forward(TakenSignal(signal.SIGINT, False), 1)
+    assert not runner._is_to_forward(ArrivedSignal(signal.SIGINT), 1)
+    assert runner._is_to_forward(ArrivedSignal(signal.SIGINT, True, 2), 1)
+    assert not runner._is_to_forward(ArrivedSignal(signal.SIGINT, True, 1), 1)
+    assert not runner._is_to_forward(ArrivedSignal(signal.SIGINT, False), 1)

@@ -74,7 +74,7 @@ def test_a_file_that_stops_growing_has_no_value(tmp_path, follow):
     path = tmp_path / "p.csv"
     path.write_text("timestamp,watts\n")
     source = follow(path)
-    source._heard -= 60
+    source._last_row_mono -= 60
     (reading,) = source.read()
     assert reading.watts is None
     assert "has not grown for 60 s" in reason_of(reading.quality)

@@ -4,7 +4,7 @@ opened.
 
 from __future__ import annotations
 
-TOLD = {
+INSTRUCTIONS = {
     "pytorch": """\
 PyTorch's profiler has no server. Started like this, a program can be profiled at any time, with --pid:
     KINETO_USE_DAEMON=1 python train.py

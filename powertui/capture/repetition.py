@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from powertui.capture import whole
-from powertui.capture.whole import Plan, Stage, Taken, Waiting
+from powertui.capture import profile_session
+from powertui.capture.profile_session import Capture, Plan, Stage, Waiting
 from powertui.errors import Cancelled, PowertuiError
 
 __all__ = ["run"]
@@ -19,46 +19,46 @@ def run(
     plan: Plan,
     every_s: float,
     keep: int | None,
-    told: Callable[[Stage], bool],
-    say: Callable[[Taken | PowertuiError], None],
+    on_stage: Callable[[Stage], bool],
+    say: Callable[[Capture | PowertuiError], None],
 ) -> int:
     """Until Ctrl+C.
 
     What is wrong from the beginning is raised; later a server may be away for a while (a restart).
     """
-    kept: deque[Taken] = deque()
+    captures: deque[Capture] = deque()
     code, next_s = 0, time.monotonic()
     while True:
         try:
-            taken = whole.take(plan, told)
-            say(taken)
-            if taken.good:
-                kept.append(taken)
-            while keep is not None and len(kept) > keep:
-                _remove(kept.popleft())
-            if taken.stopped:
+            capture = profile_session.take(plan, on_stage)
+            say(capture)
+            if capture.good:
+                captures.append(capture)
+            while keep is not None and len(captures) > keep:
+                _remove(captures.popleft())
+            if capture.stopped:
                 return code
         except Cancelled:
             return code
         except PowertuiError as error:
-            if not kept:
+            if not captures:
                 raise
             code = 1
             say(error)
         next_s = max(next_s + every_s, time.monotonic())
-        waiting = Waiting(told)
+        waiting = Waiting(on_stage)
         waiting.wait("waiting for the next capture", next_s - time.monotonic())
         if waiting.stopped:
             return code
 
 
-def _remove(taken: Taken) -> None:
+def _remove(capture: Capture) -> None:
     """What one capture wrote, and nothing else: whatever somebody put beside it stays, with the
     folder.
     """
-    for path in (*taken.files, *taken.results, taken.power):
-        if path and Path(path).parent == taken.folder:
+    for path in (*capture.files, *capture.results, capture.power):
+        if path and Path(path).parent == capture.folder:
             with contextlib.suppress(OSError):
                 Path(path).unlink()
     with contextlib.suppress(OSError):
-        taken.folder.rmdir()
+        capture.folder.rmdir()

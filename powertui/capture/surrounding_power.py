@@ -13,7 +13,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from powertui.capture.where import complete_file, unwritable
+from powertui.capture.session_files import complete_file, unwritable
 from powertui.errors import CaptureError, PowertuiError
 from powertui.sampler.csv_format import BEGIN, END
 from powertui.sampler.process import RecorderProcess
@@ -32,7 +32,7 @@ class PowerAround:
     def __init__(self, targets: Sequence[Target], logdir: str, interval: float) -> None:
         self.path = Path(logdir) / f"power-{os.getpid()}-{threading.get_ident() % 10**6}.csv"
         self._recorder = RecorderProcess(
-            [(one.url, one.options) for one in targets],
+            [(target.url, target.options) for target in targets],
             path=str(self.path),
             interval=interval,
             stream=False,
@@ -148,7 +148,7 @@ def _second_name(path: Path, folder: Path) -> Path:
             return name
 
 
-def made(folder: str) -> None:
+def make_folder(folder: str) -> None:
     """The logdir, before anything is waited for."""
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)

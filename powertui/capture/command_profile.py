@@ -15,27 +15,27 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from powertui.capture import servers, whole
+from powertui.capture import profile_session, servers
+from powertui.capture.profile_session import Capture, Plan, Stage
 from powertui.capture.step_clock import StepClock
-from powertui.capture.whole import Plan, Stage, Taken
 from powertui.data.watch import Watch
 from powertui.errors import CaptureError, PowertuiError, UsageError
 from powertui.plain import plain
 
-__all__ = ["WantedProfile", "WhileRecording", "steps_of"]
+__all__ = ["RequestedProfile", "WhileRecording", "steps_of"]
 
-_ASK_S = 0.5  # between two looks for the server, and at the logdir
+_LOOK_PERIOD_S = 0.5  # between two looks for the server, and at the logdir
 # without any step logged it is captured by time instead: TensorFlow's writer keeps them for 120
 _NO_STEPS_S = 150.0
 _LEAD_S = 0.4  # until a profiler has begun
-_LATE_S = 5.0  # a log that is so far behind deserves a word
+_MAX_LOG_DELAY_S = 5.0  # a log that is so far behind deserves a word
 _HOW = (
     "TensorBoard(update_freq=10) or tf.summary.scalar log steps; a writer's flush() lets them out."
 )
 
 
 @dataclass(frozen=True)
-class WantedProfile:
+class RequestedProfile:
     """When to capture."""
 
     plan: Plan  # one address; its seconds are the most, where steps are named
@@ -59,16 +59,16 @@ def steps_of(written: str) -> tuple[int, int]:
 class WhileRecording:
     """A thread beside the command; `with` begins it, and its end says what came of it."""
 
-    def __init__(self, wanted: WantedProfile, say: Callable[[str], None]) -> None:
-        self._wanted, self._say = wanted, say
+    def __init__(self, request: RequestedProfile, say: Callable[[str], None]) -> None:
+        self._request, self._say = request, say
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="powertui-capture", daemon=True)
-        self._watch = Watch(wanted.plan.logdir) if wanted.steps is not None else None
+        self._watch = Watch(request.plan.logdir) if request.steps is not None else None
         self._looked_s = 0.0
         self._steps = StepClock()
         self._until: int | None = None  # the last step that is wanted
         self._slow = False  # the profile is late, which was said
-        self.taken: Taken | None = None
+        self.capture: Capture | None = None
 
     def __enter__(self) -> WhileRecording:
         before = signal.pthread_sigmask(
@@ -81,11 +81,11 @@ class WhileRecording:
     def __exit__(self, *_: object) -> None:
         self._over.set()
         self._thread.join()
-        if self.taken is not None and self.taken.files and self._wanted.steps is not None:
-            self._say_steps(self.taken)
+        if self.capture is not None and self.capture.files and self._request.steps is not None:
+            self._say_steps(self.capture)
 
     def _run(self) -> None:
-        address = self._wanted.plan.addresses[0]
+        address = self._request.plan.addresses[0]
         try:
             if not self._server_is_there():
                 self._say(
@@ -96,54 +96,54 @@ class WhileRecording:
             plan = self._when()
             if plan is None:
                 at = (
-                    f"step {self._wanted.steps[0]}"
-                    if self._wanted.steps
-                    else f"{self._wanted.after_s:g} s"
+                    f"step {self._request.steps[0]}"
+                    if self._request.steps
+                    else f"{self._request.after_s:g} s"
                 )
-                none = self._wanted.steps is not None and self._steps.last is None
+                none = self._request.steps is not None and self._steps.last is None
                 self._say(
                     f"No profile was taken: the command ended before {at}."
                     + f" It logged no step. {_HOW}" * none
                 )
                 return
-            self.taken = whole.take(plan, self._enough)
+            self.capture = profile_session.take(plan, self._enough)
         except PowertuiError as error:
             self._say(f"No profile was taken: {error.message}")
             return
-        for problem in self.taken.problems:
+        for problem in self.capture.problems:
             self._say(problem.message)
-        for path in self.taken.files:
+        for path in self.capture.files:
             self._say(f"profile: {path}")
-        for line in self.taken.elsewhere:
+        for line in self.capture.elsewhere:
             self._say(f"The server wrote the profile on its own disk. To fetch it: {line}")
 
     def _server_is_there(self) -> bool:
         """Wait for it. A port that something else answers on is said at once."""
         while not self._over.is_set():
             try:
-                servers.check(self._wanted.plan.addresses)
+                servers.check(self._request.plan.addresses)
                 return True
             except CaptureError as error:
                 if "Nothing listens" not in error.message:
                     raise
-            self._over.wait(_ASK_S)
+            self._over.wait(_LOOK_PERIOD_S)
         return False
 
     def _when(self) -> Plan | None:
         """What to capture, once it is time; None when the command ended before."""
-        plan, steps = self._wanted.plan, self._wanted.steps
+        plan, steps = self._request.plan, self._request.steps
         begun = time.monotonic()
         if steps is None:
-            return None if self._over.wait(self._wanted.after_s) else plan
+            return None if self._over.wait(self._request.after_s) else plan
         wait = 0.0
         while not self._over.wait(wait):
             self._look()
-            last, wait = self._steps.last, _ASK_S
+            last, wait = self._steps.last, _LOOK_PERIOD_S
             expected = self._steps.when(steps[0])
             due = (
                 expected.at - expected.half - _LEAD_S - time.time()
                 if expected is not None
-                else _ASK_S
+                else _LOOK_PERIOD_S
             )
             if (last is not None and last >= steps[0]) or due <= 0:
                 self._until = self._last_wanted(*steps)
@@ -176,7 +176,7 @@ class WhileRecording:
         return round(now) + last - first
 
     def _by_time(self, why: str) -> Plan:
-        plan, length = self._wanted.plan, self._wanted.by_time_s
+        plan, length = self._request.plan, self._request.by_time_s
         self._say(f"{why} Capturing {length:g} s now.")
         return replace(plan, asked=replace(plan.asked, seconds=length))
 
@@ -199,30 +199,30 @@ class WhileRecording:
 
     def _look(self) -> None:
         """What was logged since, twice a second at most. Epochs are no steps."""
-        if self._watch is not None and time.monotonic() - self._looked_s >= _ASK_S:
-            found = self._watch.poll().scalars
+        if self._watch is not None and time.monotonic() - self._looked_s >= _LOOK_PERIOD_S:
+            records = self._watch.poll().scalars
             made = [
-                (one.step, one.wall_ns / 1e9)
-                for one in found
-                if not one.tag.startswith(("epoch_", "evaluation_"))
+                (record.step, record.wall_ns / 1e9)
+                for record in records
+                if not record.tag.startswith(("epoch_", "evaluation_"))
             ]
             self._steps.add(made, time.time())
             self._looked_s = time.monotonic()
 
-    def _say_steps(self, taken: Taken) -> None:
+    def _say_steps(self, capture: Capture) -> None:
         """Which steps it caught: as the profile numbers them, else as the log has them now that the
         command is over.
         """
-        assert self._wanted.steps is not None
+        assert self._request.steps is not None
         self._looked_s = 0.0
         self._look()
-        numbers = _numbered(taken)
-        begin, end = taken.begun_ns / 1e9, taken.ended_ns / 1e9
+        numbers = _numbered(capture)
+        begin, end = capture.begun_ns / 1e9, capture.ended_ns / 1e9
         by_log = self._steps.at(begin), self._steps.at(end)
         if numbers is not None:
             caught, how = numbers, "by its own numbers"
         elif by_log[0] is not None and by_log[1] is not None:
-            sure = self._steps.told(begin) and self._steps.told(end)
+            sure = self._steps.covers(begin) and self._steps.covers(end)
             caught, how = (
                 (round(by_log[0]), round(by_log[1])),
                 "by the log" if sure else "by the rate of the steps that were logged",
@@ -233,10 +233,10 @@ class WhileRecording:
                 "too few."
             )
             return
-        first, last = self._wanted.steps
+        first, last = self._request.steps
         held = "" if caught[0] <= first and caught[1] >= last else f" Requested: {first} to {last}."
         self._say(f"It holds steps {caught[0]} to {caught[1]}, {how}.{held}")
-        if held and self._steps.behind_s > _LATE_S:
+        if held and self._steps.behind_s > _MAX_LOG_DELAY_S:
             self._say(
                 f"The log was {self._steps.behind_s:.0f} s behind the program. It is logged "
                 "sooner where the writer is flushed, "
@@ -244,7 +244,7 @@ class WhileRecording:
             )
 
 
-def _numbered(taken: Taken) -> tuple[int, int] | None:
+def _numbered(capture: Capture) -> tuple[int, int] | None:
     """The first and the last step of a profile that numbers its steps itself."""
     from powertui.data import logdir
     from powertui.data.opened import Opened
@@ -252,7 +252,7 @@ def _numbered(taken: Taken) -> tuple[int, int] | None:
     try:
         profiles = [
             profile
-            for entry in logdir.scan(str(taken.folder)).runs
+            for entry in logdir.scan(str(capture.folder)).runs
             for profile in Opened(entry).profiles
         ]
     except PowertuiError:

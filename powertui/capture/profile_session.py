@@ -12,18 +12,26 @@ from pathlib import Path
 from typing import NamedTuple
 
 from powertui import units
-from powertui.capture import around, fetching, kineto, problems, profile_file, servers, where
+from powertui.capture import (
+    fetching,
+    kineto,
+    problems,
+    profile_file,
+    servers,
+    session_files,
+    surrounding_power,
+)
 from powertui.capture.address import ServerAddress
-from powertui.capture.around import PowerAround
 from powertui.capture.fetching import FetchProgress
 from powertui.capture.messages import ProfileRequest
 from powertui.capture.problems import NotWritten, ProfileLost
 from powertui.capture.servers import AnswerWait, Outcome
-from powertui.capture.where import SessionPlace
+from powertui.capture.session_files import SessionPlace
+from powertui.capture.surrounding_power import PowerAround
 from powertui.errors import Cancelled, CaptureError, PowertuiError
 from powertui.sampler.targets import Target
 
-__all__ = ["BEFORE", "SESSIONS", "WRITING", "Plan", "Stage", "Taken", "Waiting", "take"]
+__all__ = ["BEFORE", "SESSIONS", "WRITING", "Capture", "Plan", "Stage", "Waiting", "take"]
 
 SESSIONS = "plugins/profile"  # below a logdir: where TensorBoard keeps its sessions
 BEFORE, _PROFILING, WRITING, _AFTER = (
@@ -32,12 +40,12 @@ BEFORE, _PROFILING, WRITING, _AFTER = (
     "waiting for the server to write the profile",
     "power after",
 )
-_LOOK_S = (
+_LOOK_PERIOD_S = (
     0.25  # between two looks whether somebody wants to stop, who is told meanwhile how far it is
 )
 # beyond the asked time: profiles of the programs in docs/capture.md were written within 1 s
-_SLOW_S = 3.0
-_QUIET_S = (
+_SLOW_ANSWER_S = 3.0
+_SETTLED_S = (
     0.5  # without a byte more, after which a file that ends in the middle is taken for abandoned
 )
 
@@ -93,7 +101,7 @@ class Plan:
 
 
 @dataclass
-class Taken:
+class Capture:
     """What came of it."""
 
     session: str
@@ -121,12 +129,12 @@ class Taken:
 class Waiting:
     """Waits in slices, tells of it, and remembers that somebody asked to stop."""
 
-    def __init__(self, told: Callable[[Stage], bool]) -> None:
-        self._told = told
+    def __init__(self, on_stage: Callable[[Stage], bool]) -> None:
+        self._on_stage = on_stage
         self.stopped = False
 
     def look(self, stage: Stage) -> bool:
-        self.stopped = self._told(stage) or self.stopped
+        self.stopped = self._on_stage(stage) or self.stopped
         return self.stopped
 
     def wait(self, what: str, seconds: float, past: float = 0.0) -> None:
@@ -138,17 +146,17 @@ class Waiting:
             while (past := time.monotonic() - begun) < seconds and not self.look(
                 Stage(what, past, seconds)
             ):
-                time.sleep(min(_LOOK_S, seconds - past))
+                time.sleep(min(_LOOK_PERIOD_S, seconds - past))
         except KeyboardInterrupt:
             self.stopped = True
 
 
 def take(
     plan: Plan,
-    told: Callable[[Stage], bool] = lambda _: False,
+    on_stage: Callable[[Stage], bool] = lambda _: False,
     *,
-    meanwhile: Callable[[Taken], bool] = lambda _: False,
-) -> Taken:
+    meanwhile: Callable[[Capture], bool] = lambda _: False,
+) -> Capture:
     """Take one profile of every address. `told` hears what is waited for, some times a second; True
     ends the capture early. `meanwhile` is given what is there once the profile is: power goes on
     beside it, in a file that grows. With True it ends that.
@@ -156,69 +164,69 @@ def take(
     Raises where nothing can come of it; what goes wrong with one of several servers is among the
     problems of what was taken.
     """
-    around.made(plan.logdir)
+    surrounding_power.make_folder(plan.logdir)
     if plan.pid is not None:
         kineto.ready(plan.pid)
     servers.check(plan.addresses)
-    waiting = Waiting(told)
+    waiting = Waiting(on_stage)
     power = PowerAround(plan.power, plan.logdir, plan.interval) if plan.power else None
     before = plan.before_s if power is not None else 0.0
     waiting.wait("waiting", plan.delay_s - before)
-    taken = None
+    capture = None
     try:
         if power is not None:
             power.start()
         waiting.wait(BEFORE, before if not waiting.stopped else 0.0)
         if waiting.stopped:
             raise Cancelled("Stopped before the profile began: nothing was captured.")
-        taken = _begun(plan)
+        capture = _begin(plan)
         if plan.pid is None:
-            _profile(plan, taken, power, waiting)
+            _profile(plan, capture, power, waiting)
         else:
-            _of_process(plan, plan.pid, taken, power, waiting)
-        _after(plan, taken, power, waiting, meanwhile)
+            _process_profile(plan, plan.pid, capture, power, waiting)
+        _after(plan, capture, power, waiting, meanwhile)
     finally:
         if power is not None:
-            _end(power, taken, waiting)
-    taken.stopped = waiting.stopped
-    return taken
+            _end(power, capture, waiting)
+    capture.stopped = waiting.stopped
+    return capture
 
 
-def _begun(plan: Plan) -> Taken:
+def _begin(plan: Plan) -> Capture:
     session = _session(plan)
-    return Taken(session, _folder(plan, session))
+    return Capture(session, _folder(plan, session))
 
 
 def _after(
     plan: Plan,
-    taken: Taken,
+    capture: Capture,
     power: PowerAround | None,
     waiting: Waiting,
-    meanwhile: Callable[[Taken], bool],
+    meanwhile: Callable[[Capture], bool],
 ) -> None:
     """Power for some seconds more, from when the servers had answered."""
-    goes_on = power is not None and taken.good and not waiting.stopped
+    goes_on = power is not None and capture.good and not waiting.stopped
     if power is not None and goes_on:
-        power.show(taken.folder)
-        power.end_in(max(0.0, plan.after_s - _since(taken)))
-        taken.power = power.lies
-    if taken.good:
-        waiting.stopped = meanwhile(taken) or waiting.stopped
+        power.show(capture.folder)
+        power.end_in(max(0.0, plan.after_s - _since(capture)))
+        capture.power = power.lies
+    if capture.good:
+        waiting.stopped = meanwhile(capture) or waiting.stopped
     if goes_on and not waiting.stopped:
-        waiting.wait(_AFTER, plan.after_s, _since(taken))
+        waiting.wait(_AFTER, plan.after_s, _since(capture))
 
 
-def _since(taken: Taken) -> float:
-    return time.monotonic() - taken.ended_s
+def _since(capture: Capture) -> float:
+    return time.monotonic() - capture.ended_s
 
 
-def _end(power: PowerAround, taken: Taken | None, waiting: Waiting) -> None:
+def _end(power: PowerAround, capture: Capture | None, waiting: Waiting) -> None:
     """Keep what was recorded where there is a profile, and where one had begun: nobody can record
     that power again.
     """
     raised_inside = power.began and not power.ended
-    keeps = taken is not None and (taken.good or taken.lost or raised_inside)
-    folder = taken.folder if taken is not None and keeps else None
+    keeps = capture is not None and (capture.good or capture.lost or raised_inside)
+    folder = capture.folder if capture is not None and keeps else None
     try:
         path = power.stop(folder)
     except KeyboardInterrupt:
@@ -228,10 +236,10 @@ def _end(power: PowerAround, taken: Taken | None, waiting: Waiting) -> None:
         with contextlib.suppress(OSError):
             Path(path).unlink()  # seconds of power with no profile: nobody asked for that
         path = ""
-    if taken is not None:
-        taken.power, taken.notes = path, [*taken.notes, *power.notes]
-        if path and not taken.good:
-            taken.notes.append(f"The power that was recorded is kept in {path}.")
+    if capture is not None:
+        capture.power, capture.notes = path, [*capture.notes, *power.notes]
+        if path and not capture.good:
+            capture.notes.append(f"The power that was recorded is kept in {path}.")
 
 
 def _session(plan: Plan) -> str:
@@ -254,50 +262,50 @@ def _folder(plan: Plan, session: str) -> Path:
     )
 
 
-def _profile(plan: Plan, taken: Taken, power: PowerAround | None, waiting: Waiting) -> None:
-    session = taken.session
+def _profile(plan: Plan, capture: Capture, power: PowerAround | None, waiting: Waiting) -> None:
+    session = capture.session
     theirs = f"{(plan.server_logdir or plan.logdir).rstrip('/')}/{SESSIONS}"
-    place = SessionPlace(taken.folder, f"{theirs}/{session}")
+    place = SessionPlace(capture.folder, f"{theirs}/{session}")
     seconds = plan.asked.seconds
 
     def on_wait(wait: AnswerWait) -> bool:
         past_s = wait.past_s
         if past_s < seconds and not wait.ending:
             return waiting.look(Stage(_PROFILING, past_s, seconds))
-        slow = wait.servers if past_s >= seconds + _SLOW_S or wait.ending else ()
+        slow = wait.servers if past_s >= seconds + _SLOW_ANSWER_S or wait.ending else ()
         return waiting.look(
             Stage(WRITING, past_s, None, wait.limit_s, slow, wait.ending, power is not None)
         )
 
     def started() -> None:
-        taken.begun_ns = time.time_ns()
+        capture.begun_ns = time.time_ns()
         if power is not None:
             power.begin(f"profile {session}")
 
-    named = servers.named(plan.addresses)
+    named = servers.named_servers(plan.addresses)
     outcomes, early = servers.take(
         named, plan.asked, theirs, session, on_wait=on_wait, started=started
     )
-    taken.ended_ns, taken.ended_s = time.time_ns(), time.monotonic()
+    capture.ended_ns, capture.ended_s = time.time_ns(), time.monotonic()
     waiting.stopped = waiting.stopped or early
     if power is not None:
         power.end(f"profile {session}")
     for index, outcome in enumerate(outcomes):
         if outcome.answer is None:
-            _without_answer(taken, place, outcome)
+            _without_answer(capture, place, outcome)
             continue
         hop = plan.via[min(index, len(plan.via) - 1)] if plan.via else ""
         try:
-            _locate(taken, place, outcome, hop, waiting)
+            _locate(capture, place, outcome, hop, waiting)
         except CaptureError as error:
-            taken.problems.append(error)
-            taken.lost = True
+            capture.problems.append(error)
+            capture.lost = True
         except KeyboardInterrupt:  # it is written: fetching it is what was not waited for
             waiting.stopped = True
-            taken.elsewhere.append(where.command(place, outcome.server))
+            capture.elsewhere.append(session_files.command(place, outcome.server))
         nothing = servers.empty(outcome, plan.asked)
         if nothing is not None:
-            taken.problems.append(nothing)
+            capture.problems.append(nothing)
 
 
 def _fetch_report(hop: str, waiting: Waiting) -> Callable[[FetchProgress], bool]:
@@ -311,27 +319,27 @@ def _fetch_report(hop: str, waiting: Waiting) -> Callable[[FetchProgress], bool]
     return on_wait
 
 
-def _without_answer(taken: Taken, place: SessionPlace, outcome: Outcome) -> None:
+def _without_answer(capture: Capture, place: SessionPlace, outcome: Outcome) -> None:
     """A server that refused or went away may have left a file: complete, or one that ends in the
     middle.
     """
     problem = outcome.problem
     if problem is None:
         return
-    taken.problems.append(problem)
-    taken.lost = taken.lost or outcome.lost
+    capture.problems.append(problem)
+    capture.lost = capture.lost or outcome.lost
     path = place.file(outcome.server)
-    state = profile_file.settled_state(path, _QUIET_S) if outcome.lost else "absent"
+    state = profile_file.settled_state(path, _SETTLED_S) if outcome.lost else "absent"
     if state == "complete":
-        taken.files.append(str(path))
-        taken.notes.append(f"The profile is complete all the same: {path}.")
+        capture.files.append(str(path))
+        capture.notes.append(f"The profile is complete all the same: {path}.")
     elif state == "incomplete" and isinstance(problem, NotWritten):
-        taken.notes.append(_removed(path))
+        capture.notes.append(_removed(path))
     elif state == "incomplete":
-        taken.notes.append(_put_away(path))
-    if not taken.lost:
+        capture.notes.append(_put_away(path))
+    if not capture.lost:
         with contextlib.suppress(OSError):
-            taken.folder.rmdir()  # a folder in which nothing is
+            capture.folder.rmdir()  # a folder in which nothing is
 
 
 def _removed(path: Path) -> str:
@@ -349,16 +357,16 @@ def _put_away(path: Path) -> str:
     return f"What was written of the profile ends in the middle. It is kept in {aside}."
 
 
-def _of_process(
-    plan: Plan, pid: int, taken: Taken, power: PowerAround | None, waiting: Waiting
+def _process_profile(
+    plan: Plan, pid: int, capture: Capture, power: PowerAround | None, waiting: Waiting
 ) -> None:
     """Kineto begins by itself, some seconds after it was asked: the window in the recording is from
     asking to the file.
     """
-    name = f"profile {taken.session}"
+    name = f"profile {capture.session}"
 
     def on_wait(past_s: float, limit_s: float) -> bool:
-        slow = (f"process {pid}",) if past_s >= plan.asked.seconds + kineto.USUAL_S else ()
+        slow = (f"process {pid}",) if past_s >= plan.asked.seconds + kineto.TYPICAL_S else ()
         stage = Stage(
             f"waiting for Kineto to profile process {pid}",
             past_s,
@@ -369,45 +377,45 @@ def _of_process(
         )
         return waiting.look(stage)
 
-    taken.begun_ns = time.time_ns()
+    capture.begun_ns = time.time_ns()
     if power is not None:
         power.begin(name)
     try:
-        taken.files.append(str(kineto.take(pid, plan.asked.seconds, taken.folder, on_wait)))
+        capture.files.append(str(kineto.take(pid, plan.asked.seconds, capture.folder, on_wait)))
     except CaptureError as error:
-        taken.problems.append(error)
-        taken.lost = isinstance(error, ProfileLost)
+        capture.problems.append(error)
+        capture.lost = isinstance(error, ProfileLost)
     except KeyboardInterrupt:
-        waiting.stopped = taken.lost = True
-        taken.problems.append(kineto.stopped(taken.folder))
-    if not taken.files:
+        waiting.stopped = capture.lost = True
+        capture.problems.append(kineto.stopped(capture.folder))
+    if not capture.files:
         with contextlib.suppress(OSError):
-            taken.folder.rmdir()  # nothing is in it
-    taken.ended_ns, taken.ended_s = time.time_ns(), time.monotonic()
+            capture.folder.rmdir()  # nothing is in it
+    capture.ended_ns, capture.ended_s = time.time_ns(), time.monotonic()
     if power is not None:
         power.end(name)
 
 
 def _locate(
-    taken: Taken, place: SessionPlace, outcome: Outcome, hop: str, waiting: Waiting
+    capture: Capture, place: SessionPlace, outcome: Outcome, hop: str, waiting: Waiting
 ) -> None:
     server = outcome.server
     path = place.file(server)
     results = outcome.answer.results if outcome.answer is not None else ()
     if results:
-        for written in where.results(place, server, results):
-            taken.results.append(written)  # each as soon as it is there: the next may not fit
-        taken.notes.append(problems.too_old(str(server.address)))
+        for written in session_files.results(place, server, results):
+            capture.results.append(written)  # each as soon as it is there: the next may not fit
+        capture.notes.append(problems.too_old(str(server.address)))
         if not path.exists():
             return
     if hop:
-        taken.files.append(str(fetching.fetch(place, server, hop, _fetch_report(hop, waiting))))
+        capture.files.append(str(fetching.fetch(place, server, hop, _fetch_report(hop, waiting))))
         return
-    state = where.state(place, server)
+    state = session_files.state(place, server)
     if state == "complete":
-        taken.files.append(str(path))
+        capture.files.append(str(path))
     elif state == "incomplete":
-        taken.notes.append(_put_away(path))
+        capture.notes.append(_put_away(path))
         raise problems.cut_file(str(server.address), str(path))
     else:
-        taken.elsewhere.append(where.command(place, server))
+        capture.elsewhere.append(session_files.command(place, server))
