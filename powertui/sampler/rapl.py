@@ -10,6 +10,7 @@ In virtual machines they may be there and stand still: those are left out.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -38,8 +39,9 @@ class Zone(NamedTuple):
 
 
 def _zones(root: str) -> list[Zone]:
-    """All zones of the first interface: powercap shows the same counters again under
-    intel-rapl-mmio.
+    """All zones of the first interface.
+
+    powercap shows the same counters again under intel-rapl-mmio.
     """
     zones: list[Zone] = []
     base = Path(root) / "sys/class/powercap"
@@ -79,6 +81,33 @@ class RaplSource:
 
     def open(self) -> Info:
         every = _zones(self._options.root)
+        readable = self._readable(self._chosen(every))
+        counts = {zone: partial(number_in, zone.path) for zone in readable}
+        dead = motionless(counts, _STANDSTILL_TEST_S)
+        self._zones = [zone for zone in readable if zone not in dead]
+        if not self._zones:
+            raise NotSupported(
+                "The RAPL counters here stand still.", hint="This is common in virtual machines."
+            )
+        self._counters = [
+            EnergyCounter(zone.path, self.name, zone.name, zone.limit) for zone in self._zones
+        ]
+        notes = []
+        if left_out := [zone for zone in every if zone not in self._zones and zone not in dead]:
+            why = "others include them or you may not read them"
+            notes.append(f"Left out, because {why}: {_zone_names(left_out)}.")
+        if dead:
+            names = _zone_names(zone for zone in readable if zone in dead)
+            notes.append(f"Left out, because they stand still: {names}.")
+        note = "energy counter; watts are the mean since the last reading"
+        self.channels = tuple(
+            Channel(zone.name, scope=zone.scope, kind="interval", note=note) for zone in self._zones
+        )
+        self.read()  # the first difference needs a start
+        return Info("rapl", "rapl:", "", self.channels, {}, tuple(notes))
+
+    def _chosen(self, every: list[Zone]) -> list[Zone]:
+        """The zones that are asked for, else those that share no joule."""
         if not every:
             raise NotSupported(
                 "There are no RAPL counters here.",
@@ -87,55 +116,27 @@ class RaplSource:
                     "virtual machines do not."
                 ),
             )
-        chosen = (
-            [z for z in every if z.name in self._options.sensors]
-            if self._options.sensors
-            else _disjoint(every)
-        )
+        sensors = self._options.sensors
+        if not sensors:
+            return _disjoint(every)
+        chosen = [zone for zone in every if zone.name in sensors]
         if not chosen:
             raise NotSupported(
-                f"No RAPL zone is called {' or '.join(self._options.sensors)}.",
-                hint="The zones are: " + ", ".join(z.name for z in every) + ".",
+                f"No RAPL zone is called {' or '.join(sensors)}.",
+                hint=f"The zones are: {_zone_names(every)}.",
             )
-        unreadable = [z for z in chosen if read_number(z.path)[1] == DENIED]
-        if len(unreadable) == len(chosen):
+        return chosen
+
+    def _readable(self, chosen: list[Zone]) -> list[Zone]:
+        readable = [zone for zone in chosen if read_number(zone.path)[1] != DENIED]
+        if not readable:
+            path = chosen[0].path
             raise AuthenticationFailed(
-                f"{chosen[0].path} belongs to root (since Linux 5.10, CVE-2020-8694).",
+                f"{path} belongs to root (since Linux 5.10, CVE-2020-8694).",
                 hint="Run as root, or: sudo chmod a+r "
-                + str(chosen[0].path.parent.parent / "intel-rapl:*/energy_uj"),
+                f"{path.parent.parent / 'intel-rapl:*/energy_uj'}",
             )
-        readable = [z for z in chosen if z not in unreadable]
-        dead = motionless({z: partial(number_in, z.path) for z in readable}, _STANDSTILL_TEST_S)
-        self._zones = [z for z in readable if z not in dead]
-        if not self._zones:
-            raise NotSupported(
-                "The RAPL counters here stand still.", hint="This is common in virtual machines."
-            )
-        self._counters = [EnergyCounter(z.path, self.name, z.name, z.limit) for z in self._zones]
-        notes = []
-        if left_out := [z.name for z in every if z not in self._zones and z not in dead]:
-            notes.append(
-                "Left out, because others include them or you may not read them: "
-                f"{', '.join(left_out)}."
-            )
-        if dead:
-            notes.append(
-                "Left out, because they stand still: "
-                f"{', '.join(z.name for z in readable if z in dead)}."
-            )
-        self.channels = tuple(
-            Channel(
-                z.name,
-                "",
-                z.scope,
-                None,
-                "interval",
-                "energy counter; watts are the mean since the last reading",
-            )
-            for z in self._zones
-        )
-        self.read()  # the first difference needs a start
-        return Info("rapl", "rapl:", "", self.channels, {}, tuple(notes))
+        return readable
 
     def read(self) -> list[Reading]:
         return [reading for counter in self._counters if (reading := counter.read()) is not None]
@@ -150,14 +151,19 @@ class RaplSource:
         """Nothing is held between readings."""
 
 
+def _zone_names(zones: Iterable[Zone]) -> str:
+    return ", ".join(zone.name for zone in zones)
+
+
 def _disjoint(every: list[Zone]) -> list[Zone]:
     """Packages and their DRAM: zones that share no joule.
 
     psys alone where there is nothing else.
     """
-    chosen = [
-        z for z in every if (not z.parent and z.scope != "plug") or (z.parent and z.scope == "dram")
-    ]
+    chosen = []
+    for zone in every:
+        if zone.scope == "dram" if zone.parent else zone.scope != "plug":
+            chosen.append(zone)
     return chosen or every[:1]
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from powertui import units
 
-# silence that is worth a word: a round trip to the far side of the world takes a tenth of that
+# Silence that is worth a word: a round trip to the far side of the world takes a tenth of that.
 _MIN_SHOWN_SILENCE_S = 3.0
 
 
@@ -29,17 +29,18 @@ class TransferProgress(NamedTuple):
     quiet_s: float = 0.0  # since something came
 
     def __str__(self) -> str:
-        quiet = (
-            f", nothing for {self.quiet_s:.0f} s" if self.quiet_s >= _MIN_SHOWN_SILENCE_S else ""
-        )
         if self.phase == "login" or not self.done:
             waited = f", {self.quiet_s:.0f} s" if self.quiet_s >= 1 else ""
             return f"waiting for {self.place}{waited}"
         if self.phase == "bytes":
-            total = f" of {units.size(self.total)}" if self.total else ""
-            return f"{units.size(self.done)}{total} from {self.place}{quiet}"
-        total = f" of {self.total:,}" if self.total else ""
-        return f"{self.done:,}{total} {self.phase} from {self.place}{quiet}"
+            done, total, noun = units.size(self.done), units.size(self.total), ""
+        else:
+            done, total, noun = f"{self.done:,}", f"{self.total:,}", f" {self.phase}"
+        text = f"{done} of {total}{noun}" if self.total else f"{done}{noun}"
+        text += f" from {self.place}"
+        if self.quiet_s >= _MIN_SHOWN_SILENCE_S:
+            text += f", nothing for {self.quiet_s:.0f} s"
+        return text
 
 
 TransferListener = Callable[[TransferProgress | None], None]
