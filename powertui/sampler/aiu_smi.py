@@ -18,15 +18,16 @@ from typing import NamedTuple
 
 from powertui.errors import NotSupported
 from powertui.sampler import programs
-from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.source import OK, AnswerTime, Channel, Info, Options, Reading, Stamp, none
 from powertui.sampler.urls import Address
 
 __all__ = ["AiuLine", "AiuSmiSource", "make", "parsed"]
 
+# It prints a line for each card once a second. These were chosen by that, not measured.
 _FIRST_LINES_S = 10.0  # until its first lines come
 _ALL_CARDS_S = 1.5  # after the first line, until each card has one
-_MAX_SILENCE_S = 5.0
-_TERMINATION_S = 1.0  # once it was asked to
+_MAX_SILENCE_S = 5.0  # without a line: then there is no value
+_TERMINATION_S = 1.0  # until it ends once it was asked to
 _CARD = re.compile(
     r"#\s*(\d{1,3})\s+\S*?\.?((?:[0-9A-Fa-f]{4}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*"
 )
@@ -41,7 +42,7 @@ class AiuLine(NamedTuple):
 
 
 class _Table:
-    """What is known of the lines that follow: the columns, and each card's PCI address."""
+    """How the lines that follow are read: the columns, and each card's PCI address."""
 
     def __init__(self) -> None:
         self.columns: list[str] = []
@@ -51,37 +52,40 @@ class _Table:
     def take(self, line: str) -> AiuLine | None:
         """The next line. Nothing for headers, and for what is not understood."""
         line = line.strip()
-        cells = (
-            [cell.strip() for cell in line.lstrip("#").split(",")]
-            if "," in line
-            else line.lstrip("#").split()
-        )
+        cells = line.lstrip("#").split()
+        if "," in line:
+            cells = [cell.strip() for cell in line.lstrip("#").split(",")]
         titles = [cell.split()[0].casefold() if cell else "" for cell in cells]
         if titles[:1] == ["id"] and "pwr" in titles:
             self.columns = titles
-            written = cells[titles.index("pwr")].split()[1:]  # with commas: "pwr W"
-            self.in_watts = written in ([], ["W"])
+            unit = cells[titles.index("pwr")].split()[1:]  # with commas: "pwr W"
+            self.in_watts = unit in ([], ["W"])
         elif line.startswith("#"):
-            if match := _CARD.fullmatch(line):
-                self.addresses[int(match[1])] = match[2]
-            elif (
-                "pwr" in self.columns and len(cells) == len(self.columns) - 1
-            ):  # units; the card has none
-                self.in_watts = cells[self.columns.index("pwr") - 1] == "W"
-        elif (
-            self.columns and len(cells) == len(self.columns) and re.fullmatch(r"\d{1,4}", cells[0])
-        ):
-            power = cells[self.columns.index("pwr")]
-            return AiuLine(
-                int(cells[0]), float(power) if self.in_watts and _NUMBER.fullmatch(power) else None
-            )
+            self._take_comment(line, cells)
+        elif self.columns and len(cells) == len(self.columns):
+            return self._card_line(cells)
         return None
+
+    def _take_comment(self, line: str, cells: list[str]) -> None:
+        """The address of a card, or the units of the columns."""
+        if match := _CARD.fullmatch(line):
+            self.addresses[int(match[1])] = match[2]
+        # Units: the column of cards has none.
+        elif "pwr" in self.columns and len(cells) == len(self.columns) - 1:
+            self.in_watts = cells[self.columns.index("pwr") - 1] == "W"
+
+    def _card_line(self, cells: list[str]) -> AiuLine | None:
+        if not re.fullmatch(r"\d{1,4}", cells[0]):
+            return None
+        power = cells[self.columns.index("pwr")]
+        watts = float(power) if self.in_watts and _NUMBER.fullmatch(power) else None
+        return AiuLine(int(cells[0]), watts)
 
 
 def parsed(lines: Iterable[str]) -> list[AiuLine]:
     """All readings in a text."""
     table = _Table()
-    return [found for line in lines if (found := table.take(line)) is not None]
+    return [card for line in lines if (card := table.take(line)) is not None]
 
 
 class AiuSmiSource:
@@ -144,10 +148,8 @@ class AiuSmiSource:
         return Info("aiu-smi", "aiu-smi:", "", self.channels, {"program": program.path})
 
     def _start(self) -> None:
-        environment = {
-            **programs.environment(os.environ),
-            "PYTHONUNBUFFERED": "1",
-        }  # it is a Python program: no lines kept back
+        # It is a Python program: it is to keep no lines back.
+        environment = {**programs.environment(os.environ), "PYTHONUNBUFFERED": "1"}
         self._table = _Table()
         self._heard = Stamp.now()
         try:
@@ -193,22 +195,19 @@ class AiuSmiSource:
             line, stamp = latest.get(channel.index or 0, (None, None))
             if line is not None and stamp is not None:
                 quality = OK if line.watts is not None else none("it has no value right now")
-                readings.append(
-                    Reading(stamp.t, stamp.mono, line.watts, 0.0, self.name, channel.name, quality)
-                )
+                printed = AnswerTime(stamp.t, stamp.mono, 0.0)
+                readings.append(printed.reading(self.name, channel.name, line.watts, quality))
         now = Stamp.now()
-        if not readings and now.mono - self._heard.mono > _MAX_SILENCE_S:
-            ended = self._ended()
-            why = none("aiu-smi ended" if ended else "aiu-smi prints nothing")
-            readings = [
-                Reading(now.t, now.mono, None, 0.0, self.name, one.name, why)
-                for one in self.channels
-            ]
-            if ended:
-                self.reconnects += 1
-                with contextlib.suppress(NotSupported):
-                    self._start()
-        return readings
+        if readings or now.mono - self._heard.mono <= _MAX_SILENCE_S:
+            return readings
+        ended = self._ended()
+        why = "aiu-smi ended" if ended else "aiu-smi prints nothing"
+        if ended:
+            self.reconnects += 1
+            with contextlib.suppress(NotSupported):
+                self._start()
+        silent = AnswerTime(now.t, now.mono, 0.0)
+        return [silent.gap(self.name, channel.name, why) for channel in self.channels]
 
     def close(self) -> None:
         process, self._process = self._process, None

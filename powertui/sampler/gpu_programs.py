@@ -1,4 +1,4 @@
-"""Power of GPUs as their makers' programs tell it: `nvidia-smi:` and `amd-smi:`. They need neither
+"""Power of GPUs as their makers' programs report it: `nvidia-smi:` and `amd-smi:`. They need neither
 root nor a Python package.
 
 A call takes a tenth of a second and more, so they come after the libraries and the kernel's own
@@ -9,7 +9,6 @@ secrets, and their answers are read as data alone.
 from __future__ import annotations
 
 import csv
-import fnmatch
 import json
 import os
 import re
@@ -18,13 +17,14 @@ from typing import Any, NamedTuple
 
 from powertui.errors import NotSupported, SensorError
 from powertui.sampler import programs
-from powertui.sampler.source import OK, Channel, Info, Options, Reading, Stamp, none
+from powertui.sampler.source import Channel, Info, Options, Reading, Stamp
 from powertui.sampler.urls import Address
 
 __all__ = ["Gpu", "GpuProgramSource", "gpus_from_amd_smi", "make_amd", "make_nvidia"]
 
 _NUMBER = re.compile(r"\d{1,10}(\.\d{1,6})?")
-_FIRST_CALL_S = 10.0  # s: the first call loads a driver
+_FIRST_CALL_S = 10.0  # at least allowed for the first call, which loads a driver
+_AMD_POWER_KEYS = ("socket_power", "average_socket_power", "current_socket_power")
 
 
 class Gpu(NamedTuple):
@@ -61,42 +61,30 @@ def gpus_from_amd_smi(text: str) -> list[Gpu]:
     entries = data.get("gpu_data", []) if isinstance(data, dict) else data
     gpus = []
     for entry in entries if isinstance(entries, list) else []:
-        index, power = (
-            (entry.get("gpu"), entry.get("power")) if isinstance(entry, dict) else (None, None)
-        )
-        if not isinstance(index, int) or not isinstance(power, dict):
+        if not isinstance(entry, dict):
             continue
-        socket = next(
-            (
-                power[key]
-                for key in ("socket_power", "average_socket_power", "current_socket_power")
-                if key in power
-            ),
-            None,
-        )
-        gpus.append(Gpu(index, _in_watts(socket)))
+        index, power = entry.get("gpu"), entry.get("power")
+        if isinstance(index, int) and isinstance(power, dict):
+            key = next((key for key in _AMD_POWER_KEYS if key in power), "")
+            gpus.append(Gpu(index, _in_watts(power.get(key))))
     return gpus
 
 
 def _gpus_from_rocm_smi(text: str) -> list[Gpu]:
-    """`rocm-smi --showpower --json`: an object for each card, whose keys say what is meant and in
-    which unit.
-    """
+    """`rocm-smi --showpower --json`: an object for each card, whose keys name the unit."""
     data = json.loads(text)
     gpus = []
     for name, entry in data.items() if isinstance(data, dict) else ():
         match = re.fullmatch(r"card(\d{1,4})", name)
         if match and isinstance(entry, dict):
-            watts = next(
-                (
-                    value
-                    for key, value in entry.items()
-                    if "power (w)" in key.casefold() and "max" not in key.casefold()
-                ),
-                None,
-            )
+            power_keys = [key for key in entry if _is_rocm_power(key.casefold())]
+            watts = entry[power_keys[0]] if power_keys else None
             gpus.append(Gpu(int(match[1]), _number(watts)))
     return gpus
+
+
+def _is_rocm_power(key: str) -> bool:
+    return "power (w)" in key and "max" not in key
 
 
 def _in_watts(power: Any) -> float | None:
@@ -104,12 +92,10 @@ def _in_watts(power: Any) -> float | None:
 
     Another unit is not guessed at.
     """
-    value, unit = (
-        (power.get("value"), str(power.get("unit", "W")))
-        if isinstance(power, dict)
-        else (power, "W")
-    )
-    watts, scale = _number(value), {"W": 1.0, "mW": 1e-3, "uW": 1e-6}.get(unit)
+    unit = "W"
+    if isinstance(power, dict):
+        power, unit = power.get("value"), str(power.get("unit", "W"))
+    watts, scale = _number(power), {"W": 1.0, "mW": 1e-3, "uW": 1e-6}.get(unit)
     return None if watts is None or scale is None else watts * scale
 
 
@@ -184,9 +170,7 @@ class GpuProgramSource:
         raise NotSupported(" ".join(why), hint="Check that the driver's programs are in your PATH.")
 
     def _selects(self, gpu: Gpu) -> bool:
-        names = (f"gpu {gpu.number}", str(gpu.number), gpu.model.casefold(), gpu.uuid.casefold())
-        asked = [one.casefold() for one in self._options.sensors]
-        return not asked or any(fnmatch.fnmatch(name, one) for name in names for one in asked)
+        return self._options.selects(f"gpu {gpu.number}", str(gpu.number), gpu.model, gpu.uuid)
 
     def _ask(self, way: GpuProgram, path: str, timeout: float) -> tuple[list[Gpu], str]:
         done = self._asker.run([path, *way.arguments], programs.environment(os.environ), timeout)
@@ -203,25 +187,17 @@ class GpuProgramSource:
             raise SensorError(f"{self._scheme}: is not open.")
         stamp = Stamp.now()
         gpus, trouble = self._ask(self._way, self._path, self._options.timeout)
-        t, mono, rtt = stamp.middle()
-        watts = {gpu.number: gpu.watts for gpu in gpus}
+        answered = stamp.middle()
+        watts_by_index: dict[int | None, float | None] = {gpu.number: gpu.watts for gpu in gpus}
         readings = []
         for channel in self.channels:
-            value = watts.get(channel.index) if channel.index is not None else None
-            why = trouble or (
-                "it has no value right now" if channel.index in watts else "the device is gone"
-            )
-            readings.append(
-                Reading(
-                    t,
-                    mono,
-                    value,
-                    rtt,
-                    self.name,
-                    channel.name,
-                    OK if value is not None else none(why),
-                )
-            )
+            watts = watts_by_index.get(channel.index)
+            if watts is not None:
+                readings.append(answered.reading(self.name, channel.name, watts))
+                continue
+            is_there = channel.index in watts_by_index
+            why = "it has no value right now" if is_there else "the device is gone"
+            readings.append(answered.gap(self.name, channel.name, trouble or why))
         return readings
 
     def close(self) -> None:
