@@ -1,4 +1,4 @@
-"""What a row of somebody's CSV file means: which columns hold watts, the time, or a channel's name."""
+"""What the columns of somebody's CSV file mean: watts, the time, or a channel's name."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Power of GPUs as their makers' programs report it: `nvidia-smi:` and `amd-smi:`. They need neither
-root nor a Python package.
+"""Power of GPUs as their makers' programs report it: `nvidia-smi:` and `amd-smi:`.
+
+They need neither root nor a Python package.
 
 A call takes a tenth of a second and more, so they come after the libraries and the kernel's own
 files: two readings a second at most. The programs are found as all others are (programs.py), get no

@@ -294,9 +294,8 @@ class Http:
                 response = connection.getresponse()
                 raw = response.read(self.largest + 1)
             except TimeoutError:
-                raise TimeoutError(
-                    f"no {'whole ' if wire and wire.received else ''}answer within {self.timeout:g} s"
-                ) from None
+                begun = "whole " if wire and wire.received else ""
+                raise TimeoutError(f"no {begun}answer within {self.timeout:g} s") from None
             if len(raw) > self.largest:
                 raise TooLarge
             keep = response.isclosed() and not response.will_close

@@ -94,7 +94,7 @@ class RecorderProcess:
         return lambda: self._listeners.remove(listener)
 
     def on_limit(self, listener: Callable[[str, str, float, float | None], None]) -> None:
-        """Call `listener` with (source, channel, monotonic s, watts or None) when a limit changes."""
+        """Call `listener` when a limit changes: (source, channel, monotonic s, watts or None)."""
         self._limit_listeners.append(listener)
 
     @property
