@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from powertui.capture import profile_session, servers
-from powertui.capture.profile_session import Capture, Plan, Stage
+from powertui.capture.profile_session import CapturedProfile, Plan, Stage
 from powertui.capture.step_clock import StepClock
 from powertui.data.watch import Watch
 from powertui.errors import CaptureError, PowertuiError, UsageError
@@ -68,7 +68,7 @@ class WhileRecording:
         self._steps = StepClock()
         self._until: int | None = None  # the last step that is wanted
         self._slow = False  # the profile is late, which was said
-        self.capture: Capture | None = None
+        self.capture: CapturedProfile | None = None
 
     def __enter__(self) -> WhileRecording:
         before = signal.pthread_sigmask(
@@ -209,7 +209,7 @@ class WhileRecording:
             self._steps.add(made, time.time())
             self._looked_s = time.monotonic()
 
-    def _say_steps(self, capture: Capture) -> None:
+    def _say_steps(self, capture: CapturedProfile) -> None:
         """Which steps it caught: as the profile numbers them, else as the log has them now that the
         command is over.
         """
@@ -244,7 +244,7 @@ class WhileRecording:
             )
 
 
-def _numbered(capture: Capture) -> tuple[int, int] | None:
+def _numbered(capture: CapturedProfile) -> tuple[int, int] | None:
     """The first and the last step of a profile that numbers its steps itself."""
     from powertui.data import logdir
     from powertui.data.opened import Opened

@@ -19,7 +19,7 @@ from powertui.errors import CaptureError, UsageError
 __all__ = ["ready", "stopped", "take"]
 
 FIRST_REQUEST_S = 45.0  # without a daemon it tries for 10 s, and waits for 5
-PROFILE_TIMEOUT_S = 120.0  # it warms up for 5 s, and writes what may be a large file
+_PROFILE_TIMEOUT_S = 120.0  # it warms up for 5 s, and writes what may be a large file
 # beyond the asked time: it looks every 5 s, waits for a daemon for up to 10, warms up for 5, and
 # writes
 TYPICAL_S = 25.0
@@ -75,7 +75,7 @@ def take(
     size, since, last = -1, begun, begun - _REPORT_PERIOD_S
     with Daemon(where, pid, order, dynolog.user_of(pid)) as daemon:
         while time.monotonic() - begun < (
-            limit_s := seconds + PROFILE_TIMEOUT_S if daemon.ordered else FIRST_REQUEST_S
+            limit_s := seconds + _PROFILE_TIMEOUT_S if daemon.ordered else FIRST_REQUEST_S
         ):
             daemon.look(_REPORT_PERIOD_S)
             now = time.monotonic()

@@ -31,7 +31,7 @@ from powertui.capture.surrounding_power import PowerAround
 from powertui.errors import Cancelled, CaptureError, PowertuiError
 from powertui.sampler.targets import Target
 
-__all__ = ["BEFORE", "SESSIONS", "WRITING", "Capture", "Plan", "Stage", "Waiting", "take"]
+__all__ = ["BEFORE", "SESSIONS", "WRITING", "CapturedProfile", "Plan", "Stage", "Waiting", "take"]
 
 SESSIONS = "plugins/profile"  # below a logdir: where TensorBoard keeps its sessions
 BEFORE, _PROFILING, WRITING, _AFTER = (
@@ -101,7 +101,7 @@ class Plan:
 
 
 @dataclass
-class Capture:
+class CapturedProfile:
     """What came of it."""
 
     session: str
@@ -155,8 +155,8 @@ def take(
     plan: Plan,
     on_stage: Callable[[Stage], bool] = lambda _: False,
     *,
-    meanwhile: Callable[[Capture], bool] = lambda _: False,
-) -> Capture:
+    meanwhile: Callable[[CapturedProfile], bool] = lambda _: False,
+) -> CapturedProfile:
     """Take one profile of every address. `told` hears what is waited for, some times a second; True
     ends the capture early. `meanwhile` is given what is there once the profile is: power goes on
     beside it, in a file that grows. With True it ends that.
@@ -192,17 +192,17 @@ def take(
     return capture
 
 
-def _begin(plan: Plan) -> Capture:
+def _begin(plan: Plan) -> CapturedProfile:
     session = _session(plan)
-    return Capture(session, _folder(plan, session))
+    return CapturedProfile(session, _folder(plan, session))
 
 
 def _after(
     plan: Plan,
-    capture: Capture,
+    capture: CapturedProfile,
     power: PowerAround | None,
     waiting: Waiting,
-    meanwhile: Callable[[Capture], bool],
+    meanwhile: Callable[[CapturedProfile], bool],
 ) -> None:
     """Power for some seconds more, from when the servers had answered."""
     goes_on = power is not None and capture.good and not waiting.stopped
@@ -216,11 +216,11 @@ def _after(
         waiting.wait(_AFTER, plan.after_s, _since(capture))
 
 
-def _since(capture: Capture) -> float:
+def _since(capture: CapturedProfile) -> float:
     return time.monotonic() - capture.ended_s
 
 
-def _end(power: PowerAround, capture: Capture | None, waiting: Waiting) -> None:
+def _end(power: PowerAround, capture: CapturedProfile | None, waiting: Waiting) -> None:
     """Keep what was recorded where there is a profile, and where one had begun: nobody can record
     that power again.
     """
@@ -262,7 +262,9 @@ def _folder(plan: Plan, session: str) -> Path:
     )
 
 
-def _profile(plan: Plan, capture: Capture, power: PowerAround | None, waiting: Waiting) -> None:
+def _profile(
+    plan: Plan, capture: CapturedProfile, power: PowerAround | None, waiting: Waiting
+) -> None:
     session = capture.session
     theirs = f"{(plan.server_logdir or plan.logdir).rstrip('/')}/{SESSIONS}"
     place = SessionPlace(capture.folder, f"{theirs}/{session}")
@@ -319,7 +321,7 @@ def _fetch_report(hop: str, waiting: Waiting) -> Callable[[FetchProgress], bool]
     return on_wait
 
 
-def _without_answer(capture: Capture, place: SessionPlace, outcome: Outcome) -> None:
+def _without_answer(capture: CapturedProfile, place: SessionPlace, outcome: Outcome) -> None:
     """A server that refused or went away may have left a file: complete, or one that ends in the
     middle.
     """
@@ -358,7 +360,7 @@ def _put_away(path: Path) -> str:
 
 
 def _process_profile(
-    plan: Plan, pid: int, capture: Capture, power: PowerAround | None, waiting: Waiting
+    plan: Plan, pid: int, capture: CapturedProfile, power: PowerAround | None, waiting: Waiting
 ) -> None:
     """Kineto begins by itself, some seconds after it was asked: the window in the recording is from
     asking to the file.
@@ -397,7 +399,7 @@ def _process_profile(
 
 
 def _locate(
-    capture: Capture, place: SessionPlace, outcome: Outcome, hop: str, waiting: Waiting
+    capture: CapturedProfile, place: SessionPlace, outcome: Outcome, hop: str, waiting: Waiting
 ) -> None:
     server = outcome.server
     path = place.file(server)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from powertui.capture import profile_session
-from powertui.capture.profile_session import Capture, Plan, Stage, Waiting
+from powertui.capture.profile_session import CapturedProfile, Plan, Stage, Waiting
 from powertui.errors import Cancelled, PowertuiError
 
 __all__ = ["run"]
@@ -20,13 +20,13 @@ def run(
     every_s: float,
     keep: int | None,
     on_stage: Callable[[Stage], bool],
-    say: Callable[[Capture | PowertuiError], None],
+    say: Callable[[CapturedProfile | PowertuiError], None],
 ) -> int:
     """Until Ctrl+C.
 
     What is wrong from the beginning is raised; later a server may be away for a while (a restart).
     """
-    captures: deque[Capture] = deque()
+    captures: deque[CapturedProfile] = deque()
     code, next_s = 0, time.monotonic()
     while True:
         try:
@@ -52,7 +52,7 @@ def run(
             return code
 
 
-def _remove(capture: Capture) -> None:
+def _remove(capture: CapturedProfile) -> None:
     """What one capture wrote, and nothing else: whatever somebody put beside it stays, with the
     folder.
     """

@@ -19,7 +19,7 @@ from powertui.plain import plain
 from powertui.screens.base import Dialog
 
 if TYPE_CHECKING:
-    from powertui.capture.profile_session import Capture, Plan, Stage
+    from powertui.capture.profile_session import CapturedProfile, Plan, Stage
     from powertui.data.logdir import RunEntry
     from powertui.screens.live import LiveScreen
 
@@ -145,7 +145,7 @@ class LiveCapture:
         self._page.note(plain(error.message), "error")
         self._page.say(error.message, warn=True)
 
-    def _done(self, taken: Capture, entry: RunEntry | None) -> None:
+    def _done(self, taken: CapturedProfile, entry: RunEntry | None) -> None:
         page = self._page
         for problem in taken.problems:
             self._failed(problem)

@@ -16,7 +16,7 @@ from powertui.verbs import common
 
 if TYPE_CHECKING:
     from powertui.capture.messages import ProfileRequest
-    from powertui.capture.profile_session import Capture, Plan, Stage
+    from powertui.capture.profile_session import CapturedProfile, Plan, Stage
     from powertui.sampler.targets import Target
 
 HELP = "take a profile from a TensorFlow or JAX program that runs, with power around it"
@@ -179,7 +179,7 @@ def run(args: argparse.Namespace) -> int:
             _prepare(args, opens)
         return progress.on_stage(stage)
 
-    def meanwhile(capture: Capture) -> bool:
+    def meanwhile(capture: CapturedProfile) -> bool:
         progress.clear()
         _print_files(capture)
         return (
@@ -357,7 +357,7 @@ class _Progress:
             sys.stderr.flush()
 
 
-def _print_files(capture: Capture) -> None:
+def _print_files(capture: CapturedProfile) -> None:
     """Where the profiles lie: said as soon as they are there."""
     from powertui.plain import plain
 
@@ -368,7 +368,7 @@ def _print_files(capture: Capture) -> None:
     sys.stdout.flush()
 
 
-def _print_result(capture: Capture) -> None:
+def _print_result(capture: CapturedProfile) -> None:
     """Where the power lies, and what it all came to."""
     from powertui.plain import plain
 
@@ -395,7 +395,7 @@ def _say_problem(problem: PowertuiError) -> None:
         print(plain(line), file=sys.stderr, flush=True)
 
 
-def _report_one(capture: Capture | PowertuiError) -> None:
+def _report_one(capture: CapturedProfile | PowertuiError) -> None:
     if isinstance(capture, PowertuiError):
         _say_problem(capture)
     else:
@@ -403,14 +403,14 @@ def _report_one(capture: Capture | PowertuiError) -> None:
         _print_result(capture)
 
 
-def _print_next_command(capture: Capture) -> None:
+def _print_next_command(capture: CapturedProfile) -> None:
     from powertui.report import captured
 
     if capture.good:
         print(f"next: {captured.next_command(capture.folder)}")
 
 
-def _open(args: argparse.Namespace, capture: Capture, plan: Plan) -> bool:
+def _open(args: argparse.Namespace, capture: CapturedProfile, plan: Plan) -> bool:
     """The timeline, with the power beside it as it comes.
 
     True where the terminal is gone or somebody ended us.

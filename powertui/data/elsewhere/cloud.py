@@ -33,7 +33,7 @@ from powertui.data.elsewhere.store import (
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
 
-PIECE_BYTES = 1 << 20
+_PIECE_BYTES = 1 << 20
 _TICK_S = 0.1  # between two reports to the listener, who may stop the transfer
 # What a listing may take on the line. A driver reports nothing before it has all names.
 _LISTING_BYTES = MAX_NAMES * 64
@@ -91,7 +91,7 @@ class Bucket:
             raise FileMoved(now)
         while start < state.size:
             progress = TransferProgress(self._address.place, "bytes", start, state.size)
-            end = min(start + PIECE_BYTES, state.size)
+            end = min(start + _PIECE_BYTES, state.size)
             read = functools.partial(system.cat_file, name, start=start, end=end)
             piece = self._call(path, read, end - start, progress)
             if not piece:

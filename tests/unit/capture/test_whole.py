@@ -25,7 +25,7 @@ from powertui.capture import (
     surrounding_power,
 )
 from powertui.capture.messages import ProfileRequest
-from powertui.capture.profile_session import Capture, Plan
+from powertui.capture.profile_session import CapturedProfile, Plan
 from powertui.capture.servers import Server
 from powertui.capture.surrounding_power import PowerAround
 from powertui.data import logdir
@@ -170,7 +170,7 @@ def test_power_grows_beside_the_profile_while_something_else_is_done(
     with ProfilerServer() as server, Bmc() as bmc:
         asked = plan(server, tmp_path, power=power_of(bmc), interval=0.1)
 
-        def meanwhile(taken: Capture) -> bool:
+        def meanwhile(taken: CapturedProfile) -> bool:
             seen.append(taken.power)
             assert "# ended" not in text_of(Path(taken.power)), "it did not wait for the power"
             before = text_of(Path(taken.power)).count(",ok,")
@@ -407,10 +407,10 @@ def test_a_profile_that_could_not_be_written_leaves_its_power(tmp_path: Path) ->
 
 
 def test_again_and_again_keeps_the_last_ones_and_what_others_put_there(tmp_path: Path) -> None:
-    done: list[Capture] = []
+    done: list[CapturedProfile] = []
 
-    def say(taken: Capture | PowertuiError) -> None:
-        assert isinstance(taken, Capture)
+    def say(taken: CapturedProfile | PowertuiError) -> None:
+        assert isinstance(taken, CapturedProfile)
         done.append(taken)
         if len(done) == 1:
             (taken.folder / "notes.txt").write_text("mine")
