@@ -33,12 +33,11 @@ _WAYS = (
     ("none", "Not at all"),
 )
 _POINTS = 4000  # of the curve of what ran
+_HOLD_REFRESHES = 3  # a reading is drawn for so many refreshes when none follows
 
 
 class _Way(NamedTuple):
-    """One way of aligning, and what it gives for every channel, those of the log that leads
-    first.
-    """
+    """One way of aligning, and what it gives for every channel, those of the main log first."""
 
     mode: str
     title: str
@@ -47,7 +46,7 @@ class _Way(NamedTuple):
 
 
 class AlignmentScreen(BaseScreen):
-    """Where the power lies, and why."""
+    """How the power is aligned, and why."""
 
     NAME = "alignment"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("alignment")
@@ -57,13 +56,14 @@ class AlignmentScreen(BaseScreen):
         super().__init__()
         self._ways: tuple[_Way, ...] = ()
         self._ran: tuple[Int64s, Floats] | None = None
-        self._of: tuple[object, ...] = ()
+        self._request: tuple[object, ...] = ()  # what the ways are computed from
         self._chosen = 0
         self._shift = 0.0  # s, of the way under the cursor
-        self._whose: tuple[str, ...] = ()  # what is to be said of whose power it is
+        self._owner_notes: tuple[str, ...] = ()  # whose power it is, where that needs words
 
     def body(self) -> ComposeResult:
-        look, glyphs = self.shell.look, self.shell.capabilities.glyphs
+        look = self.shell.look
+        glyphs = self.shell.capabilities.glyphs
         yield AlignmentChart(theme=look, glyphs=glyphs, id="placed")
         yield LinesPane(theme=look, glyphs=glyphs, id="ways")
 
@@ -74,39 +74,46 @@ class AlignmentScreen(BaseScreen):
         if not self.is_mounted:
             return
         session = self.session
-        run, index = session.run, session.trace_index
+        run = session.run
+        index = session.trace_index
         why = frame.why_empty(session, self.NAME)
         if run is None or not session.complete or why:
             self._say_only(why or "Reading …")
             return
         chosen = session.aligning
-        of = (run, index, chosen.pins.pins, chosen.offset_s)
-        if self._of and self._of[0] is run and self._of[1:] == of[1:]:
+        request = (run, index, chosen.pins.pins, chosen.offset_s)
+        if self._request and self._request[0] is run and self._request[1:] == request[1:]:
             self._draw()
             return
-        self._of, self._ways = of, ()
-        self._whose = power_owners.share(run, index).notes
+        self._request = request
+        self._ways = ()
+        self._owner_notes = power_owners.share(run, index).notes
         self._say_only("Comparing the evidence …")
-        entry, window_s = session.entry, nudging.refresh_s(session)
-        training, profile = session.training, session.profile
-        around_ns = (
-            training.around_ns(profile) if training is not None and profile is not None else None
-        )
+        entry = session.entry
+        window_s = nudging.refresh_s(session)
+        training = session.training
+        profile = session.profile
+        around_ns = None
+        if training is not None and profile is not None:
+            around_ns = training.around_ns(profile)
 
         def work() -> None:
             ways = []
             for mode, title in _WAYS:
-                how = _options(mode, chosen)
-                if how is not None:
-                    placed = align.place_all(run, index, entry, how, around_ns)
-                    order = main_log.order([p.power for p in placed], run.traces[index].span)
-                    ways.append(_Way(mode, title, how, tuple(placed[row] for row in order)))
-            self.shell.from_thread(self._computed, of, tuple(ways), _what_ran(run, index, window_s))
+                options = _options(mode, chosen)
+                if options is None:
+                    continue
+                placed = align.place_all(run, index, entry, options, around_ns)
+                power = [channel.power for channel in placed]
+                order = main_log.order(power, run.traces[index].span)
+                ways.append(_Way(mode, title, options, tuple(placed[row] for row in order)))
+            ran = _what_ran(run, index, window_s)
+            self.shell.from_thread(self._computed, request, tuple(ways), ran)
 
         self.run_worker(work, thread=True, exclusive=True, group="alignment")
 
     def awaits(self, action: str) -> str:
-        if self._of and not self._ways:
+        if self._request and not self._ways:
             return "the comparison"
         return self.shell.runs.awaited or ("the power" if self.shell.is_placing else "")
 
@@ -117,14 +124,16 @@ class AlignmentScreen(BaseScreen):
             self._draw()
 
     def _computed(
-        self, of: tuple[object, ...], ways: tuple[_Way, ...], ran: tuple[Int64s, Floats]
+        self, request: tuple[object, ...], ways: tuple[_Way, ...], ran: tuple[Int64s, Floats]
     ) -> None:
-        if of != self._of:
+        if request != self._request:
             return
-        self._ways, self._ran = ways, ran
+        self._ways = ways
+        self._ran = ran
         now = self.session.aligning
-        mode = "hand" if now.pins.pins or now.offset_s is not None else now.mode
-        self._chosen = next((i for i, way in enumerate(ways) if way.mode == mode), 0)
+        modes = [way.mode for way in ways]
+        mode = _mode_in_use(now)
+        self._chosen = modes.index(mode) if mode in modes else 0
         self._shift = now.pins.nudge_s
         self._draw()
         self.footer()
@@ -137,14 +146,11 @@ class AlignmentScreen(BaseScreen):
 
     @property
     def _shown(self) -> Placed | None:
-        """The first channel of the way under the cursor that has a place, shifted as far as it is
-        now.
-        """
+        """The first aligned channel of the way under the cursor, with the present shift."""
         if not self._ways:
             return None
-        way = self._ways[self._chosen]
-        found = next((p for p in way.placed if p.power.status != "none"), None)
-        return align.moved(found, self._shift) if found is not None else None
+        aligned = _aligned(self._ways[self._chosen].placed)
+        return align.moved(aligned[0], self._shift) if aligned else None
 
     def _draw(self) -> None:
         if not self._ways or self._ran is None:
@@ -154,109 +160,92 @@ class AlignmentScreen(BaseScreen):
         pane.styles.height = min(len(lines), max(4, self.size.height // 2))
         pane.set_lines(lines)
         chart = self.query_one("#placed", AlignmentChart)
-        shown, trace = self._shown, self.session.trace
+        shown = self._shown
+        trace = self.session.trace
         if not self._ways[self._chosen].placed:
             chart.show(None, "No power log names this host. Press o to use one that names no host.")
             return
         if shown is None or trace is None:
-            elsewhere = next(
-                (
-                    one.alignment.elsewhere
-                    for one in self._ways[self._chosen].placed
-                    if one.alignment.elsewhere
-                ),
-                "",
-            )
-            said = elsewhere or "The power log cannot be aligned with this trace."
-            chart.show(None, f"{plain(said, 400)} Shift or pin it by hand, or start with --offset.")
+            reason = _elsewhere(self._ways[self._chosen].placed)
+            reason = reason or "The power log cannot be aligned with this trace."
+            cure = "Shift or pin it by hand, or start with --offset."
+            chart.show(None, f"{plain(reason, 400)} {cure}")
             return
         power = shown.power
         sensor = power.series.sensor
-        margin = (trace.span[1] - trace.span[0]) // 8
-        refresh = sensor.refresh_s or sensor.poll_s
-        caption = f"{plain(sensor.label, 60)} on the trace; below it, what ran"
-        chart.show(
-            AlignmentView(
-                trace.span[0] - margin,
-                trace.span[1] + margin,
-                power.times - round(sensors.centre_s(sensor) * PS_PER_S),
-                power.watts,
-                round(3e12 * (refresh.value if refresh else 1.0)),
-                *self._ran,
-                "%",
-                caption,
-                (power.offset_hi_ps - power.offset_lo_ps) // 2,
-            )
+        lo, hi = trace.span
+        margin = (hi - lo) // 8
+        ran_at, ran = self._ran
+        view = AlignmentView(
+            lo=lo - margin,
+            hi=hi + margin,
+            at=power.times - round(sensors.centre_s(sensor) * PS_PER_S),
+            watts=power.watts,
+            hold=round(_HOLD_REFRESHES * nudging.refresh_of(power) * PS_PER_S),
+            ran_at=ran_at,
+            ran=ran,
+            ran_unit="%",
+            caption=f"{plain(sensor.label, 60)} on the trace; below it, what ran",
+            half_ps=(power.offset_hi_ps - power.offset_lo_ps) // 2,
         )
+        chart.show(view)
 
     def _lines(self) -> list[StyledLine]:
-        style, cells = self.shell.look.style, self.size.width
+        style = self.shell.look.style
+        cells = self.size.width
         lines: list[StyledLine] = []
-        now = self.session.aligning
-        used = "hand" if now.pins.pins or now.offset_s is not None else now.mode
+        mode_in_use = _mode_in_use(self.session.aligning)
         for number, way in enumerate(self._ways):
             chosen = number == self._chosen
-            mark = "*" if way.mode == used else " "
-            text = _summary(way.placed)
-            lines += wrapped(
-                (
-                    (" > " if chosen else "   ", style("title")),
-                    (f"{mark} {way.title:<18}", style("marked" if chosen else "text")),
-                    (text, style("text" if chosen else "dim")),
-                ),
-                cells,
-                23,
-            )
-        shown = self._shown
-        way = self._ways[self._chosen]
-        first = shown or next(iter(way.placed), None)
-        told: list[StyledLine] = []
+            cursor = " > " if chosen else "   "
+            mark = "*" if way.mode == mode_in_use else " "
+            title = (f"{mark} {way.title:<18}", style("marked" if chosen else "text"))
+            summary = (_summary(way.placed), style("text" if chosen else "dim"))
+            lines += wrapped(((cursor, style("title")), title, summary), cells, 23)
+        for text, role in self._notes():
+            lines += wrapped(((f"     {text}", style(role)),), cells, 7)
+        return lines
+
+    def _notes(self) -> list[tuple[str, str]]:
+        """What is written below the ways, each with its role: evidence, pins, owners, keys."""
+        placed = self._ways[self._chosen].placed
+        first = self._shown or next(iter(placed), None)
+        notes = []
         if first is not None:
-            told += [
-                ((f"     {plain(words, 400)}", style("dim")),) for words in first.alignment.evidence
-            ]
-        if len(now.pins.pins):
-            pins = ", ".join(f"{p.log_s:.3f} s = {p.trace_s:.3f} s" for p in now.pins.pins[-4:])
-            told.append(((f"     pins (log = trace): {pins}", style("measured")),))
-        told += [((f"     {plain(words, 400)}", style("estimated")),) for words in self._whose]
-        told.append(
-            (
-                (
-                    "     * is in use. Enter uses the one at the cursor; < and > shift it.",
-                    style("dim"),
-                ),
-            )
-        )
-        return [*lines, *(row for line in told for row in wrapped(line, cells, 7))]
+            notes += [(plain(words, 400), "dim") for words in first.alignment.evidence]
+        pins = self.session.aligning.pins.pins
+        if pins:
+            pairs = ", ".join(f"{pin.log_s:.3f} s = {pin.trace_s:.3f} s" for pin in pins[-4:])
+            notes.append((f"pins (log = trace): {pairs}", "measured"))
+        notes += [(plain(words, 400), "estimated") for words in self._owner_notes]
+        notes.append(("* is in use. Enter uses the one at the cursor; < and > shift it.", "dim"))
+        return notes
 
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Of the way under the cursor first."""
         if self._ways:
-            yield from (
-                ("choice-take", "use this one"),
-                ("choice-up+choice-down", "choose"),
-                ("nudge-left+nudge-right", "shift"),
-            )
-            yield from (
-                ("pin", "pin an edge to the cursor"),
-                ("undo", "undo"),
-                ("unshift", "undo all shifts"),
-            )
+            yield "choice-take", "use this one"
+            yield "choice-up+choice-down", "choose"
+            yield "nudge-left+nudge-right", "shift"
+            yield "pin", "pin an edge to the cursor"
+            yield "undo", "undo"
+            yield "unshift", "undo all shifts"
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 
     def choose(self, by: int) -> None:
         """So many ways down."""
-        if self._ways:
-            chosen = min(max(0, self._chosen + by), len(self._ways) - 1)
-            if chosen == self._chosen:
-                self.query_one("#ways", LinesPane).scroll_lines(
-                    by
-                )  # past the last one: to what is told below it
-                return
-            self._chosen, self._shift = chosen, 0.0
-            self._draw()
-            self.query_one("#ways", LinesPane).scroll_lines(-len(self._lines()))
+        if not self._ways:
+            return
+        pane = self.query_one("#ways", LinesPane)
+        chosen = min(max(0, self._chosen + by), len(self._ways) - 1)
+        if chosen == self._chosen:
+            pane.scroll_lines(by)  # past the last one: to the notes below it
+            return
+        self._chosen = chosen
+        self._shift = 0.0
+        self._draw()
+        pane.scroll_lines(-len(self._lines()))
 
     def action_choice_take(self) -> None:
         """Use it everywhere."""
@@ -265,8 +254,8 @@ class AlignmentScreen(BaseScreen):
         way = self._ways[self._chosen]
         how = replace(way.options, pins=replace(way.options.pins, nudge_s=self._shift))
         nudging.use(self.shell, how)
-        said = nudging.pin_count(how.pins) if self._shift else ""
-        self.say(f"{way.title}: {_summary(way.placed)}. {said}".strip())
+        saved = nudging.save_pins(how.pins) if self._shift else ""
+        self.say(f"{way.title}: {_summary(way.placed)}. {saved}".strip())
         self._draw()
 
     def nudge(self, refreshes: float) -> None:
@@ -288,7 +277,7 @@ class AlignmentScreen(BaseScreen):
         nudging.pin(self.shell, self.session.cursor_ps)
 
     def action_owner(self) -> None:
-        """Whose power it is, where names do not tell."""
+        """Give power that names no host to the host in front."""
         self.say(owning.give_next(self.shell))
         self.session_changed()
 
@@ -303,22 +292,32 @@ def _options(mode: str, now: Aligning) -> Aligning | None:
     return Aligning(mode, None, bare)  # type: ignore[arg-type]
 
 
+def _mode_in_use(aligning: Aligning) -> str:
+    """The way by which the power is aligned everywhere."""
+    by_hand = aligning.pins.pins or aligning.offset_s is not None
+    return "hand" if by_hand else aligning.mode
+
+
+def _aligned(placed: tuple[Placed, ...]) -> list[Placed]:
+    """The channels that have a place on the trace."""
+    return [channel for channel in placed if channel.power.status != "none"]
+
+
+def _elsewhere(placed: tuple[Placed, ...]) -> str:
+    """Why the first channel of another time has no place; "" where there is none."""
+    reasons = [channel.alignment.elsewhere for channel in placed]
+    return next((reason for reason in reasons if reason), "")
+
+
 def _summary(placed: tuple[Placed, ...]) -> str:
-    """Where a way puts the first channel that it can place."""
-    found = next((p for p in placed if p.power.status != "none"), None)
-    if found is None:
-        return next(
-            (plain(one.alignment.elsewhere, 400) for one in placed if one.alignment.elsewhere),
-            "no place found",
-        )
-    alignment = found.alignment
+    """Where a way puts the first channel that it can align."""
+    aligned = _aligned(placed)
+    if not aligned:
+        return plain(_elsewhere(placed), 400) or "no place found"
+    alignment = aligned[0].alignment
     assert alignment.offset_s is not None
-    half = (found.power.offset_hi_ps - found.power.offset_lo_ps) // 2
-    more = (
-        f", {sum(p.power.status != 'none' for p in placed)} of {len(placed)} channels"
-        if len(placed) > 1
-        else ""
-    )
+    half = (aligned[0].power.offset_hi_ps - aligned[0].power.offset_lo_ps) // 2
+    more = f", {len(aligned)} of {len(placed)} channels" if len(placed) > 1 else ""
     return (
         f"{alignment.status}, {alignment.source}: {alignment.offset_s:.3f} s ± "
         f"{units.duration(half, 3)}{more}"
@@ -333,21 +332,17 @@ def _what_ran(run: Run, index: int, window_s: float) -> tuple[Int64s, Floats]:
         return np.empty(0, np.int64), np.empty(0)
     width = min(max(window_s * PS_PER_S, (hi - lo) / _POINTS), (hi - lo) / 4)
     at = np.linspace(lo, hi, _POINTS)
-    begin, end = np.maximum(at - width / 2, lo), np.minimum(at + width / 2, hi)
+    begin = np.maximum(at - width / 2, lo)
+    end = np.minimum(at + width / 2, hi)
     busy = np.zeros(_POINTS)
     parts = expected_work.activities(trace)
-    for one in parts:
-        # Computing is what draws power; only where nothing computes the host's own work is shown.
-        least = (
-            expected_work.COPIES
-            if (one.kind == expected_work.COMPUTE).any()
-            else expected_work.HOST
-        )
-        working = np.where(one.kind >= least, np.diff(one.edges), 0).astype(np.float64)
+    for part in parts:
+        # Computing draws the power; only where nothing computes, the host's own work is shown.
+        computes = (part.kind == expected_work.COMPUTE).any()
+        min_kind = expected_work.COPIES if computes else expected_work.HOST
+        working = np.where(part.kind >= min_kind, np.diff(part.edges), 0).astype(np.float64)
         running = np.concatenate([[0.0], np.cumsum(working)])
-        busy += (
-            (np.interp(end, one.edges, running) - np.interp(begin, one.edges, running))
-            / (end - begin)
-            / len(parts)
-        )
+        until_end = np.interp(end, part.edges, running)
+        until_begin = np.interp(begin, part.edges, running)
+        busy += (until_end - until_begin) / (end - begin) / len(parts)
     return np.append(at, hi + 1).astype(np.int64), np.append(busy * 100, np.nan)

@@ -25,7 +25,8 @@ class QuestionDialog(Dialog):
 
     def __init__(self, question: str, does: str) -> None:
         super().__init__()
-        self._question, self._does = question, does
+        self._question = question
+        self._does = does
 
     def compose(self) -> ComposeResult:
         with Vertical(id="markers"):

@@ -163,8 +163,12 @@ class BaseScreen(_Paced):
         """What can be done now. A page calls this when its selection changed."""
         if self.is_mounted:
             useful = [
-                one if isinstance(one, Hint) else hint(one) if isinstance(one, str) else hint(*one)
-                for one in self.useful()
+                item
+                if isinstance(item, Hint)
+                else hint(item)
+                if isinstance(item, str)
+                else hint(*item)
+                for item in self.useful()
             ]
             count = len(self.session.together)
             if count > 1:

@@ -96,7 +96,8 @@ class PaneBelow:
         if self._ops_timer is not None:
             self._ops_timer.stop()
             self._ops_timer = None
-        page, session = self.page, self.page.session
+        page = self.page
+        session = self.page.session
         window = page.timeline.window or page.in_sight()
         if self.open != "ops" or session.trace is None or window is None:
             return
@@ -113,18 +114,19 @@ class PaneBelow:
             page,
             "ops",
             lambda check: op_stats.result(op_stats.op_stats(trace, lo, hi, check)),
-            lambda found: self._got_ops(trace, found),
+            lambda result: self._got_ops(trace, result),
         )
 
-    def _got_ops(self, trace: object, found: Result) -> None:
-        self._show("ops", trace, found.table)
+    def _got_ops(self, trace: object, result: Result) -> None:
+        self._show("ops", trace, result.table)
 
     # ── hits ─────────────────────────────────────────────────────────────────────────────────────
 
     def toggle_hits(self) -> None:
         """The hits of the search, by name."""
         page = self.page
-        model, state = page.timeline.model, page.timeline.state
+        model = page.timeline.model
+        state = page.timeline.state
         if model is None or state is None or state.hits is None:
             page.say("There is no search. Press / and type part of a name.", warn=True)
             return
@@ -133,7 +135,8 @@ class PaneBelow:
         self.toggle("hits")
         if self.open != "hits":
             return
-        trace, hits = model.trace, state.hits
+        trace = model.trace
+        hits = state.hits
         from powertui.data import hit_table
 
         self._say_of(f"Hits of {hits.pattern} by name · whole profile")
@@ -160,7 +163,8 @@ class PaneBelow:
 
     def chosen(self, event: TableView.Chosen) -> None:
         """Enter in the table: to the longest occurrence."""
-        place, model = event.place, self.page.timeline.model
+        place = event.place
+        model = self.page.timeline.model
         if model is None or model.trace is not self._table_of:
             return  # it was counted in another host's profile
         if place is not None and place.track is not None and place.event is not None:

@@ -120,12 +120,14 @@ class LiveCapture:
         from powertui.capture import profile_session
 
         try:
-            taken = profile_session.take(plan, self._told)
-            entry = next(iter(logdir.scan(str(taken.folder)).runs), None) if taken.files else None
+            profile = profile_session.take(plan, self._told)
+            entry = (
+                next(iter(logdir.scan(str(profile.folder)).runs), None) if profile.files else None
+            )
         except PowertuiError as error:
             self._page.shell.from_thread(self._failed, error)
         else:
-            self._page.shell.from_thread(self._done, taken, entry)
+            self._page.shell.from_thread(self._done, profile, entry)
 
     def _told(self, stage: Stage) -> bool:
         length = (
@@ -145,20 +147,20 @@ class LiveCapture:
         self._page.note(plain(error.message), "error")
         self._page.say(error.message, warn=True)
 
-    def _done(self, taken: CapturedProfile, entry: RunEntry | None) -> None:
+    def _done(self, profile: CapturedProfile, entry: RunEntry | None) -> None:
         page = self._page
-        for problem in taken.problems:
+        for problem in profile.problems:
             self._failed(problem)
-        if taken.elsewhere:
-            page.note(taken.elsewhere[0])
+        if profile.elsewhere:
+            page.note(profile.elsewhere[0])
             page.say(
                 (
                     "The server wrote the profile on its own disk. To fetch it: "
-                    f"{plain(taken.elsewhere[0], 400)}"
+                    f"{plain(profile.elsewhere[0], 400)}"
                 ),
                 warn=True,
             )
-        if entry is None or taken.problems:
+        if entry is None or profile.problems:
             return
         page.profile = entry
         page.note(f"captured: {entry.name}")

@@ -1,9 +1,11 @@
-"""A box to type in, above a list that it narrows: what the palette and the question of where a run
-belongs have in common.
+"""A box to type in, above a list that it narrows.
+
+The palette and the question where a run belongs are made of it.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -15,8 +17,9 @@ from powertui.widgets.lists import Choices
 
 
 class ChoosingDialog(Dialog):
-    """Subclasses compose an `Input` and an `OptionList`, fill the list, and answer with the row
-    that was chosen.
+    """Narrows a list by what is typed.
+
+    Subclasses compose an `Input` and an `OptionList`, fill the list, and answer with a row of it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -26,13 +29,15 @@ class ChoosingDialog(Dialog):
         Binding("pageup", "move(-10)", show=False),
     ]
 
+    # Textual's metaclass does not enforce abstract methods; the type checker does.
+
+    @abstractmethod
     def fill(self, text: str) -> None:
         """Put what fits the text into the list."""
-        raise NotImplementedError
 
+    @abstractmethod
     def choose(self, option: Option) -> None:
         """Answer with this row. A click comes late: the list may have been filled again since."""
-        raise NotImplementedError
 
     def on_mount(self) -> None:
         box = self.query_one(Input)

@@ -81,7 +81,8 @@ def _text(value: int | float | str | bytes) -> str:
 
 
 def _place(model: TimelineModel, ps: int) -> list[str]:
-    step, epoch = model.step_at(ps), model.epoch_at(ps)
+    step = model.step_at(ps)
+    epoch = model.epoch_at(ps)
     out = []
     if epoch is not None:
         out.append(f"epoch: {model.epochs[epoch].number}")
@@ -95,9 +96,9 @@ def _place(model: TimelineModel, ps: int) -> list[str]:
 
 def _energy(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> list[str]:
     out = []
-    for one in power:
-        energy = mixture.energy(one, lo, hi)
-        name = plain(one.series.sensor.label)
+    for channel in power:
+        energy = mixture.energy(channel, lo, hi)
+        name = plain(channel.series.sensor.label)
         if energy.resolved and energy.joules is not None and energy.mean_w is not None:
             interval = (
                 f" [{energy.lo:.4g}, {energy.hi:.4g}]"

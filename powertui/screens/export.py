@@ -44,7 +44,7 @@ def offered(session: Session) -> tuple[str, ...]:
     """What there is to export of the run in front."""
     events = session.run is not None and session.run.event_count > 0
     there = {
-        "samples": any(one.status != "none" for one in session.power),
+        "samples": any(channel.status != "none" for channel in session.power),
         "steps": events and len(session.steps) > 0,
         "ops": events,
         "events": events,
@@ -76,7 +76,8 @@ class ExportDialog(Dialog):
         super().__init__()
         self._session = session
         self._offered = offered(session)
-        self._lo, self._hi = lo, hi
+        self._lo = lo
+        self._hi = hi
         self._exists = ""  # the path that a second Enter overwrites
         self._busy = False
 
@@ -157,20 +158,22 @@ class ExportDialog(Dialog):
             return
         self._busy = True
         self._say("Writing …")
-        run, index, power, what = (
-            self._session.run,
-            self._session.trace_index,
-            self._session.power,
-            self.what,
-        )
-        force, shell, training = bool(self._exists), cast("Shell", self.app), self._session.training
+        run = self._session.run
+        index = self._session.trace_index
+        power = self._session.power
+        what = self.what
+        force = bool(self._exists)
+        shell = cast("Shell", self.app)
+        training = self._session.training
 
         def write() -> None:
             try:
-                of, total = run, None
+                of = run
+                total = None
                 if not run.traces and training is not None:  # scalars and power, or power alone
-                    seen = training.seen_from()
-                    of, total = run_of(seen), training_energy(seen).energy(self._lo, self._hi)
+                    on_axis = training.seen_from()
+                    of = run_of(on_axis)
+                    total = training_energy(on_axis).energy(self._lo, self._hi)
                 message = export.write(
                     of,
                     index,

@@ -1,6 +1,4 @@
-"""What stands around every page: what the top line says of the run and of the pages, and why a page
-has nothing to show.
-"""
+"""What is around every page: the content of the top line, and why a page has nothing to show."""
 
 from __future__ import annotations
 
@@ -16,9 +14,9 @@ if TYPE_CHECKING:
     from powertui.screens.session import Session
 
 _MAX_NAME_CELLS = 60
-TELLS_NEWS = ("symmetry", "overview")  # pages on which findings stand anyway
+TELLS_NEWS = ("symmetry", "overview")  # pages that list the findings anyway
 _AGAINST = " against what ran"
-_BY = {  # what placed the power, in a word
+_METHODS = {  # what aligned the power, in a word
     "wall clocks of both": "clock",
     "wall clocks, refined by signal": "clock",
     "powerboard marker": "marker",
@@ -38,39 +36,42 @@ def head(session: Session) -> Head:
         return Head(plain(folder.path, _MAX_NAME_CELLS) if folder is not None else "powertui")
     name = plain(session.opened.name, _MAX_NAME_CELLS)
     trace = session.trace
+    power: tuple[str, ...] = ("reading …",)
     if trace is None:
-        return Head(name, "", "", () if session.complete else ("reading …",))
+        return Head(name, power=() if session.complete else power)
+    if session.complete:
+        power = _power(session)
     took = units.duration(trace.span[1] - trace.span[0])
-    return Head(
-        name, plain(trace.host, 30), took, _power(session) if session.complete else ("reading …",)
-    )
+    return Head(name, plain(trace.host, 30), took, power)
 
 
 def _power(session: Session) -> tuple[str, ...]:
     run = session.run
     if run is None or not run.power:
         return ("no power log", "no power")
-    placed = next((one for one in session.power if one.status != "none"), None)
-    if placed is None:
+    aligned = [channel for channel in session.power if channel.status != "none"]
+    if not aligned:
         return ("power not aligned",)
-    half = units.duration((placed.offset_hi_ps - placed.offset_lo_ps) // 2, 2)
-    unsure = ", ambiguous" if placed.status == "ambiguous" else ""
-    by = _BY.get(placed.source, plain(placed.source, 16))
-    return (f"power ±{half} by {by}{unsure}", f"power ±{half}{unsure}", f"±{half}{unsure}")
+    first = aligned[0]
+    half = units.duration((first.offset_hi_ps - first.offset_lo_ps) // 2, 2)
+    doubt = ", ambiguous" if first.status == "ambiguous" else ""
+    method = _METHODS.get(first.source, plain(first.source, 16))
+    return (f"power ±{half} by {method}{doubt}", f"power ±{half}{doubt}", f"±{half}{doubt}")
 
 
 def tabs(session: Session, present: str) -> tuple[Tab, ...]:
     """The pages that have a key, in the order of their keys."""
+    entries = sorted((entry for entry in SCREENS if entry.key), key=lambda entry: entry.key)
     return tuple(
         Tab(
-            entry.name,
-            entry.key,
-            entry.title,
-            entry.name == present,
-            _news(session, entry.name),
-            bool(why_empty(session, entry.name)),
+            name=entry.name,
+            key=entry.key,
+            title=entry.title,
+            present=entry.name == present,
+            news=_news(session, entry.name),
+            dim=bool(why_empty(session, entry.name)),
         )
-        for entry in sorted((entry for entry in SCREENS if entry.key), key=lambda entry: entry.key)
+        for entry in entries
     )
 
 
@@ -85,31 +86,26 @@ def why_empty(session: Session, name: str) -> str:
 
 
 def _news(session: Session, name: str) -> int:
-    """How much a page has to say that a person should know: what stands out, once it has been
-    looked for.
-    """
+    """How many findings a page has, once they were looked for."""
     return len(_findings(session)) if name == "symmetry" else 0
 
 
 def news(session: Session) -> list[str]:
-    """What stands out most, in a sentence, and the key of the page that shows it; then in ever
-    fewer words: figures that have no room are left to that page, the last first. Nothing found:
-    nothing.
+    """The largest finding in a sentence, with the key of its page; then in ever fewer words.
+
+    Figures that have no room are left to that page, the last first. No findings: an empty list.
     """
-    found = _findings(session)
-    if not found:
+    findings = _findings(session)
+    if not findings:
         return []
     key = next(entry.key for entry in SCREENS if entry.name == "symmetry")
-    what = plain(found[0].text.partition("; ")[0], 200).removesuffix(_AGAINST)
-    count = f"{len(found):,} findings, the largest: " if len(found) > 1 else "Found: "
+    what = plain(findings[0].text.partition("; ")[0], 200).removesuffix(_AGAINST)
+    count = f"{len(findings):,} findings, the largest: " if len(findings) > 1 else "Found: "
     parts = what.split(", ")
-    first = next(
-        (at for at, part in enumerate(parts) if ": " in part), 0
-    )  # before it stands where it was found
-    return [
-        f"{count}{', '.join(parts[:end])}. {key} shows more."
-        for end in range(len(parts), first, -1)
-    ]
+    # The parts up to the first with a colon say where it was found: they stay.
+    first = next((at for at, part in enumerate(parts) if ": " in part), 0)
+    ends = range(len(parts), first, -1)
+    return [f"{count}{', '.join(parts[:end])}. {key} shows more." for end in ends]
 
 
 def _findings(session: Session) -> tuple[Finding, ...]:
@@ -118,5 +114,5 @@ def _findings(session: Session) -> tuple[Finding, ...]:
         return ()
     from powertui.data.energy import account
 
-    found = account.known_findings(profile, session.aligning)
-    return found.findings if found is not None else ()
+    result = account.known_findings(profile, session.aligning)
+    return result.findings if result is not None else ()

@@ -112,7 +112,9 @@ class BelongsDialog(ChoosingDialog):
 
     def __init__(self, what: str, others: Sequence[TrainingEntry], alone: bool) -> None:
         super().__init__()
-        self._what, self._others, self._alone = what, others, alone
+        self._what = what
+        self._others = others
+        self._alone = alone
         self._shown: list[tuple[Option, TrainingEntry | str]] = []
 
     def compose(self) -> ComposeResult:
@@ -131,7 +133,11 @@ class BelongsDialog(ChoosingDialog):
 
     def fill(self, text: str) -> None:
         words = text.lower().split()
-        fits = [one for one in self._others if all(word in one.name.lower() for word in words)]
+        fits = [
+            training
+            for training in self._others
+            if all(word in training.name.lower() for word in words)
+        ]
         alone = [_ALONE] if self._alone and not words else []
         options = [
             Option(Text(line, no_wrap=True, overflow="ellipsis"))
@@ -144,7 +150,7 @@ class BelongsDialog(ChoosingDialog):
         listed.highlighted = 0 if options else None
 
     def choose(self, option: Option) -> None:
-        shown = next((one for listed, one in self._shown if listed is option), None)
+        shown = next((choice for listed, choice in self._shown if listed is option), None)
         if shown is not None:
             self.answer(shown)
 
@@ -177,14 +183,16 @@ class Regrouping:
         background.begin(self._page, "regroup", lambda _check: folder.trainings, asked)
 
     def _ask(self, all_: Sequence[TrainingEntry], chosen: Sequence[RunEntry], marked: bool) -> None:
-        training_entries = [one for one in all_ if any(grouped_with(one, mine) for mine in chosen)]
+        training_entries = [
+            entry for entry in all_ if any(grouped_with(entry, mine) for mine in chosen)
+        ]
         if not training_entries:
             self._page.say(
                 "It belongs to no training: it holds no profile, no scalars and no power."
             )
             return
         keys = {by_hand.key_of(mine) for mine in chosen}
-        parts = [part for one in training_entries for part in by_hand.parts(one)]
+        parts = [part for entry in training_entries for part in by_hand.parts(entry)]
         if marked:
             self._where(
                 all_,
@@ -231,7 +239,7 @@ class Regrouping:
             )
             self._then(
                 lambda: self._lay(
-                    lambda known: known if known[-1:] == (move,) else (*known, move),
+                    lambda moves: moves if moves[-1:] == (move,) else (*moves, move),
                     lambda: moves.add(move),
                     said[:1].upper() + said[1:],
                 )
@@ -260,7 +268,7 @@ class Regrouping:
             return
         last = folder.moves[-1]
         self._lay(
-            lambda known: known[:-1] if known[-1:] == (last,) else known,
+            lambda moves: moves[:-1] if moves[-1:] == (last,) else moves,
             lambda: moves.take_back(last),
             "The last change of the grouping is undone.",
         )
@@ -312,7 +320,9 @@ class Regrouping:
 
 def grouped_with(entry: TrainingEntry, run: RunEntry) -> bool:
     """Whether a row of the list is of this training: one of its sessions, or all of it."""
-    return any((one.path, one.name) == (run.path, run.name) for one in entry.sessions) or (
+    return any(
+        (session.path, session.name) == (run.path, run.name) for session in entry.sessions
+    ) or (
         (entry.path, entry.name) == (run.path.partition("#")[0], run.name)
         or (
             not run.profiles

@@ -55,26 +55,19 @@ class Growing:
         """What it is now, where it has grown."""
         began = time.monotonic()
         sizes = _sizes(self.training)
-        grown = any(
-            was is not None and now is not None and now != was
-            for now, was in zip(sizes, self._sizes, strict=True)
-        )
-        if (
-            not grown
-            or began < self._not_before
-            or sum(size or 0 for size in sizes) > _MAX_REREAD_BYTES
-        ):
-            self._sizes = tuple(
-                now if was is None else was for now, was in zip(sizes, self._sizes, strict=True)
-            )
+        pairs = list(zip(sizes, self._sizes, strict=True))
+        has_grown = any(None not in (now, was) and now != was for now, was in pairs)
+        total = sum(size or 0 for size in sizes)
+        if not has_grown or began < self._not_before or total > _MAX_REREAD_BYTES:
+            self._sizes = tuple(now if was is None else was for now, was in pairs)
             return None
         self._sizes = sizes
         try:
-            found = self._again(opened, index, model, aligning)
+            grown = self._again(opened, index, model, aligning)
         except PowertuiError:
             return None  # gone, or half written: the next look tells
         self._not_before = time.monotonic() + _REREAD_PAUSE_RATIO * (time.monotonic() - began)
-        return found
+        return grown
 
     def _again(
         self, opened: Opened, index: int, model: TimelineModel, aligning: Aligning
@@ -82,9 +75,10 @@ class Growing:
         folder = logdir.scan(self._folder)
         entry = next(
             (
-                one
-                for one in folder.trainings
-                if (one.path, one.name) == (self.training.entry.path, self.training.entry.name)
+                training
+                for training in folder.trainings
+                if (training.path, training.name)
+                == (self.training.entry.path, self.training.entry.name)
             ),
             None,
         )
@@ -96,9 +90,14 @@ class Growing:
         fresh = Training(entry, options, self.training.aligning)
         scalars = tuple(series for log in fresh.logs.events for series in log.scalars)
         run = replace(opened.run, power=fresh.logs.power, scalars=scalars)
-        own = opened.entry
+        before = opened.entry
         same = next(
-            (one for one in entry.sessions if (one.path, one.name) == (own.path, own.name)), own
+            (
+                session
+                for session in entry.sessions
+                if (session.path, session.name) == (before.path, before.name)
+            ),
+            before,
         )
         again = Opened(same, opened.options, run, around=fresh)
         drawn = replace(model.within(None), run=run) if len(model.tracks) else None

@@ -1,6 +1,4 @@
-"""What a table is of, in words: the window, exactly; how long it is; its steps; the host and its
-devices.
-"""
+"""The heading of a table in words: its window, length, steps, host and devices."""
 
 from __future__ import annotations
 
@@ -8,6 +6,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data import window as windows
+from powertui.data.model import Steps
 from powertui.data.opened import Profile
 from powertui.data.table import plural
 from powertui.data.window import touches
@@ -19,73 +18,99 @@ _STRADDLED_SHORT = "events cut at its ends"
 
 
 def table_heading(profile: Profile, window: tuple[int, int] | None, cells: int) -> str:
-    """One line, the window first, of at most so many cells: what tells least is left out, and no
-    figure is cut.
+    """One line of at most so many cells, the window first.
+
+    What says least is left out where room is short; no figure is cut.
     """
     forms = _forms(profile, window)
     return next((form for form in forms if width(form) <= cells), truncation.end(forms[-1], cells))
 
 
 def _forms(profile: Profile, window: tuple[int, int] | None) -> list[str]:
-    """The same in ever fewer words."""
-    trace, steps = profile.trace, profile.steps
+    """The heading in ever fewer words."""
+    trace = profile.trace
     lo, hi = window or trace.span
-    start, end = steps.start, steps.ends()
-    inside = np.flatnonzero(touches(start, end, lo, hi))
-    length, counted = units.duration(hi - lo), ""
-    if len(inside) and window != (
-        int(start[inside[0]]),
-        int(end[inside[0]]),
-    ):  # one step that is the window is named already
-        part = window is not None and (int(start[inside[0]]) < lo or int(end[inside[-1]]) > hi)
-        counted = f"{'parts of ' * part}{len(inside):,} {plural('step', len(inside))}"
-    hosts = len(profile.opened.profiles)
-    host = plain(trace.host, 30)
-    if host:
-        host = f"host {host}" + (f" ({profile.index + 1} of {hosts})" if hosts > 1 else "")
-    devices = (
-        f"{len(trace.devices)} {plural('device', len(trace.devices))}" if trace.devices else ""
-    )
-    named = _named(profile, window)
-    straddled = window is not None and windows.window_summary(trace, lo, hi).straddled
-    long, short = (_STRADDLED, _STRADDLED_SHORT) if straddled else ("", "")
+    length = units.duration(hi - lo)
+    steps = _step_count(profile, window)
+    host = _host(profile)
+    devices = ""
+    if trace.devices:
+        devices = f"{len(trace.devices)} {plural('device', len(trace.devices))}"
+    name = _window_name(profile, window)
+    long, short = "", ""
+    if window is not None and windows.window_summary(trace, lo, hi).straddled:
+        long = _STRADDLED
+        short = _STRADDLED_SHORT
 
-    def form(parts: tuple[str, ...], remark: str) -> str:
-        return f"{named}: {', '.join(part for part in parts if part)}{'; ' * bool(remark)}{remark}"
+    def form(*parts: str, remark: str = "") -> str:
+        words = f"{name}: {', '.join(part for part in parts if part)}"
+        return f"{words}; {remark}" if remark else words
 
     return [
-        form((length, counted, host, devices), long),
-        form((length, counted, host, devices), short),
-        form((length, counted, host), short),
-        form((length, counted), short),
-        form((length, counted, host), ""),
-        form((length, counted), ""),
-        form((length,), short),
-        form((length,), ""),
-        named,
+        form(length, steps, host, devices, remark=long),
+        form(length, steps, host, devices, remark=short),
+        form(length, steps, host, remark=short),
+        form(length, steps, remark=short),
+        form(length, steps, host),
+        form(length, steps),
+        form(length, remark=short),
+        form(length),
+        name,
     ]
 
 
-def _named(profile: Profile, window: tuple[int, int] | None) -> str:
+def _step_count(profile: Profile, window: tuple[int, int] | None) -> str:
+    """How many steps are in the window; "" for none."""
+    start = profile.steps.start
+    end = profile.steps.ends()
+    lo, hi = window or profile.trace.span
+    inside = np.flatnonzero(touches(start, end, lo, hi))
+    if not len(inside):
+        return ""
+    first = inside[0]
+    last = inside[-1]
+    if window == (int(start[first]), int(end[first])):
+        return ""  # the window is this one step, and is named so already
+    is_cut = window is not None and (int(start[first]) < lo or int(end[last]) > hi)
+    count = f"{len(inside):,} {plural('step', len(inside))}"
+    return f"parts of {count}" if is_cut else count
+
+
+def _host(profile: Profile) -> str:
+    """The host; of several its number too."""
+    host = plain(profile.trace.host, 30)
+    if not host:
+        return ""
+    count = len(profile.opened.profiles)
+    return f"host {host} ({profile.index + 1} of {count})" if count > 1 else f"host {host}"
+
+
+def _window_name(profile: Profile, window: tuple[int, int] | None) -> str:
+    """An epoch or steps where the window is exactly these, else its two ends."""
     if window is None:
         return "whole profile"
     lo, hi = window
-    steps, epochs = profile.steps, profile.epochs
+    steps = profile.steps
+    epochs = profile.epochs
     for epoch in range(len(epochs)):
         if epochs.bounds(epoch, steps) == (lo, hi):
             return f"epoch {epochs[epoch].number}, exactly"
-    end = steps.ends()
-    first = np.flatnonzero(steps.start == lo)
-    last = np.flatnonzero(end == hi)
-    if len(first) and len(last) and last[-1] >= first[0]:
-        a, b = int(first[0]), int(last[-1])
-        epoch = int(steps.epoch[a])
+    starts = np.flatnonzero(steps.start == lo)
+    ends = np.flatnonzero(steps.ends() == hi)
+    if len(starts) and len(ends) and ends[-1] >= starts[0]:
+        first = int(starts[0])
+        last = int(ends[-1])
+        epoch = int(steps.epoch[first])
         where = f"epoch {epochs[epoch].number}, " if 0 <= epoch < len(epochs) else ""
-        numbers = [int(steps.number[row]) if steps.number[row] >= 0 else row for row in (a, b)]
-        return (
-            f"{where}step {numbers[0]}, exactly"
-            if a == b
-            else f"{where}steps {numbers[0]} to {numbers[1]}, exactly"
-        )
+        if first == last:
+            return f"{where}step {_step_number(steps, first)}, exactly"
+        numbers = f"{_step_number(steps, first)} to {_step_number(steps, last)}"
+        return f"{where}steps {numbers}, exactly"
     grid = units.resolution(hi - lo)
     return f"{units.instant(lo, grid)} to {units.instant(hi, grid)}"
+
+
+def _step_number(steps: Steps, row: int) -> int:
+    """The step's number; its row where the profile has no numbers."""
+    number = int(steps.number[row])
+    return number if number >= 0 else row

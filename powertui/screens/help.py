@@ -29,6 +29,7 @@ from powertui.view import glossary, truncation
 _MOUSE = "wheel scrolls, Ctrl+wheel zooms, click selects, drag marks a window"
 _MIN_COLUMN_CELLS = 36  # cells of one column of keys
 _GOOD_COLUMN_CELLS = 58  # as many as let most lines be read in full
+_KEY_CELLS = 12  # of a line of help; what is longer is cut
 _COLUMN_GAP_CELLS = 2
 _EVERYWHERE = "Everywhere"
 
@@ -46,103 +47,99 @@ def _entries(actions: Iterable[Action]) -> list[list[HelpLine]]:
     """Groups of lines, each with its heading, in the order of the keymap."""
     groups: dict[str, list[HelpLine]] = {}
     for action in actions:
-        groups.setdefault(action.group, [HelpLine(action.group)]).append(
-            HelpLine(action.keys_shown, action.title, action.help)
-        )
+        group = groups.setdefault(action.group, [HelpLine(action.group)])
+        group.append(HelpLine(action.keys_shown, action.title, action.help))
     return list(groups.values())
 
 
 def page_lines(name: str) -> list[list[HelpLine]]:
     """What the keys of one page do, and those that work everywhere."""
     key = spec(name).acts_as if name else ""
-    held = {key, *keymap.PANES.get(key, ())}
-    own = [action for action in keymap.ACTIONS if held & set(action.screens)]
-    pages = [
-        HelpLine("Pages"),
-        *(
-            HelpLine(entry.key, entry.title)
-            for entry in sorted(SCREENS, key=lambda one: one.key)
-            if entry.key
-        ),
-    ]
-    return [
-        *_entries(own),
-        pages,
-        *_entries(action for action in keymap.ACTIONS if "*" in action.screens),
-    ]
+    screens = {key, *keymap.PANES.get(key, ())}
+    of_page = [action for action in keymap.ACTIONS if screens & set(action.screens)]
+    everywhere = [action for action in keymap.ACTIONS if "*" in action.screens]
+    pages = [HelpLine("Pages")]
+    for entry in sorted(SCREENS, key=lambda entry: entry.key):
+        if entry.key:
+            pages.append(HelpLine(entry.key, entry.title))
+    return [*_entries(of_page), pages, *_entries(everywhere)]
 
 
 def _of_others(name: str) -> list[list[HelpLine]]:
     """What keys do on the other pages."""
-    own = {entry.keys for group in page_lines(name) for entry in group if not entry.title}
-    return [group for group in _entries(keymap.ACTIONS) if group[0].keys not in own]
+    shown = {entry.keys for group in page_lines(name) for entry in group if not entry.title}
+    return [group for group in _entries(keymap.ACTIONS) if group[0].keys not in shown]
 
 
 def _columns(
     groups: Sequence[Sequence[HelpLine]], cells: int, rows: int
 ) -> tuple[list[list[HelpLine]], int]:
-    """The groups in columns: as few as fit into the height, as many as the width has room for.
+    """The groups in columns, as few as fit into the height, and the cells of each column."""
 
-    Then the cells of each.
-    """
-    lines = sum(len(group) + 1 for group in groups)
-    most = max(
-        1, min(len(groups), (cells + _COLUMN_GAP_CELLS) // (_MIN_COLUMN_CELLS + _COLUMN_GAP_CELLS))
-    )
-    roomy = max(
-        1, min(most, (cells + _COLUMN_GAP_CELLS) // (_GOOD_COLUMN_CELLS + _COLUMN_GAP_CELLS))
-    )
-    count = next(
-        (n for n in range(roomy, most + 1) if max(map(len, _spread(groups, n, lines))) <= rows),
-        most,
-    )
-    out = _spread(groups, count, lines)
-    return out, (cells + _COLUMN_GAP_CELLS) // len(out) - _COLUMN_GAP_CELLS
+    def columns_of(column_cells: int) -> int:
+        """How many columns of so many cells have room beside each other."""
+        return (cells + _COLUMN_GAP_CELLS) // (column_cells + _COLUMN_GAP_CELLS)
+
+    max_count = max(1, min(len(groups), columns_of(_MIN_COLUMN_CELLS)))
+    # With fewer columns than this, what keys do is written in full: more only where they must be.
+    min_count = max(1, min(max_count, columns_of(_GOOD_COLUMN_CELLS)))
+    columns: list[list[HelpLine]] = []
+    for count in range(min_count, max_count + 1):
+        columns = _spread(groups, count)
+        if max(len(column) for column in columns) <= rows:
+            break
+    return columns, (cells + _COLUMN_GAP_CELLS) // len(columns) - _COLUMN_GAP_CELLS
 
 
-def _spread(groups: Sequence[Sequence[HelpLine]], count: int, lines: int) -> list[list[HelpLine]]:
-    """Into so many columns of about the same height.
+def _spread(groups: Sequence[Sequence[HelpLine]], count: int) -> list[list[HelpLine]]:
+    """The groups in so many columns of about the same height.
 
     A group that is longer than a column goes on in the next.
     """
+    lines = sum(len(group) + 1 for group in groups)
     height = -(-lines // count)
-    out: list[list[HelpLine]] = [[]]
+    columns: list[list[HelpLine]] = [[]]
     for group in groups:
-        if out[-1] and len(out[-1]) + min(len(group), 3) > height and len(out) < count:
-            out.append([])
+        # At least three lines of a group, or all of it, stay together with its heading.
+        has_room = len(columns[-1]) + min(len(group), 3) <= height
+        if columns[-1] and not has_room and len(columns) < count:
+            columns.append([])
         for entry in group:
-            if len(out[-1]) >= height and len(out) < count:
-                out.append([])
-            out[-1].append(entry)
-        out[-1].append(HelpLine(""))
-    for column in out:
+            if len(columns[-1]) >= height and len(columns) < count:
+                columns.append([])
+            columns[-1].append(entry)
+        columns[-1].append(HelpLine(""))
+    for column in columns:
         while column and not column[-1].keys:
             column.pop()
-    return [column for column in out if column]
+    return [column for column in columns if column]
 
 
 def _drawn(groups: Sequence[Sequence[HelpLine]], cells: int, rows: int, look: Theme) -> Text:
     """The columns side by side."""
-    beside, each = _columns(groups, cells, rows)
+    columns, column_cells = _columns(groups, cells, rows)
     text = Text(no_wrap=True, end="")
-    for y in range(max(map(len, beside), default=0)):
-        for column in beside:
+    for y in range(max(map(len, columns), default=0)):
+        for column in columns:
             entry = column[y] if y < len(column) else HelpLine("")
-            used = _draw(text, entry, each, look)
-            text.append("\n" if column is beside[-1] else " " * (each - used + _COLUMN_GAP_CELLS))
+            used = _draw(text, entry, column_cells, look)
+            gap = column_cells - used + _COLUMN_GAP_CELLS
+            text.append("\n" if column is columns[-1] else " " * gap)
     return text
 
 
 def _draw(text: Text, entry: HelpLine, cells: int, look: Theme) -> int:
+    """Append a line to the text. Returns how many cells it takes."""
     if not entry.title:
         text.append(truncation.end(entry.keys, cells), look.style("title"))
         return min(cells, width(entry.keys))
-    keys = truncation.end(entry.keys, 12)
+    keys = truncation.end(entry.keys, _KEY_CELLS)
+    used = _KEY_CELLS + 2
     text.append(keys, look.style("key"))
-    text.append(" " * (14 - width(keys)))
-    title = truncation.end(entry.title, cells - 14)
+    text.append(" " * (used - width(keys)))
+    title = truncation.end(entry.title, cells - used)
     text.append(title)
-    used = 14 + width(title)
+    used += width(title)
     if entry.more and (used + 2 + width(entry.more) <= cells or cells >= _GOOD_COLUMN_CELLS):
         more = truncation.end(entry.more, cells - used - 2)
         text.append(f"  {more}", look.style("dim"))
@@ -224,7 +221,7 @@ class HelpScreen(BaseScreen):
         shell = self.shell
         look = shell.look
         name = shell.before_help or "timeline"
-        whole = Table.grid(expand=True)
+        table = Table.grid(expand=True)
         room = self.size.height - 4
         if self._others:
             facts = Table.grid(padding=(0, 2, 0, 0))
@@ -232,18 +229,18 @@ class HelpScreen(BaseScreen):
             facts.add_column()
             for label, text in _link_lines(shell.capabilities, shell.gate):
                 facts.add_row(Text(label, look.style("key")), Text(text))
-            whole.add_row(
+            table.add_row(
                 Text(f"powertui {__version__}: this terminal and connection", look.style("title"))
             )
-            whole.add_row(facts)
-            whole.add_row("")
+            table.add_row(facts)
+            table.add_row("")
         groups = _of_others(name) if self._others else page_lines(name)
-        whole.add_row(_drawn(groups, max(_MIN_COLUMN_CELLS, self.size.width - 3), room, look))
+        table.add_row(_drawn(groups, max(_MIN_COLUMN_CELLS, self.size.width - 3), room, look))
         if not self._others:
-            whole.add_row("")
-            whole.add_row(Text("Words on this page", look.style("title")))
-            whole.add_row(_terms_table(name, look))
-        self.query_one("#keys", Static).update(whole)
+            table.add_row("")
+            table.add_row(Text("Words on this page", look.style("title")))
+            table.add_row(_terms_table(name, look))
+        self.query_one("#keys", Static).update(table)
 
     def on_resize(self, event: object) -> None:
         super().on_resize(event)  # type: ignore[arg-type]

@@ -1,5 +1,4 @@
-"""The live screen: what is drawn now, its history, how well the sensor answers, and the run that
-trains meanwhile.
+"""The live screen: the present power, its history, the sensor's health, and the training.
 
 The screen only looks. Readings come from a feed, which samples and writes elsewhere; this page
 takes what has come a few times a second and draws the rows that changed.
@@ -8,6 +7,7 @@ takes what has come a few times a second and draws the rows that changed.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import events
@@ -26,14 +26,20 @@ from powertui.sampler.source import Stamp
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.capturing import LiveCapture
 from powertui.terminal import glyphs as glyph_sets
-from powertui.view import live_rows as rows
+from powertui.view import live_rows, live_summary
+from powertui.view.live_chart import AXIS_WIDTH, LiveSpan, chart, fitting_span_s
+from powertui.view.live_texts import RoleLine
 from powertui.widgets.live_pane import LivePane
 
 _TICK_S = 0.5  # a person reads no faster, and a slow line carries no more
-_WATCH_S = 2.0
+_WATCH_S = 2.0  # between two looks at the logdir
 _SUM = ChannelKey("", "sum")
 _LOG_ROWS = 4
-_GROW_S = 600  # longer histories than this are asked for
+_MAX_GROWN_S = 600  # the chart grows with the history up to here; a person zooms out further
+_MAX_LOG_LINES = 200  # events that are kept; only the last few are in sight
+# A sum is added when a tick has nearly passed since the last one: rows arrive one after another.
+_MIN_SUM_INTERVAL_SHARE = 0.75
+_HOLD_INTERVALS = 3  # a reading is drawn for so many intervals; after that there is a gap
 
 
 class LiveScreen(BaseScreen):
@@ -55,7 +61,7 @@ class LiveScreen(BaseScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.view = rows.LiveSpan()
+        self.view = LiveSpan()
         self.selected: ChannelKey | None = None
         self.log_lines: list[Event] = []
         self.epochs: list[tuple[FinishedEpoch, WindowEnergy | None]] = []
@@ -68,7 +74,7 @@ class LiveScreen(BaseScreen):
         self._over = False
         self._first_row = 0
         self.capture = LiveCapture(self)
-        self._zoomed = False  # until the person zooms, the history shown grows with what there is
+        self._zoomed = False  # until the person zooms, the chart grows with the history
 
     @property
     def feed(self) -> Feed | None:
@@ -143,93 +149,92 @@ class LiveScreen(BaseScreen):
             self._sum = History(_SUM, host="sum", scope=Scope.UNKNOWN)
         last = self._sum.last_ns
         newest = max(feed.board.histories[key].last_ns for key in total.keys)
-        # Rows arrive one after another within a tick: one sum an interval, made of the newest of
-        # each.
-        if newest - last >= int(feed.interval_s * NS * 0.75):
+        # One sum an interval, made of the newest reading of each row.
+        if newest - last >= int(feed.interval_s * NS * _MIN_SUM_INTERVAL_SHARE):
             self._sum.append(newest, None if total.missing else total.watts)
 
     def order(self, feed: Feed) -> list[ChannelKey]:
-        """Rows of the table: what stands out first, then by host and channel."""
+        """Rows of the table: outliers first, then by host and channel."""
         outliers = feed.board.outliers()
-        names = rows.channel_names(feed.board.histories)
-        return sorted(
-            names, key=lambda key: (-abs(outliers.get(key, 0.0)), rows.natural_sort_key(names[key]))
-        )
+        names = live_rows.channel_names(feed.board.histories)
+
+        def position(key: ChannelKey) -> tuple[float, list[tuple[int, str]]]:
+            return -abs(outliers.get(key, 0.0)), live_rows.natural_sort_key(names[key])
+
+        return sorted(names, key=position)
 
     def draw(self) -> None:
         """Lay the page out and fill it."""
         feed = self.feed
         if not self.is_mounted or not self.size.width:
             return
-        head = self.query_one("#head", LivePane)
         if feed is None:
-            head.show(
-                [
-                    [("Nothing is being sampled. ", "title")],
-                    [("Watch a server's power with: powertui live --host BMC", "text")],
-                ]
-            )
+            nothing = [("Nothing is being sampled. ", "title")]
+            advice = [("Watch a server's power with: powertui live --host BMC", "text")]
+            self._fill("head", [nothing, advice])
             return
         columns, height = self.size.width, self.size.height - 2  # the top line, and the bottom line
-        glyphs = glyph_sets.get(self.shell.capabilities.glyphs)
-        now = feed.now_ns()
-        head.show([rows.head(feed, columns)])
+        self._fill("head", [live_summary.head(feed, columns)])
         keys = self.order(feed)
         if not keys:
-            self.query_one("#summary", LivePane).show(
-                [[], [("  waiting for the first reading …", "dim")], []]
-            )
-            self.query_one("#table", LivePane).show(
-                rows.waiting(feed.away, max(1, height - 2 * _LOG_ROWS), columns)
-            )
-            self.query_one("#log", LivePane).show(rows.log_rows(self.log_lines, _LOG_ROWS))
+            waiting_rows = max(1, height - 2 * _LOG_ROWS)
+            self._fill("summary", [[], [("  waiting for the first reading …", "dim")], []])
+            self._fill("table", live_rows.waiting(feed.away, waiting_rows, columns))
+            self._fill("log", live_rows.log_rows(self.log_lines, _LOG_ROWS))
             return
         if not self._zoomed and self.view.follows:
-            self.view = rows.LiveSpan(
-                rows.fitting_span_s((now - self._first_ns(feed)) / NS, longest=_GROW_S)
-            )
-        history, total = self.shown(feed, keys)
+            self.view = LiveSpan(fitting_span_s(self._history_s(feed), longest=_MAX_GROWN_S))
         space = self._space(height, len(keys), len(feed.away))
-        first, last, _ = self.view.bounds(now, max(8, columns - rows.AXIS_WIDTH), 1)
-        self.query_one("#summary", LivePane).show(
-            rows.summary(feed, history, total, (first, last), columns, glyphs)
-        )
-        ends = [
-            (m.end_ns, f"{m.name} ends")
-            for m in feed.marks
-            if m.end_ns is not None and m.end_ns <= now
-        ]
-        marks = [
-            *((m.start_ns, m.name) for m in feed.marks),
-            *ends,
-            *((e.end_ns, f"epoch {e.number} ends") for e, _ in self.epochs),
-        ]
-        hold = int(max(feed.interval_s * 3, 1.0) * NS)
-        chart = self.query_one("#chart", LivePane)
-        chart.show(
-            rows.chart(
-                history,
-                self.view,
-                now,
-                hold,
-                (columns, chart.size.height or space["chart"]),
-                glyphs,
-                marks,
-            )
-        )
-        table = self.query_one("#table", LivePane)
-        lines: list[rows.RoleLine] = []
+        self._draw_channel(feed, keys, columns, space["chart"])
+        self._draw_table(feed, keys, columns, space)
+        epochs: list[RoleLine] = []
+        if self._watch is not None and space["run"]:
+            epochs = live_rows.run_rows(self.epochs, space["run"])
+        self._fill("run", epochs)
+        self._fill("log", live_rows.log_rows(self.log_lines, space["log"]))
+
+    def _fill(self, name: str, lines: Sequence[RoleLine]) -> None:
+        """Show these lines in one of the panes."""
+        self.query_one(f"#{name}", LivePane).show(lines)
+
+    def _draw_channel(
+        self, feed: Feed, keys: list[ChannelKey], columns: int, chart_rows: int
+    ) -> None:
+        """The channel that is drawn large: its present value and its chart."""
+        history, total = self.shown(feed, keys)
+        glyphs = glyph_sets.get(self.shell.capabilities.glyphs)
+        now = feed.now_ns()
+        first, last, _ = self.view.bounds(now, max(8, columns - AXIS_WIDTH), 1)
+        summary = live_summary.summary(feed, history, total, (first, last), columns, glyphs)
+        self._fill("summary", summary)
+        size = columns, self.query_one("#chart", LivePane).size.height or chart_rows
+        hold = int(max(feed.interval_s * _HOLD_INTERVALS, 1.0) * NS)
+        moments = self._moments(feed, now)
+        self._fill("chart", chart(history, self.view, now, hold, size, glyphs, moments))
+
+    def _moments(self, feed: Feed, now: int) -> list[tuple[int, str]]:
+        """Moments (ns) that are named on the chart: marks, their ends, and ends of epochs."""
+        starts = [(mark.start_ns, mark.name) for mark in feed.marks]
+        ends = []
+        for mark in feed.marks:
+            if mark.end_ns is not None and mark.end_ns <= now:
+                ends.append((mark.end_ns, f"{mark.name} ends"))
+        epochs = [(epoch.end_ns, f"epoch {epoch.number} ends") for epoch, _ in self.epochs]
+        return [*starts, *ends, *epochs]
+
+    def _draw_table(
+        self, feed: Feed, keys: list[ChannelKey], columns: int, space: dict[str, int]
+    ) -> None:
+        """All channels as rows, where there are several, and sources that have not answered."""
+        glyphs = glyph_sets.get(self.shell.capabilities.glyphs)
+        lines: list[RoleLine] = []
         if len(keys) > 1:
             shown = self._scrolled(keys, space["table"] - 1)
-            lines += rows.table(
-                feed, shown, self.selected, feed.board.outliers(), self.view, columns, glyphs
+            outliers = feed.board.outliers()
+            lines += live_rows.table(
+                feed, shown, self.selected, outliers, self.view, columns, glyphs
             )
-        table.show(lines + rows.waiting(feed.away, space["waiting"], columns))
-        watching = self._watch is not None
-        self.query_one("#run", LivePane).show(
-            rows.run_rows(self.epochs, space["run"]) if watching and space["run"] else []
-        )
-        self.query_one("#log", LivePane).show(rows.log_rows(self.log_lines, space["log"]))
+        self._fill("table", lines + live_rows.waiting(feed.away, space["waiting"], columns))
 
     def shown(self, feed: Feed, keys: list[ChannelKey]) -> tuple[History, Total | None]:
         """The channel that is drawn large: the chosen one, else the sum, else the only one."""
@@ -241,19 +246,19 @@ class LiveScreen(BaseScreen):
 
     def _space(self, height: int, channels: int, waiting: int) -> dict[str, int]:
         """Rows for each part. The chart gets what is left, and never less than a few."""
-        log = _LOG_ROWS if height >= 28 else 2 if height >= 18 else 1
-        run = 0 if self._watch is None else min(len(self.epochs) + 1, 6 if height >= 28 else 3)
-        left = height - 1 - rows.BIG_ROWS - log - run
-        waiting = min(waiting, max(1, left // 4))
-        left -= waiting
-        table = 0 if channels < 2 else min(channels + 1, max(3, left // 2))
-        return {
-            "log": log,
-            "run": run,
-            "table": table,
-            "waiting": waiting,
-            "chart": max(4, left - table),
-        }
+        if height >= 28:
+            log = _LOG_ROWS
+            max_run = 6
+        else:
+            log = 2 if height >= 18 else 1
+            max_run = 3
+        run = 0 if self._watch is None else min(len(self.epochs) + 1, max_run)
+        room = height - 1 - live_summary.BIG_ROWS - log - run
+        waiting = min(waiting, max(1, room // 4))
+        room -= waiting
+        table = 0 if channels < 2 else min(channels + 1, max(3, room // 2))
+        rows = {"log": log, "run": run, "table": table, "waiting": waiting}
+        return rows | {"chart": max(4, room - table)}
 
     def _scrolled(self, keys: list[ChannelKey], room: int) -> list[ChannelKey]:
         """The part of the table around the selected row."""
@@ -268,10 +273,10 @@ class LiveScreen(BaseScreen):
     def log_event(self, event: Event) -> None:
         """Add a line to the log."""
         self.log_lines.append(event)
-        del self.log_lines[:-200]
+        del self.log_lines[:-_MAX_LOG_LINES]
 
     def note(self, text: str, level: str = "info") -> None:
-        """Something that this screen has to say."""
+        """Add what this screen itself reports to the log."""
         self.log_event(Event(Stamp.now(), level, "", text))
 
     def _follow(self) -> None:
@@ -292,9 +297,8 @@ class LiveScreen(BaseScreen):
             energy = None
             if feed is not None and epoch.begin_ns is not None:
                 energy = feed.board.energy(epoch.begin_ns, epoch.end_ns)
-            self.epochs = [pair for pair in self.epochs if pair[0].number != epoch.number] + [
-                (epoch, energy)
-            ]
+            others = [pair for pair in self.epochs if pair[0].number != epoch.number]
+            self.epochs = [*others, (epoch, energy)]
         self.epochs.sort(key=lambda pair: pair[0].number)
         for entry in message.news.profiles:
             self.profile = entry
@@ -307,15 +311,11 @@ class LiveScreen(BaseScreen):
             self.draw()
 
     def leaving(self) -> bool:
-        """Whether the program may end now. Asks once when nothing would remain of what was seen."""
+        """Whether the program may end now. Asks once when the readings would be lost."""
         feed = self.feed
-        if (
-            feed is None
-            or feed.file is not None
-            or feed.over
-            or self._asked_to_leave
-            or not self._samples(feed)
-        ):
+        if feed is None or feed.file is not None or feed.over or not self._samples(feed):
+            return True
+        if self._asked_to_leave:
             return True
         self._asked_to_leave = True
         self.say("Nothing here is being recorded. Press q again to quit anyway.", warn=True)
@@ -323,17 +323,20 @@ class LiveScreen(BaseScreen):
 
     @staticmethod
     def _samples(feed: Feed) -> bool:
-        """Whether readings are being made that a file could have kept (a replay has its file
-        already).
-        """
+        """Whether readings are taken that a file could have kept: a replay has its file already."""
         return bool(getattr(feed, "recorder", None))
 
     # ── actions ──────────────────────────────────────────────────────────────────────────────────
 
     def _first_ns(self, feed: Feed) -> int:
-        return min((h.first_ns for h in feed.board if len(h)), default=feed.now_ns())
+        starts = [history.first_ns for history in feed.board if len(history)]
+        return min(starts, default=feed.now_ns())
 
-    def _look(self, view: rows.LiveSpan) -> None:
+    def _history_s(self, feed: Feed) -> float:
+        """How long ago the first reading was."""
+        return (feed.now_ns() - self._first_ns(feed)) / NS
+
+    def _look(self, view: LiveSpan) -> None:
         self.view = view
         self.draw()
 
@@ -350,36 +353,30 @@ class LiveScreen(BaseScreen):
     def action_live_pause(self) -> None:
         """Hold the chart still, or follow the present again. Sampling goes on either way."""
         if self.feed is not None:
-            follows = self.view.follows
-            self._look(rows.LiveSpan(self.view.span_s, self.feed.now_ns() if follows else None))
-            self.say(
-                "The chart is paused; sampling goes on. Press Space to follow again."
-                if follows
-                else ""
-            )
+            if self.view.follows:
+                self._look(LiveSpan(self.view.span_s, self.feed.now_ns()))
+                self.say("The chart is paused; sampling goes on. Press Space to follow again.")
+            else:
+                self._look(LiveSpan(self.view.span_s, None))
+                self.say("")
 
     def action_live_now(self) -> None:
-        self._look(rows.LiveSpan(self.view.span_s, None))
+        self._look(LiveSpan(self.view.span_s, None))
 
     def action_live_whole(self) -> None:
         """Everything since the first reading."""
         if self.feed is not None:
             self._zoomed = True
-            self._look(
-                rows.LiveSpan(
-                    rows.fitting_span_s((self.feed.now_ns() - self._first_ns(self.feed)) / NS)
-                )
-            )
+            self._look(LiveSpan(fitting_span_s(self._history_s(self.feed))))
 
     def select(self, by: int) -> None:
         """So many channels down."""
         feed = self.feed
         if feed is None or len(feed.board) < 2:
             return
-        choices: list[ChannelKey | None] = [
-            *([None] if self._sum is not None else []),
-            *self.order(feed),
-        ]
+        choices: list[ChannelKey | None] = list(self.order(feed))
+        if self._sum is not None:
+            choices.insert(0, None)
         at = choices.index(self.selected) if self.selected in choices else 0
         self.selected = choices[max(0, min(len(choices) - 1, at + by))]
         self.draw()
@@ -398,10 +395,9 @@ class LiveScreen(BaseScreen):
     def action_live_open(self) -> None:
         """Open the profile that appeared, with the power recorded so far."""
         if self.profile is None:
-            self.say(
-                "No profile has appeared yet."
-                if self._watch
-                else "Start with --logdir DIR to see profiles as they appear."
-            )
+            if self._watch is not None:
+                self.say("No profile has appeared yet.")
+            else:
+                self.say("Start with --logdir DIR to see profiles as they appear.")
             return
         self.shell.runs.open(self.profile)

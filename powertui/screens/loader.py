@@ -1,6 +1,4 @@
-"""Reading a run in a thread while the screens stay alive: progress, first parts, cancel,
-failure.
-"""
+"""Reading a run in a thread, with progress, first parts, and a way to cancel."""
 
 from __future__ import annotations
 
@@ -11,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from powertui import units
 from powertui.data import logdir, packed, watch
@@ -62,14 +58,15 @@ class _Pace:
         self._total = self._done = 0
         self._began = 0.0
 
-    def told(self, now: float, done: int, total: int) -> None:
+    def update(self, now: float, done: int, total: int) -> None:
         """So much of it is read now."""
         if total != self._total:
-            self._total, self._began = total, now
+            self._total = total
+            self._began = now
         self._done = done
 
-    def left_s(self, now: float) -> float:
-        """Seconds until it is whole, if it goes on so; endless where it is not known."""
+    def remaining_s(self, now: float) -> float:
+        """Seconds until all of it is read, at the pace so far; infinite where that is not known."""
         if not self._total or not self._done:
             return math.inf
         return (now - self._began) * (self._total - self._done) / self._done
@@ -86,7 +83,7 @@ class LoadedPart:
     changed: bool = False  # the files are others already
     account: Account | None = None  # of the power, where there is some
     training: Training | None = None
-    seen: TrainingOnAxis | None = None  # the training from the profile that is looked at
+    on_axis: TrainingOnAxis | None = None  # the training on the axis of the profile in front
 
 
 class Loader:
@@ -117,8 +114,11 @@ class Loader:
         )  # it was read before: what is shown stays until the whole run is there
         self._look_in = look_in
         self._options = options
-        self._on_progress, self._on_part, self._on_failed = on_progress, on_part, on_failed
-        self._training, self._aligning = training, aligning
+        self._on_progress = on_progress
+        self._on_part = on_part
+        self._on_failed = on_failed
+        self._training = training
+        self._aligning = aligning
         self._index = trace_index
         self._whole_first = whole_first
         self._island = island  # another profile is shown until this one is there
@@ -144,7 +144,7 @@ class Loader:
         if self._cancelled.is_set():
             raise Cancelled("reading was stopped")
         now = time.monotonic()
-        self._pace.told(now, done, total)
+        self._pace.update(now, done, total)
         if now - self._told >= _PROGRESS_EVERY_S:
             self._told = now
             self._on_progress(LoadingProgress(done, total, events))
@@ -170,24 +170,16 @@ class Loader:
             training = self._training()
             beside = training.beside if training is not None else None
             parts = not self.again and not self._island
-            if (
-                parts
-                and self._whole_first
-                and training is not None
-                and len(training.entry.sessions) != 1
-            ):
+            is_group = training is not None and len(training.entry.sessions) != 1
+            if parts and self._whole_first and training is not None and is_group:
                 self._on_part(_first(training, self.entry))
                 parts = False
             for run in stream_run(
                 self.entry, options=self._options, progress=self._progress, beside=beside
             ):
                 latest = run
-                now = time.monotonic()
-                worth = (
-                    now - self._parted >= _PART_EVERY_S
-                    and self._pace.left_s(now) > _MIN_REMAINING_S
-                )
-                if parts and worth and any(not trace.complete for trace in run.traces):
+                is_partial = any(not trace.complete for trace in run.traces)
+                if parts and is_partial and self._is_time_for_part():
                     self._give(run, None)
                     self._parted = time.monotonic()
             if latest is not None:
@@ -195,26 +187,29 @@ class Loader:
         except Cancelled:
             pass
         except Exception as error:
-            if not isinstance(error, PowertuiError):
-                error.add_note(f"while reading {self.entry.path}") if hasattr(
-                    error, "add_note"
-                ) else None
+            if not isinstance(error, PowertuiError) and hasattr(error, "add_note"):
+                error.add_note(f"while reading {self.entry.path}")
             self._on_failed(error)
 
+    def _is_time_for_part(self) -> bool:
+        """Whether a part may be shown: not too soon after the last, nor shortly before the end."""
+        now = time.monotonic()
+        if now - self._parted < _PART_EVERY_S:
+            return False
+        return self._pace.remaining_s(now) > _MIN_REMAINING_S
+
     def _give(self, run: Run, opened: Opened | None) -> None:
-        """A part of the run; the whole of it where it was opened."""
+        """Hand a part of the run over; all of it where it was opened."""
         index = min(self._index, max(0, len(run.traces) - 1))
-        model = (
-            TimelineModel.from_run(run, index, progress=self._stop_if_cancelled)
-            if run.traces
-            else None
-        )
+        model = None
+        if run.traces:
+            model = TimelineModel.from_run(run, index, progress=self._stop_if_cancelled)
         if opened is None:
             part = LoadedPart(run, model)
         else:
             part = training_model(opened, index, model, self._aligning)
             part = replace(part, changed=watch.changed(run))
-        if opened is not None and sum(len(one) for one in run.power) > _LARGE_READINGS:
+        if opened is not None and sum(len(series) for series in run.power) > _LARGE_READINGS:
             packed.give_back()
         if not self._cancelled.is_set():
             self._on_part(part)
@@ -225,13 +220,11 @@ class Loader:
 
 
 def _first(training: Training, entry: RunEntry) -> LoadedPart:
-    """The axis of a training, by what names and heads tell: nothing of it was read."""
+    """The axis of a training from names and heads of files, before any of them is read."""
     nothing = Run(entry.name, entry.path, (), (), ())
-    return LoadedPart(
-        nothing,
-        TimelineModel.without_profile(nothing, surroundings.first_surroundings(training)),
-        training=training,
-    )
+    around = surroundings.first_surroundings(training)
+    model = TimelineModel.without_profile(nothing, around)
+    return LoadedPart(nothing, model, training=training)
 
 
 def training_model(
@@ -239,39 +232,51 @@ def training_model(
 ) -> LoadedPart:
     """A run that was read, with its power and its training.
 
-    Takes as long as placing the power does: for a thread.
+    Takes as long as aligning the power does: for a thread.
     """
     run = opened.run
     training = training_of(opened)
-    seen: TrainingOnAxis | None = None
-    found: Account | None = None
+    on_axis: TrainingOnAxis | None = None
+    power_account: Account | None = None
+    power: tuple[PowerOnTrace, ...] = ()
     if model is not None and run.power and index < len(run.traces):
         from powertui.data.energy import account
 
-        found = account.energy_account(Profile(opened, index), aligning)
-    power = found.drawn if found is not None else ()
+        power_account = account.energy_account(Profile(opened, index), aligning)
+        power = power_account.drawn
     if training is not None:
-        seen = training.seen_from(Profile(opened, index) if run.traces else None, aligning)
-        power = power or seen.power
-        lies = surroundings.training_surroundings(seen)
-        for strip in lies.strips[:_PREPARED_STRIPS]:
+        on_axis = training.seen_from(Profile(opened, index) if run.traces else None, aligning)
+        power = power or on_axis.power
+        around = surroundings.training_surroundings(on_axis)
+        for strip in around.strips[:_PREPARED_STRIPS]:
             strip.make()  # in this thread, and not when it is drawn
-        model = TimelineModel.without_profile(run, lies) if model is None else model.within(lies)
+        if model is None:
+            model = TimelineModel.without_profile(run, around)
+        else:
+            model = model.within(around)
     if model is not None:
-        model = replace(
-            model, power_note=_not_placed(found) if found is not None and not power else ""
-        )
-    return LoadedPart(run, model, power, complete=True, account=found, training=training, seen=seen)
+        has_no_power = power_account is not None and not power
+        note = _not_placed(power_account) if power_account is not None and has_no_power else ""
+        model = replace(model, power_note=note)
+    return LoadedPart(
+        run=run,
+        model=model,
+        power=power,
+        complete=True,
+        account=power_account,
+        training=training,
+        on_axis=on_axis,
+    )
 
 
-def _not_placed(found: Account) -> str:
+def _not_placed(account: Account) -> str:
     """What to do where a log has no place on the profile: most have relative times.
 
-    Those of another time are told of first.
+    Logs of another time come first.
     """
-    if found.elsewhere:
-        return found.apart
-    lost = [one.power.series.path for one in found.placed if one.power.status == "none"]
+    if account.elsewhere:
+        return account.apart
+    lost = [placed.power.series.path for placed in account.placed if placed.power.status == "none"]
     if not lost:
         return ""
     name = Path(lost[0]).name
@@ -282,28 +287,37 @@ def _not_placed(found: Account) -> str:
 
 
 def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Surroundings | None:
-    """What the training drew and what was found in it: what takes longer than its picture."""
-    from powertui.data.energy import account
+    """The surroundings with energy and findings of the training, which come after the picture."""
+    on_axis, model = part.on_axis, part.model
+    if on_axis is None or model is None:
+        return None
     from powertui.data.training.training_energy import training_energy
 
-    if part.seen is None or part.model is None:
-        return None
-    tied = (
-        part.seen.profile is None or part.seen.wall
-    )  # else nothing of the training lies on this profile's axis
-    told = training_energy(part.seen) if tied else None
-    found = list(told.findings.findings) if told is not None else []
-    lo, hi = part.model.profiled
-    read = part.account.power if part.account is not None else None
-    if read is not None and np.diff(read.times.searchsorted([lo, hi]))[0] >= _MIN_FINDING_READINGS:
+    # Without a clock nothing of the training has a place on this profile's axis.
+    has_place = on_axis.profile is None or on_axis.wall
+    training = training_energy(on_axis) if has_place else None
+    findings = list(training.findings.findings) if training is not None else []
+    power = part.account.power if part.account is not None else None
+    if power is not None and _count_between(power, *model.profiled) >= _MIN_FINDING_READINGS:
+        from powertui.data.energy import account
+
         # These are the profile's, and those of the training around it.
-        found = list(account.findings(Profile(opened, part.model.index), aligning).findings)
-    lies = surroundings.training_surroundings(
-        part.seen, told.epochs() if told else (), told.phases() if told else (), found
+        findings = list(account.findings(Profile(opened, model.index), aligning).findings)
+    around = surroundings.training_surroundings(
+        on_axis,
+        training.epochs() if training is not None else (),
+        training.phases() if training is not None else (),
+        findings,
     )
-    if sum(len(one) for one in opened.run.power) > _LARGE_READINGS:
+    if sum(len(series) for series in opened.run.power) > _LARGE_READINGS:
         packed.give_back()
-    return lies
+    return around
+
+
+def _count_between(power: PowerOnTrace, lo: int, hi: int) -> int:
+    """How many readings are in [lo, hi)."""
+    first, last = power.times.searchsorted([lo, hi])
+    return int(last - first)
 
 
 def training_of(opened: Opened) -> Training | None:

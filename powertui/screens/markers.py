@@ -32,7 +32,9 @@ class MarkerDialog(Dialog):
                 markup=False,
             )
             yield Choices(
-                *(Option(_line(one)) for one in self._steps.markers), markup=False, compact=True
+                *(Option(_line(marker)) for marker in self._steps.markers),
+                markup=False,
+                compact=True,
             )
             yield Static("", id="markers-note", markup=False)
 

@@ -50,7 +50,8 @@ class MessagesDialog(Dialog):
 
     def __init__(self, messages: Messages, look: Theme) -> None:
         super().__init__()
-        self._messages, self._theme = messages, look
+        self._messages = messages
+        self._theme = look
 
     def compose(self) -> ComposeResult:
         style = self._theme.style

@@ -1,8 +1,6 @@
-"""Shifting and pinning power by hand: what the timeline's keys and the alignment page have in
-common.
+"""Shifting and pinning power by hand, from the timeline's keys and from the alignment page.
 
-The energy modules are imported by the key that needs them: the first picture does not wait for
-them.
+The energy modules are imported by the key that needs them: the first picture does not wait.
 """
 
 from __future__ import annotations
@@ -21,6 +19,8 @@ if TYPE_CHECKING:
     from powertui.screens.session import Session
     from powertui.screens.shell import Shell
 
+_PIN_REACH_REFRESHES = 20  # how far from the cursor an edge may be (chosen, not measured)
+_STEEP_SHARE = 0.5  # of the steepest jump; from there on an edge is nearly as steep (chosen)
 _UNSAVED = "Kept until you quit. Start with --pins FILE to save it."
 
 
@@ -30,7 +30,9 @@ def use(shell: Shell, chosen: Aligning, *, undoing: bool = False) -> None:
         shell.session.remember_aligning()
     session = shell.session
     session.aligning = chosen
-    run, index, opened = session.run, session.trace_index, session.opened
+    run = session.run
+    index = session.trace_index
+    opened = session.opened
     if run is None or opened is None or not run.traces:
         return
 
@@ -62,11 +64,13 @@ def shift(shell: Shell, by_s: float) -> str:
     now = session.aligning
     session.remember_aligning(shift=True)
     session.aligning = replace(now, pins=now.pins.nudged(by_s))
-    session.power = tuple(align.shifted(one, round(by_s * PS_PER_S)) for one in session.power)
+    session.power = tuple(
+        align.shifted(channel, round(by_s * PS_PER_S)) for channel in session.power
+    )
     shell.tell()
     return (
         f"Power shifted by {session.aligning.pins.nudge_s:+.3f} s in total. "
-        f"{pin_count(session.aligning.pins)}"
+        f"{save_pins(session.aligning.pins)}"
     )
 
 
@@ -77,32 +81,29 @@ def refresh_s(session: Session) -> float:
 
 def refresh_of(power: PowerOnTrace) -> float:
     """How often a channel changes, or is asked; a second where it is not known."""
-    known = power.series.sensor.refresh_s or power.series.sensor.poll_s
-    return known.value if known is not None else 1.0
+    interval = power.series.sensor.refresh_s or power.series.sensor.poll_s
+    return interval.value if interval is not None else 1.0
 
 
 def pin(shell: Shell, at_ps: int | None) -> None:
-    """Tie the steepest edge of power near a moment to that moment; asks before better evidence is
-    given up for it.
+    """Tie the steepest edge of power near a moment to that moment.
+
+    Asks first where the alignment has better evidence than a pin.
     """
     page = shell.current()
     if page is None:
         return
     session = shell.session
-    edge = None
-    if at_ps is not None:
-        edge = next(
-            (found for one in session.power if (found := _nearest_edge(one, at_ps)) is not None),
-            None,
-        )
-    if at_ps is None or edge is None:
-        page.say(
-            "Put the timeline's cursor on the event first."
-            if at_ps is None
-            else "There is no power edge near the cursor."
-        )
+    if at_ps is None:
+        page.say("Put the timeline's cursor on the event first.")
         return
-    log_s, trace_s = edge, at_ps / PS_PER_S
+    edges = (_nearest_edge(channel, at_ps) for channel in session.power)
+    edge = next((edge for edge in edges if edge is not None), None)
+    if edge is None:
+        page.say("There is no power edge near the cursor.")
+        return
+    log_s = edge
+    trace_s = at_ps / PS_PER_S
 
     def do(agreed: bool | None) -> None:
         if not agreed:
@@ -113,7 +114,7 @@ def pin(shell: Shell, at_ps: int | None) -> None:
         use(shell, replace(now, offset_s=None, pins=new))
         page.say(
             f"Pinned: {log_s:.3f} s in the log is {trace_s:.3f} s in the trace. u undoes it. "
-            f"{pin_count(new)}"
+            f"{save_pins(new)}"
         )
 
     better = _better_than_a_pin(session)
@@ -132,68 +133,63 @@ def pin(shell: Shell, at_ps: int | None) -> None:
 
 
 def _better_than_a_pin(session: Session) -> str:
-    """How the power lies now, where that is worth more than an edge that a person saw; "" where it
-    is not.
-    """
+    """How the power is aligned, where that is surer than an edge that a person saw; else ""."""
     now = session.aligning
     if not session.power or now.pins.pins or now.offset_s is not None:
-        return ""  # it was placed by hand before
+        return ""  # it was aligned by hand before
     from powertui.data.energy import align, pins
 
-    one = session.power[0]
-    half = (one.offset_hi_ps - one.offset_lo_ps) / 2 / PS_PER_S
+    first = session.power[0]
+    half = (first.offset_hi_ps - first.offset_lo_ps) / 2 / PS_PER_S
     single = pins.fit(Pins().add(0.0, 0.0))
-    if (
-        one.status != "aligned"
-        or single is None
-        or (one.source == align.SIGNAL and half > single.half_s)
-    ):
+    if first.status != "aligned" or single is None:
         return ""
-    return f"by {one.source.removeprefix('by ')}, within ±{half:.3g} s"
+    if first.source == align.SIGNAL and half > single.half_s:
+        return ""
+    return f"by {first.source.removeprefix('by ')}, within ±{half:.3g} s"
 
 
 def undo(shell: Shell) -> str:
-    """Where the power lay before the last change: a shift, a pin, or another method."""
+    """Take back the last change of the alignment: a shift, a pin, or another method."""
     session = shell.session
     before = session.aligning_before()
     if before is not None:
-        said = pin_count(before.pins) if before.pins.path else ""
+        saved = save_pins(before.pins) if before.pins.path else ""
         use(shell, before, undoing=True)
-        return f"The power is back where it was. {said}".strip()
+        return f"The power is back where it was. {saved}".strip()
     now = session.aligning
     if not now.pins.pins:
         return "There is nothing to undo: the alignment has not been changed."
-    left = now.pins.remove(len(now.pins.pins) - 1)
-    use(shell, replace(now, pins=left), undoing=True)
-    return f"{len(left.pins)} pin{'s' if len(left.pins) != 1 else ''} left. {pin_count(left)}"
+    remaining = now.pins.remove(len(now.pins.pins) - 1)
+    use(shell, replace(now, pins=remaining), undoing=True)
+    count = len(remaining.pins)
+    return f"{count} pin{'s' * (count != 1)} left. {save_pins(remaining)}"
 
 
 def _nearest_edge(power: PowerOnTrace, at_ps: int) -> float | None:
-    """The log's own time (s) of the steepest edge within a few refreshes of a moment, corrected for
-    the sensor's lag.
-    """
-    sensor = power.series.sensor
+    """The log's time (s) of the steepest edge near a moment, corrected for the sensor's lag."""
     from powertui.data.energy import sensor as sensors
 
-    late = round(sensors.centre_s(sensor) * PS_PER_S)
-    refresh = sensor.refresh_s or sensor.poll_s
-    reach = round(20 * (refresh.value if refresh else 1.0) * PS_PER_S)
-    first, last = np.searchsorted(power.times, [at_ps + late - reach, at_ps + late + reach])
-    watts, times = power.watts[first:last], power.times[first:last]
+    lag = round(sensors.centre_s(power.series.sensor) * PS_PER_S)
+    reach = round(_PIN_REACH_REFRESHES * refresh_of(power) * PS_PER_S)
+    center = at_ps + lag
+    first, last = np.searchsorted(power.times, [center - reach, center + reach])
+    watts = power.watts[first:last]
+    times = power.times[first:last]
     if len(times) < 2:
         return None
     jump = np.abs(np.nan_to_num(np.diff(watts)))
     if jump.max(initial=0.0) <= 0:
         return None
-    # Of edges nearly as steep as the steepest the nearest one is meant.
-    steep = np.flatnonzero(jump >= 0.5 * jump.max())
+    # The nearest of the edges that are nearly as steep as the steepest is meant.
+    steep = np.flatnonzero(jump >= _STEEP_SHARE * jump.max())
     middle = (times[:-1] + times[1:]) // 2
-    row = int(steep[np.argmin(np.abs(middle[steep] - late - at_ps))])
-    return float(middle[row] - late - power.offset_ps) / PS_PER_S
+    row = int(steep[np.argmin(np.abs(middle[steep] - center))])
+    return float(middle[row] - lag - power.offset_ps) / PS_PER_S
 
 
-def pin_count(now: Pins) -> str:
-    """Write the sidecar file when one was named."""
+def save_pins(now: Pins) -> str:
+    """Write the pins to their file, where one was named. Returns a sentence that says so."""
     if not now.path:
         return _UNSAVED
     from powertui.data.energy import pins

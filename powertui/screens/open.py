@@ -34,17 +34,18 @@ from powertui.widgets import background
 from powertui.widgets.folding import FoldingTable
 from powertui.widgets.table import TableView
 
-# Runs up to this size are read to say more of them; a larger one says it when it is opened. Joules
-# take longer than steps.
+# Runs up to these sizes are read to list their steps and joules; joules take longer. What a larger
+# run holds is known when it is opened. (Both chosen, not measured.)
 _MAX_READ_BYTES = 100_000_000
 _MAX_COUNTED_BYTES = 30_000_000
-MAX_READ_RUNS = (
-    500  # so many runs are all looked into; of more those in sight, as they come into it
-)
-_LISTED_S = 0.25  # what was learnt of the runs so often while they are read
-WATCHED_S = 1.5  # and folders are asked so often whether something came
-# What depends on how runs are grouped.
-_OF_TRAININGS = (
+MAX_READ_RUNS = 500  # of more runs only those in sight are read
+_RELIST_S = 0.25  # while runs are read, the list is drawn anew so often
+WATCHED_S = 1.5  # between two looks for new files in the folders
+# Looks at the folders after something came, whether they changed or not: it is still being written.
+_LOOKS_AFTER_NEWS = 3
+_MAX_PROBLEMS = 6  # lines below the list
+# Actions that depend on how runs are grouped.
+_GROUPING_ACTIONS = (
     "run-open",
     "run-mark",
     "run-fold",
@@ -62,30 +63,28 @@ class OpenScreen(BaseScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._named: dict[str, KnownRun] = {}  # by path: what names tell
-        self._known: dict[str, KnownRun] = {}  # and what was read
-        self._sizes: dict[str, int] = {}  # what was read of a run is of a file of this size
+        self._from_names: dict[str, KnownRun] = {}  # by path: facts that names alone give
+        self._from_files: dict[str, KnownRun] = {}  # by path: facts of runs that were read
+        self._sizes: dict[str, int] = {}  # by path: size of the file when it was read
         self._stop = threading.Event()
-        self._looker: threading.Thread | None = None
-        self._listing: Timer | None = None
+        self._reader: threading.Thread | None = None
+        self._relist_timer: Timer | None = None
         self._changes: Changes | None = None
-        self._trainings: tuple[
-            tuple[RunEntry, TrainingEntry], ...
-        ] = ()  # those with a row of their own
-        self._within: dict[
-            str, str
-        ] = {}  # by the path of a session that of the row of its training
-        self._asking = False
-        self._grouped: Logdir | None = None
-        self._grouped_of: Logdir | None = None  # the folder whose trainings were worked out
+        # Trainings with a row of their own; by the path of a session, that of its training's row.
+        self._trainings: tuple[tuple[RunEntry, TrainingEntry], ...] = ()
+        self._within: dict[str, str] = {}
+        self._is_watching = False  # whether a thread asks the folders what came
+        self._grouping: Logdir | None = None  # the folder whose grouping was asked for last
+        self._grouped: Logdir | None = None  # the folder whose trainings were worked out
         self._regrouping = Regrouping(self)
         # Paths, in the order in which they were marked: another look at the folder, which may come
         # at any moment, makes all entries anew.
         self._marked: dict[str, None] = {}
-        self._again = 0  # looks at the folders that are still to come, whether they changed or not
+        self._looks_to_come = 0  # looks at the folders, whether they changed or not
 
     def body(self) -> ComposeResult:
-        look, glyphs = self.shell.look, self.shell.capabilities.glyphs
+        look = self.shell.look
+        glyphs = self.shell.capabilities.glyphs
         yield Static("", id="title", markup=False)
         yield Input(placeholder="filter: any words in a row", id="filter", compact=True)
         yield FoldingTable(theme=look, glyphs=glyphs, waiting="", id="runs")
@@ -98,7 +97,8 @@ class OpenScreen(BaseScreen):
         self._fill()
         self.set_focus(self.table)
         if self.session.rest is not None:
-            rest, self.session.rest = self.session.rest, None
+            rest = self.session.rest
+            self.session.rest = None
             self._follow(rest)
         self.set_interval(WATCHED_S, self._watch)
 
@@ -115,35 +115,33 @@ class OpenScreen(BaseScreen):
         folder = self.session.logdir
         if folder is None:
             return ()
-        known = {
-            run.path
-            for run in folder.runs
-            if run.profiles or run.results or run.unread or run.problems
-        }
-        return (
-            *(run for run in folder.runs if run.path in known or not self._trainings),
-            *(run for run, _ in self._trainings),
-        )
+        if not self._trainings:
+            return folder.runs
+        # A run without any of these is only a part of a training, which has a row of its own.
+        runs = [
+            run for run in folder.runs if run.profiles or run.results or run.unread or run.problems
+        ]
+        return (*runs, *(run for run, _ in self._trainings))
 
     def _run(self, place: Place | None) -> RunEntry | None:
-        """The run that lies there, if it is still listed."""
-        return next(
-            (run for run in self._runs if place is not None and run.path == place.run), None
-        )
+        """The run of a row, if it is still listed."""
+        if place is None:
+            return None
+        return next((run for run in self._runs if run.path == place.run), None)
 
-    def _fact(self, run: RunEntry) -> KnownRun:
-        """What is known of a run."""
-        found = self._known.get(run.path) or self._named.get(run.path)
-        if found is None:
-            found = self._named[run.path] = listing.first(run)
-        return found
+    def _facts(self, run: RunEntry) -> KnownRun:
+        """The facts of a run: from its files when they were read, else from its names."""
+        facts = self._from_files.get(run.path) or self._from_names.get(run.path)
+        if facts is None:
+            facts = self._from_names[run.path] = listing.first(run)
+        return facts
 
     def session_changed(self) -> None:
-        """Look into the runs while this page is in front, and only then."""
+        """Read the runs while this page is in front, and only then."""
         self._group()
         if len(self.session.together) > 1:
-            self._show_rows()  # it says which are open
-        self._look_into()
+            self._show_rows()  # they show which runs are open
+        self._read_runs()
 
     def restyle(self, look: Theme) -> None:
         self.table.restyle(look, self.shell.capabilities.glyphs)
@@ -153,36 +151,29 @@ class OpenScreen(BaseScreen):
         self._stop.set()
 
     def awaits(self, action: str) -> str:
-        folder = self.session.logdir
-        searching = background.is_under_way(self, "scan") and (
-            folder is None or not folder.complete
-        )
         if action in ("reload", "filter-runs", "submit"):
             return ""
-        if searching and (action == "run-belongs" or not len(self.table.lines)):
+        folder = self.session.logdir
+        is_partial = folder is None or not folder.complete
+        needs_list = action == "run-belongs" or not len(self.table.lines)
+        if is_partial and needs_list and background.is_under_way(self, "scan"):
             return "the list of runs"
-        if self.table.is_arranging or any(
-            background.is_under_way(self, group) for group in ("regroup", "lay")
-        ):
+        is_regrouping = any(background.is_under_way(self, group) for group in ("regroup", "lay"))
+        if is_regrouping or self.table.is_arranging:
             return "the list of runs"
-        grouping = (
-            folder is not None
-            and folder is self._grouped
-            and background.is_under_way(self, "group")
-        )
-        return "the trainings" if action in _OF_TRAININGS and grouping else ""
+        if action in _GROUPING_ACTIONS and folder is not None and folder is self._grouping:
+            return "the trainings" if background.is_under_way(self, "group") else ""
+        return ""
 
     def _fill(self) -> None:
         folder = self.session.logdir
-        runs = self._runs
-        inside = {path for run in runs if (path := self._within.get(run.path)) is not None}
-        lone = len(runs) - len(inside)
-        count = f"{lone:,} run{'s' * (lone != 1)}"
-        if inside:
-            count += (
-                f", {sum(run.path in self._within for run in runs):,} of them in "
-                f"{len(inside):,} {plural('training', len(inside))}"
-            )
+        sessions = [run.path for run in self._runs if run.path in self._within]
+        training_count = len({self._within[path] for path in sessions})
+        run_count = len(self._runs) - training_count
+        count = f"{run_count:,} {plural('run', run_count)}"
+        if sessions:
+            trainings_text = f"{training_count:,} {plural('training', training_count)}"
+            count += f", {len(sessions):,} of them in {trainings_text}"
         if folder is not None and not folder.complete:
             count = f"{count} so far; searching folders …"
         if folder is not None and folder.moves:
@@ -191,126 +182,119 @@ class OpenScreen(BaseScreen):
             Text(f" {plain(folder.path if folder else '')}: {count}", no_wrap=True)
         )
         self._show_rows()
-        self._tell_problems()
+        self._show_problems()
 
-    def _tell_problems(self) -> None:
-        """What is wrong with the folder; else why the run under the cursor belongs to what it
-        belongs to.
-        """
-        folder, runs = self.session.logdir, self._runs
+    def _show_problems(self) -> None:
+        """Show problems of the folder, else why the run under the cursor is grouped so."""
+        problems = self._problems() or self._grouping_reasons()
+        text = "\n".join(plain(problem) for problem in problems[:_MAX_PROBLEMS])
+        box = self.query_one("#problems", Static)
+        box.update(Text(text))
+        box.set_class(not problems, "hidden")
+
+    def _problems(self) -> list[str]:
+        """What is wrong with the folder, the most important first."""
+        folder = self.session.logdir
         problems = [str(warn) for warn in folder.problems] if folder else []
         if folder and folder.unread:
             problems.append(
                 f"{len(folder.unread)} more files are in formats not supported yet. `powertui "
                 "doctor` lists them."
             )
-        if not runs and (folder is None or folder.complete):
+        if not self._runs and (folder is None or folder.complete):
             path = folder.path if folder else "."
             problems[:0] = [
                 f"No profile was found here. `powertui doctor {path}` lists what was.",
                 "Another folder: `powertui PATH`. A recorded run: `powertui demo`.",
             ]
+        return problems
+
+    def _grouping_reasons(self) -> list[str]:
+        """Why the run under the cursor belongs to its training; nothing where it is alone."""
+        folder = self.session.logdir
         run = self._run(self.table.place)
-        if not problems and folder is not None and folder is self._grouped_of and run is not None:
-            training = next((one for one in folder.trainings if grouped_with(one, run)), None)
-            if training is not None and (
-                len(training.sessions) > 1 or training.tfevents or training.power
-            ):
-                problems = [
-                    (
-                        f"{plain(training.name, 60)}: {training_groups.group_reasons(training)}. "
-                        f"{training_groups.why(training)}"
-                    )
-                ]
-        self.query_one("#problems", Static).update(Text("\n".join(plain(p) for p in problems[:6])))
-        self.query_one("#problems").set_class(not problems, "hidden")
+        if folder is None or folder is not self._grouped or run is None:
+            return []
+        for training in folder.trainings:
+            if grouped_with(training, run):
+                if len(training.sessions) < 2 and not training.tfevents and not training.power:
+                    return []
+                name = plain(training.name, 60)
+                reasons = training_groups.group_reasons(training)
+                return [f"{name}: {reasons}. {training_groups.why(training)}"]
+        return []
 
     def _group(self) -> None:
-        """Which of them are one training: heads and ends of files are read for that, in a
-        thread.
-        """
+        """Work out in a thread which runs are one training: it reads heads and ends of files."""
         folder = self.session.logdir
-        if folder is None or not folder.complete or folder is self._grouped:
+        if folder is None or not folder.complete or folder is self._grouping:
             return
-        self._grouped = folder
+        self._grouping = folder
 
-        def grouped(found: tuple[tuple[RunEntry, TrainingEntry], ...]) -> None:
-            if self.is_mounted and self.session.logdir is folder:
-                self._trainings, self._grouped_of = found, folder
-                self._within = {
-                    session.path: run.path for run, one in found for session in one.sessions
-                }
-                for run, one in found:
-                    self._known[run.path] = listing.of_training(run, one)
-                if found:
-                    self._fill()
-                else:
-                    self._tell_problems()
+        def grouped(rows: tuple[tuple[RunEntry, TrainingEntry], ...]) -> None:
+            if not self.is_mounted or self.session.logdir is not folder:
+                return
+            self._trainings = rows
+            self._grouped = folder
+            self._within = {}
+            for run, training in rows:
+                self._within.update((session.path, run.path) for session in training.sessions)
+                self._from_files[run.path] = listing.of_training(run, training)
+            if rows:
+                self._fill()
+            else:
+                self._show_problems()
 
         background.begin(self, "group", lambda _check: trainings.listed(folder), grouped)
 
     def _show_rows(self) -> None:
         words = self.query_one("#filter", Input).value.lower().split()
-        runs = self._runs
-        if words:
-            runs = self._left(runs, words)
-        unread = sum(run.path not in self._known and _small(run) for run in runs[:MAX_READ_RUNS])
-        summary = f"of {len(self._runs):,} contain {' '.join(words)!r}" if words else ""
-        if unread and len(self._runs) > 1:
-            left = (
-                f"{unread} still to be read"
-                if len(runs) <= MAX_READ_RUNS
-                else "each is read when it comes into sight"
-            )
-            summary += f"{'; ' if summary else ''}{left}"
-        table = listing.table(
-            runs,
-            [self._fact(run) for run in runs],
-            summary,
-            self._within,
-            by_clock=len(self._runs) <= MAX_READ_RUNS,
-        )
-        marks = [
-            self._mark_of(path) for path in table["path"].values
-        ]  # the table has its own order
+        all_runs = self._runs
+        runs = self._filtered(all_runs, words) if words else all_runs
+        remarks = [f"of {len(all_runs):,} contain {' '.join(words)!r}"] if words else []
+        unread = [run for run in runs[:MAX_READ_RUNS] if self._is_readable(run)]
+        if unread and len(all_runs) > 1:
+            if len(runs) <= MAX_READ_RUNS:
+                remarks.append(f"{len(unread)} still to be read")
+            else:
+                remarks.append("each is read when it comes into sight")
+        facts = [self._facts(run) for run in runs]
+        by_clock = len(all_runs) <= MAX_READ_RUNS
+        table = listing.table(runs, facts, "; ".join(remarks), self._within, by_clock=by_clock)
+        marks = [self._mark_of(path) for path in table["path"].values]  # in the table's own order
         if any(marks):
-            table = replace(
-                table, columns=(text_column("marked", "", marks, weight=8), *table.columns)
-            )
+            mark_column = text_column("marked", "", marks, weight=8)
+            table = replace(table, columns=(mark_column, *table.columns))
         self.table.show(table)
 
-    def _left(self, runs: Sequence[RunEntry], words: Sequence[str]) -> tuple[RunEntry, ...]:
-        """What a filter leaves: rows that have all words, with the training around them, and all
-        sessions of one that has them.
-        """
+    def _is_readable(self, run: RunEntry) -> bool:
+        """Whether a run that was not read yet may be read unasked."""
+        return run.path not in self._from_files and _is_cheap(run)
+
+    def _filtered(self, runs: Sequence[RunEntry], words: Sequence[str]) -> tuple[RunEntry, ...]:
+        """The rows that contain all words, with the trainings and sessions that belong to them."""
         rows = {run.path: row for row, run in enumerate(runs)}
-        within = np.array([rows.get(self._within.get(run.path, ""), -1) for run in runs], np.int64)
-        matching = np.array(
-            [listing.matches(run, self._fact(run), words) for run in runs], np.bool_
-        )
-        kept = nested_rows.left(within, matching)
-        return tuple(run for run, keep in zip(runs, kept.tolist(), strict=True) if keep)
+        within = [rows.get(self._within.get(run.path, ""), -1) for run in runs]
+        matching = [listing.matches(run, self._facts(run), words) for run in runs]
+        shown = nested_rows.left(np.array(within, np.int64), np.array(matching, np.bool_))
+        return tuple(runs[row] for row in np.flatnonzero(shown).tolist())
 
     def _mark_of(self, path: str) -> str:
-        """Whether a run is marked; where several are open, which those are and which is in
-        front.
-        """
-        together = [one.path for one in self.session.together]
+        """The mark of a run; of several open ones "open", or "front" for the one in front."""
         if path in self._marked:
             return "*"
+        together = [entry.path for entry in self.session.together]
         if len(together) < 2 or path not in together:
             return ""
         return "front" if path == self.session.front else "open"
 
-    def _learned(self) -> None:
-        """Something more is known of a run: shown together with what comes within the next
-        moment.
-        """
-        if self.is_mounted and self._listing is None:
-            self._listing = self.set_timer(_LISTED_S, self._relist)
+    def _relist_soon(self) -> None:
+        """Facts of a run came: show them together with what comes within the next moment."""
+        if self.is_mounted and self._relist_timer is None:
+            self._relist_timer = self.set_timer(_RELIST_S, self._relist)
 
     def _relist(self) -> None:
-        self._listing = None
+        self._relist_timer = None
         self._show_rows()
 
     # ── looking through folders ──────────────────────────────────────────────────────────────────
@@ -318,154 +302,149 @@ class OpenScreen(BaseScreen):
     def _follow(
         self, stages: Iterable[Logdir], *, again: bool = False, quiet: bool = False
     ) -> None:
-        """Show what is found, stage by stage, while a thread goes through the folders."""
+        """Show the folder stage by stage while a thread goes through it."""
 
         def work(check: background.CancelCheck) -> Logdir | PowertuiError | None:
             last: Logdir | None = None
             try:
                 with elsewhere.listening(lambda _progress: check()):
-                    for found in stages:
+                    for stage in stages:
                         check()
                         if last is not None:
-                            self.shell.from_thread(self._found, last)
-                        last = found
+                            self.shell.from_thread(self._show_stage, last)
+                        last = stage
             except PowertuiError as error:
                 if isinstance(error, Cancelled):
                     raise
                 return error
             return last
 
-        background.begin(self, "scan", work, lambda found: self._found_all(found, again, quiet))
+        def done(folder: Logdir | PowertuiError | None) -> None:
+            if isinstance(folder, Logdir):
+                self._show_folder(folder, again, quiet)
+            elif folder is not None and not quiet:
+                self.say(str(folder), warn=True)
 
-    def _found(self, found: Logdir) -> None:
-        """More of the same: runs that were listed keep their places."""
+        background.begin(self, "scan", work, done)
+
+    def _show_stage(self, folder: Logdir) -> None:
+        """Show what was found so far: runs that were listed keep their places."""
         if self.is_mounted and not (self.session.logdir and self.session.logdir.complete):
-            self.session.logdir = found
+            self.session.logdir = folder
             self._fill()
 
-    def _found_all(self, found: Logdir | PowertuiError | None, again: bool, quiet: bool) -> None:
-        if isinstance(found, PowertuiError):
-            if not quiet:
-                self.say(str(found), warn=True)
-        elif found is not None:
-            before = {run.path for run in self._runs}
-            self.session.logdir = found
-            self._changes = None
-            self._named.clear()  # power logs are known only now
-            for run in found.runs:  # a profile that was still being written is read again
-                known = self._known.get(run.path)
-                if self._sizes.get(run.path, run.size) != run.size or (
-                    known is not None and known.growing
-                ):
-                    self._known.pop(run.path, None)
-            self._fill()
-            self._group()
-            self._look_into()
-            new = [run for run in found.runs if run.path not in before]
-            if again:
-                self.say(f"{len(found.runs):,} runs.")
-            elif quiet and new:
-                self.say(
-                    f"New: {new[0].name}" + (f" and {len(new) - 1:,} more" if len(new) > 1 else "")
-                )
-            elif not quiet and self.session.entry is None:
-                self.shell.runs.open_found(found)
+    def _show_folder(self, folder: Logdir, again: bool, quiet: bool) -> None:
+        """Show the folder when all of it was searched."""
+        before = {run.path for run in self._runs}
+        self.session.logdir = folder
+        self._changes = None
+        self._from_names.clear()  # power logs are known only now
+        for run in folder.runs:  # a profile that was still being written is read again
+            facts = self._from_files.get(run.path)
+            has_changed = self._sizes.get(run.path, run.size) != run.size
+            if facts is not None and (has_changed or facts.growing):
+                del self._from_files[run.path]
+        self._fill()
+        self._group()
+        self._read_runs()
+        new = [run for run in folder.runs if run.path not in before]
+        if again:
+            self.say(f"{len(folder.runs):,} runs.")
+        elif quiet and new:
+            more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
+            self.say(f"New: {new[0].name}{more}")
+        elif not quiet and self.session.entry is None:
+            self.shell.runs.open_found(folder)
 
     def _watch(self) -> None:
         """Ask the folders whether a run came, while this page is in front."""
         folder = self.session.logdir
-        if (
-            folder is None
-            or not folder.complete
-            or not folder.folders
-            or self._asking
-            or self.shell.current() is not self
-        ):
+        if folder is None or not folder.complete or not folder.folders or self._is_watching:
             return
-        self._asking = True
-        changes, again = (
-            self._changes,
-            self._again > 0 or any(known.growing for known in tuple(self._known.values())),
-        )
-        self._again = max(0, self._again - 1)
-
-        def look(_check: background.CancelCheck) -> tuple[Changes, bool, bool]:
-            asked = changes or Changes(folder.folders, folder.began_ns)
-            return asked, asked.look(), again
-
-        background.begin(self, "watch", look, lambda answer: self._watched(folder, *answer))
-
-    def _watched(self, folder: Logdir, changes: Changes, moved: bool, again: bool) -> None:
-        self._asking = False
-        if self.session.logdir is not folder:
+        if self.shell.current() is not self:
             return
-        self._changes = changes
-        if moved:
-            self._again = 3  # what comes is still being written
-        if moved or again:
-            self._follow(logdir.stream_all(folder.paths), quiet=True)
+        self._is_watching = True
+        changes = self._changes
+        is_growing = any(facts.growing for facts in tuple(self._from_files.values()))
+        look_anyway = is_growing or self._looks_to_come > 0
+        self._looks_to_come = max(0, self._looks_to_come - 1)
 
-    # ── looking into the runs ────────────────────────────────────────────────────────────────────
+        def look(_check: background.CancelCheck) -> tuple[Changes, bool]:
+            looker = changes or Changes(folder.folders, folder.began_ns)
+            return looker, looker.look()
 
-    def _next(self, folder: Logdir, listed: TableView, tried: set[str]) -> RunEntry | None:
-        """Which run to look into next: those in sight come first."""
-        paths = [place.run for place in listed.in_sight]
+        def answered(answer: tuple[Changes, bool]) -> None:
+            self._is_watching = False
+            if self.session.logdir is not folder:
+                return
+            self._changes, has_changed = answer
+            if has_changed:
+                self._looks_to_come = _LOOKS_AFTER_NEWS
+            if has_changed or look_anyway:
+                self._follow(logdir.stream_all(folder.paths), quiet=True)
+
+        background.begin(self, "watch", look, answered)
+
+    # ── reading the runs ─────────────────────────────────────────────────────────────────────────
+
+    def _next_unread(self, folder: Logdir, table: TableView, tried: set[str]) -> RunEntry | None:
+        """Which run to read next: those in sight come first."""
         by_path = {run.path: run for run in folder.runs}
+        in_sight = [by_path[place.run] for place in table.in_sight if place.run in by_path]
         others = folder.runs if len(folder.runs) <= MAX_READ_RUNS else ()
-        for run in (*(by_path[path] for path in paths if path in by_path), *others):
-            if run.path not in self._known and run.path not in tried and _small(run):
+        for run in (*in_sight, *others):
+            if run.path not in tried and self._is_readable(run):
                 return run
         return None
 
-    def _look_into(self) -> None:
+    def _read_runs(self) -> None:
+        """Read the runs in a thread, one after another, while this page is in front."""
         folder = self.session.logdir
-        if (
-            folder is None
-            or not folder.complete
-            or len(folder.runs) < 2
-            or self.shell.current() is not self
-        ):
+        if folder is None or not folder.complete or len(folder.runs) < 2:
             return
-        if self._looker is not None and self._looker.is_alive() and not self._stop.is_set():
+        if self.shell.current() is not self:
+            return
+        if self._reader is not None and self._reader.is_alive() and not self._stop.is_set():
             return
         self._stop = stop = threading.Event()
-        options, placing = self.session.reading, self.session.placing
+        options = self.session.reading
+        placing = self.session.placing
         tried: set[str] = set()
-        shell, session, listed = (
-            self.shell,
-            self.session,
-            self.table,
-        )  # asked for here: at the end the thread may outlive the page
+        # Asked for here: at the end the thread may outlive the page.
+        shell = self.shell
+        session = self.session
+        table = self.table
 
-        def learn(run: RunEntry, known: KnownRun) -> None:
-            if (
-                not stop.is_set()
-                and session.logdir is not None
-                and any(one.path == run.path for one in session.logdir.runs)
-            ):
-                self._known[run.path], self._sizes[run.path] = known, run.size
-                shell.from_thread(self._learned)
+        def keep(run: RunEntry, facts: KnownRun) -> None:
+            if stop.is_set() or session.logdir is None:
+                return
+            if any(listed.path == run.path for listed in session.logdir.runs):
+                self._from_files[run.path], self._sizes[run.path] = facts, run.size
+                shell.from_thread(self._relist_soon)
 
-        def look() -> None:
-            def check(_done: int, _total: int, _events: int, /) -> None:
-                if stop.is_set():
-                    raise Cancelled("no longer in sight")
+        def check(_done: int, _total: int, _events: int, /) -> None:
+            if stop.is_set():
+                raise Cancelled("no longer in sight")
 
-            while not stop.is_set() and (run := self._next(folder, listed, tried)) is not None:
+        def read() -> None:
+            while not stop.is_set():
+                run = self._next_unread(folder, table, tried)
+                if run is None:
+                    return
                 tried.add(run.path)
                 try:
                     opened = Opened(run, options, load_run(run, options=options, progress=check))
-                    known = listing.read(opened)
-                    learn(run, known)
+                    facts = listing.read(opened)
+                    keep(run, facts)
                     if run.power and run.size <= _MAX_COUNTED_BYTES and not stop.is_set():
-                        learn(run, listing.weighed(opened, known, placing))
+                        keep(run, listing.weighed(opened, facts, placing))
                 except Cancelled:
                     return
                 except PowertuiError as error:
-                    learn(run, listing.unreadable(run, str(error)))
+                    keep(run, listing.unreadable(run, str(error)))
 
-        self._looker = threading.Thread(target=look, name="powertui-looking", daemon=True)
-        self._looker.start()
+        self._reader = threading.Thread(target=read, name="powertui-looking", daemon=True)
+        self._reader.start()
 
     # ── actions ──────────────────────────────────────────────────────────────────────────────────
 
@@ -474,24 +453,25 @@ class OpenScreen(BaseScreen):
         run = self._run(event.place)
         if run is None:
             return
-        known = self._known.get(run.path)
-        if known is not None and known.problem:
-            self.say(known.problem, warn=True)
+        facts = self._from_files.get(run.path)
+        if facts is not None and facts.problem:
+            self.say(facts.problem, warn=True)
         elif self._marked:
-            marked = {run.path: run, **{one.path: one for one in self._marked_runs()}}
-            self._marked = {}
-            self._show_rows()
-            chosen = [
-                profiled
-                for entry in marked.values()
-                if (profiled := self._profiled(entry)) is not None
-            ]
-            if not chosen:
-                self.say("None of the marked runs has a profile.", warn=True)
-            self.shell.runs.open_several(list({one.path: one for one in chosen}.values()))
+            self._open_marked(run)
         else:
-            whole = any(row is run for row, _ in self._trainings)
-            self.shell.runs.open(self._profiled(run) or run, whole=whole)
+            is_training = any(row is run for row, _ in self._trainings)
+            self.shell.runs.open(self._profiled(run) or run, whole=is_training)
+
+    def _open_marked(self, first: RunEntry) -> None:
+        """Open the marked runs together, with this one in front."""
+        marked = (first, *self._marked_runs())
+        self._marked = {}
+        self._show_rows()
+        profiled = [self._profiled(run) for run in marked]
+        by_path = {run.path: run for run in profiled if run is not None}
+        if not by_path:
+            self.say("None of the marked runs has a profile.", warn=True)
+        self.shell.runs.open_several(list(by_path.values()))
 
     def _marked_runs(self) -> tuple[RunEntry, ...]:
         """Those that are marked, as they are listed now; without those that are gone."""
@@ -500,9 +480,11 @@ class OpenScreen(BaseScreen):
 
     def _profiled(self, run: RunEntry) -> RunEntry | None:
         """The run, or of a training's row its first session with a profile."""
-        training = next((one for row, one in self._trainings if row is run), None)
-        sessions = (run,) if training is None else training.sessions
-        return next((one for one in sessions if one.profiles), None)
+        sessions: Sequence[RunEntry] = (run,)
+        for row, training in self._trainings:
+            if row is run:
+                sessions = training.sessions
+        return next((session for session in sessions if session.profiles), None)
 
     def action_run_mark(self) -> None:
         """Mark the run under the cursor, or take its mark back."""
@@ -516,19 +498,14 @@ class OpenScreen(BaseScreen):
         self._show_rows()
         self.table.action_move(1)
         count = len(self._marked)
-        self.say(
-            (
-                f"{count:,} {plural('run', count)} marked. Enter opens them together; Space "
-                "unmarks one."
-            )
-            if count
-            else ""
-        )
+        if not count:
+            self.say("")
+            return
+        runs = f"{count:,} {plural('run', count)}"
+        self.say(f"{runs} marked. Enter opens them together; Space unmarks one.")
 
     def action_run_belongs(self) -> None:
-        """What the runs that are marked belong to, else what is part of the training around the run
-        under the cursor.
-        """
+        """Ask where the marked runs belong, else where parts of the training under the cursor do."""
         run = self._run(self.table.place)
         if run is not None:
             self._regrouping.begin(run, self._marked_runs())
@@ -539,31 +516,33 @@ class OpenScreen(BaseScreen):
 
     def regrouped(self, folder: Logdir) -> None:
         """What belongs together was changed: the list and what is open follow."""
-        was = {run.path: run for run in self._runs}
+        before = {run.path: run for run in self._runs}
         self._marked.clear()
-        self._named.clear()
-        self._trainings, self._within = (), {}
+        self._from_names.clear()
+        self._trainings = ()
+        self._within = {}
         self.shell.runs.regrouped(folder)
         for run in folder.runs:
-            if run != was.get(run.path):  # with other power, or other scalars
-                self._known.pop(run.path, None)
+            if run != before.get(run.path):  # with other power, or other scalars
+                self._from_files.pop(run.path, None)
         self._fill()
         self._group()
-        self._look_into()
+        self._read_runs()
         self.footer()
 
     def on_table_view_moved(self, event: TableView.Moved) -> None:
-        """Say why a row cannot be read; look into what came into sight."""
+        """Say why a row cannot be read; read the runs that came into sight."""
         run = self._run(event.view.place)
-        known = self._known.get(run.path) if run is not None else None
-        if known is not None and known.problem:
-            self.say(known.problem, warn=True)
-        elif self.query_one("#status", StatusLine).message in {
-            one.problem for one in tuple(self._known.values()) if one.problem
-        }:
-            self.say("")
-        self._tell_problems()
-        self._look_into()
+        facts = self._from_files.get(run.path) if run is not None else None
+        if facts is not None and facts.problem:
+            self.say(facts.problem, warn=True)
+        else:
+            message = self.query_one("#status", StatusLine).message
+            problems = {facts.problem for facts in tuple(self._from_files.values())}
+            if message and message in problems:
+                self.say("")
+        self._show_problems()
+        self._read_runs()
         self.footer()
 
     def action_filter_runs(self) -> None:
@@ -587,43 +566,43 @@ class OpenScreen(BaseScreen):
         if folder is None or folder.path == "-":
             return
         self._stop.set()
-        self._known.clear()
+        self._from_files.clear()
         self._sizes.clear()
         self.say("Searching the folder again …")
         self._follow(logdir.stream_all(folder.paths), again=True)
 
     def back(self) -> bool:
-        """Close the filter; or return to the run that is open."""
+        """Close the filter."""
         box = self.query_one("#filter", Input)
-        if box.display:
-            box.value = ""
-            box.display = False
-            self.set_focus(self.table)
-            self.footer()
-            return True
-        return False
+        if not box.display:
+            return False
+        box.value = ""
+        box.display = False
+        self.set_focus(self.table)
+        self.footer()
+        return True
 
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Of the run under the cursor first."""
         if self._run(self.table.place) is not None:
-            yield (
-                "run-open",
-                f"open {len(self._marked):,} runs" if len(self._marked) > 1 else "open",
-            )
+            count = len(self._marked)
+            yield "run-open", f"open {count:,} runs" if count > 1 else "open"
             yield "run-mark", "mark"
             yield "run-belongs", "belongs to"
         if self.table.foldable:
             yield "run-fold", "fold"
         if self.session.logdir is not None and self.session.logdir.moves:
             yield "undo", "undo"
-        yield from (("filter-runs", "filter"), ("runs-sort", "sort"), ("reload", "rescan"))
+        yield "filter-runs", "filter"
+        yield "runs-sort", "sort"
+        yield "reload", "rescan"
 
     def closes(self) -> str:
         return "the filter" if self.query_one("#filter", Input).display else ""
 
 
-def _small(run: RunEntry) -> bool:
-    """Whether a run is looked into unasked: one that lies elsewhere moves when it is opened."""
-    return run.size <= _MAX_READ_BYTES and not any(
-        elsewhere.away(file.path) for file in run.profiles
-    )
+def _is_cheap(run: RunEntry) -> bool:
+    """Whether a run may be read unasked: a small one that is not on another machine."""
+    if run.size > _MAX_READ_BYTES:
+        return False
+    return not any(elsewhere.away(file.path) for file in run.profiles)

@@ -1,5 +1,6 @@
-"""Giving power that names no host of a run to the host that is looked at, from the alignment page:
-`--power-host` by a key.
+"""Giving power without a host to the host in front, from the alignment page.
+
+It is what `--power-host` does on the command line.
 """
 
 from __future__ import annotations
@@ -20,46 +21,50 @@ if TYPE_CHECKING:
 _NOTHING = "All power in these logs belongs to a host of this run by its name."
 
 
-def _on_offer(run: Run, found: Belongings, trace: int) -> list[str]:
-    """The names under which power is nobody's, or was given to this host: as `--power-host` would
-    name them.
-    """
-    machine = found.of_trace[trace]
-    names = [
-        power_owners.called(one, run.power)
-        for one, owner in zip(run.power, found.owners, strict=True)
-        if owner.machine is None or (owner.machine == machine and owner.how is HostEvidence.SAID)
-    ]
+def _on_offer(run: Run, belongings: Belongings, trace: int) -> list[str]:
+    """The names (as of `--power-host`) of power that is nobody's, or was given to this host."""
+    machine = belongings.of_trace[trace]
+    names = []
+    for series, owner in zip(run.power, belongings.owners, strict=True):
+        was_given = owner.machine == machine and owner.how is HostEvidence.SAID
+        if owner.machine is None or was_given:
+            names.append(power_owners.called(series, run.power))
     return list(dict.fromkeys(names))
 
 
 def give_next(shell: Shell) -> str:
-    """Give the next name's power to the host that is looked at, in place of the one before; after
-    the last, none. A sentence.
+    """Give the power of the next name to the host in front, in place of the name before.
+
+    After the last name, none is given. Returns a sentence that says what was done.
     """
     session = shell.session
-    run, opened, index = session.run, session.opened, session.trace_index
+    run = session.run
+    opened = session.opened
+    index = session.trace_index
     if run is None or opened is None or not session.complete or not run.traces or not run.power:
         return "There is no power to give to a host."
-    found = power_owners.of_run(run)
-    host = found.machines[found.of_trace[index]]
-    names = _on_offer(run, found, index)
-    if not host or not names:
-        return _NOTHING if host else "This profile does not say which host it is of."
-    taken = next((name for name, owner in run.power_hosts if owner == host and name in names), None)
-    after = names[names.index(taken) + 1 :] if taken is not None else names
-    said = tuple(pair for pair in run.power_hosts if pair != (taken, host))
+    belongings = power_owners.of_run(run)
+    host = belongings.machines[belongings.of_trace[index]]
+    if not host:
+        return "This profile does not say which host it is of."
+    names = _on_offer(run, belongings, index)
+    if not names:
+        return _NOTHING
+    given_names = [name for name, owner in run.power_hosts if owner == host and name in names]
+    given = given_names[0] if given_names else None
+    after = names[names.index(given) + 1 :] if given is not None else names
+    pairs = tuple(pair for pair in run.power_hosts if pair != (given, host))
     if after:
-        said = ((after[0], host), *(pair for pair in said if pair[0] != after[0]))
+        others = [(name, owner) for name, owner in pairs if name != after[0]]
+        pairs = ((after[0], host), *others)
     model = session.model
-    opened.adopt(replace(run, power_hosts=said))
+    opened.adopt(replace(run, power_hosts=pairs))
     if model is not None:
         opened.keep(("model", model.index), model)  # what is drawn does not depend on the power
     nudging.use(shell, session.aligning)
-    name, owner = plain((after or [taken or ""])[0], 60), plain(host, 60)
+    name = plain((after or [given or ""])[0], 60)
+    owner = plain(host, 60)
     if not after:
         return f"{name} no longer counts as {owner}'s power."
-    return (
-        f"{name} is taken for {owner}'s power until you "
-        f"quit.{' Press o for the next.' if len(after) > 1 else ''}"
-    )
+    more = " Press o for the next." if len(after) > 1 else ""
+    return f"{name} is taken for {owner}'s power until you quit.{more}"

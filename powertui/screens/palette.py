@@ -96,7 +96,7 @@ class Palette(ChoosingDialog):
             for number, entry in enumerate(self._entries)
             if (place := _rank(entry, words)) is not None
         ]
-        found = [self._entries[number] for _, number in sorted(ranked)]
+        entries = [self._entries[number] for _, number in sorted(ranked)]
         self._place, why = self._place_of(text)
         options: list[Option] = []
         if self._place is not None:
@@ -107,7 +107,7 @@ class Palette(ChoosingDialog):
             options.append(
                 Option(Text.assemble(("Go to ", look.style("title")), where), id=f"goto:{lo},{hi}")
             )
-        for entry in found:
+        for entry in entries:
             line = Text(no_wrap=True, overflow="ellipsis")
             line.append(f"{entry.keys:>16}  ", look.style("key"))
             line.append(entry.title)

@@ -1,5 +1,6 @@
-"""The runs of the application: one in front, others beside it, the training around them; read in
-threads, and followed.
+"""The runs of the application: one in front, others beside it, and the training around them.
+
+They are read in threads, and followed while they grow.
 """
 
 from __future__ import annotations
@@ -31,10 +32,9 @@ if TYPE_CHECKING:
     from powertui.view.surroundings import Surroundings
 
 _CHANGED = "The file has changed since it was read. Press r to read it again."
-MAX_NEIGHBOR_EVENTS = (
-    1_000_000  # events of the profiles that are drawn beside the one in front: some 100 MB
-)
-LOOK_FOR_NEWS_S = 1.5  # after a run was read: the first keys come before what nobody has asked for
+MAX_NEIGHBOR_EVENTS = 1_000_000  # of all profiles drawn beside the one in front: some 100 MB
+# After a run was read, findings are looked for with this delay: the first keys come before that.
+LOOK_FOR_NEWS_S = 1.5
 
 
 class OpenRuns:
@@ -44,34 +44,30 @@ class OpenRuns:
     """
 
     def __init__(self, shell: Shell) -> None:
-        self.shell, self.session = shell, shell.session
+        self.shell = shell
+        self.session = shell.session
         self._loader: Loader | None = None
         self._reaching: Loader | None = None  # what reads another profile of the training
         self._unreachable: set[str] = set()
-        self._apart: set[str] = (
-            set()
-        )  # profiles that cannot be drawn beside another: unreadable, or on no axis but their own
-        self._accompanying = (
-            False  # whether a profile is being read that is to be drawn beside the one in front
-        )
+        # Profiles that cannot be drawn beside another: unreadable, or on no axis but their own.
+        self._no_neighbors: set[str] = set()
+        # Whether a profile is being read that will be drawn beside the one in front.
+        self._is_reading_neighbor = False
         self._growing: growing.Growing | None = None  # follows the training that is open
-        self._inside = False  # a session was asked for, not its training
+        self._shows_session = False  # a session was asked for, not its training
         self._changed_run: Run | None = None  # the run whose files are known to have changed
-        self._looking = False
-        self._working_out: object = (
-            None  # the last request for the index of a profile that was read before
-        )
-        self._looking_further: object = (
-            None  # the last request for what a training drew and what was found in it
-        )
-        self._whole = True  # how runs were asked for last
-        self._also: deque[RunEntry] = (
-            deque()
-        )  # runs that were marked with the one in front, still to be read
+        self._is_looking = False  # whether a thread looks for changes
+        # The last request for the index of a profile that was read before, and the last one for the
+        # energy and the findings of a training.
+        self._index_request: object = None
+        self._training_request: object = None
+        self._whole = True  # whether the last run was asked for with its whole training
+        self._waiting: deque[RunEntry] = deque()  # marked with the one in front, still to be read
 
     def open_found(self, folder: Logdir) -> bool:
-        """Straight to the timeline where only one thing can be meant: one training, or one run of
-        each path that was named.
+        """Open what can only be meant: the one training, or the one run of each named path.
+
+        Returns whether something was opened.
         """
         if several := trainings.named(folder):
             self.open_several(several, whole=True)
@@ -82,10 +78,12 @@ class OpenRuns:
         return alone is not None
 
     def open(self, entry: RunEntry, *, whole: bool = True, page: str = "timeline") -> None:
-        """Read a run and show it, growing: with its whole training first, where that has several
-        sessions, or not.
+        """Read a run and show it while it is read.
+
+        `whole`: its training first, where that has several sessions.
         """
-        self._inside, self._whole = not whole, whole
+        self._shows_session = not whole
+        self._whole = whole
         self.stop()
         opened = self.session.bring(entry)
         if opened.complete:
@@ -96,20 +94,19 @@ class OpenRuns:
         self.shell.tell()
 
     def open_several(self, entries: Sequence[RunEntry], *, whole: bool = False) -> None:
-        """Read several runs: the first is shown, the others are read behind it and stay open beside
-        it.
-        """
+        """Read several runs: the first is shown, the others stay open beside it."""
         if entries:
-            self._also = deque(entries[1:])
-            self.session.kept = max(MAX_OPEN_RUNS, len(entries))
+            self._waiting = deque(entries[1:])
+            self.session.max_open = max(MAX_OPEN_RUNS, len(entries))
             self.session.together = tuple(entries)
             self.open(entries[0], whole=whole)
             if self.session.complete:
-                self._read_also()
+                self._read_waiting()
 
     def open_next(self) -> None:
         """The next of the runs that are open, on the page where one is."""
-        entry, page = self.session.next_run(), self.shell.current()
+        entry = self.session.next_run()
+        page = self.shell.current()
         if entry is None:
             self.shell.say(
                 "No other run is open. 8 lists the runs: Space marks several, Enter opens them "
@@ -123,17 +120,15 @@ class OpenRuns:
             page=page.page_name if page is not None and stays else "timeline",
         )
 
-    def _read_also(self) -> None:
+    def _read_waiting(self) -> None:
         """The next run that was marked with the one in front."""
-        while self._also and self._also[0].path in self.session.runs:
-            self._also.popleft()
-        if not self._also:
+        while self._waiting and self._waiting[0].path in self.session.runs:
+            self._waiting.popleft()
+        if not self._waiting:
             return
-        entry = self._also.popleft()
-        opened, training = (
-            Opened(entry, self.session.reading_of(entry.path)),
-            self._training_of(entry),
-        )
+        entry = self._waiting.popleft()
+        opened = Opened(entry, self.session.reading_of(entry.path))
+        training = self._training_of(entry)
 
         def read() -> None:
             try:
@@ -142,14 +137,16 @@ class OpenRuns:
                 problem = ""
             except PowertuiError as error:
                 problem = error.message
-            self.shell.from_thread(self._also_read, opened, problem)
+            self.shell.from_thread(self._waiting_read, opened, problem)
 
         self.shell.run_worker(read, thread=True, group="also")
 
-    def _also_read(self, opened: Opened, problem: str) -> None:
+    def _waiting_read(self, opened: Opened, problem: str) -> None:
         session = self.session
         if problem:
-            session.together = tuple(one for one in session.together if one.path != opened.path)
+            session.together = tuple(
+                entry for entry in session.together if entry.path != opened.path
+            )
             self.shell.say(problem, warn=True)
         elif (
             session.opened is None or session.opened.path != opened.path
@@ -157,14 +154,15 @@ class OpenRuns:
             session.keep(opened)
             self.shell.say(f"{opened.name} is open as well: R shows it, 8 lists the runs.")
         self.shell.tell()
-        self._read_also()
+        self._read_waiting()
 
     def read_again(self) -> None:
         """Read the open run anew.
 
         What is shown stays until that is done, or for good when it fails.
         """
-        entry, folder = self.session.entry, self.session.logdir
+        entry = self.session.entry
+        folder = self.session.logdir
         if entry is None or entry.path == "-":
             self.shell.say("A profile that came through a pipe cannot be read again.", warn=True)
         elif self.is_loading:
@@ -176,34 +174,34 @@ class OpenRuns:
             self.shell.say("Reading the run again …")
 
     def _say_changed(self) -> None:
-        """The files of the run are not those any more that were read."""
+        """Say that the files of the run have changed since they were read."""
         self._changed_run = self.session.run
         page = self.shell.current()
         if page is not None and page.is_mounted and page.NAME == "timeline":
-            page.show_progress("changed on disk")  # it stays there when the sentence is gone
+            page.show_progress("changed on disk")  # stays when the sentence is gone
         self.shell.say(_CHANGED, warn=True)
 
     def look_for_changes(self) -> None:
-        """Whether the files of the run are still those that were read, in a thread: a file system
-        that hangs holds up nobody.
+        """Check in a thread whether the files of the run have changed or its training has grown.
+
+        A file system that hangs does not block the screen.
         """
         run = self.session.run
-        if self._looking or run is None or run is self._changed_run or not self.session.complete:
+        if self._is_looking or run is None or run is self._changed_run or not self.session.complete:
             return
-        self._looking = True
+        self._is_looking = True
         session = self.session
-        opened, model, index, aligning = (
-            session.opened,
-            session.model,
-            session.trace_index,
-            session.aligning,
-        )
+        opened = session.opened
+        model = session.model
+        index = session.trace_index
+        aligning = session.aligning
         if session.training is not (self._growing.training if self._growing is not None else None):
             self._growing = growing.growing_training(opened, session.logdir)
         follows = self._growing
 
         def look() -> None:
-            changed, grown = watch.changed(run), None
+            changed = watch.changed(run)
+            grown = None
             if not changed and follows is not None and opened is not None and model is not None:
                 grown = follows.look(opened, index, model, aligning)
             self.shell.from_thread(self._looked, run, changed, grown)
@@ -211,7 +209,7 @@ class OpenRuns:
         threading.Thread(target=look, name="powertui-looking", daemon=True).start()
 
     def _looked(self, run: Run, changed: bool, grown: growing.Grown | None = None) -> None:
-        self._looking = False
+        self._is_looking = False
         session = self.session
         if grown is not None and run is session.run and grown.part.model is not None:
             if (
@@ -227,23 +225,26 @@ class OpenRuns:
             self._say_changed()
 
     def regrouped(self, folder: Logdir) -> None:
-        """A person put trainings together otherwise: what is open is read as it belongs together
-        now.
-        """
+        """A person changed the grouping: read what is open as it is grouped now."""
         session = self.session
         now = {
             (run.path, run.name): run
             for run in (*folder.runs, *(run for run, _ in trainings.listed(folder)))
         }
-        before, in_front = session.logdir, session.entry
-        session.logdir, session.trainings = folder, None
+        before = session.logdir
+        in_front = session.entry
+        session.logdir = folder
+        session.trainings = None
         session.others = ()
         session.together = tuple(
-            now[one.path, one.name] for one in session.together if (one.path, one.name) in now
+            now[entry.path, entry.name]
+            for entry in session.together
+            if (entry.path, entry.name) in now
         )
         if in_front is None or before is None:
             return
-        entry, training = now.get((in_front.path, in_front.name)), session.training
+        entry = now.get((in_front.path, in_front.name))
+        training = session.training
         if entry == in_front and (training is None or training.entry in folder.trainings):
             return
         self.stop()
@@ -266,33 +267,41 @@ class OpenRuns:
             aligning=self.session.aligning,
             trace_index=self.session.trace_index,
             look_in=again,
-            whole_first=not self._inside,
+            whole_first=not self._shows_session,
         )
         loader.start()
 
     def _training_of(
         self, entry: RunEntry, *, again: bool = False
     ) -> Callable[[], Training | None]:
-        """What finds the training of a run, in the thread that reads it."""
+        """A function that finds the training of a run, for the thread that reads the run."""
         session = self.session
-        reading, placing = session.reading_of(entry.path), session.placing
+        reading = session.reading_of(entry.path)
+        placing = session.placing
         if again:
             session.trainings = None
-        known = session.trainings_of()
-        return lambda: known.training_for(entry, reading, placing) if known is not None else None
+        kept_trainings = session.trainings_of()
+        return lambda: (
+            kept_trainings.training_for(entry, reading, placing)
+            if kept_trainings is not None
+            else None
+        )
 
     # ── the other profiles of the training ───────────────────────────────────────────────────────
 
     def reach(self, path: str, name: str) -> None:
-        """The view came to another profile of the training: read it beside the one that is shown,
-        and then show that.
-        """
+        """Read another profile of the training, to which the view came, and show it then."""
         session = self.session
         training = session.training
         if training is None or self.is_loading:
             return
         entry = next(
-            (one for one in training.entry.sessions if (one.path, one.name) == (path, name)), None
+            (
+                session
+                for session in training.entry.sessions
+                if (session.path, session.name) == (path, name)
+            ),
+            None,
         )
         if entry is None or (
             self._reaching is not None and self._reaching.running and self._reaching.entry is entry
@@ -301,14 +310,14 @@ class OpenRuns:
         if self._reaching is not None:
             self._reaching.cancel()
             self._reaching = None
-        known = session.runs.get(path)
+        opened = session.runs.get(path)
         if (
-            known is not None
-            and known.complete
-            and known.entry == entry
-            and known is not session.opened
+            opened is not None
+            and opened.complete
+            and opened.entry == entry
+            and opened is not session.opened
         ):
-            self._work_out(session.turn_to(known), 0)
+            self._work_out(session.turn_to(opened), 0)
             return
         self._reaching = loader = Loader(
             entry,
@@ -323,25 +332,27 @@ class OpenRuns:
         loader.start()
 
     def accompany(self, keys: Sequence[tuple[str, str]]) -> list[NeighborProfile]:
-        """The profiles of the training that are to be drawn beside the one in front, as far as they
-        are read; of too many the first. The next is read now, in a thread.
+        """The profiles of the training to be drawn beside the one in front, as far as read.
+
+        The next one is read now, in a thread.
         """
         session = self.session
-        training, found = session.training, []
+        training = session.training
+        neighbors = []
         if training is None or not session.complete:
             return []
         chosen = self._affordable(training, keys)
-        session.in_company([entry.path for entry in chosen])
+        session.keep_neighbors([entry.path for entry in chosen])
         for entry in chosen:
             path = entry.path
             known = session.runs.get(path)
             if known is not None and known.complete and known.entry == entry and known.is_read:
                 neighbor = known.known(("guest", 0))
                 if neighbor is not None:
-                    found.append(neighbor)
+                    neighbors.append(neighbor)
                     continue
-            if not self._accompanying and not self.is_loading:
-                self._accompanying = True
+            if not self._is_reading_neighbor and not self.is_loading:
+                self._is_reading_neighbor = True
                 opened = (
                     known
                     if known is not None and known.complete
@@ -352,35 +363,33 @@ class OpenRuns:
                     thread=True,
                     group="beside",
                 )
-        return found
+        return neighbors
 
     def _affordable(self, training: Training, keys: Sequence[tuple[str, str]]) -> list[RunEntry]:
-        """As many of these as memory bears, one at least.
+        """As many of these profiles as memory bears, one at least.
 
-        What one holds that is not read yet is told by its size, as in front.
+        A profile that is not read yet counts by its size, with as many events a byte as in front.
         """
         session = self.session
         front = session.opened
         if front is None:
             return []
-        sessions = {(one.path, one.name): one for one in training.entry.sessions}
-        a_byte = sum(trace.event_count for trace in front.run.traces) / max(1, front.entry.size)
+        sessions = {(entry.path, entry.name): entry for entry in training.entry.sessions}
+        front_events = sum(trace.event_count for trace in front.run.traces)
+        events_per_byte = front_events / max(1, front.entry.size)
         chosen: list[RunEntry] = []
         events = 0.0
         for key in keys:
             entry = sessions.get(key)
-            if (
-                entry is None
-                or entry.path == front.path
-                or not self.can_reach(entry.path)
-                or entry.path in self._apart
-            ):
+            if entry is None or entry.path == front.path:
                 continue
-            known = session.runs.get(entry.path)
-            if known is not None and known.complete and known.is_read:
-                events += sum(trace.event_count for trace in known.run.traces)
+            if not self.can_reach(entry.path) or entry.path in self._no_neighbors:
+                continue
+            opened = session.runs.get(entry.path)
+            if opened is not None and opened.complete and opened.is_read:
+                events += sum(trace.event_count for trace in opened.run.traces)
             else:
-                events += entry.size * a_byte
+                events += entry.size * events_per_byte
             if chosen and events > MAX_NEIGHBOR_EVENTS:
                 break
             chosen.append(entry)
@@ -409,10 +418,10 @@ class OpenRuns:
         self.shell.from_thread(self._came_beside, opened, neighbor is not None, problem)
 
     def _came_beside(self, opened: Opened, shown: bool, problem: str) -> None:
-        self._accompanying = False
+        self._is_reading_neighbor = False
         session = self.session
         if not shown:
-            self._apart.add(opened.path)
+            self._no_neighbors.add(opened.path)
             if problem:
                 self.shell.say(problem, warn=True)
         elif (
@@ -420,7 +429,7 @@ class OpenRuns:
             and opened.around is session.training
             and opened is not session.opened
         ):
-            session.accompany(opened)
+            session.keep_neighbor(opened)
         self.shell.tell()
 
     def _reached(self, loader: Loader, part: LoadedPart) -> None:
@@ -455,49 +464,50 @@ class OpenRuns:
         return path not in self._unreachable
 
     def _take(self, opened: Opened, part: LoadedPart) -> None:
-        """A run as far as it was read, and what was worked out of it in a thread."""
-        session, model, found = self.session, part.model, part.account
+        """Take over a run as far as it was read, and what was worked out from it in a thread."""
+        session = self.session
+        model = part.model
+        power_account = part.account
         opened.around = part.training
         opened.adopt(part.run, complete=part.complete)
         if model is not None:
             session.trace_index = model.index
-        session.model, session.power = model, part.power
+        session.model = model
+        session.power = part.power
         if not part.complete:
             return
         if model is not None:
             opened.keep(("model", model.index), model)
-        if found is not None:
+        if power_account is not None:
             from powertui.data.energy import account
 
-            opened.keep(account.key(session.trace_index, session.aligning), found)
+            opened.keep(account.key(session.trace_index, session.aligning), power_account)
         self._look_further(opened, part)
 
     def _look_further(self, opened: Opened, part: LoadedPart) -> None:
-        """What the training drew and what was found in it, in a thread: the picture is there
-        before.
-        """
-        aligning, drawn = self.session.aligning, part.model
-        self._looking_further = None
-        if part.seen is None or drawn is None:
+        """Work out the energy and the findings of the training in a thread, after the picture."""
+        aligning = self.session.aligning
+        drawn = part.model
+        self._training_request = None
+        if part.on_axis is None or drawn is None:
             return
-        request = self._looking_further = object()
+        request = self._training_request = object()
 
         def work() -> None:
             self.shell.from_thread(done, further(part, opened, aligning))
 
-        def done(found: Surroundings | None) -> None:
-            if self._looking_further is request:
-                self._looking_further = None
+        def done(surroundings: Surroundings | None) -> None:
+            if self._training_request is request:
+                self._training_request = None
             session = self.session
-            if found is None or session.model is not drawn or session.aligning != aligning:
+            if surroundings is None or session.model is not drawn or session.aligning != aligning:
                 return
-            session.model = drawn.within(found)
+            session.model = drawn.within(surroundings)
             if session.complete:
                 opened.keep(("model", drawn.index), session.model)
             self.shell.tell()
 
-        # Once the picture is out: until then both would take turns, and the picture would come
-        # later by all of this.
+        # After the picture is drawn: both would share the processor, and the picture would be late.
         self.shell.call_after_refresh(
             self.shell.run_worker, work, thread=True, exclusive=True, group="further"
         )
@@ -508,17 +518,17 @@ class OpenRuns:
         if run is None:
             return
         self.session.trace_index = index
-        self.session.model, self.session.power, self.session.window = None, (), None
+        self.session.model = None
+        self.session.power = ()
+        self.session.window = None
         self.shell.tell()
         assert self.session.opened is not None
         self._work_out(self.session.opened, index)
 
     def _work_out(self, opened: Opened, index: int) -> None:
-        """The index of a profile that was read before, and its power, in a thread: at once where
-        they are known already.
-        """
+        """Make the index of a profile that was read before, and align its power, in a thread."""
         aligning = self.session.aligning
-        request = self._working_out = object()
+        request = self._index_request = object()
 
         def build() -> None:
             run = opened.run
@@ -534,14 +544,17 @@ class OpenRuns:
         self.shell.run_worker(build, thread=True, exclusive=True, group="trace")
 
     def _indexed(self, request: object, part: LoadedPart) -> None:
-        if request is self._working_out:
-            self._working_out = None
-        run, model, found = part.run, part.model, part.account
+        if request is self._index_request:
+            self._index_request = None
+        run = part.run
+        model = part.model
+        account = part.account
         if run is not self.session.run or (
             model is not None and model.index != self.session.trace_index
         ):
             return
-        self.session.model, self.session.power = model, part.power
+        self.session.model = model
+        self.session.power = part.power
         assert self.session.opened is not None
         self._look_further(self.session.opened, part)
         self.shell.tell()
@@ -549,7 +562,7 @@ class OpenRuns:
             self.shell.say(
                 (
                     f"Host {plain(model.trace.host)} ({model.index + 1} of {len(run.traces)}). "
-                    f"{_whose(run, found)}"
+                    f"{_whose(run, account)}"
                 ).strip()
             )
 
@@ -571,8 +584,9 @@ class OpenRuns:
         if opened is None or opened.entry is not loader.entry:
             opened = session.opened = Opened(loader.entry, session.reading_of(loader.entry.path))
         self._take(opened, part)
-        if part.complete and self._inside and part.model is not None:
-            session.view, self._inside = part.model.profiled, False
+        if part.complete and self._shows_session and part.model is not None:
+            session.view = part.model.profiled
+            self._shows_session = False
         page = self.shell.current()
         if part.complete and page is not None and page.is_mounted:
             page.show_progress("")
@@ -585,14 +599,13 @@ class OpenRuns:
         if part.changed:
             self._say_changed()
         if part.complete:
-            self._read_also()
+            self._read_waiting()
             self.shell.set_timer(LOOK_FOR_NEWS_S, lambda: self._look_for_news(opened))
 
     def _look_for_news(self, opened: Opened) -> None:
-        """What stands out is told in the top line of every page: it is looked for once the first
-        picture is there.
-        """
-        profile, aligning = self.session.profile, self.session.aligning
+        """Look for findings in a thread: the top line of every page counts them."""
+        profile = self.session.profile
+        aligning = self.session.aligning
         if opened is not self.session.opened or profile is None or self.is_loading:
             return
 
@@ -605,11 +618,12 @@ class OpenRuns:
         self.shell.run_worker(look, thread=True, exclusive=True, group="news")
 
     def tell_news(self) -> None:
-        """The top line counts what stands out.
+        """Count the findings in the top line.
 
-        A page that has not said anything says what it is, and the key that leads there.
+        A page that shows no message also shows the largest one, and the key of its page.
         """
-        page, profile = self.shell.current(), self.session.profile
+        page = self.shell.current()
+        profile = self.session.profile
         if page is None or profile is None:
             return
         page.top_line()
@@ -647,15 +661,13 @@ class OpenRuns:
 
     @property
     def awaited(self) -> str:
-        """What a page of the run in front waits for, in words: "" where it is read and indexed."""
-        return "the run" if self.is_loading or self._working_out is not None else ""
+        """What the pages of the run in front wait for, in words; "" when it is read and indexed."""
+        return "the run" if self.is_loading or self._index_request is not None else ""
 
     @property
     def awaits_training(self) -> str:
-        """The same of what the training drew and of what was found in it, which comes after the
-        picture.
-        """
-        return self.awaited or ("the training" if self._looking_further is not None else "")
+        """What pages wait for that need the training's energy and findings, too."""
+        return self.awaited or ("the training" if self._training_request is not None else "")
 
     @property
     def is_reaching(self) -> bool:
@@ -670,16 +682,14 @@ class OpenRuns:
         if self._loader is not None:
             self._loader.cancel()
             if self._loader.again and self.session.opened is not None:
-                self.session.opened.complete = True  # what is shown is whole
+                self.session.opened.complete = True  # what is shown was read to its end
             self._loader = None
 
 
-def _whose(run: Run, found: Account | None) -> str:
-    """What is to be said of a run's power when none of it is this host's, or when what was said of
-    it fits nothing.
-    """
-    if found is None or found.share is None:
+def _whose(run: Run, account: Account | None) -> str:
+    """A sentence where no power of the run is this host's, or `--power-host` fits none."""
+    if account is None or account.share is None:
         return ""
     from powertui.data.energy import power_owners
 
-    return power_owners.in_short(run, found.share)
+    return power_owners.in_short(run, account.share)

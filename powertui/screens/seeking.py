@@ -78,7 +78,8 @@ class Seeking:
     def _say_hit(self) -> None:
         state = self._timeline.state
         if state is not None and state.hits is not None:
-            count, pattern = f"{len(state.hits):,}", state.hits.pattern
+            count = f"{len(state.hits):,}"
+            pattern = state.hits.pattern
             which = f"{count} events match {pattern}"
             if state.hit is not None:
                 which = f"Hit {state.hit + 1:,} of {count} events that match {pattern}"
@@ -92,11 +93,9 @@ class Seeking:
         """Show the selected event so that it can be seen: neither narrower than a few cells nor
         wider than the view.
         """
-        model, selected, view = (
-            self._timeline.model,
-            self._timeline.selection,
-            self._timeline.viewport,
-        )
+        model = self._timeline.model
+        selected = self._timeline.selection
+        view = self._timeline.viewport
         if model is None or selected is None or view is None:
             return
         lo, hi = model.extent(selected)
@@ -121,27 +120,25 @@ class Seeking:
         the window.
         """
         model = self._timeline.model
-        found = model.findings if model is not None else ()
-        one = next_span(found, self._timeline.cursor_ps, direction)
-        if one is None:
+        findings = model.findings if model is not None else ()
+        span = next_span(findings, self._timeline.cursor_ps, direction)
+        if span is None:
             self.page.say("Nothing was found here. 3 shows what was looked for.")
             return
-        margin = max(1, (one.hi - one.lo) // 2)
-        self._timeline.move(Navigator.show_window, one.lo - margin, one.hi + margin)
-        self._timeline.move(Navigator.goto, one.lo)
-        self.shown_finding = (one.lo, one.hi)
-        self._timeline.move(Navigator.set_window, one.lo, one.hi)
-        self.page.say(f"{found.index(one) + 1} of {len(found)}: {one.texts[0]}")
+        margin = max(1, (span.hi - span.lo) // 2)
+        self._timeline.move(Navigator.show_window, span.lo - margin, span.hi + margin)
+        self._timeline.move(Navigator.goto, span.lo)
+        self.shown_finding = (span.lo, span.hi)
+        self._timeline.move(Navigator.set_window, span.lo, span.hi)
+        self.page.say(f"{findings.index(span) + 1} of {len(findings)}: {span.texts[0]}")
 
     def jump(self) -> None:
         """From a call on the host to the work that it launched on a device, along an arrow that the
         trace draws, and back.
         """
-        model, selected, profile = (
-            self._timeline.model,
-            self._timeline.selection,
-            self.page.session.profile,
-        )
+        model = self._timeline.model
+        selected = self._timeline.selection
+        profile = self.page.session.profile
         if model is None or selected is None or profile is None or profile.trace is not model.trace:
             self.page.say("First select a kernel, or the call that launched one.")
             return

@@ -1,6 +1,4 @@
-"""What is open now, shared by all screens: the logdir, the runs that were opened, the one in front,
-the marked window.
-"""
+"""What is open now, shared by all screens: the logdir, the open runs, and the marked window."""
 
 from __future__ import annotations
 
@@ -25,33 +23,26 @@ MAX_OPEN_RUNS = 2  # runs that stay open: the one in front, and the one before i
 
 @dataclass
 class Session:
-    """Mutable on purpose: it is the one place that changes.
-
-    Screens are told through `BaseScreen.session_changed()`.
-    """
+    """The one place that changes. Screens hear of it by `BaseScreen.session_changed()`."""
 
     reading: ReadOptions = field(default_factory=ReadOptions)  # how runs are read
-    placing: Aligning = field(
-        default_factory=Aligning
-    )  # how power is placed, unless a person chose otherwise for a run
+    # How power is aligned, unless a person chose otherwise for a run.
+    placing: Aligning = field(default_factory=Aligning)
     logdir: Logdir | None = None
     rest: Iterator[Logdir] | None = None  # what is still to be found there, stage by stage
-    notice: str = ""  # what is said once a run is whole
+    notice: str = ""  # a sentence for the moment when a run was read to its end
     watched: str | None = None  # the logdir that a live screen watches
     profile_server: str = ""  # where the program that is watched can be asked for a profile
-    feed: Feed | None = (
-        None  # what a live screen shows; it outlives the runs that are opened meanwhile
-    )
+    # What a live screen shows. It outlives the runs that are opened meanwhile.
+    feed: Feed | None = None
     opened: Opened | None = None  # the run in front
     others: tuple[Opened, ...] = ()  # opened before and kept, the latest first
-    kept: int = MAX_OPEN_RUNS  # how many runs stay open
-    company: int = (
-        0  # and how many profiles of the training that are in sight beside the one in front
-    )
-    together: tuple[
-        RunEntry, ...
-    ] = ()  # the runs that a person opened and that stay open, in the order in which they came
-    front: str = ""  # path of the one of them that was asked for last
+    max_open: int = MAX_OPEN_RUNS  # how many runs stay open
+    neighbor_count: int = 0  # profiles of the training in sight beside the one in front
+    # The runs that a person opened and that stay open, in that order, and the path of the one that
+    # was asked for last.
+    together: tuple[RunEntry, ...] = ()
+    front: str = ""
     model: TimelineModel | None = None  # index of the trace that is looked at
     trace_index: int = 0
     power: tuple[PowerOnTrace, ...] = ()  # placed on that trace's clock
@@ -61,18 +52,18 @@ class Session:
     trainings: KeptTrainings | None = None  # of the logdir as it was found last
     tool: str = "op_stats"  # the tool that the tool page shows
     _chosen: dict[str, Aligning] = field(default_factory=dict)  # by the run's path
-    _before: dict[str, list[tuple[Aligning, bool]]] = field(
-        default_factory=dict
-    )  # what was chosen before, and if it was shifted
-    _markers: dict[str, str] = field(
-        default_factory=dict
-    )  # what marks the steps of a run, where a person chose: by its path
+    # By the run's path: the alignments before, each with whether a shift replaced it.
+    _before: dict[str, list[tuple[Aligning, bool]]] = field(default_factory=dict)
+    # By the run's path: the step marker that a person chose.
+    _markers: dict[str, str] = field(default_factory=dict)
 
     @property
     def runs(self) -> Mapping[str, Opened]:
         """Every run that is open, by its path."""
-        held = (*((self.opened,) if self.opened is not None else ()), *self.others)
-        return MappingProxyType({one.path: one for one in held})
+        runs = list(self.others)
+        if self.opened is not None:
+            runs.insert(0, self.opened)
+        return MappingProxyType({run.path: run for run in runs})
 
     @property
     def entry(self) -> RunEntry | None:
@@ -91,14 +82,10 @@ class Session:
 
     @property
     def aligning(self) -> Aligning:
-        """How power is placed in this run: as a person chose here, else as the command line
-        says.
-        """
-        return (
-            self._chosen.get(self.opened.path, self.placing)
-            if self.opened is not None
-            else self.placing
-        )
+        """How power is aligned in this run: as a person chose, else as the command line says."""
+        if self.opened is None:
+            return self.placing
+        return self._chosen.get(self.opened.path, self.placing)
 
     @aligning.setter
     def aligning(self, chosen: Aligning) -> None:
@@ -106,16 +93,14 @@ class Session:
             self._chosen[self.opened.path] = chosen
 
     def remember_aligning(self, *, shift: bool = False) -> None:
-        """How the power lies now is what undoing leads back to. Shifts in a row are one."""
+        """Undoing will lead back to how power is aligned now. Shifts in a row count as one."""
         if self.opened is not None:
             before = self._before.setdefault(self.opened.path, [])
             if not (shift and before and before[-1][1]):
                 before.append((self.aligning, shift))
 
     def aligning_before(self) -> Aligning | None:
-        """How the power lay before the last change, which is taken back; None where nothing was
-        changed here.
-        """
+        """Take back the last change: how power was aligned before it, or None without a change."""
         before = self._before.get(self.opened.path) if self.opened is not None else None
         return before.pop()[0] if before else None
 
@@ -139,14 +124,12 @@ class Session:
         return self.trainings
 
     def reading_of(self, path: str) -> ReadOptions:
-        """How this run is read: as the command line says, with the step marker that was chosen
-        here.
-        """
+        """How this run is read: as the command line says, with the step marker chosen here."""
         marker = self._markers.get(path)
         return self.reading if marker is None else replace(self.reading, step_marker=marker)
 
     def mark_steps(self, pattern: str) -> None:
-        """What marks the steps of the run in front, from the next reading on."""
+        """Use this step marker for the run in front, from the next reading on."""
         if self.opened is not None:
             self._markers[self.opened.path] = pattern
             self.opened.options = self.reading_of(self.opened.path)
@@ -188,74 +171,65 @@ class Session:
         return profile.epochs
 
     def bring(self, entry: RunEntry, *, anew: bool = False) -> Opened:
-        """Put a run in front: one that is open already as it is, unless it is wanted `anew`."""
+        """Put a run in front: one that is open as it is, unless it is asked for `anew`."""
         from powertui.data.opened import Opened
 
-        known = self.runs.get(entry.path)
-        before = tuple(one for one in self.runs.values() if one.path != entry.path and one.complete)
+        opened = self.runs.get(entry.path)
+        others = self._complete_runs(entry.path)
         self.close()
-        self.opened = (
-            known
-            if known is not None and known.complete and not anew
-            else Opened(entry, self.reading_of(entry.path))
-        )
-        self.others = before[: self._room]
-        if all(one.path != entry.path for one in self.together):
-            self.together = (*self.together, entry)[-self.kept :]
+        if opened is None or not opened.complete or anew:
+            opened = Opened(entry, self.reading_of(entry.path))
+        self.opened = opened
+        self.others = others[: self._max_others]
+        if all(run.path != entry.path for run in self.together):
+            self.together = (*self.together, entry)[-self.max_open :]
         self.front = entry.path
-        return self.opened
+        return opened
+
+    def _complete_runs(self, excluded_path: str) -> tuple[Opened, ...]:
+        """The open runs that were read to their end, without one of them."""
+        runs = self.runs.values()
+        return tuple(run for run in runs if run.path != excluded_path and run.complete)
 
     def next_run(self) -> RunEntry | None:
-        """The run that was opened after the one in front, round and round; None where no other is
-        open.
-        """
-        paths = [one.path for one in self.together]
+        """The run that was opened after the one in front, in a circle; None without another."""
+        paths = [run.path for run in self.together]
         if len(paths) < 2:
             return None
-        return self.together[
-            (paths.index(self.front) + 1) % len(paths) if self.front in paths else 0
-        ]
+        next_place = paths.index(self.front) + 1 if self.front in paths else 0
+        return self.together[next_place % len(paths)]
 
     def give_up(self, entry: RunEntry) -> None:
         """A run that cannot be read is not open."""
-        self.together = tuple(one for one in self.together if one.path != entry.path)
+        self.together = tuple(run for run in self.together if run.path != entry.path)
         self.close()
 
     def keep(self, opened: Opened) -> None:
         """A run that was read beside the one in front stays open."""
-        self.others = (*(one for one in self.others if one.path != opened.path), opened)[
-            : self._room
-        ]
+        others = [run for run in self.others if run.path != opened.path]
+        self.others = (*others, opened)[: self._max_others]
 
-    def accompany(self, opened: Opened) -> None:
-        """Another profile of the same training was read, to be drawn beside the one in front: it is
-        kept as the last one was.
-        """
-        self.others = (opened, *(one for one in self.others if one.path != opened.path))[
-            : self._room
-        ]
+    def keep_neighbor(self, opened: Opened) -> None:
+        """Keep another profile of the same training, to be drawn beside the one in front."""
+        others = [run for run in self.others if run.path != opened.path]
+        self.others = (opened, *others)[: self._max_others]
 
-    def in_company(self, paths: Sequence[str]) -> None:
-        """These profiles of the training are in sight beside the one in front: they stay, and what
-        is too many beside them goes.
-        """
-        self.company = len(paths)
-        self.others = tuple(sorted(self.others, key=lambda one: one.path not in paths))[
-            : self._room
-        ]
+    def keep_neighbors(self, paths: Sequence[str]) -> None:
+        """Keep the profiles that are in sight beside the one in front, before all others."""
+        self.neighbor_count = len(paths)
+        visible_first = sorted(self.others, key=lambda run: run.path not in paths)
+        self.others = tuple(visible_first)[: self._max_others]
 
     @property
-    def _room(self) -> int:
+    def _max_others(self) -> int:
         """How many runs stay open beside the one in front."""
-        return max(self.kept - 1, self.company)
+        return max(self.max_open - 1, self.neighbor_count)
 
     def turn_to(self, opened: Opened) -> Opened:
         """Put another profile of the same training in front; the view stays where it is."""
-        before = tuple(
-            one for one in self.runs.values() if one.path != opened.path and one.complete
-        )
-        self.others = before[: self._room]
-        self.opened, self.trace_index = opened, 0
+        self.others = self._complete_runs(opened.path)[: self._max_others]
+        self.opened = opened
+        self.trace_index = 0
         return opened
 
     def close(self) -> None:

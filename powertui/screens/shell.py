@@ -149,9 +149,9 @@ class Shell(TypeAhead[int]):
         page = self.page(name)
         if self.screen is page:
             return
-        left = self.current()
-        if left is not None:
-            self.trail.turn(left.page_name, name, how)
+        before = self.current()
+        if before is not None:
+            self.trail.turn(before.page_name, name, how)
         page.is_there = False
         while len(self.screen_stack) > 2:
             self.pop_screen()
@@ -365,7 +365,8 @@ class Shell(TypeAhead[int]):
                 self.session.window = (lo, hi)
             self.goto(lo, hi)
         else:
-            action, page = keymap.get(text), self.current()
+            action = keymap.get(text)
+            page = self.current()
             target: Any = self if "*" in action.screens else page
             if target is not self and (page is None or page.NAME not in action.screens):
                 return  # another page came to the front while the palette was open

@@ -30,8 +30,9 @@ class SightCounting:
         return self.page.view.sight.display and self._of != self._now()
 
     def _now(self) -> tuple[object, int, int] | None:
-        model, seen = self.page.timeline.model, self.page.in_sight()
-        return None if model is None or seen is None else (model, *seen)
+        model = self.page.timeline.model
+        content = self.page.in_sight()
+        return None if model is None or content is None else (model, *content)
 
     def soon(self) -> None:
         """Once the view stands still."""
@@ -42,7 +43,9 @@ class SightCounting:
         background.cancel(self.page, "sight")
         if self._timer is not None:
             self._timer.stop()
-        model, lo, hi = self.page.timeline.model, now[1], now[2]
+        model = self.page.timeline.model
+        lo = now[1]
+        hi = now[2]
         assert model is not None
         much = False
         if model.trace.event_count > _MANY_EVENTS:
@@ -52,7 +55,9 @@ class SightCounting:
         self._timer = self.page.set_timer(_LATE_S if much else _AFTER_S, self._count)
 
     def _count(self) -> None:
-        page, model, now = self.page, self.page.timeline.model, self._now()
+        page = self.page
+        model = self.page.timeline.model
+        now = self._now()
         if model is None or now is None or now != self._asked or not page.view.sight.display:
             self._asked = None
             return
@@ -64,10 +69,11 @@ class SightCounting:
             page,
             "sight",
             lambda check: visible_content.visible_summary(model, now[1], now[2], check),
-            lambda seen: self._counted(now, seen),
+            lambda content: self._counted(now, content),
         )
 
-    def _counted(self, now: tuple[object, int, int], seen: VisibleContent) -> None:
+    def _counted(self, now: tuple[object, int, int], content: VisibleContent) -> None:
         if self.page.is_mounted and now == self._now():
-            self._of, self._asked = now, None
-            self.page.view.sight.show(seen)
+            self._of = now
+            self._asked = None
+            self.page.view.sight.show(content)

@@ -69,29 +69,29 @@ class WayBack:
 
 
 def fitting(hints: Sequence[Hint], way_back: WayBack, room: int) -> list[Hint | None]:
-    """As many hints as there is room for, the way back and help always; None stands where some were
-    left out.
+    """As many hints as there is room for, then the way back and help.
+
+    None is where some were left out.
     """
     forms: list[Hint | None] = [*way_back.forms] or [None]
 
-    def cells(kept: int, back: Hint | None) -> int:
-        shown = [*hints[:kept], *([back] if back is not None else []), HELP]
-        return (
-            sum(one.cells for one in shown)
-            + len(_APART) * (len(shown) - 1)
-            + (0 if kept == len(hints) else len(_MORE))
-        )
+    def cells(count: int, back: Hint | None) -> int:
+        shown = [*hints[:count], HELP]
+        if back is not None:
+            shown.append(back)
+        used = sum(hint.cells for hint in shown) + len(_APART) * (len(shown) - 1)
+        return used if count == len(hints) else used + len(_MORE)
 
-    kept = len(hints)
-    while kept and cells(kept, forms[-1]) > room:
-        kept -= 1
-    back = next((form for form in forms if cells(kept, form) <= room), forms[-1])
-    return [
-        *hints[:kept],
-        *([] if kept == len(hints) else [None]),
-        *([back] if back is not None else []),
-        HELP,
-    ]
+    count = len(hints)
+    while count and cells(count, forms[-1]) > room:
+        count -= 1
+    back = next((form for form in forms if cells(count, form) <= room), forms[-1])
+    line: list[Hint | None] = list(hints[:count])
+    if count < len(hints):
+        line.append(None)
+    if back is not None:
+        line.append(back)
+    return [*line, HELP]
 
 
 class StatusLine(Widget):
@@ -120,17 +120,21 @@ class StatusLine(Widget):
         return self._message
 
     def say(self, message: str, *shorter: str, warn: bool = False) -> None:
-        """Show a message, or the first of the `shorter` ones that has room; "" takes the last one
-        back.
+        """Show a message, or the first of the `shorter` ones that has room.
+
+        "" takes the last message back.
         """
         if (message, shorter, warn) != (self._message, self._shorter, self._warn):
-            self._message, self._shorter, self._warn = message, shorter, warn
+            self._message = message
+            self._shorter = shorter
+            self._warn = warn
             self.refresh()
 
     def can(self, hints: Sequence[Hint], way_back: WayBack) -> None:
         """What can be done now, the most useful first, and where Esc leads."""
         if (tuple(hints), way_back) != (self._hints, self._back):
-            self._hints, self._back = tuple(hints), way_back
+            self._hints = tuple(hints)
+            self._back = way_back
             if not self._message:
                 self.refresh()
 
@@ -140,14 +144,14 @@ class StatusLine(Widget):
         return self._right
 
     def set_right(self, text: str) -> None:
-        """What stands at the right end: progress while something loads."""
+        """Show this at the right end: progress while something loads."""
         if text != self._right:
             self._right = text
             self.refresh()
 
     @property
     def text(self) -> str:
-        """The line as it stands here."""
+        """The line as it is drawn."""
         return self.render_line(0).text
 
     def render_line(self, y: int) -> Strip:
@@ -157,35 +161,30 @@ class StatusLine(Widget):
             return Strip.blank(width)
         right = f" {self._right} " if self._right else ""
         room = max(0, width - 2 - plain.width(right))
+        texts = self._said(room) if self._message else self._can(room)
+        used = sum(plain.width(text) for text, _ in texts)
+        gap = " " * (room - used + 1)
+        pieces = [(" ", ""), *texts, (gap, ""), (right, "focus")]
         base = self.look.style("ruler")
-        left = self._said(room) if self._message else self._can(room)
-        segments = [
-            Segment(" ", base),
-            *(Segment(text, base + self.look.style(role)) for text, role in left),
-        ]
-        used = sum(plain.width(text) for text, _ in left)
-        segments += [
-            Segment(" " * (room - used + 1), base),
-            Segment(right, base + self.look.style("focus")),
-        ]
+        segments = []
+        for text, role in pieces:
+            segments.append(Segment(text, base + self.look.style(role) if role else base))
         return Strip(segments).adjust_cell_length(width, base)
 
     def _said(self, room: int) -> list[tuple[str, str]]:
         role = "warn" if self._warn else "title"
-        fitting = next(
-            (text for text in (self._message, *self._shorter) if plain.width(text) <= room), None
-        )
-        if fitting is not None:
-            return [(fitting, role)]
+        for text in (self._message, *self._shorter):
+            if plain.width(text) <= room:
+                return [(text, role)]
         return [(truncation.words(self._message, room - len(_OPENS)), role), (_OPENS, "key")]
 
     def _can(self, room: int) -> list[tuple[str, str]]:
         line: list[tuple[str, str]] = []
-        for one in fitting(self._hints, self._back, room):
-            if one is None:
+        for hint in fitting(self._hints, self._back, room):
+            if hint is None:
                 line.append((_MORE.rstrip(), "dim"))
                 continue
             if line:
                 line.append((_APART, "dim"))
-            line += [(one.keys, "key"), (f" {one.words}", "dim")]
+            line += [(hint.keys, "key"), (f" {hint.words}", "dim")]
         return line

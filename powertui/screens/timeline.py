@@ -94,7 +94,8 @@ class TimelineScreen(Moving):
         self.asks_for: Literal["", "search", "filter"] = ""  # what the input box is for
 
     def body(self) -> ComposeResult:
-        look, glyphs = self.shell.look, self.shell.capabilities.glyphs
+        look = self.shell.look
+        glyphs = self.shell.capabilities.glyphs
         with Horizontal(id="main"):
             with Vertical(id="left"):
                 yield Static(
@@ -197,7 +198,8 @@ class TimelineScreen(Moving):
 
     def _instead(self) -> str:
         """What stands here while there is nothing to draw; "" where there is."""
-        session, model = self.session, self.session.model
+        session = self.session
+        model = self.session.model
         name = plain(session.entry.name) if session.entry else ""
         if model is None and not (session.complete and session.run is not None):
             return f"Reading {name} …"
@@ -237,21 +239,22 @@ class TimelineScreen(Moving):
         model = self.timeline.model
         if model is None or model.surroundings is None or not self.is_mounted:
             return
-        wanted = self._wanted_profile()
-        if wanted is not None:
-            self.shell.runs.reach(*wanted)
+        key = self._wanted_profile()
+        if key is not None:
+            self.shell.runs.reach(*key)
         else:
             self._accompany()
 
     def _wanted_profile(self) -> tuple[str, str] | None:
         """Another profile of the training that the view came to."""
-        model, state = self.timeline.model, self.timeline.state
+        model = self.timeline.model
+        state = self.timeline.state
         if model is None or state is None or model.surroundings is None:
             return None
-        found = profile_to_open(model.surroundings, state.viewport, state.cursor_ps)
-        if found is None:
+        row = profile_to_open(model.surroundings, state.viewport, state.cursor_ps)
+        if row is None:
             return None
-        key = model.surroundings.profiles[found].key
+        key = model.surroundings.profiles[row].key
         return key if self.shell.runs.can_reach(key[0]) else None
 
     def awaits(self, action: str) -> str:
@@ -283,7 +286,8 @@ class TimelineScreen(Moving):
 
     def _accompany(self) -> None:
         """Other profiles of the training that are in sight, drawn where they lie."""
-        model, viewport = self.timeline.model, self.timeline.viewport
+        model = self.timeline.model
+        viewport = self.timeline.viewport
         if model is not self.session.model or model is None or viewport is None:
             return
         others = (
@@ -399,7 +403,8 @@ class TimelineScreen(Moving):
 
     def on_timeline_window_marked(self, event: Timeline.WindowMarked) -> None:
         """A window was marked, or given up. `powertui export --marked` finds it later."""
-        before, self.session.window = self.session.window, event.window
+        before = self.session.window
+        self.session.window = event.window
         trace = self.session.trace
         if trace is not None and event.window is not None:
             marked.save(trace.path, *event.window)
@@ -425,7 +430,8 @@ class TimelineScreen(Moving):
         pane = self.query_one("#context", ContextPane)
         # The timeline's own model: the session may be further, with another host's, and a selection
         # is a number in one of them.
-        model, state = self.timeline.model, self.timeline.state
+        model = self.timeline.model
+        state = self.timeline.state
         if not self._context_stale or not pane.display or model is None or state is None:
             return ()
         self._context_stale = False
@@ -463,7 +469,8 @@ class TimelineScreen(Moving):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter in the box."""
-        purpose, text = self.asks_for, event.value
+        purpose = self.asks_for
+        text = event.value
         self._close_box()
         if purpose == "search":
             self.seeking.look_for(text)
@@ -573,7 +580,8 @@ class TimelineScreen(Moving):
 
     def action_copy(self) -> None:
         """The facts of what is selected, to the clipboard."""
-        model, state = self.timeline.model, self.timeline.state
+        model = self.timeline.model
+        state = self.timeline.state
         if model is None or state is None:
             return
         text = copied_facts.facts_text(model, state, self.view.power)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 def useful(page: TimelineScreen) -> Iterable[str | tuple[str, str]]:
     """Ids of actions, with the words for what they do here."""
-    state, model = page.timeline.state, page.timeline.model
+    state = page.timeline.state
+    model = page.timeline.model
     if state is None:
         return
     yield from page.below.useful()

@@ -24,17 +24,11 @@ from powertui.view import table_order, truncation
 from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.table import TableView
 
-_OF_ALL = (
-    "overview_page",
-    "steps",
-)  # tools that answer for the whole run, whatever window is marked
-_NEED_NO_TABLE = (
-    "tool-next",
-    "tool-previous",
-    "table-filter",
-    "submit",
-)  # what is typed into the filter is applied to what comes
-_MAX_COPIED_ROWS = 200  # rows that the clipboard takes
+# Tools that answer for the whole run, whatever window is marked.
+_WHOLE_RUN_TOOLS = ("overview_page", "steps")
+# Actions that need no table: what is typed into the filter is applied to the table that comes.
+_NEED_NO_TABLE = ("tool-next", "tool-previous", "table-filter", "submit")
+_MAX_COPIED_ROWS = 200  # that the clipboard takes (chosen, not measured)
 _MIN_HEADING_CELLS = 40  # cells that the window of a table keeps beside its title
 
 
@@ -47,14 +41,15 @@ class ToolScreen(BaseScreen):
 
     def __init__(self, tool: str = "") -> None:
         super().__init__()
-        self._own = tool  # the one tool of this page; "": whichever the session names
-        self._question: tuple[Tool, Question, object] | None = None
-        self._asking = False  # whether somebody works on it
+        self._fixed_tool = tool  # the one tool of this page; "": whichever the session names
+        self._request: tuple[Tool, Question, object] | None = None
+        self._is_asking = False  # whether a thread works on the request
         self._result: Result | None = None
         self._table = 0
 
     def body(self) -> ComposeResult:
-        look, glyphs = self.shell.look, self.shell.capabilities.glyphs
+        look = self.shell.look
+        glyphs = self.shell.capabilities.glyphs
         yield Static("", id="title", markup=False)
         yield LinesPane(theme=look, glyphs=glyphs, id="facts")
         yield Input(placeholder="filter: any part of a name", id="filter", compact=True)
@@ -63,8 +58,8 @@ class ToolScreen(BaseScreen):
 
     @property
     def tool(self) -> Tool:
-        """What is asked here."""
-        return registry.get(self._own or self.session.tool)
+        """The tool whose answer this page shows."""
+        return registry.get(self._fixed_tool or self.session.tool)
 
     @property
     def table(self) -> TableView:
@@ -78,8 +73,8 @@ class ToolScreen(BaseScreen):
 
     @property
     def _window(self) -> tuple[int, int] | None:
-        """The marked window, for tools that ask of one; those of a run's steps list all of them."""
-        return None if self.tool.name in _OF_ALL else self.session.window
+        """The marked window; None for tools that answer for the whole run."""
+        return None if self.tool.name in _WHOLE_RUN_TOOLS else self.session.window
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────
 
@@ -90,68 +85,70 @@ class ToolScreen(BaseScreen):
         session = self.session
         why = frame.why_empty(session, self.page_name or self.NAME)
         if session.opened is None or not session.complete or why:
-            self._question = None
+            self._request = None
             self._show(None, why or "Reading …")
             return
         lo, hi = self._window or (None, None)
         tool = self.tool
         question = Question(session.opened, session.trace_index, lo, hi, session.aligning)
-        asked = (tool, question, session.run)
-        if asked == self._question and (self._result is not None or self._asking):
+        request = (tool, question, session.run)
+        if request == self._request and (self._result is not None or self._is_asking):
             return
-        self._question, self._asking = asked, True
+        self._request = request
+        self._is_asking = True
         self._show(None, "Counting …")
 
         def work() -> None:
             try:
-                found: Result | str = self.ask(tool, question)
+                answer: Result | str = self.ask(tool, question)
             except PowertuiError as error:
-                found = f"{error.message.rstrip('.')}. {error.hint}"
-            self.shell.from_thread(self._answered, asked, found)
+                answer = f"{error.message.rstrip('.')}. {error.hint}"
+            self.shell.from_thread(self._answered, request, answer)
 
         self.run_worker(work, thread=True, exclusive=True, group="tool")
 
     @property
     def is_behind(self) -> bool:
         """Whether the answer that was asked for is still to come."""
-        return self._asking
+        return self._is_asking
 
     def awaits(self, action: str) -> str:
         if action in _NEED_NO_TABLE:
             return ""
-        return "the table" if self._asking or self.table.is_arranging else self.shell.runs.awaited
+        if self._is_asking or self.table.is_arranging:
+            return "the table"
+        return self.shell.runs.awaited
 
     def ask(self, tool: Tool, question: Question) -> Result:
         """What this page shows, worked out in a thread."""
         return tool.answer(question)
 
-    def _answered(self, asked: tuple[Tool, Question, object], found: Result | str) -> None:
-        if asked != self._question or not self.is_mounted:
+    def _answered(self, request: tuple[Tool, Question, object], answer: Result | str) -> None:
+        if request != self._request or not self.is_mounted:
             return
-        self._asking = False
-        if isinstance(found, str):
-            self._show(None, found)
+        self._is_asking = False
+        if isinstance(answer, str):
+            self._show(None, answer)
             self.shell.drop_keys("There is no table for the keys you typed: they were dropped.")
         else:
-            self._show(found)
+            self._show(answer)
 
     # ── drawing ──────────────────────────────────────────────────────────────────────────────────
 
     def _show(self, result: Result | None, instead: str = "") -> None:
-        same = result is not None and self._result is not None and result.id == self._result.id
+        before = self._result
+        if result is None or before is None or result.id != before.id:
+            self._table = 0
         self._result = result
-        self._table = self._table if same else 0
-        table = self.table
-        table.waiting = instead
-        self._tell_notes()
+        self.table.waiting = instead
+        self._show_notes()
         self.show_facts(result)
         self._show_table()
 
     def show_facts(self, result: Result | None) -> None:
-        """What stands above the table."""
-        self._fill(
-            "#facts", [self._fact(fact) for fact in result.facts] if result is not None else []
-        )
+        """Show the facts above the table."""
+        facts = result.facts if result is not None else ()
+        self._fill("#facts", [self._fact(fact) for fact in facts])
 
     def _fill(self, name: str, lines: list[StyledLine]) -> None:
         pane = self.query_one(name, LinesPane)
@@ -169,41 +166,52 @@ class ToolScreen(BaseScreen):
         self.query_one("#title", Static).update(self._title())
 
     def _title(self) -> str:
-        cells, ellipsis = max(1, self.size.width - 2), self.table.glyphs.ellipsis
-        words = self.tool.title if self._result is None else plain(self._result.title, 80)
-        tables = self._result.tables if self._result is not None else ()
-        if len(tables) > 1:
-            at = self._table % len(tables)
-            part = f"{plain(tables[at].title, 60)} ({at + 1} of {len(tables)})"
-            words = f"{words} · {part}" if width(words) + width(part) + 3 <= cells // 2 else part
+        """The title of the table, and the window that it is about."""
+        cells = max(1, self.size.width - 2)
+        ellipsis = self.table.glyphs.ellipsis
+        result = self._result
         profile = self.session.profile
-        if profile is not None and self._result is not None:
-            words = truncation.end(words, max(cells // 2, cells - _MIN_HEADING_CELLS), ellipsis)
-            words += f" · {heading.table_heading(profile, self._window, cells - width(words) - 3)}"
-        return f" {truncation.end(words, cells, ellipsis)}"
+        title = self.tool.title
+        if result is not None:
+            title = self._table_title(result, max_cells=cells // 2)
+            if profile is not None:
+                title_cells = max(cells // 2, cells - _MIN_HEADING_CELLS)
+                title = truncation.end(title, title_cells, ellipsis)
+                room = cells - width(title) - 3
+                title += f" · {heading.table_heading(profile, self._window, room)}"
+        return f" {truncation.end(title, cells, ellipsis)}"
+
+    def _table_title(self, result: Result, max_cells: int) -> str:
+        """The title of the answer, and of several tables that of the one shown.
+
+        Where both have no room it is that of the table alone.
+        """
+        title = plain(result.title, 80)
+        count = len(result.tables)
+        if count < 2:
+            return title
+        number = self._table % count
+        table_title = f"{plain(result.tables[number].title, 60)} ({number + 1} of {count})"
+        titles = f"{title} · {table_title}"
+        return titles if width(titles) <= max_cells else table_title
 
     def on_resize(self, event: Resize) -> None:
         """Another width: lines break elsewhere."""
         super().on_resize(event)
         if self.is_mounted:
-            self._tell_notes()
+            self._show_notes()
             self.show_facts(self._result)
             self.query_one("#title", Static).update(self._title())
 
-    def _tell_notes(self) -> None:
+    def _show_notes(self) -> None:
         dim = self.shell.look.style("dim")
-        told = [
-            plain(note, 300) for note in (self._result.notes if self._result is not None else ())
-        ]
-        wide = max(20, self.size.width - 2)
-        self._fill(
-            "#notes",
-            [
-                ((f" {row}", dim),)
-                for note in told
-                for row in textwrap.wrap(note, wide, subsequent_indent="  ")
-            ],
-        )
+        notes = self._result.notes if self._result is not None else ()
+        cells = max(20, self.size.width - 2)
+        lines: list[StyledLine] = []
+        for note in notes:
+            wrapped = textwrap.wrap(plain(note, 300), cells, subsequent_indent="  ")
+            lines += [((f" {line}", dim),) for line in wrapped]
+        self._fill("#notes", lines)
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
         """Of the row under the cursor first."""
@@ -211,7 +219,7 @@ class ToolScreen(BaseScreen):
             yield "row-show", "show it in the timeline"
         table = self.table.table
         if table is None:
-            if not self._own:
+            if not self._fixed_tool:
                 yield "tool-previous+tool-next", "other tools"
             return
         if table.id == "steps" and self.table.row >= 0:
@@ -219,33 +227,31 @@ class ToolScreen(BaseScreen):
         if self.table.group is not None:
             yield "row-show", "unfold"
         if len(table.parts) > 1:
-            yield "table-part", table.parts[(self.table.order.part + 1) % len(table.parts)].label
-        yield from (
-            ("table-longest", "longest first"),
-            ("table-sort", "sort"),
-            ("table-filter", "filter"),
-        )
+            next_part = (self.table.order.part + 1) % len(table.parts)
+            yield "table-part", table.parts[next_part].label
+        yield "table-longest", "longest first"
+        yield "table-sort", "sort"
+        yield "table-filter", "filter"
         if table_order.groupings(table):
             yield "table-group", "group"
         if table.wrappers is not None:
-            yield (
-                "table-wrappers",
-                "hide wrappers" if self.table.order.wrappers else "show wrappers",
-            )
+            shown = self.table.order.wrappers
+            yield "table-wrappers", "hide wrappers" if shown else "show wrappers"
         if self._result is not None and len(self._result.tables) > 1:
             yield "table-next", "next table"
-        yield from (("tool-previous+tool-next", "other tools"), ("table-copy", "copy"))
+        yield "tool-previous+tool-next", "other tools"
+        yield "table-copy", "copy"
 
     def closes(self) -> str:
         return "the filter" if self.query_one("#filter", Input).display else ""
 
     def _fact(self, fact: Fact) -> StyledLine:
         style = self.shell.look.style
-        badge = f"  {fact.badge.value}" if fact.badge is not None else ""
+        quality = f"  {fact.badge.value}" if fact.badge is not None else ""
         return (
             (f" {plain(fact.label, 40):<24} ", style("dim")),
             (plain(fact.text(), 200), style("text")),
-            (badge, style("dim")),
+            (quality, style("dim")),
         )
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
@@ -255,7 +261,7 @@ class ToolScreen(BaseScreen):
         self.footer()
 
     def on_table_view_chosen(self, event: TableView.Chosen) -> None:
-        """Enter on a row: to where it lies."""
+        """Enter on a row: show it in the timeline."""
         place = event.place
         if place is None or place.lo is None:
             self.say("This row has no place in the timeline.")
@@ -281,14 +287,10 @@ class ToolScreen(BaseScreen):
 
     def action_row_why(self) -> None:
         """What took longer in this step than in a usual one."""
-        place, table = self.table.place, self.table.table
-        if (
-            table is None
-            or table.id != "steps"
-            or place is None
-            or place.lo is None
-            or place.hi is None
-        ):
+        place = self.table.place
+        table = self.table.table
+        is_steps = table is not None and table.id == "steps"
+        if not is_steps or place is None or place.lo is None or place.hi is None:
             self.say("Choose a step on the Steps page first: 6.")
             return
         self.session.window = (place.lo, place.hi)
@@ -300,7 +302,7 @@ class ToolScreen(BaseScreen):
         self._show_table()
 
     def action_table_copy(self) -> None:
-        """The rows as they stand here, as CSV."""
+        """Copy the rows in the order shown, as CSV."""
         view = self.table
         if view.table is None or not len(view.rows):
             self.say("There is nothing to copy.")

@@ -36,7 +36,8 @@ class TopLine(Widget):
     def tell(self, head: Head, tabs: tuple[Tab, ...]) -> None:
         """What is open, and the pages."""
         if (head, tabs) != (self.head, self.tabs):
-            self.head, self.tabs = head, tabs
+            self.head = head
+            self.tabs = tabs
             self.refresh()
 
     @property

@@ -32,7 +32,7 @@ class Trail:
     def __len__(self) -> int:
         return len(self._left)
 
-    def turn(self, left: str, to: str, how: Arriving) -> None:
+    def turn(self, before: str, to: str, how: Arriving) -> None:
         """From one page to another."""
         if how == "back":
             if self._left and self._left[-1] == to:
@@ -41,8 +41,8 @@ class Trail:
         if how == "page" and to in self._left:
             del self._left[self._left.index(to) :]
             return
-        if left not in _NOT_KEPT and left != self.last:
-            self._left.append(left)
+        if before not in _NOT_KEPT and before != self.last:
+            self._left.append(before)
             del self._left[:-_MAX_TRAIL_PAGES]
         if self.last == to:
             self._left.pop()

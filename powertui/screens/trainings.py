@@ -38,13 +38,15 @@ class KeptTrainings:
         self, run: RunEntry, options: ReadOptions, aligning: Aligning
     ) -> Training | None:
         """The training that has this run as one of its sessions; None where none has."""
-        found = next(
+        training = next(
             (one for one in self.entries if any(_same(run, mine) for mine in one.sessions)), None
         )
-        if found is None and not run.profiles:  # scalars and power, never profiled
-            named = (one for one in self.entries if (one.path, one.name) == (run.path, run.name))
-            found = next(named, self.entries[0] if len(self.entries) == 1 else None)
-        return self.made(found, options, aligning) if found is not None else None
+        if training is None and not run.profiles:  # scalars and power, never profiled
+            named = (
+                entry for entry in self.entries if (entry.path, entry.name) == (run.path, run.name)
+            )
+            training = next(named, self.entries[0] if len(self.entries) == 1 else None)
+        return self.made(training, options, aligning) if training is not None else None
 
     def made(self, entry: TrainingEntry, options: ReadOptions, aligning: Aligning) -> Training:
         """The training of an entry, made when it is first asked for."""
@@ -80,8 +82,8 @@ def named(folder: Logdir) -> tuple[RunEntry, ...]:
     holds more than one.
     """
     found = [only(part) for part in folder.parts] if folder.complete else []
-    known = {run.path: run for run in found if run is not None}
-    return tuple(known.values()) if None not in found and len(known) > 1 else ()
+    by_path = {run.path: run for run in found if run is not None}
+    return tuple(by_path.values()) if None not in found and len(by_path) > 1 else ()
 
 
 def listed(folder: Logdir) -> tuple[tuple[RunEntry, TrainingEntry], ...]:
@@ -109,5 +111,5 @@ def _as_run(entry: TrainingEntry) -> RunEntry:
     )
 
 
-def _same(run: RunEntry, other: RunEntry) -> bool:
-    return (run.path, run.name) == (other.path, other.name)
+def _same(run: RunEntry, session: RunEntry) -> bool:
+    return (run.path, run.name) == (session.path, session.name)

@@ -359,12 +359,12 @@ def clashes() -> list[str]:
     out: list[str] = []
     screens = {name for action in ACTIONS for name in action.screens if name != "*"}
     for screen in sorted(screens):
-        seen: dict[str, str] = {}
+        titles: dict[str, str] = {}
         for action in on_screen(screen):
             for key in action.keys:
-                if key in seen:
-                    out.append(f"{screen}: {key} is {seen[key]} and {action.id}")
-                seen[key] = action.id
+                if key in titles:
+                    out.append(f"{screen}: {key} is {titles[key]} and {action.id}")
+                titles[key] = action.id
     return out
 
 

@@ -40,13 +40,17 @@ def prepare(asked: caps.Wishes, theme_name: str | None, instead: str) -> Display
         raise NoTerminal(f"No screen can be shown here: {why}.", hint=instead)
     settings = config.load()
     in_file = caps.Wishes(settings.color, settings.glyphs, settings.mouse, settings.fps)  # type: ignore[arg-type]
-    found = caps.detect(
+    capabilities = caps.detect(
         os.environ, _encoding(), caps.first_of(asked, caps.wishes_from_env(os.environ), in_file)
     )
     name = theme_name or os.environ.get("POWERTUI_THEME") or settings.theme or "dark"
-    _settle_textual(found)
+    _settle_textual(capabilities)
     hurry()
-    return Display(found, theme.get("light" if name == "light" else "dark", found.color), settings)
+    return Display(
+        capabilities,
+        theme.get("light" if name == "light" else "dark", capabilities.color),
+        settings,
+    )
 
 
 def hurry() -> None:
@@ -64,7 +68,7 @@ def at_ease() -> None:
         gc.enable()
 
 
-def _settle_textual(found: caps.Capabilities) -> None:
+def _settle_textual(capabilities: caps.Capabilities) -> None:
     """Textual reads these once, at import.
 
     The painter decides about colours and frames itself: Textual must not get in its way.
@@ -75,7 +79,7 @@ def _settle_textual(found: caps.Capabilities) -> None:
     os.environ["TEXTUAL_COLOR_SYSTEM"] = "truecolor"
     # Textual would turn everything grey; without colours we draw with attributes instead.
     os.environ.pop("NO_COLOR", None)
-    if not found.keyboard:
+    if not capabilities.keyboard:
         os.environ["TEXTUAL_DISABLE_KITTY_KEY"] = "1"
 
 

@@ -44,8 +44,8 @@ def forget(profile: str) -> bool:
 
 def load(profile: str) -> tuple[int, int] | None:
     """The window that was marked last in this profile; None when there is none."""
-    found = _read(place()).get(_key(profile))
-    return (found[0], found[1]) if found is not None else None
+    window = _read(place()).get(_key(profile))
+    return (window[0], window[1]) if window is not None else None
 
 
 def _key(profile: str) -> str:
@@ -59,14 +59,14 @@ def _read(path: Path) -> dict[str, list[int]]:
     try:
         if path.stat().st_size > _MAX_FILE_BYTES:
             return {}
-        found: Any = json.loads(path.read_text("utf-8"))
+        content: Any = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         return {}
     return {
         key: value
-        for key, value in found.items()
+        for key, value in content.items()
         if isinstance(value, list)
         and len(value) == 2
         and all(type(v) is int and abs(v) < 1 << 63 for v in value)

@@ -83,10 +83,11 @@ class Painter:
     def resize(self, width: int, height: int) -> None:
         """The terminal has another size: nothing that it shows can be relied on."""
         if (width, height) != self.size:
-            wanted = np.full((height, width), SPACE, np.int64)
-            rows, columns = min(height, self.wanted.shape[0]), min(width, self.wanted.shape[1])
-            wanted[:rows, :columns] = self.wanted[:rows, :columns]
-            self.wanted = wanted
+            target = np.full((height, width), SPACE, np.int64)
+            rows = min(height, self.wanted.shape[0])
+            columns = min(width, self.wanted.shape[1])
+            target[:rows, :columns] = self.wanted[:rows, :columns]
+            self.wanted = target
             self.invalidate()
 
     def invalidate(self) -> None:
@@ -103,7 +104,8 @@ class Painter:
         """
         if color == self.pens.color:
             return
-        old, self.pens = self.pens, Pens(color, self.pens.page, self.pens.ink)
+        old = self.pens
+        self.pens = Pens(color, self.pens.page, self.pens.ink)
         numbers = np.array([self.pens.number(style) for style in old.samples()], np.int64)
         self.wanted = (numbers[self.wanted >> LOOK_SHIFT] << LOOK_SHIFT) | (self.wanted & CODE_MASK)
         self.shown[:] = UNKNOWN
@@ -137,7 +139,8 @@ class Painter:
             lengths = [len(part) for part in parts]
         pens = np.repeat(np.array(styles, np.int64) << LOOK_SHIFT, lengths)
         count = min(len(pens), len(codes))  # they differ only where a translation changed a length
-        start, stop = max(x, 0), min(x + count, width)
+        start = max(x, 0)
+        stop = min(x + count, width)
         if start < stop:
             row = self.wanted[y]
             self._touched = True
@@ -206,22 +209,22 @@ class Painter:
             parts.append("\x1b[0m\x1b[2J")
             self.shown[:] = self.pens.papers()[0] << LOOK_SHIFT | SPACE
             self._clear = False
-        wanted = self._to_show()
-        differs = wanted != self.shown
+        target = self._to_show()
+        differs = target != self.shown
         rows = np.flatnonzero(differs.any(axis=1))
         if not len(rows):
             self._touched = False
             return "".join(parts)
-        move = find_move(wanted, self.shown, differs) if self.shift else None
+        move = find_move(target, self.shown, differs) if self.shift else None
         pen = 0
         if not parts:
             parts.append("\x1b[0m")
         spent = 0
         for y in rows.tolist():
-            text, pen = RowWriter(self.pens, self._clusters, y, wanted[y], pen).write(
+            text, pen = RowWriter(self.pens, self._clusters, y, target[y], pen).write(
                 self.shown[y], move
             )
-            self.shown[y] = wanted[y]
+            self.shown[y] = target[y]
             parts.append(text)
             spent += len(text)
             if spent >= limit:

@@ -32,17 +32,17 @@ class RowWriter:
     """Writes the cells of one row. `pen` is the look that the terminal writes with."""
 
     def __init__(
-        self, pens: Pens, clusters: Sequence[str], y: int, wanted: CellCodes, pen: int
+        self, pens: Pens, clusters: Sequence[str], y: int, target: CellCodes, pen: int
     ) -> None:
         self._pens = pens
         self._y = y
-        self._wanted = wanted
+        self._wanted = target
         self._old_pen = self._pen = pen
         self._at = -1  # the cursor's column; -1: somewhere else
         self._parts: list[str] = []
-        codes = wanted & CODE_MASK
+        codes = target & CODE_MASK
         self._blank = (codes == SPACE).tolist()
-        self._looks: list[int] = (wanted >> LOOK_SHIFT).tolist()
+        self._looks: list[int] = (target >> LOOK_SHIFT).tolist()
         self._text: str | list[str]
         if int(codes.max(initial=0)) < FIRST_CLUSTER:
             self._text = codes.astype(np.uint32).tobytes().decode("utf-32-le", "replace")
@@ -64,10 +64,8 @@ class RowWriter:
                 _changed(self._wanted, shown) if wide else np.flatnonzero(self._wanted != shown)
             )
         moved = _moved(shown, move)
-        in_place, after = (
-            np.flatnonzero(self._wanted != shown),
-            np.flatnonzero(self._wanted != moved),
-        )
+        in_place = np.flatnonzero(self._wanted != shown)
+        after = np.flatnonzero(self._wanted != moved)
         if len(after) >= len(in_place):
             return self._written(in_place)
         if 2 * len(after) < len(in_place):
@@ -87,7 +85,8 @@ class RowWriter:
         What lies right of the stretch keeps its place: it moves there and back.
         """
         left, right, by = move
-        count, width = abs(by), len(self._wanted)
+        count = abs(by)
+        width = len(self._wanted)
         changed: list[int] = after.tolist()
         self._cells(changed, 0, left)
         if by > 0:  # delete on the left, make room again on the right
@@ -108,15 +107,19 @@ class RowWriter:
         return self._done()
 
     def _done(self) -> tuple[str, int]:
-        text, pen = "".join(self._parts), self._pen
-        self._parts, self._at, self._pen = [], -1, self._old_pen
+        text = "".join(self._parts)
+        pen = self._pen
+        self._parts = []
+        self._at = -1
+        self._pen = self._old_pen
         return text, pen
 
     # ── pieces ───────────────────────────────────────────────────────────────────────────────────
 
     def _cells(self, changed: list[int], start: int, stop: int) -> None:
         """Write the changed cells among columns [start, stop)."""
-        index, end = bisect_left(changed, start), bisect_left(changed, stop)
+        index = bisect_left(changed, start)
+        end = bisect_left(changed, stop)
         while index < end:
             first = last = changed[index]
             while index < end and changed[index] == last:
@@ -132,7 +135,8 @@ class RowWriter:
         """
         gap = x - self._at
         if self._at >= 0 and 0 < gap <= 4:
-            pens, looks = self._pens, self._looks
+            pens = self._pens
+            looks = self._looks
             parts: list[str] = []
             pen = self._put(parts, self._at, x, self._pen)
             again = sum(len(part.encode()) for part in parts) + len(
@@ -161,10 +165,14 @@ class RowWriter:
         self._at = x
 
     def _put(self, parts: list[str], start: int, stop: int, pen: int) -> int:
-        looks, blank, text, step = self._looks, self._blank, self._text, self._pens.step
+        looks = self._looks
+        blank = self._blank
+        text = self._text
+        step = self._pens.step
         first = start
         while first < stop:
-            look, empty = looks[first], blank[first]
+            look = looks[first]
+            empty = blank[first]
             last = first + 1
             while last < stop and looks[last] == look and blank[last] == empty:
                 last += 1
@@ -194,10 +202,10 @@ def _moved(shown: CellCodes, move: Slide) -> CellCodes:
     return row
 
 
-def _changed(wanted: CellCodes, shown: CellCodes) -> npt.NDArray[np.intp]:
+def _changed(target: CellCodes, shown: CellCodes) -> npt.NDArray[np.intp]:
     """Columns that differ; of a wide character both, as it is written whole."""
-    mask = wanted != shown
-    for cells in (wanted, shown):
+    mask = target != shown
+    for cells in (target, shown):
         tails = np.flatnonzero((cells >= 0) & ((cells & CODE_MASK) == TAIL))
         tails = tails[tails > 0]
         touched = tails[mask[tails] | mask[tails - 1]]

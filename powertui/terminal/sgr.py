@@ -60,21 +60,21 @@ class Pens:
         """The number of the look that a style has at this depth."""
         if style is None:
             style = _PLAIN
-        found = self._styles.get(style)
-        if found is None:
+        number = self._styles.get(style)
+        if number is None:
             if len(self._styles) > 50_000:
                 self._styles.clear()
             look = self._look(style)
-            found = self._styles[style] = self._number_of(look, style)
-        return found
+            number = self._styles[style] = self._number_of(look, style)
+        return number
 
     def _number_of(self, look: _Look, sample: Style | None = None) -> int:
-        found = self._numbers.get(look)
-        if found is None:
-            found = self._numbers[look] = len(self._looks)
+        number = self._numbers.get(look)
+        if number is None:
+            number = self._numbers[look] = len(self._looks)
             self._looks.append(look)
             self._samples.append(sample)
-        return found
+        return number
 
     def papers(self) -> list[int]:
         """For each number the number of what a space of this look shows: those with the same paper
@@ -116,12 +116,12 @@ class Pens:
         """The escape sequence from one look to another: "" when they are the same."""
         if old == new:
             return ""
-        found = self._changes.get((old, new))
-        if found is None:
+        change = self._changes.get((old, new))
+        if change is None:
             if len(self._changes) > 50_000:
                 self._changes.clear()
-            found = self._changes[old, new] = _change(self._looks[old], self._looks[new])
-        return found
+            change = self._changes[old, new] = _change(self._looks[old], self._looks[new])
+        return change
 
     def step(self, old: int, new: int, space: bool) -> tuple[str, int]:
         """The escape sequence before cells of a look, and the look that the terminal then writes
@@ -133,19 +133,17 @@ class Pens:
             return "", old
         if not space or self._looks[new][1] is not None:
             return self.change(old, new), new
-        found = self._steps.get((old, new))
-        if found is None:
+        step = self._steps.get((old, new))
+        if step is None:
             attributes, ink, _ = self._looks[old]
             paper = self._looks[new][2]
             if len(self._steps) > 50_000:
                 self._steps.clear()
-            kept, bare = (
-                self._number_of((attributes - _SEEN_ON_SPACES, ink, paper)),
-                self._number_of((frozenset(), "", paper)),
-            )
-            ways = [(self.change(old, number), number) for number in (kept, bare)]
-            found = self._steps[old, new] = min(ways, key=lambda way: len(way[0]))
-        return found
+            full = self._number_of((attributes - _SEEN_ON_SPACES, ink, paper))
+            bare = self._number_of((frozenset(), "", paper))
+            ways = [(self.change(old, number), number) for number in (full, bare)]
+            step = self._steps[old, new] = min(ways, key=lambda way: len(way[0]))
+        return step
 
 
 def _differs(color: Color | None, page: ColorTriplet) -> bool:

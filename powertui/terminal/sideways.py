@@ -30,7 +30,7 @@ class Slide(NamedTuple):
     by: int
 
 
-def find_move(wanted: CellCodes, shown: CellCodes, differs: npt.NDArray[np.bool_]) -> Slide | None:
+def find_move(target: CellCodes, shown: CellCodes, differs: npt.NDArray[np.bool_]) -> Slide | None:
     """What moved between two pictures; None when writing is cheaper wherever one looks."""
     heavy = np.flatnonzero(differs.sum(axis=1) >= _MIN_VOTE_CELLS)
     if not len(heavy):
@@ -41,7 +41,7 @@ def find_move(wanted: CellCodes, shown: CellCodes, differs: npt.NDArray[np.bool_
         else heavy[np.linspace(0, len(heavy) - 1, _SAMPLE).astype(int)]
     )
     distances = np.arange(-_MAX_SLIDE_CELLS, _MAX_SLIDE_CELLS + 1)
-    gains = _spared(wanted[sample], shown[sample], differs[sample], distances)
+    gains = _spared(target[sample], shown[sample], differs[sample], distances)
     sums = np.cumsum(gains, axis=1)
     best = (sums - np.minimum(np.minimum.accumulate(sums, axis=1), 0)).max(axis=1) - np.abs(
         distances
@@ -51,16 +51,16 @@ def find_move(wanted: CellCodes, shown: CellCodes, differs: npt.NDArray[np.bool_
     if not by:
         return None
     start, stop = _best_stretch(
-        _spared(wanted[heavy], shown[heavy], differs[heavy], np.array([by]))[0]
+        _spared(target[heavy], shown[heavy], differs[heavy], np.array([by]))[0]
     )
     left, right = (start, stop + by) if by > 0 else (start + by, stop)
     # Columns at the edge of the screen come from nowhere: they spare nothing and are never part of
     # the stretch.
-    return Slide(left, right, by) if 0 <= left < right <= wanted.shape[1] else None
+    return Slide(left, right, by) if 0 <= left < right <= target.shape[1] else None
 
 
 def _spared(
-    wanted: CellCodes,
+    target: CellCodes,
     shown: CellCodes,
     differs: npt.NDArray[np.bool_],
     distances: npt.NDArray[np.intp],
@@ -69,12 +69,12 @@ def _spared(
     to the right.
     """
     beside = np.full((len(shown), _MAX_SLIDE_CELLS), _NOWHERE, np.int64)
-    width = wanted.shape[1]
+    width = target.shape[1]
     around = np.concatenate((beside, shown, beside), axis=1)
     wrong = np.empty((len(distances), width), np.int64)
     for index, by in enumerate(distances.tolist()):
         wrong[index] = (
-            wanted != around[:, _MAX_SLIDE_CELLS + by : _MAX_SLIDE_CELLS + by + width]
+            target != around[:, _MAX_SLIDE_CELLS + by : _MAX_SLIDE_CELLS + by + width]
         ).sum(axis=0)
     spared: npt.NDArray[np.int64] = differs.sum(axis=0) - wrong
     return spared

@@ -125,7 +125,8 @@ def translator(glyphs: str, encoding: str = "utf-8") -> Callable[[str], str]:
     """
     if glyphs == "unicode" and is_utf8(encoding):
         # Everything can be shown: only look for what must not be.
-        search, replace = _HOSTILE.search, _HOSTILE.sub
+        search = _HOSTILE.search
+        replace = _HOSTILE.sub
         return lambda text: replace("\ufffd", text) if search(text) else text
     table = _table(glyphs, encoding)
     return lambda text: _HOSTILE.sub("?", text).translate(table)

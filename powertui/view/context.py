@@ -139,10 +139,10 @@ def _elsewhere(model: TimelineModel) -> list[ContextLine]:
 def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Section]:
     """What each channel is worth, where nothing else is to be told beside it."""
     out = []
-    for one in power[:_MAX_SENSORS] if not len(model.tracks) else ():
-        sensor = one.series.sensor
-        curve = channel_curve(one)
-        facts = [ContextLine("readings", f"{len(one.series):,}")]
+    for channel in power[:_MAX_SENSORS] if not len(model.tracks) else ():
+        sensor = channel.series.sensor
+        curve = channel_curve(channel)
+        facts = [ContextLine("readings", f"{len(channel.series):,}")]
         if curve.range is not None:
             facts.append(
                 ContextLine(
@@ -161,8 +161,10 @@ def _sensors(model: TimelineModel, power: Sequence[PowerOnTrace]) -> list[Sectio
             if figure is not None:
                 facts.append(ContextLine(name, units.quantity(figure.value, unit, 3), figure.badge))
         facts.append(ContextLine("gaps", f"{curve.unknown:,}" if curve.unknown else "none"))
-        if len(one.times) > 1:
-            facts += _energy_facts(mixture.energy(one, int(one.times[0]), int(one.times[-1])))
+        if len(channel.times) > 1:
+            facts += _energy_facts(
+                mixture.energy(channel, int(channel.times[0]), int(channel.times[-1]))
+            )
         out.append(Section(plain(sensor.label, 40), tuple(facts)))
     return out
 
@@ -185,10 +187,10 @@ def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
         )
     epoch = model.epoch_at(state.cursor_ps)
     if epoch is not None:
-        found = model.epochs[epoch]
-        slack = f" ±{units.duration(found.slack, 2)}" if found.slack else ""
-        facts.append(ContextLine("epoch", f"{found.number}{slack}"))
-        for tag, value in found.scalars[:4]:
+        entry = model.epochs[epoch]
+        slack = f" ±{units.duration(entry.slack, 2)}" if entry.slack else ""
+        facts.append(ContextLine("epoch", f"{entry.number}{slack}"))
+        for tag, value in entry.scalars[:4]:
             facts.append(ContextLine(plain(tag.replace("epoch_", ""), 40), f"{value:.4g}"))
     phase = model.phase_at(state.cursor_ps)
     if phase is not None:
@@ -196,10 +198,10 @@ def _place(model: TimelineModel, state: State, power: Sequence[PowerOnTrace]) ->
     for noted in model.findings:
         if noted.lo <= state.cursor_ps < noted.hi:
             facts.append(ContextLine("found", plain(noted.texts[0], 300)))
-    for one in power_facts.power_lines(model, state, power):
-        watts = one.watts(state.cursor_ps)
+    for line in power_facts.power_lines(model, state, power):
+        watts = line.watts(state.cursor_ps)
         shown = "no value here" if np.isnan(watts) else units.quantity(watts, "W")
-        facts.append(ContextLine(one.name, shown, None if np.isnan(watts) else one.badge))
+        facts.append(ContextLine(line.name, shown, None if np.isnan(watts) else line.badge))
     leads = _leads(tuple(power), model.trace.span)
     if leads:
         facts.append(ContextLine("logs", plain(leads, 300)))
@@ -265,31 +267,36 @@ def _set(trace: Trace, name: int, window: tuple[int, int]) -> tuple[ContextLine,
         )
     names = np.zeros(len(trace.names), np.bool_)
     names[name] = True
-    one = event_sets.together(trace, *window, names)
-    if one is None or one.count < 2 or one.deviation is None:
+    events = event_sets.together(trace, *window, names)
+    if events is None or events.count < 2 or events.deviation is None:
         return ()
-    if not one.total:
-        return (ContextLine("alike", f"{one.count:,} without length"),)
+    if not events.total:
+        return (ContextLine("alike", f"{events.count:,} without length"),)
     return (
-        ContextLine("alike", f"{one.count:,}, in all {units.duration(one.total)}"),
+        ContextLine("alike", f"{events.count:,}, in all {units.duration(events.total)}"),
         ContextLine(
-            "average", f"{units.duration(round(one.mean))} ± {units.duration(round(one.deviation))}"
+            "average",
+            f"{units.duration(round(events.mean))} ± {units.duration(round(events.deviation))}",
         ),
-        ContextLine("range", f"{units.duration(one.shortest)} to {units.duration(one.longest)}"),
+        ContextLine(
+            "range", f"{units.duration(events.shortest)} to {units.duration(events.longest)}"
+        ),
         *(
             ContextLine(
                 label,
                 (
                     "shorter than "
-                    f"{units.duration(round(one.percentiles[event_sets.PERCENTILES.index(part)]))}"
+                    f"{units.duration(round(events.percentiles[event_sets.PERCENTILES.index(part)]))}"
                 ),
             )
             for label, part in (("half", 50), ("95 %", 95))
         ),
         ContextLine(
-            "first", units.instant(one.first, units.resolution(max(one.longest, PS_PER_US)))
+            "first", units.instant(events.first, units.resolution(max(events.longest, PS_PER_US)))
         ),
-        ContextLine("last", units.instant(one.last, units.resolution(max(one.longest, PS_PER_US)))),
+        ContextLine(
+            "last", units.instant(events.last, units.resolution(max(events.longest, PS_PER_US)))
+        ),
     )
 
 
@@ -393,10 +400,12 @@ def _busy(model: TimelineModel, lo: int, hi: int) -> list[ContextLine]:
 def _energies(power: Sequence[LinePower], lo: int, hi: int) -> list[ContextLine]:
     """Energy and mean power of a stretch, per channel; where it is not resolved, why."""
     out = []
-    for one in power:
-        energy = one.energy(lo, hi) if hi > lo else None
+    for line in power:
+        energy = line.energy(lo, hi) if hi > lo else None
         if energy is not None:
-            out.extend(_energy_facts(energy, f" {one.name}" if len(power) > 1 or one.named else ""))
+            out.extend(
+                _energy_facts(energy, f" {line.name}" if len(power) > 1 or line.named else "")
+            )
     return out
 
 

@@ -68,12 +68,15 @@ def envelope(
     its time until that one.
     """
     columns = len(edges) - 1
-    highs, ends = values if high is None else high, times if until is None else until
-    lowest, highest = np.full(columns, np.nan), np.full(columns, np.nan)
+    highs = values if high is None else high
+    ends = times if until is None else until
+    lowest = np.full(columns, np.nan)
+    highest = np.full(columns, np.nan)
     if not len(times) or columns < 1:
         return Envelope(lowest, highest)
     bounds = np.searchsorted(times, edges)
-    first, last = bounds[:-1], bounds[1:]
+    first = bounds[:-1]
+    last = bounds[1:]
     filled = np.flatnonzero(last > first)
     if len(filled):
         # reduceat takes starts only: the columns in between are empty, so each start ends where the
@@ -138,9 +141,11 @@ def _levels(shape: Envelope, scale: Axis, dots: int) -> tuple[Int64s, Int64s]:
         raw = np.nan_to_num((values - scale.lo) * factor)
         return np.clip(np.rint(raw), 0, dots - 1).astype(np.int64)
 
-    top, bottom = level(shape.high), level(shape.low)
+    top = level(shape.high)
+    bottom = level(shape.low)
     joined = shape.known[1:] & shape.known[:-1]
-    was_top, was_bottom = top[:-1].copy(), bottom[:-1].copy()
+    was_top = top[:-1].copy()
+    was_bottom = bottom[:-1].copy()
     bottom[1:] = np.where(joined & (bottom[1:] > was_top + 1), was_top + 1, bottom[1:])
     top[1:] = np.where(joined & (top[1:] < was_bottom - 1), was_bottom - 1, top[1:])
     return top, bottom
@@ -151,7 +156,8 @@ def sparkline(shape: Envelope, glyphs: Glyphs) -> str:
     known = shape.known
     if not known.any():
         return " " * len(known)
-    lo, hi = float(np.nanmin(shape.low)), float(np.nanmax(shape.high))
+    lo = float(np.nanmin(shape.low))
+    hi = float(np.nanmax(shape.high))
     base = min(0.0, lo) if lo < 0.6 * hi else lo
     span = hi - base
     bars = glyphs.bars

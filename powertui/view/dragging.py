@@ -29,31 +29,33 @@ class Drag:
     hi: int
 
 
-def begin(whole: Viewport, view: Viewport, column: int) -> Drag:
+def begin(all_time: Viewport, view: Viewport, column: int) -> Drag:
     """The button went down in this column of the whole run.
 
     Beside the visible part that comes to the pointer first.
     """
-    lo, hi = view.t0, view.t1
-    if view.rung >= whole.rung:
+    lo = view.t0
+    hi = view.t1
+    if view.rung >= all_time.rung:
         return Drag(Grip.NOTHING, column, lo, hi)
-    seen = whole.covered(lo, hi)
-    if len(seen) > 2 and column in (seen[0], seen[-1]):
-        return Drag(Grip.LEFT if column == seen[0] else Grip.RIGHT, column, lo, hi)
-    if column not in seen:
-        by = whole.time(column) + whole.cell_ps // 2 - (lo + hi) // 2
-        lo, hi = lo + by, hi + by
+    shown = all_time.covered(lo, hi)
+    if len(shown) > 2 and column in (shown[0], shown[-1]):
+        return Drag(Grip.LEFT if column == shown[0] else Grip.RIGHT, column, lo, hi)
+    if column not in shown:
+        by = all_time.time(column) + all_time.cell_ps // 2 - (lo + hi) // 2
+        lo = lo + by
+        hi = hi + by
     return Drag(Grip.MIDDLE, column, lo, hi)
 
 
-def visible(drag: Drag, whole: Viewport, column: int) -> tuple[int, int] | None:
+def visible(drag: Drag, all_time: Viewport, column: int) -> tuple[int, int] | None:
     """What is visible with the pointer in this column; None as long as nothing is drawn."""
-    by = (column - drag.column) * whole.cell_ps
+    by = (column - drag.column) * all_time.cell_ps
     if drag.grip is Grip.MIDDLE:
         return drag.lo + by, drag.hi + by
     if drag.grip is Grip.NOTHING:
         first, last = sorted((drag.column, column))
-        return None if first == last else (whole.time(first), whole.time(last + 1))
+        return None if first == last else (all_time.time(first), all_time.time(last + 1))
     if drag.grip is Grip.LEFT:
-        return min(whole.time(column), drag.hi - whole.cell_ps), drag.hi
-    return drag.lo, max(whole.time(column + 1), drag.lo + whole.cell_ps)
+        return min(all_time.time(column), drag.hi - all_time.cell_ps), drag.hi
+    return drag.lo, max(all_time.time(column + 1), drag.lo + all_time.cell_ps)

@@ -79,14 +79,14 @@ class Labels:
         return self._text(index)
 
     def _text(self, index: int) -> tuple[str, str]:
-        found = self._texts.get(index)
-        if found is None:
+        texts = self._texts.get(index)
+        if texts is None:
             display = self.names.display(index)
-            found = (plain(display, 300), plain(short(display[:300]), 100))
+            texts = (plain(display, 300), plain(short(display[:300]), 100))
             if len(self._texts) > 50_000:
                 self._texts.clear()
-            self._texts[index] = found
-        return found
+            self._texts[index] = texts
+        return texts
 
     def fits(self, index: int, width: int) -> bool:
         """Whether the name, or its telling end, can be shown without a cut."""
@@ -96,25 +96,25 @@ class Labels:
         """At most `width` cells: the whole name, else its telling end, else the beginning
         of that.
         """
-        whole, tail = self._text(index)
-        if cell_len(whole) <= width:
-            return whole
+        text, tail = self._text(index)
+        if cell_len(text) <= width:
+            return text
         if cell_len(tail) <= width:
             return tail
-        kept = ""
+        fitting = ""
         for char in tail:
-            if cell_len(kept + char) > width - 1:
+            if cell_len(fitting + char) > width - 1:
                 break
-            kept += char
-        return kept + ellipsis if width > 3 else kept[:width]
+            fitting += char
+        return fitting + ellipsis if width > 3 else fitting[:width]
 
     def cells(self, index: int, width: int, ellipsis: str) -> npt.NDArray[np.uint32]:
         """The fitted name as code points, one per cell, padded with blanks; 0 is the second half of
         a wide character.
         """
         key = (index, width, ellipsis)
-        found = self._cells.get(key)
-        if found is None:
+        cells = self._cells.get(key)
+        if cells is None:
             points: list[int] = []
             for char in self.fitted(index, width, ellipsis):
                 size = cell_len(char)
@@ -122,8 +122,8 @@ class Labels:
                     points.append(ord(char))
                     points.extend([0] * (size - 1))
             points.extend([32] * (width - len(points)))
-            found = np.array(points, np.uint32)
+            cells = np.array(points, np.uint32)
             if len(self._cells) > 50_000:
                 self._cells.clear()
-            self._cells[key] = found
-        return found
+            self._cells[key] = cells
+        return cells

@@ -120,9 +120,11 @@ def _kind(
 ) -> tuple[tuple[str, str], tuple[str, str]]:
     """A kind's letter, and its share with its name."""
     if kind is None:
-        letter, name = ("?", "dim"), "not looked at"
+        letter = ("?", "dim")
+        name = "not looked at"
     else:
-        letter, name = (kind.code, f"category:{kind.value}"), _KIND_NAMES[kind]
+        letter = (kind.code, f"category:{kind.value}")
+        name = _KIND_NAMES[kind]
     text = f" {name} {_percent(share)}" if words else f" {_percent(share)}"
     return letter, (text, "label")
 
@@ -221,7 +223,8 @@ def _ops(content: VisibleContent) -> _List | None:
 def _line(part: _List, width: int) -> Pieces:
     """A list as one line: as many of its rows as fit without being cut."""
     title = part.title.partition(",")[0]
-    room, line = width - len(title) - 4, ""
+    room = width - len(title) - 4
+    line = ""
     for row in part.rows:
         text = f"{row.tail or row.name} {' '.join(row.figures.split())}"
         if row.texts:

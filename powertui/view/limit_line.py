@@ -28,7 +28,8 @@ def draw(
 
     The cells that it took.
     """
-    height, taken = len(chars), []
+    height = len(chars)
+    points = []
     if height < 2 or scale.hi <= scale.lo:
         return []
     for columns, watts in stretches:
@@ -39,5 +40,5 @@ def draw(
         for at, column in enumerate(columns.tolist()):
             if chars[row][column] == " ":
                 chars[row][column] = text[at] if at < len(text) <= len(columns) else horizontal
-                taken.append((row, column))
-    return taken
+                points.append((row, column))
+    return points

@@ -189,19 +189,22 @@ class Navigator:
             if len(self.model.tracks):
                 self.show_window(*self.model.profiled)
             return None
-        found = surroundings.profile_beside(self.state.cursor_ps, direction)
-        assert found is not None
-        one = surroundings.profiles[found]
+        number = surroundings.profile_beside(self.state.cursor_ps, direction)
+        assert number is not None
+        profile = surroundings.profiles[number]
         if self._before is None:
             self._before = self.viewport
         self._set(
-            self.viewport.fit(one.lo, one.hi + 1), cursor_ps=self._clamp(one.lo), selection=None
+            self.viewport.fit(profile.lo, profile.hi + 1),
+            cursor_ps=self._clamp(profile.lo),
+            selection=None,
         )
-        return found
+        return number
 
     def leave_profile(self) -> None:
         """Back to what was in sight before a profile was gone to; else the whole training."""
-        before, self._before = self._before, None
+        before = self._before
+        self._before = None
         if before is None or (before.rung, before.cell0) == (
             self.viewport.rung,
             self.viewport.cell0,
@@ -249,7 +252,8 @@ class Navigator:
             step = self.model.step_at(state.cursor_ps)
             if step is None:
                 return
-            lo, hi = step.start, max(step.end, step.start + 1)
+            lo = step.start
+            hi = max(step.end, step.start + 1)
         self.show_window(lo, hi, margin=True)
 
     def show_window(self, lo: int, hi: int, *, margin: bool = False) -> None:
@@ -363,9 +367,9 @@ class Navigator:
         if here is not None:
             self._take(here)
             return
-        found = self.model.forest.step(lane, self.state.cursor_ps, direction)
-        if found is not None:
-            self._take(Selected(row.track, found))
+        event = self.model.forest.step(lane, self.state.cursor_ps, direction)
+        if event is not None:
+            self._take(Selected(row.track, event))
 
     def next_event(self, direction: int) -> None:
         """The next or previous event of the track by start, whatever its lane."""
@@ -382,12 +386,12 @@ class Navigator:
         else:  # what starts in the cursor's own cell is still ahead, in both directions
             cell = self.state.cursor_ps // self.viewport.cell_ps
             ps = self.viewport.cell_ps * (cell + (direction < 0)) - (direction > 0)
-        own = track.depth_of(selected.row) if selected is not None else -1
+        selected_depth = track.depth_of(selected.row) if selected is not None else -1
         best: tuple[int, int, int] | None = None
         for depth in range(track.lane_count):
-            if selected is not None and depth == own:
+            if selected is not None and depth == selected_depth:
                 beside = selected.row + direction
-                found = (
+                event = (
                     beside
                     if int(track.lanes[depth]) <= beside < int(track.lanes[depth + 1])
                     else None
@@ -395,14 +399,14 @@ class Navigator:
             else:
                 # Of those that start together the outermost comes first: a deeper lane's is still
                 # ahead.
-                together = selected is not None and (depth - own) * direction > 0
-                found = self.model.forest.step(
+                together = selected is not None and (depth - selected_depth) * direction > 0
+                event = self.model.forest.step(
                     self.model.forest.lane_number(row.track, depth),
                     ps - direction * together,
                     direction,
                 )
-            if found is not None:
-                key = (direction * int(track.events.start[found]), direction * depth, found)
+            if event is not None:
+                key = (direction * int(track.events.start[event]), direction * depth, event)
                 best = key if best is None or key < best else best
         if best is not None:
             self.select(row.track, best[2])
@@ -549,9 +553,9 @@ class Navigator:
             lambda r: row.track >= 0 and r.track == row.track,
             lambda r: r.process == row.process,
         ):
-            found = next((i for i, r in enumerate(self.rows) if same(r)), None)
-            if found is not None:
-                return found
+            number = next((i for i, r in enumerate(self.rows) if same(r)), None)
+            if number is not None:
+                return number
         return 0
 
     def fold_all(self, folded: bool) -> None:
@@ -577,16 +581,16 @@ class Navigator:
         if hits is None or not len(hits):
             return False
         selected = self._standing()
-        found = None
+        hit = None
         if selected is not None:
             start, _ = self.model.extent(selected)
-            found = hits.step(start, direction, selected.track, selected.row)
+            hit = hits.step(start, direction, selected.track, selected.row)
         else:
-            found = hits.step(self.state.cursor_ps, direction)
-        if found is None:
+            hit = hits.step(self.state.cursor_ps, direction)
+        if hit is None:
             return False
-        self.select(found.track, found.row)
-        self._set(hit=found.number)
+        self.select(hit.track, hit.row)
+        self._set(hit=hit.number)
         return True
 
 

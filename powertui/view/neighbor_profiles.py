@@ -58,10 +58,12 @@ class NeighborProfile:
         self, model: TimelineModel, view: Viewport, rows: Sequence[Row], look: Inks, budget: int
     ) -> Painted:
         """These rows of it."""
-        own = self.view(model, view)
+        neighbor_view = self.view(model, view)
         scene = self.scenes.setdefault(look.full, Scene(self.model, look.full))
-        cells = scene.cells(State(own, own.t1 + own.cell_ps, -1), tuple(rows))
-        return paint(cells, self.model.labels, look, cell0=own.cell0, budget=budget)
+        cells = scene.cells(
+            State(neighbor_view, neighbor_view.t1 + neighbor_view.cell_ps, -1), tuple(rows)
+        )
+        return paint(cells, self.model.labels, look, cell0=neighbor_view.cell0, budget=budget)
 
     def rows_like(self, rows: Sequence[Row], model: TimelineModel) -> list[Row]:
         """For each row its own of the same process and thread; one without lanes where it
@@ -74,9 +76,9 @@ class NeighborProfile:
         if row.kind is RowKind.PROCESS and row.lanes:
             name = model.trace.processes[row.process].name
             infos = [
-                one
-                for one in self.model.tracks
-                if one.process.name == name and len(one.track.events)
+                track
+                for track in self.model.tracks
+                if track.process.name == name and len(track.track.events)
             ]
             return (
                 Row(
@@ -92,20 +94,22 @@ class NeighborProfile:
             return nothing
         was = model.tracks[row.track]
         same = [
-            one
-            for one in self.model.tracks
-            if (one.process.name, one.track.name) == (was.process.name, was.track.name)
+            info
+            for info in self.model.tracks
+            if (info.process.name, info.track.name) == (was.process.name, was.track.name)
         ]
-        found = next((one for one in same if one.id == was.id), same[0] if len(same) == 1 else None)
-        if found is None:
+        match = next(
+            (info for info in same if info.id == was.id), same[0] if len(same) == 1 else None
+        )
+        if match is None:
             return nothing
         head = row.folded is True
-        depth = self.model.row_model.telling_depth(found.track) if head else row.depth
-        if not 0 <= depth < found.track.lane_count:
+        depth = self.model.row_model.telling_depth(match.track) if head else row.depth
+        if not 0 <= depth < match.track.lane_count:
             return nothing
-        lane = self.model.forest.lane_number(found.number, depth)
+        lane = self.model.forest.lane_number(match.number, depth)
         return Row(
-            row.kind, found.process_number, row.label, found.number, depth, (lane,), row.folded
+            row.kind, match.process_number, row.label, match.number, depth, (lane,), row.folded
         )
 
 
@@ -131,8 +135,8 @@ def _in_rows(neighbor: NeighborProfile, model: TimelineModel, view: Viewport) ->
     """
     if ran_at_same_time(neighbor, model, view):
         return False
-    own = {(one.process.name, one.track.name) for one in model.tracks}
-    return any((one.process.name, one.track.name) in own for one in neighbor.model.tracks)
+    names = {(info.process.name, info.track.name) for info in model.tracks}
+    return any((info.process.name, info.track.name) in names for info in neighbor.model.tracks)
 
 
 def rows_below(
@@ -168,18 +172,17 @@ def draw(
     """Paint those that go into the rows of the one that is open, in the columns that nobody else
     has.
     """
-    taken = set(view.covered(*model.profiled))
+    drawn = set(view.covered(*model.profiled))
     for neighbor in neighbors:
         if not _in_rows(neighbor, model, view):
             continue
-        columns = [
-            column for column in view.covered(*neighbor.stretch(model)) if column not in taken
-        ]
+        stretch = view.covered(*neighbor.stretch(model))
+        columns = [column for column in stretch if column not in drawn]
         if not columns:
             continue
-        taken.update(columns)
-        own = neighbor.painted(model, view, neighbor.rows_like(rows, model), look, budget)
-        some = [y for y, row in enumerate(rows) if row.lanes]
-        for y in some:
-            painted.chars[y, columns] = own.chars[y, columns]
-            painted.key[y, columns] = own.key[y, columns]
+        drawn.update(columns)
+        source = neighbor.painted(model, view, neighbor.rows_like(rows, model), look, budget)
+        for y, row in enumerate(rows):
+            if row.lanes:
+                painted.chars[y, columns] = source.chars[y, columns]
+                painted.key[y, columns] = source.key[y, columns]

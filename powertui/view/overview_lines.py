@@ -1,14 +1,13 @@
-"""The top of the overview as lines of pieces (text, role): what limits the run, what was found, the
-steps' graph, joules.
+"""The top of the overview as lines: what limits the run, the findings, the steps' graph, joules.
 
-The most telling lines come first, and what is lost in a small window are the last ones. No line
-loses its figure: it goes on below.
+The most important lines come first: a small window loses the last ones. No line loses its figure:
+it goes on below.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from powertui import units
 from powertui.data.model import PS_PER_S
@@ -16,9 +15,8 @@ from powertui.data.table import Chart, Fact, Result, shown
 from powertui.plain import plain
 from powertui.view import stacked_bars
 
-LinePieces = tuple[
-    tuple[str, str], ...
-]  # (text, role of the theme; "category:NAME" for the ink of a category)
+# (text, role of the theme); the role "category:NAME" is the ink of a category.
+LinePieces = tuple[tuple[str, str], ...]
 
 # The colour of each category of a step, by the chart's labels.
 _INKS = {
@@ -44,17 +42,17 @@ _LETTERS = {
     "All others": ".",
 }
 _INDENT = "  "
-_MAX_EPOCHS = (
-    4  # whose joules stand side by side; of more the first and the last, the table has them all
-)
+# Of more epochs only the joules of the first and the last are shown: the table has them all.
+_MAX_EPOCHS = 4
 
 
 def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -> list[LinePieces]:
     """At most `height` lines of at most `width` cells."""
     facts = {fact.id: fact for fact in result.facts}
     below = [*_steps(facts, width), *_joules(facts, width), *_machine(facts, width)]
-    for whole, could in ((True, True), (True, False), (False, True), (False, False)):
-        out = _told(facts, width, whole=whole, could=could)
+    # Where there is no room, first what could have been found goes, then why findings are ones.
+    for reasons, could in ((True, True), (True, False), (False, True), (False, False)):
+        out = _findings(facts, width, reasons=reasons, could=could)
         if len(out) + len(below) <= height:
             break
     chart = next((chart for chart in result.charts if chart.id == "step_time"), None)
@@ -65,9 +63,12 @@ def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -
     return out[:height]
 
 
-def _told(facts: dict[str, Fact], width: int, *, whole: bool, could: bool) -> list[LinePieces]:
-    """What limits the run and what was found; `whole`: also why, `could`: also what could have been
-    found.
+def _findings(
+    facts: dict[str, Fact], width: int, *, reasons: bool, could: bool
+) -> list[LinePieces]:
+    """What limits the run, and its findings.
+
+    `reasons`: also why they are findings. `could`: also what could have been found.
     """
     out: list[LinePieces] = []
     if "limit" in facts:
@@ -77,12 +78,10 @@ def _told(facts: dict[str, Fact], width: int, *, whole: bool, could: bool) -> li
             out += _wrapped(plain(str(fact.value)), width, "warn")
         elif id.startswith("finding_"):
             words = plain(str(fact.value))
-            out += _wrapped(
-                f"Found: {words if whole else words.partition('; ')[0]}",
-                width,
-                "warn",
-                _badge(fact),
-            )
+            if not reasons:
+                words = words.partition("; ")[0]
+            quality = f"  {fact.badge.value}" if fact.badge is not None else ""
+            out += _wrapped(f"Found: {words}", width, "warn", quality)
     if "findings" in facts:
         out += _wrapped(plain(str(facts["findings"].value)), width, "text")
     if could and "could_find" in facts:
@@ -95,49 +94,47 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
-def _badge(fact: Fact) -> str:
-    return f"  {fact.badge.value}" if fact.badge is not None else ""
-
-
-def _wrapped(text: str, width: int, role: str, badge: str = "") -> list[LinePieces]:
-    rows = textwrap.wrap(text, max(20, width - 2 - len(badge)), subsequent_indent=_INDENT) or [""]
-    made: list[LinePieces] = [((f" {row}", role),) for row in rows]
-    if badge:
-        made[-1] = (*made[-1], (badge, "dim"))
-    return made
+def _wrapped(text: str, width: int, role: str, suffix: str = "") -> list[LinePieces]:
+    room = max(20, width - 2 - len(suffix))
+    rows = textwrap.wrap(text, room, subsequent_indent=_INDENT) or [""]
+    lines: list[LinePieces] = [((f" {row}", role),) for row in rows]
+    if suffix:
+        lines[-1] = (*lines[-1], (suffix, "dim"))
+    return lines
 
 
 def _joined(label: str, parts: Iterable[str], width: int) -> list[LinePieces]:
-    """A label and what is told, with dots between, on as many lines as it takes."""
-    told = [part for part in parts if part]
-    if not told:
+    """A label and its parts, with dots between, on as many lines as it takes."""
+    parts = [part for part in parts if part]
+    if not parts:
         return []
     rows: list[str] = []
-    for part in told:
+    for part in parts:
         if rows and len(rows[-1]) + 3 + len(part) <= width - 12:
             rows[-1] += f" · {part}"
         else:
             rows.append(part)
+    labels = [label] + [""] * (len(rows) - 1)
     return [
-        ((f" {label if not i else '':<9} ", "dim"), (row, "text")) for i, row in enumerate(rows)
+        ((f" {label:<9} ", "dim"), (row, "text")) for label, row in zip(labels, rows, strict=True)
     ]
 
 
 def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     if "step_time_s" not in facts:
         return []
+    mean = facts["step_time_s"].text()
     deviation = facts["step_time_deviation_s"]
-    mean = facts["step_time_s"].text() + (
-        f" ± {deviation.text()}" if deviation.value is not None else ""
-    )
-    span = f"{facts['step_time_min_s'].text()} to {facts['step_time_max_s'].text()}"
-    alone = facts["steps"].value == 1
-    usual = facts["step_time_usual_s"].text()
-    parts = (
-        ["1 step", mean]
-        if alone
-        else [f"{facts['steps'].text()} steps", f"usual {usual}", f"mean {mean}", span]
-    )
+    if deviation.value is not None:
+        mean = f"{mean} ± {deviation.text()}"
+    if facts["steps"].value == 1:
+        parts = ["1 step", mean]
+    else:
+        count = facts["steps"].text()
+        median = facts["step_time_usual_s"].text()
+        shortest = facts["step_time_min_s"].text()
+        longest = facts["step_time_max_s"].text()
+        parts = [f"{count} steps", f"usual {median}", f"mean {mean}", f"{shortest} to {longest}"]
     for id, words in (("step_work_s", "with its work"), ("run_step_time_s", "of all hosts")):
         if id in facts:
             parts.append(f"{facts[id].text()} {words}")
@@ -145,32 +142,27 @@ def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
 
 
 def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
-    """Epoch beside epoch first, and their difference with its interval: what a small window
-    keeps.
-    """
-    epochs = [
-        fact
-        for id, fact in facts.items()
-        if id.startswith("epoch_") and id != "epoch_difference_joules"
-    ]
-    told = [
-        f"{fact.label} {_give_or_take(fact)}"
-        for fact in (epochs if len(epochs) <= _MAX_EPOCHS else (epochs[0], epochs[-1]))
-    ]
-    more = facts.get("epoch_difference_joules")
-    if more is not None:
-        told.append(f"{more.label} {'+' if float(more.value or 0) > 0 else ''}{more.text()}")
+    """Joules of the epochs and their difference first, then of the run, its steps and samples."""
+    difference = facts.get("epoch_difference_joules")
+    epochs = [fact for id, fact in facts.items() if id.startswith("epoch_")]
+    epochs = [fact for fact in epochs if fact is not difference]
+    if len(epochs) > _MAX_EPOCHS:
+        epochs = [epochs[0], epochs[-1]]
+    figures = [f"{fact.label} {_with_interval(fact)}" for fact in epochs]
+    if difference is not None:
+        sign = "+" if float(difference.value or 0) > 0 else ""
+        figures.append(f"{difference.label} {sign}{difference.text()}")
     for id, words in (
         ("energy", "in all"),
         ("step_joules", "a step"),
         ("sample_joules", "a sample"),
     ):
         if id in facts:
-            told.append(f"{words} {_give_or_take(facts[id])}")
-    return _joined("energy", told, width)
+            figures.append(f"{words} {_with_interval(facts[id])}")
+    return _joined("energy", figures, width)
 
 
-def _give_or_take(fact: Fact) -> str:
+def _with_interval(fact: Fact) -> str:
     """A figure with the half width of its interval: "2.622 kJ ±14 J"."""
     if fact.value is None or isinstance(fact.value, str) or fact.lo is None or fact.hi is None:
         return fact.text()
@@ -179,10 +171,10 @@ def _give_or_take(fact: Fact) -> str:
 
 
 def _machine(facts: dict[str, Fact], width: int) -> list[LinePieces]:
-    told = []
+    parts = []
     if "hosts" in facts:
         count = int(facts["hosts"].value or 0)
-        told.append(f"{count} host{'s' if count != 1 else ''}")
+        parts.append(f"{count} host{'s' if count != 1 else ''}")
     for id, words in (
         ("devices", "{}"),
         ("batch_size", "batch {}"),
@@ -191,42 +183,39 @@ def _machine(facts: dict[str, Fact], width: int) -> list[LinePieces]:
         ("device_compute_16bit_share", "{} of compute in 16 bit"),
     ):
         if id in facts:
-            told.append(words.format(plain(facts[id].text())))
-    return _joined("run", told, width)
+            parts.append(words.format(plain(facts[id].text())))
+    return _joined("run", parts, width)
 
 
 # ── the graph ────────────────────────────────────────────────────────────────────────────────────
 
 
 def _graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LinePieces]:
-    letters = (
-        "".join(_LETTERS.get(one.label, "?") for one in chart.series) if glyphs == "ascii" else ""
-    )
-    drawn = stacked_bars.draw(
-        chart, width - 12, height, letters=letters, eighths=glyphs == "unicode"
-    )
-    if not drawn.rows:
+    """The steps as stacked bars, with their axis and a legend below."""
+    letters = ""
+    if glyphs == "ascii":
+        letters = "".join(_LETTERS.get(series.label, "?") for series in chart.series)
+    eighths = glyphs == "unicode"
+    bars = stacked_bars.draw(chart, width - 12, height, letters=letters, eighths=eighths)
+    if not bars.rows:
         return []
-    out: list[LinePieces] = []
-    for at, row in enumerate(drawn.rows):
-        label = (
-            units.duration(round(drawn.top * PS_PER_S))
-            if at == 0
-            else "0"
-            if at == len(drawn.rows) - 1
-            else ""
-        )
-        pieces = tuple((piece.text, _ink(chart, piece.part)) for piece in row)
-        out.append(((f"{label:>9} {'|' if letters else '┤'}", "axis"), *pieces))
-    out.append(((" " * 11, "text"), *_legend(chart, letters)))
+    labels = [""] * len(bars.rows)
+    labels[-1] = "0"
+    labels[0] = units.duration(round(bars.top * PS_PER_S))
+    rule = "|" if letters else "┤"
+    lines: list[LinePieces] = []
+    for label, row in zip(labels, bars.rows, strict=True):
+        pieces = [(piece.text, _ink(chart, piece.part)) for piece in row]
+        lines.append(((f"{label:>9} {rule}", "axis"), *pieces))
+    legend = _legend(chart, letters)
     notes = []
-    if drawn.each > 1:
-        notes.append(f"each column is the longest of {drawn.each} steps")
-    if drawn.cut:
-        notes.append(f"{drawn.cut} longer than shown")
-    if notes and len(out[-1]) > 1:
-        out[-1] = (*out[-1], ("  " + ", ".join(notes), "dim"))
-    return out
+    if bars.each > 1:
+        notes.append(f"each column is the longest of {bars.each} steps")
+    if bars.cut:
+        notes.append(f"{bars.cut} longer than shown")
+    if notes and legend:
+        legend.append(("  " + ", ".join(notes), "dim"))
+    return [*lines, ((" " * 11, "text"), *legend)]
 
 
 def _ink(chart: Chart, part: int) -> str:
@@ -236,20 +225,17 @@ def _ink(chart: Chart, part: int) -> str:
 
 
 def _legend(chart: Chart, letters: str) -> list[tuple[str, str]]:
-    whole = sum(float(one.y.sum()) for one in chart.series) or 1.0
-    shares: Sequence[tuple[float, int]] = sorted(
-        ((float(one.y.sum()) / whole, i) for i, one in enumerate(chart.series)), reverse=True
-    )
-    out: list[tuple[str, str]] = []
-    for share, index in shares:
-        mark = letters[index] if letters else "■"
-        label = (
-            "collectives"
-            if chart.series[index].label.startswith("Device coll")
-            else chart.series[index].label.lower()
-        )
-        out += [
-            (mark, _ink(chart, index)),
-            (f" {label} {share:.0%}  " if share >= 0.005 else f" {label} <1%  ", "label"),
-        ]
-    return out
+    """The parts of the bars, each with its share of all time, the largest first."""
+    sums = [float(series.y.sum()) for series in chart.series]
+    total = sum(sums) or 1.0
+    largest_first = sorted(((part, number) for number, part in enumerate(sums)), reverse=True)
+    pieces: list[tuple[str, str]] = []
+    for part, number in largest_first:
+        label = chart.series[number].label.lower()
+        if label.startswith("device coll"):
+            label = "collectives"
+        share = part / total
+        percent = f"{share:.0%}" if share >= 0.005 else "<1%"
+        mark = letters[number] if letters else "■"
+        pieces += [(mark, _ink(chart, number)), (f" {label} {percent}  ", "label")]
+    return pieces

@@ -87,7 +87,8 @@ class Inks:
     """Styles and glyphs of one theme: made once, handed out by number."""
 
     def __init__(self, theme: Theme, glyphs: Glyphs) -> None:
-        self.theme, self.glyphs = theme, glyphs
+        self.theme = theme
+        self.glyphs = glyphs
         self.colours = theme.depth != "none"
         self.levels = np.array([ord(" "), *(ord(char) for char in glyphs.levels)], np.uint32)
         self._styles: dict[int, Style] = {}
@@ -103,8 +104,8 @@ class Inks:
         return len(self.levels) - 1
 
     def style(self, key: int) -> Style:
-        found = self._styles.get(key)
-        if found is None:
+        style = self._styles.get(key)
+        if style is None:
             base = self._base(key & 0xFF, bool(key & _BAR_KEY))
             mark = key >> _MARK_SHIFT
             extra = self._extra[mark]
@@ -116,15 +117,16 @@ class Inks:
                 base = Style(
                     reverse=not base.reverse, bold=mark == SELECTED, underline=mark == SELECTED
                 )
-            found = self._styles[key] = base
-        return found
+            style = self._styles[key] = base
+        return style
 
     def _base(self, ink: int, bar: bool) -> Style:
         if ink == NOTE:
             return self.theme.style("dim")
         if ink & QUIET:
             return self.theme.style("wrapper_bar" if bar else "wrapper")
-        kind, shade = CATEGORIES[ink // SHADES].value, ink % SHADES
+        kind = CATEGORIES[ink // SHADES].value
+        shade = ink % SHADES
         return self.theme.category(kind, shade) if bar else self.theme.category_ink(kind, shade)
 
 
@@ -230,14 +232,14 @@ def _long_runs(
     return out
 
 
-def _spread(key: npt.NDArray[np.int32], known: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+def _spread(key: npt.NDArray[np.int32], has_value: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
     """Cells that are not `known` take the ink of the nearest known cell before them (at the left
     edge: after them).
     """
     width = key.shape[1]
     columns = np.arange(width)
-    source = np.maximum.accumulate(np.where(known, columns, -1), axis=1)
-    first = np.where(known.any(axis=1), known.argmax(axis=1), 0)[:, None]
+    source = np.maximum.accumulate(np.where(has_value, columns, -1), axis=1)
+    first = np.where(has_value.any(axis=1), has_value.argmax(axis=1), 0)[:, None]
     source = np.where(source < 0, first, source)
     out: npt.NDArray[np.int32] = np.take_along_axis(key, source, axis=1)
     return out
@@ -260,23 +262,24 @@ def _merge(
 
     Bars shorter than a group give up their names.
     """
-    level, ink = cells.level[row], cells.ink[row].astype(np.int32)
+    level = cells.level[row]
+    ink = cells.ink[row].astype(np.int32)
     filled = level > 0
     columns = cell0 + np.arange(len(level))
     for size in _GROUPS:
-        kept = _bars(full[None, :], cells.event[row][None, :], max(BAR, size))[0] & bars
+        visible = _bars(full[None, :], cells.event[row][None, :], max(BAR, size))[0] & bars
         group = columns // size
         group -= group[0]
-        mixed = filled & ~kept
+        mixed = filled & ~visible
         weight = np.bincount(
             group[mixed] * _INKS + ink[mixed], level[mixed], (int(group[-1]) + 1) * _INKS
         ).reshape(-1, _INKS)
         winner = weight.argmax(axis=1).astype(np.int32)
         key = _spread(winner[group][None, :], mixed[None, :])[0]
-        key[kept] = ink[kept] | _BAR_KEY
+        key[visible] = ink[visible] | _BAR_KEY
         if int((key[1:] != key[:-1]).sum()) + 1 <= budget:
             break
-    return key, kept
+    return key, visible
 
 
 def _letters(

@@ -35,21 +35,25 @@ class LinePower(NamedTuple):
     @property
     def named(self) -> bool:
         """Whether a figure needs its name: it is not all the power that there is."""
-        return self.added_up or len(self.channels) > 1 or any(one.device for one in self.channels)
+        return (
+            self.added_up
+            or len(self.channels) > 1
+            or any(channel.device for channel in self.channels)
+        )
 
     @property
     def badge(self) -> Badge:
         """What its watts are worth."""
-        found = {one.series.sensor.scale for one in self.channels}
-        return found.pop() if len(found) == 1 else Badge.ASSUMED
+        scales = {channel.series.sensor.scale for channel in self.channels}
+        return scales.pop() if len(scales) == 1 else Badge.ASSUMED
 
     def watts(self, ps: int) -> float:
         """At a moment; NaN where one of them has no value."""
-        return float(np.sum([channel_curve(one).value(ps) for one in self.channels]))
+        return float(np.sum([channel_curve(channel).value(ps) for channel in self.channels]))
 
     def energy(self, lo: int, hi: int) -> Energy | None:
         """Over a stretch."""
-        return combined([mixture.energy(one, lo, hi) for one in self.channels])
+        return combined([mixture.energy(channel, lo, hi) for channel in self.channels])
 
 
 def power_lines(
@@ -60,7 +64,7 @@ def power_lines(
     if len(every) <= _MAX_LISTED_CHANNELS:
         return _one_by_one(every)
     device = _device(model, state)
-    mine = tuple(one for one in every if one.device and one.device == device)
+    mine = tuple(channel for channel in every if channel.device and channel.device == device)
     return _one_by_one(mine) if mine else _added_up(every)
 
 
@@ -69,11 +73,12 @@ def _one_by_one(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     """Channels by host and sensor; by the sensor alone, as short as it can be told, where that
     would be cut.
     """
-    labels = [plain(one.series.sensor.label, 60) for one in power]
-    short = [plain(_short(one.series.sensor), 60) for one in power]
+    labels = [plain(channel.series.sensor.label, 60) for channel in power]
+    short = [plain(_short(channel.series.sensor), 60) for channel in power]
     cut = any(width(label) > _NAME_CELLS for label in labels) and len(set(short)) == len(short)
     return tuple(
-        LinePower(name, (one,)) for name, one in zip(short if cut else labels, power, strict=True)
+        LinePower(name, (channel,))
+        for name, channel in zip(short if cut else labels, power, strict=True)
     )
 
 
@@ -87,14 +92,16 @@ def _short(sensor: Sensor) -> str:
 @functools.lru_cache(maxsize=8)
 def _added_up(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     """The channels of the surest log that do not overlap, as one line."""
-    counted = scopes.of_one([one.series for one in power if one.status == power[0].status])
-    same = [one for one in power if one.status == power[0].status]
+    counted = scopes.of_one(
+        [channel.series for channel in power if channel.status == power[0].status]
+    )
+    same = [channel for channel in power if channel.status == power[0].status]
     chosen = tuple(same[i] for i in counted.indices)
     if len(chosen) < 2:
         return _one_by_one(chosen)
     name = f"{len(chosen)} channels"
-    if (one := summed_channels.where_many(chosen)) is not None:
-        return (LinePower(name, (one,), True),)
+    if (combined_channel := summed_channels.where_many(chosen)) is not None:
+        return (LinePower(name, (combined_channel,), True),)
     return (LinePower(name, chosen),)
 
 

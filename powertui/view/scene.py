@@ -38,7 +38,8 @@ class Scene:
     """
 
     def __init__(self, model: TimelineModel, full: int) -> None:
-        self.model, self.full = model, full
+        self.model = model
+        self.full = full
         # the last query, its first cell, and its answer
         self._answer: tuple[Any, int, Cells] | None = None
         self._hit_starts: tuple[Hits, dict[int, Int64s]] | None = None
@@ -83,8 +84,10 @@ class Scene:
         self.queries += 1
         self.columns += len(edges) - 1
         shape = (len(rows), len(edges) - 1)
-        level, ink = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
-        name, event = np.zeros(shape, np.int64), np.full(shape, -1, np.int64)
+        level = np.zeros(shape, np.uint8)
+        ink = np.zeros(shape, np.uint8)
+        name = np.zeros(shape, np.int64)
+        event = np.full(shape, -1, np.int64)
         single = [y for y, row in enumerate(rows) if len(row.lanes) == 1]
         if single:
             lanes = [rows[y].lanes[0] for y in single]
@@ -118,7 +121,8 @@ class Scene:
         The event's number holds its lane too: event × number of lanes + lane.
         """
         frame = self.model.forest.summary(edges, lanes)
-        dominant, dominant_lane = frame.dominant[0], frame.lane[0]
+        dominant = frame.dominant[0]
+        dominant_lane = frame.lane[0]
         level = levels(frame.busy, frame.count, cell_ps, self.full)[0]
         event = np.where(dominant >= 0, dominant * len(lanes) + dominant_lane, -1)
         name = np.zeros(len(edges) - 1, np.int64)
@@ -133,11 +137,13 @@ class Scene:
 
         Nearly all of its time is covered by the lane below.
         """
-        model, lane = self.model, row.lanes[0]
+        model = self.model
+        lane = row.lanes[0]
         # By the lane, not by the row: a folded process may be drawn from a single lane, and is the
         # row of no track.
         lane_id = model.forest.lanes[lane]
-        track, depth = model.tracks[lane_id.track].track, lane_id.depth
+        track = model.tracks[lane_id.track].track
+        depth = lane_id.depth
         if track.derived:
             return np.ones(len(event), np.bool_)
         holds = np.zeros(len(event), np.bool_)
@@ -160,7 +166,8 @@ class Scene:
 
     def _marked(self, cells: Cells, state: State, rows: tuple[Row, ...]) -> Cells:
         """The same cells with hits, selection and cursor on them."""
-        model, view = self.model, state.viewport
+        model = self.model
+        view = state.viewport
         mark: UInt8s = np.zeros_like(cells.mark)
         if state.hits is not None:
             edges = view.edges()
@@ -178,7 +185,8 @@ class Scene:
             for y, row in enumerate(rows):
                 if lane in row.lanes:
                     mark[y, covered.start : covered.stop] = SELECTED
-        y, x = state.cursor_row - view.row0, view.column(state.cursor_ps)
+        y = state.cursor_row - view.row0
+        x = view.column(state.cursor_ps)
         if 0 <= y < len(rows) and 0 <= x < view.width:
             mark[y, x] = CURSOR
         return Cells(cells.level, cells.ink, cells.name, cells.event, mark)

@@ -16,7 +16,8 @@ from powertui.data.table import Chart
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _MAX_HEIGHT_RATIO = 2.5  # times the 95th percentile: a bar beyond is cut there
-CUT, _EMPTY = -2, -1
+CUT = -2
+_EMPTY = -1
 
 
 class BarPiece(NamedTuple):
@@ -45,7 +46,7 @@ def draw(
     `letters`: one for each part, where blocks cannot tell them apart.
     """
     parts = (
-        np.array([np.asarray(one.y, np.float64) for one in chart.series])
+        np.array([np.asarray(series.y, np.float64) for series in chart.series])
         if chart.series
         else np.zeros((0, 0))
     )
@@ -54,24 +55,24 @@ def draw(
         return StackedBars([], 0.0, 0, 0)
     chosen, each = _chosen(parts.sum(axis=0), width)
     parts = parts[:, chosen]
-    whole = parts.sum(axis=0)
-    top = _top(whole)
+    totals = parts.sum(axis=0)
+    top = _top(totals)
     if top <= 0:
         return StackedBars([], 0.0, each, 0)
     edges = np.concatenate([np.zeros((1, parts.shape[1])), np.cumsum(parts, axis=0)]) / top * height
-    cut = whole > top * (1 + 1e-9)
+    cut = totals > top * (1 + 1e-9)
     rows = [_row(edges, cut, height - 1 - at, height, letters, eighths) for at in range(height)]
     return StackedBars(rows, top, each, int(cut.sum()))
 
 
-def _chosen(whole: Floats, width: int) -> tuple[Int64s, int]:
+def _chosen(totals: Floats, width: int) -> tuple[Int64s, int]:
     """(which bars are shown, how many a cell stands for)."""
-    count = len(whole)
+    count = len(totals)
     if count <= width:
         return np.repeat(np.arange(count), _wide(count, width)), 1
     bounds = np.linspace(0, count, width + 1).astype(np.int64)
     longest = [
-        lo + int(whole[lo:hi].argmax())
+        lo + int(totals[lo:hi].argmax())
         for lo, hi in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
     ]
     return np.array(longest, np.int64), int(np.diff(bounds).max())
@@ -82,9 +83,10 @@ def _wide(count: int, width: int) -> int:
     return max(1, min(8, width // count))
 
 
-def _top(whole: Floats) -> float:
-    most, usual = float(whole.max()), float(np.percentile(whole, 95))
-    return usual * 1.1 if len(whole) > 4 and most > _MAX_HEIGHT_RATIO * usual > 0 else most
+def _top(totals: Floats) -> float:
+    most = float(totals.max())
+    usual = float(np.percentile(totals, 95))
+    return usual * 1.1 if len(totals) > 4 and most > _MAX_HEIGHT_RATIO * usual > 0 else most
 
 
 def _row(

@@ -118,17 +118,21 @@ class StepNumbers:
         row = int(self.at_ns.searchsorted(ns, side="right")) - 1
         if row < 0 or row + 1 >= len(self.at_ns):
             return int(self.numbers[max(row, 0)])
-        start_ns, end_ns = int(self.at_ns[row]), int(self.at_ns[row + 1])
-        first, last = int(self.numbers[row]), int(self.numbers[row + 1])
+        start_ns = int(self.at_ns[row])
+        end_ns = int(self.at_ns[row + 1])
+        first = int(self.numbers[row])
+        last = int(self.numbers[row + 1])
         return first + (last - first) * (ns - start_ns) // max(1, end_ns - start_ns)
 
     def moment_of(self, number: int) -> tuple[int, bool]:
         """When (ps) a step was, and whether a record has exactly this number."""
         row = min(int(self.numbers.searchsorted(number)), len(self.numbers) - 1)
-        next_number, next_ns = int(self.numbers[row]), int(self.at_ns[row])
+        next_number = int(self.numbers[row])
+        next_ns = int(self.at_ns[row])
         if next_number == number or not row:
             return (next_ns - self.zero_ns) * PS_PER_NS, next_number == number
-        last_number, last_ns = int(self.numbers[row - 1]), int(self.at_ns[row - 1])
+        last_number = int(self.numbers[row - 1])
+        last_ns = int(self.at_ns[row - 1])
         steps = max(1, next_number - last_number)
         ns = last_ns + (next_ns - last_ns) * (number - last_number) // steps
         return (ns - self.zero_ns) * PS_PER_NS, False
@@ -282,7 +286,8 @@ def profile_to_open(surroundings: Surroundings, view: Viewport, cursor_ps: int) 
     Also None where no profile is wide enough to be worth reading. The profile under the cursor
     comes first, then the widest.
     """
-    profiles, here = surroundings.profiles, surroundings.here
+    profiles = surroundings.profiles
+    here = surroundings.here
     if not profiles:
         return None
     if here < 0:  # none is open: the pages beside the timeline need one
@@ -323,7 +328,7 @@ _curves: weakref.WeakKeyDictionary[object, StepCurve] = weakref.WeakKeyDictionar
 
 
 def training_surroundings(
-    seen: TrainingOnAxis,
+    on_axis: TrainingOnAxis,
     epochs: Sequence[TrainingWindow] = (),
     phases: Sequence[TrainingWindow] = (),
     findings: Sequence[Finding] = (),
@@ -332,8 +337,9 @@ def training_surroundings(
     sessions: dict[SessionKey, ProfiledStretch] = {}
     here: SessionKey | None = None
     unplaced = []
-    for session in seen.islands:
-        island, entry = session.island, session.island.entry
+    for session in on_axis.islands:
+        island = session.island
+        entry = session.island.entry
         key = (entry.path, entry.name)
         if session.start is None or session.end is None:
             why = "when it ran is not known" if island.trusted else island.status
@@ -341,22 +347,25 @@ def training_surroundings(
             continue
         if session.here:
             here = key
-        lo, hi, half = session.start, session.end, session.half
+        lo = session.start
+        hi = session.end
+        half = session.half
         if key in sessions:  # another host of the same session
             first_host = sessions[key]
-            lo, hi = min(lo, first_host.lo), max(hi, first_host.hi)
+            lo = min(lo, first_host.lo)
+            hi = max(hi, first_host.hi)
             half = max(half, first_host.half)
         evidence = _evidence(island, half)
         sessions[key] = ProfiledStretch(entry.name, lo, hi, half, evidence=evidence, key=key)
     surroundings = Surroundings(
-        span=(seen.start, seen.end),
+        span=(on_axis.start, on_axis.end),
         profiles=tuple(sessions.values()),
-        epochs=seen.epochs,
+        epochs=on_axis.epochs,
         findings=tuple(_finding_span(finding) for finding in findings),
         notes=tuple(dict.fromkeys(unplaced)),
     )
     # A profile without a clock, or with one that is not believed, is on no axis but its own.
-    if seen.profile is not None and not seen.wall:
+    if on_axis.profile is not None and not on_axis.wall:
         return replace(surroundings, here=0 if here is not None else -1)
     energies = [
         (epoch.epoch, epoch.energy)
@@ -366,26 +375,26 @@ def training_surroundings(
     return replace(
         surroundings,
         here=list(sessions).index(here) if here is not None else -1,
-        numbers=_rising_numbers(seen.rate, seen.zero_ns),
-        strips=_training_strips(seen),
-        key=seen.training,
-        zero_ns=seen.zero_ns,
-        clock=seen.wall,
+        numbers=_rising_numbers(on_axis.rate, on_axis.zero_ns),
+        strips=_training_strips(on_axis),
+        key=on_axis.training,
+        zero_ns=on_axis.zero_ns,
+        clock=on_axis.wall,
         energies=tuple(energies),
         untrained=tuple(_untrained_span(phase) for phase in phases),
     )
 
 
-def _training_strips(seen: TrainingOnAxis) -> tuple[Strip, ...]:
+def _training_strips(on_axis: TrainingOnAxis) -> tuple[Strip, ...]:
     """The step rate and the scalars that have values."""
     strips = []
-    if len(seen.rate) > 1:
-        make = functools.partial(_rate_curve, seen.rate)
-        strips.append(Strip(STEP_RATE, make, seen.zero_ns, "/s"))
-    for scalar in sorted(seen.strips, key=_importance):
+    if len(on_axis.rate) > 1:
+        make = functools.partial(_rate_curve, on_axis.rate)
+        strips.append(Strip(STEP_RATE, make, on_axis.zero_ns, "/s"))
+    for scalar in sorted(on_axis.strips, key=_importance):
         if len(scalar.at_ns):
             label = scalar.label.replace("validation/", "val/")
-            strips.append(Strip(label, functools.partial(_scalar_curve, scalar), seen.zero_ns))
+            strips.append(Strip(label, functools.partial(_scalar_curve, scalar), on_axis.zero_ns))
     return tuple(strips)
 
 
@@ -405,7 +414,8 @@ def _tight(energy: Energy | None) -> str:
     scale, unit = 1e-3, "mJ"
     for larger, name in ((1e6, "MJ"), (1e3, "kJ"), (1.0, "J")):
         if abs(energy.joules) >= larger:
-            scale, unit = larger, name
+            scale = larger
+            unit = name
             break
     decimals = 2
     if half > 0:  # two significant digits of the interval
@@ -463,7 +473,8 @@ def first_surroundings(training: Training) -> Surroundings:
         key = (session.path, session.name)
         for place in session_places.unread(session):
             judged = session_places.judged(place, logged)
-            start, end = judged.start, judged.end
+            start = judged.start
+            end = judged.end
             if start is None or end is None:
                 continue
             lo, hi, half = sessions.get(key, (start.ns, end.ns, start.half_ns))

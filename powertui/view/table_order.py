@@ -95,7 +95,8 @@ def listed(
 ) -> ListedRows:
     """The lines in that order."""
     rows = arranged(table, order, check)
-    elsewhere, hidden = 0, np.empty(0, np.int64)
+    elsewhere = 0
+    hidden = np.empty(0, np.int64)
     if table.parts:
         keep = table.parts[order.part % len(table.parts)].keep(check)
         elsewhere = int((~keep[rows]).sum())
@@ -125,18 +126,19 @@ def _grouped(table: Table, rows: Int64s, order: Order, check: CancelCheck) -> tu
         code[at] = numbers.setdefault(text or _NAMELESS, len(numbers))
     by_code = np.argsort(code, kind="stable")
     ends = np.cumsum(np.bincount(code, minlength=len(numbers)))
-    found = []
+    groups = []
     for label, number in numbers.items():
         some = rows[np.sort(by_code[ends[number - 1] if number else 0 : ends[number]])]
-        found.append(RowGroup(label, some, table.total(some) if table.total is not None else {}))
-    return tuple(_in_order(found, order))
+        groups.append(RowGroup(label, some, table.total(some) if table.total is not None else {}))
+    return tuple(_in_order(groups, order))
 
 
 def _in_order(groups: list[RowGroup], order: Order) -> list[RowGroup]:
     """By what they come to in the column that the rows are sorted by; without a sum, as their first
     rows stand.
     """
-    known = [(one.total.get(order.column or ""), one) for one in groups]
-    if any(not isinstance(value, int | float) for value, _ in known):
+    totals = [(group.total.get(order.column or ""), group) for group in groups]
+    if any(not isinstance(total, int | float) for total, _ in totals):
         return groups
-    return [one for _, one in sorted(known, key=lambda pair: pair[0], reverse=order.descending)]  # type: ignore[arg-type, return-value]
+    totals.sort(key=lambda pair: pair[0], reverse=order.descending)  # type: ignore[arg-type, return-value]
+    return [group for _, group in totals]

@@ -83,60 +83,69 @@ class FittedColumns:
 
     def at(self, x: int) -> str | None:
         """The id of the column at a cell."""
-        left = 0
+        start = 0
         for column, cells in zip(self.columns, self.cells, strict=True):
-            if left <= x < left + cells:
+            if start <= x < start + cells:
                 return column.id
-            left += cells + GAP
+            start += cells + GAP
         return None
 
 
 def fit(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> FittedColumns:
     """Which columns fit into so many cells.
 
-    The lightest give way, never `kept_ids`; the heaviest words take what is left.
+    The lightest give way, never `kept_ids`; the heaviest words take the rest of the room.
     """
-    offered = [column for column in table.columns if column.weight or column.id in kept_ids]
-    wanted = {column.id: _natural(column) for column in offered}
-    main = next((c for c in sorted(table.shown, key=lambda c: -c.weight) if c.kind == "text"), None)
+    columns = [column for column in table.columns if column.weight or column.id in kept_ids]
+    cells = {column.id: _natural(column) for column in columns}
+    texts = [column for column in table.shown if column.kind == "text"]
+    main = max(texts, key=lambda column: column.weight, default=None)
+    natural = 0
     if main is not None:
-        part = (
-            room * 2 // 5 if table.layer else room // 3
-        )  # what a row is called counts more than its last figures
-        whole = _natural(main, room) + (0 if table.within is None else 2 * nested_rows.INDENT)
-        wanted[main.id] = min(whole, max(_MIN_TEXT_CELLS, part))
-    kept = offered
-    while sum(wanted[c.id] + GAP for c in kept) - GAP > room:
-        may_go = [c for c in kept if (c.weight < ALWAYS or c.unknown) and c.id not in kept_ids]
+        natural = _natural(main, room)
+        if table.within is not None:
+            natural += 2 * nested_rows.INDENT
+        # The name of a row counts more than its last figures.
+        part = room * 2 // 5 if table.layer else room // 3
+        cells[main.id] = min(natural, max(_MIN_TEXT_CELLS, part))
+
+    def weight(column: Column) -> int:
+        """How long a column stays: one without a single value goes first."""
+        return 0 if column.unknown else column.weight
+
+    def spare() -> int:
+        return room + GAP - sum(cells[column.id] + GAP for column in columns)
+
+    while spare() < 0:
+        may_go = [c for c in columns if weight(c) < ALWAYS and c.id not in kept_ids]
         if not may_go:
             break
-        weight = {
-            c.id: 0 if c.unknown else c.weight for c in may_go
-        }  # a column without a single value goes first
-        kept.remove(next(c for c in reversed(may_go) if weight[c.id] == min(weight.values())))
-    rest = room - sum(wanted[c.id] + GAP for c in kept) + GAP
-    if main is not None and rest > 0:
-        wanted[main.id] += min(rest, max(0, whole - wanted[main.id]))
-    return FittedColumns(tuple(kept), tuple(wanted[c.id] for c in kept))
+        columns.remove(min(reversed(may_go), key=weight))
+    if main is not None and spare() > 0:
+        cells[main.id] += min(spare(), max(0, natural - cells[main.id]))
+    return FittedColumns(tuple(columns), tuple(cells[column.id] for column in columns))
 
 
 def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[str, ...]:
     """The columns without room whose words are why rows were found: those that hold the text where
     no column in sight does.
     """
-    low, out = text.lower(), dict[str, None]()
+    low = text.lower()
+    out = dict[str, None]()
     words = [column for column in table.columns if column.kind == "text"]
-    seen = [column for column in words if column in fit.columns]
+    shown = [column for column in words if column in fit.columns]
     unseen = sorted(
         (column for column in words if column not in fit.columns), key=lambda column: -column.weight
     )
     for row in rows[:_SAMPLED_ROWS].tolist() if unseen else ():
         if not any(
-            low in column.text(row).lower() for column in (*seen, *(table[id] for id in out))
+            low in column.text(row).lower() for column in (*shown, *(table[id] for id in out))
         ):
-            found = next((column.id for column in unseen if low in column.text(row).lower()), None)
-            if found is not None:
-                out[found] = None
+            column_id = next(
+                (column.id for column in unseen if low in column.text(row).lower()), None
+            )
+            if column_id is not None:
+                out[column_id] = None
     return tuple(out)
 
 
@@ -159,9 +168,9 @@ def with_found(name: str, words: str, text: str, cells: int, ellipsis: str = "â€
     """A name with the words for which its row was found behind it, in exactly so many cells."""
     name = name.rstrip()
     room = max(cells - width(name) - 3, cells // 2)
-    found = f" ({truncation.around(words, text, room, ellipsis)})"
+    matched = f" ({truncation.around(words, text, room, ellipsis)})"
     return fitted(
-        truncation.middle(name, max(1, cells - width(found)), ellipsis) + found, cells, ellipsis
+        truncation.middle(name, max(1, cells - width(matched)), ellipsis) + matched, cells, ellipsis
     )
 
 
@@ -216,11 +225,11 @@ def scopes_of(column: Column) -> Scopes:
     """How many of the first names have each part of a path before its last one: all of them, and
     those of the same op.
     """
-    found: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, str]] = Counter()
     for row in range(min(_SCOPE_ROWS, len(column))):
         *parts, op = column.text(row)[:LIMIT_TEXT].split("/")
-        found.update(key for part in dict.fromkeys(parts) for key in (("", part), (op, part)))
-    return found
+        counts.update(key for part in dict.fromkeys(parts) for key in (("", part), (op, part)))
+    return counts
 
 
 def layered(path: str, scopes: Scopes) -> str:

@@ -160,10 +160,10 @@ class TimelineModel:
         the trace's own counters.
         """
         scalars = self.surroundings.strips if self.surroundings is not None else ()
-        taken = {strip.name for strip in scalars}
+        names = {strip.name for strip in scalars}
         return (
             *scalars,
-            *(one for one in counter_strips(self.trace.counters) if one.name not in taken),
+            *(strip for strip in counter_strips(self.trace.counters) if strip.name not in names),
         )
 
     @property
@@ -175,16 +175,17 @@ class TimelineModel:
         """How much later this axis' zero lies than that of another profile of the same training;
         None where it is no other.
         """
-        one, other = self.surroundings, before.surroundings
+        now = self.surroundings
+        then = before.surroundings
         if (
             self.trace.path == before.trace.path
-            or one is None
-            or other is None
-            or one.key is None
-            or one.key != other.key
+            or now is None
+            or then is None
+            or now.key is None
+            or now.key != then.key
         ):
             return None
-        return (one.zero_ns - other.zero_ns) * PS_PER_NS
+        return (now.zero_ns - then.zero_ns) * PS_PER_NS
 
     def _own_epochs(self) -> Epochs:
         return self.run.epochs[self.index] if self.index < len(self.run.epochs) else Epochs()
@@ -308,8 +309,8 @@ class TimelineModel:
     def epoch_at(self, ps: int) -> int | None:
         """The epoch (index into `epochs`) that runs at `ps`."""
         lo, hi = self.epoch_spans
-        found = np.flatnonzero((lo <= ps) & (ps < hi))  # they may overlap: no order to search by
-        return int(found[0]) if len(found) else None
+        rows = np.flatnonzero((lo <= ps) & (ps < hi))  # they may overlap: no order to search by
+        return int(rows[0]) if len(rows) else None
 
     @property
     def epoch_starts(self) -> Int64s:
@@ -319,8 +320,8 @@ class TimelineModel:
 
     def phase_at(self, ps: int) -> Phase | None:
         """The first phase that runs at `ps`."""
-        found = np.flatnonzero((self.phase_spans[:, 0] <= ps) & (ps < self.phase_spans[:, 1]))
-        return self.epochs.phases[int(found[0])] if len(found) else None
+        rows = np.flatnonzero((self.phase_spans[:, 0] <= ps) & (ps < self.phase_spans[:, 1]))
+        return self.epochs.phases[int(rows[0])] if len(rows) else None
 
     @cached_property
     def phase_spans(self) -> Int64s:
@@ -358,15 +359,16 @@ class TimelineModel:
         at_clock = self._by_clock(low)
         if at_clock is not None:
             return at_clock
-        whole = parse_time(low)
-        if whole is not None:
-            return whole, whole
+        moment = parse_time(low)
+        if moment is not None:
+            return moment, moment
         for separator in ("..", " to ", "-", ","):
-            head, found, tail = low.partition(separator)
-            lo, hi = parse_time(head), parse_time(tail)
-            if lo is None and found and re.fullmatch(r"[\d.:]+", head.strip()):
+            head, sign, tail = low.partition(separator)
+            lo = parse_time(head)
+            hi = parse_time(tail)
+            if lo is None and sign and re.fullmatch(r"[\d.:]+", head.strip()):
                 lo = parse_time(head)
-            if found and lo is not None and hi is not None:
+            if sign and lo is not None and hi is not None:
                 unit = re.search(r"[a-zµμ]+$", tail.strip())
                 if unit and re.fullmatch(
                     r"[\d.]+", head.strip()
@@ -393,9 +395,9 @@ class TimelineModel:
         if epoch is not None:
             index = next((i for i, e in enumerate(self.epochs) if e.number == epoch), None)
             if index is None:
-                known = ", ".join(str(e.number) for e in self.epochs) or "none"
+                numbers = ", ".join(str(e.number) for e in self.epochs) or "none"
                 raise UsageError(
-                    f"There is no epoch {epoch}.", hint=f"Epochs in this profile: {known}."
+                    f"There is no epoch {epoch}.", hint=f"Epochs in this profile: {numbers}."
                 )
             if first is None:
                 bounds = self.epoch_bounds(index)

@@ -85,10 +85,10 @@ class Folds:
 
     def with_track(self, track_id: str, *, opened: bool) -> Folds:
         """A track open, or as one row, whatever the default is."""
-        one = frozenset((track_id,))
+        track_ids = frozenset((track_id,))
         if opened:
-            return replace(self, opened=self.opened | one, closed=self.closed - one)
-        return replace(self, opened=self.opened - one, closed=self.closed | one)
+            return replace(self, opened=self.opened | track_ids, closed=self.closed - track_ids)
+        return replace(self, opened=self.opened - track_ids, closed=self.closed | track_ids)
 
     def toggled_quiet(self, name: str) -> Folds:
         return replace(self, quiet=self.quiet ^ {name})
@@ -137,12 +137,12 @@ class RowModel:
 
     def rows(self, folds: Folds) -> tuple[Row, ...]:
         """All rows, from top to bottom."""
-        known = self._known.get(folds)
-        if known is None:
+        rows = self._known.get(folds)
+        if rows is None:
             if len(self._known) > 8:
                 self._known.clear()
-            known = self._known[folds] = self._rows(folds)
-        return known
+            rows = self._known[folds] = self._rows(folds)
+        return rows
 
     def _rows(self, folds: Folds) -> tuple[Row, ...]:
         order = {
@@ -172,7 +172,8 @@ class RowModel:
         shown, quiet = self.split(process, infos)
         asked = process.name in folds.quiet
         if asked:
-            shown, quiet = shown + quiet, []
+            shown = shown + quiet
+            quiet = []
         opened = self.open_by_default(process, shown)
         opened |= {info.number for info in shown if info.id in folds.opened}
         opened -= {info.number for info in shown if info.id in folds.closed}
@@ -191,11 +192,11 @@ class RowModel:
             len(plan.quiet) - 1 for plan in live if plan.quiet
         )  # the row that says "more" goes
         for plan in live:
-            taken = len(plan.quiet) if len(plan.quiet) - 1 <= spare else max(0, spare)
-            if taken:
-                spare -= taken - (taken == len(plan.quiet))
-                plan.shown.extend(plan.quiet[:taken])
-                del plan.quiet[:taken]
+            count = len(plan.quiet) if len(plan.quiet) - 1 <= spare else max(0, spare)
+            if count:
+                spare -= count - (count == len(plan.quiet))
+                plan.shown.extend(plan.quiet[:count])
+                del plan.quiet[:count]
         if spare <= 0:
             return
         inner = [
@@ -224,9 +225,9 @@ class RowModel:
 
     def _worth(self, info: TrackInfo) -> list[int]:
         """The lanes of a track down to the last that covers more than hardly any time."""
-        known = self._telling.get(info.number)
-        if known is not None:
-            return known
+        answer = self._telling.get(info.number)
+        if answer is not None:
+            return answer
         depths = _depths(info.track)
         lo, hi = self.trace.span
         lanes = [self.forest.lane_number(info.number, depth) for depth in depths]
@@ -235,11 +236,10 @@ class RowModel:
             if lanes
             else np.empty(0)
         )
-        told = np.flatnonzero(busy >= _MIN_LANE_SHARE * (hi + 1 - lo))
-        known = self._telling[info.number] = (
-            depths[: int(told[-1]) + 1] if len(told) else depths[:1]
-        )
-        return known
+        busy_lanes = np.flatnonzero(busy >= _MIN_LANE_SHARE * (hi + 1 - lo))
+        last = int(busy_lanes[-1]) if len(busy_lanes) else 0
+        answer = self._telling[info.number] = depths[: last + 1]
+        return answer
 
     @staticmethod
     def _height(plan: _Plan) -> int:
@@ -252,7 +252,9 @@ class RowModel:
         return 1 + tracks + bool(plan.quiet or plan.asked)
 
     def _process(self, out: list[Row], plan: _Plan) -> None:
-        p, infos, quiet = plan.number, plan.infos, plan.quiet
+        p = plan.number
+        infos = plan.infos
+        quiet = plan.quiet
         process = self.trace.processes[p]
         events = sum(len(info.track.events) for info in infos)
         lines = "line" if len(infos) == 1 else "lines"
@@ -339,7 +341,8 @@ class RowModel:
         """Tracks that show their nesting at once: of a device all that are shallow, of a host as
         many as fit a small screen.
         """
-        opened, rows = set(), len(shown)
+        opened = set()
+        rows = len(shown)
         for info in shown:
             extra = info.track.lane_count - 1
             if info.track.lane_count <= _OPEN_LANES and (

@@ -1,8 +1,7 @@
-"""The first line of every page: what is open, and the pages with their keys. It shrinks by
-importance.
+"""The first line of every page: what is open, and the pages with their keys.
 
-The page in front and what is new always have their names; what the others are called gives way
-first, then what is known of the run besides its name, then the middle of that name.
+In a narrow window the names of the other pages go first, then the facts of the run, then the middle
+of its name. The page in front and pages with news always have their names.
 """
 
 from __future__ import annotations
@@ -59,19 +58,19 @@ def top_line_pieces(head: Head, tabs: Sequence[Tab], room: int) -> list[Piece]:
     """The line in exactly so many cells."""
     pages: list[Piece] = []
     facts = ""
+    name_room = 0
     for pages, facts in _forms(head, tabs):
-        left = room - 1 - _cells(pages) - _PAGES_GAP_CELLS - width(facts)
-        if left >= min(width(head.name), _GOOD_NAME_CELLS):
+        name_room = room - 1 - _cells(pages) - _PAGES_GAP_CELLS - width(facts)
+        if name_room >= min(width(head.name), _GOOD_NAME_CELLS):
             break
-    left = max(_MIN_NAME_CELLS, room - 1 - _cells(pages) - _PAGES_GAP_CELLS - width(facts))
-    name = truncation.middle(head.name, left)
+    name = truncation.middle(head.name, max(_MIN_NAME_CELLS, name_room))
     line = [Piece(" ", "ruler"), Piece(name, "title"), Piece(facts, "label")]
     gap = max(1, room - _cells(line) - _cells(pages))
     return [*line, Piece(" " * gap, "ruler"), *pages]
 
 
 def page_at(pieces: Sequence[Piece], x: int) -> str:
-    """The page that stands in a cell; "" for none."""
+    """The page whose name is in a cell; "" for none."""
     begin = 0
     for piece in pieces:
         if begin <= x < begin + piece.cells:
@@ -83,15 +82,15 @@ def page_at(pieces: Sequence[Piece], x: int) -> str:
 def _forms(head: Head, tabs: Sequence[Tab]) -> Iterator[tuple[list[Piece], str]]:
     """Pages and facts, each time shorter."""
     power = head.power or ("",)
-    facts = [
-        _joined(head.host, head.took, power[0]),
-        *(_joined(head.took, words) for words in power),
-    ]
+    all_facts = [_joined(head.host, head.took, power[0])]
+    all_facts += [_joined(head.took, words) for words in power]
+    pages: list[Piece] = []
     for form in (0, 1, 2):
-        for one in facts:
-            yield [*_pages(tabs, form)], one
-    yield [*_pages(tabs, 2)], _joined(power[-1])
-    yield [*_pages(tabs, 2)], ""
+        pages = list(_pages(tabs, form))
+        for facts in all_facts:
+            yield pages, facts
+    yield pages, _joined(power[-1])
+    yield pages, ""
 
 
 def _joined(*facts: str) -> str:
@@ -99,17 +98,21 @@ def _joined(*facts: str) -> str:
 
 
 def _pages(tabs: Sequence[Tab], form: int) -> Iterator[Piece]:
-    """0: all with their names.
+    """The pages: in form 0 all with names, in form 1 those without content as keys alone.
 
-    1: those without content as keys alone. 2: only the present one and those with news named.
+    In form 2 only the present one and those with news have names.
     """
     for tab in tabs:
-        named = tab.present or tab.news or form == 0 or (form == 1 and not tab.dim)
+        has_name = tab.present or tab.news or form == 0 or (form == 1 and not tab.dim)
         news = f"·{tab.news}" if tab.news else ""
-        words = f"{tab.key} {tab.title}{news}" if named else tab.key
+        words = f"{tab.key} {tab.title}{news}" if has_name else tab.key
         if tab.present:
             words = f"[{words}]"  # bold type alone is not seen on every terminal
-        role = "title" if tab.present else "dim" if tab.dim else "warn" if tab.news else "label"
+            role = "title"
+        elif tab.dim:
+            role = "dim"
+        else:
+            role = "warn" if tab.news else "label"
         yield Piece(words, role, tab.name)
         yield Piece(" " if form == 2 else "  ", "ruler")
 

@@ -23,12 +23,12 @@ def group_reasons(entry: TrainingEntry) -> str:
     """What a training was put together from, counted: "2 sessions, scalars, 1 power log"."""
     scalars = any(file.kind == "scalars" for file in entry.tfevents)
     counts = ((len(entry.sessions), "session"), (len(entry.power), "power log"))
-    told = [f"{count:,} {plural(what, count)}" for count, what in counts if count]
+    counted = [f"{count:,} {plural(what, count)}" for count, what in counts if count]
     return ", ".join(
         [
-            *told[: bool(entry.sessions)],
+            *counted[: bool(entry.sessions)],
             *(["scalars"] if scalars else []),
-            *told[bool(entry.sessions) :],
+            *counted[bool(entry.sessions) :],
         ]
     )
 
@@ -56,11 +56,11 @@ def lines(entries: Sequence[TrainingEntry]) -> list[str]:
     """Trainings in a list, in columns."""
     cells = [
         (
-            truncation.middle(plain(one.name, 200), _MAX_NAME_CELLS),
-            _when(one),
-            f"{group_reasons(one)}{', changed by hand' if one.by_hand else ''}",
+            truncation.middle(plain(entry.name, 200), _MAX_NAME_CELLS),
+            _when(entry),
+            f"{group_reasons(entry)}{', changed by hand' if entry.by_hand else ''}",
         )
-        for one in entries
+        for entry in entries
     ]
     wide = [max((len(row[at]) for row in cells), default=0) for at in range(2)]
     return [
@@ -80,16 +80,17 @@ def others(of: Iterable[TrainingEntry], all_: Sequence[TrainingEntry]) -> list[T
     """The trainings that something could belong to instead: those that lie nearest in the tree
     first.
     """
-    own = tuple(of)
-    left = [one for one in all_ if one not in own]
-    if not own:
-        return left
+    excluded = tuple(of)
+    choices = [entry for entry in all_ if entry not in excluded]
+    if not excluded:
+        return choices
     return sorted(
-        left, key=lambda one: (-max(_shared(one.path, two.path) for two in own), one.name)
+        choices,
+        key=lambda entry: (-max(_shared(entry.path, two.path) for two in excluded), entry.name),
     )
 
 
-def _shared(one: str, other: str) -> int:
+def _shared(first: str, second: str) -> int:
     """How many folders two paths share."""
-    pairs = zip(Path(one).parts, Path(other).parts, strict=False)
+    pairs = zip(Path(first).parts, Path(second).parts, strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -1,7 +1,4 @@
-"""Words in so many cells.
-
-What is left out is always told by a sign, and stands where it tells least.
-"""
+"""Words in so many cells. A sign stands for what is left out."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ def end(text: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
 def words(text: str, cells: int) -> str:
     """The words at the beginning that have room in so many cells: no figure is cut.
 
-    Whoever asks adds the sign.
+    The caller adds the sign.
     """
     if width(text) <= cells:
         return text
@@ -31,8 +28,9 @@ def words(text: str, cells: int) -> str:
 
 
 def middle(text: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
-    """At most so many cells, cut in the middle: names of runs, layers and threads differ at both
-    ends.
+    """At most so many cells, cut in the middle.
+
+    Names of runs, layers and threads differ at both ends.
     """
     if width(text) <= cells:
         return text
@@ -43,29 +41,32 @@ def middle(text: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
     return _head(text, room - width(tail)) + ellipsis + tail
 
 
-def around(text: str, found: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
-    """At most so many cells, cut at both ends where need be: the first place that holds `found`, in
-    any case of letters, stays.
+def around(text: str, match: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
+    """At most so many cells, cut at both ends where need be.
+
+    The first place that contains `match`, in any case of letters, stays in sight.
     """
-    place = re.search(re.escape(found), text, re.IGNORECASE)
+    place = re.search(re.escape(match), text, re.IGNORECASE)
     if width(text) <= cells or place is None:
         return end(text, cells, ellipsis)
-    head, tail = text[: place.start()], text[place.end() :]
+    head = text[: place.start()]
+    tail = text[place.end() :]
     spare = max(0, cells - 2 * width(ellipsis) - width(place[0]))
     after = min(spare // 2, width(tail))
-    before = (
-        spare - after + (width(ellipsis) if after == width(tail) else 0)
-    )  # no sign where the end is in sight
+    before = spare - after
+    if after == width(tail):
+        before += width(ellipsis)  # the end is in sight: it needs no sign
     if width(head) <= before + width(ellipsis):
         return end(text, cells, ellipsis)
-    return end(ellipsis + _head(head[::-1], before)[::-1] + text[place.start() :], cells, ellipsis)
+    start = _head(head[::-1], before)[::-1]
+    return end(ellipsis + start + text[place.start() :], cells, ellipsis)
 
 
 def _head(text: str, cells: int) -> str:
-    kept, used = "", 0
+    head, used = "", 0
     for char in text:
         used += width(char)
         if used > cells:
             break
-        kept += char
-    return kept
+        head += char
+    return head

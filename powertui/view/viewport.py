@@ -111,7 +111,8 @@ class Viewport:
 
         Empty when all of it is out of sight.
         """
-        first, end = max(0, self.column(lo)), min(self.width, self.column(max(lo, hi - 1)) + 1)
+        first = max(0, self.column(lo))
+        end = min(self.width, self.column(max(lo, hi - 1)) + 1)
         return range(min(first, self.width), max(min(first, self.width), end))
 
     def shows(self, ps: int) -> bool:
@@ -163,7 +164,8 @@ class Viewport:
 
     def resized(self, width: int, height: int) -> Viewport:
         """The same left end in a grid of another size."""
-        width, height = max(1, width), max(1, height)
+        width = max(1, width)
+        height = max(1, height)
         was_whole = self.rung == self.widest
         grown = replace(self, width=width, height=height)
         return grown.whole() if was_whole else grown._inside()

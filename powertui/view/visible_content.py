@@ -150,7 +150,8 @@ def _lengths(steps: Steps) -> tuple[Int64s, Int64s]:
 
 
 def _name(model: TimelineModel, row: int, *, several: bool) -> str:
-    number, epoch = int(model.steps.number[row]), int(model.steps.epoch[row])
+    number = int(model.steps.number[row])
+    epoch = int(model.steps.epoch[row])
     name = f"step {number}" if number >= 0 else "step without a number"
     return (
         f"epoch {model.epochs[epoch].number} {name}"

@@ -62,7 +62,8 @@ def _drawn(shape: Envelope, rows: int, unit: str, glyphs: Glyphs) -> list[tuple[
     """The rows of a curve, each with its label: the ends of the axis."""
     lowest, highest = 0.0, 1.0
     if shape.known.any():
-        lowest, highest = float(np.nanmin(shape.low)), float(np.nanmax(shape.high))
+        lowest = float(np.nanmin(shape.low))
+        highest = float(np.nanmax(shape.high))
     scale = axis(lowest, highest, rows)
     labels = [""] * rows
     labels[-1] = f"{scale.text(scale.lo)} {unit}"

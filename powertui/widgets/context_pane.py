@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import textwrap
 
-from rich.style import Style
-
 from powertui.data.model import Badge
 from powertui.view.context import Context, ContextLine
 from powertui.widgets.lines import LinesPane, StyledLine
@@ -44,33 +42,30 @@ class ContextPane(LinesPane):
         self.set_lines(lines)
 
     def _fact(self, fact: ContextLine) -> list[StyledLine]:
+        """A fact: its name, its value over a few lines at most, and how sure it is."""
         theme = self.theme_colors
-        label, text = theme.style("dim"), theme.style("text")
+        label = theme.style("dim")
+        text = theme.style("text")
+        max_name_cells = max(_NAME_WIDTH, self.size.width // 2)
         name = fact.name.ljust(_NAME_WIDTH - 1) + " "
-        if len(name) > max(_NAME_WIDTH, self.size.width // 2):
-            name = (
-                fit_text(
-                    fact.name, max(_NAME_WIDTH, self.size.width // 2) - 1, self.glyphs.ellipsis
-                )
-                + " "
-            )
-        room = max(8, self.size.width - len(name))
+        if len(name) > max_name_cells:
+            name = fit_text(fact.name, max_name_cells - 1, self.glyphs.ellipsis) + " "
         if fact.category is not None:
-            mark: tuple[str, Style] = (
-                f" {fact.category.code} ",
-                theme.category(fact.category.value),
-            )
-            return [((name, label), mark, (" " + fact.value, text))]
+            code = (f" {fact.category.code} ", theme.category(fact.category.value))
+            return [((name, label), code, (" " + fact.value, text))]
+        room = max(8, self.size.width - len(name))
         pieces = textwrap.wrap(fact.value, room, break_long_words=True) or [""]
         if len(pieces) > _MAX_VALUE_LINES:
-            pieces = [*pieces[: _MAX_VALUE_LINES - 1], " ".join(pieces[_MAX_VALUE_LINES - 1 :])]
-        lines: list[StyledLine] = []
-        for i, piece in enumerate(pieces):
-            lines.append(((name if i == 0 else " " * len(name), label), (piece, text)))
+            last_line = " ".join(pieces[_MAX_VALUE_LINES - 1 :])
+            pieces = [*pieces[: _MAX_VALUE_LINES - 1], last_line]
+        indent = (" " * len(name), label)
+        lines: list[StyledLine] = [((name, label), (pieces[0], text))]
+        for piece in pieces[1:]:
+            lines.append((indent, (piece, text)))
         if fact.badge is not None:
-            badge = (_MARKS[fact.badge], theme.style(fact.badge.value))
-            if len(pieces[-1]) + 1 + len(badge[0]) <= room:
-                lines[-1] = (*lines[-1], (" ", text), badge)
+            quality = (_MARKS[fact.badge], theme.style(fact.badge.value))
+            if len(pieces[-1]) + 1 + len(quality[0]) <= room:
+                lines[-1] = (*lines[-1], (" ", text), quality)
             else:
-                lines.append(((" " * len(name), label), badge))
+                lines.append((indent, quality))
         return lines

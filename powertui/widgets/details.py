@@ -1,4 +1,4 @@
-"""Everything that the profile says of one event: place, times, and all stats, decoded.
+"""Everything that the profile contains about one event: place, times, and all stats, decoded.
 
 Long text is cut until asked for.
 """
@@ -12,12 +12,13 @@ from powertui.data.category import MEANINGS
 from powertui.data.model import PS_PER_S, Stat
 from powertui.errors import FileChanged
 from powertui.plain import plain
-from powertui.view.timeline_model import Selected, TimelineModel
+from powertui.view.timeline_model import EventFacts, Selected, TimelineModel
 from powertui.widgets.lines import LinesPane, StyledLine
 
 _CUT_CHARS = 160  # characters of a value before it is expanded
 _EXPANDED_CHARS = 20_000
 _NAME_WIDTH = 24
+_NOTHING_SELECTED = "Nothing is selected. Move to an event with the arrow keys, or click one."
 
 
 def value_text(stat: Stat, limit: int) -> str:
@@ -31,16 +32,13 @@ def value_text(stat: Stat, limit: int) -> str:
     if isinstance(value, int):
         if stat.name.endswith("_ps"):
             return f"{value:,} ({units.duration(value)})"
-        return (
-            f"{value:,}"
-            if abs(value) >= 100_000 and not stat.name.endswith(("id", "addr", "address", "hash"))
-            else str(value)
-        )
+        is_identity = stat.name.endswith(("id", "addr", "address", "hash"))
+        return str(value) if is_identity or abs(value) < 100_000 else f"{value:,}"
     return plain(value, limit)
 
 
 class DetailsPane(LinesPane):
-    """Below the timeline. `toggle` shows long values whole."""
+    """Below the timeline. `toggle` shows long values in full."""
 
     DEFAULT_CSS = "DetailsPane { height: 10; width: 1fr; padding: 0 1; }"
 
@@ -58,7 +56,7 @@ class DetailsPane(LinesPane):
         self.rebuild()
 
     def toggle(self) -> None:
-        """Long values whole, or cut again."""
+        """Long values in full, or cut again."""
         self.expanded = not self.expanded
         self.rebuild()
 
@@ -70,89 +68,63 @@ class DetailsPane(LinesPane):
         if not self.size.width:
             return
         if self._shown is None:
-            self.set_lines(
-                [
-                    (
-                        (
-                            (
-                                "Nothing is selected. Move to an event with the arrow keys, or "
-                                "click one."
-                            ),
-                            theme.style("dim"),
-                        ),
-                    )
-                ]
-            )
+            self.set_lines([((_NOTHING_SELECTED, theme.style("dim")),)])
             self.refresh()
             return
         model, selection = self._shown
-        event = model.facts(selection)
-        lines: list[StyledLine] = []
-        kind = (f" {event.category.code} ", theme.category(event.category.value))
-        lines.append(
-            (kind, (" ", theme.style("text")), (plain(event.display, 400), theme.style("title")))
-        )
-        if event.name != event.display:
-            lines.extend(
-                self._pair(
-                    "recorded as",
-                    plain(event.name, _EXPANDED_CHARS if self.expanded else _CUT_CHARS),
-                )
-            )
-        lines.extend(self._pair("kind", MEANINGS[event.category]))
-        depth = f", depth {event.depth}" if event.depth else ""
-        lines.extend(
-            self._pair("on", f"{plain(event.process, 100)} / {plain(event.track, 100)}{depth}")
-        )
-        lines.extend(
-            self._pair(
-                "time",
-                (
-                    f"{units.fixed(event.start, PS_PER_S, 9)} s + {units.duration(event.duration)} "
-                    f"({event.duration:,} ps)"
-                ),
-            )
-        )
+        lines = self._event_lines(model.facts(selection))
         try:
-            stats = model.stats(selection)
+            for stat in model.stats(selection):
+                lines += self._stat(stat)
         except FileChanged as error:
-            stats = ()
-            lines.append(
-                (
-                    (
-                        (
-                            f"Its stats cannot be read: the file {error.problem}. Press r to read "
-                            "it again."
-                        ),
-                        theme.style("warn"),
-                    ),
-                )
-            )
-        for stat in stats:
-            lines.extend(self._stat(stat))
+            problem = f"Its stats cannot be read: the file {error.problem}."
+            lines.append(((f"{problem} Press r to read it again.", theme.style("warn")),))
         self.set_lines(lines)
 
+    def _event_lines(self, event: EventFacts) -> list[StyledLine]:
+        """The event's kind and names, its place, and its times."""
+        theme = self.theme_colors
+        kind = (f" {event.category.code} ", theme.category(event.category.value))
+        title = (plain(event.display, 400), theme.style("title"))
+        lines: list[StyledLine] = [(kind, (" ", theme.style("text")), title)]
+        if event.name != event.display:
+            lines += self._pair("recorded as", plain(event.name, self._max_chars))
+        lines += self._pair("kind", MEANINGS[event.category])
+        depth = f", depth {event.depth}" if event.depth else ""
+        process = plain(event.process, 100)
+        track = plain(event.track, 100)
+        lines += self._pair("on", f"{process} / {track}{depth}")
+        start = units.fixed(event.start, PS_PER_S, 9)
+        length = units.duration(event.duration)
+        lines += self._pair("time", f"{start} s + {length} ({event.duration:,} ps)")
+        return lines
+
+    @property
+    def _max_chars(self) -> int:
+        return _EXPANDED_CHARS if self.expanded else _CUT_CHARS
+
     def _stat(self, stat: Stat) -> list[StyledLine]:
-        limit = _EXPANDED_CHARS if self.expanded else _CUT_CHARS
-        text = value_text(stat, limit)
-        if isinstance(stat.value, str) and len(stat.value) > limit:
+        text = value_text(stat, self._max_chars)
+        more = ""
+        if isinstance(stat.value, str) and len(stat.value) > self._max_chars:
             more = f"  ({len(stat.value):,} characters)"
-            return self._pair(plain(stat.name, 60), text, more)
-        return self._pair(plain(stat.name, 60), text)
+        return self._pair(plain(stat.name, 60), text, more)
 
     def _pair(self, name: str, value: str, more: str = "") -> list[StyledLine]:
-        theme = self.theme_colors
+        """A name and its value, wrapped where values are expanded; `more` is always in sight."""
         width = min(_NAME_WIDTH, max(8, self.size.width // 3))
         room = max(8, self.size.width - width)
-        label, text = theme.style("dim"), theme.style("text")
+        label = self.theme_colors.style("dim")
+        text = self.theme_colors.style("text")
         head = (name[: width - 1].ljust(width), label)
-        pieces = textwrap.wrap(value, room) if self.expanded else [value]
-        lines: list[StyledLine] = [(head, (pieces[0] if pieces else "", text))]
-        lines.extend(((" " * width, label), (piece, text)) for piece in pieces[1:])
+        if not self.expanded:
+            if not more:
+                return [(head, (value, text))]
+            return [(head, (value[: max(8, room - len(more))], text), (more, label))]
+        first, *others = textwrap.wrap(value, room) or [""]
+        lines: list[StyledLine] = [(head, (first, text))]
+        for piece in others:
+            lines.append(((" " * width, label), (piece, text)))
         if more:
-            lines[-1] = (
-                (*lines[-1], (more, label))
-                if self.expanded
-                else (head, (value[: max(8, room - len(more))], text), (more, label))
-            )
+            lines[-1] = (*lines[-1], (more, label))
         return lines

@@ -1,12 +1,12 @@
-"""Epochs laid onto each other by step: one against the others, their difference, and the stretches
-that stand out.
+"""Epochs over each other by step: one against the others, their difference, and the findings.
 
-What is drawn is decided by `draw`, which knows no screen; the widget below only shows it.
+What is drawn is worked out without a screen; the widget at the end only shows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,22 +15,22 @@ from rich.style import Style
 
 from powertui.data.energy.findings.finding import Against, Finding
 from powertui.data.energy.fold import Folded
-from powertui.data.model import PS_PER_S, Floats, Int64s
+from powertui.data.model import PS_PER_S, Floats
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.view.curve import Axis, Envelope, axis, columns_per_cell, draw, envelope
 from powertui.widgets.picture import Picture, SegmentRow
 from powertui.widgets.time_lane import fit_text
 
-_GUTTER = 9
-_ROOM, _ROOM_S = 2.0, 2.0  # around a finding: so many times its length, and s at least
+_GUTTER = 9  # cells for the labels of the axis
+# Around a finding: so many times its length, and so many seconds at least.
+_MARGIN_RATIO, _MIN_MARGIN_S = 2.0, 2.0
 _STEP = 1000  # a step's width in the units of `envelope`
+_FRAME_ROWS = 4  # the two titles, the bars of the findings, and the ruler
 
 
 class FoldedView(NamedTuple):
-    """What is looked at: one epoch (a line of `folded`), by watts or by seconds, and the finding
-    under the cursor.
-    """
+    """One epoch (a line of `folded`) beside the others, and the finding under the cursor."""
 
     folded: Folded
     line: int
@@ -39,23 +39,22 @@ class FoldedView(NamedTuple):
     times: bool = False
 
     @property
+    def shows_times(self) -> bool:
+        """Whether lengths are drawn: they were asked for, or no power is known."""
+        return self.times or not np.isfinite(self.folded.watts).any()
+
+    @property
     def values(self) -> Floats:
-        """Watts, or milliseconds where times are asked for or no power is known."""
-        return (
-            self.folded.seconds * 1e3
-            if self.times or not np.isfinite(self.folded.watts).any()
-            else self.folded.watts
-        )
+        """Watts or milliseconds."""
+        return self.folded.seconds * 1e3 if self.shows_times else self.folded.watts
 
     @property
     def unit(self) -> str:
-        return "ms" if self.times or not np.isfinite(self.folded.watts).any() else "W"
+        return "ms" if self.shows_times else "W"
 
 
 class AgainstView(NamedTuple):
-    """What a run without epochs to compare is looked at by: its readings, and what they were held
-    against.
-    """
+    """A run without epochs to compare: its readings, and what was expected of them."""
 
     against: Against
     findings: tuple[Finding, ...]
@@ -63,296 +62,255 @@ class AgainstView(NamedTuple):
 
     @property
     def span(self) -> tuple[float, float]:
-        """What is drawn, s: the finding under the cursor and as much again around it, or all that
-        was held against anything.
-        """
-        known = np.flatnonzero(np.isfinite(self.against.expected))
-        if not len(known):
+        """What is drawn (s): the surroundings of the finding under the cursor, or all readings."""
+        compared = np.flatnonzero(np.isfinite(self.against.expected))
+        if not len(compared):
             return 0.0, 1.0
-        first, last = float(self.against.lo[known[0]]), float(self.against.hi[known[-1]])
+        first = float(self.against.lo[compared[0]])
+        last = float(self.against.hi[compared[-1]])
         if not 0 <= self.selected < len(self.findings):
             return first, last
-        one = self.findings[self.selected]
-        start, end = one.start_ps / PS_PER_S, one.end_ps / PS_PER_S
-        room = max(_ROOM * (end - start), _ROOM_S)
-        return max(min(first, start), start - room), min(max(last, end), end + room)
+        finding = self.findings[self.selected]
+        start = finding.start_ps / PS_PER_S
+        end = finding.end_ps / PS_PER_S
+        margin = max(_MARGIN_RATIO * (end - start), _MIN_MARGIN_S)
+        return max(min(first, start), start - margin), min(max(last, end), end + margin)
 
 
-def _held(
-    view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs
-) -> list[SegmentRow]:
-    """All rows of the chart: title, readings over what was expected of them, their difference,
-    found stretches, seconds.
-    """
-    cells = max(1, width - _GUTTER)
-    upper = max(2, (height - 4) * 3 // 5)
-    lower = max(1, height - 4 - upper)
-    lo, hi = view.span
-    at = np.linspace(lo, hi, 2 * cells * columns_per_cell(glyphs))
-    row = np.clip(np.searchsorted(view.against.hi, at), 0, len(view.against.hi) - 1)
-    row = np.where(at < view.against.lo[row] - (hi - lo) / cells, np.maximum(row - 1, 0), row)
-    mine, others = view.against.watts[row], view.against.expected[row][None]
-    power, dim, title = theme.style("power"), theme.style("dim"), theme.style("title")
-    rows = [
-        _fitted(
-            [
-                Segment("Power: ", title),
-                Segment("measured", power),
-                Segment(" over what the trace explains", dim),
-            ],
-            width,
-            glyphs,
-        )
-    ]
-    rows += _overlay(mine, others, cells, upper, "W", theme, glyphs)
-    rows.append(
-        _fitted([Segment("Power that nothing in the trace explains", title)], width, glyphs)
-    )
-    rows += _difference(mine, others, cells, lower, "W", theme, glyphs)
-    places = [
-        (
-            int((one.start_ps / PS_PER_S - lo) / (hi - lo) * cells),
-            -int(-(one.end_ps / PS_PER_S - lo) / (hi - lo) * cells),
-        )
-        for one in view.findings
-    ]
-    rows.append(_bars(places, view.selected, cells, theme, glyphs))
-    text = [" "] * cells
-    for cell in range(0, cells, max(10, cells // 8)):
-        label = f"{lo + (hi - lo) * cell / cells:.4g}"
-        if cell + len(label) < cells:
-            text[cell : cell + len(label)] = list(label)
-    rows.append([Segment("s".rjust(_GUTTER - 1) + " " + "".join(text), theme.style("axis"))])
-    return rows[:height]
+class _Chart:
+    """Draws the rows of one picture, each with its label in the gutter."""
 
+    def __init__(self, width: int, height: int, unit: str, theme: Theme, glyphs: Glyphs) -> None:
+        self.width = width
+        self.unit = unit
+        self.theme = theme
+        self.glyphs = glyphs
+        self.cells = max(1, width - _GUTTER)
+        self.upper_rows = max(2, (height - _FRAME_ROWS) * 3 // 5)
+        self.lower_rows = max(1, height - _FRAME_ROWS - self.upper_rows)
 
-def _picture(
-    view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs
-) -> list[SegmentRow]:
-    """All rows of the chart: title, overlay, difference, found stretches, step numbers."""
-    cells = max(1, width - _GUTTER)
-    upper = max(2, (height - 4) * 3 // 5)
-    lower = max(1, height - 4 - upper)
-    values = view.values
-    mine = values[view.line]
-    others = np.delete(values, view.line, axis=0)
-    rows = [_title(view, width, theme, glyphs)]
-    rows += _overlay(mine, others, cells, upper, view.unit, theme, glyphs)
-    rows.append(_caption(view, width, theme, glyphs))
-    rows += _difference(mine, others, cells, lower, view.unit, theme, glyphs)
-    rows.append(_stretches(view, cells, theme, glyphs))
-    rows.append(_ruler(view.folded.numbers[view.line], cells, theme))
-    return rows[:height]
+    def line(self, *pieces: tuple[str, str]) -> SegmentRow:
+        """A row of words, each with its role in the theme, cut where it has no room."""
+        row: SegmentRow = []
+        room = self.width
+        for text, role in pieces:
+            if room <= 0:
+                break
+            if len(text) > room:
+                text = fit_text(text, room, self.glyphs.ellipsis)
+            row.append(Segment(text, self.theme.style(role)))
+            room -= len(text)
+        return row
 
+    def gutter(self, label: str) -> Segment:
+        """The label of an axis, right of which the curve begins."""
+        text = label[: _GUTTER - 1].rjust(_GUTTER - 1) + " "
+        return Segment(text, self.theme.style("axis"))
 
-def _shape(values: Floats, cells: int, glyphs: Glyphs) -> Envelope:
-    columns = cells * columns_per_cell(glyphs)
-    count = len(values)
-    edges = np.linspace(0, count * _STEP, columns + 1).astype(np.int64)
-    known = np.flatnonzero(np.isfinite(values))
-    return envelope(known * _STEP, values[known], edges, _STEP - 1)
+    def overlay(self, epoch: Floats, others: Floats) -> list[SegmentRow]:
+        """One epoch in front of the range of the others."""
+        rows = self.upper_rows
+        scale = _scale(np.concatenate([epoch, others.ravel()]), rows)
+        back_lines = draw(self._range(others), scale, rows, self.glyphs)
+        front_lines = draw(self._shape(epoch), scale, rows, self.glyphs)
+        labels = [""] * rows
+        labels[-1] = f"{scale.text(scale.lo)} {self.unit}"
+        labels[0] = f"{scale.text(scale.hi)} {self.unit}"
+        power = self.theme.style("power")
+        dim = self.theme.style("dim")
+        picture = []
+        for label, front, back in zip(labels, front_lines, back_lines, strict=True):
+            picture.append([self.gutter(label), *_runs(front, back, power, dim)])
+        return picture
 
+    def difference(self, epoch: Floats, others: Floats) -> list[SegmentRow]:
+        """What one epoch differs by from the median of the others, around a line at zero."""
+        rows = self.lower_rows
+        has_others = np.isfinite(others).any(axis=0)
+        median = np.full(len(epoch), np.nan)
+        median[has_others] = np.nanmedian(others[:, has_others], axis=0)
+        difference = epoch - median
+        sizes = np.abs(difference[np.isfinite(difference)])
+        # The largest hundredth is cut: a tracing step of seconds would flatten the rest.
+        top = float(np.percentile(sizes, 99)) if len(sizes) else 1.0
+        end = max(top, 1e-9)
+        scale = Axis(-end, end, end)
+        lines = draw(self._shape(difference), scale, rows, self.glyphs)
+        digits = 0 if top >= 10 else 1
+        zero_row = (rows - 1) // 2 if rows > 2 else rows - 1
+        labels = [""] * rows
+        labels[zero_row] = "0"
+        labels[-1] = f"{-top:+.{digits}f} {self.unit}" if rows > 1 else ""
+        labels[0] = f"{top:+.{digits}f} {self.unit}"
+        front = self.theme.style("estimated")
+        grid = self.theme.style("grid")
+        picture = []
+        for row, (label, line) in enumerate(zip(labels, lines, strict=True)):
+            rule = (self.glyphs.horizontal if row == zero_row else " ") * self.cells
+            picture.append([self.gutter(label), *_runs(line, rule, front, grid)])
+        return picture
 
-def _all(values: Floats, cells: int, glyphs: Glyphs) -> Envelope:
-    """Lowest and highest of several epochs in each column."""
-    shapes = [_shape(row, cells, glyphs) for row in values]
-    return Envelope(
-        np.fmin.reduce([s.low for s in shapes]), np.fmax.reduce([s.high for s in shapes])
-    )
+    def bars(self, stretches: Sequence[tuple[int, int] | None], selected: int) -> SegmentRow:
+        """Stretches, from a cell to one past another, as bars; the selected one is marked."""
+        chars = [" "] * self.cells
+        styles = [self.theme.style("dim")] * self.cells
+        for number, stretch in enumerate(stretches):
+            if stretch is None or stretch[1] < 0 or stretch[0] >= self.cells:
+                continue
+            lo = max(stretch[0], 0)
+            hi = max(lo + 1, min(stretch[1], self.cells))
+            style = self.theme.style("marked" if number == selected else "warn")
+            chars[lo:hi] = self._bar(hi - lo)
+            styles[lo:hi] = [style] * (hi - lo)
+        row: SegmentRow = [Segment(" " * _GUTTER, self.theme.style("axis"))]
+        for style, group in itertools.groupby(
+            zip(styles, chars, strict=True), lambda cell: cell[0]
+        ):
+            row.append(Segment("".join(char for _, char in group), style))
+        return row
+
+    def _bar(self, length: int) -> str:
+        if length == 1:
+            return self.glyphs.vertical
+        middle = self.glyphs.horizontal * (length - 2)
+        return f"{self.glyphs.range_left}{middle}{self.glyphs.range_right}"
+
+    def ruler(self, unit: str, min_distance: int, label_at: Callable[[int], str]) -> SegmentRow:
+        """The labels of some cells, at least so many cells from each other."""
+        chars = [" "] * self.cells
+        for cell in range(0, self.cells, max(min_distance, self.cells // 8)):
+            label = label_at(cell)
+            if cell + len(label) < self.cells:
+                chars[cell : cell + len(label)] = label
+        return [self.gutter(unit), Segment("".join(chars), self.theme.style("axis"))]
+
+    def _shape(self, values: Floats) -> Envelope:
+        columns = self.cells * columns_per_cell(self.glyphs)
+        edges = np.linspace(0, len(values) * _STEP, columns + 1).astype(np.int64)
+        rows = np.flatnonzero(np.isfinite(values))
+        return envelope(rows * _STEP, values[rows], edges, _STEP - 1)
+
+    def _range(self, epochs: Floats) -> Envelope:
+        """Lowest and highest of several epochs in each column."""
+        shapes = [self._shape(values) for values in epochs]
+        lowest = np.fmin.reduce([shape.low for shape in shapes])
+        return Envelope(lowest, np.fmax.reduce([shape.high for shape in shapes]))
 
 
 def _scale(values: Floats, rows: int) -> Axis:
-    good = values[np.isfinite(values)]
-    if not len(good):
+    finite = values[np.isfinite(values)]
+    if not len(finite):
         return axis(0.0, 1.0, rows)
+    if len(finite) <= 50:
+        return axis(float(finite.min()), float(finite.max()), rows)
     # A tracing step of seconds among steps of milliseconds must not flatten the rest.
-    low, high = np.percentile(good, [0, 99]) if len(good) > 50 else (good.min(), good.max())
+    low, high = np.percentile(finite, [0, 99])
     return axis(float(low), float(high), rows)
 
 
-def _overlay(
-    mine: Floats, others: Floats, cells: int, rows: int, unit: str, theme: Theme, glyphs: Glyphs
-) -> list[SegmentRow]:
-    scale = _scale(np.concatenate([mine, others.ravel()]), rows)
-    behind = draw(_all(others, cells, glyphs), scale, rows, glyphs)
-    front = draw(_shape(mine, cells, glyphs), scale, rows, glyphs)
-    power, dim = theme.style("power"), theme.style("dim")
-    out = []
-    for number, (back, line) in enumerate(zip(behind, front, strict=True)):
-        label = _label(scale, number, rows, unit)
-        out.append([Segment(label, theme.style("axis")), *_runs(line, back, power, dim)])
-    return out
-
-
-def _label(scale: Axis, number: int, rows: int, unit: str) -> str:
-    if number == 0:
-        return f"{scale.text(scale.hi)} {unit}"[: _GUTTER - 1].rjust(_GUTTER - 1) + " "
-    if number == rows - 1:
-        return f"{scale.text(scale.lo)} {unit}"[: _GUTTER - 1].rjust(_GUTTER - 1) + " "
-    return " " * _GUTTER
-
-
-def _runs(front: str, back: str, over: Style, under: Style) -> SegmentRow:
+def _runs(front: str, back: str, over: Style, under: Style) -> Iterator[Segment]:
     """Two lines of one chart: the front covers the back, cell by cell."""
-    segments: SegmentRow = []
-    text, style = "", over
-    for a, b in zip(front, back, strict=True):
-        char, ink = (a, over) if a != " " else (b, under)
-        if ink is not style and text:
-            segments.append(Segment(text, style))
-            text = ""
-        text, style = text + char, ink
-    if text:
-        segments.append(Segment(text, style))
-    return segments
+    cells = []
+    for front_char, back_char in zip(front, back, strict=True):
+        cells.append((over, front_char) if front_char != " " else (under, back_char))
+    for style, group in itertools.groupby(cells, lambda cell: cell[0]):
+        yield Segment("".join(char for _, char in group), style)
 
 
-def _difference(
-    mine: Floats, others: Floats, cells: int, rows: int, unit: str, theme: Theme, glyphs: Glyphs
+def _against_picture(
+    view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs
 ) -> list[SegmentRow]:
-    some = np.isfinite(others).any(axis=0)
-    usual = np.full(len(mine), np.nan)
-    usual[some] = np.nanmedian(others[:, some], axis=0)
-    difference = mine - usual
-    good = np.abs(difference[np.isfinite(difference)])
-    top = float(np.percentile(good, 99)) if len(good) else 1.0
-    scale = Axis(-max(top, 1e-9), max(top, 1e-9), max(top, 1e-9))
-    lines = draw(_shape(difference, cells, glyphs), scale, rows, glyphs)
-    zero = (rows - 1) // 2 if rows > 2 else rows - 1
-    out = []
-    for number, line in enumerate(lines):
-        if number == 0:
-            label = f"{top:+.{0 if top >= 10 else 1}f} {unit}"
-        elif number == rows - 1 and rows > 1:
-            label = f"{-top:+.{0 if top >= 10 else 1}f} {unit}"
-        else:
-            label = "0" if number == zero else ""
-        rule = glyphs.horizontal * cells if number == zero else " " * cells
-        text = label[: _GUTTER - 1].rjust(_GUTTER - 1) + " "
-        out.append(
-            [
-                Segment(text, theme.style("axis")),
-                *_runs(line, rule, theme.style("estimated"), theme.style("grid")),
-            ]
+    """Readings over what was expected of them, their difference, the findings, and seconds."""
+    chart = _Chart(width, height, "W", theme, glyphs)
+    against, (lo, hi) = view.against, view.span
+    cell_s = (hi - lo) / chart.cells
+    at = np.linspace(lo, hi, 2 * chart.cells * columns_per_cell(glyphs))
+    row = np.clip(np.searchsorted(against.hi, at), 0, len(against.hi) - 1)
+    # A moment more than a cell before its reading still belongs to the one before it.
+    row = np.where(at < against.lo[row] - cell_s, np.maximum(row - 1, 0), row)
+    measured = against.watts[row]
+    expected = against.expected[row][None]
+    stretches = []
+    for finding in view.findings:
+        start = finding.start_ps / PS_PER_S - lo
+        end = finding.end_ps / PS_PER_S - lo
+        stretches.append(
+            (int(start / (hi - lo) * chart.cells), -int(-end / (hi - lo) * chart.cells))
         )
-    return out
+    power = ("measured", "power")
+    rows = [
+        chart.line(("Power: ", "title"), power, (" over what the trace explains", "dim")),
+        *chart.overlay(measured, expected),
+        chart.line(("Power that nothing in the trace explains", "title")),
+        *chart.difference(measured, expected),
+        chart.bars(stretches, view.selected),
+        chart.ruler("s", 10, lambda cell: f"{lo + (hi - lo) * cell / chart.cells:.4g}"),
+    ]
+    return rows[:height]
 
 
-def _columns(view: FoldedView, finding: Finding) -> tuple[int, int] | None:
-    """First and one past the last column of a finding's steps."""
-    try:
-        line = view.folded.epochs.index(finding.epoch)
-    except ValueError:
+def _folded_picture(
+    view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs
+) -> list[SegmentRow]:
+    """An epoch over the others, its difference from them, the findings, and step numbers."""
+    chart = _Chart(width, height, view.unit, theme, glyphs)
+    values = view.values
+    count = view.folded.steps
+    epoch = values[view.line]
+    others = np.delete(values, view.line, axis=0)
+    stretches: list[tuple[int, int] | None] = []
+    for finding in view.findings:
+        steps = _step_range(view, finding)
+        if steps is None:
+            stretches.append(None)
+        else:
+            stretches.append((steps[0] * chart.cells // count, -(-steps[1] * chart.cells // count)))
+    numbers = view.folded.numbers[view.line]
+
+    def step_number(cell: int) -> str:
+        number = int(numbers[min(len(numbers) - 1, cell * len(numbers) // chart.cells)])
+        return "" if number < 0 else str(number)
+
+    rows = [
+        chart.line(*_title(view)),
+        *chart.overlay(epoch, others),
+        chart.line((_caption(view), "title")),
+        *chart.difference(epoch, others),
+        chart.bars(stretches, view.selected),
+        chart.ruler("step", 8, step_number),
+    ]
+    return rows[:height]
+
+
+def _step_range(view: FoldedView, finding: Finding) -> tuple[int, int] | None:
+    """The first step of a finding in its epoch, and one past the last."""
+    if finding.epoch not in view.folded.epochs:
         return None
-    start = view.folded.start[line]
+    start = view.folded.start[view.folded.epochs.index(finding.epoch)]
     inside = np.flatnonzero((start >= finding.start_ps) & (start < finding.end_ps))
     return (int(inside[0]), int(inside[-1]) + 1) if len(inside) else None
 
 
-def _stretches(view: FoldedView, cells: int, theme: Theme, glyphs: Glyphs) -> SegmentRow:
-    """The findings as bars below the chart; the one under the cursor stands out."""
-    count = view.folded.steps
-    places = [_columns(view, finding) for finding in view.findings]
-    return _bars(
-        [
-            None if place is None else (place[0] * cells // count, -(-place[1] * cells // count))
-            for place in places
-        ],
-        view.selected,
-        cells,
-        theme,
-        glyphs,
-    )
-
-
-def _bars(
-    places: Sequence[tuple[int, int] | None],
-    selected: int,
-    cells: int,
-    theme: Theme,
-    glyphs: Glyphs,
-) -> SegmentRow:
-    """Stretches, from a cell to one past another, as bars."""
-    chars, styles = [" "] * cells, [theme.style("dim")] * cells
-    for number, place in enumerate(places):
-        if place is None or place[1] < 0 or place[0] >= cells:
-            continue
-        lo = max(place[0], 0)
-        hi = max(lo + 1, min(place[1], cells))
-        chosen = number == selected
-        bar = (
-            glyphs.range_left + glyphs.horizontal * (hi - lo - 2) + glyphs.range_right
-            if hi - lo > 1
-            else glyphs.vertical
-        )
-        for at, char in zip(range(lo, min(hi, cells)), bar, strict=False):
-            chars[at], styles[at] = char, theme.style("marked" if chosen else "warn")
-    segments: SegmentRow = [Segment(" " * _GUTTER, theme.style("axis"))]
-    for char, style in zip(chars, styles, strict=True):
-        if segments and segments[-1].style is style:
-            segments[-1] = Segment(segments[-1].text + char, style)
-        else:
-            segments.append(Segment(char, style))
-    return segments
-
-
-def _ruler(numbers: Int64s, cells: int, theme: Theme) -> SegmentRow:
-    """Step numbers, as many as stand apart."""
-    count = len(numbers)
-    text = [" "] * cells
-    apart = max(8, cells // 8)
-    for at in range(0, cells, apart):
-        number = int(numbers[min(count - 1, at * count // cells)])
-        label = "" if number < 0 else str(number)
-        if at + len(label) < cells:
-            text[at : at + len(label)] = list(label)
-    return [Segment("step".rjust(_GUTTER - 1) + " " + "".join(text), theme.style("axis"))]
-
-
-def _title(view: FoldedView, width: int, theme: Theme, glyphs: Glyphs) -> SegmentRow:
+def _title(view: FoldedView) -> list[tuple[str, str]]:
     epoch = view.folded.epochs[view.line]
-    others = [str(e) for e in view.folded.epochs if e != epoch]
-    what = "Mean power of each step" if view.unit == "W" else "Length of each step"
+    others = [number for number in view.folded.epochs if number != epoch]
+    quantity = "Mean power of each step" if view.unit == "W" else "Length of each step"
     rest = f"epoch {others[0]}" if len(others) == 1 else f"the other {len(others)}"
-    power, dim = theme.style("power"), theme.style("dim")
-    left = [
-        Segment(f"{what}: ", theme.style("title")),
-        Segment(f"epoch {epoch}", power),
-        Segment(f" over {rest}", dim),
-    ]
-    return _fitted(left, width, glyphs)
+    return [(f"{quantity}: ", "title"), (f"epoch {epoch}", "power"), (f" over {rest}", "dim")]
 
 
-def _caption(view: FoldedView, width: int, theme: Theme, glyphs: Glyphs) -> SegmentRow:
+def _caption(view: FoldedView) -> str:
     epoch = view.folded.epochs[view.line]
-    many = len(view.folded.epochs) > 2
-    words = (
-        f"Difference of epoch {epoch} from {'the median of the others' if many else 'the other'}"
-    )
-    return _fitted([Segment(words, theme.style("title"))], width, glyphs)
-
-
-def _fitted(segments: Sequence[Segment], width: int, glyphs: Glyphs) -> SegmentRow:
-    out: SegmentRow = []
-    room = width
-    for text, style, _ in segments:
-        out.append(
-            Segment(text if len(text) <= room else fit_text(text, room, glyphs.ellipsis), style)
-        )
-        room -= len(out[-1].text)
-        if room <= 0:
-            break
-    return out
+    others = "the median of the others" if len(view.folded.epochs) > 2 else "the other"
+    return f"Difference of epoch {epoch} from {others}"
 
 
 class FoldedChart(Picture[FoldedView | AgainstView]):
-    """Shows epochs over each other, or readings over what was expected; without either, a
-    sentence.
-    """
+    """Shows epochs over each other, or readings over what was expected; else a sentence."""
 
     def picture(
         self, view: FoldedView | AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs
     ) -> list[SegmentRow]:
         if isinstance(view, AgainstView):
-            return _held(view, width, height, theme, glyphs)
-        return _picture(view, width, height, theme, glyphs)
+            return _against_picture(view, width, height, theme, glyphs)
+        return _folded_picture(view, width, height, theme, glyphs)

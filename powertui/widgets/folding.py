@@ -30,7 +30,8 @@ class FoldingTable(TableView):
 
         False where nothing changes.
         """
-        folds, table = self._folds, self._listed
+        folds = self._folds
+        table = self._listed
         row = folds.around(self.row) if folds is not None else -1
         if folds is None or table is None or row < 0 or folds.folded[row] == folded:
             return False
@@ -43,14 +44,16 @@ class FoldingTable(TableView):
         return True
 
     def inwards(self) -> None:
-        """Unfold the row under the cursor, or go to the first that lies in it."""
-        folds, row = self._folds, self.row
+        """Unfold the row under the cursor, or go to the first row inside of it."""
+        folds = self._folds
+        row = self.row
         if folds is not None and row >= 0 and folds.held[row] and not self.fold(False):
             self.action_move(1)
 
     def outwards(self) -> None:
-        """Fold the row under the cursor, or go to the row that it lies in."""
-        folds, row = self._folds, self.row
+        """Fold the row under the cursor, or go to its parent."""
+        folds = self._folds
+        row = self.row
         if folds is None or row < 0:
             return
         if folds.held[row]:
@@ -62,33 +65,33 @@ class FoldingTable(TableView):
         return int(np.flatnonzero(self.lines == row)[0])
 
     def _cell(self, column: Column, row: int, cells: int, scopes: table_rows.Scopes | None) -> str:
-        """What a row is called, below the one that it lies in; whether those in it are folded, and
-        how many they are then.
-        """
-        folds, table = self._folds, self._listed
+        """The name of a row: indented below its parent, with a mark and the count of folded rows."""
+        folds = self._folds
+        table = self._listed
         if folds is None or table is None or column is not table_order.name_of(table):
             return super()._cell(column, row, cells, scopes)
-        count, folded = int(folds.held[row]), bool(folds.folded[row])
-        mark = (self.glyphs.closed if folded else self.glyphs.open) if count else ""
-        before = " " * (nested_rows.INDENT * bool(folds.within[row] >= 0)) + mark.ljust(
-            nested_rows.INDENT
-        )
-        behind = f" ({count:,})" if count and folded else ""
-        room = max(1, cells - width(before + behind))
-        name = truncation.middle(
-            plain(column.text(row), table_rows.LIMIT_TEXT), room, self.glyphs.ellipsis
-        )
-        return table_rows.fitted(before + name + behind, cells, self.glyphs.ellipsis)
+        ellipsis = self.glyphs.ellipsis
+        mark, suffix = "", ""
+        count = int(folds.held[row])
+        if count and folds.folded[row]:
+            mark = self.glyphs.closed
+            suffix = f" ({count:,})"
+        elif count:
+            mark = self.glyphs.open
+        is_inner = folds.within[row] >= 0
+        indent = " " * nested_rows.INDENT if is_inner else ""
+        prefix = indent + mark.ljust(nested_rows.INDENT)
+        room = max(1, cells - width(prefix + suffix))
+        name = truncation.middle(plain(column.text(row), table_rows.LIMIT_TEXT), room, ellipsis)
+        return table_rows.fitted(prefix + name + suffix, cells, ellipsis)
 
     def on_click(self, event: events.Click) -> None:
         """The mark folds and unfolds; all else is the table's."""
-        offset, folds, table = event.get_content_offset(self), self._folds, self._listed
-        if (
-            offset is None
-            or folds is None
-            or table is None
-            or not 0 < offset.y < self.content_size.height - 1
-        ):
+        offset = event.get_content_offset(self)
+        folds = self._folds
+        if offset is None or folds is None or self._listed is None:
+            return
+        if not 0 < offset.y < self.content_size.height - 1:
             return
         at = self.top + offset.y - 1
         row = int(self.lines[at]) if at < len(self.lines) else -1
@@ -100,9 +103,11 @@ class FoldingTable(TableView):
     def _on_mark(self, x: int) -> bool:
         table = self._listed
         assert table is not None
-        fit, name, left = self._fitted(table), table_order.name_of(table), self._indent(table)
+        fit = self._fitted(table)
+        name = table_order.name_of(table)
+        start = self._indent(table)
         for column, cells in zip(fit.columns, fit.cells, strict=True):
             if column is name:
-                return left <= x < left + nested_rows.INDENT
-            left += cells + GAP
+                return start <= x < start + nested_rows.INDENT
+            start += cells + GAP
         return False

@@ -65,8 +65,10 @@ class Gutter(Widget):
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        number, width = self._row0 + y, self.size.width
-        theme, glyphs = self.theme_colors, self.glyphs
+        number = self._row0 + y
+        width = self.size.width
+        theme = self.theme_colors
+        glyphs = self.glyphs
         if 0 <= number - len(self.rows) < len(self._below) and width >= 2:
             label, named = self._below[number - len(self.rows)]
             text = (fit_middle if named else shortened)(

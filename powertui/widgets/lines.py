@@ -45,7 +45,8 @@ class LinesPane(Widget, can_focus=True):
         self.refresh()
 
     def set_lines(self, lines: Sequence[StyledLine]) -> None:
-        before, self.lines = self.lines, tuple(lines)
+        before = self.lines
+        self.lines = tuple(lines)
         height = self.size.height
         top = min(self.top, max(0, len(self.lines) - height))
         if top != self.top or not height:
@@ -137,10 +138,11 @@ def _joined(pieces: Sequence[tuple[str, Style]]) -> StyledLine:
 
 def _render(line: StyledLine, width: int, ellipsis: str) -> Strip:
     """One line in exactly `width` cells."""
-    whole = Strip([Segment(text, style) for text, style in line])
-    if whole.cell_length <= width:
-        return whole.adjust_cell_length(width)
-    segments, room = [], width
+    strip = Strip([Segment(text, style) for text, style in line])
+    if strip.cell_length <= width:
+        return strip.adjust_cell_length(width)
+    segments = []
+    room = width
     for text, style in line:
         piece = (
             fit_text(text, room, ellipsis) if Strip([Segment(text)]).cell_length > room else text

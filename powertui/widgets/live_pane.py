@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from textual.geometry import Size
 
-from powertui.view.live_rows import RoleLine
+from powertui.view.live_texts import RoleLine
 from powertui.widgets.lines import LinesPane
 
 

@@ -1,9 +1,8 @@
-"""The whole run in one row, the part in sight marked. Drag it to move it, an end of it to show more
-or less; click to go there.
+"""The whole run in one row, with the part in sight marked.
 
-Where it was profiled a cell is as high as the time that all lines together are busy in it, against
-the busiest cell of the run: where the work is. Around that the row shows the course of the power,
-where there is some, and where something was found.
+Drag that part to move it, or one of its ends to show more or less; click to go there. Where the run
+was profiled, a cell is as high as its lines are busy together, relative to the busiest cell. Around
+that the row shows the power, where there is some, and the findings.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from powertui.view.timeline_rows import Folds, RowKind
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, styled
 
-_MIN_BUSY_CELLS = 3  # cells in which a profile is too small to show its work
+_MIN_BUSY_CELLS = 3  # a profile in fewer cells is drawn as a bar: its work could not be seen
 
 
 class Overview(TimeLane):
-    """Drawn over the rung that fits the run, so that it lies still while one moves about."""
+    """Drawn over the rung that fits the run, so that it stays still while the view moves."""
 
     def __init__(self, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
@@ -39,7 +38,7 @@ class Overview(TimeLane):
         self._roles: list[str] = []
         self._power: StepCurve | None = None
         self._drag: Drag | None = None
-        self._held = False  # the button
+        self._is_pressed = False  # the mouse button
 
     def differs(self, before: State | None, after: State) -> bool:
         return before is None or (before.viewport, before.window) != (after.viewport, after.window)
@@ -57,80 +56,82 @@ class Overview(TimeLane):
     def _overview(self) -> tuple[Viewport, str]:
         """The whole run as text: computed once per model, power and width."""
         assert self.model is not None
-        model, width = self.model, self.columns
-        asked = (model, self._power, width, self.glyphs.name)
-        if self._whole is None or self._drawn != asked:
+        model = self.model
+        width = self.columns
+        key = (model, self._power, width, self.glyphs.name)
+        if self._whole is None or self._drawn != key:
             self._whole = Viewport.whole_of(model.span, width)
-            self._drawn = asked
+            self._drawn = key
             self._text, self._roles = self._whole_run(model, self._whole)
         return self._whole, self._text
 
-    def _whole_run(self, model: TimelineModel, whole: Viewport) -> tuple[str, list[str]]:
-        chars, roles = list(self._busy(model, whole)), ["overview"] * whole.width
+    def _whole_run(self, model: TimelineModel, all_time: Viewport) -> tuple[str, list[str]]:
+        """The chars of the row and the roles of its cells."""
+        chars = list(self._busy(model, all_time))
+        roles = ["overview"] * all_time.width
         surroundings = model.surroundings
         if surroundings is None:
             return "".join(chars), roles
-        outside = np.ones(whole.width, np.bool_)
-        for lo, hi in [
-            *(model.profiled for _ in model.tracks[:1]),
-            *((one.lo, one.hi) for one in surroundings.profiles),
-        ]:
-            covered = whole.covered(lo, hi)
+        profiled = [(profile.lo, profile.hi) for profile in surroundings.profiles]
+        if len(model.tracks):
+            profiled.append(model.profiled)
+        outside = np.ones(all_time.width, np.bool_)
+        for lo, hi in profiled:
+            covered = all_time.covered(lo, hi)
             outside[covered.start : covered.stop] = False
-        course = self._course(whole)
+        course = self._course(all_time)
         for column in np.flatnonzero(outside).tolist():
             chars[column], roles[column] = course[column], "dim"
-        for one in surroundings.profiles:
-            covered = whole.covered(one.lo, one.hi)
+        for profile in surroundings.profiles:
+            covered = all_time.covered(profile.lo, profile.hi)
             for column in covered:
                 if len(covered) < _MIN_BUSY_CELLS or chars[column] == " ":
                     chars[column], roles[column] = self.glyphs.vertical, "focus"
-        for noted in surroundings.findings:
-            for column in whole.covered(noted.lo, noted.hi):
+        for finding in surroundings.findings:
+            for column in all_time.covered(finding.lo, finding.hi):
                 roles[column] = "error" if outside[column] else "warn"
-                chars[column] = "!" if chars[column] == " " or not self._power else chars[column]
+                if chars[column] == " " or not self._power:
+                    chars[column] = "!"
         return "".join(chars), roles
 
-    def _busy(self, model: TimelineModel, whole: Viewport) -> str:
+    def _busy(self, model: TimelineModel, all_time: Viewport) -> str:
         """How busy all lines of the profile are."""
         folded = Folds(processes=frozenset(process.name for process in model.trace.processes))
-        lanes = [
-            lane for row in model.rows(folded) if row.kind is RowKind.PROCESS for lane in row.lanes
-        ]
+        processes = [row for row in model.rows(folded) if row.kind is RowKind.PROCESS]
+        lanes = [lane for row in processes for lane in row.lanes]
         if not lanes:
-            return " " * whole.width
-        frame = model.forest.frame(whole.edges(), lanes)
-        together = frame.busy.sum(axis=0, keepdims=True)
-        full = len(self.glyphs.levels)
-        level = levels(
-            together,
-            frame.count.sum(axis=0, keepdims=True),
-            max(1, int(together.max(initial=1))),
-            full,
-        )[0]
+            return " " * all_time.width
+        frame = model.forest.frame(all_time.edges(), lanes)
+        busy = frame.busy.sum(axis=0, keepdims=True)
+        count = frame.count.sum(axis=0, keepdims=True)
+        busiest = max(1, int(busy.max(initial=1)))
+        level = levels(busy, count, busiest, len(self.glyphs.levels))[0]
         points = np.array([ord(char) for char in " " + self.glyphs.levels], "<u4")
         return str(points[level].tobytes().decode("utf-32-le"))
 
-    def _course(self, whole: Viewport) -> str:
+    def _course(self, all_time: Viewport) -> str:
         """The power around the profile; without any, a line as long as the training."""
         if self._power is not None and self._power.range is not None:
-            return sparkline(self._power.envelope(whole.edges()), self.glyphs)
-        return self.glyphs.horizontal * whole.width
+            return sparkline(self._power.envelope(all_time.edges()), self.glyphs)
+        return self.glyphs.horizontal * all_time.width
 
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None
-        whole, text = self._overview()
-        view, theme = self.state.viewport, self.theme_colors
+        all_time, text = self._overview()
+        view = self.state.viewport
+        theme = self.theme_colors
         chars = list(text)
         styles = [theme.style(role) for role in self._roles]
-        if view.rung != whole.rung or view.cell0 != whole.cell0:
-            for column in whole.covered(view.t0, view.t1):
+        if view.rung != all_time.rung or view.cell0 != all_time.cell0:
+            for column in all_time.covered(view.t0, view.t1):
                 styles[column] = theme.style("overview_view")
         if self.state.window is not None:
             lo, hi = self.state.window
+            first = all_time.column(lo)
+            last = all_time.column(hi - 1)
             for column, char in (
-                (whole.column(lo), self.glyphs.range_left),
-                (whole.column(hi - 1), self.glyphs.range_right),
+                (first, self.glyphs.range_left),
+                (last, self.glyphs.range_right),
             ):
                 if 0 <= column < len(chars):
                     chars[column], styles[column] = char, theme.style("cursor")
@@ -140,8 +141,8 @@ class Overview(TimeLane):
 
     def time_at(self, x: int) -> int:
         """A column of this lane is one of the whole run."""
-        whole, _ = self._overview()
-        return whole.time(self._column(x)) + whole.cell_ps // 2
+        all_time, _ = self._overview()
+        return all_time.time(self._column(x)) + all_time.cell_ps // 2
 
     def _column(self, x: int) -> int:
         return min(max(0, x - self.label_width), max(0, self.columns - 1))
@@ -149,36 +150,34 @@ class Overview(TimeLane):
     def _drag_to(self, x: int) -> None:
         if self._drag is None or self.model is None or self.state is None:
             return
-        whole, view = self._overview()[0], self.state.viewport
-        found = dragging.visible(self._drag, whole, self._column(x))
-        if found is None:
+        all_time = self._overview()[0]
+        view = self.state.viewport
+        stretch = dragging.visible(self._drag, all_time, self._column(x))
+        if stretch is None:
             return
-        lo, hi = found
+        lo, hi = stretch
         if self._drag.grip is Grip.MIDDLE:
             self.post_message(self.Asked("pan", amount=lo // view.cell_ps - view.cell0))
-        elif self._drag.grip is not Grip.NOTHING or not self._held:
+        elif self._drag.grip is not Grip.NOTHING or not self._is_pressed:
             self.post_message(self.Asked("show", lo, hi - lo))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        if (
-            event.button == 1
-            and event.x >= self.label_width
-            and self.model is not None
-            and self.state is not None
-        ):
-            self._drag, self._held = (
-                dragging.begin(self._overview()[0], self.state.viewport, self._column(event.x)),
-                True,
-            )
-            self.capture_mouse()
-            self._drag_to(event.x)
+        if event.button != 1 or event.x < self.label_width:
+            return
+        if self.model is None or self.state is None:
+            return
+        all_time, _ = self._overview()
+        self._drag = dragging.begin(all_time, self.state.viewport, self._column(event.x))
+        self._is_pressed = True
+        self.capture_mouse()
+        self._drag_to(event.x)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         self._drag_to(event.x)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         if self._drag is not None:
-            self._held = False
+            self._is_pressed = False
             self._drag_to(event.x)
             self._drag = None
             self.release_mouse()

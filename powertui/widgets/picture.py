@@ -43,7 +43,9 @@ class Picture(Widget, Generic[Shown]):
         self.refresh()
 
     def show(self, view: Shown | None, sentence: str = "") -> None:
-        self.view, self.sentence, self._rows = view, sentence, None
+        self.view = view
+        self.sentence = sentence
+        self._rows = None
         self.refresh()
 
     def render_line(self, y: int) -> Strip:

@@ -75,7 +75,8 @@ class PowerStrip(TimeLane):
     def set_pins(self, pins: tuple[int, ...]) -> None:
         """Where edges were tied to moments by hand."""
         if pins != self.pins:
-            self.pins, self._lines = pins, None
+            self.pins = pins
+            self._lines = None
             self.refresh()
 
     def differs(self, before: State | None, after: State) -> bool:
@@ -99,7 +100,8 @@ class PowerStrip(TimeLane):
         assert self.state is not None
         if self.curve is None:
             return self.name_label("")
-        height, theme = self.size.height, self.theme_colors
+        height = self.size.height
+        theme = self.theme_colors
         scale = self.axis
         watts = self.curve.value(self.state.cursor_ps)
         value = "no value" if math.isnan(watts) else units.quantity(watts, "W")
@@ -111,7 +113,8 @@ class PowerStrip(TimeLane):
             uncertainty = value if height == 2 else self._uncertainty_text()
             return self.name_label(uncertainty, f"{scale.text(scale.lo)} W")
         if y == 1:
-            room, style = self.label_width - 1, theme.style("gutter")
+            room = self.label_width - 1
+            style = theme.style("gutter")
             segments = []
             if below:
                 host = fit_text(below, max(0, room - 1 - len(value)), self.glyphs.ellipsis) + " "
@@ -132,7 +135,8 @@ class PowerStrip(TimeLane):
         label = plain(sensor.label, 100)
         if plain_width(label) <= room or not sensor.host:
             return label, ""
-        channel, host = plain(sensor.channel, 100), plain(sensor.host, 100)
+        channel = plain(sensor.channel, 100)
+        host = plain(sensor.host, 100)
         if height >= 3:
             return channel, host
         host_room = max(room // 2, room - 1 - plain_width(channel))
@@ -169,7 +173,8 @@ class PowerStrip(TimeLane):
         return self._lines[1][y]
 
     def _draw(self, view: Viewport, height: int) -> list[list[Segment]]:
-        theme, glyphs = self.theme_colors, self.glyphs
+        theme = self.theme_colors
+        glyphs = self.glyphs
         if self.curve is None or self.curve.range is None:
             why = "no power was read" if self.curve is None else "this series holds no values"
             texts = [" " + why, *[""] * (height - 1)]
@@ -211,7 +216,8 @@ class PowerStrip(TimeLane):
     ) -> None:
         """A bar as long as the 95 % interval of the offset."""
         assert self.power is not None
-        power, glyphs = self.power, self.glyphs
+        power = self.power
+        glyphs = self.glyphs
         interval_ps = power.offset_hi_ps - power.offset_lo_ps
         length = min(-(-interval_ps // view.cell_ps), view.width)
         if power.status == "none" or length < 2 or len(chars) < 2:
@@ -234,5 +240,6 @@ class PowerStrip(TimeLane):
             row, first = corner
             return sum(char != " " for char in chars[row][first : first + length])
 
-        last_row, last_column = len(chars) - 1, len(chars[0]) - length
+        last_row = len(chars) - 1
+        last_column = len(chars[0]) - length
         return min(((row, x) for row in (0, last_row) for x in (0, last_column)), key=covered)

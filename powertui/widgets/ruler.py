@@ -64,7 +64,8 @@ def _step(view: Viewport, cells: int) -> int:
     step = tick_step(view.cell_ps, cells)
     if step < 10 * PS_PER_S:
         return step
-    least, day = view.cell_ps * cells, _CLOCK[-1] * PS_PER_S
+    least = view.cell_ps * cells
+    day = _CLOCK[-1] * PS_PER_S
     return next((s * PS_PER_S for s in _CLOCK if s * PS_PER_S >= least), -(-least // day) * day)
 
 
@@ -163,8 +164,12 @@ class Ruler(TimeLane):
 
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None
-        view, theme, width = self.state.viewport, self.theme_colors, self.state.viewport.width
-        base, marked, cursor = theme.style("ruler"), theme.style("marked"), theme.style("cursor")
+        view = self.state.viewport
+        theme = self.theme_colors
+        width = self.state.viewport.width
+        base = theme.style("ruler")
+        marked = theme.style("marked")
+        cursor = theme.style("cursor")
         chars = [" "] * width
         styles: list[Style] = [base] * width
         for tick in ticks(view, self._origin):

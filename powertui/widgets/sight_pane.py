@@ -24,10 +24,10 @@ class SightPane(LinesPane, can_focus=False):
     seen: VisibleContent | None = None
     label_width = 20
 
-    def show(self, seen: VisibleContent | None) -> None:
+    def show(self, content: VisibleContent | None) -> None:
         """Of this stretch from now on."""
-        if seen != self.seen:
-            self.seen = seen
+        if content != self.seen:
+            self.seen = content
             self.rebuild()
 
     def set_label_width(self, width: int) -> None:

@@ -67,7 +67,8 @@ def _drawn(
     styles: list[Style] = []
     bounds = [0, *(np.flatnonzero(np.diff(owner)) + 1).tolist(), view.width]
     for lo, hi in pairwise(bounds):
-        number, width = int(owner[lo]), hi - lo
+        number = int(owner[lo])
+        width = hi - lo
         if number < 0:
             chars.extend(" " * width)
             styles.extend([Style.null()] * width)
@@ -80,7 +81,8 @@ def _drawn(
         if stretch.bar and width > 1 and styles and styles[-1] is style[stretch.role]:
             chars.append(stretch.bar)
             styles.append(styles[-1])
-            width, room = width - 1, room - 1
+            width = width - 1
+            room = room - 1
             text = _longest_fitting(stretch.texts, room)
         if width < _MIN_INDENT_CELLS:
             text = text.center(room)
@@ -132,7 +134,9 @@ class ProfileLane(TimeLane):
     def cells(self, y: int) -> list[Segment]:
         assert self.model is not None
         assert self.state is not None
-        view, theme, surroundings = self.state.viewport, self.theme_colors, self.model.surroundings
+        view = self.state.viewport
+        theme = self.theme_colors
+        surroundings = self.model.surroundings
         roles = {role: theme.style(role) for role in ("marked", "dim", "warn")}
         stretches = [
             LabelledStretch(lo, hi, (" not profiled", ""), "dim")
@@ -169,7 +173,8 @@ class FindingsLane(TimeLane):
     def cells(self, y: int) -> list[Segment]:
         assert self.model is not None
         assert self.state is not None
-        view, findings = self.state.viewport, self.model.findings
+        view = self.state.viewport
+        findings = self.model.findings
         bounds = np.array([(span.lo, span.hi) for span in findings], np.int64).reshape(-1, 2)
         stretches = []
         for row in _in_view(bounds[:, 0], bounds[:, 1], view):
@@ -182,7 +187,8 @@ class FindingsLane(TimeLane):
 def _between(span: tuple[int, int], surroundings: Surroundings | None) -> list[tuple[int, int]]:
     """Where nothing was profiled."""
     profiles = surroundings.profiles if surroundings is not None else ()
-    stretches, end = [], span[0]
+    stretches = []
+    end = span[0]
     for lo, hi in sorted((profile.lo, profile.hi) for profile in profiles):
         if lo > end:
             stretches.append((end, lo))
@@ -212,7 +218,8 @@ def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[LabelledStre
     stretches = []
     starts, ends = model.epoch_spans
     for index in _in_view(starts, ends, view):
-        lo, hi = int(starts[index]), int(ends[index])
+        lo = int(starts[index])
+        hi = int(ends[index])
         texts = _epoch_texts(model, model.epochs[index], hi - lo)
         stretches.append(LabelledStretch(lo, hi, texts, "epoch", bar=bar))
     named = {(phase.start, phase.end) for phase in model.epochs.phases}
@@ -275,7 +282,8 @@ class MarkLane(TimeLane):
         assert self.state is not None
         if not self.marks:
             return [Segment(" " * self.columns)]
-        view, theme = self.state.viewport, self.theme_colors
+        view = self.state.viewport
+        theme = self.theme_colors
         roles = {role: theme.style(role) for role in ("phase", "label")}
         rows = _in_view(self._bounds[:, 0], self._bounds[:, 1], view)
         marks = [self.marks[row] for row in rows]
@@ -319,7 +327,9 @@ class StepLane(TimeLane):
     def cells(self, y: int) -> list[Segment]:
         assert self.model is not None
         assert self.state is not None
-        model, steps, view = self.model, self.model.steps, self.state.viewport
+        model = self.model
+        steps = self.model.steps
+        view = self.state.viewport
         logged: list[tuple[int, str]] = []
         neighbors: list[NeighborProfile] = []
         if model.surroundings is not None:
@@ -364,7 +374,8 @@ class StepLane(TimeLane):
             return self._dense(starts, ends, numbers if has_numbers else None, view)
         stretches = []
         for row in range(first, last):
-            lo, hi = int(starts[row - first]), int(ends[row - first])
+            lo = int(starts[row - first])
+            hi = int(ends[row - first])
             role = "step" if row % 2 else "step_alt"
             stretches.append(LabelledStretch(lo, hi, _step_texts(steps[row]), role))
         roles = {role: self.theme_colors.style(role) for role in ("step", "step_alt")}
@@ -418,10 +429,12 @@ def round_numbers(surroundings: Surroundings, view: Viewport) -> list[tuple[int,
     """
     ticks = []
     for part in surroundings.numbers:
-        first, last = part.number_at(view.t0), part.number_at(view.t1)
+        first = part.number_at(view.t0)
+        last = part.number_at(view.t1)
         if last <= first:
             continue
-        begin, end = part.moment_of(first)[0], part.moment_of(last)[0]
+        begin = part.moment_of(first)[0]
+        end = part.moment_of(last)[0]
         cells = max(1, (end - begin) // view.cell_ps)
         round_to = tick_step(max(1, _NUMBER_GAP_CELLS * (last - first) // cells), 1)
         for number in range(-(-first // round_to) * round_to, last + 1, round_to):

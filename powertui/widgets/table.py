@@ -55,7 +55,9 @@ class TableView(Widget, can_focus=True):
 
         def __init__(self, view: TableView, row: int, place: Place | None) -> None:
             super().__init__()
-            self.view, self.row, self.place = view, row, place
+            self.view = view
+            self.row = row
+            self.place = place
 
         @property
         def control(self) -> TableView:
@@ -67,7 +69,8 @@ class TableView(Widget, can_focus=True):
 
         def __init__(self, view: TableView, row: int) -> None:
             super().__init__()
-            self.view, self.row = view, row
+            self.view = view
+            self.row = row
 
         @property
         def control(self) -> TableView:
@@ -151,15 +154,12 @@ class TableView(Widget, can_focus=True):
         at = choices.index(self.order.group) if self.order.group in choices else 0
         self._open = frozenset()
         self._reorder(group=choices[(at + 1) % len(choices)])
-        by = next(
-            (column.label for column in self.table.columns if column.id == self.order.group),
-            self.order.group,
-        )
-        return (
-            f"Grouped by {by}. Enter unfolds a group, g groups by the next."
-            if by
-            else "Not grouped."
-        )
+        group = self.order.group
+        if not group:
+            return "Not grouped."
+        labels = (column.label for column in self.table.columns if column.id == group)
+        name = next(labels, group)
+        return f"Grouped by {name}. Enter unfolds a group, g groups by the next."
 
     def next_part(self) -> None:
         """Devices, then the host, then all."""
@@ -186,22 +186,28 @@ class TableView(Widget, can_focus=True):
         self._reorder(text=text)
 
     def _arrange(self) -> None:
-        table, order = self.table, self.order
+        table = self.table
+        order = self.order
         self.refresh()
         if table is None:
             background.cancel(self, "arrange")
             self._stands = None
             return
-        row, shown, open_ = self.row, self._listed, self._open
-        was = shown.key_of(row) if shown is not None and row >= 0 and shown.id == table.id else ()
-        same, at = shown is table, self.cursor
+        row = self.row
+        shown = self._listed
+        open_ = self._open
+        key: tuple[Value, ...] = ()
+        if shown is not None and row >= 0 and shown.id == table.id:
+            key = shown.key_of(row)
+        is_same = shown is table
+        cursor = self.cursor
 
         def work(check: CancelCheck) -> tuple[ListedRows, int]:
-            found = table_order.listed(table, order, open_, check)
-            place = table.find(was, found.lines) if was and not found.groups else -1
-            if place < 0 and same and not table.key:
-                place = next(iter(np.flatnonzero(found.lines == row).tolist()), at)
-            return found, max(0, place)
+            rows = table_order.listed(table, order, open_, check)
+            line = table.find(key, rows.lines) if key and not rows.groups else -1
+            if line < 0 and is_same and not table.key:
+                line = next(iter(np.flatnonzero(rows.lines == row).tolist()), cursor)
+            return rows, max(0, line)
 
         if len(table) <= AT_ONCE:
             background.cancel(self, "arrange")
@@ -209,8 +215,8 @@ class TableView(Widget, can_focus=True):
         else:
             background.begin(self, "arrange", work, self._arranged)
 
-    def _arranged(self, found: tuple[ListedRows, int]) -> None:
-        self._stands, self.cursor = found
+    def _arranged(self, answer: tuple[ListedRows, int]) -> None:
+        self._stands, self.cursor = answer
         self.cursor = min(self.cursor, max(0, len(self.lines) - 1))
         self._scroll()
         self.refresh()
@@ -262,11 +268,11 @@ class TableView(Widget, can_focus=True):
         listed = self._listed
         rows = self.lines[self.top : self.top + self.rows_visible].tolist()
         return [
-            found
+            place
             for row in rows
             if listed is not None
             and 0 <= row < len(listed)
-            and (found := listed.place(row)) is not None
+            and (place := listed.place(row)) is not None
         ]
 
     @property
@@ -279,10 +285,9 @@ class TableView(Widget, can_focus=True):
         return self._listed is not None and self._listed.total is not None and self.size.height > 4
 
     def _scroll(self) -> None:
-        lowest = max(0, len(self.lines) - self.rows_visible)
-        self.top = max(
-            0, min(max(self.top, self.cursor - self.rows_visible + 1), self.cursor, lowest)
-        )
+        last_top = max(0, len(self.lines) - self.rows_visible)
+        min_top = self.cursor - self.rows_visible + 1
+        self.top = max(0, min(max(self.top, min_top), self.cursor, last_top))
 
     # ── moving ───────────────────────────────────────────────────────────────────────────────────
 
@@ -303,7 +308,8 @@ class TableView(Widget, can_focus=True):
 
     def action_choose(self) -> None:
         """Enter: a group opens or closes, a row is chosen."""
-        group, row = self.group, self.row
+        group = self.group
+        row = self.row
         if group is not None and self._stands is not None:
             self._unfold(self._open ^ {group.label})
         elif row >= 0 and self._listed is not None:
@@ -311,12 +317,14 @@ class TableView(Widget, can_focus=True):
 
     def _unfold(self, open_: frozenset[str]) -> None:
         assert self._stands is not None
-        row, self._open = self.row, open_
+        row = self.row
+        self._open = open_
         self._stands = self._stands.unfolded(self._open)
-        at = np.flatnonzero(self.lines == row)
-        self.cursor = (
-            int(at[0]) if row >= 0 and len(at) else min(self.cursor, max(0, len(self.lines) - 1))
-        )
+        lines = np.flatnonzero(self.lines == row)
+        if row >= 0 and len(lines):
+            self.cursor = int(lines[0])
+        else:
+            self.cursor = min(self.cursor, max(0, len(self.lines) - 1))
         self._scroll()
         self.refresh()
 
@@ -327,18 +335,20 @@ class TableView(Widget, can_focus=True):
     # ── drawing ──────────────────────────────────────────────────────────────────────────────────
 
     def _fitted(self, table: Table) -> FittedColumns:
+        """The columns that have room, worked out once for each width, order and filter."""
         room = self.content_size.width - self._indent(table)
-        of = (room, table, self.order, self._stands)
-        if self._fit is None or self._fit[0] != of:
-            fit, order = table_rows.fit(table, room, (self.order.column,)), self.order
-            if order.text and self._stands is not None and self._stands.table is table:
-                held = table_rows.holding(table, self._stands.rows, order.text, fit)
-                wider = table_rows.fit(table, room, (order.column, *held))
-                if len(wider.columns) == len(fit.columns) + len(
-                    held
-                ):  # else the name says what was found
+        order = self.order
+        stands = self._stands
+        key = (room, table, order, stands)
+        if self._fit is None or self._fit[0] != key:
+            fit = table_rows.fit(table, room, (order.column,))
+            if order.text and stands is not None and stands.table is table:
+                matching = table_rows.holding(table, stands.rows, order.text, fit)
+                wider = table_rows.fit(table, room, (order.column, *matching))
+                # Only where all of them have room; else the name shows the words that match.
+                if len(wider.columns) == len(fit.columns) + len(matching):
                     fit = wider
-            self._fit = (of, fit)
+            self._fit = (key, fit)
         return self._fit[1]
 
     def _indent(self, table: Table) -> int:
@@ -358,45 +368,39 @@ class TableView(Widget, can_focus=True):
             return self._total(table)
         at = self.top + y - 1
         if at >= len(self.lines):
-            nothing = (
-                f"No row contains {self.order.text!r}."
-                if self.order.text
-                else table.empty or "No rows."
-            )
-            return self._words(nothing if y == 1 and not len(self.lines) else "")
+            if y > 1 or len(self.lines):
+                return self._words("")
+            if self.order.text:
+                return self._words(f"No row contains {self.order.text!r}.")
+            return self._words(table.empty or "No rows.")
         line = int(self.lines[at])
-        return (
-            self._row(table, line, at == self.cursor)
-            if line >= 0
-            else self._heading(table, -1 - line, at == self.cursor)
-        )
+        is_current = at == self.cursor
+        if line < 0:
+            return self._heading(table, -1 - line, is_current)
+        return self._row(table, line, is_current)
 
     def summary(self, cells: int = 10_000) -> str:
-        """How many rows there are, and how many of them are listed; what tells less is left out
-        where it has no room.
+        """How many rows there are, and how many of them are listed.
+
+        What says less is left out where there is no room.
         """
-        table, stands = self._listed, self._stands
+        table = self._listed
+        stands = self._stands
         if table is None or stands is None:
             return ""
-        count = (
-            len(table)
-            - stands.elsewhere
-            - (0 if stands.folds is None else int(np.count_nonzero(stands.folds.held)))
-        )
+        count = len(table) - stands.elsewhere
+        if stands.folds is not None:
+            count -= int(np.count_nonzero(stands.folds.held))
         total = f"{count:,} {plural(table.noun, count)}"
-        words = [
-            f"{len(self.rows):,} of {total} contain {self.order.text!r}"
-            if self.order.text
-            else total
-        ]
+        words = [total]
+        if self.order.text:
+            words = [f"{len(self.rows):,} of {total} contain {self.order.text!r}"]
         if stands.groups:
             words.append(f"in {len(stands.groups):,} {plural('group', len(stands.groups))}")
         if len(stands.hidden):
-            part = table.total(stands.hidden).get("share") if table.total is not None else None
-            words.append(
-                f"{len(stands.hidden):,} wrappers hidden"
-                + (f" ({part:.1%})" if isinstance(part, float) else "")
-            )
+            share = table.total(stands.hidden).get("share") if table.total is not None else None
+            percent = f" ({share:.1%})" if isinstance(share, float) else ""
+            words.append(f"{len(stands.hidden):,} wrappers hidden{percent}")
         if table.summary:
             words += table.summary.split("  ")
         while len(words) > 1 and width("  ".join(words)) > cells:
@@ -415,33 +419,29 @@ class TableView(Widget, can_focus=True):
         assert self._stands is not None
         group = self._stands.groups[number]
         mark = self.glyphs.open if group.label in self._open else self.glyphs.closed
-        theme = self.theme_colors
-        style = theme.style("gutter_focus") if current and self.has_focus else theme.style("title")
-        fit, name = self._fitted(table), table_order.name_of(table)
+        role = "gutter_focus" if current and self.has_focus else "title"
+        fit = self._fitted(table)
+        name = table_order.name_of(table)
         count = f" ({len(group.rows):,})"
-        cells = next(
-            (size for column, size in zip(fit.columns, fit.cells, strict=True) if column is name), 0
-        )
+        cells = fit.cells[fit.columns.index(name)] if name in fit.columns else 0
         room = cells - width(mark + count) - 1
-        label, scopes = plain(group.label, 300), self._scopes_of(table)
+        label = plain(group.label, 300)
+        scopes = self._scopes_of(table)
         if width(label) > room and self.order.group == table_order.LAYER and scopes is not None:
             label = table_rows.layered(label, scopes)
-        return self._sums(
-            table,
-            f"{mark} {truncation.middle(label, room, self.glyphs.ellipsis)}{count}",
-            group.total,
-            style,
-        )
+        label = truncation.middle(label, room, self.glyphs.ellipsis)
+        style = self.theme_colors.style(role)
+        return self._sums(table, f"{mark} {label}{count}", group.total, style)
 
     def _sums(self, table: Table, label: str, values: Mapping[str, Value], style: Style) -> Strip:
-        fit, ellipsis = self._fitted(table), self.glyphs.ellipsis
+        fit = self._fitted(table)
+        ellipsis = self.glyphs.ellipsis
         name = table_order.name_of(table)
 
         def cell(column: Column, cells: int) -> str:
             if column is name:
-                return table_rows.fitted(
-                    "total" if label == _TOTAL and cells < len(_TOTAL) else label, cells, ellipsis
-                )
+                is_short = label == _TOTAL and cells < len(_TOTAL)
+                return table_rows.fitted("total" if is_short else label, cells, ellipsis)
             return table_rows.total_cell(column, values.get(column.id), cells, ellipsis)
 
         cells = [cell(column, size) for column, size in zip(fit.columns, fit.cells, strict=True)]
@@ -464,7 +464,8 @@ class TableView(Widget, can_focus=True):
 
     def _titles(self, table: Table) -> Strip:
         fit = self._fitted(table)
-        plain_style, key = self.theme_colors.style("dim"), self.theme_colors.style("title")
+        plain_style = self.theme_colors.style("dim")
+        key = self.theme_colors.style("title")
         segments = [Segment(" " * self._indent(table), plain_style)]
         for column, cells in zip(fit.columns, fit.cells, strict=True):
             style = key if column.id == self.order.column else plain_style
@@ -477,23 +478,20 @@ class TableView(Widget, can_focus=True):
     def _row(self, table: Table, row: int, current: bool) -> Strip:
         fit = self._fitted(table)
         theme = self.theme_colors
-        style = (
-            theme.style("gutter_focus")
-            if current and self.has_focus
-            else theme.style("title" if current else "text")
-        )
+        role = "title" if current else "text"
+        style = theme.style("gutter_focus" if current and self.has_focus else role)
         ellipsis = self.glyphs.ellipsis
-        name, scopes = table_order.name_of(table), self._scopes_of(table)
+        name = table_order.name_of(table)
+        scopes = self._scopes_of(table)
         cells = [
             self._cell(column, row, size, scopes if column is name else None)
             for column, size in zip(fit.columns, fit.cells, strict=True)
         ]
-        elsewhere = table_rows.matched_words(table, row, self.order.text, fit)
-        if elsewhere is not None and name in fit.columns:
+        text = self.order.text
+        words = table_rows.matched_words(table, row, text, fit)
+        if words is not None and name in fit.columns:
             at = fit.columns.index(name)
-            cells[at] = table_rows.with_found(
-                cells[at], elsewhere, self.order.text, fit.cells[at], ellipsis
-            )
+            cells[at] = table_rows.with_found(cells[at], words, text, fit.cells[at], ellipsis)
         segments = [Segment((" " * GAP).join(cells), style)]
         if table.kind_of_work is not None:
             work = table.kind_of_work(row)
@@ -514,10 +512,12 @@ class TableView(Widget, can_focus=True):
             id = self._fitted(self.table).at(offset.x - self._indent(self.table))
             if id is not None:
                 self.sort(id)
-        elif offset.y < self.content_size.height - 1 and self.top + offset.y - 1 < len(self.lines):
-            again = self.cursor == self.top + offset.y - 1
-            self.action_move(self.top + offset.y - 1 - self.cursor)
-            if again:
+            return
+        line = self.top + offset.y - 1
+        if offset.y < self.content_size.height - 1 and line < len(self.lines):
+            is_second_click = self.cursor == line
+            self.action_move(line - self.cursor)
+            if is_second_click:
                 self.action_choose()
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:

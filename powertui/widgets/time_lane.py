@@ -27,13 +27,13 @@ def fit_text(text: str, width: int, ellipsis: str = "…") -> str:
     size = cell_len(text)
     if size <= width:
         return text + " " * (width - size)
-    kept = ""
+    fitting = ""
     for char in text:
-        if cell_len(kept + char) > width - 1:
+        if cell_len(fitting + char) > width - 1:
             break
-        kept += char
-    kept += ellipsis if width > 0 else ""
-    return kept + " " * (width - cell_len(kept))
+        fitting += char
+    fitting += ellipsis if width > 0 else ""
+    return fitting + " " * (width - cell_len(fitting))
 
 
 def fit_middle(text: str, width: int, ellipsis: str = "…") -> str:
@@ -73,7 +73,9 @@ class TimeLane(Widget):
 
         def __init__(self, what: str, ps: int = 0, amount: int = 0) -> None:
             super().__init__()
-            self.what, self.ps, self.amount = what, ps, amount
+            self.what = what
+            self.ps = ps
+            self.amount = amount
 
     def __init__(
         self, *, theme: Theme, glyphs: str = "unicode", label_width: int = 20, id: str | None = None
@@ -102,7 +104,8 @@ class TimeLane(Widget):
     def update_state(self, model: TimelineModel, state: State) -> None:
         """Draw this from now on; nothing is repainted when nothing that is shown has changed."""
         before = (self.model, self.state)
-        self.model, self.state = model, state
+        self.model = model
+        self.state = state
         if before[0] is not model or self.differs(before[1], state):
             self.refresh()
 
@@ -123,10 +126,10 @@ class TimeLane(Widget):
         style = self.theme_colors.style("gutter")
         room = max(0, self.label_width - 1)
         right = right[:room]
-        left = fit_text(
+        name_text = fit_text(
             plain(text, 100), max(0, room - len(right) - (1 if right else 0)), self.glyphs.ellipsis
         )
-        return [Segment(fit_text(left + (" " if right else "") + right, room) + " ", style)]
+        return [Segment(fit_text(name_text + (" " if right else "") + right, room) + " ", style)]
 
     def render_line(self, y: int) -> Strip:
         if self.model is None or self.state is None or not self.columns:

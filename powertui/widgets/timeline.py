@@ -50,7 +50,8 @@ class Timeline(Widget, can_focus=True):
     class CursorMoved(Message):
         def __init__(self, ps: int, row: Row | None) -> None:
             super().__init__()
-            self.ps, self.row = ps, row
+            self.ps = ps
+            self.row = row
 
     class SelectionChanged(Message):
         def __init__(self, selection: Selected | None) -> None:
@@ -159,7 +160,8 @@ class Timeline(Widget, can_focus=True):
     @property
     def below(self) -> list[RowBelow]:
         """Rows of profiles that stand below those of the one that is open."""
-        model, view = self.model, self.viewport
+        model = self.model
+        view = self.viewport
         if not self.neighbors or model is None or view is None or model.surroundings is None:
             return []
         return in_company.rows_below(
@@ -313,24 +315,29 @@ class Timeline(Widget, can_focus=True):
             row = line.row or Row(
                 RowKind.MORE, 0, "", note=" ran at the same time" if meets else ""
             )
-            own = line.neighbor.painted(navigator.model, view, (row,), self.look, self.run_budget)
-            self._strips.append(self._strip(own, 0, row))
+            painted_row = line.neighbor.painted(
+                navigator.model, view, (row,), self.look, self.run_budget
+            )
+            self._strips.append(self._strip(painted_row, 0, row))
 
     def _say_not_profiled(self, painted: Painted, rows: Sequence[Row]) -> None:
         """A blank cell inside of the profile says that nothing ran; outside it is not known, and
         the first row says so.
         """
-        model, view = self.model, self.viewport
+        model = self.model
+        view = self.viewport
         first = next((y for y, row in enumerate(rows) if row.lanes), None)
         if model is None or view is None or first is None or model.surroundings is None:
             return
         profiled = [
             view.covered(*model.profiled),
-            *(view.covered(one.lo, one.hi + 1) for one in model.surroundings.profiles),
+            *(view.covered(profile.lo, profile.hi + 1) for profile in model.surroundings.profiles),
         ]
         end = 0
         for inside in (
-            *sorted((one for one in profiled if len(one)), key=lambda one: one.start),
+            *sorted(
+                (stretch for stretch in profiled if len(stretch)), key=lambda stretch: stretch.start
+            ),
             range(view.width, view.width),
         ):
             if inside.start - end >= len(_OUTSIDE) + 2:

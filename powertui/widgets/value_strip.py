@@ -49,7 +49,8 @@ class ValueStrip(TimeLane):
         value = self.strip.value(self.state.cursor_ps)
         unit = f" {self.strip.unit}" if self.strip.unit else ""
         shown = "no value" if math.isnan(value) else f"{value:.4g}{unit}"
-        scale, height = self.axis, self.size.height
+        scale = self.axis
+        height = self.size.height
         if y == 0:
             return self.name_label(self.strip.name, shown if height == 1 else scale.text(scale.hi))
         if y == height - 1:
@@ -58,7 +59,8 @@ class ValueStrip(TimeLane):
 
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None
-        view, height = self.state.viewport, max(1, self.size.height)
+        view = self.state.viewport
+        height = max(1, self.size.height)
         if self.strip is None or self.strip.curve.range is None:
             why = " no values" if y == 0 else ""
             return [Segment(fit_text(why, view.width), self.theme_colors.style("dim"))]

@@ -1,6 +1,4 @@
-"""The timeline with everything that stands over the same cells: power, ruler, overview, epochs,
-steps, rows and their labels.
-"""
+"""The timeline with everything over the same cells: power, ruler, overview, lanes and labels."""
 
 from __future__ import annotations
 
@@ -31,14 +29,16 @@ from powertui.widgets.value_strip import ValueStrip
 
 _MAX_POWER_STRIPS = 4
 MAX_VALUE_STRIPS = 6
+# Rows of the parts of the view.
 _VALUE_ROWS = 4
-_MIN_TRACK_ROWS = 3  # of the tracks, where nothing in sight was profiled
-_MAX_PANEL_ROWS = 14  # rows of what is shown about the view, at most
-_MAX_POWER_ROWS = 20  # rows of a power strip
-_MIN_ROWS_FOR_LEGEND = 14  # rows from which there is one for the legend
-_INSIDE_SHARE = (
-    0.7  # so much of the view inside of one profile, and its tracks are what is looked at
-)
+_MIN_TRACK_ROWS = 3  # where nothing in sight was profiled
+_MAX_PANEL_ROWS = 14  # of the panel about the view
+_MAX_POWER_ROWS = 20  # of a power strip
+_MIN_ROWS_FOR_LEGEND = 14
+# The share of the view that a profile must cover for its tracks to get most of the rows, and for
+# them to get any (both chosen, not measured).
+_INSIDE_SHARE = 0.7
+_PARTLY_INSIDE_SHARE = 0.15
 
 
 def _label_width(width: int) -> int:
@@ -58,11 +58,13 @@ def strip_heights(height: int, series: int, lanes: int) -> list[int]:
     if series and spare < 4:
         return [2] if height - 3 - lanes >= 2 + 4 else []
     for _ in range(min(series, _MAX_POWER_STRIPS)):
-        rows = (
-            min(4 if height < 32 else 5 if height < 40 else 7, spare // 2)
-            if not heights
-            else min(3 if height < 40 else 4, spare // 2)
-        )
+        if heights:
+            max_rows = 3 if height < 40 else 4
+        elif height < 32:
+            max_rows = 4
+        else:
+            max_rows = 5 if height < 40 else 7
+        rows = min(max_rows, spare // 2)
         if rows < 2:
             break
         heights.append(rows)
@@ -70,25 +72,26 @@ def strip_heights(height: int, series: int, lanes: int) -> list[int]:
     return heights
 
 
-_PARTLY_INSIDE_SHARE = 0.15
-
-
 def _far_heights(height: int, power: int, values: int, lanes: int) -> tuple[list[int], list[int]]:
-    """Rows of the power strips and of the other strips where nothing in sight was profiled: they
-    share what tracks would take.
+    """Rows of the power strips and of the other strips where nothing in sight was profiled.
+
+    They share what tracks would take. The first power strip is the tallest.
     """
     spare = height - 2 - lanes - _MIN_TRACK_ROWS
-    power, values = min(power, _MAX_POWER_STRIPS), min(values, MAX_VALUE_STRIPS)
+    power = min(power, _MAX_POWER_STRIPS)
+    values = min(values, MAX_VALUE_STRIPS)
     if not power:
         values = min(values, spare // 2)
         return [], [min(7, spare // values)] * values if values else []
     values = min(values, max(2, (spare - 6) // _VALUE_ROWS), max(0, spare - 3) // 2)
-    rows = min(_VALUE_ROWS, (spare // 2) // values) if values else 0
-    rows = max(2, rows) if values else 0
-    left = spare - rows * values
-    power = min(power, max(1, left // 5))
-    first = min(16 if values else left, max(2, left - 3 * (power - 1)))
-    return [first, *([3] * (power - 1))], [rows] * values
+    value_rows = 0
+    if values:
+        value_rows = max(2, min(_VALUE_ROWS, spare // 2 // values))
+    remaining = spare - value_rows * values
+    power = min(power, max(1, remaining // 5))
+    max_first_rows = 16 if values else remaining
+    first = min(max_first_rows, max(2, remaining - 3 * (power - 1)))
+    return [first] + [3] * (power - 1), [value_rows] * values
 
 
 class TimelineView(Vertical):
@@ -121,8 +124,7 @@ class TimelineView(Vertical):
         self._picked = False  # whether a person chose them
         self._was_inside = (True, True)
         self._row_count = 0
-        # rows that are free are used: not before the first picture stands, which would be drawn
-        # twice
+        # Whether free rows are used: not before the first picture, which would be drawn twice.
         self._roomy = False
 
     @property
@@ -198,15 +200,15 @@ class TimelineView(Vertical):
 
     def _covered(self) -> int:
         """How many columns of the view are profiled by what is shown."""
-        model, view = self.timeline.model, self.timeline.viewport
+        model = self.timeline.model
+        view = self.timeline.viewport
         if model is None or view is None:
             return 0
-        neighbors = self.timeline.neighbors if model.surroundings is not None else ()
-        return len(
-            set(view.covered(*model.profiled)).union(
-                *(view.covered(*one.stretch(model)) for one in neighbors)
-            )
-        )
+        columns = set(view.covered(*model.profiled))
+        if model.surroundings is not None:
+            for neighbor in self.timeline.neighbors:
+                columns.update(view.covered(*neighbor.stretch(model)))
+        return len(columns)
 
     def set_pins(self, pins: tuple[int, ...]) -> None:
         """Moments to which a person tied an edge of the power."""
@@ -220,12 +222,13 @@ class TimelineView(Vertical):
             self._arrange()
 
     def set_values(self, chosen: Sequence[Strip], *, picked: bool = False) -> None:
-        """Which scalars, counters and rates are drawn.
+        """Draw these scalars, counters and rates.
 
         Those that a person picked stay beside the tracks, too.
         """
         if (tuple(chosen), picked) != (self._chosen, self._picked):
-            self._chosen, self._picked = tuple(chosen), picked
+            self._chosen = tuple(chosen)
+            self._picked = picked
             for lane, strip in zip(self.values, self._chosen, strict=False):
                 lane.set_strip(strip)
             self._arrange()
@@ -237,17 +240,16 @@ class TimelineView(Vertical):
 
     @property
     def _partly_inside(self) -> bool:
-        model, view = self.timeline.model, self.timeline.viewport
-        return (
-            model is not None
-            and view is not None
-            and self._covered() >= _PARTLY_INSIDE_SHARE * view.width
-        )
+        view = self.timeline.viewport
+        if self.timeline.model is None or view is None:
+            return False
+        return self._covered() >= _PARTLY_INSIDE_SHARE * view.width
 
     @property
     def inside(self) -> bool:
         """Whether what is looked at is a profile, and not the training around it."""
-        model, view = self.timeline.model, self.timeline.viewport
+        model = self.timeline.model
+        view = self.timeline.viewport
         if model is None or view is None or model.surroundings is None:
             return True
         if not len(model.tracks):
@@ -265,70 +267,30 @@ class TimelineView(Vertical):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Shares the height out: power first gives way, then the lanes of epochs and windows when
-        there are none.
-        """
+        """Share the height out among power, lanes and tracks."""
         if not self.is_mounted or not self.size.width:
             return
-        labels = _label_width(self.size.width)
-        self.row_labels.styles.width = labels
-        for lane in self.lanes:
-            lane.set_label_width(labels)
-        self.sight.set_label_width(labels)
-        model = self.timeline.model
-        epochs = model is not None and (len(model.epochs) > 0 or len(model.epochs.phases) > 0)
-        self.epochs.display = epochs
-        self.marks.display = bool(self.marks.marks)
+        self._set_label_widths(_label_width(self.size.width))
         inside = self.inside
         self._was_inside = (inside, self._partly_inside)
-        surroundings = model.surroundings if model is not None else None
-        profiled = model is None or len(model.tracks) > 0
-        self.profiles.display = not inside and (
-            profiled or bool(surroundings and surroundings.profiles)
-        )
-        self.steps.display = profiled or bool(surroundings and surroundings.numbers)
-        self.found.display = bool(surroundings and surroundings.findings)
-        self.sight.display = (
-            profiled
-            and (inside or self._partly_inside)
-            and self.size.height >= _MIN_ROWS_FOR_LEGEND
-        )
-        self.note.display = bool(model is not None and model.power_note and not self._power)
-        lanes = (
-            int(self.note.display)
-            + int(epochs)
-            + int(self.marks.display)
-            + int(self.found.display)
-            + int(self.sight.display)
-        )
+        self._show_lanes(inside)
+        height = self.size.height
+        lanes = [self.note, self.epochs, self.marks, self.found, self.sight]
+        if not inside:
+            lanes += [self.profiles, self.steps]
+        lane_rows = sum(lane.display for lane in lanes)
         if inside:
-            heights = strip_heights(self.size.height, len(self._power), lanes)
-            if self.found.display and heights and heights[0] > 4:
-                heights[0] -= (
-                    # what was found comes last: the power gives its row, and no track is drawn
-                    # again a row lower
-                    1
-                )
-            spare = self.size.height - 3 - lanes - 8 - sum(heights)
-            values = (
-                [2] * min(len(self._chosen), MAX_VALUE_STRIPS, max(0, spare // 2))
-                if self._picked
-                else []
-            )
+            heights, values = self._near_heights(lane_rows)
         else:
-            lanes += int(self.profiles.display) + int(self.steps.display)
-            # Where a profile takes a part of the view its tracks are worth rows, too.
-            room = self.size.height * 2 // 3 if self._partly_inside else self.size.height
-            room += 0 if profiled else _MIN_TRACK_ROWS - 1  # no tracks, no rows for them
-            heights, values = _far_heights(room, len(self._power), len(self._chosen), lanes)
-        spare = self._share_rows(
-            self.size.height
-            - sum(heights)
-            - sum(values)
-            - 2
-            - lanes
-            - int(inside and self.steps.display)
-        )
+            # Where a profile takes a part of the view, its tracks get rows, too.
+            room = height * 2 // 3 if self._partly_inside else height
+            if not self._has_tracks:
+                room += _MIN_TRACK_ROWS - 1
+            heights, values = _far_heights(room, len(self._power), len(self._chosen), lane_rows)
+        room = height - sum(heights) - sum(values) - 2 - lane_rows
+        if inside and self.steps.display:
+            room -= 1
+        spare = self._share_rows(room)
         if heights:
             heights[0] = max(heights[0], min(heights[0] + spare, _MAX_POWER_ROWS))
         for rows, strips in ((heights, self.strips), (values, self.values)):
@@ -337,11 +299,54 @@ class TimelineView(Vertical):
                 if number < len(rows):
                     strip.styles.height = rows[number]
 
+    def _set_label_widths(self, cells: int) -> None:
+        self.row_labels.styles.width = cells
+        self.sight.set_label_width(cells)
+        for lane in self.lanes:
+            lane.set_label_width(cells)
+
+    @property
+    def _has_tracks(self) -> bool:
+        """Whether a profile is shown, or one is still being read."""
+        model = self.timeline.model
+        return model is None or len(model.tracks) > 0
+
+    def _show_lanes(self, inside: bool) -> None:
+        """Show the lanes that have something to show."""
+        model = self.timeline.model
+        surroundings = model.surroundings if model is not None else None
+        has_tracks = self._has_tracks
+        self.epochs.display = model is not None and bool(
+            len(model.epochs) or len(model.epochs.phases)
+        )
+        self.marks.display = bool(self.marks.marks)
+        has_profiles = has_tracks or bool(surroundings and surroundings.profiles)
+        self.profiles.display = not inside and has_profiles
+        self.steps.display = has_tracks or bool(surroundings and surroundings.numbers)
+        self.found.display = bool(surroundings and surroundings.findings)
+        has_room = self.size.height >= _MIN_ROWS_FOR_LEGEND
+        self.sight.display = has_tracks and has_room and (inside or self._partly_inside)
+        self.note.display = bool(model is not None and model.power_note and not self._power)
+
+    def _near_heights(self, lane_rows: int) -> tuple[list[int], list[int]]:
+        """Rows of the power strips and of the other strips beside the tracks of a profile."""
+        height = self.size.height
+        heights = strip_heights(height, len(self._power), lane_rows)
+        if self.found.display and heights and heights[0] > 4:
+            # Findings come last: the power gives its row, so that no track moves a row down.
+            heights[0] -= 1
+        if not self._picked:
+            return heights, []
+        spare = height - 3 - lane_rows - 8 - sum(heights)
+        return heights, [2] * min(len(self._chosen), MAX_VALUE_STRIPS, max(0, spare // 2))
+
     def _share_rows(self, room: int) -> int:
-        """Rows that the tracks do not need go to more of the tracks, then to what else is shown of
-        the view; what is left.
+        """Give rows that the tracks leave free to more tracks, then to the panel about the view.
+
+        Returns how many remain.
         """
-        model, view = self.timeline.model, self.timeline.viewport
+        model = self.timeline.model
+        view = self.timeline.viewport
         if model is not None and view is not None and model.surroundings is not None:
             room = max(1, room - in_company.rows_needed(self.timeline.neighbors, model, view))
         self.timeline.move(Navigator.set_room, room if self._roomy else 0)
@@ -356,15 +361,13 @@ class TimelineView(Vertical):
         model = self.timeline.model
         if model is None:
             return
-        if self._was_inside != (self.inside, self._partly_inside) or self._row_count != len(
-            self.timeline.rows
-        ):
+        has_moved_in = self._was_inside != (self.inside, self._partly_inside)
+        if has_moved_in or self._row_count != len(self.timeline.rows):
             self._arrange()
         for lane in self.lanes:
             lane.update_state(model, after)
-        self.row_labels.update_rows(
-            self.timeline.rows, after, [(one.label, one.row is None) for one in self.timeline.below]
-        )
+        below = [(row.label, row.row is None) for row in self.timeline.below]
+        self.row_labels.update_rows(self.timeline.rows, after, below)
 
     # ── what the pointer asks of the lanes ───────────────────────────────────────────────────────
 
@@ -374,11 +377,8 @@ class TimelineView(Vertical):
             self.timeline.move(Navigator.pan, message.amount)
         elif message.what == "zoom" and self.timeline.viewport is not None:
             view = self.timeline.viewport
-            self.timeline.move(
-                Navigator.zoom,
-                message.amount,
-                view.column(message.ps) if view.shows(message.ps) else None,
-            )
+            column = view.column(message.ps) if view.shows(message.ps) else None
+            self.timeline.move(Navigator.zoom, message.amount, column)
         elif message.what == "show":
             self.timeline.move(Navigator.show_window, message.ps, message.ps + message.amount)
         elif message.what == "mark":

@@ -250,16 +250,16 @@ async def test_looking_into_runs_ends_with_its_page(make: Maker, folder: Path) -
                 )
                 listed = shell.screen
                 assert isinstance(listed, OpenScreen)
-                await until(pilot, lambda listed=listed: listed._looker is not None)
+                await until(pilot, lambda listed=listed: listed._reader is not None)
                 stop, listed._stop = (
                     listed._stop,
                     threading.Event(),
                 )  # the word that it is the end comes late
                 shell.exit(return_code=0)
-            assert listed._looker is not None
-            await until(pilot, lambda listed=listed: len(listed._known) > 1 or failed)
+            assert listed._reader is not None
+            await until(pilot, lambda listed=listed: len(listed._from_files) > 1 or failed)
             stop.set()
-            listed._looker.join()
+            listed._reader.join()
     finally:
         threading.excepthook = before
     assert not failed
@@ -291,20 +291,20 @@ async def test_the_reading_thread_may_outlive_its_page(
                 threading.Event(),
             )  # the word that it is the end comes late
             shell.exit(return_code=0)
-        assert listed._looker is not None
-        assert listed._looker.is_alive()
+        assert listed._reader is not None
+        assert listed._reader.is_alive()
         gate.set()
         await until(
-            pilot, lambda: bool(listed._known) or bool(failed) or not listed._looker.is_alive()
+            pilot, lambda: bool(listed._from_files) or bool(failed) or not listed._reader.is_alive()
         )
         stop.set()
-        listed._looker.join(60)
-        assert not listed._looker.is_alive()
+        listed._reader.join(60)
+        assert not listed._reader.is_alive()
     finally:
         gate.set()
         threading.excepthook = before
     assert not failed
-    assert listed._known, "what was read is known, though nobody asks any more"
+    assert listed._from_files, "what was read is known, though nobody asks any more"
 
 
 async def other_host(timeline: TimelineScreen) -> tuple[TimelineModel, TimelineModel]:

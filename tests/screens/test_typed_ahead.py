@@ -130,7 +130,7 @@ def state(shell: Shell) -> dict[str, Any]:
         told["hits"] = (hits.pattern, len(hits), timeline.hit) if hits is not None else None
         told["below"] = page.below.open
     if isinstance(page, SymmetryScreen):
-        told["chosen"] = (page._chosen, page._unfolded, page._times, page._line)
+        told["chosen"] = (page._chosen, page._is_unfolded, page._times, page._line)
     return told
 
 

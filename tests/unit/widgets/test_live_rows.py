@@ -13,8 +13,8 @@ from powertui.plain import width
 from powertui.sampler.recorder import Event
 from powertui.sampler.source import Stamp
 from powertui.terminal.glyphs import ASCII, CONSOLE, UNICODE, Glyphs
-from powertui.view import live_rows as rows
-from powertui.view.live_rows import RoleLine
+from powertui.view import live_chart, live_rows, live_summary
+from powertui.view.live_texts import RoleLine
 
 ZERO = 1_795_224_813 * NS
 SIZES = [(60, 8), (80, 14), (120, 20), (200, 36)]
@@ -47,7 +47,7 @@ def text(line: RoleLine) -> str:
 
 
 def test_the_grid_of_the_chart_stands_still_while_time_passes() -> None:
-    view = rows.LiveSpan(60)
+    view = live_chart.LiveSpan(60)
     before = view.bounds(ZERO, 92, 2)
     after = view.bounds(ZERO + 300_000_000, 92, 2)
     assert (after[0] - before[0]) % (before[2] * 2) == 0, (
@@ -58,7 +58,7 @@ def test_the_grid_of_the_chart_stands_still_while_time_passes() -> None:
 
 
 def test_panning_back_holds_still_and_forward_follows_again() -> None:
-    view = rows.LiveSpan(60)
+    view = live_chart.LiveSpan(60)
     back = view.panned(-0.5, ZERO, ZERO - 3600 * NS)
     assert back.end_ns == ZERO - 30 * NS
     assert back.panned(0.25, ZERO + 5 * NS, 0).end_ns == ZERO - 15 * NS
@@ -67,14 +67,14 @@ def test_panning_back_holds_still_and_forward_follows_again() -> None:
 
 
 def test_zoom_stays_on_its_rungs() -> None:
-    view = rows.LiveSpan(300)
+    view = live_chart.LiveSpan(300)
     assert view.zoomed(1).span_s < 300 < view.zoomed(-1).span_s
     for _ in range(50):
         view = view.zoomed(-1)
-    assert view.span_s == rows.SPANS_S[-1]
-    assert rows.fitting_span_s(45) == 60
-    assert rows.fitting_span_s(1e9) == rows.SPANS_S[-1]
-    assert rows.fitting_span_s(5000, longest=600) == 600
+    assert view.span_s == live_chart.SPANS_S[-1]
+    assert live_chart.fitting_span_s(45) == 60
+    assert live_chart.fitting_span_s(1e9) == live_chart.SPANS_S[-1]
+    assert live_chart.fitting_span_s(5000, longest=600) == 600
 
 
 @pytest.mark.parametrize("glyphs", SETS, ids=lambda g: g.name)
@@ -86,12 +86,12 @@ def test_every_line_fits(glyphs: Glyphs, size: tuple[int, int]) -> None:
         series("power", [90.0] * 400, host="other"),
     )
     history = feed.board.histories[ChannelKey("bmc", "power")]
-    view = rows.LiveSpan(300)
+    view = live_chart.LiveSpan(300)
     bounds = view.bounds(feed.now_ns(), columns, 1)[:2]
     lines = [
-        rows.head(feed, columns),
-        *rows.summary(feed, history, None, bounds, columns, glyphs),
-        *rows.chart(
+        live_summary.head(feed, columns),
+        *live_summary.summary(feed, history, None, bounds, columns, glyphs),
+        *live_chart.chart(
             history,
             view,
             feed.now_ns(),
@@ -100,13 +100,14 @@ def test_every_line_fits(glyphs: Glyphs, size: tuple[int, int]) -> None:
             glyphs,
             [(ZERO + 200 * NS, "epoch 1")],
         ),
-        *rows.table(feed, list(feed.board.histories), None, {}, view, columns, glyphs),
+        *live_rows.table(feed, list(feed.board.histories), None, {}, view, columns, glyphs),
     ]
     for line in lines[:1] + lines[4:]:
         assert width(text(line)) <= columns, text(line)
     if glyphs is ASCII:
         drawn = "".join(
-            text(line) for line in rows.chart(history, view, feed.now_ns(), NS, size, glyphs, [])
+            text(line)
+            for line in live_chart.chart(history, view, feed.now_ns(), NS, size, glyphs, [])
         )
         assert drawn.isascii()
 
@@ -117,7 +118,9 @@ def test_what_a_person_looks_for_is_there_in_every_width(columns: int) -> None:
     history = next(iter(feed.board))
     lines = [
         text(line)
-        for line in rows.summary(feed, history, None, (ZERO, ZERO + 60 * NS), columns, UNICODE)
+        for line in live_summary.summary(
+            feed, history, None, (ZERO, ZERO + 60 * NS), columns, UNICODE
+        )
     ]
     assert all(width(line) <= columns and "…" not in line for line in lines), lines
     assert "1,400" in lines[0]
@@ -137,51 +140,53 @@ def test_a_sum_without_a_row_says_what_the_others_draw() -> None:
     assert (total.watts, total.missing) == (400.0, 1)
     lines = [
         text(line)
-        for line in rows.summary(
+        for line in live_summary.summary(
             feed, next(iter(feed.board)), total, (ZERO, ZERO + 3 * NS), 100, UNICODE
         )
     ]
     assert "2 of 3 draw 400 W, 1 without a value" in lines[1]
     assert "1 of 3 with gaps" in lines[2]
-    assert "sum of 3 channels" in text(rows._sum_line(total._replace(missing=0), 80))
+    assert "sum of 3 channels" in text(live_summary._sum_line(total._replace(missing=0), 80))
 
 
 def test_an_unknown_value_is_a_dash_and_never_zero() -> None:
     feed = played(series("power", [100.0, 100.0, float("nan")]))
     history = feed.board.histories[ChannelKey("bmc", "power")]
-    lines = rows.summary(feed, history, None, (ZERO, ZERO + 3 * NS), 80, ASCII)
+    lines = live_summary.summary(feed, history, None, (ZERO, ZERO + 3 * NS), 80, ASCII)
     assert "- W" in text(lines[1])
     assert "no value" in text(lines[2])
-    table = rows.table(feed, [history.key], None, {}, rows.LiveSpan(30), 100, ASCII)
+    table = live_rows.table(feed, [history.key], None, {}, live_chart.LiveSpan(30), 100, ASCII)
     assert " – " in text(table[1]) or "–" in text(table[1])
 
 
 def test_energy_waits_for_two_readings_and_says_measured() -> None:
     one = played(series("power", [100.0]))
     assert "not resolved" in text(
-        rows.summary(one, next(iter(one.board)), None, (ZERO, ZERO), 120, ASCII)[1]
+        live_summary.summary(one, next(iter(one.board)), None, (ZERO, ZERO), 120, ASCII)[1]
     )
     many = played(series("power", [100.0] * 11))
-    line = text(rows.summary(many, next(iter(many.board)), None, (ZERO, ZERO), 120, ASCII)[1])
+    line = text(
+        live_summary.summary(many, next(iter(many.board)), None, (ZERO, ZERO), 120, ASCII)[1]
+    )
     assert "1 kJ" in line
     assert "measured" in line
 
 
 def test_what_comes_from_outside_cannot_move_the_cursor() -> None:
     feed = played(series("po\x1b[2Jwer", [1.0, 2.0], host="ev\nil"))
-    names = rows.channel_names(feed.board.histories)
+    names = live_rows.channel_names(feed.board.histories)
     event = Event(Stamp(0, 0), "info", "x\x1b]0;", "y\r\n")
-    drawn = [*names.values(), text(rows.log_rows([event], 3)[0])]
+    drawn = [*names.values(), text(live_rows.log_rows([event], 3)[0])]
     assert not any(char in part for part in drawn for char in "\x1b\n\r")
 
 
 def test_same_names_are_told_apart_by_their_source() -> None:
     feed = played(series("power", [1.0], host="a"), series("GPU 0", [2.0], host="a"))
-    assert sorted(rows.channel_names(feed.board.histories).values()) == ["a", "a GPU 0"]
+    assert sorted(live_rows.channel_names(feed.board.histories).values()) == ["a", "a GPU 0"]
 
 
 def test_natural_order() -> None:
-    assert sorted(["node10", "node9", "node9b"], key=rows.natural_sort_key) == [
+    assert sorted(["node10", "node9", "node9b"], key=live_rows.natural_sort_key) == [
         "node9",
         "node9b",
         "node10",
@@ -200,25 +205,25 @@ def test_epochs_show_joules_with_interval_or_the_reason() -> None:
             WindowEnergy(None, None, None, Badge.MEASURED, "the sensor refreshes every 3 s"),
         ),
     ]
-    lines = [text(line) for line in rows.run_rows(epochs, 10)]
+    lines = [text(line) for line in live_rows.run_rows(epochs, 10)]
     assert "not resolved: the sensor refreshes" in lines[1]
     assert "2.41 kJ" in lines[2]
     assert "10 J" in lines[2]
     assert "measured" in lines[2]
     assert "loss 0.25" in lines[2]
     assert "not resolved: its start is not known" in lines[3]
-    assert len(rows.run_rows(epochs, 2)) == 2
+    assert len(live_rows.run_rows(epochs, 2)) == 2
 
 
 def test_large_digits_have_three_rows_of_one_width() -> None:
-    lines = rows.big_digits("1234567890 W", UNICODE)
-    assert len(lines) == rows.BIG_ROWS
+    lines = live_summary.big_digits("1234567890 W", UNICODE)
+    assert len(lines) == live_summary.BIG_ROWS
     assert len({len(line) for line in lines}) == 1
-    assert rows.big_digits("245 W", CONSOLE) == ["", "245 W", ""]
+    assert live_summary.big_digits("245 W", CONSOLE) == ["", "245 W", ""]
 
 
 def test_large_digits_are_drawn_from_both_halves_of_their_rows() -> None:
-    assert rows.big_digits("72 W", UNICODE) == [
+    assert live_summary.big_digits("72 W", UNICODE) == [
         "▀▀█ ▀▀█   █   █",
         "  █ █▀▀   █▄▀▄█",
         "  ▀ ▀▀▀   ▀   ▀",
@@ -234,23 +239,23 @@ def test_marks_stand_where_they_were_set_and_only_those_in_view() -> None:
         (500 * NS, "after"),
     ]
     sign = UNICODE.cursor
-    assert rows._marks(marks, 0, 10 * NS, 20, UNICODE) == f"  {sign}{sign}x{' ' * 14}{sign}", (
-        "no name covers the next mark"
-    )
-    assert rows._marks([(0, "abc")], 0, 10 * NS, 4, UNICODE) == UNICODE.cursor + "abc", (
+    assert (
+        live_chart._marks(marks, 0, 10 * NS, 20, UNICODE) == f"  {sign}{sign}x{' ' * 14}{sign}"
+    ), "no name covers the next mark"
+    assert live_chart._marks([(0, "abc")], 0, 10 * NS, 4, UNICODE) == UNICODE.cursor + "abc", (
         "a name that fits exactly is written"
     )
-    assert rows._marks([(0, "abcd")], 0, 10 * NS, 4, UNICODE) == UNICODE.cursor + "   "
+    assert live_chart._marks([(0, "abcd")], 0, 10 * NS, 4, UNICODE) == UNICODE.cursor + "   "
 
 
 @pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
 def test_what_a_channel_is_held_to_is_a_line_above_its_curve_up_to_now(glyphs: Glyphs) -> None:
     feed = played(series("a", [200.0 + 50 * (n % 2) for n in range(120)]))
     (history,) = feed.board.histories.values()
-    view, size = rows.LiveSpan(60), (60, 14)
+    view, size = live_chart.LiveSpan(60), (60, 14)
 
     def drawn() -> list[RoleLine]:
-        return list(rows.chart(history, view, feed.now_ns(), NS, size, glyphs, []))
+        return list(live_chart.chart(history, view, feed.now_ns(), NS, size, glyphs, []))
 
     plain_chart = [text(line) for line in drawn()]
     history.limit(feed.now_ns() - 30 * NS, 325.0)
@@ -271,12 +276,21 @@ def test_what_a_channel_is_held_to_is_a_line_above_its_curve_up_to_now(glyphs: G
 def test_a_chart_without_room_is_not_drawn() -> None:
     feed = played(series("power", [100.0] * 30))
     history = feed.board.histories[ChannelKey("bmc", "power")]
-    for size in ((rows.AXIS_WIDTH + 7, 20), (80, 3)):
-        assert rows.chart(history, rows.LiveSpan(60), feed.now_ns(), NS, size, UNICODE, []) == []
+    for size in ((live_chart.AXIS_WIDTH + 7, 20), (80, 3)):
+        assert (
+            live_chart.chart(history, live_chart.LiveSpan(60), feed.now_ns(), NS, size, UNICODE, [])
+            == []
+        )
     assert (
         len(
-            rows.chart(
-                history, rows.LiveSpan(60), feed.now_ns(), NS, (rows.AXIS_WIDTH + 8, 4), UNICODE, []
+            live_chart.chart(
+                history,
+                live_chart.LiveSpan(60),
+                feed.now_ns(),
+                NS,
+                (live_chart.AXIS_WIDTH + 8, 4),
+                UNICODE,
+                [],
             )
         )
         == 4
@@ -285,15 +299,15 @@ def test_a_chart_without_room_is_not_drawn() -> None:
 
 def test_sources_that_did_not_answer_are_counted_where_there_is_no_room() -> None:
     away = {f"node{number}": "" for number in range(10)}
-    assert len(rows.waiting(away, 10, 80)) == 10
-    few = rows.waiting(away, 4, 80)
+    assert len(live_rows.waiting(away, 10, 80)) == 10
+    few = live_rows.waiting(away, 4, 80)
     assert [text(line).split()[0] for line in few[:-1]] == ["node0", "node1", "node2"]
     assert "7 more" in text(few[-1])
 
 
 def test_the_first_row_says_whether_it_is_recorded() -> None:
     feed = played(series("power", [100.0] * 30))
-    assert text(rows.head(feed, 80)).rstrip().endswith("not recorded")
+    assert text(live_summary.head(feed, 80)).rstrip().endswith("not recorded")
 
 
 def test_energy_and_change_are_shown_as_soon_as_they_fit() -> None:
@@ -303,11 +317,14 @@ def test_energy_and_change_are_shown_as_soon_as_they_fit() -> None:
         shown = [
             c
             for c in range(40, 121)
-            if word in text(rows.table(feed, keys, None, {}, rows.LiveSpan(300), c, UNICODE)[0])
+            if word
+            in text(live_rows.table(feed, keys, None, {}, live_chart.LiveSpan(300), c, UNICODE)[0])
         ]
         assert shown == list(range(shown[0], 121))
         tight = [
             width(text(line))
-            for line in rows.table(feed, keys, None, {}, rows.LiveSpan(300), shown[0], UNICODE)
+            for line in live_rows.table(
+                feed, keys, None, {}, live_chart.LiveSpan(300), shown[0], UNICODE
+            )
         ]
         assert tight == [shown[0]] * 2, "to the last cell"

@@ -1,0 +1,264 @@
+"""The first rows of the live screen: what is watched, and the present power in large digits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from powertui.data.live import ChannelKey, History, Total
+from powertui.feed import NS, Feed
+from powertui.plain import plain, width
+from powertui.sampler.health import Health
+from powertui.terminal.glyphs import Glyphs
+from powertui.units import quantity
+from powertui.view.live_texts import RoleLine, age_text, length_text, watts_text
+
+_RECENT_ENERGY_S = 60.0
+
+_DIGITS = {
+    "0": ("███", "█ █", "█ █", "█ █", "███"),
+    "1": (" █ ", "██ ", " █ ", " █ ", "███"),
+    "2": ("███", "  █", "███", "█  ", "███"),
+    "3": ("███", "  █", "███", "  █", "███"),
+    "4": ("█ █", "█ █", "███", "  █", "  █"),
+    "5": ("███", "█  ", "███", "  █", "███"),
+    "6": ("███", "█  ", "███", "█ █", "███"),
+    "7": ("███", "  █", "  █", "  █", "  █"),
+    "8": ("███", "█ █", "███", "█ █", "███"),
+    "9": ("███", "█ █", "███", "  █", "███"),
+    ".": (" ", " ", " ", " ", "█"),
+    "-": ("   ", "   ", "███", "   ", "   "),
+    "W": ("█   █", "█   █", "█ █ █", "██ ██", "█   █"),
+    "k": ("█  ", "█ █", "██ ", "█ █", "█ █"),
+    " ": (" ", " ", " ", " ", " "),
+}
+BIG_ROWS = 3
+
+
+def big_digits(text: str, glyphs: Glyphs) -> list[str]:
+    """Digits three rows high, from half blocks.
+
+    Where the font has none, it is the plain text in the middle row.
+    """
+    if glyphs.name != "unicode" or any(char not in _DIGITS for char in text):
+        return ["", text, ""]
+    bitmap = [" ".join(_DIGITS[char][row] for char in text) for row in range(5)]
+    bitmap.append(" " * len(bitmap[0]))
+    halves = {("█", "█"): "█", ("█", " "): "▀", (" ", "█"): "▄", (" ", " "): " "}
+    return [
+        "".join(halves[pair] for pair in zip(bitmap[row], bitmap[row + 1], strict=True))
+        for row in (0, 2, 4)
+    ]
+
+
+def head(feed: Feed, columns: int) -> RoleLine:
+    """The first row: what is watched, and where it is recorded."""
+    recording, role = _recording(feed, columns)
+    recording = plain(recording, max(10, columns - 20))
+    # A source that never answered has no row: without a word the sum would silently lack it.
+    missing = ""
+    silent = list(feed.away)
+    if len(silent) == 1:
+        missing = f" · no answer yet: {silent[0]}"
+    elif silent:
+        missing = f" · {len(silent)} without values"
+    room = columns - width(recording)
+    if missing:
+        missing = plain(missing, max(0, room - 8))
+    title = plain(feed.title, max(4, room - width(missing) - 3))
+    gap = " " * max(2, room - width(title) - width(missing))
+    parts = ((title, "title"), (missing, "warn"), (gap, "text"), (recording, role))
+    return [(text, role) for text, role in parts if text]
+
+
+def _recording(feed: Feed, columns: int) -> tuple[str, str]:
+    """Where the readings are recorded, or why not, with its role."""
+    if feed.trouble:
+        return f"{feed.trouble} ", "error"
+    if feed.file is None:
+        return "not recorded", "dim"
+    words = "● recording to "
+    return words + _tail(plain(str(feed.file)), columns - 24 - len(words)), "ok"
+
+
+def _tail(path: str, room: int) -> str:
+    """The end of a path, with the file's name, where it has no room in full."""
+    return path if len(path) <= room else "…" + path[-max(8, room - 1) :]
+
+
+def summary(
+    feed: Feed,
+    history: History,
+    total: Total | None,
+    view: tuple[int, int],
+    columns: int,
+    glyphs: Glyphs,
+) -> list[RoleLine]:
+    """The present value in large digits, with facts beside it.
+
+    The facts are the range of the window, the energy so far, and the health of the sensor.
+    """
+    now = history.now
+    if now is None:
+        text = "-"
+    elif abs(now) < 100_000:
+        text = f"{now:.0f}"
+    else:
+        text = f"{now / 1000:.0f} k"
+    rows = big_digits(f"{text} W", glyphs)
+    digits_width = max(width(row) for row in rows) + 4
+    facts_width = columns - digits_width - 3
+    facts = _facts(feed, history, total, view, facts_width)
+    lines: list[RoleLine] = []
+    for row, fact in zip(rows, facts, strict=True):
+        digits = "  " + row.ljust(digits_width)
+        line: list[tuple[str, str]] = [(digits, "warn" if now is None else "power")]
+        room = facts_width
+        for part, role in fact:
+            cut = plain(part, room) if room > 0 else ""
+            line.append((cut, role))
+            room -= width(cut)
+        lines.append(line)
+    return lines
+
+
+def _fitting(room: int, *wordings: str) -> str:
+    """The first wording that fits, from the fullest to the tersest."""
+    return next((text for text in wordings if width(text) <= room), wordings[-1])
+
+
+def _facts(
+    feed: Feed, history: History, total: Total | None, view: tuple[int, int], room: int
+) -> list[RoleLine]:
+    """Three lines: the range of the window, then two of energy and health."""
+    window = _window_line(history, view, room)
+    if total is not None:
+        healths = [feed.healths[key] for key in total.keys]
+        return [window, _sum_line(total, room), _energy_line(healths, feed, room)]
+    health = feed.healths[history.key]
+    return [window, _energy_line([health], feed, room), _health_line(feed, history.key, room)]
+
+
+def _window_line(history: History, view: tuple[int, int], room: int) -> RoleLine:
+    """Lowest, mean and highest power of the window, and how long that is."""
+    stretch = history.stretch(*view)
+    lowest = watts_text(stretch.lowest)
+    mean = watts_text(stretch.mean)
+    highest = watts_text(stretch.highest)
+    values = _fitting(
+        room,
+        f"min {lowest}  mean {mean}  max {highest} W",
+        f"min {lowest} mean {mean} max {highest}",
+        f"{lowest} · {mean} · {highest} W",
+    )
+    length = f"  in the {length_text((view[1] - view[0]) / NS)} shown"
+    if width(values) + width(length) > room:
+        return [(values, "text")]
+    return [(values, "text"), (length, "dim")]
+
+
+def _health_line(feed: Feed, key: ChannelKey, room: int) -> RoleLine:
+    """How the sensor answers, and why it has no value where it has none."""
+    health = feed.healths[key]
+    mono = feed.mono()
+    trouble: list[tuple[str, str]] = []
+    if health.reason:
+        last = "  "
+        if health.last_value is not None:
+            last = f" (last {age_text(mono - health.last_value.mono)} ago)  "
+        trouble = [(f"no value: {health.reason}", "error"), (last, "dim")]
+    changed = "never changed"
+    if health.changed_mono is not None:
+        changed = f"changed {age_text(health.age(mono))} ago"
+    every = f"every {health.refresh:.3g} s" if health.refresh is not None else ""
+    refreshes = f"refreshes {every}" if every else ""
+    trip = f"{health.rtt * 1000:.3g} ms" if health.rtt else ""
+    answers = f"answers in {trip}" if trip else ""
+    counts = []
+    reconnects = feed.reconnects(key)
+    gaps = health.gaps
+    if reconnects:
+        counts.append(f"{reconnects} reconnect{'s' * (reconnects != 1)}")
+    if gaps:
+        counts.append(f"{gaps} gap{'s' * (gaps != 1)}")
+    wordings = (
+        (changed, refreshes, answers, *counts),
+        (changed, every, answers, *counts),
+        (changed, every, trip, *counts),
+        (changed, trip, *counts),
+        (changed, *counts),
+    )
+    texts = [" · ".join(part for part in wording if part) for wording in wordings]
+    return [*trouble, (_fitting(room, *texts), "dim")]
+
+
+def _sum_line(total: Total, room: int) -> RoleLine:
+    """What the sum adds up.
+
+    Where a row has no value the sum has none: then what the others draw.
+    """
+    rows = len(total.keys)
+    if total.missing and total.watts is not None:
+        return [
+            (f"{rows - total.missing} of {rows} draw {watts_text(total.watts)} W", "text"),
+            (f", {total.missing} without a value", "warn"),
+        ]
+    if total.missing:
+        return [(f"none of {rows} channels has a value", "warn")]
+    line: list[tuple[str, str]] = [(f"sum of {rows} channels", "text")]
+    made = f"  {plain(total.text)}"
+    return [*line, (made, "dim")] if width(line[0][0]) + width(made) <= room else line
+
+
+# From this share of the time on, an energy is called measured rather than estimated: one poll that
+# is missing in 200 changes a mean by less than sensors differ (chosen, not measured).
+_FULL_COVERAGE = 0.995
+
+
+def _energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
+    """Energy since the beginning and in the last minute, and how much of the time is covered."""
+    totals = [health.total() for health in healths]
+    joules = 0.0
+    for total in totals:
+        # Where readings are missing the mean of the others stands for them, as in every other
+        # answer; the energy is then called estimated.
+        if total.coverage >= _FULL_COVERAGE or total.watts is None:
+            joules += total.joules
+        else:
+            joules += total.watts * total.span_s
+    covered = max((health.covered_s for health in healths), default=0.0)
+    if covered <= 0:
+        return [("energy: not resolved yet; it needs two readings", "dim")]
+    share = min((total.coverage for total in totals if total.span_s > 0), default=1.0)
+    measured = share >= _FULL_COVERAGE
+    length = covered if measured else max(total.span_s for total in totals)
+    so_far = f"{quantity(joules, 'J')} in {length_text(round(length))}"
+    partly = ""
+    if not measured and len(healths) == 1:
+        partly = f" ({share:.0%} covered)"
+    elif not measured:
+        gaps = sum(total.coverage < _FULL_COVERAGE for total in totals)
+        partly = f" ({gaps} of {len(healths)} with gaps)"
+    latest = _recent_energy(healths, feed.mono())
+    role = "measured" if measured else "estimated"
+    quality = f" {role}"
+    # What a narrow window can do without goes first.
+    if width(so_far + quality + partly + latest) > room:
+        so_far = quantity(joules, "J")
+    if width(so_far + quality + partly + latest) > room:
+        quality = ""
+    if width(so_far + quality + partly + latest) > room:
+        latest = latest.replace("last ", "")
+    line = [(so_far, "text"), (quality, role), (partly, "warn"), (latest, "text")]
+    return [(text, role) for text, role in line if text]
+
+
+def _recent_energy(healths: Sequence[Health], mono: float) -> str:
+    """The energy of the last minute; "" where none was covered."""
+    energies = [health.between(mono - _RECENT_ENERGY_S, mono) for health in healths]
+    covered = [energy for energy in energies if energy.covered_s > 0]
+    if not covered:
+        return ""
+    length = length_text(round(max(energy.covered_s for energy in covered)))
+    joules = quantity(sum(energy.joules for energy in covered), "J")
+    count = f" of {len(covered)}" if len(covered) < len(healths) else ""
+    return f" · last {length}: {joules}{count}"
