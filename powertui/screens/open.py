@@ -505,7 +505,7 @@ class OpenScreen(BaseScreen):
         self.say(f"{runs} marked. Enter opens them together; Space unmarks one.")
 
     def action_run_belongs(self) -> None:
-        """Ask where the marked runs belong, else where parts of the training under the cursor do."""
+        """Ask where the marked runs belong, else where parts of this training do."""
         run = self._run(self.table.place)
         if run is not None:
             self._regrouping.begin(run, self._marked_runs())

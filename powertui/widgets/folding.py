@@ -65,7 +65,7 @@ class FoldingTable(TableView):
         return int(np.flatnonzero(self.lines == row)[0])
 
     def _cell(self, column: Column, row: int, cells: int, scopes: table_rows.Scopes | None) -> str:
-        """The name of a row: indented below its parent, with a mark and the count of folded rows."""
+        """The name of a row, indented below its parent, with a mark and a count of folded rows."""
         folds = self._folds
         table = self._listed
         if folds is None or table is None or column is not table_order.name_of(table):
