@@ -55,7 +55,9 @@ class IdlePower(NamedTuple):
     """Idle power, and where it was read."""
 
     figure: Figure | None
-    text: str = ""  # "in the pauses of the trace and before the profile"; or why it is not known
+    # "in the pauses of the trace and before the profile". Without a figure: why the work leaves no
+    # level for it; empty where there is no power, or no level of rest in some channel.
+    text: str = ""
     at_most: bool = False  # something may have run wherever it was read
 
 
@@ -130,8 +132,11 @@ def _places(where: Sequence[str]) -> str:
 
 
 def _lowest(levels: _Levels, *, ends_known: bool) -> float | None:
-    """Of one channel; None where nothing says that any level is more than that of something
-    else.
+    """The idle level of one channel; None where nothing shows that any of its levels is idle.
+
+    The trace's pauses are rest, and so is what is beside a training whose ends are known: then the
+    lowest level is idle, unless the machine was off. Otherwise before and after must agree, both at
+    the log's ends, and the work must draw more.
     """
     beside = [watts for watts in (levels.before, levels.after) if np.isfinite(watts)]
     if np.isfinite(levels.pauses) or (ends_known and beside):

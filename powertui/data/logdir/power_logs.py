@@ -102,7 +102,7 @@ def _dialect(file: FoundFile) -> tuple[str, int]:
     """The reader of power logs that recognises this file's head, and how sure it is; "" when none
     does.
     """
-    from powertui.data.power import registry  # sixteen dialects: only where there is a candidate
+    from powertui.data.power import registry  # many modules: only where there is a candidate
 
     return registry.sniff(file.path)
 

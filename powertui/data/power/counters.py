@@ -19,6 +19,11 @@ _RANGES = (
     4_294_967.296,
     16_777.216,
 )
+# What a wrap may imply: so many times the usual power of the counter. A reset in the middle of
+# the smallest range implies far more. Chosen, not measured.
+_MAX_USUAL_RATIO = 4.0
+_MIN_USUAL_W = 1.0  # the usual power of a counter that hardly moved is no measure
+_NEAR_END_SHARE = 0.9  # of a known range. Chosen, not measured.
 _MIN_GROWING_SHARE = 0.95  # of the rows of a counter that is read less often than it counts
 
 
@@ -28,9 +33,9 @@ def intervals(
     """(joules since the previous row, mean watts since then) of a counter's readings; the first one
     and every reset are NaN.
 
-    A fall is a wrap when the counter stood near the end of its range (or of a known one) and the
-    power that a wrap implies is like the power around it; else it was reset, and nobody knows what
-    ran meanwhile.
+    A fall is a wrap when the power that a wrap implies is like the power around it, or when the
+    range is known and the counter was near its end; else it was reset, and nobody knows what ran
+    meanwhile.
     """
     delta, seconds = np.full(len(joules), np.nan), np.full(len(joules), np.nan)
     delta[1:], seconds[1:] = np.diff(joules), np.diff(ns) / NS_PER_S
@@ -63,8 +68,9 @@ def _wrapped(
         if not before <= span * (1 + 1e-9):
             continue
         energy = delta + span
-        likely = 4 * max(usual, 1.0) * seconds
-        if energy >= 0 and (energy <= likely or (wrap_j and before > 0.9 * span)):
+        likely = _MAX_USUAL_RATIO * max(usual, _MIN_USUAL_W) * seconds
+        is_near_end = bool(wrap_j) and before > _NEAR_END_SHARE * span
+        if energy >= 0 and (energy <= likely or is_near_end):
             return energy
     return None
 

@@ -80,7 +80,7 @@ class EnergyTable:
 
     name: str
     program: str  # that writes it, for messages
-    columns: tuple[str, ...]  # the first line contains all of these names
+    columns: tuple[str, ...]  # the first line contains all of these names, literally
     score: int
     time: str  # the column with the start of a row's stretch, or with its end
     duration: str  # the column with its length in seconds

@@ -1,7 +1,7 @@
 """What could mark the steps of a trace: events with step numbers, lines that collectors drew, and
 whatever runs again and again.
 
-Each is found by itself; `ladder` judges them. Launches are looked for only when nothing else
+Each is found by itself; `marker_choice` judges them. Launches are looked for only when nothing else
 convinces: that asks every name.
 """
 

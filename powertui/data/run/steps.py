@@ -2,9 +2,10 @@
 marked them.
 
 What a person says (`--step-marker`) goes first. Else every candidate is judged (`candidates`,
-`ladder`), the marks of the best one are put together to steps (`rows`), and each step gets the work
-of the devices that belongs to it (`work`, `assign`, `times`). A loop inside the graph
-(`ExecutorState::Process` with iteration numbers) never hides markers: it is not asked.
+`marker_choice`), the marks of the best one are put together to steps (`step_rows`), and each step
+gets the work of the devices that belongs to it (`device_work`, `assign`, `step_times`). A loop
+inside the graph (`ExecutorState::Process` with iteration numbers) never hides markers: it is not
+asked.
 
 Callers want `epochs.mark`, which calls this and places the steps in epochs.
 """
@@ -57,7 +58,7 @@ def find_steps(trace: Trace, *, marker: str | None = None) -> Steps:
 
 
 def find_steps_and_others(trace: Trace, *, marker: str | None = None) -> StepsAndOthers:
-    """As `find`, with the marks of other work apart.
+    """As `find_steps`, with the marks of other work apart.
 
     Steps.epoch counts restarts of the step number, or is epoch_num.
     """
