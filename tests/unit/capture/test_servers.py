@@ -210,7 +210,7 @@ def test_what_is_no_profiler_server_is_named(
 def test_one_that_says_nothing_is_not_waited_for_forever(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(call, "CONNECT_TIMEOUT_S", 0.2)
-    with ProfilerServer(silent=True) as server, pytest.raises(CaptureError, match="says nothing"):
+    with ProfilerServer(silent=True) as server, pytest.raises(CaptureError, match="sends nothing"):
         servers.check([address.parse(server.address)])
 
 
