@@ -238,13 +238,13 @@ def test_every_public_run_is_read_or_explained(shared_data: Path) -> None:
 
 def test_how_long_the_rest_of_a_file_takes() -> None:
     pace = loader._Pace()
-    assert pace.left_s(5.0) == float("inf")  # nobody knows
-    pace.told(10.0, 0, 1000)
-    assert pace.left_s(10.5) == float("inf")
-    pace.told(11.0, 250, 1000)
-    assert pace.left_s(11.0) == 3.0
-    pace.told(12.0, 1000, 1000)
-    assert pace.left_s(12.0) == 0.0
-    pace.told(20.0, 100, 500)  # the next file
-    assert pace.left_s(20.0) == 0.0
-    assert pace.left_s(21.0) == 4.0
+    assert pace.remaining_s(5.0) == float("inf")  # nobody knows
+    pace.update(10.0, 0, 1000)
+    assert pace.remaining_s(10.5) == float("inf")
+    pace.update(11.0, 250, 1000)
+    assert pace.remaining_s(11.0) == 3.0
+    pace.update(12.0, 1000, 1000)
+    assert pace.remaining_s(12.0) == 0.0
+    pace.update(20.0, 100, 500)  # the next file
+    assert pace.remaining_s(20.0) == 0.0
+    assert pace.remaining_s(21.0) == 4.0
