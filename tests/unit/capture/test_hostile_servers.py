@@ -60,8 +60,9 @@ def server(hello: bytes, then: Callable[[], Iterator[bytes]]) -> Iterator[str]:
         with one, suppress(OSError):
             one.recv(1 << 16)
             one.sendall(hello)
-            while b"trace_viewer" not in one.recv(1 << 16):  # that is in the request
-                pass
+            while b"trace_viewer" not in (piece := one.recv(1 << 16)):  # that is in the request
+                if not piece:  # the caller has gone
+                    return
             for piece in then():
                 one.sendall(piece)
 
