@@ -9,9 +9,10 @@
     run.tool("op_stats").frame
 
 **One rule.** What needs no argument is a property: `steps`, `epochs`, `tracks`, `scalars`, `power`,
-`windows`, `findings`, `host_energy`, `warnings`. What can be narrowed is a method whose filters are
-named: `events(...)`, `ops(...)`, `energy(...)`, `tool(name, ...)`. `host=` is one of `run.hosts`
-(all hosts without it), `start=` and `end=` are a window of the profile, `end` not included.
+`windows`, `conclusions`, `findings`, `host_energy`, `warnings`. What can be narrowed is a method
+whose filters are named: `events(...)`, `ops(...)`, `energy(...)`, `tool(name, ...)`. `host=` is one
+of `run.hosts` (all hosts without it), `start=` and `end=` are a window of the profile, `end` not
+included.
 
 **Times** are seconds since the profile's own zero, in columns whose names end in `_s`;
 `run.traces[0].clock` is where that zero is in Unix time, as an interval. `powertui.open(path,
@@ -39,6 +40,8 @@ import pandas as pd
 from powertui import config
 from powertui.data import elsewhere, logdir
 from powertui.data.asked import Aligning, Compat, ReadOptions
+from powertui.data.conclusions.conclusion_table import conclusion_table
+from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.energy import account, host_energy, power_owners, tables
 from powertui.data.limits import MemoryLimit
 from powertui.data.logdir import Logdir
@@ -354,6 +357,20 @@ class RunView:
             notes += [findings.could, findings.reason, *findings.notes]
         frame = self._of_hosts(answers, lambda: as_frame.of_table(tables.NO_FINDINGS))
         frame.attrs["notes"] = list(dict.fromkeys(filter(None, notes)))
+        return frame
+
+    @property
+    def conclusions(self) -> pd.DataFrame:
+        """What to conclude from the run, the costliest first: a row for each.
+
+        Columns: kind, sentence, share (of the run's time), seconds and joules (what it costs),
+        start_s and end_s (where in the profile of `host`), confidence ("sure", "likely",
+        "unsure"), evidence (the tool that shows it), next (what to do), doubt (why it may be
+        wrong). `frame.attrs["looked_at"]` has what was looked at.
+        """
+        conclusions = run_conclusions(self.opened)
+        frame = as_frame.of_table(conclusion_table(self.opened, conclusions))
+        frame.attrs["looked_at"] = conclusions.looked_at
         return frame
 
     def tool(

@@ -26,6 +26,7 @@ from powertui.report import (
     training_json,
     training_page,
 )
+from powertui.report.conclusions import json_conclusions
 from powertui.report.facts import Facts
 from powertui.report.writers.as_csv import ExactNumber
 
@@ -83,6 +84,7 @@ def _read(entries: Sequence[RunEntry], trainings: Trainings) -> Iterator[tuple[F
             profiles = opened.profiles if run is not None else ()
             answer = facts.of_run(entry, run, problem, profiles)
             answer["findings"] = _findings(opened) if readable and is_searched else None
+            answer["conclusions"] = _conclusions(opened) if readable and is_searched else None
         return answer, readable
 
     largest = max((entry.size for entry in entries), default=0)
@@ -119,6 +121,13 @@ def _findings(opened: Opened) -> list[Facts] | None:
         for profile in opened.profiles
         for finding in account.findings(profile).findings
     ]
+
+
+def _conclusions(opened: Opened) -> list[Facts]:
+    """What to conclude from the run, the costliest first."""
+    from powertui.data.conclusions.run_conclusions import run_conclusions
+
+    return json_conclusions(opened, run_conclusions(opened))
 
 
 def load(opened: Opened) -> tuple[Run | None, str]:

@@ -11,7 +11,7 @@ from scripts.mutants.listed import ROOT
 # The tests of a file, by the beginning of its path. The longest beginning counts.
 TESTS: dict[str, tuple[str, ...]] = {
     "powertui/data/energy/": ("tests/unit/energy", "tests/unit/report/test_energy_verb.py"),
-    "powertui/data/energy/overview": (
+    "powertui/data/overview/": (
         "tests/unit/tools/test_overview_page.py",
         "tests/unit/report/test_energy_verb.py",
     ),

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from powertui import units
 from powertui.data.tools.breakdown import Breakdown
-from powertui.data.tools.shares import Shares, spread
+from powertui.data.tools.shares import Shares
 from powertui.data.tools.top_ops import Sides
 
 _INPUT_HIGH, INPUT_SOME = 0.20, 0.05
@@ -19,7 +18,6 @@ _OTHER_HIGH, _OTHER_SOME = 0.15, 0.03  # launching, collectives and all that is 
 _LITTLE_HALF = 0.10  # of the devices' compute in 16 bit: less than this is worth a word
 _EAGER = 0.10
 _COMPILE_SOME = 0.05
-_IDLE_HIGH = 0.50  # of a step without any work of a device
 
 
 class Advice(NamedTuple):
@@ -30,14 +28,6 @@ class Advice(NamedTuple):
     what: str
     do: str
     page: str  # the tool that shows more
-
-
-class Verdict(NamedTuple):
-    """The first sentence of the page, and what follows from it."""
-
-    limit: str  # the category that limits; "" where nothing is known
-    sentence: str
-    bound: str  # TensorBoard's word for the input: "host", "both", "device", "unknown"
 
 
 def percent(share: float) -> str:
@@ -79,101 +69,6 @@ def bound_by_input(shares: Shares | None) -> tuple[str, str]:
             f"The program does not wait for its input ({percent(shares.input)} of its steps): "
             "reading faster gains nothing."
         ),
-    )
-
-
-# What to do about each limit, and where more is told.
-_DO = {
-    "input": ("read and prepare batches in parallel and ahead", "input_pipeline_analyzer"),
-    "collectives": ("find which collectives take it, and overlap them with compute", "op_stats"),
-    "kernel launch": (
-        "give the host less to launch: larger batches, compiled functions, fewer small ops",
-        "op_stats",
-    ),
-    "output": ("copy less back from the device, or less often", "op_stats"),
-    "compiling": (
-        "keep the shapes of inputs the same from step to step, so that nothing is compiled anew",
-        "op_stats",
-    ),
-    "copies between devices": ("find which tensors move between devices", "op_stats"),
-    "computing on the device": ("start with the ops that take most of it", "framework_op_stats"),
-    "computing on the host": ("start with the ops that take most of it", "framework_op_stats"),
-    "time without any event": (
-        "find what the threads do in the gaps: Python, files, locks",
-        "timeline",
-    ),
-}
-
-
-def verdict(steps: Breakdown, shares: Shares | None) -> Verdict:
-    """What limits the run, by how much, and what to do: one sentence."""
-    bound, _ = bound_by_input(shares)
-    if shares is None:
-        return Verdict(
-            "", f"What limits this run is not known: no step was measured. {_NO_STEPS}", bound
-        )
-    mean = spread(steps.length)
-    assert mean is not None
-    parts = {
-        "input": shares.input,
-        "collectives": shares.collectives,
-        "kernel launch": shares.launch,
-        "output": shares.output,
-        "compiling": shares.compile,
-        "copies between devices": shares.between,
-        "computing on the device": shares.compute,
-        "computing on the host": shares.host,
-        "time without any event": shares.other,
-    }
-    if shares.input >= _INPUT_HIGH:  # mended first, whatever else there is
-        limit = "input"
-    else:
-        limit = max(parts, key=lambda name: parts[name])
-    if steps.has_device and limit != "input" and shares.idle >= _IDLE_HIGH:
-        return Verdict("device idle", _starved(shares, mean.mean), bound)
-    do, page = _DO[limit]
-    ms = parts[limit] * mean.mean
-    name = limit[0].upper() + limit[1:]
-    amount = (
-        f"{percent(parts[limit])} of a step ({units.duration(round(ms))} of "
-        f"{units.duration(round(mean.mean))})"
-    )
-    if limit == "time without any event":
-        sentence = f"No event accounts for most of a step: {amount}; {do}: see {page}."
-    else:
-        does = "limit" if limit in ("collectives", "copies between devices") else "limits"
-        sentence = f"{name} {does} this run: {amount}; {do}: see {page}."
-    also = [
-        f"{name} {percent(share)}"
-        for name, share in parts.items()
-        if name != limit
-        and share >= (INPUT_SOME if name in ("input", "output") else _OTHER_SOME)
-        and name not in ("computing on the device", "computing on the host")
-    ]
-    return Verdict(limit, sentence + (f" Also: {', '.join(also)}." if also else ""), bound)
-
-
-def _starved(shares: Shares, mean: float) -> str:
-    """The devices stand idle most of the time, whatever the host does meanwhile."""
-    reason = (
-        ("computing on the host", shares.host),
-        ("launching", shares.launch),
-        ("input", shares.input),
-        ("copies to the host", shares.output),
-        ("time without any event", shares.other),
-    )
-    meanwhile = ", ".join(
-        f"{name} {percent(share)}" for name, share in reason if share >= _OTHER_SOME
-    )
-    amount = (
-        f"{percent(shares.idle)} of a step ({units.duration(round(shares.idle * mean))} "
-        f"of {units.duration(round(mean))})"
-    )
-    return (
-        f"The host limits this run: the devices compute nothing in {amount}; meanwhile "
-        f"{meanwhile or 'nothing was recorded'}. "
-        "Give the devices more at a time (larger batches, compiled steps) and see in the "
-        "timeline what the host does in between."
     )
 
 

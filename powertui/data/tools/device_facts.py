@@ -200,3 +200,10 @@ def _text(stats: Mapping[str, object], *names: str) -> str:
     return next(
         (value for name in names if isinstance(value := stats.get(name), str) and value), ""
     )
+
+
+def has_device(trace: Trace) -> bool:
+    """Whether anything was recorded on a device."""
+    return any(
+        process.kind is ProcessKind.DEVICE and process.event_count for process in trace.processes
+    )

@@ -137,7 +137,7 @@ TOOLS: tuple[Tool, ...] = (
         "overview_page",
         "Overview",
         "What limits the run, by how much, what to do; its steps by category, its ops, its joules.",
-        "powertui.data.energy.overview:answer",
+        "powertui.data.overview.overview_page:answer",
         combines=True,
     ),
     Tool(

@@ -20,6 +20,7 @@ from powertui.data.opened import Opened, Profile
 from powertui.data.run.marks import rows_named
 from powertui.data.table import Column, Fact, Place, Table, text_column
 from powertui.data.tools import device_facts, top_ops, tpu_cores
+from powertui.data.tools.registry import Question
 from powertui.data.tools.suggestions import Signals
 from powertui.data.tools.tpu_cores import TpuSteps
 
@@ -49,10 +50,7 @@ class Use(NamedTuple):
 
 def device_use(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
     """The devices of one host in a window."""
-    if not any(
-        process.kind is ProcessKind.DEVICE and process.event_count
-        for process in profile.trace.processes
-    ):
+    if not device_facts.has_device(profile.trace):
         return Use()
     matrix, memory = (
         _stat(profile.trace, name)
@@ -69,7 +67,13 @@ def device_use(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
     )
 
 
-def mean(parts: Sequence[Use]) -> Use:
+def of_question(question: Question) -> Use:
+    """The devices of every host that is asked about."""
+    parts = question.parts
+    return _mean([device_use(profile, lo, hi, question.compat) for profile, lo, hi in parts])
+
+
+def _mean(parts: Sequence[Use]) -> Use:
     """Of several hosts: of each figure the mean of those that tell it."""
     if len(parts) == 1:
         return parts[0]

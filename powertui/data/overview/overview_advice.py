@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from powertui.data import texts
 from powertui.data.category import Category
-from powertui.data.energy import overview_verdict
 from powertui.data.model import ProcessKind, Trace
-from powertui.data.tools import advice, suggestions, top_ops, tpu_cores, utilisation
+from powertui.data.tools import advice, device_facts, suggestions, top_ops, tpu_cores, utilisation
 from powertui.data.tools.advice import Advice
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.event_types import EventType
@@ -61,7 +60,7 @@ def _signals(
     question: Question, steps: Breakdown, step_shares: Shares | None, tops: Sequence[Top]
 ) -> Signals:
     """The shares that suggestions are made from."""
-    use = overview_verdict.device_use(question)
+    use = utilisation.of_question(question)
     signals = Signals(memory=use.memory, arithmetic=use.arithmetic)
     if step_shares is not None:
         signals = signals._replace(input=step_shares.input, collectives=step_shares.collectives)
@@ -70,7 +69,7 @@ def _signals(
             copied_ps = float(steps.time_by_type(kinds).sum())
             input_ps = max(1.0, float(steps.category("input").sum()))
             signals = signals._replace(transfer=copied_ps / input_ps)
-    if overview_verdict.has_device(question.profile.trace):
+    if device_facts.has_device(question.profile.trace):
         shuffles = sum(op.share for op in tops if _shuffles(op))
         special = (tops[0].name, tops[0].share) if tops else None
         signals = signals._replace(shuffles=shuffles, special=special)
@@ -105,7 +104,7 @@ def _of_trace(trace: Trace) -> list[tuple[str, str]]:
 
 def _of_devices(trace: Trace) -> list[tuple[str, str]]:
     """What devices did not record."""
-    has_device = overview_verdict.has_device(trace)
+    has_device = device_facts.has_device(trace)
     silent = [
         process.name
         for process in trace.processes

@@ -1,25 +1,19 @@
-"""The figures on the first page of a run: its steps, who holds them up, its joules."""
+"""The figures on the first page of a run: its steps, and its joules."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from powertui import units
-from powertui.data.energy import account, host_energy
+from powertui.data.conclusions.makers import step_parts
+from powertui.data.energy import host_energy
 from powertui.data.energy.account import Account, EpochEnergy
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import worst_badge
 from powertui.data.table import Fact, if_missing
 from powertui.data.tools import environment, hosts, shares, top_ops
 from powertui.data.tools.breakdown import Breakdown
-from powertui.data.tools.hosts import Straggler
 from powertui.data.tools.registry import Question
 from powertui.data.tools.shares import Shares
-
-_MAX_LISTED_FINDINGS = 3
-_MAX_LISTED_STRAGGLERS = 3
 
 
 def performance(steps: Breakdown, step_shares: Shares | None) -> list[Fact]:
@@ -88,11 +82,7 @@ def energy(question: Question, host_account: Account | None) -> list[Fact]:
             return []
         why = host_account.apart
         return [Fact("energy", "energy of the profile", None, "number", "J", why=why)]
-    return [
-        *_energy_of_host(question, host_account),
-        *_epochs(host_account),
-        *_findings(question),
-    ]
+    return [*_energy_of_host(question, host_account), *_epochs(host_account)]
 
 
 def _energy_of_host(question: Question, host_account: Account) -> list[Fact]:
@@ -108,23 +98,6 @@ def _energy_of_host(question: Question, host_account: Account) -> list[Fact]:
     batch = environment.batch_size(question.profile)
     if batch and per_step is not None and per_step.resolved:
         facts.append(_energy("sample_joules", "energy of a sample", per_step, batch))
-    return facts
-
-
-def _findings(question: Question) -> list[Fact]:
-    """A sentence for each of the first findings, and what could have been found."""
-    result = account.findings(question.profile, question.aligning)
-    facts = [
-        Fact(f"finding_{number}", "found", finding.text, badge=finding.badge)
-        for number, finding in enumerate(result.findings[:_MAX_LISTED_FINDINGS], 1)
-    ]
-    further = len(result.findings) - _MAX_LISTED_FINDINGS
-    if further > 0:
-        facts.append(Fact("further_findings", "further findings", further, "integer"))
-    if not result.findings:
-        facts.append(Fact("findings", "found", "Nothing beyond what the trace explains."))
-    if result.could:
-        facts.append(Fact("could_find", "detection limit", result.could))
     return facts
 
 
@@ -195,53 +168,26 @@ def _energy(id: str, label: str, measured: Energy | None, parts: int = 1) -> Fac
     return Fact(id, label, measured.joules / parts, "number", "J", measured.badge, lo, hi)
 
 
-# ── who holds the others up ──────────────────────────────────────────────────────────────────────
+# ── all hosts ────────────────────────────────────────────────────────────────────────────────────
 
 
-def stragglers(question: Question) -> list[Fact]:
-    """The run's step over all hosts, and who delays the others."""
+def step_of_all_hosts(question: Question) -> list[Fact]:
+    """The run's step over all hosts."""
     common = hosts.together(question.opened, question.compat)
     if common is None:
-        return _slow_devices(question)
+        return []
     times = shares.spread(common.combined().length)
     assert times is not None
     why = f"{common.count:,} steps of {len(common.hosts)} hosts, each as long as the longest"
-    facts = [
-        Fact("run_step_time_s", "step of all hosts", round(times.mean), "duration", why=why),
-    ]
-    slow_hosts = hosts.stragglers(common.lengths_without_collectives())
-    for host in slow_hosts[:_MAX_LISTED_STRAGGLERS]:
-        names, rows = common.steps[host.member].names, common.rows[host.member]
-        words = (
-            f"{common.hosts[host.member]} takes {units.duration(round(host.excess))} a step longer "
-            f"than the others ({host.share:.1%}) and was the slowest in {host.slowest:,} of "
-            f"{common.count:,} steps"
-        )
-        facts.append(_straggler(host, words, [names[int(rows[step])] for step in host.worst]))
-    if not slow_hosts:
-        facts.append(Fact("straggler", "straggler", "No host delays the others."))
-    return facts
+    return [Fact("run_step_time_s", "step of all hosts", round(times.mean), "duration", why=why)]
 
 
-def _slow_devices(question: Question) -> list[Fact]:
-    """Which devices of one host delay the others."""
-    steps = question.profile.steps
-    by_device = hosts.devices(steps)
-    if by_device is None:
+def step_with_work(question: Question) -> list[Fact]:
+    """How long a step takes with its work, where steps are dispatched ahead."""
+    if not question.profile.steps.asynchronous or question.compat != "corrected":
         return []
-    names, rows, work = by_device
-    facts = []
-    for device in hosts.stragglers(work)[:_MAX_LISTED_STRAGGLERS]:
-        words = (
-            f"{names[device.member]} works {units.duration(round(device.excess))} a step longer "
-            f"than the others ({device.share:.1%}) and longest in {device.slowest:,} of "
-            f"{len(rows):,} steps"
-        )
-        worst = [steps.names[int(rows[step])] for step in device.worst]
-        facts.append(_straggler(device, words, worst))
-    return facts
-
-
-def _straggler(straggler: Straggler, words: str, worst: Sequence[str]) -> Fact:
-    end = f"; most of all in {', '.join(worst)}." if any(worst) else "."
-    return Fact(f"straggler_{straggler.member}", "straggler", words + end)
+    mean_ps, count = step_parts.step_with_work(question.profile)
+    if not mean_ps:
+        return []
+    why = f"from the first of {count} steps to the end of their work"
+    return [Fact("step_work_s", "step with its work", round(mean_ps), "duration", why=why)]

@@ -1,23 +1,31 @@
-"""The first page of a run: what limits it, by how much, and what to do; its steps by categories,
-its ops, where it ran, its joules.
+"""The first page of a run: what to conclude from it; its steps by categories, its ops, where it
+ran, its joules.
 
 TensorBoard's overview page with what a person asks besides. Every part comes from where it is
-worked out: the breakdown of steps, the op table, the account of energy, the findings.
+worked out: the conclusions, the breakdown of steps, the op table, the account of energy.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from powertui.data.energy import (
-    account,
+from powertui.data.energy import account
+from powertui.data.overview import (
     overview_advice,
+    overview_conclusions,
     overview_facts,
     overview_tables,
-    overview_verdict,
 )
 from powertui.data.table import Fact, Result
-from powertui.data.tools import advice, environment, hosts, shares, top_ops, utilisation
+from powertui.data.tools import (
+    advice,
+    device_facts,
+    environment,
+    hosts,
+    shares,
+    top_ops,
+    utilisation,
+)
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 
@@ -36,23 +44,24 @@ def answer(question: Question) -> Result:
     host_account = None
     if not question.together:
         host_account = account.energy_account(profile, question.aligning)
-    verdict = overview_verdict.verdict(question, steps, step_shares, tops)
     advice_rows = overview_advice.matching_advice(question, steps, step_shares, tops)
+    bound, why_bound = advice.bound_by_input(step_shares)
+    any_device = any(device_facts.has_device(profile.trace) for profile, _, _ in question.parts)
     facts = (
-        Fact("limit", "what limits it", verdict.sentence),
-        Fact("bottleneck", "input", verdict.bound, why=advice.bound_by_input(step_shares)[1]),
+        *overview_conclusions.facts(question),
+        Fact("bottleneck", "input", bound, why=why_bound),
         *overview_facts.performance(steps, step_shares),
-        *overview_facts.stragglers(question),
-        *overview_verdict.asynchronous(question),
+        *overview_facts.step_of_all_hosts(question),
+        *overview_facts.step_with_work(question),
         *overview_facts.energy(question, host_account),
-        *utilisation.facts(overview_verdict.device_use(question)),
+        *utilisation.facts(utilisation.of_question(question)),
         *overview_facts.precision(step_shares),
         *overview_facts.sides(question),
         *environment.facts(question.opened, profile),
     )
     tables = (
         overview_tables.summary(steps),
-        overview_tables.ops(tops, device=overview_verdict.any_device(question)),
+        overview_tables.ops(tops, device=any_device),
         overview_tables.recommendations(advice_rows),
         *overview_tables.hosts_side_by_side(question),
         *overview_tables.tpu(question),

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy import overview_verdict
 from powertui.data.energy.account import Account
 from powertui.data.model import PS_PER_S
 from powertui.data.table import (
@@ -21,7 +20,15 @@ from powertui.data.table import (
     optional,
     text_column,
 )
-from powertui.data.tools import hosts, shares, threads, top_ops, tpu_cores, utilisation
+from powertui.data.tools import (
+    device_facts,
+    hosts,
+    shares,
+    threads,
+    top_ops,
+    tpu_cores,
+    utilisation,
+)
 from powertui.data.tools.advice import Advice
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
 from powertui.data.tools.registry import Question
@@ -276,7 +283,7 @@ _THREAD_FIELDS: tuple[Field[Thread], ...] = (
 
 def host_threads(question: Question) -> list[Table]:
     """The threads of a host that has no device; nothing otherwise."""
-    if question.together or overview_verdict.has_device(question.profile.trace):
+    if question.together or device_facts.has_device(question.profile.trace):
         return []
     lo, hi = question.window
     busy = threads.busy_threads(question.profile.trace, lo, hi)

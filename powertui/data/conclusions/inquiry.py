@@ -1,0 +1,99 @@
+"""What makers of conclusions look at: one opened run, with what several of them need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from powertui.data.asked import Aligning
+from powertui.data.conclusions.conclusion import Cost
+from powertui.data.energy import account, host_energy
+from powertui.data.model import PS_PER_S
+from powertui.data.opened import Opened, Profile
+from powertui.data.tools import hosts, shares, top_ops
+from powertui.data.tools.breakdown import Breakdown
+from powertui.data.tools.framework import Framework, framework_of
+from powertui.data.tools.registry import Question
+from powertui.data.tools.shares import Shares
+from powertui.data.tools.top_ops import Top
+from powertui.data.window import touches
+
+
+@dataclass(frozen=True, eq=False)
+class Inquiry:
+    """What conclusions are asked about. What several makers need of it is worked out once."""
+
+    question: Question  # the run, one host of it or all of them as one, and perhaps a window
+
+    @classmethod
+    def of_run(cls, opened: Opened, aligning: Aligning) -> Inquiry:
+        """About all of a run."""
+        is_several = len(opened.profiles) > 1
+        return cls(Question(opened, aligning=aligning, together=is_several))
+
+    @property
+    def opened(self) -> Opened:
+        """The run."""
+        return self.question.opened
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """One per host that is asked about."""
+        return tuple(profile for profile, _, _ in self.question.parts)
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The profile that stands for the run: the first one with steps."""
+        return next((profile for profile in self.profiles if len(profile.steps)), self.profiles[0])
+
+    @cached_property
+    def steps(self) -> Breakdown:
+        """The steps by kinds of work; of several hosts, each as the slowest one took it."""
+        question = self.question
+        steps = hosts.steps_of(question)
+        if question.lo is None and question.hi is None:
+            return steps
+        return steps.take(touches(steps.start, steps.start + steps.length, *question.window))
+
+    @cached_property
+    def shares(self) -> Shares | None:
+        """What shares of the steps' time each kind of work takes; None without steps."""
+        return shares.step_shares(self.steps)
+
+    @cached_property
+    def ops(self) -> list[Top]:
+        """The run's ops, those that took most time first."""
+        return top_ops.top_ops(self.question.parts, self.question.compat)
+
+    @cached_property
+    def framework(self) -> Framework:
+        """What the program is written with."""
+        return framework_of(self.profile.trace)
+
+    @cached_property
+    def length_ps(self) -> int:
+        """How long the run was profiled: the host that was recorded longest."""
+        return max(1, *(hi - lo for _, lo, hi in self.question.parts))
+
+    @cached_property
+    def joules(self) -> float | None:
+        """What the run drew while it was profiled; None where that is not known."""
+        if not self.opened.run.power:
+            return None
+        accounts = [
+            account.energy_account(profile, self.question.aligning) for profile in self.profiles
+        ]
+        total = host_energy.of_accounts(accounts, idle=False).total
+        return None if total is None else total.joules
+
+    def cost_of_time(self, ps: float) -> Cost:
+        """What so much of the run's time costs."""
+        return Cost(seconds=ps / PS_PER_S, share=ps / self.length_ps)
+
+    def cost(self, seconds: float | None, joules: float | None) -> Cost:
+        """What time and energy cost, beside those of the run."""
+        share = None if seconds is None else seconds * PS_PER_S / self.length_ps
+        joules_share = None
+        if joules is not None and self.joules:
+            joules_share = joules / self.joules
+        return Cost(seconds, share, joules, joules_share)

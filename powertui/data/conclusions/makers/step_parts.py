@@ -1,0 +1,358 @@
+"""What a step's time is made of: computing, waiting for input, idle devices, launching …"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui import units
+from powertui.data.category import Category
+from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidence, Kind
+from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.conclusions.words import percent, whole_percent
+from powertui.data.model import Track, TrackKind
+from powertui.data.opened import Profile
+from powertui.data.run.steps import work_of
+from powertui.data.tools import suggestions, utilisation, xla_ops
+from powertui.data.tools.framework import Framework
+from powertui.data.tools.shares import Shares
+from powertui.data.tools.top_ops import Top
+from powertui.plain import plain
+
+# A part of the steps' time from which on it has a sentence, if it is not the largest one.
+# TensorBoard's threshold for input.
+_MIN_SHARE = 0.05
+# A part of a step without any work of a device, from which on the devices are called idle.
+# TensorBoard has no such rule. Chosen, not measured.
+_MIN_IDLE_SHARE = 0.50
+# Share of all ops' time from which on a sentence names an op. Chosen, not measured.
+_MIN_NAMED_OP_SHARE = 0.05
+# Share of the time with ops from which on computing limits steps that are dispatched ahead.
+# Chosen, not measured.
+_MIN_BUSY_SHARE = 0.5
+_NO_COMPUTING = frozenset((Category.COMMUNICATION.value, Category.INPUT.value))
+
+_READ_AHEAD = {
+    Framework.TENSORFLOW: "Read in parallel and ahead: dataset.map(…, num_parallel_calls="
+    "tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE).",
+    Framework.PYTORCH: "Give the DataLoader more workers (num_workers), pin_memory=True and "
+    "persistent_workers=True.",
+    Framework.JAX: "Prepare batches in another thread or process, and copy them to the device "
+    "ahead.",
+    Framework.UNKNOWN: "Read and prepare batches in parallel and ahead.",
+}
+_LAUNCH_LESS = {
+    Framework.TENSORFLOW: "Launch less: larger batches, tf.function, jit_compile=True, "
+    "steps_per_execution.",
+    Framework.PYTORCH: "Launch less: larger batches, torch.compile, CUDA graphs, fused optimizers.",
+    Framework.JAX: "Launch less: larger batches, jit over the whole step, lax.scan over several.",
+    Framework.UNKNOWN: "Launch less: larger batches, compiled steps, fewer small ops.",
+}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part of the steps' time, in words."""
+
+    kind: Kind
+    subject: str  # "Waiting for input": what takes so much of a step
+    short: str
+    tool: str
+    next: str
+
+
+def _parts(shares: Shares, framework: Framework) -> list[tuple[_Part, float]]:
+    """Every part that has a sentence of its own, with its share of the steps' time."""
+    from_device = "Copy fewer results back from the device, or less often."
+    return [
+        (
+            _Part(
+                Kind.INPUT,
+                "Waiting for input",
+                "input",
+                "input_pipeline_analyzer",
+                _READ_AHEAD[framework],
+            ),
+            shares.input,
+        ),
+        (
+            _Part(
+                Kind.COLLECTIVES,
+                "Communication between devices (collectives)",
+                "collectives",
+                "collectives" if framework is Framework.PYTORCH else "op_stats",
+                "See which collectives take it, and overlap them with computing.",
+            ),
+            shares.collectives,
+        ),
+        (
+            _Part(
+                Kind.LAUNCH, "Launching kernels", "launching", "op_stats", _LAUNCH_LESS[framework]
+            ),
+            shares.launch,
+        ),
+        (
+            _Part(
+                Kind.OUTPUT, "Copying results to the host", "copying back", "op_stats", from_device
+            ),
+            shares.output,
+        ),
+        (
+            _Part(
+                Kind.COMPILATION,
+                "Compiling",
+                "compiling",
+                "op_stats",
+                "Keep the shapes of inputs the same from step to step, so that nothing is "
+                "compiled anew.",
+            ),
+            shares.compile,
+        ),
+        (
+            _Part(
+                Kind.COPIES,
+                "Copying between devices",
+                "copying",
+                "op_stats",
+                "See which tensors move between devices.",
+            ),
+            shares.between,
+        ),
+        (
+            _Part(
+                Kind.UNKNOWN_TIME,
+                "What the profile does not show (Python, files, locks)",
+                "not recorded",
+                "timeline",
+                "See in the timeline what the threads do in the gaps; a profile with Python "
+                "frames shows more.",
+            ),
+            shares.other,
+        ),
+    ]
+
+
+def step_parts(inquiry: Inquiry) -> Iterator[Conclusion]:
+    """The part that limits the steps, and every other one that matters."""
+    shares = inquiry.shares
+    if shares is None:
+        yield from _without_steps(inquiry)
+        return
+    if inquiry.profile.steps.asynchronous and not inquiry.steps.has_device:
+        dispatched = _dispatched_ahead(inquiry)
+        if dispatched is not None:
+            yield dispatched
+            return
+    parts = _parts(shares, inquiry.framework)
+    largest = max(share for _, share in parts)
+    if inquiry.steps.has_device and shares.idle >= _MIN_IDLE_SHARE:
+        yield _idle_devices(inquiry, shares)
+    elif max(shares.compute, shares.host) >= largest:
+        yield _computing(inquiry, shares)
+    for part, share in parts:
+        is_limit = share == largest and share > max(shares.compute, shares.host)
+        if share >= _MIN_SHARE or is_limit:
+            yield _of_part(inquiry, part, share)
+
+
+def _of_part(inquiry: Inquiry, part: _Part, share: float) -> Conclusion:
+    is_known = part.kind is not Kind.UNKNOWN_TIME
+    return Conclusion(
+        kind=part.kind,
+        sentence=f"{part.subject} takes {_of_a_step(inquiry, share)}.",
+        short=f"{part.short} {whole_percent(share)}",
+        confidence=_confidence(inquiry) if is_known else Confidence.UNSURE,
+        evidence=Evidence(part.tool),
+        cost=inquiry.cost_of_time(share * _all_steps_ps(inquiry)),
+        next=part.next,
+        doubt="" if is_known else "Nothing was recorded then: what it was is a guess.",
+    )
+
+
+def _of_a_step(inquiry: Inquiry, share: float) -> str:
+    """A share of the steps: "84 % of a step (51.4 ms of 61.2 ms)"."""
+    mean_ps = float(inquiry.steps.length.mean())
+    ps = units.duration(round(share * mean_ps), 3)
+    return f"{percent(share)} of a step ({ps} of {units.duration(round(mean_ps), 3)})"
+
+
+def _all_steps_ps(inquiry: Inquiry) -> float:
+    return float(inquiry.steps.length.sum(dtype=np.float64))
+
+
+def _confidence(inquiry: Inquiry) -> Confidence:
+    """Of shares of a step: as sure as the steps themselves."""
+    return Confidence.LIKELY if inquiry.profile.steps.inferred else Confidence.SURE
+
+
+# ── idle devices ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _idle_devices(inquiry: Inquiry, shares: Shares) -> Conclusion:
+    """The devices are idle most of the time, whatever the host does meanwhile."""
+    meanwhile = ", ".join(
+        f"{name} {percent(share)}"
+        for name, share in (
+            ("computing", shares.host),
+            ("launching kernels", shares.launch),
+            ("waiting for input", shares.input),
+            ("copying results", shares.output),
+            ("nothing that was recorded", shares.other),
+        )
+        if share >= _MIN_SHARE
+    )
+    sentence = f"The devices are idle in {_of_a_step(inquiry, shares.idle)}"
+    return Conclusion(
+        kind=Kind.IDLE_DEVICE,
+        sentence=f"{sentence}; the host meanwhile: {meanwhile}." if meanwhile else f"{sentence}.",
+        short=f"idle {whole_percent(shares.idle)}",
+        confidence=_confidence(inquiry),
+        evidence=Evidence("timeline"),
+        cost=inquiry.cost_of_time(shares.idle * _all_steps_ps(inquiry)),
+        next=f"{_LAUNCH_LESS[inquiry.framework]} See in the timeline what the host does between.",
+    )
+
+
+# ── computing ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _computing(inquiry: Inquiry, shares: Shares) -> Conclusion:
+    is_on_device = shares.compute >= shares.host
+    share = shares.compute if is_on_device else shares.host
+    computing_ps = share * _all_steps_ps(inquiry)
+    where = "the device" if is_on_device else "the host"
+    op = _notable_op(inquiry.ops, computing_ps)
+    most = f", most of it in {_op(op)}" if op is not None else ""
+    peaks = _against_peaks(inquiry) if is_on_device else ""
+    return Conclusion(
+        kind=Kind.COMPUTE,
+        sentence=f"Computing on {where} takes {_of_a_step(inquiry, share)}{most}.{peaks}",
+        short=f"compute {whole_percent(share)}",
+        confidence=_confidence(inquiry),
+        evidence=Evidence("framework_op_stats", rows=() if op is None else (op.name,)),
+        cost=inquiry.cost_of_time(computing_ps),
+        next="Start with the ops that take most of it.",
+    )
+
+
+def _notable_op(ops: list[Top], computing_ps: float) -> Top | None:
+    """The op that computed longest, where that is much of all ops' and of the computing time."""
+    first = next((op for op in ops if op.category not in _NO_COMPUTING), None)
+    if first is None or first.share < _MIN_NAMED_OP_SHARE:
+        return None
+    return first if first.self_time >= _MIN_NAMED_OP_SHARE * computing_ps else None
+
+
+def _op(op: Top) -> str:
+    return f"{_short_name(op.name)} ({percent(op.share)} of all ops' time)"
+
+
+def _short_name(name: str) -> str:
+    """The end of a path, which names the op: "…/convolution/Conv2DBackpropFilter"."""
+    parts = plain(name, 200).split("/")
+    return "/".join(parts) if len(parts) < 4 else "…/" + "/".join(parts[-2:])
+
+
+def _against_peaks(inquiry: Inquiry) -> str:
+    """What holds the computing up, where the profile shows how well the device was used."""
+    use = utilisation.of_question(inquiry.question)
+    if use.memory is None or use.arithmetic is None:
+        return ""
+    words = (
+        f" Memory runs at {percent(use.memory)} of its peak, arithmetic at "
+        f"{percent(use.arithmetic)}"
+    )
+    if use.memory > suggestions.HIGH_UTILIZATION and use.arithmetic < suggestions.LOW_UTILIZATION:
+        return f"{words}: memory is the limit."
+    return f"{words}."
+
+
+# ── steps that are dispatched ahead ──────────────────────────────────────────────────────────────
+
+
+def step_with_work(profile: Profile) -> tuple[float, int]:
+    """(ps of a step from the first start to the end of all their work; how many steps)."""
+    steps = profile.steps
+    if len(steps) < 2:
+        return 0.0, len(steps)
+    work = profile.cached("work of steps", lambda: work_of(profile.trace, steps))
+    end = max(work.end, int(steps.ends().max()))
+    return (end - int(steps.start.min())) / len(steps), len(steps)
+
+
+def _dispatched_ahead(inquiry: Inquiry) -> Conclusion | None:
+    """Steps that are dispatched ahead on a host alone: how much of their time computes."""
+    mean_ps, count = step_with_work(inquiry.profile)
+    if not mean_ps:
+        return None
+    lo = int(inquiry.profile.steps.start.min())
+    all_ps = mean_ps * count
+    busy = xla_ops.covered(inquiry.profile.trace, lo, lo + round(all_ps)) / all_ps
+    step = units.duration(round(mean_ps), 3)
+    if busy >= _MIN_BUSY_SHARE:
+        op = inquiry.ops[0] if inquiry.ops else None
+        most = f", most of it in {_op(op)}" if op is not None else ""
+        return Conclusion(
+            kind=Kind.COMPUTE,
+            sentence=f"Computing on the host takes {percent(busy)} of the time: a step with its "
+            f"work takes {step}{most}.",
+            short=f"compute {whole_percent(busy)}",
+            confidence=_confidence(inquiry),
+            evidence=Evidence("op_stats", rows=() if op is None else (op.name,)),
+            cost=inquiry.cost_of_time(busy * all_ps),
+            next="Start with the ops that take most of it.",
+        )
+    return Conclusion(
+        kind=Kind.PROGRAM,
+        sentence=f"Ops run in only {percent(busy)} of the time: a step with its work takes {step}, "
+        "and the program does something else in between.",
+        short=f"ops {whole_percent(busy)}",
+        confidence=Confidence.LIKELY,
+        evidence=Evidence("timeline"),
+        cost=inquiry.cost_of_time((1 - busy) * all_ps),
+        next="See in the timeline what the threads do between the ops.",
+    )
+
+
+# ── without steps ────────────────────────────────────────────────────────────────────────────────
+
+
+def _without_steps(inquiry: Inquiry) -> Iterator[Conclusion]:
+    """What can be said without steps: what took most time, and how busy the busiest line was."""
+    if not inquiry.ops:
+        return
+    op = inquiry.ops[0]
+    busy, name = _busiest_line(inquiry)
+    line = ""
+    if busy > 0:
+        line = f"; the busiest line, {plain(name, 80)}, works {percent(min(1.0, busy))} of the time"
+    yield Conclusion(
+        kind=Kind.COMPUTE,
+        sentence=f"Most time went into {_op(op)}{line}.",
+        short="no steps",
+        confidence=Confidence.UNSURE,
+        evidence=Evidence("op_stats", rows=(op.name,)),
+        next="Name what marks a step: --step-marker REGEX.",
+        doubt="No step was found, so what limits the run is not known.",
+    )
+
+
+def _busiest_line(inquiry: Inquiry) -> tuple[float, str]:
+    """(the share of the window in which the busiest line has events, its name)."""
+    profile, lo, hi = inquiry.question.parts[0]
+    busiest = 0.0, ""
+    for _, track in profile.trace.tracks():
+        if _shows_work(track):
+            lane = track.lane(0)
+            inside = np.minimum(lane.start + lane.duration, hi) - np.maximum(lane.start, lo)
+            busy_ps = float(np.maximum(0, inside).sum())
+            busiest = max(busiest, (busy_ps / max(1, hi - lo), track.name))
+    return busiest
+
+
+def _shows_work(track: Track) -> bool:
+    if not track.lane_count or not len(track.events):
+        return False
+    return not track.derived and track.kind is not TrackKind.COUNTER

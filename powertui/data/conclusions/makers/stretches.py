@@ -1,0 +1,151 @@
+"""Stretches that are unlike the others: unexplained power, slow steps, throttling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from powertui.data.conclusions import words
+from powertui.data.conclusions.conclusion import (
+    Conclusion,
+    Confidence,
+    Cost,
+    Evidence,
+    Kind,
+    Stretch,
+)
+from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.energy import account
+from powertui.data.energy.findings import finding_texts
+from powertui.data.energy.findings.finding import EPOCHS, LIMIT, Finding
+from powertui.data.model import PS_PER_S, Badge
+from powertui.data.opened import Profile
+from powertui.plain import plain
+
+_CONFIDENCE = {
+    Badge.MEASURED: Confidence.SURE,
+    Badge.ESTIMATED: Confidence.LIKELY,
+    Badge.ASSUMED: Confidence.UNSURE,
+}
+_MIN_LONGER_SHARE = 0.02  # of a stretch: a smaller difference of time has no words beside watts
+
+
+def unusual_stretches(inquiry: Inquiry) -> Iterator[Conclusion]:
+    """Every finding of every profile."""
+    for profile in inquiry.profiles:
+        for finding in account.findings(profile, inquiry.question.aligning).findings:
+            yield _of_finding(inquiry, profile, finding)
+
+
+def _of_finding(inquiry: Inquiry, profile: Profile, finding: Finding) -> Conclusion:
+    """One finding as a conclusion."""
+    kind = _kind(finding)
+    lo, hi = profile.trace.span
+    is_outside = finding.end_ps <= lo or finding.start_ps >= hi
+    return Conclusion(
+        kind=kind,
+        sentence=_sentence(finding, kind, outside=is_outside),
+        short=_short(finding, kind),
+        confidence=_CONFIDENCE[finding.badge],
+        evidence=Evidence("findings", rows=(finding.text,)),
+        cost=_cost(inquiry, finding, outside=is_outside),
+        stretch=Stretch(profile.index, finding.start_ps, finding.end_ps),
+        next=_next(kind, outside=is_outside),
+        doubt=_doubt(finding),
+        finding=finding,
+    )
+
+
+def _cost(inquiry: Inquiry, finding: Finding, *, outside: bool) -> Cost:
+    """What it costs; outside the profile no share of the profile's time or energy."""
+    if outside:
+        return Cost(seconds=_longer_s(finding), joules=finding.delta_joules)
+    return inquiry.cost(_longer_s(finding), finding.delta_joules)
+
+
+def _longer_s(finding: Finding) -> float | None:
+    """Seconds that its steps took longer; None where that is too little to say."""
+    longer_s = finding.delta_seconds
+    length_s = (finding.end_ps - finding.start_ps) / PS_PER_S
+    if longer_s is None or abs(longer_s) < _MIN_LONGER_SHARE * length_s:
+        return None
+    return longer_s
+
+
+def _kind(finding: Finding) -> Kind:
+    if LIMIT in finding.witnesses:
+        return Kind.THROTTLING
+    return Kind.POWER if finding.kind == "power" else Kind.SLOW_STEPS
+
+
+def _sentence(finding: Finding, kind: Kind, *, outside: bool) -> str:
+    if kind is Kind.THROTTLING:
+        return words.sentence(plain(finding.text, 300))
+    where = finding_texts.where(finding)
+    where = where[:1].upper() + where[1:]
+    if kind is Kind.SLOW_STEPS:
+        against = "in the other epochs" if EPOCHS in finding.witnesses else "the steps around"
+        return (
+            f"{where}: {words.seconds(finding.delta_seconds or 0.0)} longer than {against}"
+            f"{_longer_ops(finding)}."
+        )
+    longer_s = _longer_s(finding)
+    took = ""
+    if longer_s is not None:
+        more = "longer" if longer_s > 0 else "shorter"
+        took = f" The steps took {words.seconds(abs(longer_s))} {more}."
+    return f"{where}: {_power(finding)}{_explanation(finding, outside=outside)}.{took}"
+
+
+def _power(finding: Finding) -> str:
+    """How much more or less it drew, and for how long: "+60 W for 2.1 s (+124 J)"."""
+    length_s = (finding.end_ps - finding.start_ps) / PS_PER_S
+    amount = f"{words.watts(finding.delta_watts or 0.0)} for {words.seconds(length_s)}"
+    if finding.delta_joules is not None:
+        amount += f", {words.joules(finding.delta_joules)}"
+    return amount
+
+
+def _explanation(finding: Finding, *, outside: bool) -> str:
+    if outside:
+        return ", unlike the rest of the training; no profile shows what ran then"
+    if finding.ops:
+        return _longer_ops(finding)
+    if (finding.delta_watts or 0.0) < 0:
+        return ", although the profile shows the same work as around"
+    return " that nothing in the profile explains"
+
+
+def _longer_ops(finding: Finding) -> str:
+    """The ops that ran longer there, with what they usually take."""
+    ops = [
+        f"{plain(op.name, 80)} ran {words.seconds(op.more_s)} longer "
+        f"({words.seconds(op.here_s)}, usually {words.seconds(op.usual_s)})"
+        for op in finding.ops
+    ]
+    return f": {', '.join(ops)}" if ops else ""
+
+
+def _short(finding: Finding, kind: Kind) -> str:
+    if kind is Kind.POWER:
+        return words.watts(finding.delta_watts or 0.0)
+    if kind is Kind.THROTTLING:
+        return "throttled"
+    return f"slow steps +{words.seconds(finding.delta_seconds or 0.0)}".replace(" ms", "ms")
+
+
+def _next(kind: Kind, *, outside: bool) -> str:
+    if kind is Kind.THROTTLING:
+        return "Raise the limit or cool better, or count these steps apart."
+    if kind is Kind.SLOW_STEPS:
+        return "See what took longer in these steps: page Steps, key y."
+    if outside:
+        return "Capture a profile of such a stretch: powertui capture."
+    return "Ask what else ran on this machine then: other jobs, users, services."
+
+
+def _doubt(finding: Finding) -> str:
+    if finding.badge is Badge.ASSUMED:
+        return "Whose power it is, or where it is on the profile, was assumed."
+    if finding.badge is Badge.ESTIMATED and finding.kind == "power":
+        return "Where the power log is on the profile is an estimate, or a gap was filled."
+    return ""

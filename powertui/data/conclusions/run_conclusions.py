@@ -1,0 +1,49 @@
+"""The conclusions of a run: every maker asked, ranked, each once. Worked out once for a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from powertui.data.asked import Aligning
+from powertui.data.conclusions.conclusion import Conclusion, Conclusions
+from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.conclusions.makers import phases, precision, step_parts, stragglers, stretches
+from powertui.data.conclusions.ranking import ranked
+from powertui.data.opened import Opened
+
+_Maker = Callable[[Inquiry], Iterable[Conclusion]]
+
+# Whoever finds a further cause adds its maker here.
+_MAKERS: tuple[_Maker, ...] = (
+    step_parts.step_parts,
+    stragglers.straggling_hosts,
+    stragglers.straggling_devices,
+    stretches.unusual_stretches,
+    phases.long_phases,
+    precision.single_precision,
+    precision.eager_ops,
+)
+
+
+def run_conclusions(opened: Opened, aligning: Aligning | None = None) -> Conclusions:
+    """What to conclude from a run, the costliest first."""
+    how = aligning or Aligning()
+    return opened.cached(("conclusions", how), lambda: _make(opened, how))
+
+
+def _make(opened: Opened, aligning: Aligning) -> Conclusions:
+    if not opened.profiles:
+        return Conclusions((), "There is no profile: nothing shows what limits the run.")
+    inquiry = Inquiry.of_run(opened, aligning)
+    found = [conclusion for maker in _MAKERS for conclusion in maker(inquiry)]
+    return Conclusions(ranked(found), _looked_at(inquiry))
+
+
+def _looked_at(inquiry: Inquiry) -> str:
+    """What was looked at, for a run of which there is nothing to say."""
+    parts = ["what a step's time is made of", "slow steps"] if len(inquiry.steps) else ["ops"]
+    if len(inquiry.profiles) > 1:
+        parts.append("hosts that hold others up")
+    if inquiry.opened.run.power:
+        parts.append("power that nothing explains")
+    return f"Nothing unusual: looked at {', '.join(parts)}."

@@ -1,0 +1,68 @@
+"""The conclusions of a run as facts of its first page."""
+
+from __future__ import annotations
+
+from powertui.data.conclusions.conclusion import Conclusion, Conclusions, Kind
+from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.conclusions.makers import step_parts
+from powertui.data.conclusions.ranking import ranked
+from powertui.data.conclusions.run_conclusions import run_conclusions
+from powertui.data.energy import account
+from powertui.data.table import Fact
+from powertui.data.tools.registry import Question
+
+_MAX_LISTED = 5  # conclusions on the first page: page 3 has them all. Chosen, not measured.
+_LABELS = {Kind.STRAGGLER: "straggler", Kind.POWER: "found", Kind.SLOW_STEPS: "found"}
+
+
+def facts(question: Question) -> list[Fact]:
+    """The first conclusions in their order, how many more there are, and what could be found."""
+    conclusions = _asked(question)
+    ids: set[str] = set()
+    facts = []
+    for conclusion in conclusions.items[:_MAX_LISTED]:
+        id = _id(conclusion, ids)
+        ids.add(id)
+        label = "what limits it" if id == "limit" else _LABELS.get(conclusion.kind, "also")
+        facts.append(Fact(id, label, conclusion.sentence, why=conclusion.next))
+    if "limit" not in ids:
+        facts.append(Fact("limit", "what limits it", _nothing(conclusions)))
+    further = len(conclusions) - _MAX_LISTED
+    if further > 0:
+        facts.append(Fact("further_findings", "further conclusions", further, "integer"))
+    return facts + _detection_limit(question)
+
+
+def _asked(question: Question) -> Conclusions:
+    """Those of the run; of a window, or by other rules, what its steps are made of."""
+    if question.lo is None and question.hi is None and question.compat == "corrected":
+        return run_conclusions(question.opened, question.aligning)
+    return Conclusions(ranked(step_parts.step_parts(Inquiry(question))), "")
+
+
+def _id(conclusion: Conclusion, taken: set[str]) -> str:
+    """What the fact is called in the JSON."""
+    if conclusion.kind is Kind.STRAGGLER:
+        beginning = "straggler"
+    elif conclusion.finding is not None:
+        beginning = "finding"
+    elif "limit" not in taken:
+        return "limit"
+    else:
+        beginning = "conclusion"
+    number = 1 + sum(id.startswith(beginning) for id in taken)
+    return f"{beginning}_{number}"
+
+
+def _nothing(conclusions: Conclusions) -> str:
+    return conclusions.looked_at or "What limits this run is not known: no step was measured."
+
+
+def _detection_limit(question: Question) -> list[Fact]:
+    """What could have been found in the power, where somebody logged it."""
+    if question.together or not question.opened.run.power:
+        return []
+    if not account.energy_account(question.profile, question.aligning).counted:
+        return []
+    could = account.findings(question.profile, question.aligning).could
+    return [Fact("could_find", "detection limit", could)] if could else []

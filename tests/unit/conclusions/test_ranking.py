@@ -1,0 +1,91 @@
+"""The order of conclusions, and that none says what another one says."""
+
+from __future__ import annotations
+
+from powertui.data.conclusions.conclusion import (
+    Conclusion,
+    Confidence,
+    Cost,
+    Evidence,
+    Kind,
+    Stretch,
+)
+from powertui.data.conclusions.ranking import ranked
+
+
+def _conclusion(
+    kind: Kind,
+    share: float | None = None,
+    *,
+    joules_share: float | None = None,
+    stretch: tuple[int, int] | None = None,
+    confidence: Confidence = Confidence.SURE,
+    host: int = 0,
+) -> Conclusion:
+    return Conclusion(
+        kind=kind,
+        sentence=f"{kind.value} {share}.",
+        short=kind.value,
+        confidence=confidence,
+        evidence=Evidence("timeline"),
+        cost=Cost(share=share, joules_share=joules_share),
+        stretch=None if stretch is None else Stretch(host, *stretch),
+    )
+
+
+def _kinds(*conclusions: Conclusion) -> list[Kind]:
+    return [conclusion.kind for conclusion in ranked(conclusions)]
+
+
+def test_of_what_a_step_is_made_of_the_largest_part_comes_first() -> None:
+    launch, compute = _conclusion(Kind.LAUNCH, 0.2), _conclusion(Kind.COMPUTE, 0.6)
+    assert _kinds(launch, compute) == [Kind.COMPUTE, Kind.LAUNCH]
+
+
+def test_much_waiting_for_input_comes_before_more_computing() -> None:
+    compute = _conclusion(Kind.COMPUTE, 0.6)
+    assert _kinds(compute, _conclusion(Kind.INPUT, 0.21)) == [Kind.INPUT, Kind.COMPUTE]
+    assert _kinds(compute, _conclusion(Kind.INPUT, 0.19)) == [Kind.COMPUTE, Kind.INPUT]
+
+
+def test_slow_steps_that_cost_much_come_before_what_all_steps_are_made_of() -> None:
+    compute = _conclusion(Kind.COMPUTE, 0.9)
+    slow = _conclusion(Kind.SLOW_STEPS, 0.06, stretch=(10, 20))
+    little = _conclusion(Kind.SLOW_STEPS, 0.01, stretch=(30, 40))
+    assert _kinds(little, compute, slow) == [Kind.SLOW_STEPS, Kind.COMPUTE, Kind.SLOW_STEPS]
+
+
+def test_power_that_nothing_explains_comes_first_unless_it_is_a_guess() -> None:
+    compute = _conclusion(Kind.COMPUTE, 0.9)
+    sure = _conclusion(Kind.POWER, joules_share=0.03, stretch=(10, 20))
+    unsure = _conclusion(
+        Kind.POWER, joules_share=0.03, stretch=(10, 20), confidence=Confidence.UNSURE
+    )
+    assert _kinds(compute, sure) == [Kind.POWER, Kind.COMPUTE]
+    assert _kinds(unsure, compute) == [Kind.COMPUTE, Kind.POWER]
+
+
+def test_compiling_once_does_not_limit_a_run() -> None:
+    once = _conclusion(Kind.COMPILATION, 0.7, stretch=(0, 10))
+    assert _kinds(once, _conclusion(Kind.COMPUTE, 0.2)) == [Kind.COMPUTE, Kind.COMPILATION]
+
+
+def test_a_slow_step_with_a_cause_is_told_by_its_cause_alone() -> None:
+    slow = _conclusion(Kind.SLOW_STEPS, 0.08, stretch=(10, 20))
+    checkpoint = _conclusion(Kind.CHECKPOINT, 0.07, stretch=(11, 20))
+    assert _kinds(slow, checkpoint) == [Kind.CHECKPOINT]
+    later = _conclusion(Kind.CHECKPOINT, 0.07, stretch=(30, 40))
+    assert _kinds(slow, later) == [Kind.SLOW_STEPS, Kind.CHECKPOINT]
+    elsewhere = _conclusion(Kind.CHECKPOINT, 0.07, stretch=(11, 20), host=1)
+    assert _kinds(slow, elsewhere) == [Kind.SLOW_STEPS, Kind.CHECKPOINT]
+
+
+def test_why_devices_wait_for_the_host_is_said_once() -> None:
+    idle = _conclusion(Kind.IDLE_DEVICE, 0.8)
+    launch, unknown = _conclusion(Kind.LAUNCH, 0.2), _conclusion(Kind.UNKNOWN_TIME, 0.3)
+    assert _kinds(launch, unknown, idle) == [Kind.IDLE_DEVICE]
+
+
+def test_every_host_that_holds_others_up_has_its_sentence() -> None:
+    hosts = [_conclusion(Kind.STRAGGLER, share) for share in (0.1, 0.2)]
+    assert [conclusion.cost.share for conclusion in ranked(hosts)] == [0.2, 0.1]
