@@ -94,6 +94,7 @@ POWER_ENDINGS = (
     ".txt.gz",
     ".log.gz",
     ".jsonl.gz",
+    "_watts",  # a metric of MLflow, without an ending
 )
 
 

@@ -40,6 +40,7 @@ from powertui.data.power import (
     units,
 )
 from powertui.data.power.cells import number
+from powertui.data.power.column_names import table_layout, with_metric_names
 from powertui.data.power.groups import ChannelRows
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -68,11 +69,12 @@ _BY_ONE_NAME = 20  # one of them is
 _BY_PLACE = 10  # two columns, of which one is the time
 
 
-def sniff(head: str, _path: str) -> int:
+def sniff(head: str, path: str) -> int:
     """How surely this is a table with time and power; a dialect's own reader is always surer."""
-    layout = table.shape(head) if head.strip() else None
+    layout = table_layout(head, path) if head.strip() else None
     if layout is None or len(layout.names) > groups.MAX_CHANNELS:
         return 0
+    layout, _ = with_metric_names(layout)
     names = layout.names
     names_time = any(is_time(name) for name in names)
     readings = [candidate.column for candidate in power_columns.named_power(names)]
@@ -80,7 +82,7 @@ def sniff(head: str, _path: str) -> int:
     if layout.named and readings:
         is_certain = names_time and _has_reading(head, layout, readings[0])
         return _BY_NAME if is_certain else _BY_ONE_NAME
-    if _is_long(head, layout):
+    if _is_long(head, layout) or _has_units_in_cells(head, layout):
         return _BY_NAME if layout.named and names_time else _BY_ONE_NAME
     return _BY_PLACE if power_columns.beside_time(names) else 0
 
@@ -98,28 +100,40 @@ def _has_reading(head: str, layout: table.Shape, column: int) -> bool:
     return any(not cell or np.isfinite(table.number(cell)) for cell in cells)
 
 
-def _is_long(head: str, layout: table.Shape) -> bool:
-    """Whether a column of the first rows names power among what was read."""
+def _first_rows(head: str, layout: table.Shape) -> table.FileCells | None:
+    """The first rows as a table; None where none is whole."""
     regular = _regular_rows(head, layout, _MAX_LONG_PROBED_ROWS)
     if not regular:
-        return False
+        return None
     columns = [list(column) for column in zip(*regular, strict=True)]
-    rows = table.FileCells(layout.names, np.arange(len(regular)), columns)
-    return long_tables.long_form(rows, []) is not None
+    return table.FileCells(layout.names, np.arange(len(regular)), columns)
+
+
+def _is_long(head: str, layout: table.Shape) -> bool:
+    """Whether a column of the first rows names power among what was read."""
+    rows = _first_rows(head, layout)
+    return rows is not None and long_tables.long_form(rows, []) is not None
+
+
+def _has_units_in_cells(head: str, layout: table.Shape) -> bool:
+    """Whether cells of the first rows hold watts with their unit."""
+    rows = _first_rows(head, layout)
+    return rows is not None and bool(power_columns.by_cells(rows))
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """Read a log by the columns that were named, or else by those that look like time and power."""
     notes = Notes(source.path)
-    layout = table.shape(source.head_text)
+    layout = table_layout(source.head_text, source.path)
     if layout is None:
         raise UnreadableFile(
             source.path,
             "is not a table of columns",
             hint="powertui reads CSV, and the formats listed in docs/power-logs.md.",
         )
-    rows = table.read(source, layout, notes)
-    form = TableForm(named=layout.named, above=titles.read_titles(layout.above))
+    named, labels = with_metric_names(layout)
+    rows = table.read(source, layout, notes, names=named.names if labels else None)
+    form = TableForm(named=layout.named, above=titles.read_titles(layout.above), labels=labels)
     return from_table(source.path, rows, options, notes, form)
 
 
@@ -311,6 +325,10 @@ class _TableLog:
         return words if is_certain else f"{words} (unit guessed)"
 
     def _sensor(self, column: PickedColumn, channel: ChannelRows) -> Sensor:
+        if labels := self.form.labels.get(column.column):
+            from powertui.data.power import prometheus
+
+            return prometheus.labeled_sensor(labels, is_sure=column.sure, host=self.options.host)
         is_long = column.where is not None
         needs_column = not channel.name or (not is_long and len(self.picked) > 1)
         parts = (channel.name, column.name if needs_column else "")
@@ -421,6 +439,7 @@ def _by_turn(
 
 def _tidy(name: str) -> str:
     """A channel's name without its unit, for a person: "power.draw [W]" → "power.draw"."""
+    name = units.unescaped(name)
     short = _UNIT_IN_BRACKETS.sub("", name)
     short = _UNIT_BEHIND_SLASH.sub("", short)
     short = _UNIT_WORD.sub("", short)

@@ -43,6 +43,8 @@ def sniff(head: str, _path: str) -> int:
     if '"traceEvents"' in head or '"schemaVersion"' in head or '"ph"' in head:  # a trace
         return 0
     keys = dict.fromkeys(re.findall(r'"((?:[^"\\]|\\.){1,80})"\s*:', head[:16384]))
+    for names in re.findall(r'"columns"\s{0,9}:\s{0,9}\[([^\[\]{}]{1,2000})\]', head[:16384]):
+        keys |= dict.fromkeys(re.findall(r'"([^"\\]{1,80})"', names))
     if any(power_gadget.is_column(key) for key in keys):
         return 70
     power = any(units.unit_of_name(key) is not None or units.means_power(key) for key in keys)

@@ -57,6 +57,7 @@ _NAME_WORDS = {
     "gpuid",
     "deviceid",
     "sensorname",
+    "series",
 }
 _HOST_WORDS = {"host", "hostname", "node", "instance", "server", "machine", "nodename"}
 _DEVICE_WORDS = {
@@ -303,8 +304,10 @@ def scope(channel: ChannelRows, name: str, column: str) -> Scope:
 def device_of_column(name: str) -> Device | None:
     """The device that a column's own name refers to ("GPU0", "system.gpu.1.powerWatts"); None when
     it names none.
+
+    "gpu01" is what nodes of a cluster are called: no tool writes a device's number with a zero.
     """
     match = re.search(
-        r"(?<![a-z])(?:gpu|cuda|card|accel|npu)[ _.:#-]?(\d{1,3})(?!\d)", name, re.IGNORECASE
+        r"(?<![a-z])(?:gpu|cuda|card|accel|npu)[ _.:#-]?(0|[1-9]\d{0,2})(?!\d)", name, re.IGNORECASE
     )
     return Device(int(match[1])) if match else None

@@ -101,7 +101,7 @@ def records(value: Any) -> list[dict[str, Any]]:
         return [entry for entry in value if isinstance(entry, dict)]
     if not isinstance(value, dict):
         return []
-    rows = _rows_of_columns(value)
+    rows = _rows_of_columns(value) or _rows_below_names(value)
     if rows:
         return rows
     lists = [member for member in value.values() if _is_list_of_objects(member)]
@@ -124,6 +124,40 @@ def _rows_of_columns(value: dict[str, Any]) -> list[dict[str, Any]]:
     if any(isinstance(cell, (list, dict)) for column in columns for cell in column):
         return []
     return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _rows_below_names(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of `{"columns": [names], "values": [[cells], …]}`, as InfluxDB and pandas write
+    them, with what is said of them all; none of any other object.
+    """
+    for frame in _frames(value, 0):
+        names = frame["columns"]
+        rows = frame.get("values") or frame.get("data")
+        plain = {key: cell for key, cell in frame.items() if isinstance(cell, str)}
+        tags = frame.get("tags")
+        around = {**plain, **(tags if isinstance(tags, dict) else {})}
+        if isinstance(rows, list) and all(isinstance(row, list) for row in rows):
+            return [
+                {**around, **dict(zip(names, row, strict=True))}
+                for row in rows
+                if len(row) == len(names)
+            ]
+    return []
+
+
+def _frames(value: Any, depth: int) -> Iterator[dict[str, Any]]:
+    """The objects with a list of names of columns, in an object or below it."""
+    if isinstance(value, list):
+        for member in value:
+            yield from _frames(member, depth + 1)
+    elif isinstance(value, dict) and depth < _MAX_DEPTH:
+        columns = value.get("columns")
+        if isinstance(columns, list) and columns and all(isinstance(c, str) for c in columns):
+            yield value
+            return
+        for member in value.values():
+            if isinstance(member, (dict, list)):
+                yield from _frames(member, depth + 1)
 
 
 def _is_list_of_objects(value: Any) -> bool:

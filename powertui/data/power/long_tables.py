@@ -49,6 +49,8 @@ _VALUE_WORDS = {
     "result",
     "values",
     "readings",
+    "mean",  # of InfluxQL's GROUP BY time
+    "last",
 }
 _UNIT_WORDS = {"unit", "units", "uom"}
 # DCGM's numbers of fields.

@@ -17,6 +17,8 @@ from powertui.data.power.time_columns import is_time, listed
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile, UsageError
 
+_MAX_PROBED_CELLS = 200  # of a column, that show its unit; chosen, not measured
+_UNNAMED = re.compile(r"column \d+")
 # A name that says which part was read and nothing else: "GPU 0", "psu1".
 _BARE_PART = re.compile(r"(gpu|package|pkg|socket|dram|psys|node|psu|card)[ _-]?\d*", re.IGNORECASE)
 
@@ -88,6 +90,23 @@ def beside_time(names: Sequence[str]) -> list[NamedColumn]:
     return [NamedColumn(1, None)] if first == "column 1" or is_time(first) else []
 
 
+def by_cells(rows: table.FileCells) -> list[NamedColumn]:
+    """Columns whose cells hold watts with their unit ("950 W", "1.2 kW"), whatever they are called.
+
+    So Grafana writes formatted values; a column is then called as its series is.
+    """
+    columns = []
+    for column, name in enumerate(rows.names):
+        if rows.is_numeric(column) or is_time(name) or units.no_power(name):
+            continue
+        if _UNNAMED.fullmatch(name):
+            continue  # without a header it is prose with a number in each line
+        cell_units = units.unit_of_cells(rows.texts(column)[:_MAX_PROBED_CELLS])
+        if cell_units is not None and cell_units[0].quantity == "power":
+            columns.append(NamedColumn(column, None))
+    return columns
+
+
 def pick_power(
     path: str, rows: table.FileCells, options: LogColumns, above: titles.Titles
 ) -> tuple[list[PickedColumn], int | None]:
@@ -104,7 +123,7 @@ def pick_power(
         energy = [] if candidates else named_energy(rows.names)
         if energy:
             candidates = _with_energy_unit(path, rows.names, energy, given, above)
-        candidates = candidates or beside_time(rows.names)
+        candidates = candidates or by_cells(rows) or beside_time(rows.names)
     picked = []
     for candidate in candidates[: groups.MAX_CHANNELS]:
         if len(candidates) > 1 and not options.watts_col and _is_empty(rows, candidate.column):

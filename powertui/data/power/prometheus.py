@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -37,6 +38,8 @@ _LINE = re.compile(
     r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+(-?\d+(?:\.\d+)?))?\s*(?:#.*)?"
 )
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
+_SELECTOR = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)?\{(.+)\}")
+_MAX_SELECTOR_CHARS = 2000  # of a column's name; chosen, not measured
 _HOSTS = (
     "Hostname",
     "hostname",
@@ -166,6 +169,19 @@ def _with_joined_modes(metrics: list[_Metric]) -> list[_Metric]:
             rows[key] = len(joined)
         joined.append(metric)
     return joined
+
+
+def selected_labels(name: str) -> dict[str, str]:
+    """The labels of a selector (`power_watts{gpu="0"}`), the metric's name among them; none of any
+    other name.
+    """
+    match = _SELECTOR.fullmatch(name[:_MAX_SELECTOR_CHARS].strip())
+    if match is None:
+        return {}
+    labels = {"__name__": match[1]} if match[1] else {}
+    for key, label in _LABEL.findall(match[2]):
+        labels[key] = re.sub(r"\\(.)", r"\1", label)
+    return labels if labels.get("__name__") else {}
 
 
 def _value(text: Any) -> float:
@@ -345,7 +361,7 @@ def _series(
     metric: _Metric, unit: Unit | None, options: LogColumns, notes: Notes
 ) -> PowerSeries | None:
     """One channel. `unit` None: nothing names it, and it is taken for watts."""
-    sensor = _sensor(metric.labels, is_sure=unit is not None, host=options.host)
+    sensor = labeled_sensor(metric.labels, is_sure=unit is not None, host=options.host)
     unit = unit or units.UNITS["W"]
     ns, scaled = metric.ns, metric.values * unit.factor
     if unit.quantity == "power":
@@ -358,7 +374,7 @@ def _series(
     return assemble.power_series(sensor, ns, watts, clock=metric.clock, notes=notes, joules=joules)
 
 
-def _sensor(labels: dict[str, str], *, is_sure: bool, host: str) -> Sensor:
+def labeled_sensor(labels: Mapping[str, str], *, is_sure: bool, host: str) -> Sensor:
     """What a metric measures, by its name and its labels."""
     metric = labels.get("__name__", "power")
     named_host = next((labels[key] for key in _HOSTS if labels.get(key)), "")
@@ -377,7 +393,7 @@ def _sensor(labels: dict[str, str], *, is_sure: bool, host: str) -> Sensor:
     )
 
 
-def _device(labels: dict[str, str]) -> Device | None:
+def _device(labels: Mapping[str, str]) -> Device | None:
     """The device that an exporter's labels name."""
     device: Device | None = None
     for key in ("gpu", "gpu_id", "minor_number", "index", "device", "UUID", "uuid", "pci_bus_id"):

@@ -8,7 +8,9 @@ around them from whoever polled.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Scope, Sensor
@@ -59,7 +61,31 @@ class _Place(NamedTuple):
     line: int
     chassis: str = ""
     part: str = ""  # the member that holds it: "PowerSupplies", "Voltages"
+    number: str = ""  # of a member of a list, where others in it have the same name
     depth: int = 0
+
+
+def _numbers(members: list[Any]) -> list[str]:
+    """What distinguishes members of one name: the bay, the member's id or its place; "" of a name
+    that is the only one.
+
+    Each supply of an iLO is called HpeServerPowerSupply.
+    """
+    names = [str(member.get("Name", "")) if isinstance(member, dict) else "" for member in members]
+    counts = Counter(names)
+    numbers = []
+    for place, (name, member) in enumerate(zip(names, members, strict=True)):
+        if counts[name] < 2 or not isinstance(member, dict):
+            numbers.append("")
+            continue
+        makers = member.get("Oem")
+        bays = [
+            str(maker["BayNumber"])
+            for maker in (makers.values() if isinstance(makers, dict) else ())
+            if isinstance(maker, dict) and isinstance(maker.get("BayNumber"), int)
+        ]
+        numbers.append((bays or [str(member.get("MemberId") or place)])[0])
+    return numbers
 
 
 def _labeled(*words: str) -> str:
@@ -71,15 +97,15 @@ def _chassis(value: dict[str, Any], default: str) -> str:
     the only one.
     """
     match = re.search(r"/(?:Chassis|Systems)/([^/\s]{1,60})", str(value.get("@odata.id", "")))
-    name = match[1] if match else default
+    name = unquote(match[1]) if match else default
     return "" if name in ("1", "Self", "System.Embedded.1", "chassis", "system") else name
 
 
 def _walk(value: Any, place: _Place, collected: Collected) -> None:
     """All readings of an answer, or of a part of one."""
     if isinstance(value, list):
-        for entry in value:
-            _walk(entry, place._replace(depth=place.depth + 1), collected)
+        for number, entry in zip(_numbers(value), value, strict=True):
+            _walk(entry, place._replace(depth=place.depth + 1, number=number), collected)
         return
     if not isinstance(value, dict) or place.depth > _MAX_DEPTH:
         return
@@ -106,10 +132,15 @@ def _walk(value: Any, place: _Place, collected: Collected) -> None:
 
 def _add_readings(value: dict[str, Any], place: _Place, collected: Collected) -> None:
     """The power that an object reports of itself."""
-    name = str(value.get("Name") or value.get("MemberId") or place.part)
+    is_control = place.part == "PowerControl"
+    default = "PowerControl" if is_control else value.get("MemberId") or place.part
+    name = unquote(str(value.get("Name") or default))
+    name = _labeled(name, place.number)
     for key, kind in _MEMBERS.items():
+        if key in value and "PowerControl" in value:
+            continue  # an iLO 4 repeats there what its only control reports
         if value.get(key) is not None:
-            what = name if name and name != "PowerControl" else "power"
+            what = name.replace("PowerControl", "power") if is_control else name or "power"
             is_supply = place.part == "PowerSupplies" or bool(kind)
             scope = Scope.RAIL if is_supply else _scope(name, place.part)
             _add(collected, _labeled(place.chassis, what, kind), scope, place, value[key])
@@ -142,9 +173,10 @@ def _metric(metric: Any, place: _Place, collected: Collected) -> None:
     if not isinstance(metric, dict):
         return
     address = str(metric.get("MetricProperty", ""))
-    name = str(metric.get("MetricId") or address.rsplit("/", 1)[-1])
-    match = re.search(r"/(?:Chassis|Systems|Processors|Sensors)/([^/#\s]{1,60})", address)
-    owner = match[1] if match else ""
+    name = unquote(str(metric.get("MetricId") or address.rsplit("/", 1)[-1]))
+    # The last one is the narrowest: /Chassis/1/Sensors/power_total.
+    owners = re.findall(r"/(?:Chassis|Systems|Processors|Sensors)/([^/#\s]{1,60})", address)
+    owner = unquote(owners[-1]) if owners else ""
     unit = units.unit_of_name(name)
     if unit is None and not units.means_power(name) and not units.means_power(owner):
         return

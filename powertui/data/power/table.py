@@ -181,7 +181,10 @@ def read_dialect(source: LogFile, program: str, notes: Notes, *, end: str = "") 
 
     Raises `UnreadableFile` when there is none.
     """
-    layout = shape(source.head_text)
+    head = source.head_text
+    # A summary that is longer than a short table has other delimiters, or none.
+    above_end = head[: head.index(f"\n{end}") + 1] if end and f"\n{end}" in head else head
+    layout = shape(above_end)
     rows = read(source, layout, notes, end=end) if layout is not None else None
     if rows is None or not len(rows):
         raise does_not_fit(source.path, program, notes)

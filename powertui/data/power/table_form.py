@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from powertui.data.power import titles
 
@@ -17,3 +18,5 @@ class TableForm:
     wrap_j: float | None = None  # where these counters start again
     day_first: bool = False  # of dates that could be read either way
     above: titles.Titles = titles.NO_TITLES  # what the lines above the table say
+    # Labels of the columns that a Prometheus selector names: `power_watts{gpu="0"}`.
+    labels: Mapping[int, Mapping[str, str]] = field(default_factory=dict)

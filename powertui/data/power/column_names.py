@@ -1,0 +1,61 @@
+"""What the columns of a table are called, where its header does not say it plainly.
+
+MLflow keeps a file for each metric, `metrics/system/gpu_0_power_usage_watts`, with rows of
+milliseconds, value and step. collectd writes `epoch,value` into `power-total-2026-11-20`. Grafana
+calls a series without an alias by its selector, `power_watts{gpu="0"}`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from powertui.data.power import table, units
+
+_MLFLOW_ROW = re.compile(r"\d{13} -?[\d.]{1,20}(?:[eE][-+]?\d{1,3})? \d{1,9}")
+_COLLECTD_HEADER = ("epoch", "value")
+_COLLECTD_NAME = re.compile(r"(power(?:-.{1,80}?)?)-\d{4}-\d\d-\d\d")
+
+
+def table_layout(head: str, path: str) -> table.Shape | None:
+    """How a table is laid out; a file of one metric has the metric's name."""
+    layout = table.shape(head)
+    if layout is None:
+        return None
+    lines = head.split("\n", layout.first + 1)
+    first_row = lines[layout.first] if len(lines) > layout.first else ""
+    return _named_by_file(layout, first_row, path)
+
+
+def _named_by_file(layout: table.Shape, first_row: str, path: str) -> table.Shape:
+    name = Path(path).name
+    if layout.names == _COLLECTD_HEADER:
+        collectd = _COLLECTD_NAME.fullmatch(name)
+        # collectd's type `power` is in watts.
+        return replace(layout, names=("epoch", f"{collectd[1]} [W]")) if collectd else layout
+    if layout.named or not _MLFLOW_ROW.fullmatch(first_row.strip()):
+        return layout
+    if units.unit_of_name(name) is None and not units.means_power(name):
+        return layout
+    return replace(layout, names=("timestamp", name, "step"), named=True)
+
+
+def with_metric_names(
+    layout: table.Shape,
+) -> tuple[table.Shape, dict[int, Mapping[str, str]]]:
+    """The layout with the metric's name where a selector names a column, and the selectors' labels
+    by column.
+    """
+    labels: dict[int, Mapping[str, str]] = {}
+    names = list(layout.names)
+    if any("{" in name for name in names):
+        from powertui.data.power import prometheus
+
+        for column, name in enumerate(names):
+            selected = prometheus.selected_labels(name)
+            if selected:
+                labels[column] = selected
+                names[column] = selected["__name__"]
+    return replace(layout, names=tuple(names)), labels
