@@ -128,8 +128,9 @@ _WORDS: dict[Category, str] = {
         | readvariable
     """,
     Category.IDLE: r"""
-        \bidle\b | \bwait | sleep | block_?(?:host_?)?until | synchroni[sz]e | \bpoll\b | \bpark\b |
-        futex | cond_?wait | acquire_?lock | semaphore | \bbarrier\b
+        \bidle\b | \bwait | \bawait | ^np\.asarray\(jax\.array\) | sleep |
+        block_?(?:host_?)?until | synchroni[sz]e | \bpoll\b | \bpark\b | futex |
+        cond_?wait | acquire_?lock | semaphore | \bbarrier\b
     """,
     Category.MEMORY: r"""
         mem_?cpy | mem_?set | (?:^|[-_/.\x20:])copy | copy(?:start|done) | transpose | reshape | h2d

@@ -32,25 +32,32 @@ from powertui.data.model import (
 )
 from powertui.data.run.device_intervals import work_tracks
 from powertui.data.run.marks import carried, rows_named, whole_numbers
+from powertui.data.tools import python_frames
 
 
 class EventType(enum.IntEnum):
-    """The types, by priority. The first two are no work: what is not known, and marks of steps."""
+    """The types, by priority: TensorBoard's, and below them two of ours.
+
+    Only `corrected` has the two. A thread that runs Python or the runtime computes nothing, and
+    is no idle thread either.
+    """
 
     UNKNOWN = 0
-    HOST_COMPUTE = 1
-    HOST_COMPILE = 2
-    HOST_TO_HOST = 3
-    HOST_TO_DEVICE = 4
-    HOST_PREPARE = 5
-    COLLECTIVES = 6
-    WAIT_INPUT = 7
-    DEVICE_TO_DEVICE = 8
-    DEVICE_TO_HOST = 9
-    COMPUTE_32 = 10
-    COMPUTE_16 = 11
-    WAIT_DEVICE = 12
-    WAIT_HOST = 13
+    PYTHON = 1
+    RUNTIME = 2
+    HOST_COMPUTE = 3
+    HOST_COMPILE = 4
+    HOST_TO_HOST = 5
+    HOST_TO_DEVICE = 6
+    HOST_PREPARE = 7
+    COLLECTIVES = 8
+    WAIT_INPUT = 9
+    DEVICE_TO_DEVICE = 10
+    DEVICE_TO_HOST = 11
+    COMPUTE_32 = 12
+    COMPUTE_16 = 13
+    WAIT_DEVICE = 14
+    WAIT_HOST = 15
 
 
 KINDS = len(EventType)
@@ -58,6 +65,8 @@ MARK = 254  # marks a step: no work itself
 NOTHING = 255  # counts nowhere
 
 _DROPPED = ("EagerExecute", "EagerLocalExecute", "EagerKernelExecute", "FunctionRun")
+# While XLA's executor on a CPU waits here, its program runs: partly in threads that record nothing.
+_COMPLETION = "ThunkExecutor::Execute (wait for completion)"
 _POOLS = "ThreadpoolListener::"  # marks of no length, of which there are very many
 _MARKS = ("train", "test", "TraceContext")
 _SPEAKING = (
@@ -118,6 +127,9 @@ _TPU_COLLECTIVE = re.compile(
 _TPU_BETWEEN = re.compile(r"(?i)^%?(?:send|recv)\b")
 _TPU_IDLE = re.compile(r"(?i)^%?(?:idle|wait|.*barrier)")
 
+# Annotations that PyTorch sets itself: around code that works, and records no event of its own.
+_WORKING_ANNOTATIONS = ("Optimizer.", "enumerate(DataLoader)")
+
 _STATS = ("correlation_id", "step_name", "step_num", "shape", "_ipl_stage_id")
 
 
@@ -176,7 +188,7 @@ def typed_events(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]
             tracks = [
                 t
                 for t in process.tracks
-                if len(t.events) and not t.derived and not _frames(trace, t)
+                if len(t.events) and not t.derived and not python_frames.is_frame_line(trace, t)
             ]
             if tracks:
                 hosts += _host(
@@ -192,13 +204,6 @@ def has_device(trace: Trace, compat: Compat) -> bool:
     """
     devices = (process for process in trace.processes if process.kind is ProcessKind.DEVICE)
     return any(compat != "corrected" or process.event_count for process in devices)
-
-
-def _frames(trace: Trace, track: Track) -> bool:
-    """Python's frames on a line of their own: they lie over everything and say nothing of what is
-    computed.
-    """
-    return trace.format == "kineto" and track.name.endswith(" Python")
 
 
 # ── devices ──────────────────────────────────────────────────────────────────────────────────────
@@ -314,8 +319,10 @@ def _host(
             MARK if marks[index] else host_kind(name, has_device=has_device, compat=compat)
         )
     table[carry["_ipl_stage_id"] & (table != MARK) & (table != NOTHING)] = EventType.WAIT_INPUT
-    if compat == "corrected":  # whatever carries a step's number marks it
-        table[carry["step_num"]] = MARK
+    if compat == "corrected":
+        table[python_frames.frame_names(trace) & used] = NOTHING
+        table[_annotations(trace, process, tracks) & (table == EventType.HOST_COMPUTE)] = NOTHING
+        table[carry["step_num"]] = MARK  # whatever carries a step's number marks it
     asks = (carry["step_name"] & ~marks) | (
         carry["correlation_id"] & has_device & ~np.isin(table, (MARK, NOTHING))
     )
@@ -342,6 +349,22 @@ def _host(
                 kinds=kinds,
             )
         )
+    return out
+
+
+def _annotations(trace: Trace, process: Process, tracks: list[Track]) -> Bools:
+    """Which names a PyTorch program gave to stretches of its own (`record_function`): whether
+    anything ran there, the events inside say.
+    """
+    out = np.zeros(len(trace.names), np.bool_)
+    if trace.format != "kineto":
+        return out
+    for track in tracks:
+        names, rows = np.unique(track.events.name, return_index=True)
+        kinds = process.source.columns(track.events.positions(rows), ("cat",))["cat"]
+        for place, name in enumerate(names.tolist()):
+            if kinds.text(place) == "user_annotation":
+                out[name] = not trace.names.full(name).startswith(_WORKING_ANNOTATIONS)
     return out
 
 
@@ -388,3 +411,19 @@ def host_kind(name: str, *, has_device: bool, compat: Compat) -> int:
 def waits(name: str) -> bool:
     """Whether a name is of Python or of a thread that waits: nothing is computed there."""
     return category.work_category(name) in (Category.PYTHON, Category.IDLE)
+
+
+def type_by_time(name: str) -> int | None:
+    """What the events of a host's name stand for where they count for the time at which they ran;
+    None where that is no other than elsewhere.
+
+    A thread that waits does nothing then: what it waits for runs on another one.
+    """
+    if name.startswith(_COMPLETION):
+        return int(EventType.RUNTIME)
+    if name in category.HAND_OVER:
+        return NOTHING
+    kind = category.work_category(name)
+    if kind is Category.IDLE:
+        return NOTHING
+    return int(EventType.RUNTIME) if kind is Category.RUNTIME else None

@@ -37,7 +37,7 @@ def self_times(start: Int64s, duration: Int64s, *, like_tensorflow: bool = True)
         return SelfTimes(counted, self_time)
     depth = wire.nest(start, duration)
     end = start + duration
-    parent, levels = _parents(depth)
+    parent, levels = parents(depth)
     inner = parent >= 0
     crossing = np.zeros(count, np.bool_)
     crossing[inner] = (
@@ -59,7 +59,7 @@ def self_times(start: Int64s, duration: Int64s, *, like_tensorflow: bool = True)
     return SelfTimes(counted, np.maximum(self_time, 0))
 
 
-def _parents(depth: UInt8s) -> tuple[Int64s, list[Int64s]]:
+def parents(depth: UInt8s) -> tuple[Int64s, list[Int64s]]:
     """Return the parent row of each op (-1 at the top), and the rows of each level below the top.
 
     The parent is the op one level up that began last.

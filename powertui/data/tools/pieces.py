@@ -19,6 +19,7 @@ from powertui.data.run.device_intervals import extents
 from powertui.data.run.grouping import Groups, Nodes
 from powertui.data.tools import sweep
 from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType, Typed
+from powertui.data.tools.stretches import Stretches, union
 
 # Events that are swept in one go, where that many groups have so many. Chosen, not measured.
 _CHUNK_EVENTS = 1 << 17
@@ -138,9 +139,13 @@ def columns(pieces: Sequence[LinePiece], first: int, last: int) -> PieceColumns:
     return PieceColumns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def swept(pieces: Sequence[LinePiece], lo: Int64s, hi: Int64s) -> tuple[Int64s, Bools]:
+def swept(
+    pieces: Sequence[LinePiece], lo: Int64s, hi: Int64s, python: Stretches | None = None
+) -> tuple[Int64s, Bools]:
     """(how much of [lo, hi) of each group every type has, which types are ever the most telling one
     in each group).
+
+    `python`: when a thread ran Python. It belongs to the group in whose stretch it lies.
     """
     count = len(lo)
     parts = np.zeros((count, KINDS), np.int64)
@@ -148,6 +153,10 @@ def swept(pieces: Sequence[LinePiece], lo: Int64s, hi: Int64s) -> tuple[Int64s, 
     for first, last in _portions(pieces, count):
         portion_lo, portion_hi = lo[first:last], hi[first:last]
         group, start, end, kind = columns(pieces, first, last)
+        if python is not None:
+            group, start, end, kind = with_python(
+                PieceColumns(group, start, end, kind), python, portion_lo, portion_hi
+            )
         sweep_axis = sweep.sweep_events(group, start, end, kind, portion_lo, portion_hi)
         groups = np.arange(last - first)
         parts[first:last] = sweep_axis.inside(groups, portion_lo, portion_hi)
@@ -158,6 +167,21 @@ def swept(pieces: Sequence[LinePiece], lo: Int64s, hi: Int64s) -> tuple[Int64s, 
         stop = np.where(has_events, stop, portion_lo)
         present[first:last] = sweep_axis.inside(groups, begin, stop) > 0
     return parts, present
+
+
+def with_python(events: PieceColumns, python: Stretches, lo: Int64s, hi: Int64s) -> PieceColumns:
+    """The same events and the moments in [lo, hi) of each group at which a thread ran Python."""
+    first = python.end.searchsorted(lo, side="right")
+    count = np.maximum(0, python.start.searchsorted(hi, side="left") - first)
+    group = np.repeat(np.arange(len(lo)), count)
+    offset = np.arange(len(group)) - np.repeat(np.cumsum(count) - count, count)
+    row = np.repeat(first, count) + offset
+    return PieceColumns(
+        np.concatenate([events.group, group]),
+        np.concatenate([events.start, np.maximum(python.start[row], lo[group])]),
+        np.concatenate([events.end, np.minimum(python.end[row], hi[group])]),
+        np.concatenate([events.kind, np.full(len(row), EventType.PYTHON, np.uint8)]),
+    )
 
 
 def _portions(pieces: Sequence[LinePiece], count: int) -> Iterator[tuple[int, int]]:
@@ -298,7 +322,7 @@ def _outermost(line: Typed) -> Int32s:
             starts.append(start[longer])
             ends.append(end[longer])
         if depth + 1 < track.lane_count:
-            cover = sweep.union(np.concatenate(starts), np.concatenate(ends))
+            cover = union(np.concatenate(starts), np.concatenate(ends))
     return np.concatenate(parts)
 
 

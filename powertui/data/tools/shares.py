@@ -37,6 +37,7 @@ class Shares(NamedTuple):
     launch: float
     other: float
     host: float
+    python: float  # the host ran Python and nothing else
     compile: float
     between: float
     half: (
@@ -78,7 +79,8 @@ def step_shares(steps: Breakdown) -> Shares | None:
         idle=max(0.0, 1 - inputs - output - compute - collectives),
         launch=share(EventType.HOST_PREPARE),
         other=share(EventType.UNKNOWN),
-        host=share(EventType.HOST_COMPUTE),
+        host=share(EventType.HOST_COMPUTE, EventType.RUNTIME),
+        python=share(EventType.PYTHON),
         compile=share(EventType.HOST_COMPILE),
         between=share(EventType.DEVICE_TO_DEVICE, EventType.WAIT_DEVICE),
         half=halves / compute if compute else None,

@@ -17,6 +17,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Int64s, UInt8s
 from powertui.data.tools.event_types import KINDS
+from powertui.data.tools.stretches import Stretches, union
 
 _NONE = np.empty(0, np.int64)
 # What one axis of int64 holds: groups that last as long as the profile fill it soon.
@@ -43,7 +44,7 @@ class Sweep:
         a, b = lo + self.shift[group], np.maximum(lo, hi) + self.shift[group]
         above = np.zeros(len(lo), np.int64)
         for kind in range(KINDS - 1, 0, -1):
-            part = _length(*self.covers[kind], a, b)
+            part = Stretches(*self.covers[kind]).inside(a, b)
             out[:, kind] = part - above
             above = part
         out[:, 0] = np.maximum(0, b - a) - above
@@ -127,7 +128,7 @@ def _with(
     cover = union(np.concatenate([cover[0], start[real]]), np.concatenate([cover[1], end[real]]))
     moments, at = np.unique(start[~real], return_index=True)
     if len(moments):
-        free = ~_holds(cover, moments) & ~_among(above, moments)
+        free = ~Stretches(*cover).hold(moments) & ~_among(above, moments)
         moments, until = moments[free], final[group[~real][at[free]]]
         if len(moments):
             for starts in (above, np.sort(start[real])):
@@ -137,25 +138,6 @@ def _with(
             np.concatenate([cover[1], np.maximum(until, moments)]),
         )
     return cover
-
-
-def union(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
-    """Stretches of some length: the same moments as stretches that lie apart, ascending."""
-    if not len(start):
-        return _NONE, _NONE
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], np.maximum.accumulate(end[order])
-    new = np.ones(len(start), np.bool_)
-    new[1:] = start[1:] > end[:-1]
-    firsts = np.flatnonzero(new)
-    return start[firsts], end[np.append(firsts[1:], len(start)) - 1]
-
-
-def _holds(cover: tuple[Int64s, Int64s], moments: Int64s) -> Bools:
-    at = cover[0].searchsorted(moments, side="right") - 1
-    return np.asarray(
-        (at >= 0) & (moments < cover[1][at]) if len(cover[0]) else np.zeros(len(moments), np.bool_)
-    )
 
 
 def _among(values: Int64s, moments: Int64s) -> Bools:
@@ -169,19 +151,3 @@ def _after(values: Int64s, moments: Int64s) -> Int64s:
     """The first of these (ascending) after each moment; the largest number where there is none."""
     at = values.searchsorted(moments, side="right")
     return np.append(values, np.iinfo(np.int64).max)[at]
-
-
-def _length(start: Int64s, end: Int64s, lo: Int64s, hi: Int64s) -> Int64s:
-    """How much of each [lo, hi) these stretches cover."""
-    before = np.concatenate(([0], np.cumsum(end - start)))
-
-    def until(moments: Int64s) -> Int64s:
-        at = start.searchsorted(moments, side="left")
-        over: Int64s = before[at] - np.where(
-            at > 0, np.maximum(0, np.append(_NONE, end)[at - 1] - moments), 0
-        )
-        return over
-
-    if not len(start):
-        return np.zeros(len(lo), np.int64)
-    return until(hi) - until(lo)

@@ -1,0 +1,62 @@
+"""Stretches of time that lie apart: their union, what is left of some without others, and how much
+of them lies before a moment.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Bools, Int64s
+
+_NONE = np.empty(0, np.int64)
+
+
+class Stretches(NamedTuple):
+    """Stretches of some length, apart from each other and ascending."""
+
+    start: Int64s
+    end: Int64s
+
+    def length_until(self, moments: Int64s) -> Int64s:
+        """How much of them lies before each moment."""
+        if not len(self.start):
+            return np.zeros(len(moments), np.int64)
+        before = np.concatenate(([0], np.cumsum(self.end - self.start)))
+        place = self.start.searchsorted(moments, side="left")
+        last = np.maximum(place - 1, 0)
+        beyond = np.where(place > 0, np.maximum(0, self.end[last] - moments), 0)
+        return np.asarray(before[place] - beyond, np.int64)
+
+    def inside(self, lo: Int64s, hi: Int64s) -> Int64s:
+        """How much of each [lo, hi) they cover."""
+        return self.length_until(hi) - self.length_until(lo)
+
+    def hold(self, moments: Int64s) -> Bools:
+        """Which moments lie in one of them."""
+        if not len(self.start):
+            return np.zeros(len(moments), np.bool_)
+        place = self.start.searchsorted(moments, side="right") - 1
+        return np.asarray((place >= 0) & (moments < self.end[np.maximum(place, 0)]))
+
+    def without(self, removed: Stretches) -> Stretches:
+        """What of them the removed ones leave."""
+        if not len(removed.start) or not len(self.start):
+            return self
+        moments = np.unique(np.concatenate([*self, *removed]))
+        start, end = moments[:-1], moments[1:]
+        keep = self.hold(start) & ~removed.hold(start)
+        return union(start[keep], end[keep])
+
+
+def union(start: Int64s, end: Int64s) -> Stretches:
+    """The same moments as any stretches of some length cover, apart and ascending."""
+    if not len(start):
+        return Stretches(_NONE, _NONE)
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], np.maximum.accumulate(end[order])
+    new = np.ones(len(start), np.bool_)
+    new[1:] = start[1:] > end[:-1]
+    firsts = np.flatnonzero(new)
+    return Stretches(start[firsts], end[np.append(firsts[1:], len(start)) - 1])

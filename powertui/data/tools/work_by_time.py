@@ -1,0 +1,83 @@
+"""What ran at each moment of a profile, on any thread of the host and any device, whoever asked for
+it.
+
+A thread that waits for another one does nothing; what it waits for is seen on the other one. Python
+counts where nothing else runs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from powertui.data.model import Int64s, Trace
+from powertui.data.opened import Profile
+from powertui.data.tools import event_types, pieces, python_frames, sweep
+from powertui.data.tools.event_types import MARK, NOTHING, EventType, Typed
+from powertui.data.tools.pieces import PieceColumns
+from powertui.data.tools.stretches import Stretches
+from powertui.data.tools.sweep import Sweep
+
+
+def work_by_time(profile: Profile) -> Sweep:
+    """The most telling type of work at each moment of a profile. Made once."""
+    return profile.cached("work by time", lambda: _of_trace(profile.trace))
+
+
+def parts_of(axis: Sweep, lo: Int64s, hi: Int64s) -> Int64s:
+    """[stretches × types]: how much of each stretch [lo, hi) every type has."""
+    return axis.inside(np.zeros(len(lo), np.int64), lo, hi)
+
+
+def at_work(axis: Sweep) -> Stretches:
+    """When more than Python ran."""
+    start, end = axis.covers[EventType.PYTHON + 1]
+    return Stretches(start - axis.shift[0], end - axis.shift[0])
+
+
+def _of_trace(trace: Trace) -> Sweep:
+    devices, hosts = event_types.typed_events(trace, "corrected")
+    begin, end = (np.array([moment], np.int64) for moment in trace.span)
+    events = pieces.columns(pieces.whenever([*devices, *_typed_by_time(trace, hosts)]), 0, 1)
+    # A moment says nothing of the time after it: "end: dot" of XLA has no length.
+    lasting = events.end > events.start
+    events = PieceColumns(
+        group=events.group[lasting],
+        start=events.start[lasting],
+        end=events.end[lasting],
+        kind=events.kind[lasting],
+    )
+    python = python_frames.working_stretches(trace)
+    every = pieces.with_python(events, python, begin, end)
+    axis = sweep.sweep_events(*every, begin, end)
+    assert isinstance(axis, Sweep)  # one group is never split
+    return axis
+
+
+def _typed_by_time(trace: Trace, hosts: list[Typed]) -> list[Typed]:
+    """The same lines; what waits and what marks a step counts nowhere."""
+    kinds = {index: event_types.type_by_time(trace.names.full(index)) for index in _used(hosts)}
+    changes = np.zeros(len(trace.names), np.bool_)
+    by_time = np.full(len(trace.names), NOTHING, np.uint8)
+    for index, kind in kinds.items():
+        if kind is not None:
+            changes[index], by_time[index] = True, kind
+    out = []
+    for line in hosts:
+        # What tells more than the host's computing keeps its type, unless it only waits.
+        plain = line.by_name == EventType.HOST_COMPUTE
+        by_name = np.where(changes & (plain | (by_time == NOTHING)), by_time, line.by_name)
+        names = line.track.events.name[line.rows]
+        row_kinds = np.where(changes[names] & (by_time[names] == NOTHING), NOTHING, line.kinds)
+        out.append(
+            line._replace(
+                by_name=np.where(by_name == MARK, NOTHING, by_name).astype(np.uint8),
+                kinds=np.where(row_kinds == MARK, NOTHING, row_kinds).astype(np.uint8),
+            )
+        )
+    return out
+
+
+def _used(hosts: list[Typed]) -> list[int]:
+    """The names of these lines."""
+    names = [np.unique(line.track.events.name) for line in hosts]
+    return np.unique(np.concatenate(names)).tolist() if names else []
