@@ -321,7 +321,7 @@ def _host(
     table[carry["_ipl_stage_id"] & (table != MARK) & (table != NOTHING)] = EventType.WAIT_INPUT
     if compat == "corrected":
         table[python_frames.frame_names(trace) & used] = NOTHING
-        table[_annotations(trace, process, tracks) & (table == EventType.HOST_COMPUTE)] = NOTHING
+        table[_annotations(trace, used) & (table == EventType.HOST_COMPUTE)] = NOTHING
         table[carry["step_num"]] = MARK  # whatever carries a step's number marks it
     asks = (carry["step_name"] & ~marks) | (
         carry["correlation_id"] & has_device & ~np.isin(table, (MARK, NOTHING))
@@ -352,19 +352,17 @@ def _host(
     return out
 
 
-def _annotations(trace: Trace, process: Process, tracks: list[Track]) -> Bools:
+def _annotations(trace: Trace, used: Bools) -> Bools:
     """Which names a PyTorch program gave to stretches of its own (`record_function`): whether
     anything ran there, the events inside say.
     """
     out = np.zeros(len(trace.names), np.bool_)
     if trace.format != "kineto":
         return out
-    for track in tracks:
-        names, rows = np.unique(track.events.name, return_index=True)
-        kinds = process.source.columns(track.events.positions(rows), ("cat",))["cat"]
-        for place, name in enumerate(names.tolist()):
-            if kinds.text(place) == "user_annotation":
-                out[name] = not trace.names.full(name).startswith(_WORKING_ANNOTATIONS)
+    for index in np.flatnonzero(used).tolist():
+        kinds = {stat.value for stat in trace.names.stats(index) if stat.name == "cat"}
+        works = trace.names.full(index).startswith(_WORKING_ANNOTATIONS)
+        out[index] = "user_annotation" in kinds and not works
     return out
 
 

@@ -11,6 +11,7 @@ from powertui import units
 from powertui.data.category import Category
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.conclusions.makers import python_time
 from powertui.data.conclusions.words import percent, whole_percent
 from powertui.data.model import Track, TrackKind
 from powertui.data.opened import Profile
@@ -49,6 +50,12 @@ _LAUNCH_LESS = {
     Framework.PYTORCH: "Launch less: larger batches, torch.compile, CUDA graphs, fused optimizers.",
     Framework.JAX: "Launch less: larger batches, jit over the whole step, lax.scan over several.",
     Framework.UNKNOWN: "Launch less: larger batches, compiled steps, fewer small ops.",
+}
+_LESS_PYTHON = {
+    Framework.TENSORFLOW: "Move it into tf.data or a tf.function, or into another process.",
+    Framework.PYTORCH: "Move it into the workers of a DataLoader, or into tensors' operators.",
+    Framework.JAX: "Move it into jit, or into another process that runs ahead.",
+    Framework.UNKNOWN: "Do it once before the training, or in another process that runs ahead.",
 }
 
 
@@ -122,6 +129,16 @@ def _parts(shares: Shares, framework: Framework) -> list[tuple[_Part, float]]:
         ),
         (
             _Part(
+                Kind.PYTHON,
+                "Python, while nothing else runs,",
+                "Python",
+                "timeline",
+                _LESS_PYTHON[framework],
+            ),
+            shares.python,
+        ),
+        (
+            _Part(
                 Kind.UNKNOWN_TIME,
                 "What the profile does not show (Python, files, locks)",
                 "not recorded",
@@ -159,14 +176,22 @@ def step_parts(inquiry: Inquiry) -> Iterator[Conclusion]:
 
 def _of_part(inquiry: Inquiry, part: _Part, share: float) -> Conclusion:
     is_known = part.kind is not Kind.UNKNOWN_TIME
+    ps = share * _all_steps_ps(inquiry)
+    subject, most, next_step = part.subject, "", part.next
+    if part.kind in (Kind.PYTHON, Kind.UNKNOWN_TIME):
+        function = python_time.working_function(inquiry, ps)
+        if function is not None:
+            is_known = True
+            subject, most = python_time.subject(function), python_time.most_of_it(function, ps)
+            next_step = _LESS_PYTHON[inquiry.framework]
     return Conclusion(
         kind=part.kind,
-        sentence=f"{part.subject} takes {_of_a_step(inquiry, share)}.",
+        sentence=f"{subject} takes {_of_a_step(inquiry, share)}{most}.",
         short=f"{part.short} {whole_percent(share)}",
         confidence=_confidence(inquiry) if is_known else Confidence.UNSURE,
         evidence=Evidence(part.tool),
-        cost=inquiry.cost_of_time(share * _all_steps_ps(inquiry)),
-        next=part.next,
+        cost=inquiry.cost_of_time(ps),
+        next=next_step,
         doubt="" if is_known else "Nothing was recorded then: what it was is a guess.",
     )
 
@@ -199,6 +224,7 @@ def _idle_devices(inquiry: Inquiry, shares: Shares) -> Conclusion:
             ("launching kernels", shares.launch),
             ("waiting for input", shares.input),
             ("copying results", shares.output),
+            (_python(inquiry, shares.python), shares.python),
             ("nothing that was recorded", shares.other),
         )
         if share >= _MIN_SHARE
@@ -213,6 +239,11 @@ def _idle_devices(inquiry: Inquiry, shares: Shares) -> Conclusion:
         cost=inquiry.cost_of_time(shares.idle * _all_steps_ps(inquiry)),
         next=f"{_LAUNCH_LESS[inquiry.framework]} See in the timeline what the host does between.",
     )
+
+
+def _python(inquiry: Inquiry, share: float) -> str:
+    function = python_time.working_function(inquiry, share * _all_steps_ps(inquiry))
+    return "Python" if function is None else f"Python ({python_time.subject(function)})"
 
 
 # ── computing ────────────────────────────────────────────────────────────────────────────────────
