@@ -21,10 +21,10 @@ from powertui.data.opened import Profile
 from powertui.data.run import grouping
 from powertui.data.run.grouping import Groups
 from powertui.data.tools import event_types, pieces, python_frames, work_by_time
+from powertui.data.tools.covered_time import union
 from powertui.data.tools.event_types import EventType, Typed
 from powertui.data.tools.pieces import LinePiece, Marked
 from powertui.data.tools.python_frames import PythonFunction
-from powertui.data.tools.stretches import union
 
 # Groups that reach less than this share of the work that ran during the median step say nothing of
 # the steps. In 30 recordings they reach 75 to 105 % of it; on JAX's CPU client, which links hardly

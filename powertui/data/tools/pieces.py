@@ -18,8 +18,8 @@ from powertui.data.model import Bools, Int32s, Int64s, Track, UInt8s
 from powertui.data.run.device_intervals import extents
 from powertui.data.run.grouping import Groups, Nodes
 from powertui.data.tools import sweep
+from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType, Typed
-from powertui.data.tools.stretches import Stretches, union
 
 # Events that are swept in one go, where that many groups have so many. Chosen, not measured.
 _CHUNK_EVENTS = 1 << 17
@@ -140,7 +140,7 @@ def columns(pieces: Sequence[LinePiece], first: int, last: int) -> PieceColumns:
 
 
 def swept(
-    pieces: Sequence[LinePiece], lo: Int64s, hi: Int64s, python: Stretches | None = None
+    pieces: Sequence[LinePiece], lo: Int64s, hi: Int64s, python: CoveredTime | None = None
 ) -> tuple[Int64s, Bools]:
     """(how much of [lo, hi) of each group every type has, which types are ever the most telling one
     in each group).
@@ -169,7 +169,7 @@ def swept(
     return parts, present
 
 
-def with_python(events: PieceColumns, python: Stretches, lo: Int64s, hi: Int64s) -> PieceColumns:
+def with_python(events: PieceColumns, python: CoveredTime, lo: Int64s, hi: Int64s) -> PieceColumns:
     """The same events and the moments in [lo, hi) of each group at which a thread ran Python."""
     first = python.end.searchsorted(lo, side="right")
     count = np.maximum(0, python.start.searchsorted(hi, side="left") - first)

@@ -18,8 +18,8 @@ import numpy as np
 from powertui.data import category, texts, wire
 from powertui.data.category import Category
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
+from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.op_stack import parents
-from powertui.data.tools.stretches import Stretches, union
 
 _LINE_OF_FRAMES = " Python"  # how PyTorch's lines of frames end
 _KINETO_FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<name>.+)$")
@@ -71,7 +71,7 @@ class PythonFunction(NamedTuple):
         return f"{self.name}{place}"
 
 
-class ThreadFrames(NamedTuple):
+class _ThreadFrames(NamedTuple):
     """The events of a thread with frames: by start, of equal starts the longest first."""
 
     name: Int64s
@@ -80,7 +80,7 @@ class ThreadFrames(NamedTuple):
     parent: Int64s  # the event around each; -1 for none
     depth: Int64s
     is_frame: Bools
-    idle: Stretches  # when another line of the same thread says that it waits
+    idle: CoveredTime  # when another line of the same thread says that it waits
 
 
 def has_frames(trace: Trace) -> bool:
@@ -98,7 +98,7 @@ def frame_names(trace: Trace) -> Bools:
     return texts.beginning(trace.names, "$")
 
 
-def working_stretches(trace: Trace) -> Stretches:
+def working_stretches(trace: Trace) -> CoveredTime:
     """When at least one thread ran Python: its innermost event is a frame that does not wait."""
     starts, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     waiting = _Waiting(trace)
@@ -110,7 +110,7 @@ def working_stretches(trace: Trace) -> Stretches:
     return union(np.concatenate(starts), np.concatenate(ends))
 
 
-def heaviest_function(trace: Trace, free: Stretches) -> PythonFunction | None:
+def heaviest_function(trace: Trace, free: CoveredTime) -> PythonFunction | None:
     """The function that held its thread longest in these stretches; None without frames.
 
     From the outermost frame on, the callee that holds most of its caller's time is followed, until
@@ -118,7 +118,7 @@ def heaviest_function(trace: Trace, free: Stretches) -> PythonFunction | None:
     the others of a program wait for it.
     """
     waiting = _Waiting(trace)
-    busiest: ThreadFrames | None = None
+    busiest: _ThreadFrames | None = None
     longest = 0
     for thread in _threads(trace, waiting):
         mine = _innermost(thread, thread.is_frame & ~waiting.of(thread.name))
@@ -131,7 +131,7 @@ def heaviest_function(trace: Trace, free: Stretches) -> PythonFunction | None:
     return _heaviest_path(trace, busiest, free) if busiest is not None else None
 
 
-def _heaviest_path(trace: Trace, thread: ThreadFrames, free: Stretches) -> PythonFunction | None:
+def _heaviest_path(trace: Trace, thread: _ThreadFrames, free: CoveredTime) -> PythonFunction | None:
     held = free.inside(thread.start, thread.end)
     caller = _calling_frame(thread)
     inside = thread.is_frame & (held > 0)
@@ -215,7 +215,7 @@ def _lines(trace: Trace) -> Iterator[tuple[Track, list[Track]]]:
                     yield track, []
 
 
-def _threads(trace: Trace, waiting: _Waiting) -> Iterator[ThreadFrames]:
+def _threads(trace: Trace, waiting: _Waiting) -> Iterator[_ThreadFrames]:
     frames_of = frame_names(trace)
     for track, siblings in _lines(trace):
         events = track.events
@@ -227,7 +227,7 @@ def _threads(trace: Trace, waiting: _Waiting) -> Iterator[ThreadFrames]:
         depth = wire.nest(start, duration)
         name = events.name[rows].astype(np.int64)
         whole_line = is_frame_line(trace, track)
-        yield ThreadFrames(
+        yield _ThreadFrames(
             name=name,
             start=start,
             end=start + duration,
@@ -238,7 +238,7 @@ def _threads(trace: Trace, waiting: _Waiting) -> Iterator[ThreadFrames]:
         )
 
 
-def _idle(lines: list[Track], waiting: _Waiting) -> Stretches:
+def _idle(lines: list[Track], waiting: _Waiting) -> CoveredTime:
     starts, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for track in lines:
         if len(track.events):
@@ -248,7 +248,7 @@ def _idle(lines: list[Track], waiting: _Waiting) -> Stretches:
     return union(np.concatenate(starts), np.concatenate(ends))
 
 
-def _innermost(thread: ThreadFrames, chosen: Bools) -> Stretches:
+def _innermost(thread: _ThreadFrames, chosen: Bools) -> CoveredTime:
     """When one of the chosen events is the innermost of its thread."""
     count = len(thread.start)
     moments = np.concatenate([thread.start, thread.end])
@@ -264,7 +264,7 @@ def _innermost(thread: ThreadFrames, chosen: Bools) -> Stretches:
     return union(start[keep], end[keep])
 
 
-def _calling_frame(thread: ThreadFrames) -> Int64s:
+def _calling_frame(thread: _ThreadFrames) -> Int64s:
     """The innermost frame around each event; -1 for none."""
     caller: Int64s = thread.parent.copy()
     for _ in range(wire.MAX_LANES):

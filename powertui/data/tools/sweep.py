@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.model import Bools, Int64s, UInt8s
+from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.event_types import KINDS
-from powertui.data.tools.stretches import Stretches, union
 
 _NONE = np.empty(0, np.int64)
 # What one axis of int64 holds: groups that last as long as the profile fill it soon.
@@ -44,7 +44,7 @@ class Sweep:
         a, b = lo + self.shift[group], np.maximum(lo, hi) + self.shift[group]
         above = np.zeros(len(lo), np.int64)
         for kind in range(KINDS - 1, 0, -1):
-            part = Stretches(*self.covers[kind]).inside(a, b)
+            part = CoveredTime(*self.covers[kind]).inside(a, b)
             out[:, kind] = part - above
             above = part
         out[:, 0] = np.maximum(0, b - a) - above
@@ -128,7 +128,7 @@ def _with(
     cover = union(np.concatenate([cover[0], start[real]]), np.concatenate([cover[1], end[real]]))
     moments, at = np.unique(start[~real], return_index=True)
     if len(moments):
-        free = ~Stretches(*cover).hold(moments) & ~_among(above, moments)
+        free = ~CoveredTime(*cover).hold(moments) & ~_among(above, moments)
         moments, until = moments[free], final[group[~real][at[free]]]
         if len(moments):
             for starts in (above, np.sort(start[real])):

@@ -12,9 +12,9 @@ import numpy as np
 from powertui.data.model import Int64s, Trace
 from powertui.data.opened import Profile
 from powertui.data.tools import event_types, pieces, python_frames, sweep
+from powertui.data.tools.covered_time import CoveredTime
 from powertui.data.tools.event_types import MARK, NOTHING, EventType, Typed
 from powertui.data.tools.pieces import PieceColumns
-from powertui.data.tools.stretches import Stretches
 from powertui.data.tools.sweep import Sweep
 
 
@@ -28,10 +28,10 @@ def parts_of(axis: Sweep, lo: Int64s, hi: Int64s) -> Int64s:
     return axis.inside(np.zeros(len(lo), np.int64), lo, hi)
 
 
-def at_work(axis: Sweep) -> Stretches:
+def at_work(axis: Sweep) -> CoveredTime:
     """When more than Python ran."""
     start, end = axis.covers[EventType.PYTHON + 1]
-    return Stretches(start - axis.shift[0], end - axis.shift[0])
+    return CoveredTime(start - axis.shift[0], end - axis.shift[0])
 
 
 def _of_trace(trace: Trace) -> Sweep:

@@ -15,9 +15,9 @@ from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.opened import Opened
 from powertui.data.tools import breakdown, python_frames, shares
 from powertui.data.tools.breakdown import Breakdown
+from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.python_frames import parse_frame
 from powertui.data.tools.shares import Shares
-from powertui.data.tools.stretches import Stretches, union
 from tests.synthetic import torch_json
 from tests.synthetic.torch_json import event
 from tests.unit.tools.opened_runs import opened
@@ -154,4 +154,4 @@ def test_stretches_without_others_are_what_a_walk_leaves() -> None:
         assert (left.hold(every) == (sets[0].hold(every) & ~sets[1].hold(every))).all()
         assert (left.start[1:] > left.end[:-1]).all()
         assert left.length_until(np.array([100]))[0] == left.hold(every).sum()
-    assert not len(Stretches(every[:0], every[:0]).without(sets[0]).start)
+    assert not len(CoveredTime(every[:0], every[:0]).without(sets[0]).start)

@@ -13,8 +13,8 @@ from powertui.data.model import Bools, Int64s
 _NONE = np.empty(0, np.int64)
 
 
-class Stretches(NamedTuple):
-    """Stretches of some length, apart from each other and ascending."""
+class CoveredTime(NamedTuple):
+    """CoveredTime of some length, apart from each other and ascending."""
 
     start: Int64s
     end: Int64s
@@ -40,7 +40,7 @@ class Stretches(NamedTuple):
         place = self.start.searchsorted(moments, side="right") - 1
         return np.asarray((place >= 0) & (moments < self.end[np.maximum(place, 0)]))
 
-    def without(self, removed: Stretches) -> Stretches:
+    def without(self, removed: CoveredTime) -> CoveredTime:
         """What of them the removed ones leave."""
         if not len(removed.start) or not len(self.start):
             return self
@@ -50,13 +50,13 @@ class Stretches(NamedTuple):
         return union(start[keep], end[keep])
 
 
-def union(start: Int64s, end: Int64s) -> Stretches:
+def union(start: Int64s, end: Int64s) -> CoveredTime:
     """The same moments as any stretches of some length cover, apart and ascending."""
     if not len(start):
-        return Stretches(_NONE, _NONE)
+        return CoveredTime(_NONE, _NONE)
     order = np.argsort(start, kind="stable")
     start, end = start[order], np.maximum.accumulate(end[order])
     new = np.ones(len(start), np.bool_)
     new[1:] = start[1:] > end[:-1]
     firsts = np.flatnonzero(new)
-    return Stretches(start[firsts], end[np.append(firsts[1:], len(start)) - 1])
+    return CoveredTime(start[firsts], end[np.append(firsts[1:], len(start)) - 1])
