@@ -270,9 +270,12 @@ class _Loader:
         if not paths:
             return
         options = self.options.columns or LogColumns(tz=self.options.tz, limit=self.options.limit)
+        from powertui.data.power import log_columns
+
+        columns = log_columns.columns_by_log(paths, options)
         for path in paths:
             try:
-                log = self.beside.power(path, options)
+                log = self.beside.power(path, columns[path])
             except UnreadableFile as error:
                 if path in self.options.power:
                     raise  # it was asked for by name

@@ -19,7 +19,7 @@ from powertui.data.energy.measured_energy import Energy
 from powertui.data.logdir import Logdir
 from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened
-from powertui.data.power import registry
+from powertui.data.power import log_columns, registry
 from powertui.data.training import named_windows
 from powertui.data.training.training import Training, Trainings
 from powertui.data.training.training_energy import training_energy
@@ -172,9 +172,10 @@ def _logs_alone(
         paths += [file.path for file in scan.power]
     traces = []
     unread = []
+    columns_of = log_columns.columns_by_log(paths, columns)
     for path in dict.fromkeys(paths):
         try:
-            log = registry.load(path, columns)
+            log = registry.load(path, columns_of[path])
         except UnreadableFile as error:
             if path in reading.power:
                 raise

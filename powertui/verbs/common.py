@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from powertui.errors import UsageError
 
 if TYPE_CHECKING:
-    from powertui.data.asked import Aligning, ReadOptions
+    from powertui.data.asked import Aligning, LogColumns, ReadOptions
     from powertui.data.limits import MemoryLimit
     from powertui.data.training.named_windows import WindowRequest
     from powertui.sampler.targets import Target
@@ -175,12 +175,7 @@ def reading(parser: argparse.ArgumentParser) -> None:
         help="a power log, or a folder of them, beside the run (repeatable)",
     )
     power.add_argument("--no-power", action="store_true", help="do not look for power logs")
-    power.add_argument("--time-col", metavar="NAME", help="column with the time")
-    power.add_argument("--watts-col", metavar="NAME", help="column with the power")
-    power.add_argument("--unit", choices=UNITS, help="unit of that column")
-    power.add_argument(
-        "--tz", metavar="ZONE", help="time zone of local times: a name, or an offset like -03:00"
-    )
+    log_columns(power)
     power.add_argument(
         "--offset", metavar="TIME", help="trace time of the power log's zero, e.g. 1.25s"
     )
@@ -195,6 +190,30 @@ def reading(parser: argparse.ArgumentParser) -> None:
     power.add_argument(
         "--idle", type=float, metavar="W", help="idle power, when the log does not show it"
     )
+
+
+def log_columns(options: argparse._ActionsContainer) -> None:
+    """What a power log is that cannot be guessed, for every verb that reads one."""
+    options.add_argument(
+        "--time-col", metavar="NAME", help="column with the time: its name, or number from 1"
+    )
+    options.add_argument("--watts-col", metavar="NAME", help="column with the power (several: a,b)")
+    options.add_argument("--unit", choices=UNITS, help="unit of that column")
+    options.add_argument(
+        "--tz", metavar="ZONE", help="time zone of local times: a name, or an offset like -03:00"
+    )
+
+
+def log_columns_of(args: argparse.Namespace) -> LogColumns | None:
+    """What was said of power logs, from the arguments of `log_columns`; None where nothing was."""
+    from powertui.data.asked import LogColumns
+
+    said = {
+        name: getattr(args, name)
+        for name in ("time_col", "watts_col", "unit", "tz")
+        if getattr(args, name)
+    }
+    return LogColumns(**said) if said else None
 
 
 def power_host(options: argparse._ActionsContainer) -> None:
@@ -215,21 +234,19 @@ def power_hosts_of(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
 
 def reading_of(args: argparse.Namespace) -> ReadOptions:
     """How to read a run, from the arguments of `reading`."""
-    from powertui import config
-    from powertui.data.asked import LogColumns, ReadOptions
+    from dataclasses import replace
 
-    columns = {
-        name: getattr(args, name)
-        for name in ("time_col", "watts_col", "unit", "tz")
-        if getattr(args, name)
-    }
+    from powertui import config
+    from powertui.data.asked import ReadOptions
+
+    columns = log_columns_of(args)
     # Whoever names a log means that one; what lies around is for those who name none.
     return ReadOptions(
         step_marker=args.step_marker,
         tz=args.tz,
         power=power_files(args.power),
         find_power=not (args.no_power or args.power),
-        columns=LogColumns(**columns, limit=limit_of(args)) if columns else None,
+        columns=replace(columns, limit=limit_of(args)) if columns else None,
         limit=limit_of(args),
         power_hosts=power_hosts_of(args),
         usual_hosts=config.load().power_hosts,

@@ -16,6 +16,7 @@ EXAMPLES = (
     ("powertui doctor ~/logs", "what is there, what is missing, what to do"),
     ("powertui doctor ~/logs --power power.csv", "also whether this power log fits"),
     ("powertui doctor --power power.csv", "what this power log holds, without a run"),
+    ("powertui doctor --power a.csv --watts-col P", "the same, of the columns that are named"),
 )
 
 
@@ -30,6 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="a power log, or a folder of them, beside the run or alone (repeatable)",
     )
+    common.log_columns(power)
     common.power_host(power)
     forms = common.group(parser, "output").add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="one JSON object (a stable interface)")
@@ -39,6 +41,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 3 when nothing readable was found."""
+    from dataclasses import replace
+
     from powertui import config
     from powertui.data.asked import ReadOptions
     from powertui.report import doctor
@@ -49,7 +53,10 @@ def run(args: argparse.Namespace) -> int:
             hint="For the current folder: powertui doctor .",
         )
     power = common.power_files(args.power)
+    columns = common.log_columns_of(args)
     reading = ReadOptions(
+        tz=args.tz,
+        columns=replace(columns, limit=common.limit_of(args)) if columns else None,
         power=power,
         find_power=not power,
         limit=common.limit_of(args),

@@ -40,6 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--profile-server", metavar="HOST:PORT", help="where P captures a profile of that run from"
     )
     replay.add_argument("--replay", metavar="FILE", help="replay a recording on the same screen")
+    common.log_columns(replay)
     replay.add_argument(
         "--speed", type=float, default=1.0, metavar="X", help="speed of the replay (default: 1)"
     )
@@ -133,7 +134,7 @@ def _replay(args: argparse.Namespace) -> Feed:
     else:
         path = args.replay
         title = f"replay of {Path(path).name}"
-    log = registry.load(path)
+    log = registry.load(path, None if args.demo else common.log_columns_of(args))
     if not any(len(series) for series in log.series):
         raise UnreadableFile(
             path,

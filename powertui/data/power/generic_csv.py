@@ -54,8 +54,8 @@ from powertui.errors import UnreadableFile
 
 NAME = "csv"
 _MAX_NAMED_COLUMNS = 4  # in the words on how a log was read: they are one line
+_MIN_TABLE_ROWS = 3  # fewer may be anything; chosen, not measured
 _MAX_PROBED_ROWS = 20  # below a header, in which a reading is looked for; chosen, not measured
-_MAX_LONG_PROBED_ROWS = 200  # that show whether a column names what was read; chosen, not measured
 
 _UNIT_IN_BRACKETS = re.compile(r"\s*[\[(](?:[mkuµ]?[WJ]h?|[Ww]atts?|[Jj]oules?)[\])]\s*$")
 _UNIT_BEHIND_SLASH = re.compile(r"(?:/|_energy_)[mkuµ]?[WJ]h?$", re.IGNORECASE)
@@ -67,6 +67,7 @@ _UNIT_WORD = re.compile(
 _BY_NAME = 55  # time and power are both named
 _BY_ONE_NAME = 20  # one of them is
 _BY_PLACE = 10  # two columns, of which one is the time
+_BY_FORM = 1  # numbers below names: who names such a file is asked which of them is the power
 
 
 def sniff(head: str, path: str) -> int:
@@ -84,40 +85,38 @@ def sniff(head: str, path: str) -> int:
         return _BY_NAME if is_certain else _BY_ONE_NAME
     if _is_long(head, layout) or _has_units_in_cells(head, layout):
         return _BY_NAME if layout.named and names_time else _BY_ONE_NAME
-    return _BY_PLACE if power_columns.beside_time(names) else 0
-
-
-def _regular_rows(head: str, layout: table.Shape, limit: int) -> list[list[str]]:
-    """The cells of the first rows that have one for each column."""
-    lines = head.split("\n")[layout.first : layout.first + limit]
-    rows = [table.fields(line, layout.delimiter) for line in lines]
-    return [row for row in rows if len(row) == len(layout.names)]
+    if power_columns.beside_time(names):
+        return _BY_PLACE
+    return _BY_FORM if layout.named and _is_numeric_table(head, layout) else 0
 
 
 def _has_reading(head: str, layout: table.Shape, column: int) -> bool:
     """Whether some row below the header has a number, or nothing, in this column: prose has not."""
-    cells = [row[column] for row in _regular_rows(head, layout, _MAX_PROBED_ROWS)]
+    rows = table.first_rows(head, layout, _MAX_PROBED_ROWS)
+    cells = rows.texts(column) if rows is not None else []
     return any(not cell or np.isfinite(table.number(cell)) for cell in cells)
 
 
-def _first_rows(head: str, layout: table.Shape) -> table.FileCells | None:
-    """The first rows as a table; None where none is whole."""
-    regular = _regular_rows(head, layout, _MAX_LONG_PROBED_ROWS)
-    if not regular:
-        return None
-    columns = [list(column) for column in zip(*regular, strict=True)]
-    return table.FileCells(layout.names, np.arange(len(regular)), columns)
+def _is_numeric_table(head: str, layout: table.Shape) -> bool:
+    """Whether the first rows have a number in at least two columns, or beside a time."""
+    rows = table.first_rows(head, layout, _MAX_PROBED_ROWS)
+    if rows is None or len(rows) < _MIN_TABLE_ROWS:
+        return False
+    numeric = sum(
+        bool(np.isfinite(rows.floats(column)[0]).all()) for column in range(len(rows.names))
+    )
+    return numeric >= 2 or (numeric == 1 and any(map(is_time, rows.names)))
 
 
 def _is_long(head: str, layout: table.Shape) -> bool:
     """Whether a column of the first rows names power among what was read."""
-    rows = _first_rows(head, layout)
+    rows = table.first_rows(head, layout)
     return rows is not None and long_tables.long_form(rows, []) is not None
 
 
 def _has_units_in_cells(head: str, layout: table.Shape) -> bool:
     """Whether cells of the first rows hold watts with their unit."""
-    rows = _first_rows(head, layout)
+    rows = table.first_rows(head, layout)
     return rows is not None and bool(power_columns.by_cells(rows))
 
 

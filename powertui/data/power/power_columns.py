@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ import numpy as np
 from powertui.data.asked import LogColumns
 from powertui.data.model import Bools
 from powertui.data.power import groups, long_tables, reading_sizes, table, titles, units
+from powertui.data.power.column_hint import column_hint
 from powertui.data.power.picked_columns import PickedColumn, with_one_unit
 from powertui.data.power.time_columns import is_time, listed
 from powertui.data.power.units import Unit
@@ -131,7 +131,7 @@ def pick_power(
         picked.append(_picked(rows, candidate, given, above))
     if not picked:
         raise UnreadableFile(
-            path, "has no column that is named like power or energy", hint=_which_column(rows)
+            path, "has no column that is named like power or energy", hint=column_hint(rows)
         )
     return with_one_unit(picked), None
 
@@ -223,12 +223,3 @@ def _long_column(
     if unit is None:
         unit, sure = reading_sizes.unit_by_size(name, rows.floats(long.value)[0][where])
     return PickedColumn(long.value, name, unit, sure, written is not None, where=where)
-
-
-def _which_column(rows: table.FileCells) -> str:
-    """What to type for a table whose columns say nothing of power."""
-    names = f"Its columns are: {listed(rows.names)}."
-    for column, name in enumerate(rows.names):
-        if not is_time(name) and not _is_empty(rows, column):
-            return f"{names} If {name} is the power, add: --watts-col {shlex.quote(name)} --unit W"
-    return f"{names} Name one with --watts-col NAME --unit W."

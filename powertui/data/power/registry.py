@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -34,7 +33,7 @@ IS_POWER = 50  # a score from which a file found by itself is taken for a power 
 
 _MAX_SHOWN_CHARS = 60  # of a file's own words in a message: they fit on one line of a terminal
 _HINT = (
-    "Name its columns, or number them from 1: --time-col NAME --watts-col NAME --unit W "
+    "Name its columns, or number them from 1: --watts-col NAME --time-col NAME --unit W "
     "(and --tz for local times)."
 )
 
@@ -221,22 +220,13 @@ def _not_a_log(source: LogFile) -> UnreadableFile:
 
 def _which_columns(source: LogFile) -> str:
     """What to type for a table whose names say nothing of power: its own names, spelled out."""
-    from powertui.data.power import time_columns
+    from powertui.data.power import column_hint
 
     layout = table.shape(source.head_text)
     if layout is None or not layout.named:
         return _HINT
-    first_row = source.head_text.split("\n", layout.first + 1)[layout.first : layout.first + 1]
-    cells = table.fields(first_row[0], layout.delimiter) if first_row else []
-    time = next((name for name in layout.names if time_columns.is_time(name)), "NAME")
-    for name, cell in zip(layout.names, cells, strict=False):
-        if name and name != time and np.isfinite(table.number(cell)):
-            names = f"--time-col {shlex.quote(time)} --watts-col {shlex.quote(name)}"
-            return (
-                f"If {_printable(name)} is the power in W, add: {names} --unit W "
-                "(and --tz for local times)."
-            )
-    return _HINT
+    rows = table.first_rows(source.head_text, layout)
+    return column_hint.column_hint(rows) if rows is not None else _HINT
 
 
 def _looks(source: LogFile) -> str:

@@ -47,6 +47,17 @@ def fields(line: str, delimiter: str) -> list[str]:
     return [cell.strip() for cell in cells]
 
 
+def first_rows(head: str, layout: Shape, limit: int = _MAX_HEAD_LINES) -> FileCells | None:
+    """The first rows that have a cell for each column, as a table; None where none has."""
+    lines = head.split("\n")[layout.first : layout.first + limit]
+    rows = [fields(line, layout.delimiter) for line in lines]
+    regular = [row for row in rows if len(row) == len(layout.names)]
+    if not regular:
+        return None
+    columns = [list(column) for column in zip(*regular, strict=True)]
+    return FileCells(layout.names, np.arange(len(regular)), columns)
+
+
 def shape(head: str) -> Shape | None:
     """Guess the layout from the first lines.
 

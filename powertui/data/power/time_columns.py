@@ -98,13 +98,10 @@ def pick_time(
             rank = (_KINDS.index(read.kind), _time_score(rows.names[column]), -column)
             ranked.append((rank, column, read))
     if not ranked:
+        from powertui.data.power import column_hint
+
         raise UnreadableFile(
-            path,
-            "has no column that can be read as time",
-            hint=(
-                f"Its columns are: {listed(rows.names)}. Name the one with the time: "
-                "--time-col NAME."
-            ),
+            path, "has no column that can be read as time", hint=column_hint.column_hint(rows)
         )
     _, column, read = max(ranked, key=lambda item: item[0])
     return [column], read
@@ -134,7 +131,7 @@ def _could_be_time(names: Sequence[str], column: int, read: TimeColumn, *, is_na
     if read.ok.mean() < _MIN_READABLE_SHARE:
         return False
     is_dated = is_named and read.kind in ("absolute", "local")
-    if not (is_dated or _rises(read)):
+    if not (is_dated or rises(read)):
         return False
     if read.kind != "elapsed":
         return True
@@ -217,7 +214,7 @@ def ambiguous_date(texts: Sequence[str]) -> str:
 # ── the order of the rows ────────────────────────────────────────────────────────────────────────
 
 
-def _rises(read: TimeColumn) -> bool:
+def rises(read: TimeColumn) -> bool:
     """Whether times mostly ascend, or the newest row comes first."""
     steps = np.diff(read.ns[read.ok])
     return not len(steps) or bool((steps >= 0).mean() >= _MIN_RISING_SHARE) or falls(read)

@@ -228,9 +228,15 @@ class TrainingRecords:
         power: list[PowerSeries] = []
         options = self.options.columns or LogColumns(tz=self.options.tz, limit=self.options.limit)
         beside = [file.path for file in self.entry.power] if self.options.find_power else []
-        for path in dict.fromkeys((*self.options.power, *beside)):
+        paths = list(dict.fromkeys((*self.options.power, *beside)))
+        if not paths:
+            return power
+        from powertui.data.power import log_columns
+
+        columns = log_columns.columns_by_log(paths, options)
+        for path in paths:
             try:
-                read = self.beside.power(path, options)
+                read = self.beside.power(path, columns[path])
             except UnreadableFile as error:
                 if path in self.options.power:
                     raise  # it was asked for by name

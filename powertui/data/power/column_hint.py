@@ -1,0 +1,84 @@
+"""What to type for a table whose columns cannot be guessed: its own names, spelled out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import numpy as np
+
+from powertui.data.power import table, times, units
+from powertui.data.power.time_columns import is_time, listed, rises
+from powertui.plain import plain
+
+# What a column of power may be called beyond the words that are taken for it without asking.
+_LIKELY_WORDS = frozenset(
+    {"p", "pw", "pow", "ptot", "load", "last", "w", "leistung", "potencia", "puissance", "potenza"}
+)
+# Readings of most machines and their parts, in W; chosen, not measured. It decides only which
+# column the answer names.
+_LIKELY_WATTS = (3.0, 5000.0)
+_MAX_NAME_CHARS = 40  # of a file's own words in a message
+
+
+def column_hint(rows: table.FileCells) -> str:
+    """The columns and the options that name two of them, for a table without a known column of
+    power, or of time.
+    """
+    readings = [column for column in range(len(rows.names)) if _holds_numbers(rows, column)]
+    time = _likely_time(rows, readings)
+    watts = [column for column in readings if column != time and not is_time(rows.names[column])]
+    names = f"Its columns are: {plain(listed(rows.names), 200)}."
+    if not watts:
+        return f"{names} Name two: --watts-col NAME --time-col NAME --unit W"
+    likely = max(watts, key=lambda column: _likeness(rows, column))
+    time_option = f" --time-col {_quoted(rows, time)}" if time is not None else " --time-col NAME"
+    return (
+        f"{names} If {_shown(rows.names[likely])} is the power in W, add: "
+        f"--watts-col {_quoted(rows, likely)}{time_option} --unit W (and --tz for local times)"
+    )
+
+
+def _shown(name: str) -> str:
+    return plain(name, _MAX_NAME_CHARS)
+
+
+def _quoted(rows: table.FileCells, column: int) -> str:
+    """A column as a shell takes it: by its name, or by its number where that is long or odd."""
+    name = rows.names[column].strip()
+    is_plain = 0 < len(name) <= _MAX_NAME_CHARS and name.isprintable() and "," not in name
+    return shlex.quote(name) if is_plain and rows.find(name) == column else str(column + 1)
+
+
+def _holds_numbers(rows: table.FileCells, column: int) -> bool:
+    values, _ = rows.floats(column)
+    return bool(2 * np.isfinite(values).sum() > len(values))
+
+
+def _likely_time(rows: table.FileCells, readings: list[int]) -> int | None:
+    """The column whose name means time, else one of dates, else the first one that only rises."""
+    named = [column for column, name in enumerate(rows.names) if is_time(name)]
+    if named:
+        return named[0]
+    for column in range(len(rows.names)):
+        if column not in readings and times.from_texts(rows.texts(column)).ok.mean() > 0.5:
+            return column
+    for column in readings:
+        if rises(times.from_numbers(rows.floats(column)[0].copy())):
+            return column
+    return None
+
+
+def _likeness(rows: table.FileCells, column: int) -> tuple[bool, bool, bool, int]:
+    """How much a column looks like power: by its name, its size, that it changes, its place."""
+    name = rows.names[column]
+    words = set(units.tokens(name)) | set(re.split(r"[^a-z]+", name.lower()))
+    values = rows.floats(column)[0]
+    values = values[np.isfinite(values)]
+    middle = float(np.median(np.abs(values)))
+    return (
+        bool(words & _LIKELY_WORDS) and not units.no_power(name),
+        _LIKELY_WATTS[0] <= middle <= _LIKELY_WATTS[1] and not units.no_power(name),
+        bool(values.min() < values.max()),
+        -column,
+    )
