@@ -42,7 +42,7 @@ from powertui.data import elsewhere, logdir
 from powertui.data.asked import Aligning, Compat, ReadOptions
 from powertui.data.conclusions.conclusion_table import conclusion_table
 from powertui.data.conclusions.run_conclusions import run_conclusions
-from powertui.data.energy import account, host_energy, power_owners, tables
+from powertui.data.energy import account, host_energy, owner_notes, tables
 from powertui.data.limits import MemoryLimit
 from powertui.data.logdir import Logdir
 from powertui.data.model import PS_PER_S, Clock, Epochs, Run, Steps, Trace, Warn
@@ -299,7 +299,7 @@ class RunView:
         "estimated", "assumed"), reason (why there are no joules). `aligning` is where the power is
         on the profile, where its own clock is not to be believed.
         """
-        power_owners.check([self.run], self.opened.options.power_hosts)
+        owner_notes.check([self.run], self.opened.options.power_hosts)
         window = start is not None or end is not None
         if window and epoch is not None:
             raise UsageError(
@@ -323,7 +323,7 @@ class RunView:
         Columns as in `energy`. Several profiles of one machine count once. Power that belongs to no
         host of the run is in none of them.
         """
-        power_owners.check([self.run], self.opened.options.power_hosts)
+        owner_notes.check([self.run], self.opened.options.power_hosts)
         energies = host_energy.run_energy(self.opened)
         return as_frame.of_table(host_energy.table(self.opened, energies))
 

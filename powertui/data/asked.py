@@ -48,6 +48,15 @@ class ReadOptions:
     ] = ()  # whose power it is: (a name in the log, a host of the run), as a person said now
     usual_hosts: tuple[tuple[str, str], ...] = ()  # the same, as the config file says for every run
 
+    @property
+    def assigned_hosts(self) -> tuple[tuple[str, str], ...]:
+        """Both together: what a person says now wins over what the config file says of the same
+        name.
+        """
+        names = {name.strip().casefold() for name, _ in self.power_hosts}
+        usual = (pair for pair in self.usual_hosts if pair[0].strip().casefold() not in names)
+        return (*self.power_hosts, *usual)
+
 
 @dataclass(frozen=True)
 class Pin:

@@ -189,7 +189,7 @@ class _Loader:
             scalars,
             tuple(self.power),
             tuple(self.warnings),
-            (*self.options.power_hosts, *self.options.usual_hosts),
+            self.options.assigned_hosts,
         )
 
     def _failed(self, error: UnreadableFile) -> None:

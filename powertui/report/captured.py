@@ -12,7 +12,7 @@ from pathlib import Path
 from powertui import units
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
-from powertui.data.energy import account, power_owners
+from powertui.data.energy import account, owner_notes, power_owners
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import registry
@@ -58,7 +58,7 @@ def _whose(profiles: Sequence[Profile]) -> Iterator[str]:
     for profile in profiles:
         run = profile.opened.run
         if run.power:
-            yield from power_owners.notes(run, power_owners.of_run(run), profile.index)
+            yield from owner_notes.notes(run, power_owners.of_run(run), profile.index)
 
 
 def _joules(energy: Energy | None, of_what: str) -> str:

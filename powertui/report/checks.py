@@ -17,7 +17,7 @@ import numpy as np
 
 from powertui import plugins, units
 from powertui.data import elsewhere, wire
-from powertui.data.energy import log_zone, meeting, power_owners
+from powertui.data.energy import log_zone, meeting, owner_notes, power_owners
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import (
     NS_PER_S,
@@ -419,7 +419,7 @@ def _of_owners(run: Run) -> Iterator[Check]:
     owners = power_owners.of_run(run)
     has_owner = any(owner.machine is not None for owner in owners.owners)
     state: CheckState = "note" if has_owner else "problem"
-    for what, remedy in power_owners.strangers_and_remedies(run.power, owners):
+    for what, remedy in owner_notes.strangers_and_remedies(run.power, owners):
         yield Check("power", state, what, remedy)
 
 

@@ -10,7 +10,7 @@ from powertui import __version__
 from powertui.data import logdir
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import account as accounts
-from powertui.data.energy import badges, host_energy, integrate, power_owners
+from powertui.data.energy import badges, host_energy, integrate, owner_notes
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import Alignment
@@ -139,7 +139,7 @@ def _gather(
         elif run.traces or run.power:
             traces += of_run(opened, aligning)
     with_account = [trace.run for trace in traces if trace.account is not None]
-    power_owners.check(with_account, reading.power_hosts)
+    owner_notes.check(with_account, reading.power_hosts)
     if traces:
         return traces
     traces, unread = _logs_alone(trainings.found, reading)

@@ -12,7 +12,7 @@ import numpy as np
 from powertui import units
 from powertui.data import export, logdir
 from powertui.data.asked import Aligning, ReadOptions
-from powertui.data.energy import account, power_owners
+from powertui.data.energy import account, owner_notes
 from powertui.data.logdir import RunEntry
 from powertui.data.model import PS_PER_S, Z95, Epochs, Run, Steps
 from powertui.data.opened import Profile
@@ -131,9 +131,9 @@ def _write_profile(
 ) -> None:
     """Write a window (ps) of one host's profile."""
     run = profile.opened.run
-    power_owners.check([run], reading.power_hosts)
+    owner_notes.check([run], reading.power_hosts)
     energies = account.energy_account(profile, aligning)
-    if energies.share is not None and (short := power_owners.in_short(run, energies.share)):
+    if energies.share is not None and (short := owner_notes.in_short(run, energies.share)):
         text.write(sys.stderr, plain(short))
     if output.format == "parquet" and output.path == "-" and sys.stdout.isatty():
         raise UsageError("Parquet is not for a terminal.", hint="Name a file with -o FILE.")

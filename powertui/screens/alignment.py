@@ -15,7 +15,7 @@ from textual.events import Resize
 
 from powertui import units
 from powertui.data.asked import Aligning
-from powertui.data.energy import align, expected_work, main_log, power_owners
+from powertui.data.energy import align, expected_work, main_log, owner_notes
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.align import Placed
 from powertui.data.model import PS_PER_S, Floats, Int64s, Run
@@ -87,7 +87,7 @@ class AlignmentScreen(BaseScreen):
             return
         self._request = request
         self._ways = ()
-        self._owner_notes = power_owners.share(run, index).notes
+        self._owner_notes = owner_notes.share(run, index).notes
         self._say_only("Comparing the evidence …")
         entry = session.entry
         window_s = nudging.refresh_s(session)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from powertui.data.energy import power_owners
+from powertui.data.energy import owner_notes, power_owners
 from powertui.data.energy.power_owners import Belongings
 from powertui.data.energy.profiled_machines import HostEvidence
 from powertui.data.model import Run
@@ -28,7 +28,7 @@ def _on_offer(run: Run, belongings: Belongings, trace: int) -> list[str]:
     for series, owner in zip(run.power, belongings.owners, strict=True):
         was_given = owner.machine == machine and owner.how is HostEvidence.SAID
         if owner.machine is None or was_given:
-            names.append(power_owners.called(series, run.power))
+            names.append(owner_notes.called(series, run.power))
     return list(dict.fromkeys(names))
 
 

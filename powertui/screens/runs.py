@@ -690,6 +690,6 @@ def _whose(run: Run, account: Account | None) -> str:
     """A sentence where no power of the run is this host's, or `--power-host` fits none."""
     if account is None or account.share is None:
         return ""
-    from powertui.data.energy import power_owners
+    from powertui.data.energy import owner_notes
 
-    return power_owners.in_short(run, account.share)
+    return owner_notes.in_short(run, account.share)

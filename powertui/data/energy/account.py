@@ -27,8 +27,10 @@ from powertui.data.energy import (
     main_log,
     meeting,
     mixture,
+    owner_notes,
     placing,
     power_owners,
+    profiled_gpus,
     scopes,
     summed_channels,
 )
@@ -36,7 +38,10 @@ from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.idle import IdlePower
 from powertui.data.energy.measured_energy import Energy, above_idle, unresolved
-from powertui.data.energy.power_owners import Share
+from powertui.data.energy.owner_evidence import Owner
+from powertui.data.energy.owner_notes import Share
+from powertui.data.energy.profiled_gpus import OtherGpus
+from powertui.data.energy.profiled_machines import HostEvidence
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
     PS_PER_NS,
@@ -75,6 +80,8 @@ class Account:
     counted: tuple[int, ...]  # those that are added up
     text: str  # which they are, and why
     idle_of: Callable[[], IdlePower]  # see `idle`
+    pairs_of: Callable[[], tuple[Pair, ...]] = tuple  # see `pairs`
+    other_gpus: OtherGpus = profiled_gpus.NONE  # channels that are no GPU of the profile
     share: Share | None = (
         None  # of the run's power: on what evidence it is this host's, and what is nobody's
     )
@@ -103,7 +110,7 @@ class Account:
     @functools.cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """Which channel is which GPU's."""
-        return devices.pairs(self.trace, [channel.power for channel in self.placed])
+        return self.pairs_of()
 
     @functools.cached_property
     def drawn(self) -> tuple[PowerOnTrace, ...]:
@@ -473,10 +480,42 @@ def alone(profile: Profile, aligning: Aligning | None = None) -> Account:
 
 
 def _of_run(run: Run, index: int, placed: Sequence[Placed], how: Aligning) -> Account:
+    owners = power_owners.of_run(run)
+    machine = owners.of_trace[index]
+    beside = [
+        trace
+        for row, trace in enumerate(run.traces)
+        if row != index and owners.of_trace[row] == machine
+    ]
+    share = owner_notes.share(run, index)
     found = of_placed(
-        run.traces[index], run.steps[index], run.epochs[index], placed, idle_w=how.idle_w
+        run.traces[index],
+        run.steps[index],
+        run.epochs[index],
+        placed,
+        idle_w=how.idle_w,
+        machine=MachineShare(tuple(beside), share.owners),
     )
-    return replace(found, share=power_owners.share(run, index))
+    return replace(found, share=share)
+
+
+@dataclass(frozen=True, eq=False)
+class MachineShare:
+    """What a trace shares its machine's power with, and on what evidence each channel is that
+    machine's.
+    """
+
+    beside: tuple[Trace, ...] = ()  # the other traces of the machine
+    owners: tuple[Owner, ...] = ()  # of each channel; empty where nobody asked
+
+    def assigned(self) -> frozenset[int]:
+        """The channels that a person gave to the machine."""
+        rows = enumerate(self.owners)
+        return frozenset(row for row, owner in rows if owner.how is HostEvidence.SAID)
+
+    def assumed(self) -> frozenset[int]:
+        """The channels that are only assumed to be the machine's."""
+        return frozenset(row for row, owner in enumerate(self.owners) if owner.is_assumed)
 
 
 def of_placed(
@@ -486,14 +525,29 @@ def of_placed(
     placed: Sequence[Placed],
     *,
     idle_w: float | None = None,
+    machine: MachineShare | None = None,
 ) -> Account:
     """The account of channels that lie on the trace already."""
+    shared = machine or MachineShare()
     power = [p.power for p in placed]
+    pairs_of = functools.cache(lambda: devices.pairs(trace, power))
+    gpus = profiled_gpus.other_gpus((trace, *shared.beside), power, pairs_of, shared.assigned())
+    assumed = shared.assumed()
     here = [row for row in main_log.order(power, trace.span) if not placed[row].alignment.elsewhere]
     usable = _usable(power, here, trace.span)
-    total = scopes.of_one([placed[i].power.series for i in usable])
+    total = scopes.of_one(
+        [placed[row].power.series for row in usable],
+        assumed=[at for at, row in enumerate(usable) if row in assumed],
+        other_gpus=[at for at, row in enumerate(usable) if row in gpus.rows],
+    )
     counted = tuple(usable[i] for i in total.indices)
     text = total.text
+    if (
+        gpus.text
+        and text
+        and not any(power[row].series.sensor.scope in scopes.WHOLE for row in counted)
+    ):
+        text += f"; {gpus.text}"
     left = len(here) - len(usable)
     if left and text:
         text += (
@@ -506,7 +560,7 @@ def of_placed(
     idle_of = functools.cache(
         lambda: _idle([placed[i].power for i in counted], trace, epochs, idle_w)
     )
-    return Account(trace, steps, epochs, tuple(placed), counted, text, idle_of)
+    return Account(trace, steps, epochs, tuple(placed), counted, text, idle_of, pairs_of, gpus)
 
 
 def combined(parts: Sequence[Energy]) -> Energy | None:

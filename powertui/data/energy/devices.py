@@ -86,13 +86,16 @@ def _planes(trace: Trace) -> dict[int, list[Process]]:
     return dict(sorted(processes_by_number.items()))
 
 
-def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
+def pairs(
+    trace: Trace, power: Sequence[PowerOnTrace], *, on_its_clock: bool = True
+) -> tuple[Pair, ...]:
     """Every GPU of a trace with the channel of its host that is its own.
 
-    Empty without GPUs, or without a channel of one.
+    Empty without GPUs, or without a channel of one. Power that is not on the trace's clock is not
+    held against what ran there.
     """
     planes = _planes(trace)
-    channels = _one_each(power)
+    channels = one_each(power)
     if not planes or not channels:
         return ()
     names = {number: processes[0].name for number, processes in planes.items()}
@@ -106,7 +109,8 @@ def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
             ),
         )
     settled = {number: _by_identity(processes, channels) for number, processes in planes.items()}
-    scores = _scores(trace, planes, {row: power[row] for row in channels})
+    compared = {row: power[row] for row in channels} if on_its_clock else {}
+    scores = _scores(trace, planes, compared)
     signal = _by_signal(scores)
     moved = any(row is not None and channels[row].index != number for number, row in signal.items())
     assigned = {row for row in (*settled.values(), *signal.values()) if row is not None}
@@ -164,7 +168,12 @@ def pairs(trace: Trace, power: Sequence[PowerOnTrace]) -> tuple[Pair, ...]:
     return tuple(result)
 
 
-def _one_each(power: Sequence[PowerOnTrace]) -> dict[int, Device]:
+def gpu_count(trace: Trace) -> int:
+    """How many GPUs a trace shows."""
+    return len(_planes(trace))
+
+
+def one_each(power: Sequence[PowerOnTrace]) -> dict[int, Device]:
     """One channel for each GPU of the machine: of two ways to read one (average, instant) the
     first.
     """
@@ -177,12 +186,12 @@ def _one_each(power: Sequence[PowerOnTrace]) -> dict[int, Device]:
             or device is None
         ):
             continue
-        if not any(_same(device, listed) for listed in devices.values()):
+        if not any(is_same(device, listed) for listed in devices.values()):
             devices[row] = device
     return devices
 
 
-def _same(first: Device, second: Device) -> bool:
+def is_same(first: Device, second: Device) -> bool:
     """Whether two channels name the same device of a machine."""
     if first.uuid and second.uuid:
         return first.uuid.casefold() == second.uuid.casefold()

@@ -20,7 +20,7 @@ _MOST_WORDS = 16  # a longer name is a sentence, in which no word is a host's na
 _WORD = re.compile(r"[^\s_/:.,;()\[\]{}|=\-]+")
 _QUANTITY = re.compile(
     r"(?:total|power|watts?|[mk]?w|energy|joules?|[mk]?j|input|draw|drawn|consumption|consumed|reading|readings|value|values|usage|"
-    r"used|ac|dc|dcmi|avg|average|mean|instant|instantaneous|current|actual|active|real|load|metered|measured|sum|all|in|out|of|the)"
+    r"used|ac|dc|dcmi|pwr|control|avg|average|mean|instant|instantaneous|current|actual|active|real|load|metered|measured|sum|all|in|out|of|the)"
 )
 _MACHINE = re.compile(
     r"(?:system|sys|node|nodes|host|server|machine|chassis|blade|board|platform|bmc|ipmi|redfish|hmc|computer|whole|wall|meter|"
@@ -33,9 +33,14 @@ _PART = re.compile(
 )
 _NUMBER = re.compile(r"\d+")
 _TAIL = re.compile(r"(?:\d+|[a-z])")  # node_12, host-a: what tells hosts with one prefix apart
+# What no machine of a run is: others, and what holds many.
+_OTHERS = re.compile(
+    r"others?|foreign|neighbou?rs?|remote|peers?|unrelated|elsewhere|cluster|racks?|rooms?|"
+    r"aisle|facility|building|site|datacent(?:er|re)"
+)
 _LOOKS_LIKE_A_HOST = re.compile(
-    r"(?:(?:node|host|server|worker|gpunode)[-_.]?[a-z]"
-    r"|(?:node|host|server|srv|worker|compute|login|vm|nid|cn|gn|gpunode|dgx|hgx|instance)[-_.]?[a-z]?\d+[a-z0-9-]*)"
+    r"(?:(?:node|host|server|worker|gpunode)(?:[-_.][a-z]|[a-rt-z])"
+    r"|(?:node|host|server|srv|worker|compute|login|vm|nid|cn|gn|gpunode|dgx|hgx|instance|chassis|blade|machine|system|computer|bmc)[-_.]?[a-z]?\d+[a-z0-9-]*)"
 )
 
 
@@ -103,6 +108,11 @@ def looks_like_a_host(text: str) -> bool:
         or len(name.full.split(".")) > 2
         or _LOOKS_LIKE_A_HOST.fullmatch(name.short) is not None
     )
+
+
+def names_others(column: str) -> bool:
+    """Whether a column says that it is of another machine, or of more than one."""
+    return any(_OTHERS.fullmatch(word[0]) for word in _WORD.finditer(column.casefold()))
 
 
 @functools.lru_cache(maxsize=65536)

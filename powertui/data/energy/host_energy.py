@@ -114,9 +114,14 @@ def _sum(parts: Sequence[Energy | None], hosts: Sequence[str]) -> Energy | None:
     both = combined(known)
     if not lacking or both is None:
         return _all_idle(both, known)
+    return without_hosts(both, lacking)
+
+
+def without_hosts(drawn: Energy, lacking: Sequence[str]) -> Energy:
+    """Not resolved: what some hosts drew, where nothing is known of these others."""
     names = ", ".join(lacking[:4]) + (f" and {len(lacking) - 4} more" if len(lacking) > 4 else "")
     return replace(
-        both,
+        drawn,
         resolved=False,
         joules=None,
         lo=None,
@@ -127,7 +132,7 @@ def _sum(parts: Sequence[Energy | None], hosts: Sequence[str]) -> Energy | None:
         other_joules=None,
         idle_joules=None,
         active_joules=None,
-        covered_joules=both.joules or 0.0,
+        covered_joules=drawn.joules or 0.0,
         reason=f"not known for {names}",
     )
 

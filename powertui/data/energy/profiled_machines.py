@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from powertui.data.energy import host_columns, hostnames
+from powertui.data.energy import host_columns, hostnames, rank_machines
 from powertui.data.energy.hostnames import HostName
+from powertui.data.model import ProcessLaunch
 
 
 class HostEvidence(str, enum.Enum):
@@ -45,6 +46,8 @@ class Profiled(Protocol):
     def hostnames(self) -> tuple[str, ...]: ...
     @property
     def machine(self) -> str: ...
+    @property
+    def launch(self) -> ProcessLaunch | None: ...
 
 
 def _equal(label: HostName, machine: HostName) -> bool:
@@ -72,6 +75,7 @@ class Machine:
 
     name: HostName | None
     aliases: tuple[HostName, ...] = ()
+    is_recorded: bool = True  # a profile, or its profiler's name for the file, says the name
 
     @property
     def names(self) -> tuple[HostName, ...]:
@@ -144,28 +148,65 @@ class Machines(tuple[Machine, ...]):
         return not self._likenesses.isdisjoint(host_columns.likenesses(name.short))
 
 
-def machines_of(traces: Sequence[Profiled]) -> tuple[Machines, tuple[int, ...]]:
+def machines_of(
+    traces: Sequence[Profiled], same: Sequence[Sequence[str]] = ()
+) -> tuple[Machines, tuple[int, ...]]:
     """The machines behind some traces.
 
-    Workers on different ports of one machine share it; traces without a name do not.
+    Workers on different ports of one machine share it; traces without a name do not, but where
+    their launcher's numbers say so, or a person does: `same` are names of one machine each.
     """
     names = _in_full([_machine_of(trace) for trace in traces])
+    keys = _with_same_names(_machine_keys(traces, names), traces, same)
     numbers: dict[str, int] = {}
-    of_trace = []
-    for row, name in enumerate(names):
-        key = name.full if name is not None else f"\0{row}"
-        of_trace.append(numbers.setdefault(key, len(numbers)))
+    of_trace = [numbers.setdefault(key, len(numbers)) for key in keys]
     members: list[list[int]] = [[] for _ in numbers]
     for row, number in enumerate(of_trace):
         members[number].append(row)
     machines = []
     for rows in members:
+        recorded = [row for row in rows if _is_recorded(traces[row])]
+        name = names[(recorded or rows)[0]]
         files = [hostnames.parse(traces[row].host, controller=False) for row in rows]
-        aliases = dict.fromkeys(
-            file for file in files if file is not None and file != names[rows[0]]
-        )
-        machines.append(Machine(names[rows[0]], tuple(aliases)))
+        aliases = dict.fromkeys(file for file in files if file is not None and file != name)
+        machines.append(Machine(name, tuple(aliases), bool(recorded)))
     return Machines(tuple(machines)), tuple(of_trace)
+
+
+def _is_recorded(trace: Profiled) -> bool:
+    """Whether it is known which machine a profile is of, by whatever name."""
+    return trace.launch is None or hostnames.parse(trace.machine, controller=False) is not None
+
+
+def _machine_keys(traces: Sequence[Profiled], names: Sequence[HostName | None]) -> list[str]:
+    """A text for each trace, equal for those of one machine."""
+    shared = rank_machines.shared_machines([trace.launch for trace in traces])
+    keys = [name.full if name is not None else f"\0{row}" for row, name in enumerate(names)]
+    key_of_number: dict[int, str] = {}
+    for row, number in enumerate(shared):
+        if number is not None and _is_recorded(traces[row]):
+            key_of_number.setdefault(number, keys[row])
+    for row, number in enumerate(shared):
+        if number is not None and not _is_recorded(traces[row]):
+            keys[row] = key_of_number.setdefault(number, keys[row])
+    return keys
+
+
+def _with_same_names(
+    keys: list[str], traces: Sequence[Profiled], same: Sequence[Sequence[str]]
+) -> list[str]:
+    """The same with one text for profiles that a person put on one machine.
+
+    What is known to be of two machines stays apart.
+    """
+    for names in same:
+        folded = {name.strip().casefold() for name in names}
+        rows = [row for row, trace in enumerate(traces) if trace.host.casefold() in folded]
+        if any(_is_recorded(traces[row]) for row in rows):
+            continue
+        old_keys = {keys[row] for row in rows}
+        keys = [keys[rows[0]] if key in old_keys else key for key in keys]
+    return keys
 
 
 def _machine_of(trace: Profiled) -> HostName | None:

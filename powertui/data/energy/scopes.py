@@ -6,20 +6,23 @@ A node holds its packages and GPUs, a package holds its cores: never both.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 
+import numpy as np
+
+from powertui.data.energy import supplies
 from powertui.data.model import Device, PowerSeries, Scope, Sensor
 
 NUMBER = re.compile(
     r"(?:gpu|cuda|rocm|hip)[\s:#_\[-]*(\d{1,3})", re.IGNORECASE
 )  # of a GPU, as logs and profiles write it
-_MACHINE_SCOPES = (Scope.NODE, Scope.PLUG)
-_SUPPLY = re.compile(
-    r"(?<![a-z])(?:psu|ps|power supply|phase|line|leg|l)[ _#-]?(\d)(?!\d)", re.IGNORECASE
-)  # what feeds a machine together
-_NO_SUPPLY = re.compile(r"(?<![a-z])(?:out|output|pout|cache)(?![a-z])", re.IGNORECASE)
-_OUTLET = re.compile(r"(?<![a-z])outlet", re.IGNORECASE)
+# A node whose peak is less than this share of what its parts draw is no node: two sensors of one
+# thing differ by their gains, of ±5 % each. Chosen, not measured.
+_MIN_NODE_SHARE = 0.85
+WHOLE = (Scope.NODE, Scope.PLUG)  # scopes of channels that hold a whole machine
+_FEEDING = "together they feed the machine"
+_MAX_NAMED = 4  # channels in one sentence
 _PART_SCOPES = (Scope.GPU, Scope.PACKAGE, Scope.DRAM)
 
 
@@ -65,15 +68,24 @@ def device(sensor: Sensor) -> Device | None:
     return Device(int(match[1])) if match else None
 
 
-def of_one(series: Sequence[PowerSeries]) -> Addends:
-    """Disjoint channels of one machine, by whatever names its logs call it (node17, bmc-node17)."""
-    rows, text = _host(series, [i for i, channel in enumerate(series) if len(channel)], _label)
-    return Addends(tuple(series[i] for i in rows), tuple(rows), text)
+def of_one(
+    series: Sequence[PowerSeries],
+    *,
+    assumed: Collection[int] = (),
+    other_gpus: Collection[int] = (),
+) -> Addends:
+    """Disjoint channels of one machine, by whatever names its logs call it (node17, bmc-node17).
+
+    Of channels of the whole machine those that are its own by name come before those that are only
+    `assumed` to be. `other_gpus` are none that its profile shows: they count in no sum of parts.
+    """
+    rows = [row for row, channel in enumerate(series) if len(channel)]
+    machine = _Machine(series, rows, _label, frozenset(assumed), frozenset(other_gpus))
+    return machine.addends()
 
 
 def total(series: Sequence[PowerSeries]) -> Addends:
-    """Disjoint channels, host by host: the whole node alone, else its GPUs, packages and memory,
-    else a single unknown one.
+    """Disjoint channels, host by host as the logs name them.
 
     Of several logs that cannot be added up the first counts: whoever has several gives the better
     one first.
@@ -81,81 +93,157 @@ def total(series: Sequence[PowerSeries]) -> Addends:
     picked: list[int] = []
     words: list[str] = []
     for host in dict.fromkeys(channel.sensor.host for channel in series):
-        mine = [
-            i for i, channel in enumerate(series) if channel.sensor.host == host and len(channel)
+        rows = [
+            row
+            for row, channel in enumerate(series)
+            if channel.sensor.host == host and len(channel)
         ]
-        rows, text = _host(series, mine, _name)
-        picked += rows
-        if text:
-            words.append(f"{host}: {text}" if host else text)
-    return Addends(tuple(series[i] for i in picked), tuple(picked), "; ".join(words))
+        of_host = _Machine(series, rows, _name, is_owned=False).addends()
+        picked += of_host.indices
+        if of_host.text:
+            words.append(f"{host}: {of_host.text}" if host else of_host.text)
+    return Addends(tuple(series[row] for row in picked), tuple(picked), "; ".join(words))
 
 
-def _host(
-    series: Sequence[PowerSeries], mine: Sequence[int], named: Callable[[PowerSeries], str]
-) -> tuple[list[int], str]:
-    if not mine:
-        return [], ""
-    for scope in _MACHINE_SCOPES:
-        whole = [i for i in mine if series[i].sensor.scope is scope]
-        if whole:
-            together = [i for i in whole if series[i].path == series[whole[0]].path]
-            outlets = [i for i in together if _OUTLET.search(series[i].sensor.name)]
-            best = max(together, key=lambda i: (i not in outlets, len(series[i])))
-            if len(outlets) > 1 and best in outlets:
-                return (
-                    [best],
-                    (
-                        f"{named(series[best])} alone: it is not known which of the {len(outlets)} "
-                        "outlets feed the machine"
-                    ),
-                )
-            rest = f", which includes the other {len(mine) - 1}" if len(mine) > 1 else ""
-            return [best], f"{named(series[best])} alone{rest}"
-    parts: list[int] = []
-    for i in mine:
-        if series[i].sensor.scope in _PART_SCOPES and not any(
-            _overlap(series[i], series[k]) for k in parts
-        ):
-            parts.append(i)
-    if parts:
-        chosen = parts
-        left = len(mine) - len(chosen)
-        names = " + ".join(named(series[i]) for i in chosen[:4]) + (
-            f" + {len(chosen) - 4} more" if len(chosen) > 4 else ""
-        )
-        return chosen, names + (
-            f" ({left} overlapping, left out)" if left else ""
-        ) + ": parts of the machine, not the whole"
-    supplies = _supplies(series, mine)
-    if supplies:
-        left = len(mine) - len(supplies)
-        names = " + ".join(named(series[i]) for i in supplies)
-        return supplies, names + (
-            f" ({left} others left out)" if left else ""
-        ) + ": together they feed the machine"
-    first = mine[0]
-    if len(mine) == 1:
-        return [first], f"{named(series[first])} alone"
-    return [
-        first
-    ], f"{named(series[first])} alone: it is not known which of the {len(mine)} channels overlap"
-
-
-def _supplies(series: Sequence[PowerSeries], mine: Sequence[int]) -> list[int]:
-    """The supplies, or the phases, of one machine: channels of one log that are named alike but for
-    their number. Of what goes into them and what comes out, what goes in.
+@dataclass(frozen=True, eq=False)
+class _Machine:
+    """The channels of one machine, of which the widest that are alive make up its power: a part
+    never lowers it.
     """
-    groups: dict[tuple[str, str], list[int]] = {}
-    for i in mine:
-        name = series[i].sensor.name
-        if _SUPPLY.search(name) and not _NO_SUPPLY.search(name):
-            groups.setdefault(
-                (series[i].path, _SUPPLY.sub("", name, count=1).casefold()), []
-            ).append(i)
-    supplies = next(iter(groups.values()), [])
-    numbers = {match[1] for i in supplies if (match := _SUPPLY.search(series[i].sensor.name))}
-    return supplies if len(supplies) > 1 and len(numbers) == len(supplies) else []
+
+    series: Sequence[PowerSeries]
+    rows: Sequence[int]
+    named: Callable[[PowerSeries], str]
+    assumed: frozenset[int] = frozenset()
+    other_gpus: frozenset[int] = frozenset()
+    is_owned: bool = True  # somebody knows that all of it is this machine's
+    _peaks: dict[int, float] = field(default_factory=dict)  # W of each channel
+
+    def addends(self) -> Addends:
+        """Those that count."""
+        chosen, text = self._chosen()
+        return Addends(tuple(self.series[row] for row in chosen), tuple(chosen), text)
+
+    def _chosen(self) -> tuple[list[int], str]:
+        if not self.rows:
+            return [], ""
+        parts = self._parts()
+        whole = self._whole(parts)
+        if whole is not None:
+            return whole
+        if parts:
+            return self._together(parts, "overlapping, ", "parts of the machine, not the whole")
+        if self.other_gpus:
+            count = len(self.other_gpus)
+            what = "it is not a GPU of the profile" if count == 1 else "which of them is profiled"
+            text = f"none of {count} GPUs: it is not known {what}"
+            return [], text if count > 1 else f"none: {what}"
+        return self._unknown()
+
+    def _whole(self, parts: Sequence[int]) -> tuple[list[int], str] | None:
+        """What all of the machine's power goes through: its node, plug or supplies; None where no
+        channel is of that.
+        """
+        outlets = set(supplies.outlets(self.series))
+        for scope in WHOLE:
+            whole = [
+                row
+                for row in self._living()
+                if self.series[row].sensor.scope is scope
+                and row not in outlets
+                and self._holds([row], parts)
+            ]
+            whole = [row for row in whole if row not in self.assumed] or whole
+            if whole and scope is Scope.PLUG:
+                inlets = supplies.supplies(self.series, whole)
+                if len(inlets) > 1:
+                    return self._together(inlets, "others ", _FEEDING)
+            if whole:
+                together = [
+                    row for row in whole if self.series[row].path == self.series[whole[0]].path
+                ]
+                return self._alone(max(together, key=lambda row: len(self.series[row])))
+        feeding = [row for row in self._living() if row in outlets]
+        if len(feeding) > 1 and not self.is_owned:
+            best = max(feeding, key=lambda row: len(self.series[row]))
+            words = (
+                f"{self.named(self.series[best])} alone: it is not known which of the "
+                f"{len(feeding)} outlets feed the machine"
+            )
+            return [best], words
+        feeding = feeding or supplies.supplies(self.series, self._living())
+        if feeding and self._holds(feeding, parts):
+            if len(feeding) == 1:
+                return self._alone(feeding[0])
+            return self._together(feeding, "others ", _FEEDING)
+        return self._wider_unknown(parts)
+
+    def _holds(
+        self, whole: Sequence[int], parts: Sequence[int], share: float = _MIN_NODE_SHARE
+    ) -> bool:
+        """Whether channels can hold all that these parts draw.
+
+        The peak is held against the parts' median: the logs may tell of different hours.
+        """
+        parts_w = sum(self._level(row) for row in parts)
+        return not parts or sum(self._peak(row) for row in whole) >= share * parts_w
+
+    def _wider_unknown(self, parts: Sequence[int]) -> tuple[list[int], str] | None:
+        """The one channel beside parts of which nothing says what it covers, where it holds them
+        all.
+        """
+        unknown = [row for row in self._living() if self.series[row].sensor.scope is Scope.UNKNOWN]
+        if len(unknown) != 1 or not parts or not self._holds(unknown, parts, share=1.0):
+            return None
+        return self._alone(unknown[0])
+
+    def _parts(self) -> list[int]:
+        """GPUs, packages and memory that do not overlap."""
+        parts: list[int] = []
+        for row in self._living():
+            channel = self.series[row]
+            if channel.sensor.scope not in _PART_SCOPES or row in self.other_gpus:
+                continue
+            if not any(_overlap(channel, self.series[part]) for part in parts):
+                parts.append(row)
+        return parts
+
+    def _unknown(self) -> tuple[list[int], str]:
+        living = [row for row in self._living() if row not in self.other_gpus] or self.rows
+        first = living[0]
+        if len(self.rows) == 1:
+            return [first], f"{self.named(self.series[first])} alone"
+        words = f"it is not known which of the {len(self.rows)} channels overlap"
+        beside = [row for row in living if self.series[row].path == self.series[first].path]
+        if self.is_owned and len(beside) > 1:
+            return [], f"none: {words}"
+        return [first], f"{self.named(self.series[first])} alone: {words}"
+
+    def _living(self) -> list[int]:
+        """The channels that read anything but zero; all, where none does."""
+        return [row for row in self.rows if self._peak(row) > 0] or list(self.rows)
+
+    def _peak(self, row: int) -> float:
+        if row not in self._peaks:
+            watts = self.series[row].watts
+            self._peaks[row] = float(np.nanmax(watts)) if np.isfinite(watts).any() else 0.0
+        return self._peaks[row]
+
+    def _level(self, row: int) -> float:
+        watts = self.series[row].watts
+        return float(np.nanmedian(watts)) if np.isfinite(watts).any() else 0.0
+
+    def _alone(self, row: int) -> tuple[list[int], str]:
+        others = len(self.rows) - 1
+        rest = f", which includes the other {others}" if others else ""
+        return [row], f"{self.named(self.series[row])} alone{rest}"
+
+    def _together(self, rows: list[int], others: str, what: str) -> tuple[list[int], str]:
+        names = " + ".join(self.named(self.series[row]) for row in rows[:_MAX_NAMED])
+        if len(rows) > _MAX_NAMED:
+            names += f" + {len(rows) - _MAX_NAMED} more"
+        left = len(self.rows) - len(rows)
+        return rows, names + (f" ({left} {others}left out)" if left else "") + f": {what}"
 
 
 def _name(series: PowerSeries) -> str:

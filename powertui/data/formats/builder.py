@@ -31,6 +31,7 @@ from powertui.data.model import (
     Names,
     Process,
     ProcessKind,
+    ProcessLaunch,
     Stat,
     StatSource,
     Steps,
@@ -80,7 +81,7 @@ _TRACK_KINDS = {
     "TensorFlow Name Scope": TrackKind.SCOPE,
     "Source code": TrackKind.SCOPE,
     "_counters_": TrackKind.COUNTER,
-    "Launch Stats": TrackKind.OTHER,
+    "ProcessLaunch Stats": TrackKind.OTHER,
     "Overhead": TrackKind.OTHER,
     "Overlay": TrackKind.OTHER,
     "XLA TraceMe": TrackKind.OTHER,
@@ -103,7 +104,7 @@ _ALWAYS_DERIVED = frozenset(
         "Framework Name Scope",
         "TensorFlow Name Scope",
         "Source code",
-        "Launch Stats",
+        "ProcessLaunch Stats",
     )
 )
 _DERIVED_BASE, _DERIVED_LAST = 0xDEADBEEF, 0xDEADBEEF + 289
@@ -427,6 +428,7 @@ class TraceBuilder:
         self.stop_ns: int | None = None
         self.hostnames: tuple[str, ...] = ()
         self.machine = ""
+        self.launch: ProcessLaunch | None = None
         self.exported_steps: tuple[Steps, Epochs] | None = None
         self.earliest, self.latest = -LIMIT_PS, LIMIT_PS
         self.events = 0
@@ -502,6 +504,7 @@ class TraceBuilder:
             size=self.size,
             hostnames=self.hostnames,
             machine=self.machine,
+            launch=self.launch,
             counters=tuple(
                 sorted(
                     self._counters,

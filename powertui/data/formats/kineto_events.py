@@ -34,13 +34,13 @@ from powertui.data.formats.json_threads import (
     thread_number,
 )
 from powertui.data.formats.json_times import IMPOSSIBLE, Impossible, Origin, clock_of, in_reach
+from powertui.data.formats.launch_facts import LaunchFacts
 from powertui.data.formats.makers import TimeOrigin, origin_of, process_name
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_US, Int64s, Stat, StatColumn, Trace, Track, UInt64s
 
 _DIGITS = 3  # decimals of a µs
-_MAX_HOST_NAME = 255  # characters of a host name, as DNS allows
 
 # By category, in lower case: releases before 2022 write `Kernel`, `Memcpy`, `Operator`, `Runtime`.
 DEVICE_WORK = frozenset(
@@ -180,7 +180,7 @@ class _Collector:
         self.processes: dict[Any, str] = {}
         self.labels: dict[tuple[Any, Any], str] = {}
         self.devices: dict[int, tuple[Stat, ...]] = {}  # the properties of each
-        self.host_name = ""  # the machine's; it may come after all events
+        self.launch_facts = LaunchFacts()  # they may come after all events
         self.about: tuple[Stat, ...] = ()  # facts of the run: rank, world size, versions
         self.first_us = math.inf  # the earliest ts: the trace's zero
         self.readings = CounterReadings()
@@ -375,16 +375,12 @@ class _Collector:
     def member(self, key: str, value: Any) -> None:
         """A member of the file beside its events."""
         self.counts_from = origin_of(key, value) or self.counts_from
+        self.launch_facts.member(key, value)
         if key == "deviceProperties" and isinstance(value, list):
             for device in value:
                 if isinstance(device, dict) and isinstance(device.get("id"), int):
                     self.devices[device["id"]] = _device_stats(device)
-        elif key == "host_name" and isinstance(value, str):
-            self.host_name = clean(value[:_MAX_HOST_NAME])
         elif key == "distributedInfo" and isinstance(value, dict):
-            host_name = value.get("host_name")
-            if isinstance(host_name, str):
-                self.host_name = self.host_name or clean(host_name[:_MAX_HOST_NAME])
             self.about += tuple(
                 stat(clean(name), fact)
                 for name, fact in value.items()
@@ -398,10 +394,15 @@ class _Collector:
     def machine(self, path: str) -> str:
         """The host that the process ran on; "" where nothing says so.
 
-        As the trace says, else HOST of a file named HOST_PID whose process this is.
+        As the trace says, else HOST of a file named HOST_PID whose process this is, else the node
+        of its job.
         """
-        if self.host_name and not self.host_name.casefold().startswith("localhost"):
-            return self.host_name
+        for name in self.launch_facts.host_names:
+            if not name.casefold().startswith("localhost"):
+                return name
+        return self._writer_host(path) or self.launch_facts.node_name
+
+    def _writer_host(self, path: str) -> str:
         writer = filenames.trace_writer(PurePath(path).name)
         if writer is None:
             return ""
@@ -422,6 +423,7 @@ class _Collector:
             base_us = float(math.floor(self.first_us))
         builder.clock = clock_of(base_us, self.counts_from)
         builder.machine = self.machine(source.path)
+        builder.launch = self.launch_facts.launch
         shift_ps = 0
         if self.origin.us is not None:
             shift_ps = (int(base_us) - self.origin.us) * PS_PER_US

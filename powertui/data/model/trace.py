@@ -241,6 +241,17 @@ class Counter:
         return len(self.times)
 
 
+@dataclass(frozen=True)
+class ProcessLaunch:
+    """How a launcher started a process, as far as its trace says: numbers from 0."""
+
+    rank: int | None = None
+    local_rank: int | None = None  # among the processes of its machine
+    local_size: int | None = None  # how many processes its machine has
+    world_size: int | None = None  # how many processes the job has
+    node: int | None = None  # of its machine among those of the job
+
+
 @dataclass(frozen=True, eq=False)
 class Trace:
     """One profile of one host, as read."""
@@ -262,6 +273,8 @@ class Trace:
     hostnames: tuple[str, ...] = ()
     # The host that the profiled process ran on; "" where its profiler does not write that.
     machine: str = ""
+    # How its process was started; None where the profile's file is named after its host.
+    launch: ProcessLaunch | None = None
     counters: tuple[Counter, ...] = ()
     arrows: Arrows | None = None  # from one event to another, where the trace draws any
     # Steps and epochs as they were when powertui exported this trace; None for all other traces.

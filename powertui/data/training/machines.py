@@ -9,13 +9,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from powertui.data.energy import power_owners, scopes
+from powertui.data.energy import account, owner_notes, power_owners, scopes
+from powertui.data.energy.owner_evidence import Owner
 from powertui.data.energy.power_owners import Belongings
-from powertui.data.energy.profiled_machines import Profiled
+from powertui.data.energy.profiled_machines import HostEvidence, Profiled
 from powertui.data.energy.scopes import Addends
 from powertui.data.formats import filenames
-from powertui.data.model import PowerSeries
+from powertui.data.model import Device, PowerSeries, ProcessLaunch
 from powertui.data.training.training_records import TrainingRecords
+
+_ChannelKey = tuple[str, str, str, "Device | None"]
+_NOBODY = Owner(None, HostEvidence.NOBODY, "")
 
 
 @dataclass(frozen=True)
@@ -25,39 +29,43 @@ class _UnreadProfile:
     host: str
     machine: str = ""
     hostnames: tuple[str, ...] = ()
+    launch: ProcessLaunch | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingPower:
-    """The power of a training and its owners.
-
-    A training without any host has none: its logs stand for themselves.
-    """
+    """The power of a training, and which machine each channel is of."""
 
     power: tuple[PowerSeries, ...]
-    owners: Belongings | None
+    owners: Belongings
+    other_gpus: frozenset[_ChannelKey]  # that none of its profiles shows
 
     @property
     def strangers(self) -> tuple[str, ...]:
         """Sentences on the power that belongs to no machine of the training."""
-        return power_owners.strangers(self.power, self.owners) if self.owners is not None else ()
+        return owner_notes.strangers(self.power, self.owners)
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The machines of which no power is known, where that of others is."""
+        owned = {owner.machine for owner in self.owners.owners} - {None}
+        machines = enumerate(self.owners.machines)
+        return tuple(name or "a host" for row, name in machines if owned and row not in owned)
 
     def is_owned(self, series: PowerSeries) -> bool:
-        """Whether a channel is some machine's of the training, or the training has no machine."""
-        return self.owners is None or self._machine_of(series) is not None
+        """Whether a channel is some machine's of the training."""
+        return self._owner_of(series).machine is not None
 
     def total(self, series: Sequence[PowerSeries]) -> Addends:
         """Of owned channels those that may be added up: on each machine the disjoint ones."""
-        if self.owners is None:
-            return scopes.total(series)
         rows: dict[int, list[int]] = {}
         for row, channel in enumerate(series):
-            if (machine := self._machine_of(channel)) is not None:
+            if (machine := self._owner_of(channel).machine) is not None:
                 rows.setdefault(machine, []).append(row)
         counted: list[int] = []
         words: list[str] = []
         for machine, mine in sorted(rows.items()):
-            disjoint = scopes.of_one([series[row] for row in mine])
+            disjoint = self.of_machine([series[row] for row in mine])
             counted += [mine[index] for index in disjoint.indices]
             name = self.owners.machines[machine]
             if disjoint.text:
@@ -66,29 +74,71 @@ class TrainingPower:
                 )
         return Addends(tuple(series[row] for row in counted), tuple(counted), "; ".join(words))
 
-    def _machine_of(self, series: PowerSeries) -> int | None:
-        return self._by_channel.get(_key(series))
+    def of_machine(self, series: Sequence[PowerSeries]) -> Addends:
+        """Of one machine's channels those that may be added up."""
+        channels = list(enumerate(series))
+        return scopes.of_one(
+            series,
+            assumed=[row for row, channel in channels if self._owner_of(channel).is_assumed],
+            other_gpus=[
+                row for row, channel in channels if _channel_key(channel) in self.other_gpus
+            ],
+        )
+
+    def _owner_of(self, series: PowerSeries) -> Owner:
+        return self._by_channel.get(_channel_key(series), _NOBODY)
 
     @functools.cached_property
-    def _by_channel(self) -> dict[tuple[object, ...], int | None]:
-        owners = self.owners.owners if self.owners is not None else ()
-        return {
-            _key(series): owner.machine for series, owner in zip(self.power, owners, strict=True)
-        }
+    def _by_channel(self) -> dict[_ChannelKey, Owner]:
+        channels = zip(self.power, self.owners.owners, strict=True)
+        return {_channel_key(series): owner for series, owner in channels}
 
 
 def power_of(training: TrainingRecords) -> TrainingPower:
-    """The power of a training, as far as its sessions were read: the name inside a profile is known
-    only then.
+    """The power of a training, as far as its sessions were read: the name inside a profile, and the
+    GPUs that it shows, are known only then.
     """
-    profiles = tuple(_profiles(training)) or tuple(
-        _UnreadProfile(host) for host in training.entry.hosts
-    )
     power = training.logs.power
-    named_hosts = (*training.options.power_hosts, *training.options.usual_hosts)
-    return TrainingPower(
-        power, power_owners.attribute_power(power, profiles, named_hosts) if profiles else None
-    )
+    assigned = training.options.assigned_hosts
+    profiles = tuple(_profiles(training))
+    if not profiles:
+        # Scalars are written by the machine that trains; without any, a person's word has to do.
+        hosts = training.entry.hosts or tuple(dict.fromkeys(host for _, host in assigned))
+        hosts = hosts or _only_name_in(power) or ("",)
+        profiles = tuple(_UnreadProfile(host) for host in hosts)
+    owners = power_owners.attribute_power(power, profiles, assigned, _one_process(profiles))
+    return TrainingPower(power, owners, _other_gpus(training))
+
+
+def _only_name_in(power: Sequence[PowerSeries]) -> tuple[str, ...]:
+    """The one host that all logs name; empty where they name several, or none."""
+    names = tuple({series.sensor.host for series in power})
+    return names if len(names) == 1 and names != ("",) else ()
+
+
+def _one_process(profiles: Sequence[Profiled]) -> tuple[tuple[str, ...], ...]:
+    """The profiles of one process that says neither its machine nor a rank: a program that exports
+    a trace now and then names each as it likes.
+    """
+    names = [
+        profile.host
+        for profile in profiles
+        if profile.launch is not None and profile.launch.rank is None and not profile.machine
+    ]
+    return (tuple(names),) if len(names) == len(profiles) else ()
+
+
+def _other_gpus(training: TrainingRecords) -> frozenset[_ChannelKey]:
+    """The GPU channels that no profile shows which somebody has read."""
+    shown: set[_ChannelKey] = set()
+    others: set[_ChannelKey] = set()
+    for opened in training.read_sessions():
+        for profile in opened.profiles:
+            found = account.alone(profile, training.aligning)
+            for row, placed in enumerate(found.placed):
+                is_other = row in found.other_gpus.rows
+                (others if is_other else shown).add(_channel_key(placed.power.series))
+    return frozenset(others - shown)
 
 
 def _profiles(training: TrainingRecords) -> Iterator[Profiled]:
@@ -101,10 +151,14 @@ def _profiles(training: TrainingRecords) -> Iterator[Profiled]:
             continue
         for file in entry.profiles:
             writer = filenames.trace_writer(PurePath(file.path).name)
+            is_json = ".json" in PurePath(file.path).name
             yield _UnreadProfile(
-                file.host, writer.host if writer is not None and writer.timed else ""
+                file.host,
+                writer.host if writer is not None and writer.timed else "",
+                launch=ProcessLaunch() if is_json else None,
             )
 
 
-def _key(series: PowerSeries) -> tuple[object, ...]:
+def _channel_key(series: PowerSeries) -> _ChannelKey:
+    """What tells a channel from all others, whoever has read it."""
     return series.path, series.sensor.name, series.sensor.host, series.sensor.device

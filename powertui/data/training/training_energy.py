@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data import packed
-from powertui.data.energy import idle, integrate, main_log, meeting, scopes, summed_channels
+from powertui.data.energy import host_energy, idle, integrate, main_log, meeting, summed_channels
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import SIGNAL, Alignment, Placed
 from powertui.data.energy.findings.finding import Findings
@@ -74,8 +74,15 @@ class TrainingEnergy:
         return machines.power_of(self.seen.training).strangers
 
     def energy(self, lo: int, hi: int, half: int = 0) -> Energy | None:
-        """Any window of the axis (ps)."""
-        return self.account.energy(lo, hi, edge_ps=half / Z95)
+        """Any window of the axis (ps).
+
+        Not resolved where a machine of the training has no power: a part is not the training.
+        """
+        drawn = self.account.energy(lo, hi, edge_ps=half / Z95)
+        lacking = machines.power_of(self.seen.training).lacking if self.seen.profile is None else ()
+        if drawn is None or not lacking:
+            return drawn
+        return host_energy.without_hosts(drawn, lacking)
 
     def epochs(self) -> list[TrainingWindow]:
         """Each epoch whose bounds are known."""
@@ -257,13 +264,13 @@ def _account_of(axis: TrainingOnAxis) -> Account:
     power = [
         placed.power for placed in axis.by_wall or axis.placements if placed.power.status != "none"
     ]
-    # A profile's own account has decided already whose power each channel is.
-    owned = machines.power_of(axis.training) if axis.profile is None else None
-    if owned is not None:
+    # A profile's own account holds its machine's channels alone.
+    owned = machines.power_of(axis.training)
+    if axis.profile is None:
         power = [channel for channel in power if owned.is_owned(channel.series)]
     usable = _usable_rows(power, reach)
     series = [power[row].series for row in usable]
-    total = owned.total(series) if owned is not None else scopes.total(series)
+    total = owned.total(series) if axis.profile is None else owned.of_machine(series)
     counted = tuple(usable[row] for row in total.indices)
     summed = summed_channels.where_many([power[row] for row in counted])
     if summed is not None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import hostnames, power_owners
+from powertui.data.energy import hostnames, owner_notes, power_owners
 from powertui.data.energy.profiled_machines import HostEvidence
 from powertui.data.model import Badge, PowerSeries, Run, Scope, Sensor, Trace
 from powertui.errors import UsageError
@@ -168,15 +168,15 @@ def test_a_person_says_whose_it_is() -> None:
 
 def test_what_was_said_and_fits_nothing_is_one_sentence() -> None:
     run = Run("r", "r", (trace("host-a"), trace("host-b")), (), (), power=(channel("bmc-17"),))
-    power_owners.check([run], (("bmc-17", "host-a"),))
+    owner_notes.check([run], (("bmc-17", "host-a"),))
     with pytest.raises(UsageError, match="this run has no host host-c") as raised:
-        power_owners.check([run], (("bmc-17", "host-c"),))
+        owner_notes.check([run], (("bmc-17", "host-c"),))
     assert "host-a, host-b" in str(raised.value.hint)
     with pytest.raises(UsageError, match="no power is named bmc-99") as raised:
-        power_owners.check([run], (("bmc-99", "host-a"),))
+        owner_notes.check([run], (("bmc-99", "host-a"),))
     assert "bmc-17" in str(raised.value.hint)
     other = replace(run, traces=(trace("host-c"),))
-    power_owners.check([run, other], (("bmc-17", "host-c"),))  # of several runs it needs to fit one
+    owner_notes.check([run, other], (("bmc-17", "host-c"),))  # of several runs it needs to fit one
 
 
 def test_the_only_host_is_assumed_and_only_for_power_without_a_name() -> None:
@@ -185,7 +185,7 @@ def test_the_only_host_is_assumed_and_only_for_power_without_a_name() -> None:
     found = power_owners.attribute_power([channel("madrid")], [trace("madrid")])
     assert (found.owners[0].how, found.owners[0].badge) == (HostEvidence.EQUAL, Badge.MEASURED)
     run = Run("r", "r", (trace("madrid"),), (), (), power=(channel(),))
-    assert power_owners.share(run, 0).notes == (
+    assert owner_notes.share(run, 0).notes == (
         (
             "watts names no host of this run: taken for the power of madrid, the only host of this "
             "run (assumed)."
@@ -345,10 +345,10 @@ def test_workers_of_one_machine_share_it() -> None:
     assert found.machines[0] == "10.0.0.7"
     workers = tuple(trace(f"10.0.0.{host}") for host in ("7_6003", "7_6004", "8_6003"))
     run = Run("r", "r", workers, (), (), power=(channel("10.0.0.7"),))
-    assert power_owners.share(run, 1).notes == (
+    assert owner_notes.share(run, 1).notes == (
         "10.0.0.7 ran 2 of the profiled workers: its power is that of all of them.",
     )
-    assert power_owners.share(run, 2).notes == ()
+    assert owner_notes.share(run, 2).notes == ()
 
 
 def test_the_name_inside_a_profile_is_asked_last() -> None:

@@ -60,10 +60,6 @@ def test_all_of_the_machine_is_counted_once(columns: dict[str, float], tmp_path:
     ("columns", "words"),
     [
         (
-            {"Outlet 1 Power (W)": 0.5, "Outlet 2 Power (W)": 0.6},
-            "not known which of the 2 outlets",
-        ),
-        (
             {"left power (W)": 0.5, "right power (W)": 0.6},
             "not known which of the 2 channels overlap",
         ),

@@ -1,0 +1,321 @@
+"""What speaks for it that a channel of power is a machine's: what a person said, the host that its
+log names, its column, its file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from powertui.data.energy import host_columns, hostnames
+from powertui.data.energy.hostnames import HostName
+from powertui.data.energy.profiled_machines import HostEvidence, Machines
+from powertui.data.model import Badge, PowerSeries
+
+MAX_LISTED_NAMES = 4  # in one sentence
+_NO_SUCH_HOST = "no host of this run has that name"
+OTHER_COLUMN = "its column names another host"
+_UNIT_AT_END = re.compile(
+    r"\s*[\[(][mkuµ]?(?:w|wh|j|watts?|joules?)[\])]$|[_ ](?:[mu]?[wj]|watts?|joules?)$"
+)
+ASSUMPTIONS = (HostEvidence.ALONE, HostEvidence.HERE)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whose one channel is."""
+
+    machine: int | None  # None: no host of this run
+    how: HostEvidence
+    why: str  # for a person, a clause
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether nothing shows it but that there is no other machine."""
+        return self.machine is not None and self.how in ASSUMPTIONS
+
+    @property
+    def badge(self) -> Badge | None:
+        """How far that can be trusted; None where it is nobody's."""
+        if self.machine is None:
+            return None
+        return Badge.ASSUMED if self.is_assumed else Badge.MEASURED
+
+
+# ── by name ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def owners_by_name(
+    labels: Sequence[HostName], machines: Machines, inside: dict[int, list[HostName]]
+) -> dict[HostName, Owner]:
+    """The owner of every name in the logs.
+
+    What could be two machines, or two names that cannot both be one, is nobody's.
+    """
+    found: dict[HostName, Owner] = {}
+    for label in labels:
+        found[label] = _candidates(label, machines)
+    taken = {owner.machine for owner in found.values()}
+    for label in labels:
+        if found[label].how is HostEvidence.NOBODY and not found[label].why:
+            own = {
+                m
+                for m, names in inside.items()
+                if m not in taken and any(hostnames.means(label, name) for name in names)
+            }
+            if len(own) == 1:
+                found[label] = Owner(
+                    own.pop(), HostEvidence.INSIDE, f"the profile itself names {label.full}"
+                )
+            else:
+                found[label] = Owner(None, HostEvidence.NOBODY, _NO_SUCH_HOST)
+    for machine in {owner.machine for owner in found.values()} - {None}:
+        mine = [
+            label
+            for label in labels
+            if found[label].machine == machine and found[label].how is not HostEvidence.EQUAL
+        ]
+        if any(not hostnames.compatible(a, b) for a in mine for b in mine):
+            why = (
+                f"{listed([label.full for label in mine])} cannot all be {_name(machines, machine)}"
+            )
+            found.update({label: Owner(None, HostEvidence.NOBODY, why) for label in mine})
+    return found
+
+
+def recorded_here(
+    power: Sequence[PowerSeries], named: dict[HostName, Owner], machines: Machines
+) -> dict[HostName, Owner]:
+    """The one controller (10.0.0.7, bmc-17) that the only host of a run recorded itself: its own,
+    as far as anyone can tell.
+    """
+    nobodys = [label for label, owner in named.items() if owner.machine is None]
+    host = machines[0].name if len(machines) == 1 else None
+    if host is None or len(named) != 1 or not nobodys or not nobodys[0].is_no_host:
+        return {}
+    by = {
+        hostnames.parse(one.sensor.logged_on, controller=False)
+        for one in power
+        if hostnames.parse(one.sensor.host) is not None
+    }
+    if all(one is not None and hostnames.means(one, host) for one in by):
+        return {nobodys[0]: Owner(0, HostEvidence.HERE, "the only host of this run recorded it")}
+    return {}
+
+
+def _candidates(label: HostName, machines: Machines) -> Owner:
+    how, fitting = machines.called(label)
+    if len(fitting) == 1:
+        return Owner(fitting[0], how, f"the log names {label.full}")
+    return Owner(None, HostEvidence.NOBODY, _several(label, machines, fitting) if fitting else "")
+
+
+def _several(label: HostName, machines: Machines, fitting: Sequence[int]) -> str:
+    return (
+        f"{label.full} could be "
+        f"{' or '.join(_name(machines, i) for i in fitting[:MAX_LISTED_NAMES])}"
+    )
+
+
+def _name(machines: Machines, machine: int | None) -> str:
+    name = machines[machine].name if machine is not None else None
+    return name.full if name is not None else "a host without a name"
+
+
+# ── by what was said, by column and file ─────────────────────────────────────────────────────────
+
+
+def as_assigned(
+    series: PowerSeries, label: HostName | None, assigned: Sequence[tuple[str, int | None]]
+) -> Owner | None:
+    """The machine that a person gave this channel to.
+
+    A machine that this run has not is another run's: its power is not ours.
+    """
+    for fits in (is_called, can_be):
+        fitting = [(left, machine) for left, machine in assigned if fits(left, series, label)]
+        if not fitting:
+            continue
+        left, machine = fitting[0]
+        same_words = {other for words, other in fitting if words == left}
+        if len(same_words) > 1:
+            return Owner(None, HostEvidence.NOBODY, "it was assigned to several hosts")
+        if machine is None:
+            return Owner(None, HostEvidence.NOBODY, "it was assigned to another host")
+        why = f"{left or 'power without a name'} was assigned to this host"
+        return Owner(machine, HostEvidence.SAID, why)
+    return None
+
+
+def is_called(left: str, series: PowerSeries, label: HostName | None) -> bool:
+    """Whether a person's words are a channel's host, source, sensor or file, letter by letter."""
+    words, path = left.strip().casefold(), PurePath(series.path)
+    name = series.sensor.name.casefold()
+    if not words:
+        return label is None
+    if _without_unit(words) == _without_unit(name):
+        return True
+    address = series.sensor.asked_at.casefold()
+    known = (
+        series.sensor.host.casefold(),
+        address,
+        address.rpartition(":")[0],
+        name,
+        series.path.casefold(),
+        path.name.casefold(),
+        path.stem.casefold(),
+    )
+    if "/" in words and f"/{series.path.casefold()}".endswith(f"/{words}"):
+        return True
+    return words in known or name.startswith(
+        words + " "
+    )  # a recording's channel is its source and its sensor
+
+
+def _without_unit(name: str) -> str:
+    """A column's name without its unit, as readers name its channel."""
+    return _UNIT_AT_END.sub("", name).strip()
+
+
+def can_be(left: str, _series: PowerSeries, label: HostName | None) -> bool:
+    name = hostnames.parse(left)
+    return (
+        label is not None
+        and name is not None
+        and (name.full == label.full or hostnames.means(name, label))
+    )
+
+
+def unlabeled_owner(series: PowerSeries, machines: Machines) -> Owner:
+    """The owner of a channel whose log says no host beside it: by its column, its file, or because
+    there is only one host.
+    """
+    owner = _by_column(series.sensor.name, machines) or _by_file(series.path, machines)
+    if owner is not None:
+        return owner
+    if len(machines) == 1:
+        return Owner(0, HostEvidence.ALONE, "it names no host, and this run has one")
+    return Owner(None, HostEvidence.NOBODY, f"it names no host, and this run has {len(machines)}")
+
+
+def _by_column(column: str, machines: Machines) -> Owner | None:
+    """By the name of a column; None where that names no host."""
+    named = host_columns.host_in(column)
+    if not named:
+        if (others := _not_this_machine(column)) is not None:
+            return others
+        alike = [host for host in host_columns.sensor_hosts(column)[:1] if machines.called(host)[1]]
+        if alike or machines.are_named_like(column):
+            return Owner(
+                None,
+                HostEvidence.NOBODY,
+                "its column may be named after a host or after a part of a machine",
+            )
+        return None
+    owner = _by_words(column, machines) or _not_this_machine(column)
+    if owner is not None:
+        return owner
+    if host_columns.looks_like_a_host(named) or machines.are_named_like(named):
+        return Owner(None, HostEvidence.NOBODY, OTHER_COLUMN)
+    return None
+
+
+def _not_this_machine(column: str) -> Owner | None:
+    """For a column that says itself that it is of something else, or of more than one machine."""
+    if host_columns.names_others(column):
+        return Owner(None, HostEvidence.NOBODY, "its column names more than this host, or another")
+    return None
+
+
+def _by_words(text: str, machines: Machines) -> Owner | None:
+    """The machine that a name of a column or source holds beside quantities and parts, by its
+    longest reading.
+    """
+    for host in host_columns.sensor_hosts(text):
+        how, fitting = machines.called(host)
+        if len(fitting) == 1:
+            how = how if how is HostEvidence.PROFILE_FILE else HostEvidence.COLUMN
+            return Owner(fitting[0], how, "its column is named like this host")
+        if fitting:
+            return Owner(None, HostEvidence.NOBODY, _several(host, machines, fitting))
+    return None
+
+
+def owner_by_source(
+    series: PowerSeries, label: HostName, owner: Owner, machines: Machines
+) -> Owner:
+    """The owner of a channel whose log names a host beside it.
+
+    Of a controller's address it is the host that its source is named after ("node17 DCMI power" of
+    `--host node17`, at 10.0.0.7). A log may name the machine that wrote it, and its columns others.
+    """
+    if owner.machine is not None:
+        if label.is_no_host:
+            return owner
+        named = host_columns.host_in(series.sensor.channel)
+        other = hostnames.parse(named) if host_columns.looks_like_a_host(named) else None
+        if other is not None and other != label and not _is_machine(other, owner, machines):
+            return Owner(None, HostEvidence.NOBODY, OTHER_COLUMN)
+        return owner
+    if not label.is_no_host:
+        return owner
+    by_source = _by_words(series.sensor.channel, machines)
+    if by_source is None or by_source.machine is None:
+        return owner
+    return Owner(by_source.machine, HostEvidence.COLUMN, "its source is named like this host")
+
+
+def _is_machine(name: HostName, owner: Owner, machines: Machines) -> bool:
+    return owner.machine in machines.called(name)[1]
+
+
+def _by_file(path: str, machines: Machines) -> Owner | None:
+    """By the name of the file, else of the folder it lies in.
+
+    Of names that hold one another the longest is meant.
+    """
+    place = PurePath(path)
+    fitting = [
+        i
+        for i, machine in enumerate(machines)
+        if any(hostnames.within(place.name, name) for name in machine.names)
+    ]
+    fitting = [
+        i
+        for i in fitting
+        if not any(_holds(machines[j].name, machines[i].name) for j in fitting if j != i)
+    ]
+    if len(fitting) == 1:
+        return Owner(fitting[0], HostEvidence.FILE, f"its file is {place.name}")
+    if fitting:
+        return None
+    folder = hostnames.parse(place.parent.name)
+    fitting = [
+        i
+        for i, one in enumerate(machines)
+        if folder and any(hostnames.means(folder, name) for name in one.names)
+    ]
+    if len(fitting) == 1:
+        return Owner(fitting[0], HostEvidence.FILE, f"its file is in {place.parent.name}")
+    words = {*host_columns.words_in(place.stem), place.parent.name}
+    if any(machines.are_named_like(word) or host_columns.looks_like_a_host(word) for word in words):
+        return Owner(None, HostEvidence.NOBODY, "its file is named after another host")
+    return None
+
+
+def _holds(longer: HostName | None, shorter: HostName | None) -> bool:
+    return (
+        longer is not None
+        and shorter is not None
+        and longer.short != shorter.short
+        and hostnames.within(longer.full, shorter)
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    names = list(dict.fromkeys(names))
+    return ", ".join(names[:MAX_LISTED_NAMES]) + (
+        f" and {len(names) - MAX_LISTED_NAMES} more" if len(names) > MAX_LISTED_NAMES else ""
+    )

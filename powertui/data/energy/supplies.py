@@ -1,0 +1,37 @@
+"""What feeds a machine from outside: its supplies, phases and inlets, and the outlets of a PDU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from powertui.data.model import PowerSeries
+
+_SUPPLY = re.compile(
+    r"(?<![a-z])(?:psu|ps|power supply|phase|line|leg|l|feed|inlet)[ _#-]?(\d|[ab](?![a-z]))(?!\d)",
+    re.IGNORECASE,
+)
+_NO_SUPPLY = re.compile(r"(?<![a-z])(?:out|output|pout|cache)(?![a-z])", re.IGNORECASE)
+_OUTLET = re.compile(r"(?<![a-z])(?:outlet|socket outlet)s?(?![a-z])", re.IGNORECASE)
+
+
+def outlets(series: Sequence[PowerSeries]) -> list[int]:
+    """The outlets of a PDU or a power strip among some channels: each may feed another machine."""
+    return [row for row, channel in enumerate(series) if _OUTLET.search(channel.sensor.name)]
+
+
+def supplies(series: Sequence[PowerSeries], rows: Sequence[int]) -> list[int]:
+    """The supplies, or the phases, of one machine: channels of one log that are named alike but for
+    their number. Of what goes into them and what comes out, what goes in.
+    """
+    groups: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for row in rows:
+        name = series[row].sensor.name
+        match = _SUPPLY.search(name)
+        if match is not None and not _NO_SUPPLY.search(name):
+            kind = series[row].path, _SUPPLY.sub("", name, count=1).casefold()
+            groups.setdefault(kind, []).append((row, match[1].casefold()))
+    largest = max(groups.values(), key=len, default=[])
+    # A number that comes twice is no supply's.
+    is_numbered = len({number for _, number in largest}) == len(largest)
+    return [row for row, _ in largest] if is_numbered else []
