@@ -1,8 +1,8 @@
 """`powertui report --brief`: what matters of the runs in at most 4 kB of JSON.
 
 For scripts and assistants: every figure has its badge, or the reason why there is none, and the
-next command is named. What does not fit is counted: ops are left out first, then findings, then
-runs.
+next command is named. What does not fit is counted: ops are left out first, then findings and
+conclusions, then runs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from powertui import __version__
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
+from powertui.data.conclusions.conclusion import Conclusion
+from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.energy import account
 from powertui.data.energy.findings.finding import Finding
 from powertui.data.energy.measured_energy import Energy
@@ -32,9 +34,17 @@ _MAX_RUNS = 20  # that are read; the others are counted
 _MAX_EPOCHS = 4
 _MAX_OPS = 8
 _MAX_FINDINGS = 8
+_MAX_CONCLUSIONS = 5
 _MAX_NAME_CHARACTERS = 120
 # How rows leave the document until it fits: from which list, as long as it has more than how many.
-_SHORTENING = (("top_ops", 3), ("findings", 1), ("top_ops", 0), ("notes", 0))
+_SHORTENING = (
+    ("top_ops", 3),
+    ("findings", 1),
+    ("conclusions", 2),
+    ("top_ops", 0),
+    ("notes", 0),
+    ("conclusions", 1),
+)
 
 
 def tell(path: str, name: str | None, reading: ReadOptions, aligning: Aligning) -> int:
@@ -96,6 +106,7 @@ def _run(opened: Opened, aligning: Aligning) -> Facts:
     spans = [trace.span[1] - trace.span[0] for trace in run.traces]
     profile = opened.profiles[spans.index(max(spans))]
     steps = profile.steps
+    facts |= _conclusions(opened, aligning)
     facts |= {
         "host": plain(profile.host, _MAX_NAME_CHARACTERS),
         "hosts": len(run.traces),
@@ -109,6 +120,29 @@ def _run(opened: Opened, aligning: Aligning) -> Facts:
     facts |= _energy(profile, aligning)
     facts |= _findings(profile, aligning)
     return facts | {"top_ops": _ops(profile)}
+
+
+def _conclusions(opened: Opened, aligning: Aligning) -> Facts:
+    """The first conclusions, the costliest first."""
+    conclusions = run_conclusions(opened, aligning)
+    shown = conclusions.items[:_MAX_CONCLUSIONS]
+    facts: Facts = {"conclusions": [_conclusion(conclusion) for conclusion in shown]}
+    if len(conclusions) > len(shown):
+        facts["conclusions_left_out"] = len(conclusions) - len(shown)
+    if not shown:
+        facts["looked_at"] = plain(conclusions.looked_at, 200)
+    return facts
+
+
+def _conclusion(conclusion: Conclusion) -> Facts:
+    return {
+        "kind": conclusion.kind.value,
+        "sentence": plain(conclusion.sentence, 300),
+        "share": _six_digits(conclusion.cost.share),
+        "joules": _six_digits(conclusion.cost.joules),
+        "confidence": conclusion.confidence.value,
+        "next": plain(conclusion.next, 160),
+    }
 
 
 def _step_lengths(steps: Steps) -> Facts:

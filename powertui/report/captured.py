@@ -12,10 +12,10 @@ from pathlib import Path
 from powertui import units
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
+from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.energy import account, owner_notes, power_owners
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.opened import Opened, Profile
-from powertui.data.tools import registry
 from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.report import step_facts, text
@@ -28,7 +28,8 @@ def lines(folder: Path, reading: ReadOptions | None = None) -> list[str]:
     aligning = Aligning()
     try:
         entries = logdir.scan(str(folder)).runs
-        profiles = [profile for entry in entries for profile in Opened(entry, reading).profiles]
+        runs = [Opened(entry, reading) for entry in entries]
+        profiles = [profile for opened in runs for profile in opened.profiles]
     except PowertuiError as error:
         return [plain(error.message)]
     rows: list[tuple[str, str]] = []
@@ -39,7 +40,9 @@ def lines(folder: Path, reading: ReadOptions | None = None) -> list[str]:
         steps = step_facts.step_facts(profile.trace, profile.steps, profile.epochs)
         rows.append(("steps", prefix + step_facts.lines(steps)[0]))
         rows += [("energy", prefix + line) for line in _energy(profile, aligning)]
-        rows.append(("limit", prefix + _limit(profile, aligning)))
+    for opened in runs:
+        if any(profile.trace.event_count for profile in opened.profiles):
+            rows.append(("limit", plain(run_conclusions(opened, aligning).headline, 400)))
     rows += [("note", plain(note, 400)) for note in dict.fromkeys(_whose(profiles))]
     return text.labelled(rows)
 
@@ -70,14 +73,6 @@ def _joules(energy: Energy | None, of_what: str) -> str:
     mean = f", mean {energy.mean_w:.1f} W" if energy.mean_w is not None else ""
     quality = f"95 %, {energy.badge.value}{mean}"
     return f"{joules} ± {units.quantity(half, 'J', 2)} {of_what} ({quality})"
-
-
-def _limit(profile: Profile, aligning: Aligning) -> str:
-    """What limits the speed, as the overview reports it."""
-    question = registry.Question(profile.opened, profile.index, aligning=aligning)
-    overview = registry.get("overview_page").answer(question)
-    limits = (fact.value for fact in overview.facts if fact.id == "limit")
-    return plain(str(next(limits, "")), 400)
 
 
 def next_command(folder: Path, words: Sequence[str] = ()) -> str:

@@ -1,4 +1,4 @@
-"""The facts of one run as text: time, steps, epochs, then what was read and the findings."""
+"""The facts of one run as text: its conclusions, time, steps, epochs, then what was read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_EPOCHS = 12
 _MAX_WARNINGS = 10
 _MAX_WINDOWS = 12
 _MAX_CHANNELS = 64  # a rack of GPUs; logs of whole clusters have thousands
-_MAX_FINDINGS = 8
+_MAX_CONCLUSIONS = 5
 _MAX_DEVICES = 8
 _MAX_SCALARS = 4  # columns of the table of epochs
 _EPOCHS_BEFORE_PROFILE = 2  # shown above the first epoch that was profiled
@@ -35,7 +35,7 @@ def describe(run: Facts, columns: int = 0) -> list[str]:
     times_and_steps = _rows("time", _times(run))
     for profile in profiles:
         times_and_steps += _rows("steps", _steps(profile, several=len(profiles) > 1))
-    lines = [plain(run["name"]), *text.labelled(times_and_steps)]
+    lines = [plain(run["name"]), *text.labelled([*_conclusions(run), *times_and_steps])]
     if len(profiles) == 1:
         lengths = _step_lengths(profiles[0]["steps"])
         lines += chart.of_steps(lengths, columns, indent=" " * 9)
@@ -52,11 +52,26 @@ def describe(run: Facts, columns: int = 0) -> list[str]:
 _Row: TypeAlias = tuple[str, str]  # a label and its line
 
 
+def _conclusions(run: Facts) -> list[_Row]:
+    """What to conclude from the run, the costliest first; what to do about the first one."""
+    conclusions = run.get("conclusions")
+    if conclusions is None:
+        return []
+    if not conclusions:
+        return _rows("findings", [plain(run["looked_at"])])
+    lines = [conclusion["sentence"] for conclusion in conclusions[:_MAX_CONCLUSIONS]]
+    if conclusions[0]["next"]:
+        lines.insert(1, f"To do: {conclusions[0]['next']}")
+    further = len(conclusions) - _MAX_CONCLUSIONS
+    if further > 0:
+        lines.append(f"… and {further} more (--json lists them)")
+    return _rows("findings", map(plain, lines))
+
+
 def _other_rows(run: Facts) -> list[_Row]:
     """What comes below the epochs."""
     profiles: list[Facts] = run["profiles"]
     energy = run["energy"] or {}
-    findings = (run.get("findings") or ())[:_MAX_FINDINGS]
     rows: list[_Row] = []
     for profile in profiles:
         rows += _rows("phases", _phases(profile))
@@ -65,7 +80,6 @@ def _other_rows(run: Facts) -> list[_Row]:
     rows += _first_rows("power", map(_power, run["power"]), _MAX_CHANNELS)
     rows += _first_rows("power", map(plain, energy.get("not_used", ())), _MAX_CHANNELS)
     rows += _rows("energy", _energy(energy))
-    rows += _rows("found", [plain(finding["text"]) for finding in findings])
     rows += _first_rows("windows", map(_window, run["windows"]), _MAX_WINDOWS)
     rows += _rows("files", _files(run))
     rows += _first_rows("warnings", map(plain, run["warnings"]), _MAX_WARNINGS)

@@ -49,7 +49,8 @@ class KnownRun:
     joules: float | None = None
     joules_lo: float | None = None
     joules_hi: float | None = None
-    found: int | None = None
+    found: int | None = None  # conclusions
+    conclusion: str = ""  # the first one, in a mark and three words: "! idle 84 %"
     power: str = ""
     readable: bool | None = None  # None: not tried yet
     growing: bool = False  # a profile of it was written to just before
@@ -159,7 +160,7 @@ def unreadable(entry: RunEntry, problem: str) -> KnownRun:
 
 
 def weighed(opened: Opened, facts: KnownRun, aligning: Aligning | None = None) -> KnownRun:
-    """The same with its joules, how surely its power is aligned, and how many findings there are.
+    """The same with its joules, and how surely its power is aligned.
 
     Of several hosts it is their sum.
     """
@@ -183,8 +184,21 @@ def weighed(opened: Opened, facts: KnownRun, aligning: Aligning | None = None) -
     energy = host_energy.run_energy(opened, aligning).total
     if energy is not None and energy.joules is not None:
         facts = replace(facts, joules=energy.joules, joules_lo=energy.lo, joules_hi=energy.hi)
-    findings = [account.findings(profile, aligning).findings for profile in opened.profiles]
-    return replace(facts, power=quality, found=sum(map(len, findings)))
+    return replace(facts, power=quality)
+
+
+def concluded(opened: Opened, facts: KnownRun, aligning: Aligning | None = None) -> KnownRun:
+    """The same with what to conclude from it."""
+    # Imported here, so that the list starts without it.
+    from powertui.data.conclusions.conclusion import Kind
+    from powertui.data.conclusions.run_conclusions import run_conclusions
+
+    conclusions = run_conclusions(opened, aligning)
+    first = conclusions.first
+    if first is None:
+        return replace(facts, found=0, conclusion="")
+    mark = "" if first.kind is Kind.COMPUTE else "! "
+    return replace(facts, found=len(conclusions), conclusion=f"{mark}{first.short}")
 
 
 def _alignment(placed: Sequence[PowerOnTrace]) -> str:
@@ -253,6 +267,7 @@ def table(
         figures("joules", "energy", "number", "joules", weight=8, unit="J"),
         figures("joules_lo", "from", "number", "joules_lo", weight=0, unit="J"),
         figures("joules_hi", "to", "number", "joules_hi", weight=0, unit="J"),
+        words("conclusion", "first finding", "conclusion", weight=9),
         figures("found", "found", "integer", "found", weight=4),
         words("power", "power", "power", weight=8),
         optional("size_bytes", "size", "number", sizes, unit="B", weight=2),
@@ -313,6 +328,13 @@ def _by(facts: KnownRun) -> str:
 
 def matches(entry: RunEntry, facts: KnownRun, words: Sequence[str]) -> bool:
     """Whether every word is somewhere in what is known of the run."""
-    parts = (entry.name, *entry.hosts, facts.when, facts.device, facts.power)
+    parts = (
+        entry.name,
+        *entry.hosts,
+        facts.when,
+        facts.device,
+        facts.power,
+        facts.conclusion,
+    )
     text = " ".join(map(plain, parts)).lower()
     return all(word in text for word in words)

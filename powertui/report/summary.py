@@ -33,6 +33,7 @@ from powertui.report.writers.as_csv import ExactNumber
 # So many runs are also searched for findings: that takes longer than reading them. Chosen, not
 # measured.
 _MAX_SEARCHED_RUNS = 20
+_NOT_SEARCHED: Facts = {"conclusions": None, "looked_at": None}
 _MAX_MARKDOWN_EPOCHS = 200  # rows of a table; chosen, not measured
 
 
@@ -84,7 +85,7 @@ def _read(entries: Sequence[RunEntry], trainings: Trainings) -> Iterator[tuple[F
             profiles = opened.profiles if run is not None else ()
             answer = facts.of_run(entry, run, problem, profiles)
             answer["findings"] = _findings(opened) if readable and is_searched else None
-            answer["conclusions"] = _conclusions(opened) if readable and is_searched else None
+            answer |= _conclusions(opened) if readable and is_searched else _NOT_SEARCHED
         return answer, readable
 
     largest = max((entry.size for entry in entries), default=0)
@@ -123,11 +124,15 @@ def _findings(opened: Opened) -> list[Facts] | None:
     ]
 
 
-def _conclusions(opened: Opened) -> list[Facts]:
-    """What to conclude from the run, the costliest first."""
+def _conclusions(opened: Opened) -> Facts:
+    """What to conclude from the run, the costliest first, and what was looked at."""
     from powertui.data.conclusions.run_conclusions import run_conclusions
 
-    return json_conclusions(opened, run_conclusions(opened))
+    conclusions = run_conclusions(opened)
+    return {
+        "conclusions": json_conclusions(opened, conclusions),
+        "looked_at": conclusions.looked_at,
+    }
 
 
 def load(opened: Opened) -> tuple[Run | None, str]:
@@ -214,6 +219,10 @@ def _markdown_run(run: Facts) -> list[str]:
     """The steps and epochs of every host below the name of the run, and its warnings."""
     profiles = run["profiles"]
     lines = [f"## {text.markdown_text(run['name'])}", ""]
+    for conclusion in run["conclusions"] or ():
+        lines.append(f"- {text.markdown_text(conclusion['sentence'])}")
+    if run["conclusions"]:
+        lines.append("")
     for profile in profiles:
         if len(profiles) > 1:
             lines += [f"### {text.markdown_text(profile['host'])}", ""]

@@ -214,6 +214,9 @@ class BaseScreen(_Paced):
         There is one kind of change: a page compares what is there now with what it shows.
         """
 
+    def news_came(self) -> None:
+        """What is to be concluded from the run in front is known now."""
+
     def show_progress(self, progress: str) -> None:
         """How far reading has come; "" when it has ended."""
         self.query_one("#status", StatusLine).set_right(progress)

@@ -10,12 +10,10 @@ from powertui.screens import SCREENS
 from powertui.view.top_line import Head, Tab
 
 if TYPE_CHECKING:
-    from powertui.data.energy.findings.finding import Finding
+    from powertui.data.conclusions.conclusion import Conclusions
     from powertui.screens.session import Session
 
 _MAX_NAME_CELLS = 60
-TELLS_NEWS = ("symmetry", "overview")  # pages that list the findings anyway
-_AGAINST = " against what ran"
 _METHODS = {  # what aligned the power, in a word
     "wall clocks of both": "clock",
     "wall clocks, refined by signal": "clock",
@@ -86,33 +84,15 @@ def why_empty(session: Session, name: str) -> str:
 
 
 def _news(session: Session, name: str) -> int:
-    """How many findings a page has, once they were looked for."""
-    return len(_findings(session)) if name == "symmetry" else 0
+    """How many conclusions a page has, once they were drawn."""
+    conclusions = known_conclusions(session) if name == "symmetry" else None
+    return len(conclusions) if conclusions is not None else 0
 
 
-def news(session: Session) -> list[str]:
-    """The largest finding in a sentence, with the key of its page; then in ever fewer words.
+def known_conclusions(session: Session) -> Conclusions | None:
+    """What to conclude from the run in front, where somebody has asked already."""
+    if session.opened is None or not session.complete:
+        return None
+    from powertui.data.conclusions import run_conclusions
 
-    Figures that have no room are left to that page, the last first. No findings: an empty list.
-    """
-    findings = _findings(session)
-    if not findings:
-        return []
-    key = next(entry.key for entry in SCREENS if entry.name == "symmetry")
-    what = plain(findings[0].text.partition("; ")[0], 200).removesuffix(_AGAINST)
-    count = f"{len(findings):,} findings, the largest: " if len(findings) > 1 else "Found: "
-    parts = what.split(", ")
-    # The parts up to the first with a colon say where it was found: they stay.
-    first = next((at for at, part in enumerate(parts) if ": " in part), 0)
-    ends = range(len(parts), first, -1)
-    return [f"{count}{', '.join(parts[:end])}. {key} shows more." for end in ends]
-
-
-def _findings(session: Session) -> tuple[Finding, ...]:
-    profile = session.profile
-    if profile is None or not session.complete:
-        return ()
-    from powertui.data.energy import account
-
-    result = account.known_findings(profile, session.aligning)
-    return result.findings if result is not None else ()
+    return run_conclusions.known_conclusions(session.opened, session.aligning)

@@ -34,7 +34,8 @@ from powertui.widgets import background
 from powertui.widgets.folding import FoldingTable
 from powertui.widgets.table import TableView
 
-# Runs up to these sizes are read to list their steps and joules; joules take longer. What a larger
+# Runs up to these sizes are read to list their steps, and their joules and conclusions, which take
+# longer. What a larger
 # run holds is known when it is opened. (Both chosen, not measured.)
 _MAX_READ_BYTES = 100_000_000
 _MAX_COUNTED_BYTES = 30_000_000
@@ -433,11 +434,20 @@ class OpenScreen(BaseScreen):
                     return
                 tried.add(run.path)
                 try:
-                    opened = Opened(run, options, load_run(run, options=options, progress=check))
-                    facts = listing.read(opened)
+                    loaded = load_run(run, options=options, progress=check)
+                    facts = listing.read(Opened(run, options, loaded))
                     keep(run, facts)
-                    if run.power and run.size <= _MAX_COUNTED_BYTES and not stop.is_set():
-                        keep(run, listing.weighed(opened, facts, placing))
+                    if run.size > _MAX_COUNTED_BYTES or stop.is_set():
+                        continue
+                    # As a session of its training: as the other pages show it.
+                    kept = session.trainings_of() if run.power else None
+                    around = kept.training_for(run, options, placing) if kept is not None else None
+                    opened = Opened(run, options, loaded, around=around)
+                    if run.power:
+                        facts = listing.weighed(opened, facts, placing)
+                        keep(run, facts)
+                    if run.profiles and not stop.is_set():
+                        keep(run, listing.concluded(opened, facts, placing))
                 except Cancelled:
                     return
                 except PowertuiError as error:

@@ -1,4 +1,4 @@
-"""The first page of a run: what limits it and what was found as sentences, the steps' graph, and
+"""The first page of a run: what to conclude from it as sentences, the steps' graph, and
 the tables of the overview.
 """
 
@@ -56,11 +56,8 @@ class OverviewScreen(ToolScreen):
         pane.set_lines(made)
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
-        """What was found first: that is what a person wants to see."""
-        if self._result is not None and any(
-            fact.id.startswith("finding_") for fact in self._result.facts
-        ):
-            yield Hint(spec("symmetry").key, "what was found")
+        """All conclusions first: that is what a person wants to see."""
+        yield Hint(spec("symmetry").key, "all findings")
         yield Hint(spec("timeline").key, "timeline")
         yield from super().useful()
 

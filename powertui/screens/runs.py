@@ -17,10 +17,9 @@ from powertui.data.model import Run
 from powertui.data.opened import Opened
 from powertui.errors import PowertuiError, UnreadableFile
 from powertui.plain import plain
-from powertui.screens import frame, growing, spec, trainings
+from powertui.screens import growing, spec, trainings
 from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, further, training_model
 from powertui.screens.session import MAX_OPEN_RUNS
-from powertui.screens.status import StatusLine
 from powertui.view.neighbor_profiles import NeighborProfile
 from powertui.view.timeline_model import TimelineModel
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 _CHANGED = "The file has changed since it was read. Press r to read it again."
 MAX_NEIGHBOR_EVENTS = 1_000_000  # of all profiles drawn beside the one in front: some 100 MB
-# After a run was read, findings are looked for with this delay: the first keys come before that.
+# After a run was read, conclusions are drawn with this delay: the first keys come before that.
 LOOK_FOR_NEWS_S = 1.5
 
 
@@ -603,34 +602,25 @@ class OpenRuns:
             self.shell.set_timer(LOOK_FOR_NEWS_S, lambda: self._look_for_news(opened))
 
     def _look_for_news(self, opened: Opened) -> None:
-        """Look for findings in a thread: the top line of every page counts them."""
-        profile = self.session.profile
+        """Conclude from the run in a thread: the top line of every page counts what was found."""
         aligning = self.session.aligning
-        if opened is not self.session.opened or profile is None or self.is_loading:
+        if opened is not self.session.opened or self.session.run is None or self.is_loading:
             return
 
         def look() -> None:
-            from powertui.data.energy import account
+            from powertui.data.conclusions.run_conclusions import run_conclusions
 
-            account.findings(profile, aligning)
+            run_conclusions(opened, aligning)
             self.shell.from_thread(self.tell_news)
 
         self.shell.run_worker(look, thread=True, exclusive=True, group="news")
 
     def tell_news(self) -> None:
-        """Count the findings in the top line.
-
-        A page that shows no message also shows the largest one, and the key of its page.
-        """
+        """Count the conclusions in the top line; the timeline shows the first one."""
         page = self.shell.current()
-        profile = self.session.profile
-        if page is None or profile is None:
-            return
-        page.top_line()
-        words = frame.news(self.session)
-        silent = page.is_mounted and not page.query_one("#status", StatusLine).message
-        if words and silent and page.page_name not in frame.TELLS_NEWS:
-            self.shell.say(*words)
+        if page is not None and page.is_mounted:
+            page.top_line()
+            page.news_came()
 
     def _failed(self, loader: Loader, error: Exception) -> None:
         if loader is not self._loader:

@@ -1,8 +1,11 @@
-"""Findings: epochs over each other, and what makes one differ from the others. Enter goes there."""
+"""Findings: everything to conclude from the run, the costliest first, with the power of the chosen
+one. Enter goes to its place in the timeline, or to the table that shows it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.style import Style
@@ -10,10 +13,14 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Resize
 
+from powertui.data.asked import Aligning
+from powertui.data.conclusions.conclusion import Conclusion, Conclusions, Confidence
+from powertui.data.conclusions.run_conclusions import run_conclusions, smaller_conclusions
 from powertui.data.energy import account
 from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.model import PS_PER_S
+from powertui.data.opened import Opened
 from powertui.plain import plain
 from powertui.screens import frame
 from powertui.screens.base import BaseScreen, bindings_for
@@ -21,12 +28,31 @@ from powertui.view.overview_lines import sentence
 from powertui.widgets.folded_chart import AgainstView, FoldedChart, FoldedView
 from powertui.widgets.lines import LinesPane, StyledLine, wrapped
 
-_CHART_LINES = 12  # that the curves get, however many findings there are
-_MIN_CHART_LINES = 4  # where a sentence is in their place
+_MIN_CHART_LINES = 12  # that the curves get, however many conclusions there are
+_INDENT = 5  # cells before what stands below a conclusion
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """What the page shows of a run."""
+
+    conclusions: Conclusions
+    findings: tuple[Findings, ...]  # of each host
+
+    @property
+    def smaller_count(self) -> int:
+        """Smaller differences, which have no line of their own until somebody asks."""
+        return sum(len(findings.smaller) for findings in self.findings)
+
+
+def _answer(opened: Opened, aligning: Aligning) -> _Answer:
+    conclusions = run_conclusions(opened, aligning)
+    findings = tuple(account.findings(profile, aligning) for profile in opened.profiles)
+    return _Answer(conclusions, findings)
 
 
 class SymmetryScreen(BaseScreen):
-    """Power that nothing explains, epochs unlike the others, and steps unlike their neighbors."""
+    """What to conclude from the run."""
 
     NAME = "symmetry"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("symmetry")
@@ -34,46 +60,45 @@ class SymmetryScreen(BaseScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: Findings | None = None
-        self._request: tuple[object, ...] = ()  # what the findings are computed from
+        self._found: _Answer | None = None
+        self._smaller: tuple[Conclusion, ...] = ()  # the smaller differences, once looked up
+        self._request: tuple[object, ...] = ()  # what the conclusions are made from
         self._line = 0
         self._chosen = 0
         self._times = False
         self._is_unfolding = False  # the smaller differences are being looked up
         self._is_unfolded = False  # whether they are listed, too
-        self._begins: list[int] = []  # the line at which each finding begins
+        self._begins: list[int] = []  # the line at which each conclusion begins
 
     def body(self) -> ComposeResult:
         look = self.shell.look
         glyphs = self.shell.capabilities.glyphs
-        yield FoldedChart(theme=look, glyphs=glyphs, id="folded")
         yield LinesPane(theme=look, glyphs=glyphs, id="findings")
+        yield FoldedChart(theme=look, glyphs=glyphs, id="folded")
 
     # ── computing ────────────────────────────────────────────────────────────────────────────────
 
     def session_changed(self) -> None:
-        """Another run or another alignment: compare again, in a thread."""
+        """Another run or another alignment: conclude again, in a thread."""
         if not self.is_mounted:
             return
         session = self.session
-        trace = session.trace
-        if trace is None or not session.complete:
+        opened = session.opened
+        if opened is None or session.trace is None or not session.complete:
             why = frame.why_empty(session, self.NAME)
             self._say_only(why if session.complete else "Reading …")
             return
-        request = (trace, session.aligning)
+        aligning = session.aligning
+        request = (opened, session.run, session.trace_index, aligning)
         if self._request == request:
             self._draw()
             return
         self._request = request
         self._found = None
         self._say_only("Looking for findings …")
-        profile = session.profile
-        aligning = session.aligning
-        assert profile is not None
 
         def work() -> None:
-            self.shell.from_thread(self._computed, request, account.findings(profile, aligning))
+            self.shell.from_thread(self._computed, request, _answer(opened, aligning))
 
         self.run_worker(work, thread=True, exclusive=True, group="symmetry")
 
@@ -89,96 +114,139 @@ class SymmetryScreen(BaseScreen):
         if self.is_mounted:
             self._draw()
 
-    def _computed(self, request: tuple[object, ...], findings: Findings) -> None:
+    def _computed(self, request: tuple[object, ...], answer: _Answer) -> None:
         if request != self._request:
             return
-        self._found = findings
+        self._found = answer
+        self._smaller = ()
         self._is_unfolding = False
         self._chosen = 0
         self._is_unfolded = self._times = False
-        self._line = len(findings.folded.epochs) - 1 if findings.folded is not None else 0
-        self._look_at(self._listed()[:1])
+        folded = self._findings.folded if self._findings is not None else None
+        self._line = len(folded.epochs) - 1 if folded is not None else 0
+        self._look_at_chosen()
         self._draw()
         self.top_line()
         self.footer()
 
-    def _unfold(self, findings: Findings) -> None:
-        """List the smaller differences, too. A thread looks up why each of them is one."""
+    @property
+    def _findings(self) -> Findings | None:
+        """Those of the host that is looked at."""
+        if self._found is None or not self._found.findings:
+            return None
+        return self._found.findings[min(self.session.trace_index, len(self._found.findings) - 1)]
 
-        def listed() -> None:
+    def _unfold(self, answer: _Answer) -> None:
+        """List the smaller differences, too. A thread looks up why each of them is one."""
+        opened = self.session.opened
+        aligning = self.session.aligning
+        if opened is None:
+            return
+
+        def listed(smaller: tuple[Conclusion, ...]) -> None:
             self._is_unfolding = False
-            if self._found is findings:
+            if self._found is answer:
+                self._smaller = smaller
                 self._is_unfolded = True
                 self._draw()
 
         self._is_unfolding = True
 
         def work() -> None:
-            findings.smaller.open()
-            self.shell.from_thread(listed)
+            self.shell.from_thread(listed, smaller_conclusions(opened, aligning))
 
         self.run_worker(work, thread=True, exclusive=True, group="symmetry")
 
-    def _listed(self) -> tuple[Finding, ...]:
-        """The findings that have a line of their own."""
+    def _listed(self) -> tuple[Conclusion, ...]:
+        """The conclusions that have a line of their own."""
         if self._found is None:
             return ()
-        return (*self._found.findings, *(self._found.smaller if self._is_unfolded else ()))
+        return (*self._found.conclusions.items, *self._smaller)
 
-    def _look_at(self, chosen: Sequence[Finding]) -> None:
-        """Put the epoch of a finding in front."""
-        folded = self._found.folded if self._found is not None else None
-        for finding in chosen:
-            self._times = finding.kind == "time"
-            if folded is not None and finding.epoch in folded.epochs:
-                self._line = folded.epochs.index(finding.epoch)
+    def _look_at_chosen(self) -> None:
+        """Put the epoch of the chosen finding in front."""
+        chosen = self._listed()[self._chosen : self._chosen + 1]
+        findings = self._findings
+        finding = chosen[0].finding if chosen else None
+        if finding is None or findings is None:
+            return
+        self._times = finding.kind == "time"
+        if findings.folded is not None and finding.epoch in findings.folded.epochs:
+            self._line = findings.folded.epochs.index(finding.epoch)
 
     # ── drawing ──────────────────────────────────────────────────────────────────────────────────
 
-    def _say_only(self, sentence: str) -> None:
-        self.query_one("#folded", FoldedChart).show(None, sentence)
-        self.query_one("#findings", LinesPane).set_lines(())
+    def _say_only(self, text: str) -> None:
+        pane = self.query_one("#findings", LinesPane)
+        pane.styles.height = "1fr"
+        pane.set_lines(((("   ", self.shell.look.style("dim")), (text, Style.null())),))
+        self.query_one("#folded", FoldedChart).display = False
 
     def _draw(self) -> None:
-        findings = self._found
-        if findings is None:
+        answer = self._found
+        findings = self._findings
+        if answer is None or findings is None:
             return
-        chart = self.query_one("#folded", FoldedChart)
-        chart_lines = _CHART_LINES
-        if findings.folded is not None:
-            listed = self._listed()
-            chart.show(FoldedView(findings.folded, self._line, listed, self._chosen, self._times))
-        elif findings.against is not None:
-            chart.show(AgainstView(findings.against, self._listed(), self._chosen))
-        else:
-            chart.show(None, f"Epochs were not compared: {plain(findings.reason, 200)}.")
-            chart_lines = _MIN_CHART_LINES
         pane = self.query_one("#findings", LinesPane)
-        lines = self._lines(findings)
-        height = self.size.height
-        room = height - 2 - max(chart_lines, height // 2)
-        pane.styles.height = min(max(3, height // 3, room), len(lines) + 1)
+        lines = self._lines(answer, findings)
+        chart = self.query_one("#folded", FoldedChart)
+        chart.display = self._show_chart(chart, findings)
+        if chart.display:
+            height = self.size.height - 2
+            room = max(3, height - max(_MIN_CHART_LINES, height // 2))
+            pane.styles.height = min(len(lines) + 1, room)
+        else:
+            pane.styles.height = "1fr"
         pane.set_lines(lines)
 
-    def _lines(self, findings: Findings) -> list[StyledLine]:
+    def _show_chart(self, chart: FoldedChart, findings: Findings) -> bool:
+        """Draw the power, or the lengths of steps, around the chosen one; False without any."""
+        shown = self._of_this_host()
+        chosen = self._listed()[self._chosen : self._chosen + 1]
+        finding = chosen[0].finding if chosen else None
+        number = shown.index(finding) if finding in shown else -1
+        if findings.folded is not None:
+            chart.show(FoldedView(findings.folded, self._line, shown, number, self._times))
+        elif findings.against is not None:
+            chart.show(AgainstView(findings.against, shown, number))
+        else:
+            chart.show(None, "")
+            return False
+        return True
+
+    def _of_this_host(self) -> tuple[Finding, ...]:
+        """The findings of the host that is looked at, which its chart can show."""
+        findings = []
+        for conclusion in self._listed():
+            stretch = conclusion.stretch
+            if conclusion.finding is None or stretch is None:
+                continue
+            if stretch.host == self.session.trace_index:
+                findings.append(conclusion.finding)
+        return tuple(findings)
+
+    def _lines(self, answer: _Answer, findings: Findings) -> list[StyledLine]:
         style = self.shell.look.style
         cells = self.size.width
         lines: list[StyledLine] = []
         self._begins = []
-        for number, finding in enumerate(self._listed()):
+        for number, conclusion in enumerate(self._listed()):
             ink, mark = self._ink(number)
-            what, _, why = finding.text.partition("; ")
             self._begins.append(len(lines))
-            lines += wrapped(((mark, style("title")), (plain(what, 300), ink)), cells, 5)
-            reason = (plain(f"{why} · " if why else "", 200), style("text"))
-            details = (_details(finding), style("dim"))
-            lines += wrapped((("     ", style("dim")), reason, details), cells, 5)
-        if not findings.findings:
-            lines.append((("   ", style("dim")), ("No findings.", style("ok"))))
+            told = plain(conclusion.sentence, 600)
+            lines += wrapped(((mark, style("title")), (told, ink)), cells, _INDENT)
+            details = f"     {_details(conclusion)}"
+            lines += wrapped(((details, style("dim")),), cells, _INDENT)
+            if conclusion.next and number == self._chosen:
+                todo = f"     To do: {plain(conclusion.next, 300)}"
+                lines += wrapped(((todo, style("text")),), cells, _INDENT)
+        if not answer.conclusions.items:
+            text = plain(answer.conclusions.looked_at, 400)
+            lines += wrapped((("   ", style("dim")), (text, style("ok"))), cells, _INDENT)
         if self._can_unfold:
-            ink, mark = self._ink(len(findings.findings))
+            ink, mark = self._ink(len(answer.conclusions))
             self._begins.append(len(lines))
-            text = f"{finding_texts.folded(len(findings.smaller))}: Enter"
+            text = f"{finding_texts.folded(answer.smaller_count)}: Enter"
             lines.append(((mark, style("title")), (text, ink)))
         notes = [findings.could, *findings.notes]
         if findings.folded is None and findings.reason:
@@ -186,44 +254,47 @@ class SymmetryScreen(BaseScreen):
         for note in notes:
             if note:
                 text = "   " + sentence(plain(note, 300))
-                lines += wrapped(((text, style("dim")),), cells, 5)
+                lines += wrapped(((text, style("dim")),), cells, _INDENT)
         return lines
 
     @property
     def _can_unfold(self) -> bool:
         """Whether there are smaller differences that are not listed yet."""
-        return self._found is not None and bool(self._found.smaller) and not self._is_unfolded
+        return self._found is not None and bool(self._found.smaller_count) and not self._is_unfolded
 
     def _ink(self, number: int) -> tuple[Style, str]:
-        """The style of a finding's line, and the mark before it."""
+        """The style of a conclusion's line, and the mark before it."""
         if number == self._chosen:
             return self.shell.look.style("marked"), " > "
         return self.shell.look.style("text"), "   "
 
     def useful(self) -> Iterable[str | tuple[str, str]]:
-        """Of the chosen finding first."""
-        findings = self._found
-        if findings is not None and (findings.findings or findings.smaller):
+        """Of the chosen conclusion first."""
+        chosen = self._listed()[self._chosen : self._chosen + 1]
+        if chosen and chosen[0].stretch is None and chosen[0].evidence.tool != "timeline":
+            yield "finding-show", "show the table"
+        elif chosen or self._can_unfold:
             yield "finding-show", "show it in the timeline"
+        if len(self._listed()) + self._can_unfold > 1:
             yield "finding-up+finding-down", "choose"
-        if findings is not None and findings.folded is not None:
+        if self._findings is not None and self._findings.folded is not None:
             yield "other-epoch-back+other-epoch", "other epoch"
             yield "power-or-time", "power or time"
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 
     def move(self, by: int) -> None:
-        """So many findings down."""
-        listed = self._listed()
+        """So many conclusions down."""
         pane = self.query_one("#findings", LinesPane)
-        count = len(listed) + self._can_unfold
+        count = len(self._listed()) + self._can_unfold
         chosen = min(max(0, self._chosen + by), count - 1)
         if not count or chosen == self._chosen:
             pane.scroll_lines(by)  # past the last one: to the notes below it
             return
         self._chosen = chosen
-        self._look_at(listed[chosen : chosen + 1])
+        self._look_at_chosen()
         self._draw()
+        self.footer()
         begin = self._begins[chosen]
         end = self._begins[chosen + 1] if chosen + 1 < len(self._begins) else begin + 1
         below = max(0, end - pane.size.height - pane.top)
@@ -232,7 +303,7 @@ class SymmetryScreen(BaseScreen):
 
     def turn(self, by: int) -> None:
         """Another epoch against the others."""
-        findings = self._found
+        findings = self._findings
         if findings is not None and findings.folded is not None:
             self._line = (self._line + by) % len(findings.folded.epochs)
             self._draw()
@@ -243,25 +314,51 @@ class SymmetryScreen(BaseScreen):
         self._draw()
 
     def action_finding_show(self) -> None:
-        """Go to the stretch in the timeline."""
+        """Go to the stretch in the timeline, or to the table that shows it."""
         listed = self._listed()
         if self._found is not None and self._can_unfold and self._chosen == len(listed):
             self._unfold(self._found)
             return
         if not listed:
-            self.say("There is no finding to show.")
+            self.say("There is nothing to show.")
             return
-        finding = listed[min(self._chosen, len(listed) - 1)]
-        self.goto(finding.start_ps, finding.end_ps, mark=True)
+        conclusion = listed[min(self._chosen, len(listed) - 1)]
+        stretch = conclusion.stretch
+        if stretch is None:
+            self._show_evidence(conclusion)
+        elif stretch.host != self.session.trace_index:
+            host = (
+                plain(self.session.opened.profiles[stretch.host].host)
+                if self.session.opened
+                else ""
+            )
+            self.say(f"That is on host {host}: choose it in the timeline with H.")
+        else:
+            self.goto(stretch.start_ps, stretch.end_ps, mark=True)
+
+    def _show_evidence(self, conclusion: Conclusion) -> None:
+        if conclusion.evidence.tool == "timeline":
+            self.shell.show("timeline", how="into")
+        else:
+            self.shell.show_tool(conclusion.evidence.tool, how="into")
 
 
-def _details(finding: Finding) -> str:
-    """How sure, and where."""
-    parts = [f"{finding.start_ps / PS_PER_S:.2f} … {finding.end_ps / PS_PER_S:.2f} s"]
-    if finding.lo_watts is not None and finding.hi_watts is not None:
-        parts.append(f"95% {finding.lo_watts:+.0f} … {finding.hi_watts:+.0f} W")
-    if finding.p:
-        parts.append(f"p ≤ {finding.p:.2g}")
-    parts.append(f"evidence: {', '.join(finding.witnesses)}")
-    parts.append(finding.badge.value)
+_SURE = {
+    Confidence.SURE: "sure",
+    Confidence.LIKELY: "likely",
+    Confidence.UNSURE: "not sure",
+}
+
+
+def _details(conclusion: Conclusion) -> str:
+    """How sure, where, and why it might be wrong."""
+    parts = [_SURE[conclusion.confidence]]
+    if conclusion.stretch is not None:
+        lo, hi = (ps / PS_PER_S for ps in conclusion.stretch.span)
+        parts.append(f"{lo:.2f} … {hi:.2f} s")
+    finding = conclusion.finding
+    if finding is not None and finding.lo_watts is not None and finding.hi_watts is not None:
+        parts.append(f"95 %: {finding.lo_watts:+.0f} … {finding.hi_watts:+.0f} W")
+    if conclusion.doubt:
+        parts.append(plain(conclusion.doubt, 200))
     return " · ".join(parts)

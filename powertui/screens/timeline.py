@@ -17,7 +17,7 @@ from textual.widgets import Input, Static
 from powertui import units
 from powertui.data.model import PS_PER_S
 from powertui.plain import plain
-from powertui.screens import copied_facts, nudging, timeline_footer
+from powertui.screens import copied_facts, frame, nudging, spec, timeline_footer
 from powertui.screens.base import bindings_for
 from powertui.screens.below import PaneBelow
 from powertui.screens.moving import Moving
@@ -26,6 +26,7 @@ from powertui.screens.sight import SightCounting
 from powertui.screens.status import StatusLine
 from powertui.terminal import marked
 from powertui.terminal.theme import Theme
+from powertui.view.conclusion_line import conclusion_line
 from powertui.view.context import Context
 from powertui.view.navigation import Navigator, State
 from powertui.view.surroundings import neighbors_in_view, profile_to_open
@@ -33,6 +34,7 @@ from powertui.view.timeline_model import TimelineModel
 from powertui.widgets import background
 from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane
+from powertui.widgets.lines import LinesPane
 from powertui.widgets.ops_table import OpsTable
 from powertui.widgets.table import TableView
 from powertui.widgets.timeline import Timeline
@@ -106,6 +108,7 @@ class TimelineScreen(Moving):
                 yield Static("", id="of", markup=False)
                 yield OpsTable(theme=look, glyphs=glyphs, id="ops")
             yield ContextPane(theme=look, glyphs=glyphs, id="context")
+        yield LinesPane(theme=look, glyphs=glyphs, id="conclusion")
         yield Input(id="box", compact=True)
 
     @property
@@ -127,6 +130,9 @@ class TimelineScreen(Moving):
         """Keys go to the timeline."""
         box = self.query_one("#box", Input)
         box.cursor_blink = box.display = False
+        conclusion = self.query_one("#conclusion", LinesPane)
+        conclusion.styles.height = 1
+        conclusion.display = conclusion.can_focus = False
         table = self.below.table
         table.said, table.pan = self.say, lambda: self.timeline.pan_held(1)
         self.timeline.run_budget = self.shell.gate.quality.runs
@@ -139,6 +145,7 @@ class TimelineScreen(Moving):
         """Panes fold away as space shrinks."""
         super().on_resize(event)
         self.fold_panes()
+        self.news_came()
 
     def fold_panes(self) -> None:
         """Which panes there is room for."""
@@ -149,12 +156,25 @@ class TimelineScreen(Moving):
         # Without room for both, the pane below takes the place of the timeline until it is closed.
         self.view.display = room or not self.below.open
 
+    def news_came(self) -> None:
+        """Show the first conclusion at the foot, once it is known."""
+        pane = self.query_one("#conclusion", LinesPane)
+        conclusions = frame.known_conclusions(self.session)
+        width, height = self.size
+        pane.display = conclusions is not None and height >= _BELOW_FROM
+        if conclusions is not None and pane.display:
+            key = spec("symmetry").key
+            pieces = conclusion_line(conclusions, key, width, pane.glyphs.ellipsis)
+            style = self.shell.look.style
+            pane.set_lines([tuple((text, style(role or "text")) for text, role in pieces)])
+
     # ── the session ──────────────────────────────────────────────────────────────────────────────
 
     def session_changed(self) -> None:
         """Another run, more of it, or a place to go to."""
         if self.is_mounted:
             self._catch_up()
+            self.news_came()
 
     def _catch_up(self) -> None:
         session = self.session
@@ -377,6 +397,7 @@ class TimelineScreen(Moving):
             self.view,
             self.query_one(ContextPane),
             self.query_one(DetailsPane),
+            self.query_one("#conclusion", LinesPane),
             self.query_one(TableView),
         ):
             pane.restyle(look, glyphs)

@@ -204,7 +204,7 @@ def _prepare(args: argparse.Namespace, opens: bool) -> None:
     import importlib
     import threading
 
-    names = ["powertui.report.captured", "powertui.data.overview.overview_page"]
+    names = ["powertui.report.captured", "powertui.data.conclusions.run_conclusions"]
     if opens:
         try:
             common.display_of(args, "")  # before textual is imported: it reads its settings then

@@ -1,4 +1,4 @@
-"""The top of the overview as lines: what limits the run, the findings, the steps' graph, joules.
+"""The top of the overview as lines: the conclusions, the steps' graph, joules.
 
 The most important lines come first: a small window loses the last ones. No line loses its figure:
 it goes on below.
@@ -42,6 +42,8 @@ _LETTERS = {
     "All others": ".",
 }
 _INDENT = "  "
+# The conclusions of a run among its facts, beside "limit"; they stand in their order.
+_CONCLUSIONS = ("finding_", "straggler_", "conclusion_")
 # Of more epochs only the joules of the first and the last are shown: the table has them all.
 _MAX_EPOCHS = 4
 
@@ -50,9 +52,9 @@ def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -
     """At most `height` lines of at most `width` cells."""
     facts = {fact.id: fact for fact in result.facts}
     below = [*_steps(facts, width), *_joules(facts, width), *_machine(facts, width)]
-    # Where there is no room, first what could have been found goes, then why findings are ones.
-    for reasons, could in ((True, True), (True, False), (False, True), (False, False)):
-        out = _findings(facts, width, reasons=reasons, could=could)
+    # Where there is no room, first what could have been found goes, then what to do.
+    for with_next, with_limit in ((True, True), (True, False), (False, True), (False, False)):
+        out = _conclusions(result, width, with_next=with_next, with_limit=with_limit)
         if len(out) + len(below) <= height:
             break
     chart = next((chart for chart in result.charts if chart.id == "step_time"), None)
@@ -63,29 +65,24 @@ def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -
     return out[:height]
 
 
-def _findings(
-    facts: dict[str, Fact], width: int, *, reasons: bool, could: bool
+def _conclusions(
+    result: Result, width: int, *, with_next: bool, with_limit: bool
 ) -> list[LinePieces]:
-    """What limits the run, and its findings.
+    """What to conclude from the run, in its order.
 
-    `reasons`: also why they are findings. `could`: also what could have been found.
+    `with_next`: also what to do. `with_limit`: also what could have been found.
     """
     out: list[LinePieces] = []
-    if "limit" in facts:
-        out += _wrapped(str(facts["limit"].value), width, "title")
-    for id, fact in facts.items():
-        if id.startswith("straggler_"):
-            out += _wrapped(plain(str(fact.value)), width, "warn")
-        elif id.startswith("finding_"):
-            words = plain(str(fact.value))
-            if not reasons:
-                words = words.partition("; ")[0]
-            quality = f"  {fact.badge.value}" if fact.badge is not None else ""
-            out += _wrapped(f"Found: {words}", width, "warn", quality)
-    if "findings" in facts:
-        out += _wrapped(plain(str(facts["findings"].value)), width, "text")
-    if could and "could_find" in facts:
-        out += _wrapped(plain(sentence(str(facts["could_find"].value))), width, "dim")
+    for fact in result.facts:
+        if fact.id != "limit" and not fact.id.startswith(_CONCLUSIONS):
+            continue
+        quality = f"  {fact.badge.value}" if fact.badge is not None else ""
+        out += _wrapped(plain(str(fact.value)), width, "text" if out else "title", quality)
+        if with_next and fact.why:
+            out += _wrapped(f"{_INDENT}To do: {plain(fact.why)}", width, "dim")
+    could = next((fact for fact in result.facts if fact.id == "could_find"), None)
+    if with_limit and could is not None:
+        out += _wrapped(plain(sentence(str(could.value))), width, "dim")
     return out
 
 

@@ -31,6 +31,18 @@ def run_conclusions(opened: Opened, aligning: Aligning | None = None) -> Conclus
     return opened.cached(("conclusions", how), lambda: _make(opened, how))
 
 
+def known_conclusions(opened: Opened, aligning: Aligning | None = None) -> Conclusions | None:
+    """The same, where somebody has asked already."""
+    known: Conclusions | None = opened.known(("conclusions", aligning or Aligning()))
+    return known
+
+
+def smaller_conclusions(opened: Opened, aligning: Aligning | None = None) -> tuple[Conclusion, ...]:
+    """The differences that are too small to matter, looked up when somebody asks."""
+    inquiry = Inquiry.of_run(opened, aligning or Aligning())
+    return tuple(stretches.smaller_differences(inquiry))
+
+
 def _make(opened: Opened, aligning: Aligning) -> Conclusions:
     if not opened.profiles:
         return Conclusions((), "There is no profile: nothing shows what limits the run.")

@@ -434,14 +434,6 @@ def key(index: int, aligning: Aligning) -> tuple[object, ...]:
     return ("account", index, aligning)
 
 
-def known_findings(profile: Profile, aligning: Aligning | None = None) -> Findings | None:
-    """What stands out in a profile, where somebody has looked already."""
-    findings: Findings | None = profile.opened.known(
-        _findings_key(profile.index, aligning or Aligning())
-    )
-    return findings
-
-
 def _findings_key(index: int, aligning: Aligning) -> tuple[object, ...]:
     return ("findings", index, aligning)
 

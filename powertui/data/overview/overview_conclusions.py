@@ -24,7 +24,8 @@ def facts(question: Question) -> list[Fact]:
         id = _id(conclusion, ids)
         ids.add(id)
         label = "what limits it" if id == "limit" else _LABELS.get(conclusion.kind, "also")
-        facts.append(Fact(id, label, conclusion.sentence, why=conclusion.next))
+        badge = conclusion.finding.badge if conclusion.finding is not None else None
+        facts.append(Fact(id, label, conclusion.sentence, badge=badge, why=conclusion.next))
     if "limit" not in ids:
         facts.append(Fact("limit", "what limits it", _nothing(conclusions)))
     further = len(conclusions) - _MAX_LISTED

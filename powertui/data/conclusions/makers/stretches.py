@@ -36,6 +36,13 @@ def unusual_stretches(inquiry: Inquiry) -> Iterator[Conclusion]:
             yield _of_finding(inquiry, profile, finding)
 
 
+def smaller_differences(inquiry: Inquiry) -> Iterator[Conclusion]:
+    """The findings that are too small to matter."""
+    for profile in inquiry.profiles:
+        for finding in account.findings(profile, inquiry.question.aligning).smaller:
+            yield _of_finding(inquiry, profile, finding)
+
+
 def _of_finding(inquiry: Inquiry, profile: Profile, finding: Finding) -> Conclusion:
     """One finding as a conclusion."""
     kind = _kind(finding)
