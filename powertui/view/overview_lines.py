@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterable
 
 from powertui import units
-from powertui.data.model import PS_PER_S
+from powertui.data.model import PS_PER_S, Badge
 from powertui.data.table import Chart, Fact, Result, shown
 from powertui.plain import plain
 from powertui.view import stacked_bars
@@ -76,7 +76,8 @@ def _conclusions(
     for fact in result.facts:
         if fact.id != "limit" and not fact.id.startswith(_CONCLUSIONS):
             continue
-        quality = f"  {fact.badge.value}" if fact.badge is not None else ""
+        is_doubtful = fact.badge is not None and fact.badge is not Badge.MEASURED
+        quality = f"  {fact.badge.value}" if fact.badge is not None and is_doubtful else ""
         out += _wrapped(plain(str(fact.value)), width, "text" if out else "title", quality)
         if with_next and fact.why:
             out += _wrapped(f"{_INDENT}To do: {plain(fact.why)}", width, "dim")

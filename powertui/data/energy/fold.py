@@ -49,7 +49,7 @@ def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | s
     present = [e for e in present if (steps.epoch == e).sum() >= 2]
     if len(present) < 2:
         return (
-            "there is only one epoch, so nothing to compare it with"
+            "the profile has several steps of one epoch only, so there is none to compare it with"
             if present
             else "the steps belong to no epoch"
         )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from powertui.data import texts
 from powertui.data.category import Category
 from powertui.data.model import ProcessKind, Trace
 from powertui.data.tools import advice, device_facts, suggestions, top_ops, tpu_cores, utilisation
 from powertui.data.tools.advice import Advice
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.event_types import EventType
+from powertui.data.tools.framework import framework_of
 from powertui.data.tools.registry import Question
 from powertui.data.tools.shares import Shares
 from powertui.data.tools.suggestions import Signals
@@ -41,17 +41,17 @@ def matching_advice(
 ) -> list[Advice]:
     """What to do, the most pressing first."""
     profile = question.profile
-    uses_tf_data = bool(texts.beginning(profile.trace.names, "Iterator::").any())
+    framework = framework_of(profile.trace)
     rows = advice.of_shares(
         steps,
         step_shares,
-        uses_tf_data=uses_tf_data,
+        framework=framework,
         asynchronous=profile.steps.asynchronous,
     )
-    rows += advice.of_eager(top_ops.sides(question.parts, question.compat))
+    rows += advice.of_eager(top_ops.sides(question.parts, question.compat), framework)
     signals = _signals(question, steps, step_shares, tops)
     rows += suggestions.matching_advice(
-        utilisation.of_tpu(profile, tpu_cores.steps(profile), signals)
+        utilisation.of_tpu(profile, tpu_cores.steps(profile), signals), framework
     )
     return sorted(rows, key=lambda row: _WEIGHTS[row.weight])
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from powertui.data.tools import framework_advice
 from powertui.data.tools.breakdown import Breakdown
+from powertui.data.tools.framework import Framework
 from powertui.data.tools.shares import Shares
 from powertui.data.tools.top_ops import Sides
 
@@ -76,33 +78,28 @@ _NO_STEPS = "Name what marks a step with --step-marker REGEX."
 
 
 def of_shares(
-    steps: Breakdown, shares: Shares | None, *, uses_tf_data: bool, asynchronous: bool
+    steps: Breakdown, shares: Shares | None, *, framework: Framework, asynchronous: bool
 ) -> list[Advice]:
     """By the thresholds of the overview page."""
     if shares is None:
         return [Advice("no_steps", "high", "No step was measured.", _NO_STEPS, "steps")]
     out = []
-    bound, words = bound_by_input(shares)
-    if bound != "device":
-        how = (
-            "see which part of the pipeline is slow"
-            if uses_tf_data
-            else "build the input with tf.data or more loading workers"
-        )
-        page = "tf_data_bottleneck_analysis" if uses_tf_data else "input_pipeline_analyzer"
+    _, words = bound_by_input(shares)
+    is_tensorflow = framework is Framework.TENSORFLOW
+    if shares.input >= INPUT_SOME:
         out.append(
             Advice(
                 "input",
                 "high" if shares.input >= _INPUT_HIGH else "moderate",
                 words,
-                how.capitalize() + ".",
-                page,
+                framework_advice.READ_AHEAD[framework],
+                "tf_data_bottleneck_analysis" if is_tensorflow else "input_pipeline_analyzer",
             )
         )
     launch = "The threads that launch kernels may be short of processor time"
     launch += (
         ": TF_GPU_THREAD_MODE=gpu_private gives them threads of their own."
-        if uses_tf_data and steps.has_device
+        if is_tensorflow and steps.has_device
         else "."
     )
     for id, share, high, some, what, do, page in (
@@ -117,7 +114,7 @@ def of_shares(
         ),
         (
             "other",
-            shares.other if bound != "both" or shares.input >= INPUT_SOME else 0.0,
+            shares.other,
             _OTHER_HIGH,
             _OTHER_SOME,
             "nothing that was recorded",
@@ -186,7 +183,7 @@ def of_shares(
     return out
 
 
-def of_eager(sides: Sides) -> list[Advice]:
+def of_eager(sides: Sides, framework: Framework) -> list[Advice]:
     """Ops that ran one by one instead of in a function."""
     out = []
     for side, share in (("host", sides.host_eager), ("device", sides.device_eager)):
@@ -197,7 +194,7 @@ def of_eager(sides: Sides) -> list[Advice]:
                     f"eager_{side}",
                     "hint",
                     what,
-                    "Wrap the step in tf.function, or compile it.",
+                    framework_advice.COMPILE_STEP[framework],
                     "framework_op_stats",
                 )
             )

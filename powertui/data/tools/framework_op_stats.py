@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from powertui.data.asked import Compat
 from powertui.data.model import PS_PER_S
 from powertui.data.table import Column, Fact, Place, Result, Table
 from powertui.data.tools import device_facts, device_ops, host_ops, op_names
@@ -23,6 +24,7 @@ from powertui.data.tools.registry import Question
 
 _ROWS = 500  # of each side, as TensorBoard keeps them
 _IDLE = "IDLE"
+_UNNAMED = "OTHER"  # the type of the row of all work that no op explains
 _GIB = 1 << 30
 
 
@@ -55,18 +57,18 @@ def answer(question: Question) -> Result:
         [device_ops.device_ops(each, lo, hi, question.compat) for each, lo, hi in question.parts]
     )
     facts = device_facts.device_facts(profile.trace)
-    sides = (_device_rows(device), _host_rows(host))
+    sides = (_device_rows(device, question.compat), _host_rows(host))
     with_idle = _table(
         "with_idle", "Ops, with idle time", sides, (device.span, host.span), question, facts
     )
-    busy = tuple([row for row in rows if row.type != _IDLE] for rows in sides)
+    busy = tuple([row for row in rows if row.type not in (_IDLE, _UNNAMED)] for rows in sides)
     sums = (device.busy, int(host.self_time.sum()))
     without = _table("without_idle", "Ops, without idle time", busy, sums, question, facts)
     return Result(
         "framework_op_stats",
         "Framework ops",
         (with_idle, without),
-        facts=_facts(device, host),
+        facts=_facts(device, host, question.compat),
         notes=_notes(question, device, host),
         mode=question.compat,
     )
@@ -75,7 +77,7 @@ def answer(question: Question) -> Result:
 # ── rows ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _device_rows(device: DeviceOps) -> list[_Row]:
+def _device_rows(device: DeviceOps, compat: Compat) -> list[_Row]:
     by_name: dict[str, _Row] = {}
     for op in device.ops:
         name, kind = (
@@ -98,17 +100,36 @@ def _device_rows(device: DeviceOps) -> list[_Row]:
         row.model_flops = _added(row.model_flops, op.model_flops)
     rows = list(by_name.values())
     if device.devices:
+        idle = _idle(device, compat)
         rows.append(
             _Row(
                 side="Device",
                 type=_IDLE,
                 name=_IDLE,
                 occurrences=0,
-                total=device.idle,
-                self_time=device.idle,
+                total=idle,
+                self_time=idle,
+            )
+        )
+    if device.unnamed and compat == "corrected":
+        rows.append(
+            _Row(
+                side="Device",
+                type=_UNNAMED,
+                name="work with no known op",
+                occurrences=0,
+                total=device.unnamed,
+                self_time=device.unnamed,
             )
         )
     return _first(rows)
+
+
+def _idle(device: DeviceOps, compat: Compat) -> int:
+    """Time in which the device did nothing; by the converters' rules also what no op explains."""
+    if compat == "corrected":
+        return max(0, device.idle - device.unnamed)
+    return device.idle
 
 
 def _host_rows(host: HostOps) -> list[_Row]:
@@ -344,21 +365,15 @@ def _bound(row: _Row, facts: tuple[DeviceFacts, ...]) -> str:
 # ── beside it ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _facts(device: DeviceOps, host: HostOps) -> tuple[Fact, ...]:
+def _facts(device: DeviceOps, host: HostOps, compat: Compat) -> tuple[Fact, ...]:
     out = []
     if device.devices:
-        named = "work with no known op; the table counts it as IDLE, as TensorBoard does"
+        is_own = compat == "corrected"
+        other = "other work on the device" if is_own else "of that, work with no known op"
         out += [
             Fact("device_ops", "ops on the device", device.busy, "duration"),
-            Fact(
-                "device_unnamed", "other work on the device", device.unnamed, "duration", why=named
-            ),
-            Fact(
-                "device_idle",
-                "idle on the device",
-                max(0, device.idle - device.unnamed),
-                "duration",
-            ),
+            Fact("device_idle", "idle on the device", _idle(device, compat), "duration"),
+            Fact("device_unnamed", other, device.unnamed, "duration"),
         ]
     if host.lines:
         out.append(
@@ -375,8 +390,8 @@ def _facts(device: DeviceOps, host: HostOps) -> tuple[Fact, ...]:
 
 def _notes(question: Question, device: DeviceOps, host: HostOps) -> tuple[str, ...]:
     notes = []
-    if device.unnamed:
-        notes.append("The device's IDLE includes work with no known op: see the facts.")
+    if device.unnamed and question.compat != "corrected":
+        notes.append("By these rules the device's IDLE includes work with no known op.")
     if question.compat == "corrected" and any(op.form == "hlo" for op in host.table.ops):
         notes.append(
             "The ops of the host are those of XLA on the CPU. TensorBoard does not count them."

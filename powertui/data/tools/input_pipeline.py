@@ -20,9 +20,10 @@ from powertui.data.model import ProcessKind, Trace
 from powertui.data.opened import Profile
 from powertui.data.run.marks import rows_named
 from powertui.data.table import Column, Fact, Result, Table, if_missing
-from powertui.data.tools import advice, host_ops, hosts, shares
+from powertui.data.tools import advice, framework_advice, host_ops, hosts, shares
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.event_types import EventType
+from powertui.data.tools.framework import Framework, framework_of
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 
@@ -68,17 +69,20 @@ def answer(question: Question) -> Result:
     )
     traces = [profile.trace for profile, _, _ in question.parts]
     breakup = broken_up(traces, ops, steps, question.compat)
+    framework = framework_of(question.profile.trace)
     return Result(
         "input_pipeline_analyzer",
         "Input pipeline",
-        (_steps(question, steps), _ops(ops), _todo(breakup)),
-        tuple(_facts(steps, ops, breakup)),
+        (_steps(question, steps), _ops(ops), _todo(breakup, framework)),
+        tuple(_facts(steps, ops, breakup, framework)),
         notes=tuple(steps.notes),
         mode=question.compat,
     )
 
 
-def _facts(steps: Breakdown, ops: list[InputOp], breakup: Breakup) -> list[Fact]:
+def _facts(
+    steps: Breakdown, ops: list[InputOp], breakup: Breakup, framework: Framework
+) -> list[Fact]:
     parts = shares.step_shares(steps)
     bound, words = advice.bound_by_input(parts)
 
@@ -89,7 +93,7 @@ def _facts(steps: Breakdown, ops: list[InputOp], breakup: Breakup) -> list[Fact]
     facts = [
         Fact("input_conclusion", "input", words),
         Fact("bottleneck", "bottleneck", bound),
-        Fact("summary_nextstep", "next", _next(bound, ops)),
+        Fact("summary_nextstep", "next", _next(bound, ops, framework)),
         share("input_percent", "waiting for input", parts.input if parts else None),
         share("output_percent", "output", parts.output if parts else None),
         share(
@@ -266,11 +270,13 @@ def _enqueuing(traces: Sequence[Trace]) -> float | None:
     return min(1.0, enqueuing / between) if between else None
 
 
-def _next(bound: str, ops: list[InputOp]) -> str:
+def _next(bound: str, ops: list[InputOp], framework: Framework) -> str:
     if bound == "device":
         return "The input needs no work: see the ops and kernels."
     if bound == "unknown":
         return "Name what marks a step: --step-marker REGEX."
+    if framework is not Framework.TENSORFLOW:
+        return framework_advice.EXAMINE_INPUT[framework]
     if any(op.category != ENQUEUE for op in ops):
         return (
             "See below which op of the pipeline takes the time, and see "
@@ -357,9 +363,7 @@ def _ops(ops: list[InputOp]) -> Table:
             head="Category",
         ),
     )
-    empty = (
-        "No op of an input pipeline was recorded: nothing of tf.data, and nothing that enqueues."
-    )
+    empty = "No op of an input pipeline was recorded."
     return Table(
         "host_ops",
         "Ops of the input pipeline on the host",
@@ -379,17 +383,20 @@ _DO = (
         "Tune prefetch, interleave's cycle length and the readers' buffers; faster storage.",
         "advanced",
     ),
-    (
-        "Preprocessing",
-        "Raise num_parallel_calls of map(), or preprocess once before training.",
-        "preprocessing",
-    ),
-    ("Anything else", "Move it into tf.data, where it can run ahead.", "unclassified"),
+    ("Preprocessing", "", "preprocessing"),
+    ("Anything else", "", "unclassified"),
 )
 
 
-def _todo(breakup: Breakup) -> Table:
-    parts = [(label, advice, getattr(breakup, field)) for label, advice, field in _DO]
+def _todo(breakup: Breakup, framework: Framework) -> Table:
+    in_words_of_framework = {
+        "preprocessing": framework_advice.PREPARE_IN_PARALLEL[framework],
+        "unclassified": framework_advice.EXAMINE_OTHER_INPUT[framework],
+    }
+    parts = [
+        (label, in_words_of_framework.get(field, advice), getattr(breakup, field))
+        for label, advice, field in _DO
+    ]
     parts = [part for part in parts if part[2] > 0]
     parts.sort(key=lambda part: -part[2])
     labels = [label for label, _, _ in parts]

@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from powertui.data.tools import framework_advice
 from powertui.data.tools.advice import Advice, percent
+from powertui.data.tools.framework import Framework
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,25 @@ class Signals(NamedTuple):
     memory_used: float | None = None  # at the most, of the devices' memory
 
 
-def matching_advice(signals: Signals) -> list[Advice]:
-    """Return the advice of every rule that fires, in the order of the rules."""
+def matching_advice(signals: Signals, framework: Framework = Framework.TENSORFLOW) -> list[Advice]:
+    """Return the advice of every rule that fires, in the order of the rules.
+
+    What is said of the input is said in the words of the framework.
+    """
     matches = []
     for rule in RULES:
         advice = rule(signals)
         if advice is not None:
             matches.append(advice)
-    return matches
+    if framework is Framework.TENSORFLOW:
+        return matches
+    do = framework_advice.READ_AHEAD[framework]
+    return [
+        advice._replace(do=do, page="input_pipeline_analyzer")
+        if advice.page == "tf_data_bottleneck_analysis"
+        else advice
+        for advice in matches
+    ]
 
 
 def _input_bound(s: Signals) -> Advice | None:

@@ -117,7 +117,10 @@ def test_one_epoch_has_nothing_to_be_compared_with() -> None:
     one = make(5, replace(QUIET, seconds=10, epochs=1))
     result = compared(one, "nvml-1s", 5)
     assert result.folded is None
-    assert result.reason == "there is only one epoch, so nothing to compare it with"
+    assert (
+        result.reason
+        == "the profile has several steps of one epoch only, so there is none to compare it with"
+    )
 
 
 def test_without_power_times_are_compared_all_the_same() -> None:

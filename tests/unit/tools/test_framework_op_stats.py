@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from powertui.data.asked import Compat
+from powertui.data.asked import COMPAT, Compat
 from powertui.data.table import Result
 from powertui.data.tools import host_ops, registry
 from powertui.data.tools.registry import Question
@@ -102,18 +102,23 @@ def test_the_ops_of_jax_on_a_cpu_are_counted(shared_data: Path) -> None:
     assert not any(row["operation"] == "dot.1" for row in answers.rows(xprof["without_idle"]))
 
 
-def test_work_without_an_op_is_told_apart_from_idle(shared_data: Path) -> None:
-    result = ask(shared_data / "public/e4040_hd2551")
-    facts = {fact.id: fact.value for fact in result.facts}
-    idle = next(
-        row
+@pytest.mark.parametrize("compat", COMPAT)
+@pytest.mark.parametrize("folder", ["public/e4040_hd2551", "public/kineto_h100_qwen"])
+def test_idle_of_the_device_is_one_number(shared_data: Path, folder: str, compat: Compat) -> None:
+    result = ask(shared_data / folder, compat)
+    facts = {fact.id: float(fact.value or 0) / 1e6 for fact in result.facts}
+    on_device = {
+        row["type"]: row["total_time"]
         for row in answers.rows(result["with_idle"])
-        if row["operation"] == "IDLE" and row["host_or_device"] == "Device"
-    )
-    assert facts["device_unnamed"] > 0  # type: ignore[operator]
-    assert idle["total_time"] == pytest.approx(
-        (facts["device_unnamed"] + facts["device_idle"]) / 1e6
-    )  # type: ignore[operator]
+        if row["host_or_device"] == "Device" and row["type"] in ("IDLE", "OTHER")
+    }
+    assert on_device["IDLE"] == pytest.approx(facts["device_idle"])
+    assert facts["device_unnamed"] > 0
+    if compat == "corrected":  # what no op explains has a row of its own
+        assert on_device["OTHER"] == pytest.approx(facts["device_unnamed"])
+    else:  # the converters count it as idle
+        assert facts["device_idle"] > facts["device_unnamed"]
+    assert not any(row["type"] in ("IDLE", "OTHER") for row in answers.rows(result["without_idle"]))
 
 
 MS = 10**9

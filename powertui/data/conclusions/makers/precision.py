@@ -7,19 +7,12 @@ from collections.abc import Iterator
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.words import percent, whole_percent
-from powertui.data.tools import top_ops
+from powertui.data.tools import framework_advice, top_ops
 from powertui.data.tools.framework import Framework
 
 _MAX_HALF_SHARE = 0.10  # of the devices' compute in 16 bit: TensorBoard's threshold
 _MIN_COMPUTE_SHARE = 0.30  # of a step: below, faster ops gain little. Chosen, not measured.
 _MIN_EAGER_SHARE = 0.10  # of the ops' own time: TensorBoard's threshold
-
-_MIXED = {
-    Framework.TENSORFLOW: "Try keras.mixed_precision.set_global_policy('mixed_bfloat16').",
-    Framework.PYTORCH: "Try torch.autocast with bfloat16.",
-    Framework.JAX: "Try bfloat16 for parameters and activations.",
-    Framework.UNKNOWN: "Try mixed precision.",
-}
 
 
 def single_precision(inquiry: Inquiry) -> Iterator[Conclusion]:
@@ -35,7 +28,7 @@ def single_precision(inquiry: Inquiry) -> Iterator[Conclusion]:
         short="32 bit",
         confidence=Confidence.UNSURE,
         evidence=Evidence("kernel_stats"),
-        next=_MIXED[inquiry.framework],
+        next=framework_advice.MIXED_PRECISION[inquiry.framework],
         doubt="Whether less precision is enough, the profile does not show.",
     )
 
@@ -54,5 +47,5 @@ def eager_ops(inquiry: Inquiry) -> Iterator[Conclusion]:
                 short=f"eager {whole_percent(share)}",
                 confidence=Confidence.LIKELY,
                 evidence=Evidence("framework_op_stats"),
-                next="Wrap the step in tf.function.",
+                next=framework_advice.COMPILE_STEP[inquiry.framework],
             )

@@ -16,7 +16,7 @@ from powertui.data.conclusions.words import percent, whole_percent
 from powertui.data.model import Track, TrackKind
 from powertui.data.opened import Profile
 from powertui.data.run.steps import work_of
-from powertui.data.tools import suggestions, utilisation, xla_ops
+from powertui.data.tools import framework_advice, suggestions, utilisation, xla_ops
 from powertui.data.tools.framework import Framework
 from powertui.data.tools.shares import Shares
 from powertui.data.tools.top_ops import Top
@@ -34,29 +34,6 @@ _MIN_NAMED_OP_SHARE = 0.05
 # Chosen, not measured.
 _MIN_BUSY_SHARE = 0.5
 _NO_COMPUTING = frozenset((Category.COMMUNICATION.value, Category.INPUT.value))
-
-_READ_AHEAD = {
-    Framework.TENSORFLOW: "Read in parallel and ahead: dataset.map(…, num_parallel_calls="
-    "tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE).",
-    Framework.PYTORCH: "Give the DataLoader more workers (num_workers), pin_memory=True and "
-    "persistent_workers=True.",
-    Framework.JAX: "Prepare batches in another thread or process, and copy them to the device "
-    "ahead.",
-    Framework.UNKNOWN: "Read and prepare batches in parallel and ahead.",
-}
-_LAUNCH_LESS = {
-    Framework.TENSORFLOW: "Launch less: larger batches, tf.function, jit_compile=True, "
-    "steps_per_execution.",
-    Framework.PYTORCH: "Launch less: larger batches, torch.compile, CUDA graphs, fused optimizers.",
-    Framework.JAX: "Launch less: larger batches, jit over the whole step, lax.scan over several.",
-    Framework.UNKNOWN: "Launch less: larger batches, compiled steps, fewer small ops.",
-}
-_LESS_PYTHON = {
-    Framework.TENSORFLOW: "Move it into tf.data or a tf.function, or into another process.",
-    Framework.PYTORCH: "Move it into the workers of a DataLoader, or into tensors' operators.",
-    Framework.JAX: "Move it into jit, or into another process that runs ahead.",
-    Framework.UNKNOWN: "Do it once before the training, or in another process that runs ahead.",
-}
 
 
 @dataclass(frozen=True)
@@ -80,7 +57,7 @@ def _parts(shares: Shares, framework: Framework) -> list[tuple[_Part, float]]:
                 "Waiting for input",
                 "input",
                 "input_pipeline_analyzer",
-                _READ_AHEAD[framework],
+                framework_advice.READ_AHEAD[framework],
             ),
             shares.input,
         ),
@@ -96,7 +73,11 @@ def _parts(shares: Shares, framework: Framework) -> list[tuple[_Part, float]]:
         ),
         (
             _Part(
-                Kind.LAUNCH, "Launching kernels", "launching", "op_stats", _LAUNCH_LESS[framework]
+                Kind.LAUNCH,
+                "Launching kernels",
+                "launching",
+                "op_stats",
+                framework_advice.LAUNCH_LESS[framework],
             ),
             shares.launch,
         ),
@@ -133,7 +114,7 @@ def _parts(shares: Shares, framework: Framework) -> list[tuple[_Part, float]]:
                 "Python, while nothing else runs,",
                 "Python",
                 "timeline",
-                _LESS_PYTHON[framework],
+                framework_advice.LESS_PYTHON[framework],
             ),
             shares.python,
         ),
@@ -183,7 +164,7 @@ def _of_part(inquiry: Inquiry, part: _Part, share: float) -> Conclusion:
         if function is not None:
             is_known = True
             subject, most = python_time.subject(function), python_time.most_of_it(function, ps)
-            next_step = _LESS_PYTHON[inquiry.framework]
+            next_step = framework_advice.LESS_PYTHON[inquiry.framework]
     return Conclusion(
         kind=part.kind,
         sentence=f"{subject} takes {_of_a_step(inquiry, share)}{most}.",
@@ -225,19 +206,20 @@ def _idle_devices(inquiry: Inquiry, shares: Shares) -> Conclusion:
             ("waiting for input", shares.input),
             ("copying results", shares.output),
             (_python(inquiry, shares.python), shares.python),
-            ("nothing that was recorded", shares.other),
+            ("nothing recorded", shares.other),
         )
         if share >= _MIN_SHARE
     )
     sentence = f"The devices are idle in {_of_a_step(inquiry, shares.idle)}"
     return Conclusion(
         kind=Kind.IDLE_DEVICE,
-        sentence=f"{sentence}; the host meanwhile: {meanwhile}." if meanwhile else f"{sentence}.",
+        sentence=f"{sentence}. The host meanwhile: {meanwhile}." if meanwhile else f"{sentence}.",
         short=f"idle {whole_percent(shares.idle)}",
         confidence=_confidence(inquiry),
         evidence=Evidence("timeline"),
         cost=inquiry.cost_of_time(shares.idle * _all_steps_ps(inquiry)),
-        next=f"{_LAUNCH_LESS[inquiry.framework]} See in the timeline what the host does between.",
+        next=f"{framework_advice.LAUNCH_LESS[inquiry.framework]} See in the timeline what the "
+        "host does between.",
     )
 
 
@@ -255,7 +237,7 @@ def _computing(inquiry: Inquiry, shares: Shares) -> Conclusion:
     computing_ps = share * _all_steps_ps(inquiry)
     where = "the device" if is_on_device else "the host"
     op = _notable_op(inquiry.ops, computing_ps)
-    most = f", most of it in {_op(op)}" if op is not None else ""
+    most = f". The largest op is {_op(op)}" if op is not None else ""
     peaks = _against_peaks(inquiry) if is_on_device else ""
     return Conclusion(
         kind=Kind.COMPUTE,
@@ -324,7 +306,7 @@ def _dispatched_ahead(inquiry: Inquiry) -> Conclusion | None:
     step = units.duration(round(mean_ps), 3)
     if busy >= _MIN_BUSY_SHARE:
         op = inquiry.ops[0] if inquiry.ops else None
-        most = f", most of it in {_op(op)}" if op is not None else ""
+        most = f". The largest op is {_op(op)}" if op is not None else ""
         return Conclusion(
             kind=Kind.COMPUTE,
             sentence=f"Computing on the host takes {percent(busy)} of the time: a step with its "

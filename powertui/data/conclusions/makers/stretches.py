@@ -53,13 +53,20 @@ def _of_finding(inquiry: Inquiry, profile: Profile, finding: Finding) -> Conclus
         sentence=_sentence(finding, kind, outside=is_outside),
         short=_short(finding, kind),
         confidence=_CONFIDENCE[finding.badge],
-        evidence=Evidence("findings", rows=(finding.text,)),
+        evidence=_evidence(finding, kind),
         cost=_cost(inquiry, finding, outside=is_outside),
         stretch=Stretch(profile.index, finding.start_ps, finding.end_ps),
         next=_next(kind, outside=is_outside),
         doubt=_doubt(finding),
         finding=finding,
     )
+
+
+def _evidence(finding: Finding, kind: Kind) -> Evidence:
+    """Of slow steps the ops that ran longer; of power its finding."""
+    if kind is Kind.SLOW_STEPS:
+        return Evidence("step_ops", rows=tuple(op.name for op in finding.ops))
+    return Evidence("findings", rows=(finding.text,))
 
 
 def _cost(inquiry: Inquiry, finding: Finding, *, outside: bool) -> Cost:
@@ -93,7 +100,7 @@ def _sentence(finding: Finding, kind: Kind, *, outside: bool) -> str:
         against = "in the other epochs" if EPOCHS in finding.witnesses else "the steps around"
         return (
             f"{where}: {words.seconds(finding.delta_seconds or 0.0)} longer than {against}"
-            f"{_longer_ops(finding)}."
+            f"{_longer_op(finding)}."
         )
     longer_s = _longer_s(finding)
     took = ""
@@ -116,20 +123,21 @@ def _explanation(finding: Finding, *, outside: bool) -> str:
     if outside:
         return ", unlike the rest of the training; no profile shows what ran then"
     if finding.ops:
-        return _longer_ops(finding)
+        return _longer_op(finding)
     if (finding.delta_watts or 0.0) < 0:
         return ", although the profile shows the same work as around"
     return " that nothing in the profile explains"
 
 
-def _longer_ops(finding: Finding) -> str:
-    """The ops that ran longer there, with what they usually take."""
-    ops = [
-        f"{plain(op.name, 80)} ran {words.seconds(op.more_s)} longer "
-        f"({words.seconds(op.here_s)}, usually {words.seconds(op.usual_s)})"
-        for op in finding.ops
-    ]
-    return f": {', '.join(ops)}" if ops else ""
+def _longer_op(finding: Finding) -> str:
+    """The op that ran longer there more than any other, with what it usually takes."""
+    if not finding.ops:
+        return ""
+    op = finding.ops[0]
+    return (
+        f": {plain(op.name, 80)} took {words.seconds(op.here_s)}, usually "
+        f"{words.seconds(op.usual_s)}"
+    )
 
 
 def _short(finding: Finding, kind: Kind) -> str:
