@@ -10,12 +10,12 @@ from powertui.view import truncation
 if TYPE_CHECKING:  # names alone: nothing is concluded before the first picture
     from powertui.data.conclusions.conclusion import Conclusions
 
-Piece = tuple[str, str]  # text, role of the theme
+_Piece = tuple[str, str]  # text, role of the theme
 
 
 def conclusion_line(
     conclusions: Conclusions, key: str, cells: int, ellipsis: str = "…"
-) -> tuple[Piece, ...]:
+) -> tuple[_Piece, ...]:
     """What comes first, as much of it as has room, and the key of the page that shows all."""
     count = len(conclusions)
     more = f"  {key}: all {count:,}" if count > 1 else f"  {key}: more"
