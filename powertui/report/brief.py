@@ -147,7 +147,8 @@ def _conclusion(conclusion: Conclusion) -> Facts:
 
 def _step_lengths(steps: Steps) -> Facts:
     lengths = steps.lengths()
-    median = sorted(lengths.tolist())[len(lengths) // 2]
+    known = sorted(lengths[lengths >= 0].tolist())
+    median = known[len(known) // 2]
     longest = int(lengths.argmax())
     return {
         "median": _seconds(median),

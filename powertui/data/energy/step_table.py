@@ -46,7 +46,7 @@ def answer(question: Question) -> Result:
     steps = question.profile.steps
     rows = step_tool.inside(question, steps)
     length, usual = steps.lengths(), usual_of(steps)
-    has_usual = usual[rows] >= 0
+    has_usual = (usual[rows] >= 0) & (length[rows] >= 0)
     over = np.where(has_usual, length[rows] - usual[rows], 0)
     energies = account.energy_account(question.profile, question.aligning).step_energies
     causes = _went_to(question, steps, length, usual)
@@ -91,9 +91,9 @@ def answer(question: Question) -> Result:
 def usual_of(steps: Steps) -> Int64s:
     """The usual length of a step like each; -1 where there are too few to say."""
     length = steps.lengths()
-    out = np.full(
-        len(steps), int(np.median(length)) if len(steps) >= _MIN_NAMED_STEPS else -1, np.int64
-    )
+    known = length >= 0
+    enough = int(known.sum()) >= _MIN_NAMED_STEPS
+    out = np.full(len(steps), int(np.median(length[known])) if enough else -1, np.int64)
     names = [
         steps.names[row].rstrip("0123456789") for row in range(len(steps))
     ]  # "train 12" is a "train"
@@ -102,7 +102,8 @@ def usual_of(steps: Steps) -> Int64s:
         label = np.array(names, dtype=object)
         for name in frequent:
             alike = label == name
-            out[alike] = int(np.median(length[alike]))
+            if known[alike].any():
+                out[alike] = int(np.median(length[alike & known]))
     return out
 
 

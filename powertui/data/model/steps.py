@@ -135,15 +135,26 @@ class Steps:
     def __len__(self) -> int:
         return len(self.start)
 
+    @property
+    def lost(self) -> Bools:
+        """Which steps were dispatched ahead to a device whose work for them is not in the file:
+        how long they took is not known.
+        """
+        if not self.asynchronous or not (self.device >= 0).any():
+            return np.zeros(len(self.start), np.bool_)
+        return np.asarray((self.step == UNKNOWN) & (self.device == UNKNOWN))
+
     def start_to_start(self) -> Int64s:
         """Distance to the next step's start; -1 for the last of an epoch, and before missing
-        numbers or other work.
+        numbers or other work, or where a step's own work is not in the file.
         """
         out = np.full(len(self.start), -1, np.int64)
         if len(out) > 1:
             follows = (
                 (self.epoch[1:] == self.epoch[:-1]) & ~self.hole[:-1] & (self.until[:-1] == UNKNOWN)
             )
+            lost = self.lost
+            follows &= ~lost[1:] & ~lost[:-1]
             out[:-1] = np.where(follows, np.diff(self.start), -1)
         return out
 
@@ -170,9 +181,11 @@ class Steps:
         return self.start + self.duration
 
     def lengths(self) -> Int64s:
-        """How long each step took: its step time where its mark holds its work, else to its end."""
+        """How long each step took: its step time where its mark holds its work, else to its end;
+        UNKNOWN where its work is not in the file.
+        """
         if self.asynchronous or self.inferred:
-            return self.ends() - self.start
+            return np.where(self.lost, UNKNOWN, self.ends() - self.start)
         return np.where(self.step != UNKNOWN, self.step, self.ends() - self.start)
 
     def usual_distance(self, min_count: int) -> float | None:
@@ -191,7 +204,8 @@ class Steps:
             and not self.hole[index]
         ):
             until = _known(self.until[index])
-            if until is None:
+            lost = self.lost
+            if until is None and not lost[index] and not lost[index + 1]:
                 gap = int(self.start[index + 1] - self.start[index])
         epoch = int(self.epoch[index])
         return Step(

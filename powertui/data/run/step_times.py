@@ -49,11 +49,14 @@ def step_times(
     """The times of steps that host marks tell (or `on_devices`: lines of devices), with what
     devices did for them.
 
-    `whole`: a mark is the step by definition, wherever its work ran. So it is with PyTorch's.
+    `mark_is_step`: a mark is the step by definition, wherever its work ran, as long as the device
+    keeps up with it. So it is with PyTorch's: its marks follow one another without a gap. Where
+    the device is behind, a step is as long as from its first work there to the next step's.
     """
     count = len(rows)
     names, pair, lo, hi = _device_steps(drawn, work, given, count)
     row = pair % max(1, count)
+    later = _asynchronous(rows, work, given) if not on_devices else False
     host = np.full(count, UNKNOWN, np.int64) if on_devices else rows.open
     length, begins = rows.marked, rows.marked_start
     long_row, longest, earliest = _longest(row, lo, hi, count)
@@ -62,8 +65,12 @@ def step_times(
         wins = by_device
     else:
         holds = by_device & (begins <= earliest) & (earliest + longest <= begins + length)
-        wins = by_device & ~holds & (not mark_is_step)
+        wins = by_device & ~holds & (later or not mark_is_step)
     step = np.where(wins, longest, length)
+    if mark_is_step and later:
+        step = np.where(wins, _distances(earliest, longest, wins), step)
+    if later and by_device.any():  # what a device did for the others is not in the file
+        step = np.where(by_device, step, UNKNOWN)
     whole_lo, whole_hi = _component(
         rows.row_of, rows.marks.start, rows.marks.start + rows.marks.duration, count, rows
     )
@@ -71,7 +78,6 @@ def step_times(
     start = np.where(wins, device_lo, whole_lo)
     end = np.where(wins, device_hi, whole_hi)
     device, on = _worked(work, given, names, pair, lo, hi, count)
-    later = _asynchronous(rows, work, given) if not on_devices else False
     if (
         later and given is not None and given.by == TIME
     ):  # the host ran ahead: what ran meanwhile may be an earlier step's
@@ -116,6 +122,16 @@ def _longest(row: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s, I
     rows, first = np.unique(row[order], return_index=True)
     at[rows] = order[first]
     return at, np.where(at >= 0, (hi - lo)[at], -1), lo[at]
+
+
+def _distances(start: Int64s, length: Int64s, known: Bools) -> Int64s:
+    """From the start of each step on its device to the next one's; of the last its length."""
+    out: Int64s = length.copy()
+    rows = np.flatnonzero(known)
+    rows = rows[np.argsort(start[rows], kind="stable")]
+    next_row = (rows[1:] == rows[:-1] + 1) & (start[rows[1:]] > start[rows[:-1]])
+    out[rows[:-1][next_row]] = np.diff(start[rows])[next_row]
+    return out
 
 
 def _stretch(

@@ -338,14 +338,23 @@ def _rows_of(trace: Trace, steps: Steps, groups: Groups, flat: _Flat) -> Int64s:
 def _by_time(profile: Profile, *, has_device: bool) -> Breakdown:
     """What ran while each step did, whoever asked for it, on any thread of the host."""
     steps = profile.steps
-    lo = steps.start
-    hi = lo + steps.lengths()
+    rows = np.flatnonzero(steps.lengths() >= 0)
+    lo = steps.start[rows]
+    hi = lo + steps.lengths()[rows]
     return Breakdown(
-        names=[steps.names[i] for i in range(len(steps))],
+        names=[steps.names[i] for i in rows.tolist()],
         start=lo,
         length=hi - lo,
         parts=work_by_time.parts_of(work_by_time.work_by_time(profile), lo, hi),
         compat="corrected",
         has_device=has_device,
         by="time",
+        notes=_lost_steps(len(steps) - len(rows)),
     )
+
+
+def _lost_steps(count: int) -> tuple[str, ...]:
+    if not count:
+        return ()
+    which = "1 step is" if count == 1 else f"{count:,} steps are"
+    return (f"{which} left out: the work of the devices for them is not in the profile.",)

@@ -14,7 +14,7 @@ _NONE = np.empty(0, np.int64)
 
 
 class CoveredTime(NamedTuple):
-    """CoveredTime of some length, apart from each other and ascending."""
+    """Stretches of some length, apart from each other and ascending."""
 
     start: Int64s
     end: Int64s

@@ -248,7 +248,7 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "findings",
         "Findings",
-        "CoveredTime that drew power or took time beyond what the trace explains.",
+        "Stretches that drew power or took time beyond what the trace explains.",
         f"{_ENERGY}:findings",
     ),
     Tool(

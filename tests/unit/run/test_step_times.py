@@ -149,7 +149,9 @@ def test_launches_tell_whose_work_it_is(tmp_path: Path) -> None:
     assert found.asynchronous
     assert found.device_by == "launch"
     assert ms(found.device) == [3.0] * 6 + [None] * 2
-    assert ms(found.step) == [3.0] * 6 + [0.2] * 2
+    assert ms(found.step) == [3.0] * 6 + [None] * 2
+    assert found.lost.tolist() == [False] * 6 + [True] * 2
+    assert ms(found.lengths())[6:] == [None] * 2
     assert found.number.tolist() == list(range(8))  # in the order they were asked for
     assert (np.diff(found.start) >= 0).all()
 
@@ -175,6 +177,23 @@ def test_what_another_thread_launched_later_was_handed_over(tmp_path: Path) -> N
     assert found.device_by == "launch"
     assert ms(found.device) == [pytest.approx(1 + i / 10) for i in range(8)]
     assert found.confidence.startswith("sure")
+
+
+def test_a_step_of_pytorch_is_as_long_as_its_steps_are_apart_on_a_device_that_is_behind(
+    tmp_path: Path,
+) -> None:
+    """The host marks a step every 4 ms, the device needs 10, and begins with 30 ms of work from
+    before the profile.
+    """
+    marks = [event(f"ProfilerStep#{i}", 4 * i, 4) for i in range(6)]
+    calls = [event("cudaLaunchKernel", 4 * i + 1, 0.1, correlation_id=i) for i in range(6)]
+    kernels = [event("gemm", 0, 30, correlation_id=99)]
+    kernels += [event("gemm", 30 + 10 * i, 9.5, correlation_id=i) for i in range(6)]
+    found = steps.find_steps(trace_of(tmp_path, host(marks, calls), gpu(0, kernels)))
+    assert found.asynchronous
+    assert ms(found.step) == [10.0] * 5 + [9.5]
+    assert ms(found.lengths()) == [10.0] * 5 + [9.5]
+    assert ms(found.device) == [9.5] * 6
 
 
 def test_without_a_link_device_time_is_not_guessed(tmp_path: Path) -> None:
@@ -443,7 +462,7 @@ def _holds_together(found: Steps) -> None:
     assert (found.ends() >= found.start).all()
     assert [step.end for step in found] == found.ends().tolist()
     assert ((found.host >= 0) | (found.host == UNKNOWN)).all()
-    assert (found.step >= 0).all()
+    assert ((found.step >= 0) | found.lost).all()
     assert not count or found.confidence.split(":")[0] in ("sure", "likely", "unsure")
     for one in found.on:
         assert (one.row >= 0).all()
