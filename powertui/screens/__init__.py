@@ -104,7 +104,11 @@ SCREENS: tuple[ScreenSpec, ...] = (
         lacks=_nothing_to_draw,
     ),
     ScreenSpec(
-        "symmetry", "3", "Findings", "powertui.screens.symmetry:SymmetryScreen", lacks=_no_profile
+        "symmetry",
+        "3",
+        "Findings",
+        "powertui.screens.symmetry:SymmetryScreen",
+        lacks=_nothing_to_draw,
     ),
     ScreenSpec(
         "alignment",

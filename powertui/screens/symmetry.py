@@ -84,7 +84,7 @@ class SymmetryScreen(BaseScreen):
             return
         session = self.session
         opened = session.opened
-        if opened is None or session.trace is None or not session.complete:
+        if opened is None or not session.complete or frame.why_empty(session, self.NAME):
             why = frame.why_empty(session, self.NAME)
             self._say_only(why if session.complete else "Reading …")
             return
@@ -185,7 +185,7 @@ class SymmetryScreen(BaseScreen):
     def _draw(self) -> None:
         answer = self._found
         findings = self._findings
-        if answer is None or findings is None:
+        if answer is None:
             return
         pane = self.query_one("#findings", LinesPane)
         lines = self._lines(answer, findings)
@@ -199,15 +199,15 @@ class SymmetryScreen(BaseScreen):
             pane.styles.height = "1fr"
         pane.set_lines(lines)
 
-    def _show_chart(self, chart: FoldedChart, findings: Findings) -> bool:
+    def _show_chart(self, chart: FoldedChart, findings: Findings | None) -> bool:
         """Draw the power, or the lengths of steps, around the chosen one; False without any."""
         shown = self._of_this_host()
         chosen = self._listed()[self._chosen : self._chosen + 1]
         finding = chosen[0].finding if chosen else None
         number = shown.index(finding) if finding in shown else -1
-        if findings.folded is not None:
+        if findings is not None and findings.folded is not None:
             chart.show(FoldedView(findings.folded, self._line, shown, number, self._times))
-        elif findings.against is not None:
+        elif findings is not None and findings.against is not None:
             chart.show(AgainstView(findings.against, shown, number))
         else:
             chart.show(None, "")
@@ -225,7 +225,7 @@ class SymmetryScreen(BaseScreen):
                 findings.append(conclusion.finding)
         return tuple(findings)
 
-    def _lines(self, answer: _Answer, findings: Findings) -> list[StyledLine]:
+    def _lines(self, answer: _Answer, findings: Findings | None) -> list[StyledLine]:
         style = self.shell.look.style
         cells = self.size.width
         lines: list[StyledLine] = []
@@ -248,13 +248,9 @@ class SymmetryScreen(BaseScreen):
             self._begins.append(len(lines))
             text = f"{finding_texts.folded(answer.smaller_count)}: Enter"
             lines.append(((mark, style("title")), (text, ink)))
-        notes = [findings.could, *findings.notes]
-        if findings.folded is None and findings.reason:
-            notes.append(f"Epochs were not compared: {findings.reason}")
-        for note in notes:
-            if note:
-                text = "   " + sentence(plain(note, 300))
-                lines += wrapped(((text, style("dim")),), cells, _INDENT)
+        for note in _notes(findings):
+            text = "   " + sentence(plain(note, 300))
+            lines += wrapped(((text, style("dim")),), cells, _INDENT)
         return lines
 
     @property
@@ -341,6 +337,16 @@ class SymmetryScreen(BaseScreen):
             self.shell.show("timeline", how="into")
         else:
             self.shell.show_tool(conclusion.evidence.tool, how="into")
+
+
+def _notes(findings: Findings | None) -> list[str]:
+    """What could have been found, and what was left out."""
+    if findings is None:
+        return []
+    notes = [findings.could, *findings.notes]
+    if findings.folded is None and findings.reason:
+        notes.append(f"Epochs were not compared: {findings.reason}")
+    return [note for note in notes if note]
 
 
 _SURE = {

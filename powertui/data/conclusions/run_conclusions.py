@@ -7,9 +7,20 @@ from collections.abc import Callable, Iterable
 from powertui.data.asked import Aligning
 from powertui.data.conclusions.conclusion import Conclusion, Conclusions
 from powertui.data.conclusions.inquiry import Inquiry
-from powertui.data.conclusions.makers import phases, precision, step_parts, stragglers, stretches
+from powertui.data.conclusions.makers import (
+    phases,
+    precision,
+    step_parts,
+    stragglers,
+    stretches,
+    unprofiled,
+)
 from powertui.data.conclusions.ranking import ranked
+from powertui.data.conclusions.words import sentence
+from powertui.data.energy import account
 from powertui.data.opened import Opened
+from powertui.data.training.training import Training
+from powertui.data.training.training_energy import training_energy
 
 _Maker = Callable[[Inquiry], Iterable[Conclusion]]
 
@@ -45,10 +56,22 @@ def smaller_conclusions(opened: Opened, aligning: Aligning | None = None) -> tup
 
 def _make(opened: Opened, aligning: Aligning) -> Conclusions:
     if not opened.profiles:
-        return Conclusions((), "There is no profile: nothing shows what limits the run.")
+        return _without_profile(opened, aligning)
     inquiry = Inquiry.of_run(opened, aligning)
     found = [conclusion for maker in _MAKERS for conclusion in maker(inquiry)]
     return Conclusions(ranked(found), _looked_at(inquiry))
+
+
+def _without_profile(opened: Opened, aligning: Aligning) -> Conclusions:
+    """What the power of a training shows that was never profiled."""
+    training = opened.around
+    if not isinstance(training, Training) or not training.logs.power:
+        return Conclusions((), "There is no profile: nothing shows what limits the run.")
+    energy = training_energy(training.seen_from(None, aligning))
+    looked_at = "Nothing unusual: looked at the power of the training. There is no profile."
+    if energy.findings.reason:
+        looked_at = sentence(f"there is no profile; the power alone: {energy.findings.reason}")
+    return Conclusions(ranked(unprofiled.unprofiled_stretches(energy)), looked_at)
 
 
 def _looked_at(inquiry: Inquiry) -> str:
@@ -56,6 +79,7 @@ def _looked_at(inquiry: Inquiry) -> str:
     parts = ["what a step's time is made of", "slow steps"] if len(inquiry.steps) else ["ops"]
     if len(inquiry.profiles) > 1:
         parts.append("hosts that hold others up")
-    if inquiry.opened.run.power:
+    every = (account.findings(profile, inquiry.question.aligning) for profile in inquiry.profiles)
+    if inquiry.opened.run.power and any(findings.against is not None for findings in every):
         parts.append("power that nothing explains")
     return f"Nothing unusual: looked at {', '.join(parts)}."

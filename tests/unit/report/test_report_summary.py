@@ -173,15 +173,17 @@ def test_tables_are_bounded(
 # ── text, CSV, Markdown ──────────────────────────────────────────────────────────────────────────
 
 
-def test_text_leads_with_time_and_steps(capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_leads_with_conclusions_time_and_steps(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = report(capsys, demo.folder())
     assert code == 0
     lines = out.splitlines()
     assert lines[0] == "logs/Nfit/20261121/train/2026_11_21_01_34_05"
-    assert lines[1].startswith(
-        "  time   20.963 s, from 2026-11-21 01:33:43.636 UTC ± 1 ms (task environment"
-    )
-    assert lines[2].startswith("  steps  200: median 90.53 ms")
+    assert lines[1].startswith("  findings  Epoch 1, steps 46-71: +59 W for 2.52 s, +149 J")
+    assert lines[2].startswith("            To do: Ask what else ran on this machine then")
+    labels = [line.split()[0] for line in lines[1:] if line[2:3].strip()]
+    assert labels[:3] == ["findings", "time", "steps"]
+    assert "20.963 s, from 2026-11-21 01:33:43.636 UTC ± 1 ms (task environment" in out
+    assert "200: median 90.53 ms" in out
     assert "marked by events named Profiled batch with a step_num" in out
     assert "tracing in epoch 0" in out
     assert "validation in epoch 1" in out

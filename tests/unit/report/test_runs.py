@@ -65,6 +65,8 @@ def test_reading_adds_steps_and_joules() -> None:
     assert known.joules_hi is not None
     assert known.joules_lo < known.joules < known.joules_hi
     assert known.power.startswith("±")
+    known = runs.concluded(opened, known)
+    assert known.conclusion == "! +59 W"
     assert known.found is not None
     assert known.found >= 1
     table = runs.table([entry], [known])

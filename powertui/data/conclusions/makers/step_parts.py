@@ -337,10 +337,8 @@ def _without_steps(inquiry: Inquiry) -> Iterator[Conclusion]:
     if not inquiry.ops:
         return
     op = inquiry.ops[0]
-    busy, name = _busiest_line(inquiry)
-    line = ""
-    if busy > 0:
-        line = f"; the busiest line, {plain(name, 80)}, works {percent(min(1.0, busy))} of the time"
+    busy = _busiest_line(inquiry)
+    line = f"; the busiest line works {percent(min(1.0, busy))} of the time" if busy > 0 else ""
     yield Conclusion(
         kind=Kind.COMPUTE,
         sentence=f"Most time went into {_op(op)}{line}.",
@@ -352,17 +350,16 @@ def _without_steps(inquiry: Inquiry) -> Iterator[Conclusion]:
     )
 
 
-def _busiest_line(inquiry: Inquiry) -> tuple[float, str]:
-    """(the share of the window in which the busiest line has events, its name)."""
+def _busiest_line(inquiry: Inquiry) -> float:
+    """The share of the window in which the busiest line has events."""
     profile, lo, hi = inquiry.question.parts[0]
-    busiest = 0.0, ""
+    busiest_ps = 0.0
     for _, track in profile.trace.tracks():
         if _shows_work(track):
             lane = track.lane(0)
             inside = np.minimum(lane.start + lane.duration, hi) - np.maximum(lane.start, lo)
-            busy_ps = float(np.maximum(0, inside).sum())
-            busiest = max(busiest, (busy_ps / max(1, hi - lo), track.name))
-    return busiest
+            busiest_ps = max(busiest_ps, float(np.maximum(0, inside).sum()))
+    return busiest_ps / max(1, hi - lo)
 
 
 def _shows_work(track: Track) -> bool:

@@ -44,19 +44,25 @@ def smaller_differences(inquiry: Inquiry) -> Iterator[Conclusion]:
 
 
 def _of_finding(inquiry: Inquiry, profile: Profile, finding: Finding) -> Conclusion:
-    """One finding as a conclusion."""
-    kind = _kind(finding)
     lo, hi = profile.trace.span
     is_outside = finding.end_ps <= lo or finding.start_ps >= hi
+    where = Stretch(profile.index, finding.start_ps, finding.end_ps)
+    cost = _cost(inquiry, finding, outside=is_outside)
+    return conclusion(finding, where, cost, outside=is_outside)
+
+
+def conclusion(finding: Finding, where: Stretch, cost: Cost, *, outside: bool) -> Conclusion:
+    """One finding as a conclusion. `outside`: nothing was profiled there."""
+    kind = _kind(finding)
     return Conclusion(
         kind=kind,
-        sentence=_sentence(finding, kind, outside=is_outside),
+        sentence=_sentence(finding, kind, outside=outside),
         short=_short(finding, kind),
         confidence=_CONFIDENCE[finding.badge],
         evidence=_evidence(finding, kind),
-        cost=_cost(inquiry, finding, outside=is_outside),
-        stretch=Stretch(profile.index, finding.start_ps, finding.end_ps),
-        next=_next(kind, outside=is_outside),
+        cost=cost,
+        stretch=where,
+        next=_next(kind, outside=outside),
         doubt=_doubt(finding),
         finding=finding,
     )
@@ -105,7 +111,7 @@ def _sentence(finding: Finding, kind: Kind, *, outside: bool) -> str:
     longer_s = _longer_s(finding)
     took = ""
     if longer_s is not None:
-        more = "longer" if longer_s > 0 else "shorter"
+        more = "longer" if longer_s > 0 else "less"
         took = f" The steps took {words.seconds(abs(longer_s))} {more}."
     return f"{where}: {_power(finding)}{_explanation(finding, outside=outside)}.{took}"
 

@@ -1,0 +1,22 @@
+"""A training that was never profiled: what its power shows beside its epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from powertui.data.conclusions.conclusion import Conclusion, Cost, Stretch
+from powertui.data.conclusions.makers import stretches
+from powertui.data.training.training_energy import TrainingEnergy
+
+
+def unprofiled_stretches(energy: TrainingEnergy) -> Iterator[Conclusion]:
+    """Every finding of the training, on its own axis."""
+    whole = energy.whole().energy
+    joules = whole.joules if whole is not None and whole.resolved else None
+    for finding in energy.findings.findings:
+        share = None
+        if joules and finding.delta_joules is not None:
+            share = finding.delta_joules / joules
+        cost = Cost(joules=finding.delta_joules, joules_share=share)
+        where = Stretch(0, finding.start_ps, finding.end_ps)
+        yield stretches.conclusion(finding, where, cost, outside=True)
