@@ -151,3 +151,53 @@ def _figures(value: float, figures: int) -> str:
     """So many figures, but never 2.6e+02 for 260."""
     text = f"{value:.{figures}g}"
     return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e6 else text
+
+
+# ── energies ─────────────────────────────────────────────────────────────────────────────────────
+
+# What a person may ask energies in. J and Wh grow by their prefixes, the others stay.
+ENERGY_UNITS = ("J", "kJ", "MJ", "Wh", "kWh")
+_JOULES_IN = {"J": 1.0, "kJ": 1e3, "MJ": 1e6, "GJ": 1e9, "Wh": 3.6e3, "kWh": 3.6e6, "MWh": 3.6e9}
+# Each prefix with the least figure of it that is shown: joules are whole numbers of up to four
+# digits before they become kilojoules.
+_PREFIXED = {
+    "J": (("GJ", 10.0), ("MJ", 10.0), ("kJ", 10.0), ("J", 0.0)),
+    "Wh": (("MWh", 1.0), ("kWh", 1.0), ("Wh", 0.0)),
+}
+_ENERGY_FIGURES = 4
+_ERROR_FIGURES = 2
+
+
+def energy_unit(joules: float, unit: str = "J") -> str:
+    """The unit in which so many joules are shown, where a person asked for `unit`."""
+    for prefixed, least in _PREFIXED.get(unit, ()):
+        if round(abs(joules) / _JOULES_IN[prefixed], 3) >= least:
+            return prefixed
+    return unit
+
+
+def energy(joules: float, unit: str = "J", half: float = 0.0) -> str:
+    """An energy with up to four digits, and no more of them than its error leaves: "3,479 J"."""
+    shown = energy_unit(joules, unit)
+    value = joules / _JOULES_IN[shown]
+    digits = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    decimals = _ENERGY_FIGURES - digits
+    if 0 < half < math.inf:
+        decimals = min(decimals, _error_decimals(half / _JOULES_IN[shown]))
+    elif 0 < abs(value) < 1:
+        decimals = _ENERGY_FIGURES - 1 - math.floor(math.log10(abs(value)))
+    return f"{value:,.{max(decimals, 0)}f} {shown}"
+
+
+def energy_error(half: float, joules: float, unit: str = "J") -> str:
+    """The error of an energy in the unit in which that is shown, with two digits: "16"."""
+    value = half / _JOULES_IN[energy_unit(joules, unit)]
+    if not 0 < value < math.inf:
+        return "0"
+    decimals = _error_decimals(value)
+    return f"{round(value, decimals):,.{max(decimals, 0)}f}"
+
+
+def _error_decimals(error: float) -> int:
+    """Decimals that show an error with two digits."""
+    return _ERROR_FIGURES - 1 - math.floor(math.log10(error))

@@ -1,4 +1,4 @@
-"""`powertui energy`: joules per epoch and step, the sensors, the alignment and the findings."""
+"""`powertui energy`: what is asked of which runs, and in which form it is printed."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from powertui import __version__
+from powertui import __version__, units
 from powertui.data import logdir
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import account as accounts
-from powertui.data.energy import badges, host_energy, integrate, owner_notes
-from powertui.data.energy import sensor as sensors
-from powertui.data.energy.account import Account
-from powertui.data.energy.align import Alignment
-from powertui.data.energy.host_energy import RunEnergy
-from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy import owner_notes
 from powertui.data.logdir import Logdir
-from powertui.data.model import NS_PER_S, PS_PER_S, Run
+from powertui.data.model import PS_PER_S, Run
 from powertui.data.opened import Opened
 from powertui.data.power import log_columns, registry
 from powertui.data.training import named_windows
@@ -25,23 +20,14 @@ from powertui.data.training.training import Training, Trainings
 from powertui.data.training.training_energy import training_energy
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
-from powertui.report import summary, text, training_json, training_page
-from powertui.report.energy_figures import (
-    CSV_COLUMNS,
-    HEADINGS,
-    NO_POWER,
-    csv_cells,
-    finding_lines,
-    joules_text,
-    text_cells,
-)
+from powertui.report import energy_page, summary, text, training_json, training_page
+from powertui.report.energy_figures import CSV_COLUMNS, NO_POWER, csv_cells
 from powertui.report.energy_json import TraceEnergy, as_json, totals
-from powertui.report.page_style import Style, style_of
+from powertui.report.energy_page import PageOptions
+from powertui.report.energy_words import HEADINGS, EnergyWords, unit_for
+from powertui.report.page_style import style_of
 
-# Rows of the text; JSON lists everything. Chosen, not measured.
-_MAX_WINDOWS = 50
-_MAX_SENSORS = 64  # a rack of GPUs; logs of whole clusters have thousands
-_MAX_NAMED_LOGS = 3  # of those above the logdir
+_MAX_NAMED_LOGS = 3  # of those above the logdir; chosen, not measured
 
 
 def tell(
@@ -51,6 +37,7 @@ def tell(
     aligning: Aligning,
     form: str,
     asked: named_windows.WindowRequest | None = None,
+    options: PageOptions | None = None,
 ) -> int:
     """Print the joules of the runs that were named, or of one window.
 
@@ -59,7 +46,7 @@ def tell(
     trainings = Trainings(logdir.scan(path), reading, aligning)
     if asked is not None and asked.anything:
         chosen = trainings.chosen(trainings.found.chosen(name), name is None)
-        _print_window(path, chosen, asked, form)
+        _print_window(path, chosen, asked, form, (options or PageOptions()).unit)
         return 0
     traces = _gather(path, name, reading, aligning, trainings)
     chosen = trainings.chosen(trainings.found.chosen(name), name is None)
@@ -69,24 +56,19 @@ def tell(
     elif form == "csv":
         text.emit_csv(text.to_csv(_COLUMNS, _csv_rows(traces)))
     else:
-        text.out("\n".join(_pages(traces, chosen, style_of(form))))
+        pages = energy_page.pages(
+            traces, totals(traces), chosen, style_of(form), options or PageOptions()
+        )
+        text.out("\n".join(pages))
     return 0
 
 
-def _pages(
-    traces: Sequence[TraceEnergy], trainings: Sequence[Training], style: Style
-) -> Iterator[str]:
-    for trace in traces:
-        yield from _page(trace, style)
-    for run_name, energy in totals(traces):
-        yield from _total(run_name, energy, style)
-    for training in trainings:
-        if training_page.deserves_page(training):
-            yield from training_page.page(training, style)
-
-
 def _print_window(
-    path: str, chosen: Sequence[Training], asked: named_windows.WindowRequest, form: str
+    path: str,
+    chosen: Sequence[Training],
+    asked: named_windows.WindowRequest,
+    form: str,
+    unit: str | None,
 ) -> None:
     """Print one window of each training that was named."""
     if not chosen:
@@ -105,17 +87,20 @@ def _print_window(
         cells = [training_page.window_cells(training, window) for training, window in windows]
         text.emit_csv(text.to_csv(training_page.WINDOW_COLUMNS, cells))
     else:
-        rows = [
-            [
-                training.name,
-                window.name,
-                _seconds(window.end - window.start),
-                *text_cells(window.energy),
-            ]
-            for training, window in windows
-        ]
+        longest = max(window.end - window.start for _, window in windows)
+        words = EnergyWords(unit_for(unit, longest))
+        rows = []
+        unknown = []
+        for training, window in windows:
+            time = units.duration(window.end - window.start)
+            rows.append([training.name, window.name, time, *words.cells(window.energy)])
+            if window.energy is None:
+                unknown.append(f"{window.name}: {training_page.NO_POWER_HERE}")
+            elif not window.energy.resolved:
+                unknown.append(f"{window.name}: {window.energy.reason}")
+        style = style_of(form)
         headers = ("training", "window", "time", *HEADINGS)
-        text.out("\n".join(style_of(form).table(headers, rows, range(2, 7))))
+        text.out("\n".join([*style.table(headers, rows, range(2, 8)), *map(style.line, unknown)]))
 
 
 # ── what is there ────────────────────────────────────────────────────────────────────────────────
@@ -243,207 +228,3 @@ def _csv_rows(traces: Sequence[TraceEnergy]) -> Iterator[Sequence[Any]]:
                 step.end / PS_PER_S,
                 *csv_cells(energies[step.index] if energies else None),
             )
-
-
-# ── text and Markdown ────────────────────────────────────────────────────────────────────────────
-
-
-def _page(trace: TraceEnergy, style: Style) -> list[str]:
-    run, account = trace.run, trace.account
-    name = run.name or "run"
-    lines = style.head(1, f"{name} on {trace.host}" if trace.host else name)
-    lines += map(style.line, trace.notes)
-    if account is None:
-        lines += _logs(trace, style)
-    elif account.placed:
-        lines += _alignment(account, style) + _sensors(account, style)
-        # Power of another time has no joules: the sentence above is all there is.
-        if account.counted or not account.elsewhere:
-            lines += _energies(account, style) + _devices(trace, account, style)
-    if trace.windows:
-        lines += _windows(trace, style)
-    if trace.findings is not None:
-        lines += finding_lines(trace.findings, style)
-    warnings = list(run.warnings)
-    for series in run.power:
-        warnings += series.warnings
-    if warnings:
-        lines += style.head(2, "Notes on the files")
-        lines += map(style.line, dict.fromkeys(map(str, warnings)))
-    return [*lines, ""]
-
-
-def _logs(trace: TraceEnergy, style: Style) -> list[str]:
-    """Every channel over its whole log: there is no trace to align it with."""
-    rows = [
-        [
-            series.sensor.host,
-            series.sensor.name,
-            sensors.sentence(series),
-            *text_cells(integrate.of_series(series)),
-        ]
-        for series in trace.power[:_MAX_SENSORS]
-    ]
-    lines = style.table(("host", "sensor", "resolves", *HEADINGS), rows, range(3, 7))
-    return lines + _omitted(len(trace.power), _MAX_SENSORS, style)
-
-
-def _omitted(count: int, shown: int, style: Style) -> list[str]:
-    """How many rows a table leaves out."""
-    if count <= shown:
-        return []
-    return [style.line(f"… and {count - shown:,} more (--json lists them)")]
-
-
-def _total(name: str, energy: RunEnergy, style: Style) -> list[str]:
-    """What a run of several hosts drew: each of them, and all together."""
-    if len(energy.hosts) < 2 or not any(energy.energies):
-        return []
-    lines = style.head(1, f"{name or 'run'} on all its hosts")
-    lines += style.table(("", *HEADINGS), host_energy.told(energy, text_cells), range(1, 5))
-    return [*lines, ""]
-
-
-def _alignment(account: Account, style: Style) -> list[str]:
-    lines = style.head(2, "Alignment")
-    return lines + [style.line(words) for words in _alignment_words(account.alignment)]
-
-
-def _alignment_words(alignment: Alignment | None) -> Sequence[str]:
-    """Where the log's zero is on the trace, and the evidence."""
-    if alignment is None:
-        return ["no channel has a reading"]
-    if alignment.elsewhere:  # the first piece of evidence is at the top of the page
-        return ["none", *alignment.evidence[1:]]
-    if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
-        return ["none: the power log cannot be aligned with this trace", *alignment.evidence]
-    interval = f"95% interval {alignment.lo_s:.3f} … {alignment.hi_s:.3f} s"
-    place = (
-        f"{alignment.status}, {alignment.source}: the log's zero is at "
-        f"{alignment.offset_s:.3f} s of the trace ({interval})"
-    )
-    if alignment.ppm:
-        place += f", drift {alignment.ppm:+.0f} ppm"
-    return [place, *alignment.evidence]
-
-
-def _sensors(account: Account, style: Style) -> list[str]:
-    rows = []
-    for placement in account.placed[:_MAX_SENSORS]:
-        series, alignment = placement.power.series, placement.alignment
-        row = [
-            series.sensor.host,
-            series.sensor.name,
-            series.sensor.scope.value,
-            series.sensor.source,
-            sensors.sentence(series),
-            "not used" if alignment.elsewhere else alignment.status,
-        ]
-        rows.append(row)
-    lines = style.head(2, "Sensors")
-    lines += style.table(("host", "sensor", "scope", "source", "resolves", "placed"), rows, ())
-    lines += _omitted(len(account.placed), _MAX_SENSORS, style)
-    if account.text:
-        lines.append(style.line(f"counted: {account.text}"))
-    idle = _idle_power(account)
-    if idle:
-        lines.append(style.line(f"idle power: {idle}"))
-    return lines
-
-
-def _idle_power(account: Account) -> str:
-    """Idle power and where it is from; why there is none; or ""."""
-    if account.idle is None:
-        return account.idle_text
-    where = ""
-    if account.idle_text:
-        where = f"{',' if account.idle_at_most else ''} {account.idle_text}"
-    return f"{account.idle.value:.1f} W ({account.idle.badge.value}{where})"
-
-
-def _energies(account: Account, style: Style) -> list[str]:
-    lo, hi = account.trace.span
-    profile = account.energy(lo, hi)
-    rows = _epoch_rows(account)
-    rows.append(["the whole profile", _seconds(hi - lo), *text_cells(profile)])
-    lines = style.head(2, "Energy")
-    lines += style.table(("", "time", *HEADINGS), rows, range(1, 6))
-    if profile is not None:
-        lines += map(style.line, _idle_and_gain(profile, account))
-    steps = account.step_energies
-    unresolved = [step for step in steps if not step.resolved]
-    if unresolved:
-        reason = unresolved[0].reason
-        lines.append(style.line(f"single steps: {len(unresolved)} of {len(steps)} {reason}"))
-    epochs = [epoch.energy for epoch in account.epoch_energies]
-    return [*lines, style.line(badges.legend([profile, *unresolved[:1], *epochs]))]
-
-
-def _epoch_rows(account: Account) -> list[list[str]]:
-    """Every epoch, and below it a mean step of it."""
-    rows = []
-    for epoch in account.epoch_energies:
-        length = _seconds(epoch.hi - epoch.lo)
-        rows.append([f"epoch {epoch.number}", length, *text_cells(epoch.energy)])
-        mean = account.per_step(epoch.index)
-        if mean is not None:
-            count = int((account.steps.epoch == epoch.index).sum())
-            rows.append([f"  mean step (of {count})", "", *text_cells(mean)])
-    return rows
-
-
-def _seconds(ps: int) -> str:
-    return f"{ps / PS_PER_S:.2f} s"
-
-
-def _idle_and_gain(profile: Energy, account: Account) -> Iterator[str]:
-    """What an idle machine would have drawn, and by how much the sensor may be off."""
-    if profile.active_joules is not None and profile.idle_joules is not None:
-        idle, active = joules_text(profile.idle_joules), joules_text(profile.active_joules)
-        if account.idle_at_most:
-            idle, active = f"at most {idle}", f"at least {active}"
-        yield (
-            f"an idle machine would have drawn {idle} over the whole profile; {active} came on top"
-        )
-    if profile.gain_j:
-        yield (
-            f"the sensor's own gain: ± {joules_text(profile.gain_j)} on the whole profile, "
-            "systematic, not in the intervals"
-        )
-
-
-def _devices(trace: TraceEnergy, account: Account, style: Style) -> list[str]:
-    """Joules of each GPU of the trace, and where it is not sure which channel is its own."""
-    if not trace.devices:
-        return []
-    rows: list[list[str]] = []
-    doubts: dict[str, list[str]] = {}  # device and channel by what makes them unsure
-    for device in trace.devices:
-        name, why = device.pair.device, device.pair.why
-        channel = device.channel.sensor.channel if device.channel is not None else ""
-        if device.account is None:
-            rows.append([name, channel, "–", "", "", "", why])
-        else:
-            profile = device.energy(*account.trace.span)
-            rows.append([name, channel, *text_cells(profile)])
-            if not device.pair.sure:
-                doubts.setdefault(why, []).append(f"{channel} for {name}")
-        mean = device.per_step(None)
-        if mean is not None:
-            rows.append([f"  mean step (of {len(account.steps)})", "", *text_cells(mean)])
-    lines = style.head(2, "Devices")
-    lines += style.table(("", "sensor", *HEADINGS), rows, range(2, 6))
-    for why, pairs in doubts.items():
-        lines.append(style.line(f"taken: {', '.join(pairs)}: {why}"))
-    return lines
-
-
-def _windows(trace: TraceEnergy, style: Style) -> list[str]:
-    rows = []
-    for window in trace.windows[:_MAX_WINDOWS]:
-        mark = window.mark
-        length_ns = mark.end_ns - mark.start_ns if mark.end_ns else 0
-        rows.append([mark.name, f"{length_ns / NS_PER_S:.2f} s", *text_cells(window.energy)])
-    lines = style.head(2, "Windows of the recording")
-    lines += style.table(("", "time", *HEADINGS), rows, range(1, 6))
-    return lines + _omitted(len(trace.windows), _MAX_WINDOWS, style)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from powertui import units
+from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import DetectionLimit, Finding, Findings
 from powertui.data.energy.measured_energy import Energy
@@ -13,9 +14,8 @@ from powertui.report.page_style import Style
 
 NO_POWER = "no power log was found with this run; name one with --power FILE"
 
-# The columns of CSV that `csv_cells` fills, and the headings above `text_cells`.
+# The columns of CSV that `csv_cells` fills.
 CSV_COLUMNS = ("joules", "lo_joules", "hi_joules", "mean_watts", "badge", "reason")
-HEADINGS = ("energy", "95% interval", "mean", "max", "badge")
 
 
 # ── for programs ─────────────────────────────────────────────────────────────────────────────────
@@ -48,6 +48,23 @@ def json_energy(energy: Energy | None, why: str = NO_POWER) -> dict[str, Any]:
         "badge": _badge_word(energy),
         "reason": energy.reason or None,
     }
+
+
+def json_rows(rows: Sequence[EnergyRow]) -> list[dict[str, Any]]:
+    """Rows that add up, level by level; the last one is all of it."""
+    return [
+        {
+            "kind": row.kind,
+            "name": row.name,
+            "level": row.level,
+            "epoch": row.epoch,
+            "start_s": row.start / PS_PER_S if row.start is not None else None,
+            "seconds": row.length / PS_PER_S,
+            "steps": row.steps,
+            **json_energy(row.energy),
+        }
+        for row in rows
+    ]
 
 
 def csv_cells(energy: Energy | None, why: str = NO_POWER) -> list[Any]:
@@ -125,35 +142,16 @@ def notes_on(findings: Findings) -> list[str]:
 # ── for a person ─────────────────────────────────────────────────────────────────────────────────
 
 
-def text_cells(energy: Energy | None) -> list[str]:
-    """The cells below `HEADINGS`."""
-    if energy is None:
-        return ["–", "", "", "", ""]
-    if energy.joules is None or energy.lo is None or energy.hi is None:
-        return ["–", "", "", "", energy.reason]
-    digits = units.figures_apart(energy.lo, energy.hi, 1)
-    interval = f"{joules_text(energy.lo, digits)} … {joules_text(energy.hi, digits)}"
-    mean = f"{energy.mean_w:.1f} W" if energy.mean_w is not None else ""
-    highest = f"{energy.max_w:.0f} W" if energy.max_w is not None else ""
-    badge = energy.badge.value
-    if energy.extrapolated:
-        badge += f", {energy.coverage:.0%} sampled"
-    if energy.other_joules is not None:
-        badge += f", {joules_text(energy.other_joules)} if each reading held"
-    return [joules_text(energy.joules, digits), interval, mean, highest, badge]
-
-
-def joules_text(joules: float, digits: int = 1) -> str:
-    """Joules with at least so many digits; kilojoules from a million on."""
-    value, unit = (joules / 1e3, "kJ") if abs(joules) >= 1e6 else (joules, "J")
-    size = abs(value)
-    decimals = 2
-    if size >= 1000:
-        decimals = 0
-    elif size >= 10:
-        decimals = 1
-    decimals = max(decimals, digits - len(str(int(size))))
-    return f"{value:.{decimals}f} {unit}"
+def brief_findings(findings: Findings) -> list[str]:
+    """What there is beside the first finding, which stands in the answer: one line each."""
+    lines = [finding.text for finding in findings.findings[1:]]
+    smaller = len(findings.smaller)
+    if smaller:
+        listed = "it" if smaller == 1 else "them"
+        lines.append(f"{finding_texts.folded(smaller)} (--json lists {listed})")
+    if findings.could:
+        lines.append(findings.could)
+    return lines
 
 
 def finding_lines(findings: Findings, style: Style) -> list[str]:

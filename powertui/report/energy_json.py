@@ -13,14 +13,16 @@ from typing import Any
 from powertui import __version__
 from powertui.data.energy import (
     device_energy,
+    energy_rows,
     host_energy,
     integrate,
     marks,
     mixture,
+    scopes,
     window_energy,
 )
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.account import Account, EpochEnergy
+from powertui.data.energy.account import Account, EpochEnergy, combined
 from powertui.data.energy.align import Alignment
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings.finding import Findings
@@ -29,7 +31,13 @@ from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.energy.window_energy import MarkEnergy
 from powertui.data.model import NS_PER_S, PS_PER_S, Figure, Mark, PowerSeries, Run, Warn
-from powertui.report.energy_figures import NO_POWER, json_energy, json_findings, notes_on
+from powertui.report.energy_figures import (
+    NO_POWER,
+    json_energy,
+    json_findings,
+    json_rows,
+    notes_on,
+)
 from powertui.report.step_facts import seconds
 
 
@@ -70,6 +78,16 @@ class TraceEnergy:
             return window_energy.window_energies(self.run.power)
         placed = [placement.power.series for placement in self.account.placed]
         return window_energy.window_energies(placed)
+
+    @functools.cached_property
+    def counted_logs(self) -> tuple[int, ...]:
+        """The channels that do not overlap, where there is no trace."""
+        return scopes.total(list(self.power)).indices
+
+    @functools.cached_property
+    def total_of_logs(self) -> Energy | None:
+        """Their energy, each over its whole log."""
+        return combined([integrate.of_series(self.power[row]) for row in self.counted_logs])
 
     @functools.cached_property
     def devices(self) -> tuple[DevicePower, ...]:
@@ -176,6 +194,8 @@ def _json_trace(trace: TraceEnergy) -> dict[str, Any]:
     else:
         shown["profile"] = json_energy(account.energy(*account.trace.span))
         shown["devices"] = [_json_device(device, account) for device in trace.devices]
+        shown["parts"] = json_rows(energy_rows.profile_rows(account) if account.counted else [])
+        shown["per_step"] = json_energy(account.per_step(None))
     return shown
 
 

@@ -12,6 +12,8 @@ from powertui.report import text
 class Style(Protocol):
     """Headings of level 1 and 2, lines, and tables whose columns in `right` hold numbers."""
 
+    is_document: bool  # Markdown, in which a heading comes first
+
     def head(self, level: int, words: str) -> list[str]: ...
     def line(self, words: str, deeper: bool = False) -> str: ...
     def table(
@@ -25,6 +27,8 @@ def style_of(form: str) -> Style:
 
 
 class _Plain:
+    is_document = False
+
     def head(self, level: int, words: str) -> list[str]:
         return [plain(words)] if level == 1 else ["", plain(words)]
 
@@ -38,6 +42,8 @@ class _Plain:
 
 
 class _Markdown:
+    is_document = True
+
     def head(self, level: int, words: str) -> list[str]:
         return ["", "#" * (level + 1) + " " + text.markdown_text(words), ""]
 

@@ -131,17 +131,17 @@ def labelled(rows: Iterable[tuple[str, str]], columns: int | None = None) -> lis
     lines = []
     label_above = ""
     for label, text in filled:
-        for part in _wrapped(text, room):
+        for part in wrapped(text, room):
             shown = "" if label == label_above else label
             lines.append(f"  {_pad(shown, label_width, False)}  {part}".rstrip())
             label_above = label
     return lines
 
 
-def _wrapped(text: str, room: int) -> list[str]:
+def wrapped(text: str, room: int) -> list[str]:
     """Text in lines of at most so many cells, broken at blanks.
 
-    Paths longer than a line stay whole, to be copied.
+    Paths longer than a line stay whole, to be copied. In no room at all it is one line: a pipe.
     """
     if room < _MIN_WRAPPED_CELLS:
         return [text]

@@ -11,7 +11,7 @@ from powertui.data.training.training import Training
 from powertui.data.training.training_energy import TrainingWindow, training_energy
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
 from powertui.data.training.training_parts import Moment
-from powertui.report.energy_figures import json_energy, json_findings, notes_on
+from powertui.report.energy_figures import json_energy, json_findings, json_rows, notes_on
 from powertui.report.step_facts import seconds
 from powertui.report.training_page import MAX_DESCRIBED, unplaced_logs
 
@@ -166,6 +166,7 @@ def json_training(training: Training) -> dict[str, Any]:
         "hours": [_json_window(window) for window in energy.hours()],
         "training": _json_window(steps) if steps is not None else None,
         "whole": _json_window(energy.whole()),
+        "parts": json_rows(energy.parts()),
         **json_findings(energy.findings),
         "notes": [*energy.strangers, *notes_on(energy.findings)],
     }

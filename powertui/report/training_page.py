@@ -8,7 +8,6 @@ from pathlib import PurePath
 from typing import Any
 
 from powertui import units
-from powertui.data.energy.align import Alignment
 from powertui.data.logdir import TrainingEntry
 from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
 from powertui.data.training.training import Training
@@ -16,13 +15,7 @@ from powertui.data.training.training_energy import TrainingEnergy, TrainingWindo
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
 from powertui.plain import plain
 from powertui.report import text
-from powertui.report.energy_figures import (
-    CSV_COLUMNS,
-    HEADINGS,
-    csv_cells,
-    finding_lines,
-    text_cells,
-)
+from powertui.report.energy_figures import CSV_COLUMNS, csv_cells
 from powertui.report.page_style import Style
 
 MAX_DESCRIBED = 50  # trainings of a logdir that are described on their axis; chosen, not measured
@@ -52,58 +45,15 @@ def deserves_page(training: Training) -> bool:
     return covered_ns < _MIN_COVERED_SHARE * (last_ns - first_ns)
 
 
-def page(training: Training, style: Style) -> list[str]:
-    """What the whole training drew, and where its sessions are in it."""
+def without_power(training: Training, style: Style) -> list[str]:
+    """Where the sessions of a training are in it, and why it has no joules."""
     axis = training.seen_from()
     energy = training_energy(axis)
     lines = style.head(1, f"The whole training {training.name}")
-    lines += [style.line(sentence) for sentence in _description(training, axis)]
-    if energy.account.counted:
-        lines += _energy(energy, style)
+    lines += [style.line(sentence) for sentence in description(training, axis)]
     lines += [style.line(plain(sentence)) for sentence in energy.strangers]
     lines += [style.line(sentence) for sentence in unplaced_logs(axis)]
     return [*lines, ""]
-
-
-def _energy(energy: TrainingEnergy, style: Style) -> list[str]:
-    account = energy.account
-    lines = []
-    place = _log_place(account.alignment)
-    if place:
-        lines.append(style.line(f"power: {place}; counted: {account.text}"))
-    rows = [_row(window) for window in windows(energy)]
-    headers = ("", "from", "time", "steps", "a step", *HEADINGS)
-    lines += style.head(2, "Energy of the training")
-    lines += style.table(headers, rows[:_MAX_ROWS], range(1, 9))
-    if len(rows) > _MAX_ROWS:
-        lines.append(style.line(f"… and {len(rows) - _MAX_ROWS} more (--json lists them)"))
-    return lines + finding_lines(energy.findings, style)
-
-
-def _log_place(alignment: Alignment | None) -> str:
-    """Where the zero of the log is; "" where nothing places it."""
-    if alignment is None or alignment.offset_s is None:
-        return ""
-    if alignment.lo_s is None or alignment.hi_s is None:
-        return ""
-    half = (alignment.hi_s - alignment.lo_s) / 2
-    return (
-        f"{alignment.status}, {alignment.source}: its log's zero is at "
-        f"{alignment.offset_s:.3f} s ± {half:.3f} s of the training"
-    )
-
-
-def _row(window: TrainingWindow) -> list[str]:
-    steps = window.steps
-    per_step = window.joules_per_step
-    return [
-        window.name,
-        f"{window.start / PS_PER_S:.2f} s",
-        units.duration(window.end - window.start),
-        f"{steps[1] - steps[0]}" if steps is not None else "",
-        f"{per_step[0]:.3g} J" if per_step is not None else "",
-        *text_cells(window.energy),
-    ]
 
 
 def windows(energy: TrainingEnergy) -> list[TrainingWindow]:
@@ -135,7 +85,7 @@ def summaries(trainings: Sequence[Training]) -> list[str]:
 def _summary(training: Training) -> list[str]:
     axis = training.seen_from()
     epochs = [_epoch_line(training, axis, index) for index in range(len(axis.epochs))]
-    lines = [plain(sentence) for sentence in _description(training, axis)]
+    lines = [plain(sentence) for sentence in description(training, axis)]
     lines += text.first_of([line for line in epochs if line], _MAX_ROWS)
     lines += text.first_of([_channel_line(channel) for channel in axis.power], _MAX_ROWS)
     lines += text.first_of(list(unplaced_logs(axis)), _MAX_ROWS)
@@ -158,7 +108,7 @@ def _heading(entry: TrainingEntry) -> str:
     return f"The whole training {plain(entry.name)}"
 
 
-def _description(training: Training, axis: TrainingOnAxis) -> Iterator[str]:
+def description(training: Training, axis: TrainingOnAxis) -> Iterator[str]:
     """Its length, its sessions, its steps, and why all this is one training."""
     length = units.duration(axis.end - axis.start)
     if _is_power_alone(training.entry):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 
+from powertui import units
 from powertui.verbs import common
 
 HELP = "print joules per epoch and step, with intervals"
@@ -29,11 +30,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.reading(parser)
     common.window(parser)
     common.output(parser, csv="one row per step")
+    output = common.group(parser, "output")
+    output.add_argument(
+        "--verbose",
+        action="store_true",
+        help="with the sensors, the alignment, the evidence of findings and notes on the files",
+    )
+    output.add_argument(
+        "--show-unit",
+        choices=units.ENERGY_UNITS,
+        help="unit of energies (default: J, kJ or MJ; from 12 hours on Wh or kWh)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 3 when nothing of what was named could be read."""
     from powertui.report import energy
+    from powertui.report.energy_page import PageOptions
 
     return energy.tell(
         common.one_path(args),
@@ -42,4 +55,5 @@ def run(args: argparse.Namespace) -> int:
         common.aligning_of(args),
         common.form_of(args),
         common.window_of(args),
+        PageOptions(args.verbose, args.show_unit),
     )

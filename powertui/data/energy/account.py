@@ -37,7 +37,13 @@ from powertui.data.energy import (
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.idle import IdlePower
-from powertui.data.energy.measured_energy import Energy, above_idle, unresolved
+from powertui.data.energy.measured_energy import (
+    Energy,
+    above_idle,
+    interval_with_gain,
+    unless_lost_in_noise,
+    unresolved,
+)
 from powertui.data.energy.owner_evidence import Owner
 from powertui.data.energy.owner_notes import Share
 from powertui.data.energy.profiled_gpus import OtherGpus
@@ -235,16 +241,17 @@ class Account:
         usual = np.median((hi - lo)[rows])
         rows &= (hi - lo) <= 2.5 * usual
         every = [powers for _, powers in self._worlds] or [self.channels]
-        return self._over_places(
+        mean = self._over_places(
             [
                 [
-                    f
-                    for p in powers
-                    if (f := integrate.mean_energy(p, lo[rows], hi[rows])) is not None
+                    energy
+                    for channel in channels
+                    if (energy := integrate.mean_energy(channel, lo[rows], hi[rows])) is not None
                 ]
-                for powers in every
+                for channels in every
             ]
         )
+        return unless_lost_in_noise(mean) if mean is not None else None
 
     def epoch_number(self, index: int | None) -> int | None:
         """The program's own number of an epoch, by its place in the table."""
@@ -577,14 +584,16 @@ def combined(parts: Sequence[Energy]) -> Energy | None:
     timing = sum(p.sigma_timing for p in parts)
     half = Z95 * _root([quantum, sampling, edges, timing])
     gains = [p.gain_j for p in parts if p.gain_j is not None]
+    gain_j = _root(gains) if gains else None
+    lo, hi = interval_with_gain(joules, joules - half, joules + half, gain_j)
     return replace(
         first,
         joules=joules,
-        lo=joules - half,
-        hi=joules + half,
+        lo=lo,
+        hi=hi,
         mean_w=sum(p.mean_w or 0.0 for p in parts),
         max_w=None,
-        gain_j=_root(gains) if gains else None,
+        gain_j=gain_j,
         covered_joules=sum(p.covered_joules for p in parts),
         coverage=min(p.coverage for p in parts),
         extrapolated=any(p.extrapolated for p in parts),

@@ -14,7 +14,8 @@ edges          what a mean that straddles an edge of the window, or an interval 
 timing         sigma * |P(a) - P(b)|
                where the log is on the trace, and where a reading's window is; a reading away
                from the edges on either side; edge_ps adds independent errors of the edges
-gain           kept apart: it does not average away, and cancels in ratios of one sensor
+gain           in the interval, and told apart from the rest: it does not average away, and
+               cancels in ratios of one sensor
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from powertui.data.energy.measured_energy import (
     MAX_HOLE_SHARE,
     MIN_LOGGED_SHARE,
     MIN_REFRESHES,
+    intervals_with_gain,
 )
 from powertui.data.model import PS_PER_S, Z95, Bools, Floats, Int64s, PowerKind, PowerOnTrace
 
@@ -110,6 +112,7 @@ class SensorTraits(NamedTuple):
     placed: bool | Bools
     interval: bool | Bools
     steep_s: float | Floats  # s that the curve's slopes are to be taken times
+    gain: float | Floats  # share of the energy by which the scale may be off; 0 where not known
 
 
 def sensor_traits(power: PowerOnTrace, curve: Curve) -> SensorTraits:
@@ -132,6 +135,7 @@ def sensor_traits(power: PowerOnTrace, curve: Curve) -> SensorTraits:
         placed=power.status != "none",
         interval=curve.kind is PowerKind.INTERVAL,
         steep_s=curve.steep_s,
+        gain=curve.gain or 0.0,
     )
 
 
@@ -254,10 +258,11 @@ def energy_columns(
     with np.errstate(invalid="ignore"):
         differs = np.abs(held - total) > _MIN_RULE_DIFFERENCE * np.abs(total)
     mean_w = total / np.where(seconds > 0, seconds, 1.0)
+    lo, hi = intervals_with_gain(total, total - Z95 * sigma, total + Z95 * sigma, sensor.gain)
     return {
         "joules": total,
-        "lo": total - Z95 * sigma,
-        "hi": total + Z95 * sigma,
+        "lo": lo,
+        "hi": hi,
         "mean_w": np.where(resolved & (seconds > 0), mean_w, np.nan),
         "max_w": figures.peak,
         "covered_joules": figures.joules,

@@ -25,6 +25,7 @@ from powertui.data.energy.measured_energy import (
     above_idle,
     energy_of_row,
     if_finite,
+    interval_with_gain,
     unresolved_rows,
 )
 from powertui.data.model import PS_PER_S, Z95, Figure, Floats, Int64s, PowerOnTrace, PowerSeries
@@ -101,7 +102,7 @@ def mean_energy(
 
     The inner edges cancel, so that the error falls with the number of windows where a mean of
     single integrals would carry every edge. Windows that do not touch are taken as several
-    stretches. None without any window.
+    stretches; of these count those that the sensor resolves. None without any window.
     """
     begins, stops = np.asarray(los, np.int64), np.asarray(his, np.int64)
     if not len(begins):
@@ -116,12 +117,17 @@ def mean_energy(
     )
     starts = np.r_[0, breaks]
     ends = np.maximum.reduceat(stops, starts)
+    counts = np.diff(np.append(starts, len(begins)))
     stretches = energies(power, begins[starts], ends)
-    if len(starts) == 1:
-        total = stretches[0]
-    else:
-        total = _sum(stretches)
-    return _share(total, len(begins))
+    if not stretches.resolved.any():
+        # Each pause is short beside its neighbors: over all of it there may be an answer.
+        stretches = energies(power, begins[:1], ends[-1:])
+        counts = np.array([len(begins)])
+    if stretches.resolved.any():
+        counts = counts[stretches.resolved]
+        stretches = stretches.rows(stretches.resolved)
+    total = stretches[0] if len(stretches) == 1 else _sum(stretches)
+    return _share(total, int(counts.sum()))
 
 
 def _sum(parts: Energies) -> Energy:
@@ -141,17 +147,20 @@ def _sum(parts: Energies) -> Energy:
     timing = float(parts.sigma_timing.sum())
     sigma = float(np.sqrt(sum(root**2 for root in roots) + timing**2))
     good = not len(bad)
+    half = Z95 * sigma
     coverage = float((parts.coverage * seconds).sum() / seconds.sum()) if seconds.sum() else 0.0
     gain = parts.curve.gain
     length = int((parts.hi_ps - parts.lo_ps).sum())
+    gain_j = abs(joules) * gain if gain is not None else None
+    lo, hi = interval_with_gain(joules, joules - half, joules + half, gain_j)
     return replace(
         worst,
         lo_ps=int(parts.lo_ps[0]),
         hi_ps=int(parts.lo_ps[0]) + length,
         joules=joules if good else None,
-        lo=joules - Z95 * sigma if good else None,
-        hi=joules + Z95 * sigma if good else None,
-        gain_j=abs(joules) * gain if good and gain is not None else None,
+        lo=lo if good else None,
+        hi=hi if good else None,
+        gain_j=gain_j if good else None,
         mean_w=joules / float(seconds.sum()) if good and length else None,
         max_w=if_finite(float(np.fmax.reduce(parts.max_w))),
         covered_joules=float(parts.covered_joules.sum()),

@@ -14,6 +14,7 @@ from powertui.data.energy import sensor as sensors
 from powertui.data.energy.curve import Curve
 from powertui.data.model import (
     PS_PER_S,
+    Z95,
     Badge,
     Bools,
     Figure,
@@ -45,9 +46,9 @@ class Energy:
     lo_ps: int
     hi_ps: int
     joules: float | None
-    lo: float | None  # 95 % interval, without the gain
+    lo: float | None  # 95 % interval with everything in it, the sensor's gain included
     hi: float | None
-    gain_j: float | None  # ± systematic, where the sensor's gain is known or assumed
+    gain_j: float | None  # ± of the gain alone, where the sensor's gain is known or assumed
     mean_w: float | None
     max_w: float | None
     covered_joules: float  # of the covered part alone, resolved or not
@@ -83,6 +84,11 @@ class Energy:
             ** 0.5
         )
 
+    @property
+    def half(self) -> float:
+        """Half of the 95 % interval without the gain: what differs from window to window."""
+        return Z95 * self.sigma
+
 
 @dataclass(frozen=True, eq=False)
 class Energies:
@@ -111,6 +117,15 @@ class Energies:
 
     def __len__(self) -> int:
         return len(self.joules)
+
+    def rows(self, chosen: Bools) -> Energies:
+        """Some of the windows."""
+        columns = {
+            field.name: getattr(self, field.name)[chosen]
+            for field in fields(self)
+            if field.name not in ("power", "curve")
+        }
+        return replace(self, **columns)
 
     def __iter__(self) -> Iterator[Energy]:
         return (self[i] for i in range(len(self)))
@@ -168,6 +183,50 @@ def energy_of_row(
         sigma_sampling=values["sigma_sampling"],
         sigma_edges=values["sigma_edges"],
         sigma_timing=values["sigma_timing"],
+    )
+
+
+def interval_with_gain(
+    joules: float, lo: float, hi: float, gain_j: float | None
+) -> tuple[float, float]:
+    """The interval of an energy, widened by the sensor's gain, which is independent of the rest.
+
+    No machine gives energy back: the interval does not go below 0 J.
+    """
+    gain = gain_j or 0.0
+    return (
+        max(joules - math.hypot(joules - lo, gain), min(joules, 0.0)),
+        joules + math.hypot(hi - joules, gain),
+    )
+
+
+def intervals_with_gain(
+    joules: Floats, lo: Floats, hi: Floats, gain: float | Floats
+) -> tuple[Floats, Floats]:
+    """The same for columns; `gain` is the share of the energy by which the sensor may be off."""
+    gain_j = np.abs(joules) * gain
+    return (
+        np.maximum(joules - np.hypot(joules - lo, gain_j), np.minimum(joules, 0.0)),
+        joules + np.hypot(hi - joules, gain_j),
+    )
+
+
+def unless_lost_in_noise(mean: Energy) -> Energy:
+    """The mean energy of a step, or no answer where its interval is wider than the energy."""
+    if mean.joules is None or mean.half < mean.joules:
+        return mean
+    return replace(
+        mean,
+        resolved=False,
+        reason=(
+            f"not resolved: a step is within the error of the sensor, ± {mean.half:.2g} J a step"
+        ),
+        joules=None,
+        lo=None,
+        hi=None,
+        gain_j=None,
+        mean_w=None,
+        other_joules=None,
     )
 
 
@@ -274,4 +333,4 @@ def above_idle(measured: Energy, idle: Figure | None) -> Energy:
     if idle is None or measured.joules is None:
         return measured
     idle_j = idle.value * measured.duration_s
-    return replace(measured, idle_joules=idle_j, active_joules=measured.joules - idle_j)
+    return replace(measured, idle_joules=idle_j, active_joules=max(measured.joules - idle_j, 0.0))

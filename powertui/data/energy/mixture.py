@@ -16,7 +16,12 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.energy import integrate, placing
-from powertui.data.energy.measured_energy import Energies, Energy
+from powertui.data.energy.measured_energy import (
+    Energies,
+    Energy,
+    interval_with_gain,
+    intervals_with_gain,
+)
 from powertui.data.model import Bools, Floats, Int64s, PowerOnTrace, worst_badge
 
 # Places that together weigh less need not resolve a window. Chosen, not measured.
@@ -112,6 +117,7 @@ def energies(
     joules, timing, lo, hi = _moments(
         shares, by_place["joules"], [by_place[name] for name in _SIGMA_COLUMNS]
     )
+    lo, hi = intervals_with_gain(joules, lo, hi, parts[0].curve.gain or 0.0)
     columns = {
         name: np.sqrt((shares * by_place[name] ** 2).sum(axis=0)) for name in _SIGMA_COLUMNS[:3]
     }
@@ -181,13 +187,15 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
     )
     quantum, sampling, edges = (float(np.sqrt(share @ sigma[:, 0] ** 2)) for sigma in sigmas[:3])
     peaks = [part.max_w for part in resolved_parts if part.max_w is not None]
+    gain_j = mean("gain_j")
+    interval = interval_with_gain(float(joules[0]), float(lo[0]), float(hi[0]), gain_j)
     return replace(
         resolved_parts[0],
         joules=float(joules[0]),
-        lo=float(lo[0]),
-        hi=float(hi[0]),
+        lo=interval[0],
+        hi=interval[1],
         mean_w=mean("mean_w"),
-        gain_j=mean("gain_j"),
+        gain_j=gain_j,
         max_w=max(peaks, default=None),
         other_joules=mean("other_joules"),
         covered_joules=covered,

@@ -387,6 +387,14 @@ def window_is_guess(sensor: Sensor) -> bool:
     return window.badge is Badge.ASSUMED and window.value == refresh.value
 
 
+def is_window_known(sensor: Sensor) -> bool:
+    """Whether its averaging window is known well enough to be named."""
+    window = sensor.window_s
+    if window is None or window_is_guess(sensor):
+        return False
+    return (sensor.window_err_s or 0.0) <= 0.25 * window.value
+
+
 def window_is_told_by_readings(sensor: Sensor) -> bool:
     """Its readings are means over clearly more than a refresh, and nothing but they themselves says
     so.
@@ -482,10 +490,7 @@ def sentence(series: PowerSeries) -> str:
     if sensor.quantum_w:
         word = "" if sensor.quantum_w.badge is Badge.MEASURED else " (assumed)"
         parts.append(f"in steps of {sensor.quantum_w.value:.4g} W{word}")
-    window_is_known = (
-        sensor.window_s is not None and (sensor.window_err_s or 0.0) <= 0.25 * sensor.window_s.value
-    )
-    if sensor.window_s and window_is_known and not interval and not window_is_guess(sensor):
+    if sensor.window_s and not interval and is_window_known(sensor):
         parts.append(
             f"each the mean of {seconds(sensor.window_s.value)} ({sensor.window_s.badge.value})"
         )

@@ -6,14 +6,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from powertui.data import packed
-from powertui.data.energy import host_energy, idle, integrate, main_log, meeting, summed_channels
+from powertui.data.energy import (
+    energy_rows,
+    host_energy,
+    idle,
+    integrate,
+    main_log,
+    meeting,
+    summed_channels,
+)
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import SIGNAL, Alignment, Placed
+from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.idle import IdlePower
 from powertui.data.energy.measured_energy import Energy
@@ -34,13 +43,19 @@ from powertui.data.training import checkpoints, machines, training_findings
 from powertui.data.training.named_windows import AxisWindow
 from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
 from powertui.data.training.training_on_axis import TrainingOnAxis
+from powertui.data.training.training_parts import Moment
 
 _HOUR_NS = 3600 * NS_PER_S
 _MAX_HOURS = 24 * 400
 # From so many readings on, memory that working on them took is given back. Chosen, not measured.
 _GIVE_BACK_READINGS = 100_000
+# A first epoch compiles and fills caches. One that seems to have taken more than so many of the
+# others waited for something before it. Chosen, not measured.
+_MAX_FIRST_EPOCHS = 2.0
+# How far its length may be off where only the others show it, as a share. Chosen, not measured.
+_FIRST_EPOCH_ERROR = 0.25
 _CHECKPOINT = "checkpoint"
-_NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "starting"}
+_NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "start-up"}
 
 
 @dataclass(frozen=True)
@@ -87,8 +102,14 @@ class TrainingEnergy:
     def epochs(self) -> list[TrainingWindow]:
         """Each epoch whose bounds are known."""
         out = []
+        first = self._first_start
         for index, epoch in enumerate(self.seen.epochs):
-            if epoch.start is not None and epoch.end is not None and epoch.end > epoch.start:
+            if index == 0 and first is not None and epoch.end is not None:
+                half = first.half_ns * PS_PER_NS
+                start = self.seen.at(first.ns)
+                name = f"epoch {epoch.number}"
+                out.append(self._window("epoch", name, epoch.number, start, epoch.end, half))
+            elif epoch.start is not None and epoch.end is not None and epoch.end > epoch.start:
                 steps = (
                     self.seen.training.epochs[index].steps
                     if index < len(self.seen.training.epochs)
@@ -107,6 +128,64 @@ class TrainingEnergy:
                     )
                 )
         return out
+
+    def parts(self) -> list[EnergyRow]:
+        """Rows that add up: what lies before and after the training, in it its epochs, and in each
+        of these its start-up, validation, checkpoints, pauses and steps. The last row is all of it.
+        """
+        total = _row_of(self.whole(), "all of it", 0)
+        training = self.training()
+        phases = self.phases()
+        rows = [_row_of(phase, "before", 0) for phase in phases if phase.kind == "before"]
+        if training is not None:
+            rows.append(_row_of(training, training.name, 0))
+            epochs = self.epochs()
+            for epoch in epochs:
+                rows.append(_row_of(epoch, epoch.name, 1))
+                rows += self._inside(epoch, phases, 2)
+            if epochs:
+                rest = energy_rows.remainder_row(
+                    _row_of(training, "", 0),
+                    [row for row in rows if row.level == 1],
+                    "between the epochs",
+                )
+                rows += [replace(rest, level=1)] if rest is not None else []
+            else:
+                rows += self._inside(training, phases, 1)
+        rows += [_row_of(phase, "after", 0) for phase in phases if phase.kind == "after"]
+        top = [row for row in rows if not row.level]
+        rest = energy_rows.remainder_row(total, top, "the rest") if top else None
+        return [*rows, *([rest] if rest is not None else []), total]
+
+    def _inside(
+        self, window: TrainingWindow, phases: Sequence[TrainingWindow], level: int
+    ) -> list[EnergyRow]:
+        """What an epoch is made of; nothing where that is steps alone."""
+        rows = []
+        at = window.start
+        for phase in phases:
+            lo, hi = max(phase.start, at), min(phase.end, window.end)
+            if phase.kind in ("before", "after") or hi - lo < PS_PER_S // 2:
+                continue
+            energy = phase.energy
+            if (lo, hi) != (phase.start, phase.end):
+                energy = self.energy(lo, hi, phase.half)
+            if energy is None or not energy.resolved:
+                continue
+            name = phase.name.replace(f" in epoch {phase.epoch}", "")
+            rows.append(EnergyRow(phase.kind, name, window.epoch, hi - lo, energy, lo, level))
+            at = hi
+        if not rows:
+            return []
+        rest = energy_rows.remainder_row(_row_of(window, "", 0), rows, "steps")
+        if rest is not None:
+            steps = window.steps
+            count = steps[1] - steps[0] if steps is not None else None
+            name = f"{count} steps" if count is not None else "steps"
+            rows.append(
+                replace(rest, kind="steps", name=name, epoch=window.epoch, level=level, steps=count)
+            )
+        return rows
 
     def phases(self) -> list[TrainingWindow]:
         """What was no step: validation, pauses, starting; and the idle machine before and after."""
@@ -159,9 +238,13 @@ class TrainingEnergy:
     def training(self) -> TrainingWindow | None:
         """From its first to its last step or epoch."""
         stretches = self.seen.training.stretches
+        first = self._first_start
         if not len(stretches):
             return None
         a, b = int(stretches.start[0]), int(stretches.end.max())
+        half_ns = LOGGED_NS
+        if first is not None and first.ns < a:
+            a, half_ns = first.ns, max(first.half_ns, LOGGED_NS)
         rate = self.seen.training.rate
         all_counted = len(rate) and not rate.within and rate.goes_on[1:].all()
         steps = (int(rate.step[0]) - rate.every, int(rate.step[-1])) if all_counted else None
@@ -171,9 +254,38 @@ class TrainingEnergy:
             None,
             self.seen.at(a),
             self.seen.at(b),
-            LOGGED_NS * PS_PER_NS,
+            half_ns * PS_PER_NS,
             steps,
         )
+
+    @functools.cached_property
+    def _first_start(self) -> Moment | None:
+        """When the first epoch began, where records come at the ends of epochs alone.
+
+        The log file was opened shortly before; without that, or where it was opened long before,
+        the first epoch took about as long as the others.
+        """
+        epochs = self.seen.training.epochs
+        if len(epochs) < 2 or epochs[0].start is not None or epochs[0].end is None:
+            return None
+        end_ns = epochs[0].end.ns
+        lengths = [
+            epoch.end.ns - epoch.start.ns
+            for epoch in epochs
+            if epoch.start is not None and epoch.end is not None
+        ]
+        if not lengths:
+            return None
+        usual_ns = int(np.median(lengths))
+        opened = [
+            log.header_ns
+            for log in self.seen.training.logs.events
+            if log.header_ns is not None and not log.is_marker
+        ]
+        opened_ns = max((ns for ns in opened if ns < end_ns), default=None)
+        if opened_ns is not None and end_ns - opened_ns <= _MAX_FIRST_EPOCHS * usual_ns:
+            return Moment(opened_ns, NS_PER_S)
+        return Moment(end_ns - usual_ns, round(_FIRST_EPOCH_ERROR * usual_ns))
 
     def whole(self) -> TrainingWindow:
         """As far as its power tells; without any, everything that is placed."""
@@ -243,6 +355,20 @@ class TrainingEnergy:
             steps,
             _per_step(energy, steps, self.seen.training.logged_rate.every),
         )
+
+
+def _row_of(window: TrainingWindow, name: str, level: int) -> EnergyRow:
+    steps = window.steps
+    return EnergyRow(
+        window.kind,
+        name,
+        window.epoch,
+        window.end - window.start,
+        window.energy,
+        window.start,
+        level,
+        steps[1] - steps[0] if steps is not None else None,
+    )
 
 
 def training_energy(axis: TrainingOnAxis) -> TrainingEnergy:

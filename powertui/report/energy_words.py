@@ -1,0 +1,133 @@
+"""An energy in words: in the unit that was asked for, with its error and the sensor's gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from powertui import units
+from powertui.data.energy import sensor as sensors
+from powertui.data.energy.align import Alignment
+from powertui.data.energy.measured_energy import Energy
+from powertui.data.model import PS_PER_S, Badge, PowerKind, PowerSeries, Scope, Sensor
+
+# The headings above `EnergyWords.cells`.
+HEADINGS = ("energy", "± 95%", "gain", "mean", "max", "quality")
+# From this length on joules have too many digits for a person: watt-hours are shown. A day of a log
+# is in kWh, a training of an hour in kJ. Chosen, not measured.
+_WATT_HOURS_FROM_PS = 12 * 3600 * PS_PER_S
+
+
+def unit_for(asked: str | None, longest_ps: int) -> str:
+    """The unit that was asked for; else the one that suits the longest stretch of a page."""
+    if asked:
+        return asked
+    return "Wh" if longest_ps >= _WATT_HOURS_FROM_PS else "J"
+
+
+@dataclass(frozen=True)
+class EnergyWords:
+    """How a page writes energies: a unit of `units.ENERGY_UNITS`."""
+
+    unit: str = "J"
+
+    def plain_joules(self, joules: float, half: float = 0.0) -> str:
+        """Joules alone."""
+        return units.energy(joules, self.unit, half)
+
+    def with_error(self, energy: Energy) -> str:
+        """ "3,479 J ± 16 (gain ± 170)"; the reason where nothing is known."""
+        value, error, gain = self._figures(energy)
+        if energy.joules is None:
+            return energy.reason
+        words = value
+        if error:
+            words += f" {error}"
+        return f"{words} (gain {gain})" if gain else words
+
+    def in_the_other_unit(self, energy: Energy) -> str:
+        """The same energy in watt-hours, or in joules where those are shown already."""
+        other = "J" if self.unit.endswith("Wh") else "Wh"
+        return units.energy(energy.joules or 0.0, other, energy.half)
+
+    def cells(self, energy: Energy | None) -> list[str]:
+        """The cells below `HEADINGS`."""
+        if energy is None:
+            return ["–", "", "", "", "", ""]
+        if energy.joules is None:
+            return ["–", "", "", "", "", "not resolved"]
+        mean = units.quantity(energy.mean_w, "W") if energy.mean_w is not None else ""
+        highest = units.quantity(energy.max_w, "W", 3) if energy.max_w is not None else ""
+        return [*self._figures(energy), mean, highest, self._quality(energy)]
+
+    def _figures(self, energy: Energy) -> tuple[str, str, str]:
+        """The energy, its error, and what the gain adds to that."""
+        if energy.joules is None or energy.hi is None:
+            return "–", "", ""
+        if energy.half >= energy.joules:
+            return f"≤ {units.energy(energy.hi, self.unit, energy.half)}", "", ""
+        error = f"± {units.energy_error(energy.half, energy.joules, self.unit)}"
+        gain = ""
+        if energy.gain_j:
+            gain = f"± {units.energy_error(energy.gain_j, energy.joules, self.unit)}"
+        return units.energy(energy.joules, self.unit, energy.half), error, gain
+
+    def _quality(self, energy: Energy) -> str:
+        quality = energy.badge.value
+        if energy.extrapolated:
+            quality += f", {energy.coverage:.0%} sampled"
+        if energy.other_joules is not None:
+            quality += f"; {self.plain_joules(energy.other_joules)} if each reading held"
+        return quality
+
+
+def is_plainly_measured(cell: str) -> bool:
+    """Whether a cell of the last column says nothing beyond the usual."""
+    return cell in ("", Badge.MEASURED.value)
+
+
+def clock_words(alignment: Alignment | None) -> str:
+    """How surely the log's place is known, in a few words."""
+    if alignment is None:
+        return "clock: the log has no reading"
+    if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
+        return "clock: nothing aligns the log with this run"
+    half = (alignment.hi_s - alignment.lo_s) / 2
+    error = units.duration(round(half * PS_PER_S), 2)
+    correction_s = getattr(alignment, "correction_s", None)
+    if correction_s:
+        side = "ahead" if correction_s > 0 else "behind"
+        off = units.duration(round(abs(correction_s) * PS_PER_S), 3)
+        return f"clock: the log's was {off} {side} and is corrected, ± {error}"
+    return f"clock: {alignment.status} by {_evidence(alignment.source)}, ± {error}"
+
+
+def _evidence(source: str) -> str:
+    return source.removeprefix("by ")
+
+
+def sensor_words(channels: list[PowerSeries]) -> str:
+    """What was read, and what one reading covers."""
+    if not channels:
+        return ""
+    first = channels[0].sensor
+    scopes = dict.fromkeys(_scope(series.sensor) for series in channels)
+    names = " + ".join(scopes)
+    if len(channels) > 1:
+        names = f"{len(channels)} channels, {names}"
+    reading = ""
+    if channels[0].kind is PowerKind.INTERVAL and first.poll_s:
+        reading = f", energy every {_seconds(first.poll_s.value)}"
+    elif first.window_s and first.window_s.value > 0 and sensors.is_window_known(first):
+        reading = f", {_seconds(first.window_s.value)} mean"
+    elif first.refresh_s:
+        reading = f", every {_seconds(first.refresh_s.value)}"
+    return f"sensor: {names}{reading}"
+
+
+def _scope(sensor: Sensor) -> str:
+    """What it measures; its name where that is not known."""
+    return sensor.name if sensor.scope is Scope.UNKNOWN else sensor.scope.value
+
+
+def _seconds(seconds: float) -> str:
+    return f"{float(f'{seconds:.2g}'):g} s"
