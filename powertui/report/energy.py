@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from powertui import __version__, units
 from powertui.data import logdir
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import account as accounts
@@ -16,15 +15,13 @@ from powertui.data.model import PS_PER_S, Run
 from powertui.data.opened import Opened
 from powertui.data.power import log_columns, registry
 from powertui.data.training import named_windows
-from powertui.data.training.training import Training, Trainings
-from powertui.data.training.training_energy import training_energy
+from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
-from powertui.report import energy_page, summary, text, training_json, training_page
+from powertui.report import energy_page, energy_window, summary, text, training_json
 from powertui.report.energy_figures import CSV_COLUMNS, NO_POWER, csv_cells
 from powertui.report.energy_json import TraceEnergy, as_json, totals
 from powertui.report.energy_page import PageOptions
-from powertui.report.energy_words import HEADINGS, EnergyWords, unit_for
 from powertui.report.page_style import style_of
 
 _MAX_NAMED_LOGS = 3  # of those above the logdir; chosen, not measured
@@ -46,7 +43,12 @@ def tell(
     trainings = Trainings(logdir.scan(path), reading, aligning)
     if asked is not None and asked.anything:
         chosen = trainings.chosen(trainings.found.chosen(name), name is None)
-        _print_window(path, chosen, asked, form, (options or PageOptions()).unit)
+        unit = (options or PageOptions()).unit
+        if asked.steps is not None:
+            windows = energy_window.step_windows(trainings, name, aligning, asked)
+        else:
+            windows = energy_window.training_windows(path, chosen, asked)
+        energy_window.print_windows(path, windows, form, unit)
         return 0
     traces = _gather(path, name, reading, aligning, trainings)
     chosen = trainings.chosen(trainings.found.chosen(name), name is None)
@@ -61,46 +63,6 @@ def tell(
         )
         text.out("\n".join(pages))
     return 0
-
-
-def _print_window(
-    path: str,
-    chosen: Sequence[Training],
-    asked: named_windows.WindowRequest,
-    form: str,
-    unit: str | None,
-) -> None:
-    """Print one window of each training that was named."""
-    if not chosen:
-        raise UnreadableFile(
-            path, "holds no training", hint=f"See what is there: powertui doctor {path}"
-        )
-    windows = []
-    for training in chosen:
-        axis = training.seen_from()
-        place = named_windows.find_window(axis, asked)
-        windows.append((training, training_energy(axis).window(place)))
-    if form == "json":
-        shown = [training_json.json_named_window(training, window) for training, window in windows]
-        text.out(text.to_json({"powertui": __version__, "path": path, "windows": shown}))
-    elif form == "csv":
-        cells = [training_page.window_cells(training, window) for training, window in windows]
-        text.emit_csv(text.to_csv(training_page.WINDOW_COLUMNS, cells))
-    else:
-        longest = max(window.end - window.start for _, window in windows)
-        words = EnergyWords(unit_for(unit, longest))
-        rows = []
-        unknown = []
-        for training, window in windows:
-            time = units.duration(window.end - window.start)
-            rows.append([training.name, window.name, time, *words.cells(window.energy)])
-            if window.energy is None:
-                unknown.append(f"{window.name}: {training_page.NO_POWER_HERE}")
-            elif not window.energy.resolved:
-                unknown.append(f"{window.name}: {window.energy.reason}")
-        style = style_of(form)
-        headers = ("training", "window", "time", *HEADINGS)
-        text.out("\n".join([*style.table(headers, rows, range(2, 8)), *map(style.line, unknown)]))
 
 
 # ── what is there ────────────────────────────────────────────────────────────────────────────────

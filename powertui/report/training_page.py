@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import PurePath
-from typing import Any
 
 from powertui import units
 from powertui.data.logdir import TrainingEntry
@@ -15,7 +14,7 @@ from powertui.data.training.training_energy import TrainingEnergy, TrainingWindo
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
 from powertui.plain import plain
 from powertui.report import text
-from powertui.report.energy_figures import CSV_COLUMNS, csv_cells
+from powertui.report.energy_figures import CSV_COLUMNS
 from powertui.report.page_style import Style
 
 MAX_DESCRIBED = 50  # trainings of a logdir that are described on their axis; chosen, not measured
@@ -186,16 +185,3 @@ def _wall_time(unix_ns: int) -> str:
 
 NO_POWER_HERE = "no power log covers this training"
 WINDOW_COLUMNS = ("training", "window", "epoch", "start_s", "end_s", "half_s", *CSV_COLUMNS)
-
-
-def window_cells(training: Training, window: TrainingWindow) -> list[Any]:
-    """One window as a row below `WINDOW_COLUMNS`."""
-    return [
-        training.name,
-        window.name,
-        window.epoch,
-        window.start / PS_PER_S,
-        window.end / PS_PER_S,
-        window.half / PS_PER_S,
-        *csv_cells(window.energy, NO_POWER_HERE),
-    ]

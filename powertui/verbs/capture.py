@@ -117,7 +117,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def _profiling(parser: argparse.ArgumentParser) -> None:
     """How long, and how much the profilers record."""
     group = parser.add_argument_group("what the profiler records")
-    group.add_argument("-t", "--time", metavar="TIME", default="2s", help="how long (default: 2s)")
+    group.add_argument(
+        "-t",
+        "--time",
+        metavar="TIME",
+        help="how long (default: 2s, or as long as the slowest power sensor needs)",
+    )
     group.add_argument(
         "--host-level",
         type=int,
@@ -245,11 +250,12 @@ def _plan(args: argparse.Namespace) -> Plan:
             "--server-logdir must be an absolute path, because the server does not know this "
             "working folder."
         )
+    power = _power_of(args)
     return Plan(
         addresses,
         str(Path(args.logdir).expanduser().absolute()),
-        _asked_of(args),
-        _power_of(args),
+        _asked_of(args, _length_of(args, power)),
+        power,
         args.interval,
         common.seconds(args.before, "--before"),
         common.seconds(args.after, "--after"),
@@ -260,11 +266,25 @@ def _plan(args: argparse.Namespace) -> Plan:
     )
 
 
-def _asked_of(args: argparse.Namespace) -> ProfileRequest:
+def _length_of(args: argparse.Namespace, power: tuple[Target, ...]) -> float:
+    """How long to profile: as was asked for, or as the slowest power sensor needs; says why."""
+    from powertui.sampler.profile_length import profile_length
+
+    needed = profile_length([target.url for target in power], args.interval)
+    if args.time is None:
+        if reason := needed.reason():
+            _say(f"{reason} -t sets another length.")
+        return needed.seconds
+    length = common.seconds(args.time, "-t", 0.001, 3600.0)
+    if warning := needed.warning(length):
+        _say(warning)
+    return length
+
+
+def _asked_of(args: argparse.Namespace, length: float) -> ProfileRequest:
     """What the profiler is to record, from the arguments of `profiling`."""
     from powertui.capture.messages import ProfileRequest
 
-    length = common.seconds(args.time, "-t", 0.001, 3600.0)
     patience = common.seconds(args.patience, "--patience", _MIN_PATIENCE_S, 86400.0)
     return ProfileRequest(
         length, args.host_level, args.device_level, args.python_level, not args.no_hlo, patience

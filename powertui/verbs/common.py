@@ -289,6 +289,11 @@ def window(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--to", metavar="TIME", help="its end")
     group.add_argument("--epoch", type=int, metavar="N", help="this epoch")
     group.add_argument(
+        "--steps",
+        metavar="A-B",
+        help="these steps of a profile (of --epoch when given)",
+    )
+    group.add_argument(
         "--batches",
         metavar="A-B",
         help="these batches of --epoch, e.g. 183-260 (without it: steps as logged)",
@@ -300,7 +305,15 @@ def window_of(args: argparse.Namespace) -> WindowRequest:
     """The window that was asked for, from the arguments of `window`."""
     from powertui.data.training.named_windows import WindowRequest
 
-    return WindowRequest(args.from_, args.to, args.epoch, args.batches, args.session, args.tz)
+    return WindowRequest(
+        start=args.from_,
+        end=args.to,
+        epoch=args.epoch,
+        batches=args.batches,
+        session=args.session,
+        steps=args.steps,
+        tz=args.tz,
+    )
 
 
 def time_of(words: str | None) -> int | None:

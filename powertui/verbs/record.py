@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from powertui.errors import UsageError
 from powertui.verbs import common
@@ -17,6 +17,9 @@ ABOUT = """\
 Records until the command ends, until --duration has passed, or until Ctrl+C. Without
 --host and --source it reads the sensors of this machine. Readings are on the disk at once;
 what could not be read is a gap with its reason."""
+if TYPE_CHECKING:
+    from powertui.sampler.targets import Target
+
 _MAX_STEPS_S = 60.0  # of a profile by steps: longer ones are too large to read
 EXAMPLES = (
     (
@@ -65,8 +68,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--profile-time",
         metavar="TIME",
-        default="2s",
-        help="how long (default: 2s); with --steps at most 60s",
+        help=(
+            "how long (default: 2s, or as long as the slowest power sensor needs); with --steps at "
+            "most 60s"
+        ),
     )
     recording.add_argument("--quiet", action="store_true", help="print only errors")
     parser.add_argument(
@@ -100,10 +105,12 @@ def run(args: argparse.Namespace) -> int:
         pulse=args.pulse,
         quiet=args.quiet,
     )
-    return recording_run.run(plan, energies=_energies, **_beside(args, command))
+    return recording_run.run(plan, energies=_energies, **_beside(args, command, plan.targets))
 
 
-def _beside(args: argparse.Namespace, command: list[str]) -> dict[str, Any]:
+def _beside(
+    args: argparse.Namespace, command: list[str], targets: Sequence[Target]
+) -> dict[str, Any]:
     """What captures a profile while the command runs, where that was asked for."""
     if not args.profile_server:
         if args.steps or args.logdir:
@@ -128,7 +135,7 @@ def _beside(args: argparse.Namespace, command: list[str]) -> dict[str, Any]:
     from powertui.capture.messages import ProfileRequest
     from powertui.capture.profile_session import Plan
 
-    length = common.seconds(args.profile_time, "--profile-time", 0.001, 3600.0)
+    length, notice = _profile_length(args, targets)
     asked = ProfileRequest(_MAX_STEPS_S if args.steps else length)
     plan = Plan(
         (address.parse(args.profile_server),), str(Path(args.logdir).expanduser().absolute()), asked
@@ -137,7 +144,29 @@ def _beside(args: argparse.Namespace, command: list[str]) -> dict[str, Any]:
     wanted = command_profile.RequestedProfile(
         plan, steps, common.seconds(args.profile_after, "--profile-after"), length
     )
-    return {"beside": lambda say: command_profile.WhileRecording(wanted, say)}
+
+    def beside(say: Callable[[str], None]) -> command_profile.WhileRecording:
+        if notice:
+            say(notice)
+        return command_profile.WhileRecording(wanted, say)
+
+    return {"beside": beside}
+
+
+def _profile_length(args: argparse.Namespace, targets: Sequence[Target]) -> tuple[float, str]:
+    """How long to profile, and what is to be said of it before."""
+    from powertui.sampler.profile_length import profile_length
+
+    if not targets:
+        from powertui.sampler.inventory import local_targets
+
+        targets = local_targets()
+    needed = profile_length([target.url for target in targets], args.interval)
+    if args.profile_time is None:
+        notice = needed.reason()
+        return needed.seconds, f"{notice} --profile-time sets another length." if notice else ""
+    length = common.seconds(args.profile_time, "--profile-time", 0.001, 3600.0)
+    return length, needed.warning(length)
 
 
 def _energies(path: str, begin_s: float, length_s: float) -> Mapping[str, Mapping[str, Any]]:

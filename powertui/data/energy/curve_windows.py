@@ -10,17 +10,19 @@ import numpy as np
 from powertui.data.energy import curve as curves
 from powertui.data.energy import rounding
 from powertui.data.energy.curve import Curve
+from powertui.data.energy.edge_steps import moved_to_steps
 from powertui.data.energy.energy_budget import FAR_REFRESHES, NEAR_REFRESHES, CurveFigures
 from powertui.data.energy.rounding import Steady
 from powertui.data.model import PS_PER_S, Bools, Floats, Int32s, Int64s
 
-_MAX_REACH_PS = 1 << 61  # from any moment, this far either way fits into 64 bits
+_EDGE_ENTRIES = 10  # of each window in `_Windows.edges`
+_MAX_REACH_PS = 1 << 60  # from any moment, this far either way fits into 64 bits
 
 
 class WindowEntries(NamedTuple):
-    """Entries of one curve for its windows, end to end: eight, six, two or one for each."""
+    """Entries of one curve for its windows, end to end: ten, eight, two or one for each."""
 
-    reading: curves.CurveEntries  # six
+    reading: curves.CurveEntries  # ten
     bridged: tuple[Floats, Floats, Floats]  # two: J in holes, its variance, s² of them
     cut: Floats  # two
     steep: Floats  # eight: from and to near a, near b, far around a, far around b
@@ -40,7 +42,7 @@ class _Windows(NamedTuple):
     knots.
     """
 
-    edges: curves.Spot  # a, b, and each a reading earlier and later
+    edges: curves.Spot  # a, b, and each a reading and two readings earlier and later
     around: Int64s  # knots from and to which the slope near and far around an edge counts
     held: tuple[Int64s, Floats]  # a and b among the readings that hold
     moved: Int64s  # knots from and to which differences count
@@ -60,9 +62,9 @@ def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
         round(curve.smeared_s * PS_PER_S), _MAX_REACH_PS
     )  # a step is smeared over that much on either side
     both = np.concatenate((a, b))
-    edges = curves.spot(
-        curve.knots, np.concatenate((both, a - reach, a + reach, b - reach, b + reach))
-    )
+    beside = [side + step * reach for side in (a, b) for step in (-1, 1)]
+    beyond = [side + step * reach for side in (a, b) for step in (-2, 2)]
+    edges = curves.spot(curve.knots, np.concatenate((both, *beside, *beyond)))
     ra, rb = edges.row[:count], edges.row[count : 2 * count]
     knots = curve.knots
     opens, ends = ra + (knots[ra] < a), rb + 1 + (knots[-1] <= b)
@@ -139,7 +141,7 @@ def curve_figures(looks: Sequence[WindowEntries]) -> CurveFigures:
         peak = np.array([look.peak[0] for look in looks])
     else:
         look = looks[0]
-        reading = look.reading.shaped(6, -1)
+        reading = look.reading.shaped(_EDGE_ENTRIES, -1)
         steep = look.steep.reshape(8, -1)
         bridged = [column.reshape(2, -1) for column in look.bridged]
         cut, moved, turned, runs, held, inside = (
@@ -149,6 +151,7 @@ def curve_figures(looks: Sequence[WindowEntries]) -> CurveFigures:
         alike = look.steps.alike(*look.read) if look.steps is not None else np.zeros(len(look.peak))
         peak, pairs = np.array(look.peak), look.pairs.reshape(1, -1)
     energy, covered, watts = curves.place(reading)
+    moved_edges = moved_to_steps(reading, energy, watts)
     on_known_ground = (
         reading.known[:2] & inside
     )  # an edge that lies on known ground counts for the maximum, too
@@ -160,6 +163,7 @@ def curve_figures(looks: Sequence[WindowEntries]) -> CurveFigures:
     )
     return CurveFigures(
         joules=energy[1] - energy[0],
+        sharpened=moved_edges,
         length=covered[1] - covered[0],
         within=(reading.inside[1] - reading.inside[0]) / PS_PER_S,
         filled=bridged[0][1] - bridged[0][0],

@@ -58,6 +58,10 @@ _CUT_INTERVAL_VARIANCE = 0.95
 _EDGE_VARIANCE_MOMENTS, _EDGE_VARIANCE_MEANS, _EDGE_VARIANCE_SMEARED = 3.0, 0.3, 0.65
 # Share of the quietest differences that is noise; the rest is power, which a mean has seen.
 _NOISE_SHARE = 0.9
+# From this share of the time on that readings cover, they tell where between them a step was.
+_MIN_STEP_SHARE = 0.5
+# Of what an edge leaves open, the share that a clear step beside it settles.
+_STEP_CERTAINTY = 0.5
 # Power is no even noise: its few large moves leave more open than their mean says, and the more
 # the less of the time is looked at.
 _TAIL_FACTOR = 1.0
@@ -69,6 +73,9 @@ class CurveFigures(NamedTuple):
     """What the curves say of each window: everything that the budget needs of them."""
 
     joules: Floats
+    # J and share [2, both edges]: what an edge gains where the power made a step beside it, and how
+    # far the readings show that it did
+    sharpened: Floats
     length: Floats  # s covered
     within: Floats  # s within the log
     filled: Floats  # J that its holes are taken to hold …
@@ -236,6 +243,11 @@ def energy_columns(
     is_cut = figures.cut > 0
     parted = np.where(is_cut, figures.inner * figures.cut, 0.0).sum(axis=0)
     straddled = _straddled(figures, sensor, least, refresh)
+    moved_j, clear = figures.sharpened
+    # Only means hold the energy of both sides of a step.
+    tells_steps = np.where(sensor.interval, 1.0, np.asarray(sensor.averaged) >= _MIN_STEP_SHARE)
+    moved_j, clear = moved_j * tells_steps, clear * tells_steps
+    straddled = straddled * (1 - _STEP_CERTAINTY * clear)
     slopes = (
         np.where(is_cut, 0.0, straddled * figures.steep).sum(axis=0)
         * sensor.steep_s
@@ -250,7 +262,8 @@ def energy_columns(
     # A hole is a long time between two looks.
     sampling = np.sqrt(_sampling(figures, sensor, seconds, refresh) ** 2 + missing)
     sigma = np.sqrt(quantum**2 + sampling**2 + edges**2 + timing**2)
-    joules = (figures.joules + figures.filled) * scale
+    at_edges = np.where(is_cut, 0.0, moved_j)
+    joules = (figures.joules + at_edges[1] - at_edges[0] + figures.filled) * scale
     may_be_off = ~(Z95 * np.sqrt(figures.opened + parted) <= _MAX_BRIDGED_SHARE * np.abs(joules))
     resolved = _has_enough(figures, sensor, seconds, (coverage, within), may_be_off)
     total = np.where(resolved, joules, np.nan)

@@ -40,12 +40,13 @@ class WindowRequest:
     # "183-260": counted within the epoch from 0; without an epoch as the program counts its steps
     batches: str | None = None
     session: str | None = None
+    steps: str | None = None  # "45-71", as a profile numbers them
     tz: str | None = None  # of wall times that name no zone
 
     @property
     def anything(self) -> bool:
         """Whether a window was asked for at all."""
-        limits = (self.start, self.end, self.epoch, self.batches, self.session)
+        limits = (self.start, self.end, self.epoch, self.batches, self.session, self.steps)
         return any(limit is not None for limit in limits)
 
 

@@ -24,7 +24,7 @@ from powertui.data.model import Run
 from powertui.data.opened import Opened
 from powertui.data.power import registry
 from powertui.errors import PowertuiError
-from powertui.report import energy, energy_json, facts, page_style, run_page
+from powertui.report import energy, energy_json, energy_page, facts, page_style, run_page
 
 DAY = 86_400.0
 Rows = list[tuple[float, str]]
@@ -52,12 +52,10 @@ def told(folder: Path, recorded: tuple[RunEntry, Run, Rows], rows: Rows) -> str:
             log = registry.load(str(path))
             both = replace(run, power=log.series, warnings=(*run.warnings, *log.warnings))
             found = energy.of_run(Opened(entry, run=both), Aligning())
-            out += [
-                line
-                for one in found
-                for style in (page_style.style_of(form) for form in ("text", "markdown"))
-                for line in energy._page(one, style)
-            ]
+            for form in ("text", "markdown"):
+                style = page_style.style_of(form)
+                pages = energy_page.pages(found, (), (), style, energy_page.PageOptions())
+                out += "\n".join(pages).split("\n")
             energy_json.as_json("x", found)
             list(energy._csv_rows(found))
             out += run_page.describe(facts.of_run(entry, both, ""))

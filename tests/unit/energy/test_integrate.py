@@ -406,7 +406,7 @@ def test_timing_error_follows_the_offset_and_the_difference_of_the_ends() -> Non
     assert edges.sigma_timing == pytest.approx(0.1 * math.hypot(200.01, 200.04), rel=1e-3)
 
 
-def test_gain_is_kept_apart() -> None:
+def test_the_interval_contains_the_gain_and_tells_it_apart() -> None:
     power = placed(
         np.arange(100.0),
         np.random.default_rng(0).normal(200, 1, 100),
@@ -416,7 +416,8 @@ def test_gain_is_kept_apart() -> None:
     assert found.joules is not None
     assert found.gain_j == pytest.approx(0.05 * found.joules)
     assert found.hi is not None
-    assert found.hi - found.joules < 0.01 * found.joules
+    assert found.half < 0.01 * found.joules
+    assert found.hi - found.joules == pytest.approx(np.hypot(found.half, found.gain_j))
     assert integrate.energy(noisy(), ps(10), ps(60)).gain_j is None
 
 

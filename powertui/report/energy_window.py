@@ -1,0 +1,156 @@
+"""One window that was asked for: of a training by time, epoch, batches or session, or of a profile
+by its steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from powertui import __version__, units
+from powertui.data.asked import Aligning
+from powertui.data.energy import account as accounts
+from powertui.data.energy.measured_energy import Energy
+from powertui.data.model import PS_PER_S
+from powertui.data.training import named_windows
+from powertui.data.training.training import Training, Trainings
+from powertui.data.training.training_energy import training_energy
+from powertui.errors import UnreadableFile, UsageError
+from powertui.report import export, text, training_json, training_page
+from powertui.report.energy_figures import NO_POWER, csv_cells, json_energy
+from powertui.report.energy_words import HEADINGS, EnergyWords, unit_for
+from powertui.report.page_style import style_of
+
+
+@dataclass(frozen=True)
+class AskedWindow:
+    """A window and what it drew."""
+
+    owner: str  # the training, or the run with its host
+    name: str
+    epoch: int | None
+    lo: int  # ps
+    hi: int
+    half: int
+    energy: Energy | None
+    why: str  # why there is no energy
+    shown: dict[str, Any]  # as JSON
+
+
+def training_windows(
+    path: str, chosen: Sequence[Training], asked: named_windows.WindowRequest
+) -> list[AskedWindow]:
+    """The window of each training that was named."""
+    if not chosen:
+        raise UnreadableFile(
+            path, "holds no training", hint=f"See what is there: powertui doctor {path}"
+        )
+    windows = []
+    for training in chosen:
+        axis = training.seen_from()
+        window = training_energy(axis).window(named_windows.find_window(axis, asked))
+        windows.append(
+            AskedWindow(
+                training.name,
+                window.name,
+                window.epoch,
+                window.start,
+                window.end,
+                window.half,
+                window.energy,
+                training_page.NO_POWER_HERE,
+                training_json.json_named_window(training, window),
+            )
+        )
+    return windows
+
+
+def step_windows(
+    trainings: Trainings, name: str | None, aligning: Aligning, asked: named_windows.WindowRequest
+) -> list[AskedWindow]:
+    """The steps that were named, of every profile that has them, as `powertui export` takes them.
+
+    Raises `UsageError` with what there is where none has.
+    """
+    words = export.WindowWords(
+        start=asked.start, end=asked.end, epoch=asked.epoch, steps=asked.steps
+    )
+    if asked.batches is not None or asked.session is not None:
+        raise UsageError(
+            "The window is given twice.", hint="Give --steps, or --batches, or --session."
+        )
+    title = f"steps {asked.steps}"
+    if asked.epoch is not None:
+        title = f"epoch {asked.epoch}, {title}"
+    windows = []
+    problem: UsageError | None = None
+    for entry in trainings.found.chosen(name):
+        opened = trainings.opened(entry)
+        for profile in opened.profiles:
+            try:
+                lo, hi = export.profile_window(words, opened.run, profile.index, outside=True)
+            except UsageError as error:
+                problem = problem or error
+                continue
+            account = accounts.energy_account(profile, aligning)
+            energy = account.of_window(lo, hi)
+            owner = f"{opened.name} on {profile.host}" if profile.host else opened.name
+            shown = {
+                "run": opened.name,
+                "host": profile.host,
+                "kind": "window",
+                "name": title,
+                "epoch": asked.epoch,
+                "start_s": lo / PS_PER_S,
+                "end_s": hi / PS_PER_S,
+                "half_s": 0.0,
+                **json_energy(energy),
+            }
+            windows.append(
+                AskedWindow(owner, title, asked.epoch, lo, hi, 0, energy, NO_POWER, shown)
+            )
+    if not windows:
+        raise problem or UsageError(
+            "No profile here has steps.", hint="Name batches of the training with --batches."
+        )
+    return windows
+
+
+def print_windows(path: str, windows: Sequence[AskedWindow], form: str, unit: str | None) -> None:
+    """Print them in one of the forms."""
+    if form == "json":
+        shown = [window.shown for window in windows]
+        text.out(text.to_json({"powertui": __version__, "path": path, "windows": shown}))
+    elif form == "csv":
+        text.emit_csv(text.to_csv(training_page.WINDOW_COLUMNS, map(_csv_cells, windows)))
+    else:
+        text.out("\n".join(_lines(windows, form, unit)))
+
+
+def _csv_cells(window: AskedWindow) -> list[Any]:
+    return [
+        window.owner,
+        window.name,
+        window.epoch,
+        window.lo / PS_PER_S,
+        window.hi / PS_PER_S,
+        window.half / PS_PER_S,
+        *csv_cells(window.energy, window.why),
+    ]
+
+
+def _lines(windows: Sequence[AskedWindow], form: str, unit: str | None) -> list[str]:
+    words = EnergyWords(unit_for(unit, max(window.hi - window.lo for window in windows)))
+    style = style_of(form)
+    rows = []
+    unknown = []
+    for window in windows:
+        time = units.duration(window.hi - window.lo)
+        rows.append([window.owner, window.name, time, *words.cells(window.energy)])
+        if window.energy is None:
+            unknown.append(f"{window.name}: {window.why}")
+        elif not window.energy.resolved:
+            unknown.append(f"{window.name}: {window.energy.reason}")
+    headers = ("of", "window", "time", *HEADINGS)
+    return [*style.table(headers, rows, range(2, 8)), *map(style.line, unknown)]
