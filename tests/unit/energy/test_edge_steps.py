@@ -1,0 +1,53 @@
+"""Joules between two steps of power: what a mean says of both sides of a step is used."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from powertui.data.energy import integrate, placing
+from powertui.data.energy import sensor as sensors
+from powertui.data.model import PS_PER_S, PowerKind, PowerSeries, Sensor
+
+IDLE_W, WORK_W, BEGIN_S, END_S = 100.0, 300.0, 31.37, 94.71
+
+
+def _joules(lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
+    """The truth: idle, but for one stretch of work."""
+    work = np.clip(np.minimum(hi, END_S) - np.maximum(lo, BEGIN_S), 0, None)
+    return IDLE_W * (hi - lo) + (WORK_W - IDLE_W) * work
+
+
+def _means(window_s: float, phase: float) -> PowerSeries:
+    """A BMC that publishes the mean of the time since it last did, asked five times as often."""
+    done = np.arange(window_s * (1 + phase), 130, window_s)
+    published = np.round(_joules(done - window_s, done) / window_s)
+    asked = np.arange(done[0] + window_s / 10, 128, window_s / 5)  # late by half a poll
+    watts = published[np.searchsorted(done, asked, side="right") - 1]
+    times = np.round(asked * 1e9).astype(np.int64)
+    return sensors.describe(PowerSeries(Sensor("bmc", "csv"), times, watts, PowerKind.SAMPLED))
+
+
+@pytest.mark.parametrize("window_s", [1.0, 3.0, 5.0])
+def test_work_between_two_steps_has_its_joules(window_s: float) -> None:
+    off = []
+    for phase in np.linspace(0, 0.9, 10):
+        power = placing.on_trace(_means(window_s, float(phase)), 0, 0, 0, "aligned", "here")
+        lo, hi = round(BEGIN_S * PS_PER_S), round(END_S * PS_PER_S)
+        found = integrate.energy(power, lo, hi)
+        truth = float(_joules(np.array(BEGIN_S), np.array(END_S)))
+        assert found.joules is not None
+        assert found.lo is not None
+        assert found.hi is not None
+        assert found.lo <= truth <= found.hi
+        off.append(found.joules - truth)
+    # Straight lines lose two fifths of a window of the step, over both ends.
+    assert abs(np.mean(off)) < (WORK_W - IDLE_W) * window_s / 8
+
+
+def test_windows_still_add_up() -> None:
+    power = placing.on_trace(_means(3.0, 0.4), 0, 0, 0, "aligned", "here")
+    edges = np.round(np.linspace(12, 118, 14) * PS_PER_S).astype(np.int64)
+    pieces = integrate.energies(power, edges[:-1], edges[1:])
+    whole = integrate.energy(power, int(edges[0]), int(edges[-1]))
+    assert pieces.joules.sum() == pytest.approx(whole.joules, rel=1e-12)

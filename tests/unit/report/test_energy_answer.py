@@ -1,0 +1,129 @@
+"""`powertui energy` begins with the answer, fits 80 columns, and writes energies with four
+digits.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from powertui import cli, units
+from powertui.data.energy.measured_energy import unresolved
+from powertui.report.energy_words import EnergyWords
+from tests.synthetic import Burst, Plan, build
+
+
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory):
+    """Two epochs with a burst, and a log of the machine and one of its GPU."""
+    root = tmp_path_factory.mktemp("answer")
+    work = build(3, Plan(seconds=24, step_s=0.2, bursts=(Burst(1, 20, 40, 80.0),)))
+    profile = root / "plugins" / "profile" / "2024_01_01_00_00_00" / "host.xplane.pb"
+    profile.parent.mkdir(parents=True)
+    profile.write_bytes(work.xplane())
+    times = np.arange(-7.0, work.edges[-1], 0.25)
+    watts = [float(work.energy(at - 0.25, at)) / 0.25 for at in times]
+    lines = [f"{1_700_000_000 + at:.3f},{w:.2f}\n" for at, w in zip(times, watts, strict=True)]
+    (root / "power.csv").write_text("time_unix_s,watts\n" + "".join(lines))
+    lines = [f"{1_700_000_000 + at:.3f},0,{w:.2f}\n" for at, w in zip(times, watts, strict=True)]
+    (root / "gpu.log").write_text("timestamp,index,power.draw [W]\n" + "".join(lines))
+    return root, work
+
+
+def _lines(capsys, *args: str) -> list[str]:
+    assert cli.main(["energy", *args]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def test_the_first_three_lines_are_the_answer(logdir, capsys) -> None:
+    root, _ = logdir
+    lines = _lines(capsys, str(root), "--power", str(root / "power.csv"))
+    figures = r"[\d,.]+ k?J ± [\d.]+   [\d.]+ W mean   [\d.]+ J a step   [\d.]+ Wh"
+    assert re.fullmatch(figures, lines[0])
+    assert lines[1].startswith("epoch 1, steps ")
+    assert lines[2].startswith("clock: aligned by wall clocks")
+    assert "sensor: " in lines[2]
+    assert "Sensors" not in lines
+    assert "Alignment" not in lines
+
+
+def test_the_rest_is_told_on_request(logdir, capsys) -> None:
+    root, _ = logdir
+    lines = _lines(capsys, str(root), "--power", str(root / "power.csv"), "--verbose")
+    assert {"Sensors", "Alignment", "Notes on the files"} <= set(lines)
+
+
+def test_the_table_fits_80_columns(logdir, capsys) -> None:
+    root, _ = logdir
+    lines = _lines(capsys, str(root), "--power", str(root / "power.csv"))
+    last = next(at for at, line in enumerate(lines) if line.startswith("  the whole profile"))
+    assert len(lines[5 : last + 1]) >= 4
+    assert max(map(len, lines[:1] + lines[5 : last + 1])) <= 80
+
+
+def test_rows_add_up_to_the_whole(logdir, capsys) -> None:
+    root, _ = logdir
+    assert cli.main(["energy", str(root), "--power", str(root / "power.csv"), "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    *rows, whole = run["parts"]
+    assert whole["kind"] == "whole"
+    assert sum(row["joules"] for row in rows if row["level"] == 0) == pytest.approx(
+        whole["joules"], rel=1e-6
+    )
+    assert sum(row["seconds"] for row in rows if row["level"] == 0) == pytest.approx(
+        whole["seconds"]
+    )
+
+
+def test_steps_of_an_epoch_are_a_window_as_in_export(logdir, capsys) -> None:
+    root, work = logdir
+    args = ("--power", str(root / "power.csv"), "--epoch", "1", "--steps", "20-40", "--json")
+    assert cli.main(["energy", str(root), *args]) == 0
+    (window,) = json.loads(capsys.readouterr().out)["windows"]
+    truth = float(work.energy(window["start_s"], window["end_s"]))
+    assert window["name"] == "epoch 1, steps 20-40"
+    assert window["lo"] <= truth <= window["hi"]
+    assert cli.main(["energy", str(root), "--steps", "900-901"]) == 2
+
+
+def test_energies_are_shown_in_the_unit_that_was_asked_for(logdir, capsys) -> None:
+    root, _ = logdir
+    shown = _lines(capsys, str(root), "--power", str(root / "power.csv"), "--show-unit", "kWh")
+    assert "kWh ± " in shown[0]
+
+
+@pytest.mark.parametrize(
+    ("joules", "unit", "half", "words"),
+    [
+        (3479.2, "J", 16.3, "3,479 J"),
+        (12_225.0, "J", 13.0, "12.22 kJ"),
+        (21.654, "J", 0.13, "21.65 J"),
+        (97.2, "J", 50.0, "97 J"),
+        (17_272_000.0, "Wh", 29_000.0, "4.798 kWh"),
+        (3479.2, "Wh", 16.3, "0.9664 Wh"),
+        (0.0, "J", 0.0, "0.0000 J"),
+        (250.0, "kJ", 0.0, "0.2500 kJ"),
+    ],
+)
+def test_an_energy_has_four_digits_at_most(joules, unit, half, words) -> None:
+    assert units.energy(joules, unit, half) == words
+
+
+def test_the_gain_stands_beside_the_error() -> None:
+    from dataclasses import replace
+
+    energy = replace(
+        unresolved(0, 16 * 10**12, ""),
+        joules=3479.0,
+        lo=3300.0,
+        hi=3660.0,
+        gain_j=174.0,
+        sigma_sampling=16 / 1.959964,
+        resolved=True,
+    )
+    assert EnergyWords().with_error(energy) == "3,479 J ± 16 (gain ± 170)"
+    nothing = replace(energy, joules=1.0, hi=36.0, sigma_sampling=18.0)
+    assert EnergyWords().with_error(nothing) == "≤ 36 J"
