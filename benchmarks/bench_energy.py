@@ -413,7 +413,7 @@ def _joules(score: Score, kind: str) -> None:
         "95 % of them). True joules of an"
         " epoch are those to its true end, from that of the one before: scalars tell of it up "
         "to 20 ms late. The sensor's own gain,"
-        " ± 1.5 % here, is told beside the intervals and taken out."
+        " ± 1.5 % here, is taken out of both."
     )
     table.print()
 

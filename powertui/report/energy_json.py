@@ -66,7 +66,7 @@ class TraceEnergy:
             *(share.notes if share is not None else ()),
         ]
 
-    @property
+    @functools.cached_property
     def power(self) -> tuple[PowerSeries, ...]:
         """The run's channels, each with what its readings show of its sensor."""
         return tuple(_described(series) for series in self.run.power)
@@ -82,7 +82,7 @@ class TraceEnergy:
     @functools.cached_property
     def counted_logs(self) -> tuple[int, ...]:
         """The channels that do not overlap, where there is no trace."""
-        return scopes.total(list(self.power)).indices
+        return scopes.total(self.power).indices
 
     @functools.cached_property
     def total_of_logs(self) -> Energy | None:

@@ -134,8 +134,8 @@ def _notes(host_account: Account, total: Energy | None) -> tuple[str, ...]:
         notes.append(host_account.apart)
     if total is not None and total.gain_j:
         notes.append(
-            f"The sensor's own gain: ± {total.gain_j:.3g} J on this energy, systematic, not in "
-            "the intervals."
+            f"The intervals contain the sensor's gain, ± {total.gain_j:.3g} J on this energy, "
+            f"which is the same for every window; the rest is ± {total.half:.3g} J."
         )
     steps = host_account.step_energies
     unresolved = [part for part in steps if not part.resolved]

@@ -51,9 +51,10 @@ _MAX_HOURS = 24 * 400
 _GIVE_BACK_READINGS = 100_000
 # A first epoch compiles and fills caches. One that seems to have taken more than so many of the
 # others waited for something before it. Chosen, not measured.
-_MAX_FIRST_EPOCHS = 2.0
+_MAX_FIRST_STRETCHES = 2.0
 # How far its length may be off where only the others show it, as a share. Chosen, not measured.
-_FIRST_EPOCH_ERROR = 0.25
+_FIRST_STRETCH_ERROR = 0.25
+_MIN_RECORDS = 3  # that show how long it usually takes from one to the next; chosen, not measured
 _CHECKPOINT = "checkpoint"
 _NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "start-up"}
 
@@ -104,7 +105,7 @@ class TrainingEnergy:
         out = []
         first = self._first_start
         for index, epoch in enumerate(self.seen.epochs):
-            if index == 0 and first is not None and epoch.end is not None:
+            if index == 0 and epoch.start is None and first is not None and epoch.end is not None:
                 half = first.half_ns * PS_PER_NS
                 start = self.seen.at(first.ns)
                 name = f"epoch {epoch.number}"
@@ -260,32 +261,42 @@ class TrainingEnergy:
 
     @functools.cached_property
     def _first_start(self) -> Moment | None:
-        """When the first epoch began, where records come at the ends of epochs alone.
+        """When the training began, where its first record came at the end of something: of its
+        first epoch, or of its first steps. None where that is known, or nothing shows it.
 
         The log file was opened shortly before; without that, or where it was opened long before,
-        the first epoch took about as long as the others.
+        the first stretch took about as long as the others.
         """
-        epochs = self.seen.training.epochs
-        if len(epochs) < 2 or epochs[0].start is not None or epochs[0].end is None:
+        first_end, usual_ns = self._first_record()
+        if first_end is None or not usual_ns:
             return None
-        end_ns = epochs[0].end.ns
-        lengths = [
-            epoch.end.ns - epoch.start.ns
-            for epoch in epochs
-            if epoch.start is not None and epoch.end is not None
-        ]
-        if not lengths:
-            return None
-        usual_ns = int(np.median(lengths))
         opened = [
             log.header_ns
             for log in self.seen.training.logs.events
             if log.header_ns is not None and not log.is_marker
         ]
-        opened_ns = max((ns for ns in opened if ns < end_ns), default=None)
-        if opened_ns is not None and end_ns - opened_ns <= _MAX_FIRST_EPOCHS * usual_ns:
+        opened_ns = max((ns for ns in opened if ns < first_end), default=None)
+        if opened_ns is not None and first_end - opened_ns <= _MAX_FIRST_STRETCHES * usual_ns:
             return Moment(opened_ns, NS_PER_S)
-        return Moment(end_ns - usual_ns, round(_FIRST_EPOCH_ERROR * usual_ns))
+        return Moment(first_end - usual_ns, round(_FIRST_STRETCH_ERROR * usual_ns))
+
+    def _first_record(self) -> tuple[int | None, int]:
+        """When the first record came, and how long it usually takes from one to the next (ns)."""
+        training = self.seen.training
+        epochs, rate = training.epochs, training.rate
+        if epochs:
+            lengths = [
+                epoch.end.ns - epoch.start.ns
+                for epoch in epochs
+                if epoch.start is not None and epoch.end is not None
+            ]
+            if epochs[0].start is not None or epochs[0].end is None or not lengths:
+                return None, 0
+            return epochs[0].end.ns, int(np.median(lengths))
+        if len(rate) < _MIN_RECORDS or rate.within:
+            return None, 0
+        gaps = np.diff(rate.at_ns)[rate.goes_on[1:]]
+        return int(rate.at_ns[0]), int(np.median(gaps)) if len(gaps) else 0
 
     def whole(self) -> TrainingWindow:
         """As far as its power tells; without any, everything that is placed."""
