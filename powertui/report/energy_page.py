@@ -344,8 +344,15 @@ def _per_step(row: EnergyRow, words: EnergyWords) -> str:
 
 
 def _unresolved_steps(account: Account, writer: _Writer) -> list[str]:
-    """Why no step has joules of its own, where none has even a mean."""
+    """Why no step has joules of its own, where none has even a mean; every one with `--verbose`."""
     mean = account.per_step(None)
+    if writer.is_verbose:
+        steps = account.step_energies
+        unresolved = [step for step in steps if not step.resolved]
+        if not unresolved:
+            return []
+        count = f"{len(unresolved)} of {len(steps)}"
+        return [writer.line(f"single steps: {count} {unresolved[0].reason}")]
     whole = account.energy(*account.trace.span)
     if mean is None or mean.resolved or whole is None or not whole.resolved:
         return []
