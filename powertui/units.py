@@ -168,7 +168,7 @@ _ENERGY_FIGURES = 4
 _ERROR_FIGURES = 2
 
 
-def energy_unit(joules: float, unit: str = "J") -> str:
+def _energy_unit(joules: float, unit: str = "J") -> str:
     """The unit in which so many joules are shown, where a person asked for `unit`."""
     for prefixed, least in _PREFIXED.get(unit, ()):
         if round(abs(joules) / _JOULES_IN[prefixed], 3) >= least:
@@ -178,7 +178,7 @@ def energy_unit(joules: float, unit: str = "J") -> str:
 
 def energy(joules: float, unit: str = "J", half: float = 0.0) -> str:
     """An energy with up to four digits, and no more of them than its error leaves: "3,479 J"."""
-    shown = energy_unit(joules, unit)
+    shown = _energy_unit(joules, unit)
     value = joules / _JOULES_IN[shown]
     digits = len(str(int(abs(value)))) if abs(value) >= 1 else 0
     decimals = _ENERGY_FIGURES - digits
@@ -191,7 +191,7 @@ def energy(joules: float, unit: str = "J", half: float = 0.0) -> str:
 
 def energy_error(half: float, joules: float, unit: str = "J") -> str:
     """The error of an energy in the unit in which that is shown, with two digits: "16"."""
-    value = half / _JOULES_IN[energy_unit(joules, unit)]
+    value = half / _JOULES_IN[_energy_unit(joules, unit)]
     if not 0 < value < math.inf:
         return "0"
     decimals = _error_decimals(value)

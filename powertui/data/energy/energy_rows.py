@@ -182,11 +182,11 @@ def remainder_row(whole: EnergyRow, parts: Sequence[EnergyRow], name: str) -> En
     length = whole.length - sum(part.length for part in parts)
     if length <= 0:
         return None
-    energy = remainder(whole.energy, [part.energy for part in parts])
+    energy = _remainder(whole.energy, [part.energy for part in parts])
     return EnergyRow("rest", name, None, length, energy)
 
 
-def remainder(whole: Energy | None, parts: Sequence[Energy | None]) -> Energy | None:
+def _remainder(whole: Energy | None, parts: Sequence[Energy | None]) -> Energy | None:
     """The energy of a whole without that of its parts."""
     known = [part for part in parts if part is not None and part.joules is not None]
     if whole is None or whole.joules is None or len(known) < len(parts):
