@@ -267,7 +267,7 @@ def table(
         figures("joules", "energy", "number", "joules", weight=8, unit="J"),
         figures("joules_lo", "from", "number", "joules_lo", weight=0, unit="J"),
         figures("joules_hi", "to", "number", "joules_hi", weight=0, unit="J"),
-        words("conclusion", "first finding", "conclusion", weight=9),
+        words("conclusion", "finding", "conclusion", weight=9),
         figures("found", "found", "integer", "found", weight=4),
         words("power", "power", "power", weight=8),
         optional("size_bytes", "size", "number", sizes, unit="B", weight=2),

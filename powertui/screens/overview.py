@@ -5,6 +5,7 @@ the tables of the overview.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from rich.style import Style
 
@@ -28,9 +29,15 @@ class OverviewScreen(ToolScreen):
         training = self.session.training
         if question.opened.profiles or training is None:
             return super().ask(tool, question)
+        from powertui.data.conclusions.run_conclusions import run_conclusions
+        from powertui.data.overview.overview_conclusions import conclusion_facts
         from powertui.data.training import training_overview
 
-        return training_overview.answer(training.seen_from(None, question.aligning))
+        result = training_overview.answer(training.seen_from(None, question.aligning))
+        conclusions = run_conclusions(question.opened, question.aligning)
+        if not len(conclusions):
+            return replace(result, notes=(conclusions.looked_at, *result.notes))
+        return replace(result, facts=(*conclusion_facts(conclusions), *result.facts))
 
     def show_facts(self, result: Result | None) -> None:
         """Sentences and the graph, as many lines as the window has room for."""

@@ -24,14 +24,15 @@ def _said(pilot: Pilot[Any]) -> list[str]:
     ]
 
 
-async def test_the_first_sentence_says_what_limits_the_run(make: Maker) -> None:
+async def test_the_conclusions_come_first_and_figures_below(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=(120, 36)) as pilot:
         await loaded(pilot)
         shell.show("overview")
         await settled(pilot)
         said = _said(pilot)
-        assert "limits this run" in said[0]
+        assert said[0].startswith(" Epoch 1, steps 46-71: +59 W")
+        assert any(line.startswith(" Computing on the host takes") for line in said)
         energy = " ".join(
             said[next(y for y, line in enumerate(said) if line.startswith(" energy")) :]
         )
@@ -53,7 +54,7 @@ async def test_a_smaller_window_keeps_the_sentence_and_the_table(make: Maker) ->
         await pilot.resize_terminal(80, 24)
         await settled(pilot)
         said = _said(pilot)
-        assert "limits this run" in " ".join(said[:2])
+        assert "+59 W for 2.52 s" in " ".join(said[:2])
         assert len(said) < before
         assert all(len(line) <= 80 for line in said if "each column" not in line)
         assert shell.screen.query_one("#rows", TableView).size.height >= 4

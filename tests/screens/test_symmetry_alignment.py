@@ -11,12 +11,14 @@ from textual.pilot import Pilot
 
 from benchmarks import power_world
 from powertui import demo
+from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.energy import pins
 from powertui.screens.alignment import AlignmentScreen
 from powertui.screens.asking import QuestionDialog
 from powertui.screens.shell import Shell
 from powertui.screens.symmetry import SymmetryScreen
 from powertui.screens.timeline import TimelineScreen
+from powertui.screens.tool import ToolScreen
 from powertui.terminal import marked
 from powertui.view.context import Context
 from powertui.view.navigation import Navigator
@@ -48,13 +50,12 @@ async def test_symmetry_finds_the_burst_and_goes_there(make: Maker) -> None:
         await settled(pilot)
         assert isinstance(shell.screen, SymmetryScreen)
         text = words(shell, "#findings")
-        assert text.count(" W, ") == 1
-        assert "epoch 1, steps 4" in text
-        assert "+59 W" in text
+        assert text.count("+149 J") == 1
+        assert text.startswith(" > Epoch 1, steps 46-71: +59 W for 2.52 s")
+        assert "Computing on the host takes" in text
         assert "smaller differences: Enter" in text
         assert "would show a burst" in text
-        assert "no difference in the trace" in text
-        assert "tracing" in text
+        assert "nothing in the profile explains" in text
         picture = chart_text(shell.screen.query_one("#folded", FoldedChart))
         assert "Mean power of each step: epoch 1 over epoch 0" in picture
         assert "├" in picture
@@ -72,11 +73,13 @@ async def test_smaller_differences_are_one_line_until_somebody_asks(make: Maker)
         await loaded(pilot)
         await pilot.press("3")
         await settled(pilot)
-        assert words(shell, "#findings").count("against") == 1
-        await pilot.press("down", "enter")
+        assert "4 smaller differences: Enter" in words(shell, "#findings")
+        listed = words(shell, "#findings").count("longer than")
+        await pilot.press("down", "down", "down", "enter")
         await settled(pilot)
         assert isinstance(shell.screen, SymmetryScreen)
-        assert words(shell, "#findings").count("against") == 5
+        assert "smaller differences" not in words(shell, "#findings")
+        assert words(shell, "#findings").count("longer than") > listed
         await pilot.press("enter")
         await settled(pilot)
         assert isinstance(shell.screen, TimelineScreen)
@@ -95,7 +98,7 @@ async def test_without_epochs_a_finding_is_drawn_against_what_was_expected(
         assert "Power that nothing in the trace explains" in picture
         assert "├" in picture
         assert "Epochs were not compared: the steps belong to no epoch" in words(shell, "#findings")
-        assert "steps 110-131: +60 W" in words(shell, "#findings")
+        assert "Steps 110-131: +60 W" in words(shell, "#findings")
         await pilot.press("enter")
         await settled(pilot)
         assert isinstance(shell.screen, TimelineScreen)
@@ -119,7 +122,7 @@ async def test_symmetry_turns_to_other_epochs_and_to_times(make: Maker) -> None:
         await pilot.press("t", "left")
         assert "epoch 1 over epoch 0" in chart_text(chart)
         await pilot.press("down", "up")
-        assert "steps 4" in words(shell, "#findings")
+        assert "steps 46-71" in words(shell, "#findings")
 
 
 async def test_alignment_shows_every_way_with_its_evidence(make: Maker) -> None:
@@ -307,3 +310,40 @@ async def test_the_better_of_two_logs_leads_on_every_page_and_the_context_says_s
         assert isinstance(shell.screen, AlignmentScreen)
         assert shell.screen._shown is not None
         assert Path(shell.screen._shown.power.series.path).name == "good.csv"
+
+
+async def test_the_foot_of_the_timeline_has_the_first_conclusion_once_it_is_known(
+    make: Maker,
+) -> None:
+    shell = make("logdirs/jax_cpu")
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        foot = shell.screen.query_one("#conclusion", LinesPane)
+        assert not foot.display
+        opened = shell.session.opened
+        assert opened is not None
+        conclusions = run_conclusions(opened, shell.session.aligning)
+        shell.runs.tell_news()
+        await settled(pilot)
+        assert foot.display
+        assert conclusions.headline[:60] in words(shell, "#conclusion")
+        assert words(shell, "#conclusion").rstrip().endswith("3: more")
+
+
+async def test_a_conclusion_about_all_of_the_run_leads_to_the_table_that_shows_it(
+    make: Maker,
+) -> None:
+    shell = make("logdirs/jax_cpu")
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        opened = shell.session.opened
+        assert opened is not None
+        first = run_conclusions(opened, shell.session.aligning).first
+        assert first is not None
+        await pilot.press("enter")
+        await settled(pilot)
+        page = shell.current()
+        assert isinstance(page, ToolScreen)
+        assert page.tool.name == first.evidence.tool

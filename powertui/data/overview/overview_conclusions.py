@@ -17,7 +17,11 @@ _LABELS = {Kind.STRAGGLER: "straggler", Kind.POWER: "found", Kind.SLOW_STEPS: "f
 
 def facts(question: Question) -> list[Fact]:
     """The first conclusions in their order, how many more there are, and what could be found."""
-    conclusions = _asked(question)
+    return conclusion_facts(_asked(question)) + _detection_limit(question)
+
+
+def conclusion_facts(conclusions: Conclusions) -> list[Fact]:
+    """The first conclusions in their order, and how many more there are."""
     ids: set[str] = set()
     facts = []
     for conclusion in conclusions.items[:_MAX_LISTED]:
@@ -26,12 +30,12 @@ def facts(question: Question) -> list[Fact]:
         label = "what limits it" if id == "limit" else _LABELS.get(conclusion.kind, "also")
         badge = conclusion.finding.badge if conclusion.finding is not None else None
         facts.append(Fact(id, label, conclusion.sentence, badge=badge, why=conclusion.next))
-    if "limit" not in ids:
+    if not facts:
         facts.append(Fact("limit", "what limits it", _nothing(conclusions)))
     further = len(conclusions) - _MAX_LISTED
     if further > 0:
         facts.append(Fact("further_findings", "further conclusions", further, "integer"))
-    return facts + _detection_limit(question)
+    return facts
 
 
 def _asked(question: Question) -> Conclusions:

@@ -158,7 +158,7 @@ def _next(kind: Kind, *, outside: bool) -> str:
     if kind is Kind.THROTTLING:
         return "Raise the limit or cool better, or count these steps apart."
     if kind is Kind.SLOW_STEPS:
-        return "See what took longer in these steps: page Steps, key y."
+        return "See what took longer there: choose the step on page 6 and press i."
     if outside:
         return "Capture a profile of such a stretch: powertui capture."
     return "Ask what else ran on this machine then: other jobs, users, services."
