@@ -48,7 +48,7 @@ def double(tag: int, value: float) -> bytes:
     return varint(tag << 3 | 1) + struct.pack("<d", value)
 
 
-Value = int | float | str
+Value = int | float | str | bytes
 
 
 @dataclass
@@ -74,6 +74,7 @@ class Plane:
     name: str
     lines: Sequence[Line] = ()
     stats: dict[str, Value] = field(default_factory=dict)
+    programs: dict[str, bytes] = field(default_factory=dict)  # HLO by its module's name
 
 
 class Encoder:
@@ -89,6 +90,8 @@ class Encoder:
         key = number(1, self.names.setdefault(name, len(self.names) + 1))
         if isinstance(value, str):
             return key + blob(5, value.encode())
+        if isinstance(value, bytes):
+            return key + blob(6, value)
         if isinstance(value, float):
             return key + double(2, value)
         return key + (
@@ -112,8 +115,16 @@ class Encoder:
         body = number(1, key) + blob(2, plane.name.encode())
         body += b"".join(blob(3, self.line(line)) for line in plane.lines)
         body += b"".join(blob(6, self.stat(name, value)) for name, value in plane.stats.items())
+        programs = {
+            name: blob(5, self.stat("hlo_proto", hlo)) for name, hlo in plane.programs.items()
+        }
+        for name in programs:
+            self.events.setdefault(name, len(self.events) + 1)
         body += b"".join(
-            blob(4, number(1, k) + blob(2, number(1, k) + blob(2, n.encode())))
+            blob(
+                4,
+                number(1, k) + blob(2, number(1, k) + blob(2, n.encode()) + programs.get(n, b"")),
+            )
             for n, k in self.events.items()
         )
         body += b"".join(

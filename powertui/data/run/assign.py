@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.model import Bools, Int32s, Int64s, Trace
-from powertui.data.run import candidates
+from powertui.data.run import repeated_launches
 from powertui.data.run.candidates import Candidate
 from powertui.data.run.device_intervals import DeviceWork, extents
 from powertui.data.run.device_work import MAX_HOPS, HandOvers
@@ -215,7 +215,7 @@ def modules_in_order(trace: Trace, rows: StepRows) -> DrawnSteps:
     None where their count is another.
     """
     names = {line: process.name for line, (process, _) in enumerate(trace.tracks())}
-    for candidate in candidates.modules(trace):
+    for candidate in repeated_launches.modules(trace):
         module_marks = candidate.marks
         counts = np.bincount(module_marks.number, minlength=len(rows))
         if (

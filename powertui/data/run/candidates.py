@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from powertui.data.model import Bools, Events, Int64s, Process, ProcessKind, Trace, Track, TrackKind
-from powertui.data.run import functions, marks
+from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, TrackKind
+from powertui.data.run import marks
 from powertui.data.run.marks import Marks
 
 # What a candidate's numbers are worth.
@@ -27,28 +27,8 @@ _DIGITS = re.compile(r"\d+")
 _IMPLICIT = frozenset(
     {"FunctionRun", "SessionRun", "RunGraph", "ExecutorState::Process", "Session::Run"}
 )
-
-# What launches a compiled module or graph on the host, the surest first.
-_LAUNCHES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"^PjitFunction\(.+\)$",
-        r"^(jit|pjit|pmap|xla)_\w+",
-        r"^(FunctionRun|SessionRun|Session::Run|RunGraph)$",
-        r"(PjRt|Pjrt|Tfrt|StreamExecutor)\w*(Loaded)?Executable::Execute$",
-    )
-)
-# Single operations that JAX's eager mode compiles on the way to the work: never a step.
-_HELPERS = re.compile(
-    r"^(PjitFunction\(|jit_)_?(convert_element_type|broadcast_in_dim|broadcast|copy|iota|full|zeros_like|ones_like|reshape|squeeze"
-    r"|expand_dims|transpose|concatenate|slice|dynamic_slice|device_put|threefry\w*|random_\w+|fold_in|split|uniform|normal|randint"
-    r"|where|astype)\b"
-)
-# A line that feeds the input pipeline runs graphs of its own, and no steps.
-_INPUT_LINE = re.compile(r"tf_data|iterator", re.IGNORECASE)
-_MIN_LAUNCHES = 3
-# Launches of so many names are judged. Chosen, not measured.
-_MAX_LAUNCH_NAMES = 4
+# Fewer launches repeat nothing.
+MIN_LAUNCHES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +44,11 @@ class Candidate:
     inferred: bool = False  # nothing marks steps: it only repeats
     doubt: str = ""  # why it may be something else
     whole: bool = False  # the mark is the step by definition: no device's stretch takes its place
+    share: float | None = (
+        None  # of XLA's ops on the host that its launches ran, where that is known
+    )
+    trains: bool = False  # its program computes gradients
+    by_kind: bool = False  # several series, each with numbers of its own
 
 
 def explicit_candidates(found_marks: Marks) -> list[Candidate]:
@@ -87,7 +72,7 @@ def explicit_candidates(found_marks: Marks) -> list[Candidate]:
 def _of_family(family: Marks) -> Candidate:
     numbered = bool((family.numbered | (family.epoch >= 0)).any())
     numbering = OWN_NUMBERS if numbered else TITLED if family.titled.any() else _ROOT
-    return Candidate(_describe(family), _pattern_of(family.kinds), family, numbering)
+    return Candidate(_describe(family), pattern_of(family.kinds), family, numbering)
 
 
 def _joint(made: list[Candidate]) -> Iterator[Candidate]:
@@ -106,33 +91,33 @@ def _joint(made: list[Candidate]) -> Iterator[Candidate]:
                 float(second.marks.duration.sum()),
             )
             alike = min(first_ps, second_ps) > 0.5 * max(first_ps, second_ps)
-            interleaved = (
-                first.marks.start[0] < second.marks.start[-1]
-                and second.marks.start[0] < first.marks.start[-1]
+            in_turn = interleaved(first.marks, second.marks)
+            if not (in_turn and alike and (shared < 0.1 or shared > 0.9)):
+                continue
+            by_kind = shared > 0.9 and len(first.marks) != len(second.marks)
+            names = f"{first.marks.kinds[0][:60]} and {second.marks.kinds[0][:60]}"
+            doubt = (
+                f"{names} share the time, each with numbers of its own: two halves of "
+                "a step, or two tasks"
             )
-            if interleaved and alike and (shared < 0.1 or shared > 0.9):
-                names = f"{first.marks.kinds[0][:60]} and {second.marks.kinds[0][:60]}"
-                doubt = (
-                    f"{names} share the time, each with numbers of its own: two halves of "
-                    "a step, or two tasks"
-                )
-                yield Candidate(
-                    _describe(together),
-                    _pattern_of(together.kinds),
-                    together,
-                    OWN_NUMBERS,
-                    doubt=doubt if shared > 0.9 else "",
-                )
+            yield Candidate(
+                _describe(together),
+                pattern_of(together.kinds),
+                together,
+                OWN_NUMBERS,
+                doubt=doubt if shared > 0.9 and not by_kind else "",
+                by_kind=by_kind,
+            )
 
 
-def _pattern_of(kinds: list[str]) -> str:
+def pattern_of(kinds: list[str]) -> str:
     """A regex that these names match, and hardly any other."""
     names = sorted({_DIGITS.sub("#", kind) for kind in set(kinds)})[:4]
-    texts = [_escaped(name).replace(r"\#", r"\d+") for name in names]
+    texts = [escaped(name).replace(r"\#", r"\d+") for name in names]
     return f"^{texts[0]}$" if len(texts) == 1 else f"^({'|'.join(texts)})$"
 
 
-def _escaped(name: str) -> str:
+def escaped(name: str) -> str:
     """A regex of this name, as a person would write it."""
     return re.escape(name).replace(r"\ ", " ").replace(r"\-", "-")
 
@@ -267,7 +252,7 @@ def optimizer_steps(trace: Trace) -> Candidate | None:
     ]  # several optimizers step once a step each: one of them is enough
     mine = [row for row, kind_on_line in enumerate(which) if kind_on_line == often]
     chosen = optimizer_marks.take(np.array(mine, np.int64)).outermost()
-    if len(chosen) < _MIN_LAUNCHES + 1:
+    if len(chosen) < MIN_LAUNCHES + 1:
         return None
     ends = chosen.start + chosen.duration
     between = replace(
@@ -277,131 +262,12 @@ def optimizer_steps(trace: Trace) -> Candidate | None:
         between, number=np.arange(len(between)), labels=[f"step {i}" for i in range(len(between))]
     )
     title = f"the time between two {often[0][:80]} (no step marker in the profile)"
-    return Candidate(title, rf"^{_escaped(often[0])}$", numbered, NONE, inferred=True)
+    return Candidate(title, rf"^{escaped(often[0])}$", numbered, NONE, inferred=True)
 
 
-def repeated(trace: Trace) -> list[Candidate]:
-    """Modules of devices, else launches of the host, that ran three times or more, the longest
-    first. They are counted.
-    """
-    repeats = list(modules(trace)) or _longest(_functions(trace)) or list(_calls(trace))
-    return repeats[:_MAX_LAUNCH_NAMES]
-
-
-def _longest(repeats: Iterator[Candidate]) -> list[Candidate]:
-    return sorted(
-        repeats,
-        key=lambda candidate: -int(candidate.marks.duration.sum() - candidate.marks.duration.max()),
-    )
-
-
-def modules(trace: Trace) -> Iterator[Candidate]:
-    """Modules that devices ran three times or more, each device's counted for itself."""
-    every = np.ones(len(trace.names), np.bool_)
-    lanes = [
-        (line, track.lane(0))
-        for line, (_, track) in enumerate(trace.tracks())
-        if track.kind is TrackKind.MODULES and len(track.events)
-    ]
-    best = max(
-        (ranked for _, lane in lanes if (ranked := _ranked(lane, every))),
-        key=lambda ranked: ranked[0][1],
-        default=[],
-    )
-    for name, _ in best[:_MAX_LAUNCH_NAMES]:
-        rows = [(line, lane[lane.name == name]) for line, lane in lanes]
-        most = max(len(events) for _, events in rows)
-        # Each device runs a module of its own; one that ran it less often entered the profile late,
-        # and cannot be counted along.
-        parts = [
-            _counted(marks.of_events(trace, line, events))
-            for line, events in rows
-            if len(events) == most
-        ]
-        full = trace.names.full(name)
-        title = f"launches of the module {full[:80]} (no step marker in the profile)"
-        yield Candidate(
-            title,
-            f"^{_escaped(full)}$",
-            marks.join_marks(parts),
-            NONE,
-            device=True,
-            apart=True,
-            inferred=True,
-        )
-
-
-def _functions(trace: Trace) -> Iterator[Candidate]:
-    for line, _, name, events in functions.calls(trace):
-        chosen = marks.of_events(trace, line, events).outermost()
-        if len(chosen) >= _MIN_LAUNCHES:
-            yield _launched(trace.names.full(name), chosen)
-
-
-def _launched(name: str, chosen: Marks) -> Candidate:
-    title = f"launches of {name[:80]} (no step marker in the profile)"
-    return Candidate(title, f"^{_escaped(name)}$", _counted(chosen), NONE, inferred=True)
-
-
-def _calls(trace: Trace) -> Iterator[Candidate]:
-    texts = [trace.names.full(i) for i in range(len(trace.names))]
-    for pattern in _LAUNCHES:
-        fits = (
-            pattern.search(text) is not None and _HELPERS.search(text) is None for text in texts
-        )
-        launch_names = np.fromiter(fits, np.bool_, len(texts))
-        if not launch_names.any():
-            continue
-        ranked: list[tuple[int, int, Track, int]] = []
-        for line, (process, track) in enumerate(trace.tracks()):
-            if (
-                process.kind is ProcessKind.HOST
-                and not track.derived
-                and len(track.events)
-                and not _INPUT_LINE.search(track.name)
-            ):
-                ranked += [
-                    (spent, line, track, name)
-                    for name, spent in _ranked(track.events, launch_names)
-                ]
-        made = 0
-        for _, line, track, name in sorted(
-            ranked, key=lambda launch: (-launch[0], launch[1], launch[3])
-        ):
-            events = track.events[track.events.name == name]
-            events = events[np.argsort(events.start, kind="stable")]
-            chosen = marks.of_events(trace, line, events).outermost()
-            if len(chosen) >= _MIN_LAUNCHES:
-                made += 1
-                yield _launched(texts[name], chosen)
-            if made == _MAX_LAUNCH_NAMES:
-                return
-        if made:
-            return
-
-
-def _ranked(events: Events, chosen_names: Bools) -> list[tuple[int, int]]:
-    """(name, its ps without the longest) of the wanted names that ran often enough, most time
-    first.
-    """
-    rows = chosen_names[events.name]
-    if not rows.any():
-        return []
-    names, which, counts = np.unique(events.name[rows], return_inverse=True, return_counts=True)
-    durations = events.duration[rows].astype(np.float64)
-    spent = np.bincount(which.ravel(), weights=durations).astype(np.float64)
-    longest = np.zeros(len(names))
-    np.maximum.at(longest, which.ravel(), durations)
-    totals = (
-        spent - longest
-    )  # the first launch traces and compiles: a helper that ran once more must not win by that
-    order = np.argsort(-totals, kind="stable")
-    return [(int(names[i]), int(totals[i])) for i in order.tolist() if counts[i] >= _MIN_LAUNCHES]
-
-
-def _counted(chosen: Marks) -> Marks:
-    count = len(chosen)
-    return replace(chosen, number=np.arange(count), labels=[f"launch {i}" for i in range(count)])
+def interleaved(first: Marks, second: Marks) -> bool:
+    """Whether marks of each kind lie between those of the other."""
+    return bool(first.start[0] < second.start[-1] and second.start[0] < first.start[-1])
 
 
 def in_marks(outer: Marks, moments: Int64s) -> Bools:

@@ -39,6 +39,9 @@ _BESIDES = re.compile(
 _AROUND = re.compile(r"(epoch|fit|loop|session)(?![a-z])", re.IGNORECASE)
 # What a telling name adds to a score, or takes from it. Chosen, not measured.
 _NAME_SCORE = 0.05
+# What the gradients in its program add to a score: a validation that runs longer than the training
+# loses by it. Chosen, not measured.
+_TRAINING_SCORE = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +88,8 @@ def _judged(
     score = (
         _COVERS * covers + _REGULAR * regular + _NUMBERS * candidate.numbering + _OUTERMOST * outer
     )
+    if candidate.trains:
+        score += _TRAINING_SCORE
     kind = candidate.marks.kinds[0] if candidate.marks.kinds else ""
     if STEP_NAMES.search(kind):
         score += _NAME_SCORE
@@ -93,9 +98,10 @@ def _judged(
     if covers < MIN_COVERED or _marked_on_host(candidate, among):
         score *= 0.5
     numbers = "numbered" if candidate.numbering > NONE else "counted"
+    trains = "; computes gradients" if candidate.trains else ""
     why = (
         f"covers {covers:.0%} {how}; {'regular' if regular > 0.5 else 'irregular'}; "
-        f"{numbers}{nests}"
+        f"{numbers}{nests}{trains}"
     )
     return JudgedCandidate(candidate, min(1.0, max(0.0, score)), covers, why)
 
@@ -103,6 +109,8 @@ def _judged(
 def _coverage(candidate: Candidate, work: DeviceWork | None, span: int) -> tuple[float, str]:
     """(share of the work, of what it is the share)."""
     marks = candidate.marks
+    if work is None and candidate.share is not None:
+        return candidate.share, "of XLA's work"
     if work is not None and candidate.device:
         held = in_marks(
             marks, work.start
@@ -170,6 +178,7 @@ def _nesting(candidate: Candidate, among: Sequence[Candidate]) -> tuple[float, s
         if (
             rival is candidate
             or rival.device
+            or rival.by_kind
             or rival.numbering < candidate.numbering
             or len(rival.marks) < 2
         ):

@@ -4,12 +4,14 @@ about them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Bools, Int64s
+from powertui.data.run import step_rows
 from powertui.data.run.assign import TIME, StepOfWork
 from powertui.data.run.candidates import NAMED, in_marks
 from powertui.data.run.device_intervals import DeviceWork
@@ -25,6 +27,12 @@ _MIN_ALIKE_SHARE = 0.8
 _MIN_INNER_MARKS = 2
 # Of the devices' work without a step: worth a sentence. Chosen, not measured.
 _MIN_LOST_SHARE = 0.05
+
+
+# Keras marks a call of its compiled function by the number of its first batch.
+_KERAS_MARKS = frozenset(("Profiled batch", "train"))
+# Equal distances of the numbers that are no chance. Chosen, not measured.
+_MIN_CHANGES = 2
 
 
 class StepsEvidence(NamedTuple):
@@ -82,8 +90,6 @@ def _doubts(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
         )
     if best.candidate.doubt:
         yield best.candidate.doubt
-    if evidence.rows.doubt:
-        yield evidence.rows.doubt
     yield from _parts(evidence, best)
     if evidence.work is not None and best.covers < MIN_COVERED and not best.candidate.inferred:
         yield "hardly any of the devices' work was launched by what is marked"
@@ -127,12 +133,32 @@ def _parts(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
 
 
 def _weaknesses(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
-    if (best.candidate.numbering < NAMED or best.candidate.device) and not evidence.asked:
+    if evidence.rows.unmoved:
+        yield "the step marks have no number that moves"
+    elif (best.candidate.numbering < NAMED or best.candidate.device) and not evidence.asked:
         yield "the step marks have no number (step_num)"
     if evidence.given is not None and evidence.given.by == TIME:
         yield "device work was given to steps by time"
     elif evidence.given is not None and not evidence.given.direct:
         yield "device work was launched between the marks, and given to the one before"
+
+
+def _shared(evidence: StepsEvidence) -> bool:
+    """Whether several threads mark the same steps, and not each its own: requests, say."""
+    marks = evidence.rows.marks
+    return len(evidence.rows) < len(marks)
+
+
+def _batches_per_mark(evidence: StepsEvidence) -> int:
+    """By how much Keras counts from one mark to the next: more than 1 with steps_per_execution."""
+    marks = evidence.rows.marks
+    if evidence.rows.ordinal or not marks.kinds or marks.kinds[0] not in _KERAS_MARKS:
+        return 1
+    change = np.diff(marks.number)
+    change = change[change > 0]
+    if len(change) < _MIN_CHANGES or (change != change[0]).any():
+        return 1
+    return int(change[0])
 
 
 def notes(evidence: StepsEvidence, gaps: Bools, number: Int64s) -> tuple[str, ...]:
@@ -149,9 +175,25 @@ def _notes(evidence: StepsEvidence, gaps: Bools, number: Int64s) -> Iterator[str
             f"{which} no mark in the file, as the end of the profile cuts it off: the time "
             "is that of what ran."
         )
+    if evidence.rows.unmoved:
+        yield (
+            f"Every mark has the number {int(evidence.rows.marks.number[0])}: the steps were "
+            "counted in their order."
+        )
+    series = evidence.judged[0].candidate
+    if series.by_kind:
+        counts = Counter(step_rows.family(kind) for kind in series.marks.kinds)
+        names = " and ".join(f"{count} of {name}" for name, count in counts.most_common())
+        yield f"{len(counts)} series of steps, each counted for itself: {names}."
+    batches = _batches_per_mark(evidence)
+    if batches > 1:
+        yield (
+            f"Each mark is {batches} batches (steps_per_execution): a step here is {batches} "
+            "steps of the training."
+        )
     if evidence.rows.parts:
         yield "Several marks have the same step number: they were taken as parts of one step."
-    if evidence.rows.replicas and not evidence.judged[0].candidate.device:
+    if evidence.rows.replicas and not evidence.judged[0].candidate.device and _shared(evidence):
         yield (
             f"{len(evidence.rows.replicas)} threads run side by side with one marker: a step is "
             "one number on all of them."

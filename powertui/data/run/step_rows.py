@@ -10,6 +10,7 @@ countdown nor two steps out of order is an epoch.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -22,6 +23,9 @@ from powertui.data.run.marks import Marks
 
 # Of the numbers so far: a fall to there is a new round. Chosen, not measured.
 _RESTART_SHARE = 0.25
+_DIGITS = re.compile(r"\d+")
+# So many marks of one number are a counter that nobody moves. Chosen, not measured.
+_MIN_UNMOVED = 2
 _OVERLAPPING = (
     0.1  # share of marks that overlap one of another line: from here on lines run side by side
 )
@@ -49,38 +53,42 @@ class StepRows:
     epoch_num: bool
     ordinal: bool  # no mark carries a number: they were counted
     parts: bool  # some step has several marks on one line
-    doubt: str  # what cannot be told from the numbers; "" for nothing
+    unmoved: bool  # the marks carry a number, and it is always the same: they were counted
 
     def __len__(self) -> int:
         return len(self.number)
 
 
-def rows_from_marks(marks: Marks, *, apart: bool = False) -> StepRows:
+def rows_from_marks(
+    marks: Marks, *, apart: bool = False, by_kind: bool = False, each_a_round: bool = False
+) -> StepRows:
     """The steps that these marks (by start) tell of.
 
-    `apart`: each line is known to count for itself, as those of devices do.
+    `apart`: each line is known to count for itself, as those of devices do. `by_kind`: so does each
+    kind of mark, as the two halves of a GAN do. `each_a_round`: something else lies between the
+    marks, so that one number over and over is an epoch of one batch each time.
     """
     marks = _outermost_of_lines(marks)
     count = len(marks)
-    sequences, side_by_side = _sequences(marks, apart)
+    sequences, side_by_side = _of_kinds(marks) if by_kind else _sequences(marks, apart)
     number = marks.number.copy()
-    ordinal = not (number >= 0).any()
-    turn = np.full(count, -1, np.int64)
     by_program = bool((marks.epoch >= 0).any())
-    doubt = ""
+    stands = not by_program and _never_moves(number, sequences)
+    ordinal = not (number >= 0).any() or (stands and not each_a_round)
+    turn = np.full(count, -1, np.int64)
     for rows in sequences:
         if ordinal:
             number[rows] = np.arange(len(rows))
-        turns, unsure = _turns(number[rows])
-        turn[rows] = turns
-        doubt = doubt or unsure
+        turn[rows] = np.arange(len(rows)) if stands and each_a_round else _turns(number[rows])
     if by_program:
         turn = marks.epoch.copy()
     elif side_by_side:
         _align(marks, number, turn, sequences)
-    key = _keys(
-        number, turn + _runs(number, turn, sequences) * (int(turn.max()) + 2 if count else 1)
-    )
+    rounds = turn + _runs(number, turn, sequences) * (int(turn.max()) + 2 if count else 1)
+    if by_kind:
+        for index, rows in enumerate(sequences):
+            rounds[rows] = rounds[rows] * len(sequences) + index
+    key = _keys(number, rounds)
     _, first, row_of = np.unique(key, return_index=True, return_inverse=True)
     row_of = row_of.ravel()
     single = len(first) == count  # as nearly always: each mark is a step of its own
@@ -119,7 +127,7 @@ def rows_from_marks(marks: Marks, *, apart: bool = False) -> StepRows:
         by_program,
         ordinal,
         bool(several),
-        doubt,
+        ordinal and bool((marks.number >= 0).any()),
     )
 
 
@@ -167,6 +175,30 @@ def _sequences(marks: Marks, apart: bool) -> tuple[list[Int64s], bool]:
     return [every], False
 
 
+def _of_kinds(marks: Marks) -> tuple[list[Int64s], bool]:
+    """As `_sequences`: one sequence for each kind of mark."""
+    families: dict[str, list[int]] = {}
+    for row, kind in enumerate(marks.kinds):
+        families.setdefault(family(kind), []).append(row)
+    rows = [np.array(family_rows, np.int64) for family_rows in families.values()]
+    return sorted(rows, key=len, reverse=True), False
+
+
+def family(kind: str) -> str:
+    """A mark's name without its numbers."""
+    return _DIGITS.sub("#", kind)
+
+
+def _never_moves(number: Int64s, sequences: list[Int64s]) -> bool:
+    """Whether a counter stands at its beginning all the time: it counts nothing.
+
+    Many marks of a higher number are the parts of one step, as are those of several lines.
+    """
+    if not len(number) or number[0] not in (0, 1) or (number != number[0]).any():
+        return False
+    return len(sequences[0]) >= _MIN_UNMOVED
+
+
 def _taking_turns(number: Int64s, which: Int64s, rows: list[Int64s]) -> bool:
     """Whether lines that never overlap still count the same steps each, one now and then
     the other.
@@ -180,35 +212,28 @@ def _taking_turns(number: Int64s, which: Int64s, rows: list[Int64s]) -> bool:
     return bool((np.diff(which) != 0).sum() > 2 * len(rows))
 
 
-def _turns(number: Int64s) -> tuple[Int64s, str]:
-    """(which time around each number is, what cannot be told)."""
+def _turns(number: Int64s) -> Int64s:
+    """Which time around each number is."""
     turns = np.zeros(len(number), np.int64)
     counted = np.flatnonzero(number >= 0)
     if len(counted) < 2:
-        return turns, ""
+        return turns
     values = number[counted]
-    if (values == values[0]).all():
-        if values[0] > 1:  # an epoch would begin with 0 or 1: these are parts of one step
-            return turns, ""
-        turns[counted] = np.arange(len(counted))
-        why = (
-            f"every mark has the number {int(values[0])}: each was taken for an epoch of one "
-            "batch, they may be parts of one step"
-        )
-        return np.maximum.accumulate(turns), why
+    if (values == values[0]).all():  # these are parts of one step
+        return turns
     change = np.diff(values)
     if (change < 0).sum() > (change > 0).sum():  # a countdown: what starts again goes up
         values = -values
         change = -change
     if (change >= 0).all():
-        return turns, ""
+        return turns
     moved = change[change != 0]
     usual = np.unique(moved, return_counts=True)[1].max() > 0.5 * len(moved)
     if usual and _plain(values, change):
         turns[counted] = np.cumsum(np.append(False, change < 0))
     else:
         turns[counted] = _restarts(values.tolist()) if usual else _repeats(values.tolist())
-    return np.maximum.accumulate(turns), ""
+    return np.maximum.accumulate(turns)
 
 
 def _plain(values: Int64s, change: Int64s) -> bool:

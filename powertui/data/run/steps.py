@@ -26,6 +26,7 @@ from powertui.data.run import (
     dispatch,
     marker_choice,
     marks,
+    repeated_launches,
     step_confidence,
     step_rows,
     step_times,
@@ -152,7 +153,7 @@ def _judged(
             [
                 *(judged_candidate.candidate for judged_candidate in judged),
                 *further,
-                *candidates.repeated(trace),
+                *repeated_launches.repeated(trace),
             ],
             ran,
         )
@@ -192,7 +193,12 @@ def _found(
     )
     if len(bare):
         step_marks = marks.join_marks([step_marks, bare])
-    made = step_rows.rows_from_marks(step_marks, apart=chosen.apart)
+    made = step_rows.rows_from_marks(
+        step_marks,
+        apart=chosen.apart,
+        by_kind=chosen.by_kind,
+        each_a_round=_lie_between(other_marks, step_marks),
+    )
     drawn = assign.drawn_steps(
         trace, chosen if chosen.apart else lines, made, ran, made_of_lines=chosen.apart
     )
@@ -215,7 +221,9 @@ def _found(
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     gaps = step_rows.holes(
-        made.number[order], made.turn[order], steady=not made.replicas or chosen.apart
+        made.number[order],
+        made.turn[order],
+        steady=(not made.replicas or chosen.apart) and not chosen.by_kind,
     )
     beside = (
         other_marks.start[np.isin(other_marks.lines, made.marks.lines)]
@@ -256,6 +264,14 @@ def _found(
         else (int(made.start[0]), int(made.end[0] - made.start[0]))
     )
     return StepsAndOthers(steps, other_marks, made.epoch_num, alone, first, made.marks)
+
+
+def _lie_between(other_marks: Marks, step_marks: Marks) -> bool:
+    """Whether other work, a validation, was marked after most of the steps."""
+    if not len(other_marks) or len(step_marks) < 2:
+        return False
+    place = np.sort(other_marks.start).searchsorted(step_marks.start)
+    return bool((np.diff(place) > 0).mean() > 0.5)
 
 
 def _given(
@@ -342,7 +358,9 @@ def _markers(judged: list[JudgedCandidate], count: int) -> tuple[Marker, ...]:
     others = (
         len(
             step_rows.rows_from_marks(
-                judged_candidate.candidate.marks, apart=judged_candidate.candidate.apart
+                judged_candidate.candidate.marks,
+                apart=judged_candidate.candidate.apart,
+                by_kind=judged_candidate.candidate.by_kind,
             )
         )
         for judged_candidate in judged[1:_SHOWN]

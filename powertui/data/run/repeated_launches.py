@@ -1,0 +1,251 @@
+"""Modules, functions and calls that ran three times or more: what could be the steps where nothing
+marks any.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from powertui.data.model import Bools, Events, ProcessKind, Trace, TrackKind
+from powertui.data.run import functions, launched_work, marks
+from powertui.data.run.candidates import (
+    MIN_LAUNCHES,
+    NONE,
+    Candidate,
+    escaped,
+    interleaved,
+    pattern_of,
+)
+from powertui.data.run.marks import Marks
+
+# What launches a compiled module or graph on the host, the surest first.
+_LAUNCHES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"^PjitFunction\(.+\)$",
+        r"^(jit|pjit|pmap|xla)_\w+",
+        r"^(FunctionRun|SessionRun|Session::Run|RunGraph)$",
+        r"(PjRt|Pjrt|Tfrt|StreamExecutor)\w*(Loaded)?Executable::Execute$",
+    )
+)
+# Single operations that JAX's eager mode compiles on the way to the work: never a step.
+_HELPERS = re.compile(
+    r"^(PjitFunction\(|jit_)_?(convert_element_type|broadcast_in_dim|broadcast|copy|iota|full|zeros_like|ones_like|reshape|squeeze"
+    r"|expand_dims|transpose|concatenate|slice|dynamic_slice|device_put|threefry\w*|random_\w+|fold_in|split|uniform|normal|randint"
+    r"|where|astype)\b"
+)
+# A line that feeds the input pipeline runs graphs of its own, and no steps.
+_INPUT_LINE = re.compile(r"tf_data|iterator", re.IGNORECASE)
+# Replicas begin a step within this share of it. Chosen, not measured; requests of a server begin
+# anywhere in each other.
+_MAX_REPLICA_LAG = 0.2
+# Of XLA's ops: a second function with more of them trains as well. Chosen, not measured.
+_MIN_SERIES_SHARE = 0.1
+# Launches of so many names are judged. Chosen, not measured.
+_MAX_LAUNCH_NAMES = 4
+
+
+def repeated(trace: Trace) -> list[Candidate]:
+    """Modules of devices, else launches of the host, that ran three times or more, the longest
+    first. They are counted.
+    """
+    repeats = list(modules(trace))
+    if not repeats:
+        repeats = _that_train(trace, _longest(_functions(trace)))
+    if not repeats:
+        repeats = _with_their_work(trace, list(_calls(trace)))
+    return repeats[:_MAX_LAUNCH_NAMES]
+
+
+def _that_train(trace: Trace, functions: list[Candidate]) -> list[Candidate]:
+    """TensorFlow's functions, with which of them compute gradients."""
+    if len(functions) < 2:
+        return functions
+    moments = launched_work.gradient_moments(trace)
+    return [
+        replace(function, trains=launched_work.trains(function.marks, moments))
+        for function in functions
+    ]
+
+
+def _with_their_work(trace: Trace, calls: list[Candidate]) -> list[Candidate]:
+    """JAX's functions, with what XLA ran for each of them."""
+    if len(calls) < 2:
+        return calls
+    shares = launched_work.shares_of_functions(trace)
+    training = launched_work.training_functions(trace)
+    out = []
+    for call in calls:
+        key = launched_work.function_key(call.marks.kinds[0])
+        share = shares.get(key, 0.0) if shares else None
+        out.append(replace(call, share=share, trains=key in training))
+    return [*_two_that_train(out), *out]
+
+
+def _two_that_train(calls: list[Candidate]) -> Iterator[Candidate]:
+    """Two functions that compute gradients in turn: two series of steps, as a GAN has them."""
+    training = [call for call in calls if call.trains and (call.share or 0.0) >= _MIN_SERIES_SHARE]
+    if len(training) != 2 or not interleaved(training[0].marks, training[1].marks):
+        return
+    together = marks.join_marks([call.marks for call in training])
+    names = " and ".join(call.marks.kinds[0][:60] for call in training)
+    yield Candidate(
+        f"launches of {names} (no step marker in the profile)",
+        pattern_of(together.kinds),
+        together,
+        NONE,
+        inferred=True,
+        share=sum(call.share or 0.0 for call in training),
+        trains=True,
+        by_kind=True,
+    )
+
+
+def _longest(repeats: Iterator[Candidate]) -> list[Candidate]:
+    return sorted(
+        repeats,
+        key=lambda candidate: -int(candidate.marks.duration.sum() - candidate.marks.duration.max()),
+    )
+
+
+def modules(trace: Trace) -> Iterator[Candidate]:
+    """Modules that devices ran three times or more, each device's counted for itself."""
+    every = np.ones(len(trace.names), np.bool_)
+    lanes = [
+        (line, track.lane(0))
+        for line, (_, track) in enumerate(trace.tracks())
+        if track.kind is TrackKind.MODULES and len(track.events)
+    ]
+    best = max(
+        (ranked for _, lane in lanes if (ranked := _ranked(lane, every))),
+        key=lambda ranked: ranked[0][1],
+        default=[],
+    )
+    for name, _ in best[:_MAX_LAUNCH_NAMES]:
+        rows = [(line, lane[lane.name == name]) for line, lane in lanes]
+        most = max(len(events) for _, events in rows)
+        # Each device runs a module of its own; one that ran it less often entered the profile late,
+        # and cannot be counted along.
+        parts = [
+            _counted(marks.of_events(trace, line, events))
+            for line, events in rows
+            if len(events) == most
+        ]
+        full = trace.names.full(name)
+        title = f"launches of the module {full[:80]} (no step marker in the profile)"
+        yield Candidate(
+            title,
+            f"^{escaped(full)}$",
+            marks.join_marks(parts),
+            NONE,
+            device=True,
+            apart=True,
+            inferred=True,
+        )
+
+
+def _functions(trace: Trace) -> Iterator[Candidate]:
+    for line, _, name, events in functions.calls(trace):
+        chosen = marks.of_events(trace, line, events).outermost()
+        if len(chosen) >= MIN_LAUNCHES:
+            yield _launched(trace.names.full(name), chosen)
+
+
+def _launched(name: str, chosen: Marks) -> Candidate:
+    title = f"launches of {name[:80]} (no step marker in the profile)"
+    return Candidate(title, f"^{escaped(name)}$", _counted(chosen), NONE, inferred=True)
+
+
+def _calls(trace: Trace) -> Iterator[Candidate]:
+    texts = [trace.names.full(i) for i in range(len(trace.names))]
+    for pattern in _LAUNCHES:
+        fits = (
+            pattern.search(text) is not None and _HELPERS.search(text) is None for text in texts
+        )
+        launch_names = np.fromiter(fits, np.bool_, len(texts))
+        if not launch_names.any():
+            continue
+        spent: Counter[int] = Counter()
+        lines: dict[int, list[Marks]] = {}
+        for line, (process, track) in enumerate(trace.tracks()):
+            if (
+                process.kind is ProcessKind.HOST
+                and not track.derived
+                and len(track.events)
+                and not _INPUT_LINE.search(track.name)
+            ):
+                for name, ps in _spent(track.events, launch_names):
+                    spent[name] += ps
+                    events = track.events[track.events.name == name]
+                    events = events[np.argsort(events.start, kind="stable")]
+                    launches = marks.of_events(trace, line, events).outermost()
+                    lines.setdefault(name, []).append(launches)
+        made = 0
+        for name, _ in sorted(spent.items(), key=lambda launch: (-launch[1], launch[0])):
+            chosen = _one_series(lines[name])
+            if len(chosen) >= MIN_LAUNCHES:
+                made += 1
+                yield _launched(texts[name], chosen)
+            if made == _MAX_LAUNCH_NAMES:
+                return
+        if made:
+            return
+
+
+def _one_series(lines: list[Marks]) -> Marks:
+    """Launches of one name on several threads: all of them, as a server's requests are; of threads
+    that launch together, step by step, those of one.
+    """
+    longest = max(lines, key=len)
+    others = [line for line in lines if line is not longest]
+    return marks.join_marks([longest, *(line for line in others if not _together(longest, line))])
+
+
+def _together(first: Marks, second: Marks) -> bool:
+    """Whether two threads launch at the same moments: replicas of one step."""
+    if abs(len(first) - len(second)) > 1:
+        return False
+    count = min(len(first), len(second))
+    if count < MIN_LAUNCHES:
+        return False
+    apart = np.abs(first.start[:count] - second.start[:count])
+    usual = float(np.median(np.diff(first.start)))
+    return float(np.median(apart)) < _MAX_REPLICA_LAG * usual
+
+
+def _ranked(events: Events, chosen_names: Bools) -> list[tuple[int, int]]:
+    """(name, its ps without the longest) of the wanted names that ran often enough, most time
+    first.
+    """
+    spent = _spent(events, chosen_names)
+    if not spent:
+        return []
+    counts = np.bincount(events.name.astype(np.int64))
+    return [(name, ps) for name, ps in spent if counts[name] >= MIN_LAUNCHES]
+
+
+def _spent(events: Events, chosen_names: Bools) -> list[tuple[int, int]]:
+    """(name, its ps without the longest) of the wanted names, most time first."""
+    rows = chosen_names[events.name]
+    if not rows.any():
+        return []
+    names, which = np.unique(events.name[rows], return_inverse=True)
+    durations = events.duration[rows].astype(np.float64)
+    spent = np.bincount(which.ravel(), weights=durations).astype(np.float64)
+    longest = np.zeros(len(names))
+    np.maximum.at(longest, which.ravel(), durations)
+    totals = (
+        spent - longest
+    )  # the first launch traces and compiles: a helper that ran once more must not win by that
+    order = np.argsort(-totals, kind="stable")
+    return [(int(names[i]), int(totals[i])) for i in order.tolist()]
+
+
+def _counted(chosen: Marks) -> Marks:
+    count = len(chosen)
+    return replace(chosen, number=np.arange(count), labels=[f"launch {i}" for i in range(count)])
