@@ -1,0 +1,532 @@
+"""What the profiled process does at each moment: one activity for each, the most telling one.
+
+Every second of the profile has exactly one activity, so that times of activities add up. Of several
+that go on at once the highest counts: an operation that runs on any thread hides what other threads
+wait for, and a wait hides nothing. What the events say is told by their names alone.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.category import Category, work_category
+from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
+from powertui.data.opened import Profile
+from powertui.data.tools import event_types, op_stats, sweep
+from powertui.data.tools.event_types import MARK, NOTHING, EventType, Typed
+
+
+class Activity(enum.IntEnum):
+    """What a moment is spent on, the least telling first."""
+
+    NOTHING = 0  # no event at all
+    WAITING = 1  # a named wait: sleeping, a lock, a result that is not there
+    INPUT_AHEAD = 2  # threads of the input pipeline work, and nobody else does
+    PYTHON = 3  # Python's frames alone
+    RUNTIME = 4  # the framework's own calls, while no operation runs
+    PROGRAM = 5  # a compiled program, of whose operations none is named
+    SHORT_OPS = 6
+    INPUT = 7  # waiting for the next batch
+    SMALL_OPS = 8  # operations so short that calling them takes the time
+    COMPILING = 9
+    COLLECTIVE = 10
+    COPYING = 11
+    COMPUTING = 12
+    DEVICE_COPYING = 13
+    DEVICE_COMPUTING = 14
+    WAITING_FOR_REPLICA = 15  # some replicas have arrived at a collective, others have not
+
+
+ACTIVITIES = len(Activity)
+# Operations that are what the program is for.
+WORK = (
+    Activity.PROGRAM,
+    Activity.SHORT_OPS,
+    Activity.COMPUTING,
+    Activity.DEVICE_COMPUTING,
+)
+
+# An operation shorter than that takes about as long as calling it does: TensorFlow 2.21, JAX 0.10
+# and torch 2.13 call an operation of 16 numbers every 5 to 30 µs (make causes, tiny_ops).
+_SHORT_OP_PS = 50_000_000
+# Calls in a row that are judged together: most of them have to be short, and to follow each other
+# at once. Chosen, not measured; a step of 20 operations is no crowd then.
+_CROWD_CALLS = 40
+# From one small operation to the next: with Python between them 100 to 250 µs (make causes,
+# keras_eager), and a machine with more threads than cores makes some of them a few ms long.
+_MAX_USUAL_PERIOD_PS = 500_000_000
+_MAX_PERIOD_PS = 5_000_000_000
+
+_INPUT_LINE = re.compile(r"tf_data|iterator|pin_?memory", re.IGNORECASE)
+_POOL_LINE = re.compile(r"^tf_|eigen|pool", re.IGNORECASE)
+_COMPILED = re.compile(r"compiled", re.IGNORECASE)
+_COMPILE = re.compile(
+    r"graph_building|_compile\.|dynamo_timed|backend_compile|lower_sharding|trace_to_jaxpr"
+    r"|::Compile|JitCompiler|XlaCompile|OptimizeGraph|TracingCompile"
+)
+_COLLECTIVE = re.compile(
+    r"(?i)^(?:psum|pmean|all[-_]?reduce|all[-_]?gather|reduce[-_]?scatter|all[-_]?to[-_]?all"
+    r"|collective[-_]?(?:reduce|gather|permute|broadcast)|rendezvous|wait: pending_threads"
+    r"|gloo:|mpi:|nccl:|c10d::)"
+)
+_WAITING_FRAME = re.compile(
+    r"(?i)\b(?:sleep|acquire|join|select|poll|recv(?:_into)?|accept|try_to_block|block_until_ready"
+    r"|wait|epoll|_wait_for_tstate_lock)\b"
+)
+_PROGRAM = re.compile(r"^ThunkExecutor::Execute|^XlaModule|^Torch-Compiled Region")
+_FUNCTION = re.compile(r"^EagerLocalExecute: __inference_")
+_COPY = re.compile(r"^(?:tf\.constant|convert_to_tensor|EagerCopyToDevice|.*_EagerConst)")
+_PROFILER = re.compile(r"profiler\w*\.py(?::\d+|\(\d+\):) (?:stop|start|_stop|_start)")
+_OPERATIONS = frozenset(
+    (
+        Category.MATMUL,
+        Category.CONVOLUTION,
+        Category.ELEMENTWISE,
+        Category.REDUCTION,
+        Category.NORMALIZATION,
+        Category.OPTIMIZER,
+        Category.HOST,
+    )
+)
+
+
+class NameClass(enum.IntEnum):
+    """What a name stands for on a thread of the host."""
+
+    SILENT = 0
+    WAIT = 1
+    FRAME = 2
+    WAITING_FRAME = 3
+    RUNTIME = 4
+    OPERATION = 5
+    COPY = 6
+    INPUT = 7
+    COMPILE = 8
+    COLLECTIVE = 9
+    PROFILER = 10
+    PROGRAM = 11
+    FUNCTION = 12  # a call of a function of TensorFlow: by itself it only prepares
+
+
+# Calls of the framework, of whatever kind.
+CALLS = (
+    NameClass.RUNTIME,
+    NameClass.OPERATION,
+    NameClass.COPY,
+    NameClass.INPUT,
+    NameClass.COMPILE,
+    NameClass.COLLECTIVE,
+    NameClass.PROGRAM,
+    NameClass.FUNCTION,
+)
+
+
+def is_pool(line: str) -> bool:
+    """Whether a thread belongs to a pool: what runs there, the program asked for elsewhere."""
+    return _POOL_LINE.search(line) is not None
+
+
+class Stretches(NamedTuple):
+    """Stretches of time that lie apart, ascending."""
+
+    start: Int64s
+    end: Int64s
+
+    @property
+    def length(self) -> int:
+        """Of all of them."""
+        return int((self.end - self.start).sum())
+
+    def inside(self, lo: Int64s, hi: Int64s) -> Int64s:
+        """How much of each [lo, hi) they cover."""
+        return sweep.covered_length(self.start, self.end, lo, hi)
+
+    def cut(self, lo: Int64s, hi: Int64s) -> Stretches:
+        """Their parts inside these windows, which lie apart and are ascending."""
+        return common(self, Stretches(lo, hi))
+
+
+EMPTY = Stretches(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+def common(first: Stretches, second: Stretches) -> Stretches:
+    """The moments that are in both."""
+    if not len(first.start) or not len(second.start):
+        return EMPTY
+    edges = np.unique(np.concatenate([*first, *second]))
+    lo = edges[:-1]
+    both = _holds(first, lo) & _holds(second, lo)
+    return _joined(edges, both)
+
+
+def without(first: Stretches, second: Stretches) -> Stretches:
+    """The moments of the first that are not in the second."""
+    if not len(first.start) or not len(second.start):
+        return first
+    edges = np.unique(np.concatenate([*first, *second]))
+    return _joined(edges, _holds(first, edges[:-1]) & ~_holds(second, edges[:-1]))
+
+
+def union(parts: list[Stretches]) -> Stretches:
+    """The moments that are in any."""
+    kept = [part for part in parts if len(part.start)]
+    if not kept:
+        return EMPTY
+    start = np.concatenate([part.start for part in kept])
+    end = np.concatenate([part.end for part in kept])
+    real = end > start
+    return Stretches(*sweep.union(start[real], end[real]))
+
+
+def _holds(stretches: Stretches, moments: Int64s) -> Bools:
+    at = stretches.start.searchsorted(moments, side="right") - 1
+    return np.asarray((at >= 0) & (moments < stretches.end[np.maximum(at, 0)]))
+
+
+def _joined(edges: Int64s, inside: Bools) -> Stretches:
+    """Neighboring pieces that are inside, as one."""
+    padded = np.concatenate(([False], inside, [False]))
+    change = np.flatnonzero(padded[1:] != padded[:-1])
+    return Stretches(edges[change[::2]], edges[change[1::2]])
+
+
+@dataclass(frozen=True, eq=False)
+class ActivityTimeline:
+    """For each activity the stretches in which it is what the process does; they lie apart."""
+
+    span: tuple[int, int]  # without the profiler's own start and stop
+    by_activity: tuple[Stretches, ...]
+    small_ops: int  # how many operations the crowds of small ones hold
+    collectives: int  # how many replicas meet in collectives, at the most
+
+    def __getitem__(self, activity: Activity) -> Stretches:
+        return self.by_activity[activity]
+
+    def parts(self, lo: Int64s, hi: Int64s) -> Int64s:
+        """[windows × activities]: how long each goes on in each [lo, hi)."""
+        columns = [stretches.inside(lo, hi) for stretches in self.by_activity]
+        return np.stack(columns, axis=1)
+
+
+def activity_timeline(profile: Profile) -> ActivityTimeline:
+    """What one host does at each moment. Made once."""
+    return profile.cached("activity timeline", lambda: _timeline(profile))
+
+
+def name_classes(profile: Profile) -> UInt8s:
+    """What each name of a trace stands for on a host, as `NameClass`. Made once."""
+    names = profile.trace.names
+    return profile.cached(
+        "name classes",
+        lambda: np.fromiter(
+            (_name_class(names.full(index)) for index in range(len(names))), np.uint8, len(names)
+        ),
+    )
+
+
+def _name_class(name: str) -> NameClass:
+    short = name[:200]
+    category = work_category(short)
+    if category is Category.PYTHON:
+        return _frame_class(short)
+    if _COLLECTIVE.search(short) or category is Category.COMMUNICATION:
+        return NameClass.COLLECTIVE
+    if _COMPILE.search(short) or (category is Category.COMPILE and not _COMPILED.search(short)):
+        return NameClass.COMPILE
+    if _PROGRAM.search(short):
+        return NameClass.PROGRAM
+    if _FUNCTION.search(short):
+        return NameClass.FUNCTION
+    if category is Category.IDLE:
+        return NameClass.WAIT
+    if category is Category.MEMORY or _COPY.search(short):
+        return NameClass.COPY
+    if category in _OPERATIONS:
+        return NameClass.OPERATION
+    return NameClass.RUNTIME
+
+
+def _frame_class(name: str) -> NameClass:
+    if _PROFILER.search(name):
+        return NameClass.PROFILER
+    return NameClass.WAITING_FRAME if _WAITING_FRAME.search(name) else NameClass.FRAME
+
+
+class _Layers:
+    """Stretches by activity, before the higher ones hide the lower ones."""
+
+    def __init__(self) -> None:
+        self._parts: list[list[Stretches]] = [[] for _ in Activity]
+
+    def add(self, activity: Activity, start: Int64s, end: Int64s) -> None:
+        """Some more of one activity."""
+        real = end > start
+        if real.any():
+            self._parts[activity].append(Stretches(*sweep.union(start[real], end[real])))
+
+    def hidden(self, span: tuple[int, int]) -> tuple[Stretches, ...]:
+        """Each without what a higher one covers, inside the span; nothing is what is left."""
+        window = Stretches(np.array([span[0]], np.int64), np.array([span[1]], np.int64))
+        covered = EMPTY
+        out: list[Stretches] = []
+        for activity in reversed(Activity):
+            if activity is Activity.NOTHING:
+                out.append(without(window, covered))
+                break
+            here = common(union(self._parts[activity]), window)
+            out.append(without(here, covered))
+            covered = union([covered, here])
+        return tuple(reversed(out))
+
+
+def _timeline(profile: Profile) -> ActivityTimeline:
+    trace = profile.trace
+    layers = _Layers()
+    classes = name_classes(profile)
+    devices, hosts = event_types.typed_events(trace, "corrected")
+    small_ops = 0
+    for line in hosts:
+        small_ops += _add_host_line(layers, line, classes)
+    frames, profiler = _frames(trace, classes)
+    layers.add(Activity.PYTHON, *frames)
+    for line in devices:
+        _add_device_line(layers, line)
+    replicas = _add_replicas(layers, [*devices, *hosts], classes)
+    span = _without_profiler(trace.span, profiler)
+    return ActivityTimeline(span, layers.hidden(span), small_ops, replicas)
+
+
+def _without_profiler(span: tuple[int, int], profiler: Stretches) -> tuple[int, int]:
+    """The span up to the profiler's own stop, and from its own start on."""
+    lo, hi = span
+    middle = (lo + hi) // 2
+    for start, end in zip(profiler.start.tolist(), profiler.end.tolist(), strict=True):
+        if start > middle:
+            hi = min(hi, start)
+        elif end < middle:
+            lo = max(lo, end)
+    return lo, max(lo, hi)
+
+
+def leaves(track: Track) -> Int64s:
+    """The events that do more by themselves than in the events they hold, ascending by lane.
+
+    Of an operation these are the innermost ones: what it calls to look at its arguments takes
+    little.
+    """
+    parts = [np.empty(0, np.int64)]
+    for depth in range(track.lane_count):
+        lane = track.lane(depth)
+        begin = int(track.lanes[depth])
+        own = lane.duration
+        if depth + 1 < track.lane_count:
+            own = own - op_stats.covered(track.lane(depth + 1), lane.start, lane.end)
+        parts.append(np.flatnonzero(2 * own > lane.duration) + begin)
+    return np.concatenate(parts)
+
+
+# What an event says of the events inside it, where these say nothing themselves.
+_INHERITED = (NameClass.OPERATION, NameClass.COPY, NameClass.COLLECTIVE)
+_INHERITING = (NameClass.SILENT, NameClass.RUNTIME, NameClass.WAIT)
+
+
+def _with_inherited(track: Track, name_class: UInt8s) -> UInt8s:
+    """The classes of a line's events, where a call inside an operation counts for that operation,
+    and all that is done to compile for compiling.
+    """
+    out = name_class.copy()
+    for depth in range(1, track.lane_count):
+        outer, lane = track.lane(depth - 1), track.lane(depth)
+        first, begin = int(track.lanes[depth - 1]), int(track.lanes[depth])
+        at = outer.start.searchsorted(lane.start, side="right") - 1
+        held = (at >= 0) & (lane.end <= outer.end[np.maximum(at, 0)])
+        above = out[first + np.maximum(at, 0)]
+        own = out[begin : begin + len(lane)]
+        heir = np.isin(above, _INHERITED) & np.isin(own, _INHERITING)
+        heir |= above == NameClass.COMPILE
+        out[begin : begin + len(lane)] = np.where(held & heir, above, own)
+    return out
+
+
+def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
+    """Put one thread into the layers; return how many small operations were called in crowds."""
+    events = line.track.events
+    kind = line.types_for(np.arange(len(events)))
+    if _INPUT_LINE.search(line.track.name):
+        _add_input_line(layers, events, kind)
+        return 0
+    marks = kind == MARK
+    name_class = np.where(marks, NameClass.SILENT, classes[events.name]).astype(np.uint8)
+    name_class = _with_inherited(line.track, name_class)
+    is_frame = np.isin(
+        name_class, (NameClass.FRAME, NameClass.WAITING_FRAME, NameClass.PROFILER)
+    )
+    waited = (kind == EventType.WAIT_INPUT) & ~is_frame
+    runtime = ~is_frame & ~marks & ~waited
+    runtime &= ~np.isin(name_class, (NameClass.WAIT, NameClass.SILENT, NameClass.COLLECTIVE))
+    leaf = leaves(line.track)
+    innermost = np.zeros(len(events), np.bool_)
+    innermost[leaf] = ~waited[leaf]
+    long = events.duration >= _SHORT_OP_PS
+    operation = innermost & (name_class == NameClass.OPERATION)
+    copy = innermost & (name_class == NameClass.COPY)
+    compiling = name_class == NameClass.COMPILE
+    compiling |= innermost & (name_class == NameClass.FUNCTION)
+    for activity, chosen in (
+        (Activity.INPUT, waited),
+        (Activity.WAITING, name_class == NameClass.WAIT),
+        (Activity.RUNTIME, runtime),
+        (Activity.PROGRAM, name_class == NameClass.PROGRAM),
+        (Activity.COMPILING, compiling),
+        (Activity.SHORT_OPS, (operation | copy) & ~long),
+        (Activity.COPYING, copy & long),
+        (Activity.COMPUTING, operation & long),
+    ):
+        layers.add(activity, events.start[chosen], events.end[chosen])
+    if _POOL_LINE.search(line.track.name):
+        return 0
+    crowds, count = _crowds(events, leaf[(~is_frame & ~marks)[leaf]])
+    layers.add(Activity.SMALL_OPS, *crowds)
+    return count
+
+
+def _add_input_line(layers: _Layers, events: Events, kind: UInt8s) -> None:
+    """A thread of the input pipeline: someone waits for a batch, or batches are prepared."""
+    waited = kind == EventType.WAIT_INPUT
+    layers.add(Activity.INPUT, events.start[waited], events.end[waited])
+    busy = (kind != MARK) & ~waited
+    layers.add(Activity.INPUT_AHEAD, events.start[busy], events.end[busy])
+
+
+def _crowds(events: Events, rows: Int64s) -> tuple[Stretches, int]:
+    """(where small calls follow each other closely, how many they are)."""
+    portions = len(rows) // _CROWD_CALLS
+    if not portions:
+        return EMPTY, 0
+    rows = rows[np.argsort(events.start[rows], kind="stable")]
+    start, duration = events.start[rows], events.duration[rows]
+    period = np.append(np.diff(start), duration[-1])
+    whole = portions * _CROWD_CALLS
+    is_crowd = (
+        np.median(duration[:whole].reshape(portions, _CROWD_CALLS), axis=1) < _SHORT_OP_PS
+    ) & (
+        np.median(period[:whole].reshape(portions, _CROWD_CALLS), axis=1) < _MAX_USUAL_PERIOD_PS
+    )
+    member = np.zeros(len(rows), np.bool_)
+    member[:whole] = np.repeat(is_crowd, _CROWD_CALLS)
+    member[whole:] = member[whole - 1]
+    member &= period < _MAX_PERIOD_PS
+    stretches = sweep.union(start[member], (start + period)[member])
+    return Stretches(*stretches), int(member.sum())
+
+
+def _add_device_line(layers: _Layers, line: Typed) -> None:
+    events = line.track.events
+    kind = line.types_for(np.arange(len(events)))
+    for activity, kinds in (
+        (Activity.DEVICE_COMPUTING, (EventType.COMPUTE_16, EventType.COMPUTE_32)),
+        (
+            Activity.DEVICE_COPYING,
+            (
+                EventType.HOST_TO_DEVICE,
+                EventType.DEVICE_TO_HOST,
+                EventType.DEVICE_TO_DEVICE,
+                EventType.HOST_TO_HOST,
+            ),
+        ),
+        (Activity.COLLECTIVE, (EventType.COLLECTIVES, EventType.WAIT_DEVICE)),
+        (Activity.INPUT, (EventType.WAIT_INPUT, EventType.WAIT_HOST)),
+    ):
+        chosen = np.isin(kind, kinds)
+        layers.add(activity, events.start[chosen], events.end[chosen])
+
+
+# ── Python's frames ──────────────────────────────────────────────────────────────────────────────
+
+
+def frame_tracks(trace: Trace) -> Iterator[Track]:
+    """The lines that hold Python's frames, alone or among other events."""
+    for process in trace.processes:
+        if process.kind is ProcessKind.HOST:
+            for track in process.tracks:
+                if len(track.events) and not _POOL_LINE.search(track.name):
+                    yield track
+
+
+def _frames(trace: Trace, classes: UInt8s) -> tuple[Stretches, Stretches]:
+    """(where Python runs and does not wait, where the profiler itself does)."""
+    running: list[Stretches] = []
+    profiler: list[Stretches] = []
+    for track in frame_tracks(trace):
+        events = track.events
+        kind = classes[events.name]
+        frames = np.isin(kind, (NameClass.FRAME, NameClass.WAITING_FRAME))
+        if not frames.any():
+            continue
+        all_frames = Stretches(*sweep.union(events.start[frames], events.end[frames]))
+        waiting = kind == NameClass.WAITING_FRAME
+        waited = Stretches(*sweep.union(events.start[waiting], events.end[waiting]))
+        running.append(without(all_frames, waited))
+        own = kind == NameClass.PROFILER
+        profiler.append(Stretches(*sweep.union(events.start[own], events.end[own])))
+    return union(running), union(profiler)
+
+
+# ── replicas that wait for each other ────────────────────────────────────────────────────────────
+
+
+def _add_replicas(layers: _Layers, lines: list[Typed], classes: UInt8s) -> int:
+    """Put collectives into the layers: where all replicas take part, and where some wait for others
+    that have not come yet. Return how many take part at the most.
+    """
+    replicas = [meeting for meeting in _meetings(lines, classes) if len(meeting.start)]
+    if not replicas:
+        return 0
+    opened = np.concatenate([meeting.start for meeting in replicas])
+    closed = np.concatenate([meeting.end for meeting in replicas])
+    edges = np.concatenate([opened, closed])
+    step = np.concatenate([np.ones(len(opened), np.int64), np.full(len(closed), -1, np.int64)])
+    order = np.lexsort((step, edges))
+    edges, depth = edges[order], np.cumsum(step[order])
+    lo, hi, depth = edges[:-1], edges[1:], depth[:-1]
+    most = int(depth.max()) if len(depth) else 0
+    all_in = depth == most
+    some = (depth > 0) & ~all_in
+    layers.add(Activity.COLLECTIVE, lo[all_in], hi[all_in])
+    layers.add(Activity.WAITING_FOR_REPLICA, lo[some], hi[some])
+    return most
+
+
+def _meetings(lines: list[Typed], classes: UInt8s) -> Iterator[Stretches]:
+    """Where each device is in a collective and computes nothing else; without devices, where each
+    thread is in one.
+    """
+    by_device: dict[str, list[Typed]] = {}
+    for line in lines:
+        if line.process.kind is ProcessKind.DEVICE:
+            by_device.setdefault(line.process.name, []).append(line)
+    if not by_device:
+        for line in lines:
+            events = line.track.events
+            chosen = (classes[events.name] == NameClass.COLLECTIVE) & (events.duration > 0)
+            yield Stretches(*sweep.union(events.start[chosen], events.end[chosen]))
+        return
+    for device_lines in by_device.values():
+        meeting: list[Stretches] = []
+        computing: list[Stretches] = []
+        for line in device_lines:
+            events = line.track.events
+            kind = line.types_for(np.arange(len(events)))
+            for parts, kinds in (
+                (meeting, (EventType.COLLECTIVES, EventType.WAIT_DEVICE)),
+                (computing, (EventType.COMPUTE_16, EventType.COMPUTE_32)),
+            ):
+                chosen = np.isin(kind, kinds) & (events.duration > 0)
+                parts.append(Stretches(*sweep.union(events.start[chosen], events.end[chosen])))
+        yield without(union(meeting), union(computing))

@@ -1,0 +1,388 @@
+"""Where the whole wall time of a profile goes: each second belongs to one part and one activity.
+
+Parts are what lies before the first step, inside the steps, between them, in evaluations, and after
+the last. What a few steps took longer than the usual ones is counted apart from what every step
+takes. Marks come second: a second between two marks counts as much as one inside them.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.model import Bools, Int64s, ProcessKind, Steps, Trace, Track
+from powertui.data.opened import Profile
+from powertui.data.tools import activity
+from powertui.data.tools.activity import (
+    ACTIVITIES,
+    EMPTY,
+    Activity,
+    ActivityTimeline,
+    Stretches,
+)
+
+
+class Part(enum.IntEnum):
+    """Where in the run a moment is."""
+
+    WITHOUT_STEPS = 0  # the profile has no steps
+    BEFORE = 1
+    STEP = 2
+    BETWEEN = 3
+    EVALUATION = 4
+    AFTER = 5
+
+
+PARTS = len(Part)
+# A step that took so many times the usual one is slow. Chosen, not measured; steps of the recorded
+# programs on two busy cores differ by up to 1.8 times without any cause.
+_SLOW_TIMES_USUAL = 2.0
+# If more of the steps than that are slow, slow ones are usual: an evaluation after every third step
+# is still seen. Chosen, not measured.
+_MAX_SLOW_SHARE = 0.34
+_MIN_STEPS = 4  # fewer steps have no usual one
+# A function of which one launch after the other runs is a series from so many on.
+_MIN_LAUNCHES = 3
+# Share of the profile that an evaluation has to take to be told apart. Chosen, not measured.
+_MIN_EVALUATION_SHARE = 0.02
+
+_FUNCTION = re.compile(r"^EagerLocalExecute: (?P<name>__inference_.*_\d+)$")
+_GRADIENT_OP = re.compile(r"Grad|ResourceApply|AssignSub")
+_EVALUATION = ("validation", "evaluation", "prediction", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Periods:
+    """The steps of one host: each from its start to the start of the next one."""
+
+    row: Int64s  # of the profile's steps; -1 where a launch that is no step of its own
+    start: Int64s
+    mark_end: Int64s  # where its own stretch ends
+    end: Int64s
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True, eq=False)
+class WallTime:
+    """The time of one host's profile by parts and activities, ps."""
+
+    timeline: ActivityTimeline
+    periods: Periods
+    slow: Bools  # of the periods
+    usual: Int64s  # [parts × activities]: what is the same in all steps, and all outside them
+    extra: Int64s  # [parts × activities]: what slow steps took beyond the usual ones
+    evaluations: Stretches
+    driven: Stretches  # where the thread of the steps itself calls something between them
+    driver: Track | None
+
+    @property
+    def length(self) -> int:
+        """Of the profile, without the profiler's own start and stop."""
+        return self.timeline.span[1] - self.timeline.span[0]
+
+    def windows(self, part: Part, *, slow: bool = False) -> Stretches:
+        """Where a part is: in all periods, or in the slow ones alone."""
+        lo, hi = self.timeline.span
+        periods = self.periods
+        if part is Part.EVALUATION:
+            return self.evaluations
+        if not len(periods):
+            whole = Stretches(np.array([lo], np.int64), np.array([hi], np.int64))
+            return whole if part is Part.WITHOUT_STEPS else EMPTY
+        rows = np.flatnonzero(self.slow) if slow else np.arange(len(periods))
+        if part is Part.STEP:
+            out = Stretches(periods.start[rows], periods.mark_end[rows])
+        elif part is Part.BETWEEN:
+            out = Stretches(periods.mark_end[rows], periods.end[rows])
+        elif part is Part.BEFORE:
+            out = Stretches(np.array([lo], np.int64), periods.start[:1])
+        else:
+            out = Stretches(periods.end[-1:], np.array([hi], np.int64))
+        real = out.end > out.start
+        out = Stretches(out.start[real], out.end[real])
+        return activity.without(activity.union([out]), self.evaluations)
+
+    def stretches(self, part: Part, *kinds: Activity, slow: bool = False) -> Stretches:
+        """Where some activities go on in a part."""
+        going_on = activity.union([self.timeline[kind] for kind in kinds])
+        return activity.common(going_on, self.windows(part, slow=slow))
+
+
+def wall_time(profile: Profile) -> WallTime:
+    """The account of one host. Made once."""
+    return profile.cached("wall time", lambda: _wall_time(profile))
+
+
+def _wall_time(profile: Profile) -> WallTime:
+    timeline = activity.activity_timeline(profile)
+    trace, steps = profile.trace, profile.steps
+    driver = driving_track(trace, steps)
+    series = _Series(trace, timeline) if driver is not None else None
+    evaluations = _evaluations(profile, series)
+    periods = _periods(steps, timeline, evaluations, series)
+    by_part = _by_part(timeline, periods, evaluations)
+    slow = _slow(periods, evaluations)
+    usual, extra = _usual_and_extra(by_part, slow)
+    usual[Part.EVALUATION] += _sums(timeline, evaluations)
+    lo, hi = timeline.span
+    whole = Stretches(np.array([lo], np.int64), np.array([hi], np.int64))
+    if len(periods):
+        outside = (
+            (Part.BEFORE, lo, int(periods.start[0])),
+            (Part.AFTER, int(periods.end[-1]), hi),
+        )
+        for part, begin, end in outside:
+            window = Stretches(np.array([begin], np.int64), np.array([max(begin, end)], np.int64))
+            usual[part] += _sums(timeline, activity.without(window, evaluations))
+    else:
+        usual[Part.WITHOUT_STEPS] += _sums(timeline, activity.without(whole, evaluations))
+    return WallTime(
+        timeline=timeline,
+        periods=periods,
+        slow=slow,
+        usual=usual,
+        extra=extra,
+        evaluations=evaluations,
+        driven=_driven(driver, profile, periods),
+        driver=driver,
+    )
+
+
+def _sums(timeline: ActivityTimeline, windows: Stretches) -> Int64s:
+    """How long each activity goes on in these windows."""
+    if not len(windows.start):
+        return np.zeros(ACTIVITIES, np.int64)
+    return timeline.parts(windows.start, windows.end).sum(axis=0)
+
+
+def driving_track(trace: Trace, steps: Steps) -> Track | None:
+    """The thread that marks the steps; without marks, the thread of the program with most events
+    that is none of a pool.
+    """
+    best: tuple[int, int, Track] | None = None
+    for process in trace.processes:
+        if process.kind is not ProcessKind.HOST:
+            continue
+        for track in process.tracks:
+            if track.derived or not len(track.events) or activity.is_pool(track.name):
+                continue
+            starts = track.events.start
+            marked = int(np.isin(steps.start, starts).sum()) if len(steps) else 0
+            rank = (marked, len(starts))
+            if best is None or rank > best[:2]:
+                best = (*rank, track)
+    return None if best is None else best[2]
+
+
+# ── steps, as far as they tell where time goes ───────────────────────────────────────────────────
+
+
+def _periods(
+    steps: Steps, timeline: ActivityTimeline, evaluations: Stretches, series: _Series | None
+) -> Periods:
+    """From the start of each step to the next, without those that are an evaluation's."""
+    lo, hi = timeline.span
+    start, mark_end = steps.start, steps.mark_ends()
+    row = np.arange(len(steps), dtype=np.int64)
+    if steps.inferred and series is not None and len(series.training.start):
+        start, mark_end = series.training
+        row = np.full(len(start), -1, np.int64)
+        same = steps.start.searchsorted(start)
+        known = (same < len(steps)) & (
+            steps.start[np.minimum(same, max(0, len(steps) - 1))] == start
+            if len(steps)
+            else np.zeros(len(start), np.bool_)
+        )
+        row[known] = same[known]
+    inside = (start >= lo) & (start < hi)
+    if len(evaluations.start):
+        at = evaluations.start.searchsorted(start, side="right") - 1
+        inside &= ~((at >= 0) & (start < evaluations.end[np.maximum(at, 0)]))
+    order = np.flatnonzero(inside)
+    order = order[np.argsort(start[order], kind="stable")]
+    start, mark_end, row = start[order], mark_end[order], row[order]
+    following = np.append(start[1:], hi)
+    if len(start):
+        following[-1] = min(hi, max(int(mark_end[-1]), int(start[-1])))
+        following[-1] = _end_of_last(start, following, hi)
+    return Periods(row, start, np.minimum(np.maximum(mark_end, start), following), following)
+
+
+def _end_of_last(start: Int64s, following: Int64s, hi: int) -> int:
+    """Where the last step ends: what follows its mark belongs to it as far as in the usual one."""
+    own_end = int(following[-1])
+    if len(start) < _MIN_STEPS:
+        return hi
+    usual = int(np.median(np.diff(start)))
+    return min(hi, max(own_end, int(start[-1]) + usual))
+
+
+def _by_part(
+    timeline: ActivityTimeline, periods: Periods, evaluations: Stretches
+) -> dict[Part, Int64s]:
+    """[periods × activities] inside the steps and between them, without evaluations."""
+    out = {
+        Part.STEP: timeline.parts(periods.start, periods.mark_end),
+        Part.BETWEEN: timeline.parts(periods.mark_end, periods.end),
+    }
+    if not len(evaluations.start) or not len(periods):
+        return out
+    for kind in Activity:
+        in_evaluation = activity.common(timeline[kind], evaluations)
+        out[Part.STEP][:, kind] -= in_evaluation.inside(periods.start, periods.mark_end)
+        out[Part.BETWEEN][:, kind] -= in_evaluation.inside(periods.mark_end, periods.end)
+    return out
+
+
+def _slow(periods: Periods, evaluations: Stretches) -> Bools:
+    """Which steps took several times as long as the usual one."""
+    length = periods.end - periods.start
+    if len(evaluations.start) and len(periods):
+        length = length - evaluations.inside(periods.start, periods.end)
+    if len(periods) < _MIN_STEPS:
+        return np.zeros(len(periods), np.bool_)
+    slow = length > _SLOW_TIMES_USUAL * np.median(length)
+    if slow.mean() > _MAX_SLOW_SHARE:
+        return np.zeros(len(periods), np.bool_)
+    return np.asarray(slow)
+
+
+def _usual_and_extra(by_part: dict[Part, Int64s], slow: Bools) -> tuple[Int64s, Int64s]:
+    """Split the time of slow steps into what every step takes and what is beyond that."""
+    usual = np.zeros((PARTS, ACTIVITIES), np.int64)
+    extra = np.zeros((PARTS, ACTIVITIES), np.int64)
+    for part, times in by_part.items():
+        usual[part] += times[~slow].sum(axis=0)
+        if slow.any():
+            each = times[~slow].mean(axis=0).astype(np.int64)
+            within = np.minimum(times[slow], each)
+            usual[part] += within.sum(axis=0)
+            extra[part] += (times[slow] - within).sum(axis=0)
+    return usual, extra
+
+
+def _driven(driver: Track | None, profile: Profile, periods: Periods) -> Stretches:
+    """Where the thread of the steps calls the framework outside them."""
+    if driver is None or not len(periods):
+        return EMPTY
+    classes = activity.name_classes(profile)
+    events = driver.events
+    calls = np.isin(classes[events.name], activity.CALLS) & (events.duration > 0)
+    busy = activity.union([Stretches(events.start[calls], events.end[calls])])
+    marks = activity.union([Stretches(periods.start, periods.mark_end)])
+    return activity.without(busy, marks)
+
+
+# ── evaluations ──────────────────────────────────────────────────────────────────────────────────
+
+
+class _Series:
+    """The functions of TensorFlow that a program launches again and again: those that train have
+    gradients among their operations, the others evaluate.
+    """
+
+    def __init__(self, trace: Trace, timeline: ActivityTimeline) -> None:
+        launches = _launches(trace)
+        gradients = _gradient_moments(trace)
+        self.training = EMPTY
+        self.evaluation = EMPTY
+        training, evaluating = [], []
+        for stretches in launches.values():
+            if len(stretches.start) < _MIN_LAUNCHES:
+                continue
+            first = gradients.searchsorted(stretches.start)
+            last = gradients.searchsorted(stretches.end)
+            trains = (last > first).mean() > 0.5
+            (training if trains else evaluating).append(stretches)
+        if not training:
+            return
+        self.training = _largest(training)
+        span = timeline.span[1] - timeline.span[0]
+        evaluations = activity.union(evaluating)
+        if evaluations.length >= _MIN_EVALUATION_SHARE * span:
+            self.evaluation = _blocks(evaluations, activity.union(training))
+
+
+def _launches(trace: Trace) -> dict[str, Stretches]:
+    """Where each function runs, by its name."""
+    numbers: dict[int, str] = {}
+    for index in range(len(trace.names)):
+        match = _FUNCTION.match(trace.names.full(index)[:300])
+        if match is not None:
+            numbers[index] = match["name"]
+    if not numbers:
+        return {}
+    code = np.full(len(trace.names), -1, np.int64)
+    texts = list(dict.fromkeys(numbers.values()))
+    place = {text: at for at, text in enumerate(texts)}
+    for index, text in numbers.items():
+        code[index] = place[text]
+    start: list[Int64s] = []
+    end: list[Int64s] = []
+    which: list[Int64s] = []
+    for process, track in trace.tracks():
+        if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
+            continue
+        rows = np.flatnonzero(code[track.events.name] >= 0)
+        start.append(track.events.start[rows])
+        end.append(track.events.end[rows])
+        which.append(code[track.events.name[rows]])
+    starts, ends, codes = np.concatenate(start), np.concatenate(end), np.concatenate(which)
+    out = {}
+    for text, at in place.items():
+        mine = np.flatnonzero(codes == at)
+        mine = mine[np.argsort(starts[mine], kind="stable")]
+        out[text] = Stretches(starts[mine], ends[mine])
+    return out
+
+
+def _gradient_moments(trace: Trace) -> Int64s:
+    """When operations began that only training has, ascending."""
+    is_gradient = np.fromiter(
+        (
+            _GRADIENT_OP.search(trace.names.full(index)[:200]) is not None
+            for index in range(len(trace.names))
+        ),
+        np.bool_,
+        len(trace.names),
+    )
+    parts = [np.empty(0, np.int64)]
+    for process, track in trace.tracks():
+        if process.kind is ProcessKind.HOST and not track.derived and len(track.events):
+            parts.append(track.events.start[is_gradient[track.events.name]])
+    return np.sort(np.concatenate(parts))
+
+
+def _largest(series: list[Stretches]) -> Stretches:
+    return max(series, key=lambda stretches: stretches.length)
+
+
+def _blocks(evaluations: Stretches, training: Stretches) -> Stretches:
+    """Launches of evaluations with no training between them, each run of them as one stretch."""
+    if not len(evaluations.start):
+        return EMPTY
+    trained_before = training.start.searchsorted(evaluations.start)
+    new = np.append(True, np.diff(trained_before) > 0)
+    firsts = np.flatnonzero(new)
+    lasts = np.append(firsts[1:], len(new)) - 1
+    return Stretches(evaluations.start[firsts], evaluations.end[lasts])
+
+
+def _evaluations(profile: Profile, series: _Series | None) -> Stretches:
+    """Where an evaluation runs beside training: by its marks, else by its functions."""
+    phases = [
+        phase for phase in profile.epochs.phases if phase.name.startswith(_EVALUATION)
+    ]
+    parts = [
+        Stretches(np.array([phase.start], np.int64), np.array([phase.end], np.int64))
+        for phase in phases
+        if phase.end > phase.start
+    ]
+    if series is not None:
+        parts.append(series.evaluation)
+    return activity.union(parts)
