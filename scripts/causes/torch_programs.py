@@ -35,16 +35,18 @@ def _profiled(
 
     step(0)
     clock.cause_s = 0.0
-    with profile(activities=[ProfilerActivity.CPU], with_stack=with_stack) as profiler:
-        with clock.wall():
-            for number in range(steps):
-                step(number)
-                profiler.step()
+    with (
+        profile(activities=[ProfilerActivity.CPU], with_stack=with_stack) as profiler,
+        clock.wall(),
+    ):
+        for number in range(steps):
+            step(number)
+            profiler.step()
     profiler.export_chrome_trace(str(folder / "host_1.1700000000000.pt.trace.json"))
     del torch
 
 
-def _model(torch: Any, width: int = 64, **layers: Any) -> tuple[Any, Any]:
+def _model(torch: Any, width: int = 64) -> tuple[Any, Any]:
     model = torch.nn.Sequential(
         torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)
     )

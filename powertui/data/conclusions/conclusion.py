@@ -22,7 +22,9 @@ class Kind(str, Enum):
     EAGER = "eager_ops"
     PYTHON = "python"
     UNKNOWN_TIME = "unknown_time"  # time in which nothing was recorded
-    PROGRAM = "program"  # steps are dispatched ahead, and the program does something else
+    WAITING = "waiting"  # the program waits: it sleeps, or needs a lock
+    BETWEEN_STEPS = "between_steps"  # what the program does after each step
+    LOGGING = "logging"
     STRAGGLER = "straggler"
     SLOW_STEPS = "slow_steps"
     COMPILATION = "compilation"
@@ -30,7 +32,7 @@ class Kind(str, Enum):
     VALIDATION = "validation"
     CHECKPOINT = "checkpoint"
     GARBAGE_COLLECTION = "garbage_collection"
-    PAUSE = "pause"  # between steps
+    PAUSE = "pause"  # a stretch in which no thread ran anything
     LONG_EPOCH = "long_epoch"
     THROTTLING = "throttling"
     POWER = "unexplained_power"

@@ -7,33 +7,29 @@ from collections.abc import Iterable
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Kind
 from powertui.data.energy.findings.finding_rules import same_stretch
 
-# A loss of at least this share of the run comes before the sentences on what a step is made of; a
-# smaller one after them. Chosen, not measured.
+# A smaller share of the run comes after all that matters. TensorBoard's threshold for input.
 _MIN_NOTABLE_SHARE = 0.05
-# Waiting for input from this share on is mended first, whatever else there is: TensorBoard's rule.
-_MIN_INPUT_FIRST_SHARE = 0.20
-
-# What a step's time is made of: of these the largest one limits the run.
-_PARTS_OF_A_STEP = frozenset(
+# A loss of at least this share comes before what a step is made of. TensorBoard calls a program
+# bound by its input from there on.
+_MIN_LOSS_FIRST_SHARE = 0.20
+# Time in which the program did nothing that it is for, and of which the cause is known.
+_LOSSES = frozenset(
     (
-        Kind.COMPUTE,
         Kind.INPUT,
-        Kind.LAUNCH,
-        Kind.IDLE_DEVICE,
-        Kind.COLLECTIVES,
         Kind.COPIES,
-        Kind.OUTPUT,
-        Kind.COMPILATION,
-        Kind.EAGER,
-        Kind.PYTHON,
-        Kind.PROGRAM,
-        Kind.UNKNOWN_TIME,
+        Kind.COLLECTIVES,
+        Kind.STRAGGLER,
+        Kind.RECOMPILATION,
+        Kind.PAUSE,
+        Kind.WAITING,
+        Kind.BETWEEN_STEPS,
+        Kind.LOGGING,
+        Kind.CHECKPOINT,
+        Kind.GARBAGE_COLLECTION,
     )
 )
-# Different names of one loss: why devices, or the whole step, wait for the host.
-_OF_THE_HOST = frozenset(
-    (Kind.IDLE_DEVICE, Kind.LAUNCH, Kind.UNKNOWN_TIME, Kind.EAGER, Kind.PYTHON, Kind.PROGRAM)
-)
+# Different names of one loss: operations that are called one by one.
+_OF_THE_HOST = frozenset((Kind.LAUNCH, Kind.EAGER))
 # Causes of a stretch that took longer or drew more, the one that explains most first: of two that
 # are about one stretch the first one is kept.
 _OF_A_STRETCH = (
@@ -61,21 +57,20 @@ def ranked(conclusions: Iterable[Conclusion]) -> tuple[Conclusion, ...]:
 
 
 def _rank(conclusion: Conclusion) -> tuple[int, float, int]:
-    """Notable losses first, then what a step is made of, then smaller losses."""
+    """Large losses first, then whatever else takes much, then what takes little."""
     confidence = _CONFIDENCES.index(conclusion.confidence)
     return _tier(conclusion), -conclusion.cost.largest_share, confidence
 
 
 def _tier(conclusion: Conclusion) -> int:
     share = conclusion.cost.largest_share
-    if conclusion.kind is Kind.INPUT and share >= _MIN_INPUT_FIRST_SHARE:
+    if conclusion.kind is Kind.POWER and conclusion.confidence is not Confidence.UNSURE:
         return 0
-    if conclusion.kind in _PARTS_OF_A_STEP and conclusion.stretch is None:
-        return 1
+    if conclusion.kind in _LOSSES and share >= _MIN_LOSS_FIRST_SHARE:
+        return 0
     if conclusion.kind is Kind.COMPILATION:  # of the first step: it happens once
         return 2
-    is_power = conclusion.kind is Kind.POWER and conclusion.confidence is not Confidence.UNSURE
-    return 0 if is_power or share >= _MIN_NOTABLE_SHARE else 2
+    return 1 if share >= _MIN_NOTABLE_SHARE or conclusion.kind is Kind.COMPUTE else 2
 
 
 def _precedence(conclusion: Conclusion) -> tuple[int, int, float, int]:

@@ -10,10 +10,10 @@ from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import (
     phases,
     precision,
-    step_parts,
     stragglers,
     stretches,
     unprofiled,
+    wall_time,
 )
 from powertui.data.conclusions.ranking import ranked
 from powertui.data.conclusions.words import sentence
@@ -26,7 +26,7 @@ _Maker = Callable[[Inquiry], Iterable[Conclusion]]
 
 # Whoever finds a further cause adds its maker here.
 _MAKERS: tuple[_Maker, ...] = (
-    step_parts.step_parts,
+    wall_time.wall_time_causes,
     stragglers.straggling_hosts,
     stragglers.straggling_devices,
     stretches.unusual_stretches,

@@ -11,15 +11,15 @@ import enum
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.category import Category, work_category
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
 from powertui.data.opened import Profile
-from powertui.data.tools import event_types, op_stats, sweep
-from powertui.data.tools.event_types import MARK, NOTHING, EventType, Typed
+from powertui.data.tools import covered_time, event_types, op_stats
+from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
+from powertui.data.tools.event_types import MARK, EventType, Typed
 
 
 class Activity(enum.IntEnum):
@@ -55,6 +55,9 @@ WORK = (
 # An operation shorter than that takes about as long as calling it does: TensorFlow 2.21, JAX 0.10
 # and torch 2.13 call an operation of 16 numbers every 5 to 30 µs (make causes, tiny_ops).
 _SHORT_OP_PS = 50_000_000
+# A longer operation did not only wait for a core. Chosen, not measured; eight busy programs on two
+# cores stopped operations of 2 µs for up to 14 ms.
+_MAX_DELAYED_PS = 20_000_000_000
 # Calls in a row that are judged together: most of them have to be short, and to follow each other
 # at once. Chosen, not measured; a step of 20 operations is no crowd then.
 _CROWD_CALLS = 40
@@ -81,7 +84,10 @@ _WAITING_FRAME = re.compile(
 )
 _PROGRAM = re.compile(r"^ThunkExecutor::Execute|^XlaModule|^Torch-Compiled Region")
 _FUNCTION = re.compile(r"^EagerLocalExecute: __inference_")
-_COPY = re.compile(r"^(?:tf\.constant|convert_to_tensor|EagerCopyToDevice|.*_EagerConst)")
+_COPY = re.compile(
+    r"^(?:tf\.constant|convert_to_tensor|EagerCopyToDevice|.*_EagerConst"
+    r"|aten::(?:copy_|_to_copy|clone|contiguous)$)"
+)
 _PROFILER = re.compile(r"profiler\w*\.py(?::\d+|\(\d+\):) (?:stop|start|_stop|_start)")
 _OPERATIONS = frozenset(
     (
@@ -132,80 +138,16 @@ def is_pool(line: str) -> bool:
     return _POOL_LINE.search(line) is not None
 
 
-class Stretches(NamedTuple):
-    """Stretches of time that lie apart, ascending."""
-
-    start: Int64s
-    end: Int64s
-
-    @property
-    def length(self) -> int:
-        """Of all of them."""
-        return int((self.end - self.start).sum())
-
-    def inside(self, lo: Int64s, hi: Int64s) -> Int64s:
-        """How much of each [lo, hi) they cover."""
-        return sweep.covered_length(self.start, self.end, lo, hi)
-
-    def cut(self, lo: Int64s, hi: Int64s) -> Stretches:
-        """Their parts inside these windows, which lie apart and are ascending."""
-        return common(self, Stretches(lo, hi))
-
-
-EMPTY = Stretches(np.empty(0, np.int64), np.empty(0, np.int64))
-
-
-def common(first: Stretches, second: Stretches) -> Stretches:
-    """The moments that are in both."""
-    if not len(first.start) or not len(second.start):
-        return EMPTY
-    edges = np.unique(np.concatenate([*first, *second]))
-    lo = edges[:-1]
-    both = _holds(first, lo) & _holds(second, lo)
-    return _joined(edges, both)
-
-
-def without(first: Stretches, second: Stretches) -> Stretches:
-    """The moments of the first that are not in the second."""
-    if not len(first.start) or not len(second.start):
-        return first
-    edges = np.unique(np.concatenate([*first, *second]))
-    return _joined(edges, _holds(first, edges[:-1]) & ~_holds(second, edges[:-1]))
-
-
-def union(parts: list[Stretches]) -> Stretches:
-    """The moments that are in any."""
-    kept = [part for part in parts if len(part.start)]
-    if not kept:
-        return EMPTY
-    start = np.concatenate([part.start for part in kept])
-    end = np.concatenate([part.end for part in kept])
-    real = end > start
-    return Stretches(*sweep.union(start[real], end[real]))
-
-
-def _holds(stretches: Stretches, moments: Int64s) -> Bools:
-    at = stretches.start.searchsorted(moments, side="right") - 1
-    return np.asarray((at >= 0) & (moments < stretches.end[np.maximum(at, 0)]))
-
-
-def _joined(edges: Int64s, inside: Bools) -> Stretches:
-    """Neighboring pieces that are inside, as one."""
-    padded = np.concatenate(([False], inside, [False]))
-    change = np.flatnonzero(padded[1:] != padded[:-1])
-    return Stretches(edges[change[::2]], edges[change[1::2]])
-
-
 @dataclass(frozen=True, eq=False)
 class ActivityTimeline:
     """For each activity the stretches in which it is what the process does; they lie apart."""
 
     span: tuple[int, int]  # without the profiler's own start and stop
-    by_activity: tuple[Stretches, ...]
+    by_activity: tuple[CoveredTime, ...]
     small_ops: int  # how many operations the crowds of small ones hold
     collectives: int  # how many replicas meet in collectives, at the most
 
-    def __getitem__(self, activity: Activity) -> Stretches:
+    def __getitem__(self, activity: Activity) -> CoveredTime:
         return self.by_activity[activity]
 
     def parts(self, lo: Int64s, hi: Int64s) -> Int64s:
@@ -259,29 +201,29 @@ def _frame_class(name: str) -> NameClass:
 
 
 class _Layers:
-    """Stretches by activity, before the higher ones hide the lower ones."""
+    """CoveredTime by activity, before the higher ones hide the lower ones."""
 
     def __init__(self) -> None:
-        self._parts: list[list[Stretches]] = [[] for _ in Activity]
+        self._parts: list[list[CoveredTime]] = [[] for _ in Activity]
 
     def add(self, activity: Activity, start: Int64s, end: Int64s) -> None:
         """Some more of one activity."""
         real = end > start
         if real.any():
-            self._parts[activity].append(Stretches(*sweep.union(start[real], end[real])))
+            self._parts[activity].append(union(start[real], end[real]))
 
-    def hidden(self, span: tuple[int, int]) -> tuple[Stretches, ...]:
+    def hidden(self, span: tuple[int, int]) -> tuple[CoveredTime, ...]:
         """Each without what a higher one covers, inside the span; nothing is what is left."""
-        window = Stretches(np.array([span[0]], np.int64), np.array([span[1]], np.int64))
-        covered = EMPTY
-        out: list[Stretches] = []
+        window = covered_time.window(*span)
+        covered = NO_TIME
+        out: list[CoveredTime] = []
         for activity in reversed(Activity):
             if activity is Activity.NOTHING:
-                out.append(without(window, covered))
+                out.append(window.without(covered))
                 break
-            here = common(union(self._parts[activity]), window)
-            out.append(without(here, covered))
-            covered = union([covered, here])
+            here = joined(self._parts[activity]).common(window)
+            out.append(here.without(covered))
+            covered = joined([covered, here])
         return tuple(reversed(out))
 
 
@@ -302,7 +244,7 @@ def _timeline(profile: Profile) -> ActivityTimeline:
     return ActivityTimeline(span, layers.hidden(span), small_ops, replicas)
 
 
-def _without_profiler(span: tuple[int, int], profiler: Stretches) -> tuple[int, int]:
+def _without_profiler(span: tuple[int, int], profiler: CoveredTime) -> tuple[int, int]:
     """The span up to the profiler's own stop, and from its own start on."""
     lo, hi = span
     middle = (lo + hi) // 2
@@ -351,7 +293,7 @@ def _with_inherited(track: Track, name_class: UInt8s) -> UInt8s:
         heir = np.isin(above, _INHERITED) & np.isin(own, _INHERITING)
         heir |= above == NameClass.COMPILE
         out[begin : begin + len(lane)] = np.where(held & heir, above, own)
-    return out
+    return np.asarray(out, np.uint8)
 
 
 def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
@@ -364,16 +306,14 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
     marks = kind == MARK
     name_class = np.where(marks, NameClass.SILENT, classes[events.name]).astype(np.uint8)
     name_class = _with_inherited(line.track, name_class)
-    is_frame = np.isin(
-        name_class, (NameClass.FRAME, NameClass.WAITING_FRAME, NameClass.PROFILER)
-    )
+    is_frame = np.isin(name_class, (NameClass.FRAME, NameClass.WAITING_FRAME, NameClass.PROFILER))
     waited = (kind == EventType.WAIT_INPUT) & ~is_frame
     runtime = ~is_frame & ~marks & ~waited
     runtime &= ~np.isin(name_class, (NameClass.WAIT, NameClass.SILENT, NameClass.COLLECTIVE))
     leaf = leaves(line.track)
     innermost = np.zeros(len(events), np.bool_)
     innermost[leaf] = ~waited[leaf]
-    long = events.duration >= _SHORT_OP_PS
+    long = _long_by_name(events, innermost)
     operation = innermost & (name_class == NameClass.OPERATION)
     copy = innermost & (name_class == NameClass.COPY)
     compiling = name_class == NameClass.COMPILE
@@ -396,6 +336,23 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
     return count
 
 
+def _long_by_name(events: Events, rows: Bools) -> Bools:
+    """Which of these events run long; usually short ones that waited for a core do not."""
+    out = np.zeros(len(events), np.bool_)
+    chosen = np.flatnonzero(rows)
+    if not len(chosen):
+        return out
+    chosen = chosen[np.lexsort((events.duration[chosen], events.name[chosen]))]
+    name = events.name[chosen]
+    first = np.flatnonzero(np.append(True, name[1:] != name[:-1]))
+    count = np.diff(np.append(first, len(name)))
+    median = events.duration[chosen[first + count // 2]]
+    duration = events.duration[chosen]
+    limit = np.repeat(np.where(median >= _SHORT_OP_PS, _SHORT_OP_PS, _MAX_DELAYED_PS), count)
+    out[chosen] = duration >= limit
+    return out
+
+
 def _add_input_line(layers: _Layers, events: Events, kind: UInt8s) -> None:
     """A thread of the input pipeline: someone waits for a batch, or batches are prepared."""
     waited = kind == EventType.WAIT_INPUT
@@ -404,26 +361,24 @@ def _add_input_line(layers: _Layers, events: Events, kind: UInt8s) -> None:
     layers.add(Activity.INPUT_AHEAD, events.start[busy], events.end[busy])
 
 
-def _crowds(events: Events, rows: Int64s) -> tuple[Stretches, int]:
+def _crowds(events: Events, rows: Int64s) -> tuple[CoveredTime, int]:
     """(where small calls follow each other closely, how many they are)."""
     portions = len(rows) // _CROWD_CALLS
     if not portions:
-        return EMPTY, 0
+        return NO_TIME, 0
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     start, duration = events.start[rows], events.duration[rows]
     period = np.append(np.diff(start), duration[-1])
     whole = portions * _CROWD_CALLS
     is_crowd = (
         np.median(duration[:whole].reshape(portions, _CROWD_CALLS), axis=1) < _SHORT_OP_PS
-    ) & (
-        np.median(period[:whole].reshape(portions, _CROWD_CALLS), axis=1) < _MAX_USUAL_PERIOD_PS
-    )
+    ) & (np.median(period[:whole].reshape(portions, _CROWD_CALLS), axis=1) < _MAX_USUAL_PERIOD_PS)
     member = np.zeros(len(rows), np.bool_)
     member[:whole] = np.repeat(is_crowd, _CROWD_CALLS)
     member[whole:] = member[whole - 1]
-    member &= period < _MAX_PERIOD_PS
-    stretches = sweep.union(start[member], (start + period)[member])
-    return Stretches(*stretches), int(member.sum())
+    member &= (period < _MAX_PERIOD_PS) | (2 * duration > period)
+    stretches = union(start[member], (start + period)[member])
+    return stretches, int(member.sum())
 
 
 def _add_device_line(layers: _Layers, line: Typed) -> None:
@@ -459,23 +414,23 @@ def frame_tracks(trace: Trace) -> Iterator[Track]:
                     yield track
 
 
-def _frames(trace: Trace, classes: UInt8s) -> tuple[Stretches, Stretches]:
+def _frames(trace: Trace, classes: UInt8s) -> tuple[CoveredTime, CoveredTime]:
     """(where Python runs and does not wait, where the profiler itself does)."""
-    running: list[Stretches] = []
-    profiler: list[Stretches] = []
+    running: list[CoveredTime] = []
+    profiler: list[CoveredTime] = []
     for track in frame_tracks(trace):
         events = track.events
         kind = classes[events.name]
         frames = np.isin(kind, (NameClass.FRAME, NameClass.WAITING_FRAME))
         if not frames.any():
             continue
-        all_frames = Stretches(*sweep.union(events.start[frames], events.end[frames]))
+        all_frames = union(events.start[frames], events.end[frames])
         waiting = kind == NameClass.WAITING_FRAME
-        waited = Stretches(*sweep.union(events.start[waiting], events.end[waiting]))
-        running.append(without(all_frames, waited))
+        waited = union(events.start[waiting], events.end[waiting])
+        running.append(all_frames.without(waited))
         own = kind == NameClass.PROFILER
-        profiler.append(Stretches(*sweep.union(events.start[own], events.end[own])))
-    return union(running), union(profiler)
+        profiler.append(union(events.start[own], events.end[own]))
+    return joined(running), joined(profiler)
 
 
 # ── replicas that wait for each other ────────────────────────────────────────────────────────────
@@ -503,7 +458,7 @@ def _add_replicas(layers: _Layers, lines: list[Typed], classes: UInt8s) -> int:
     return most
 
 
-def _meetings(lines: list[Typed], classes: UInt8s) -> Iterator[Stretches]:
+def _meetings(lines: list[Typed], classes: UInt8s) -> Iterator[CoveredTime]:
     """Where each device is in a collective and computes nothing else; without devices, where each
     thread is in one.
     """
@@ -515,11 +470,11 @@ def _meetings(lines: list[Typed], classes: UInt8s) -> Iterator[Stretches]:
         for line in lines:
             events = line.track.events
             chosen = (classes[events.name] == NameClass.COLLECTIVE) & (events.duration > 0)
-            yield Stretches(*sweep.union(events.start[chosen], events.end[chosen]))
+            yield union(events.start[chosen], events.end[chosen])
         return
     for device_lines in by_device.values():
-        meeting: list[Stretches] = []
-        computing: list[Stretches] = []
+        meeting: list[CoveredTime] = []
+        computing: list[CoveredTime] = []
         for line in device_lines:
             events = line.track.events
             kind = line.types_for(np.arange(len(events)))
@@ -528,5 +483,5 @@ def _meetings(lines: list[Typed], classes: UInt8s) -> Iterator[Stretches]:
                 (computing, (EventType.COMPUTE_16, EventType.COMPUTE_32)),
             ):
                 chosen = np.isin(kind, kinds) & (events.duration > 0)
-                parts.append(Stretches(*sweep.union(events.start[chosen], events.end[chosen])))
-        yield without(union(meeting), union(computing))
+                parts.append(union(events.start[chosen], events.end[chosen]))
+        yield joined(meeting).without(joined(computing))

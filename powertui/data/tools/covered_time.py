@@ -4,6 +4,7 @@ of them lies before a moment.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,11 @@ class CoveredTime(NamedTuple):
 
     start: Int64s
     end: Int64s
+
+    @property
+    def length(self) -> int:
+        """How long all of them are together."""
+        return int((self.end - self.start).sum())
 
     def length_until(self, moments: Int64s) -> Int64s:
         """How much of them lies before each moment."""
@@ -48,6 +54,35 @@ class CoveredTime(NamedTuple):
         start, end = moments[:-1], moments[1:]
         keep = self.hold(start) & ~removed.hold(start)
         return union(start[keep], end[keep])
+
+    def common(self, other: CoveredTime) -> CoveredTime:
+        """The moments that are in both."""
+        if not len(self.start) or not len(other.start):
+            return NO_TIME
+        moments = np.unique(np.concatenate([*self, *other]))
+        start, end = moments[:-1], moments[1:]
+        keep = self.hold(start) & other.hold(start)
+        return union(start[keep], end[keep])
+
+
+NO_TIME = CoveredTime(_NONE, _NONE)
+
+
+def window(lo: int, hi: int) -> CoveredTime:
+    """One stretch, or none where it has no length."""
+    if hi <= lo:
+        return NO_TIME
+    return CoveredTime(np.array([lo], np.int64), np.array([hi], np.int64))
+
+
+def joined(parts: Iterable[CoveredTime]) -> CoveredTime:
+    """The moments that are in any of them."""
+    kept = [part for part in parts if len(part.start)]
+    if not kept:
+        return NO_TIME
+    start = np.concatenate([part.start for part in kept])
+    end = np.concatenate([part.end for part in kept])
+    return union(start[end > start], end[end > start])
 
 
 def union(start: Int64s, end: Int64s) -> CoveredTime:

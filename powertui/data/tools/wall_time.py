@@ -1,8 +1,8 @@
 """Where the whole wall time of a profile goes: each second belongs to one part and one activity.
 
-Parts are what lies before the first step, inside the steps, between them, in evaluations, and after
-the last. What a few steps took longer than the usual ones is counted apart from what every step
-takes. Marks come second: a second between two marks counts as much as one inside them.
+Parts are what lies before the first step, inside the steps, between them (also after the last one)
+and in evaluations. What a few steps took longer than the usual ones is counted apart from what
+every step takes. Marks come second: a second between two marks counts as much as one inside them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from powertui.data.opened import Profile
 from powertui.data.tools import activity
 from powertui.data.tools.activity import (
     ACTIVITIES,
-    EMPTY,
     Activity,
     ActivityTimeline,
-    Stretches,
 )
+from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
 
 
 class Part(enum.IntEnum):
@@ -33,7 +32,6 @@ class Part(enum.IntEnum):
     STEP = 2
     BETWEEN = 3
     EVALUATION = 4
-    AFTER = 5
 
 
 PARTS = len(Part)
@@ -56,7 +54,9 @@ _EVALUATION = ("validation", "evaluation", "prediction", "test")
 
 @dataclass(frozen=True, eq=False)
 class Periods:
-    """The steps of one host: each from its start to the start of the next one."""
+    """The steps of one host: each from its start to the start of the next one, and the last one to
+    the end of the profile.
+    """
 
     row: Int64s  # of the profile's steps; -1 where a launch that is no step of its own
     start: Int64s
@@ -76,8 +76,8 @@ class WallTime:
     slow: Bools  # of the periods
     usual: Int64s  # [parts × activities]: what is the same in all steps, and all outside them
     extra: Int64s  # [parts × activities]: what slow steps took beyond the usual ones
-    evaluations: Stretches
-    driven: Stretches  # where the thread of the steps itself calls something between them
+    evaluations: CoveredTime
+    driven: CoveredTime  # where the thread of the steps itself calls something between them
     driver: Track | None
 
     @property
@@ -85,32 +85,30 @@ class WallTime:
         """Of the profile, without the profiler's own start and stop."""
         return self.timeline.span[1] - self.timeline.span[0]
 
-    def windows(self, part: Part, *, slow: bool = False) -> Stretches:
+    def windows(self, part: Part, *, slow: bool = False) -> CoveredTime:
         """Where a part is: in all periods, or in the slow ones alone."""
         lo, hi = self.timeline.span
         periods = self.periods
         if part is Part.EVALUATION:
             return self.evaluations
         if not len(periods):
-            whole = Stretches(np.array([lo], np.int64), np.array([hi], np.int64))
-            return whole if part is Part.WITHOUT_STEPS else EMPTY
+            whole = CoveredTime(np.array([lo], np.int64), np.array([hi], np.int64))
+            return whole if part is Part.WITHOUT_STEPS else NO_TIME
         rows = np.flatnonzero(self.slow) if slow else np.arange(len(periods))
         if part is Part.STEP:
-            out = Stretches(periods.start[rows], periods.mark_end[rows])
+            out = CoveredTime(periods.start[rows], periods.mark_end[rows])
         elif part is Part.BETWEEN:
-            out = Stretches(periods.mark_end[rows], periods.end[rows])
-        elif part is Part.BEFORE:
-            out = Stretches(np.array([lo], np.int64), periods.start[:1])
+            out = CoveredTime(periods.mark_end[rows], periods.end[rows])
         else:
-            out = Stretches(periods.end[-1:], np.array([hi], np.int64))
+            out = CoveredTime(np.array([lo], np.int64), periods.start[:1])
         real = out.end > out.start
-        out = Stretches(out.start[real], out.end[real])
-        return activity.without(activity.union([out]), self.evaluations)
+        out = CoveredTime(out.start[real], out.end[real])
+        return joined([out]).without(self.evaluations)
 
-    def stretches(self, part: Part, *kinds: Activity, slow: bool = False) -> Stretches:
+    def stretches(self, part: Part, *kinds: Activity, slow: bool = False) -> CoveredTime:
         """Where some activities go on in a part."""
-        going_on = activity.union([self.timeline[kind] for kind in kinds])
-        return activity.common(going_on, self.windows(part, slow=slow))
+        going_on = joined([self.timeline[kind] for kind in kinds])
+        return going_on.common(self.windows(part, slow=slow))
 
 
 def wall_time(profile: Profile) -> WallTime:
@@ -130,17 +128,12 @@ def _wall_time(profile: Profile) -> WallTime:
     usual, extra = _usual_and_extra(by_part, slow)
     usual[Part.EVALUATION] += _sums(timeline, evaluations)
     lo, hi = timeline.span
-    whole = Stretches(np.array([lo], np.int64), np.array([hi], np.int64))
+    whole = CoveredTime(np.array([lo], np.int64), np.array([hi], np.int64))
     if len(periods):
-        outside = (
-            (Part.BEFORE, lo, int(periods.start[0])),
-            (Part.AFTER, int(periods.end[-1]), hi),
-        )
-        for part, begin, end in outside:
-            window = Stretches(np.array([begin], np.int64), np.array([max(begin, end)], np.int64))
-            usual[part] += _sums(timeline, activity.without(window, evaluations))
+        before = CoveredTime(np.array([lo], np.int64), periods.start[:1])
+        usual[Part.BEFORE] += _sums(timeline, before.without(evaluations))
     else:
-        usual[Part.WITHOUT_STEPS] += _sums(timeline, activity.without(whole, evaluations))
+        usual[Part.WITHOUT_STEPS] += _sums(timeline, whole.without(evaluations))
     return WallTime(
         timeline=timeline,
         periods=periods,
@@ -153,11 +146,11 @@ def _wall_time(profile: Profile) -> WallTime:
     )
 
 
-def _sums(timeline: ActivityTimeline, windows: Stretches) -> Int64s:
+def _sums(timeline: ActivityTimeline, windows: CoveredTime) -> Int64s:
     """How long each activity goes on in these windows."""
     if not len(windows.start):
         return np.zeros(ACTIVITIES, np.int64)
-    return timeline.parts(windows.start, windows.end).sum(axis=0)
+    return np.asarray(timeline.parts(windows.start, windows.end).sum(axis=0), np.int64)
 
 
 def driving_track(trace: Trace, steps: Steps) -> Track | None:
@@ -183,7 +176,7 @@ def driving_track(trace: Trace, steps: Steps) -> Track | None:
 
 
 def _periods(
-    steps: Steps, timeline: ActivityTimeline, evaluations: Stretches, series: _Series | None
+    steps: Steps, timeline: ActivityTimeline, evaluations: CoveredTime, series: _Series | None
 ) -> Periods:
     """From the start of each step to the next, without those that are an evaluation's."""
     lo, hi = timeline.span
@@ -207,23 +200,11 @@ def _periods(
     order = order[np.argsort(start[order], kind="stable")]
     start, mark_end, row = start[order], mark_end[order], row[order]
     following = np.append(start[1:], hi)
-    if len(start):
-        following[-1] = min(hi, max(int(mark_end[-1]), int(start[-1])))
-        following[-1] = _end_of_last(start, following, hi)
     return Periods(row, start, np.minimum(np.maximum(mark_end, start), following), following)
 
 
-def _end_of_last(start: Int64s, following: Int64s, hi: int) -> int:
-    """Where the last step ends: what follows its mark belongs to it as far as in the usual one."""
-    own_end = int(following[-1])
-    if len(start) < _MIN_STEPS:
-        return hi
-    usual = int(np.median(np.diff(start)))
-    return min(hi, max(own_end, int(start[-1]) + usual))
-
-
 def _by_part(
-    timeline: ActivityTimeline, periods: Periods, evaluations: Stretches
+    timeline: ActivityTimeline, periods: Periods, evaluations: CoveredTime
 ) -> dict[Part, Int64s]:
     """[periods × activities] inside the steps and between them, without evaluations."""
     out = {
@@ -233,13 +214,13 @@ def _by_part(
     if not len(evaluations.start) or not len(periods):
         return out
     for kind in Activity:
-        in_evaluation = activity.common(timeline[kind], evaluations)
+        in_evaluation = timeline[kind].common(evaluations)
         out[Part.STEP][:, kind] -= in_evaluation.inside(periods.start, periods.mark_end)
         out[Part.BETWEEN][:, kind] -= in_evaluation.inside(periods.mark_end, periods.end)
     return out
 
 
-def _slow(periods: Periods, evaluations: Stretches) -> Bools:
+def _slow(periods: Periods, evaluations: CoveredTime) -> Bools:
     """Which steps took several times as long as the usual one."""
     length = periods.end - periods.start
     if len(evaluations.start) and len(periods):
@@ -266,16 +247,16 @@ def _usual_and_extra(by_part: dict[Part, Int64s], slow: Bools) -> tuple[Int64s, 
     return usual, extra
 
 
-def _driven(driver: Track | None, profile: Profile, periods: Periods) -> Stretches:
+def _driven(driver: Track | None, profile: Profile, periods: Periods) -> CoveredTime:
     """Where the thread of the steps calls the framework outside them."""
     if driver is None or not len(periods):
-        return EMPTY
+        return NO_TIME
     classes = activity.name_classes(profile)
     events = driver.events
     calls = np.isin(classes[events.name], activity.CALLS) & (events.duration > 0)
-    busy = activity.union([Stretches(events.start[calls], events.end[calls])])
-    marks = activity.union([Stretches(periods.start, periods.mark_end)])
-    return activity.without(busy, marks)
+    busy = joined([CoveredTime(events.start[calls], events.end[calls])])
+    marks = joined([CoveredTime(periods.start, periods.mark_end)])
+    return busy.without(marks)
 
 
 # ── evaluations ──────────────────────────────────────────────────────────────────────────────────
@@ -289,9 +270,10 @@ class _Series:
     def __init__(self, trace: Trace, timeline: ActivityTimeline) -> None:
         launches = _launches(trace)
         gradients = _gradient_moments(trace)
-        self.training = EMPTY
-        self.evaluation = EMPTY
-        training, evaluating = [], []
+        self.training = NO_TIME
+        self.evaluation = NO_TIME
+        training: list[CoveredTime] = []
+        evaluating: list[CoveredTime] = []
         for stretches in launches.values():
             if len(stretches.start) < _MIN_LAUNCHES:
                 continue
@@ -303,12 +285,12 @@ class _Series:
             return
         self.training = _largest(training)
         span = timeline.span[1] - timeline.span[0]
-        evaluations = activity.union(evaluating)
+        evaluations = joined(evaluating)
         if evaluations.length >= _MIN_EVALUATION_SHARE * span:
-            self.evaluation = _blocks(evaluations, activity.union(training))
+            self.evaluation = _blocks(evaluations, joined(training))
 
 
-def _launches(trace: Trace) -> dict[str, Stretches]:
+def _launches(trace: Trace) -> dict[str, CoveredTime]:
     """Where each function runs, by its name."""
     numbers: dict[int, str] = {}
     for index in range(len(trace.names)):
@@ -337,7 +319,7 @@ def _launches(trace: Trace) -> dict[str, Stretches]:
     for text, at in place.items():
         mine = np.flatnonzero(codes == at)
         mine = mine[np.argsort(starts[mine], kind="stable")]
-        out[text] = Stretches(starts[mine], ends[mine])
+        out[text] = CoveredTime(starts[mine], ends[mine])
     return out
 
 
@@ -358,31 +340,29 @@ def _gradient_moments(trace: Trace) -> Int64s:
     return np.sort(np.concatenate(parts))
 
 
-def _largest(series: list[Stretches]) -> Stretches:
+def _largest(series: list[CoveredTime]) -> CoveredTime:
     return max(series, key=lambda stretches: stretches.length)
 
 
-def _blocks(evaluations: Stretches, training: Stretches) -> Stretches:
+def _blocks(evaluations: CoveredTime, training: CoveredTime) -> CoveredTime:
     """Launches of evaluations with no training between them, each run of them as one stretch."""
     if not len(evaluations.start):
-        return EMPTY
+        return NO_TIME
     trained_before = training.start.searchsorted(evaluations.start)
     new = np.append(True, np.diff(trained_before) > 0)
     firsts = np.flatnonzero(new)
     lasts = np.append(firsts[1:], len(new)) - 1
-    return Stretches(evaluations.start[firsts], evaluations.end[lasts])
+    return CoveredTime(evaluations.start[firsts], evaluations.end[lasts])
 
 
-def _evaluations(profile: Profile, series: _Series | None) -> Stretches:
+def _evaluations(profile: Profile, series: _Series | None) -> CoveredTime:
     """Where an evaluation runs beside training: by its marks, else by its functions."""
-    phases = [
-        phase for phase in profile.epochs.phases if phase.name.startswith(_EVALUATION)
-    ]
+    phases = [phase for phase in profile.epochs.phases if phase.name.startswith(_EVALUATION)]
     parts = [
-        Stretches(np.array([phase.start], np.int64), np.array([phase.end], np.int64))
+        CoveredTime(np.array([phase.start], np.int64), np.array([phase.end], np.int64))
         for phase in phases
         if phase.end > phase.start
     ]
     if series is not None:
         parts.append(series.evaluation)
-    return activity.union(parts)
+    return joined(parts)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui import units
-from powertui.data.category import Category
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
-from powertui.data.conclusions.makers import python_time
+from powertui.data.conclusions.makers import computing, python_time
 from powertui.data.conclusions.words import percent, whole_percent
 from powertui.data.model import Track, TrackKind
 from powertui.data.opened import Profile
@@ -19,7 +18,6 @@ from powertui.data.run.steps import work_of
 from powertui.data.tools import framework_advice, suggestions, utilisation, xla_ops
 from powertui.data.tools.framework import Framework
 from powertui.data.tools.shares import Shares
-from powertui.data.tools.top_ops import Top
 from powertui.plain import plain
 
 # A part of the steps' time from which on it has a sentence, if it is not the largest one.
@@ -28,12 +26,9 @@ _MIN_SHARE = 0.05
 # A part of a step without any work of a device, from which on the devices are called idle.
 # TensorBoard has no such rule. Chosen, not measured.
 _MIN_IDLE_SHARE = 0.50
-# Share of all ops' time from which on a sentence names an op. Chosen, not measured.
-_MIN_NAMED_OP_SHARE = 0.05
 # Share of the time with ops from which on computing limits steps that are dispatched ahead.
 # Chosen, not measured.
 _MIN_BUSY_SHARE = 0.5
-_NO_COMPUTING = frozenset((Category.COMMUNICATION.value, Category.INPUT.value))
 
 
 @dataclass(frozen=True)
@@ -236,8 +231,8 @@ def _computing(inquiry: Inquiry, shares: Shares) -> Conclusion:
     share = shares.compute if is_on_device else shares.host
     computing_ps = share * _all_steps_ps(inquiry)
     where = "the device" if is_on_device else "the host"
-    op = _notable_op(inquiry.ops, computing_ps)
-    most = f". The largest op is {_op(op)}" if op is not None else ""
+    op = computing.notable_op(inquiry.ops, computing_ps)
+    most = f". The largest op is {computing.op_words(op)}" if op is not None else ""
     peaks = _against_peaks(inquiry) if is_on_device else ""
     return Conclusion(
         kind=Kind.COMPUTE,
@@ -248,24 +243,6 @@ def _computing(inquiry: Inquiry, shares: Shares) -> Conclusion:
         cost=inquiry.cost_of_time(computing_ps),
         next="Start with the ops that take most of it.",
     )
-
-
-def _notable_op(ops: list[Top], computing_ps: float) -> Top | None:
-    """The op that computed longest, where that is much of all ops' and of the computing time."""
-    first = next((op for op in ops if op.category not in _NO_COMPUTING), None)
-    if first is None or first.share < _MIN_NAMED_OP_SHARE:
-        return None
-    return first if first.self_time >= _MIN_NAMED_OP_SHARE * computing_ps else None
-
-
-def _op(op: Top) -> str:
-    return f"{_short_name(op.name)} ({percent(op.share)} of all ops' time)"
-
-
-def _short_name(name: str) -> str:
-    """The end of a path, which names the op: "…/convolution/Conv2DBackpropFilter"."""
-    parts = plain(name, 200).split("/")
-    return "/".join(parts) if len(parts) < 4 else "…/" + "/".join(parts[-2:])
 
 
 def _against_peaks(inquiry: Inquiry) -> str:
@@ -306,7 +283,7 @@ def _dispatched_ahead(inquiry: Inquiry) -> Conclusion | None:
     step = units.duration(round(mean_ps), 3)
     if busy >= _MIN_BUSY_SHARE:
         op = inquiry.ops[0] if inquiry.ops else None
-        most = f". The largest op is {_op(op)}" if op is not None else ""
+        most = f". The largest op is {computing.op_words(op)}" if op is not None else ""
         return Conclusion(
             kind=Kind.COMPUTE,
             sentence=f"Computing on the host takes {percent(busy)} of the time: a step with its "
@@ -318,7 +295,7 @@ def _dispatched_ahead(inquiry: Inquiry) -> Conclusion | None:
             next="Start with the ops that take most of it.",
         )
     return Conclusion(
-        kind=Kind.PROGRAM,
+        kind=Kind.UNKNOWN_TIME,
         sentence=f"Ops run in only {percent(busy)} of the time: a step with its work takes {step}, "
         "and the program does something else in between.",
         short=f"ops {whole_percent(busy)}",
@@ -341,7 +318,7 @@ def _without_steps(inquiry: Inquiry) -> Iterator[Conclusion]:
     line = f"; the busiest line works {percent(min(1.0, busy))} of the time" if busy > 0 else ""
     yield Conclusion(
         kind=Kind.COMPUTE,
-        sentence=f"Most time went into {_op(op)}{line}.",
+        sentence=f"Most time went into {computing.op_words(op)}{line}.",
         short="no steps",
         confidence=Confidence.UNSURE,
         evidence=Evidence("op_stats", rows=(op.name,)),

@@ -1,0 +1,251 @@
+"""Whom to name for a stretch of time: the function of the program, or the call of its framework."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
+from powertui.data.opened import Profile
+from powertui.data.tools import activity
+from powertui.data.tools.activity import NameClass
+from powertui.data.tools.covered_time import CoveredTime
+from powertui.data.tools.wall_time import WallTime
+from powertui.plain import plain
+
+# Share of a stretch that a function has to take to be named for it, the deepest one that does.
+# Chosen, not measured; at 0.95 the write that ends a checkpoint hides the function that saves it.
+_MIN_SHARE = 0.85
+# With less than that nobody is named. Chosen, not measured.
+_MIN_FALLBACK_SHARE = 0.5
+# What takes less says nothing of what the stretch is for. Chosen, not measured: a checkpoint that
+# is written and then synchronized to disk spends about half its time in each.
+_MIN_PURPOSE_SHARE = 0.2
+_MAX_NAME = 60
+
+_KINETO_FRAME = re.compile(r"^(?P<path>.+\.py)\((?P<line>\d+)\): (?P<name>.+)$")
+_XPLANE_FRAME = re.compile(r"^\$(?P<path>.+\.py):(?P<line>\d+) (?P<name>.+)$")
+_FUNCTION = re.compile(
+    r"^EagerLocalExecute: __inference_(?P<name>.+)_\d+$|^PjitFunction\((?P<jit>.+)\)$"
+)
+_LIBRARY = re.compile(
+    r"site-packages|dist-packages|/python3\.\d+/|^python3|^torch[/\\]|^<|[/\\]torch[/\\]"
+    r"|^(?:tensorflow|keras|jax|numpy)[/\\]"
+)
+_WRAPPER = re.compile(
+    r"^(?:TFE_(?!DeleteTensorHandle)|Eager|KernelAndDeviceFunc|FunctionRun|ExecutorState"
+    r"|CommonPjRt|PjRt|Handle inputs|ThunkExecutor|Optional|Iterator|ProfilerStep|ParseArguments"
+    r"|Allocate|convert_to_tensor|tf\.constant|Validate)"
+)
+
+
+class Purpose(Enum):
+    """What a function is for, as far as its name shows."""
+
+    GARBAGE = "garbage"
+    CHECKPOINT = "checkpoint"
+    VALIDATION = "validation"
+    LOGGING = "logging"
+    CALLBACK = "callback"
+    INPUT = "input"
+    WAIT = "wait"
+
+
+_WORDS: dict[Purpose, tuple[str, ...]] = {
+    # The most telling first: a callback that saves is a checkpoint.
+    Purpose.GARBAGE: (
+        r"\bgc\W+collect\b",
+        r"built-in (?:function|method) collect\b",
+        r"\$gc\b",
+    ),
+    Purpose.CHECKPOINT: (
+        r"check_?point",
+        r"\bsavez?(?:_|\b)|_save(?:_|\b)",
+        r"serializ|pickle|\bdump|state_dict|orbax",
+        r"SaveV2|SaveSlices|ShardedFilename",
+    ),
+    Purpose.VALIDATION: (
+        r"(?:^|[^a-z])(?:eval|valid(?!ate_?(?:input|arg|shape))|test_step|predict)",
+    ),
+    Purpose.LOGGING: (
+        r"summary|histogram|write_scalar|add_scalar|metrics?_writer|report",
+        r"(?:^|[^a-z])log(?:s|ger|ging|_|\b)|\bprint\b",
+        r"wandb|mlflow|tensorboard",
+    ),
+    Purpose.CALLBACK: (r"callback|\bon_(?:train|test|epoch|batch|predict)|_hook\b",),
+    Purpose.INPUT: (
+        r"__getitem__|data_?load|collate|decode|augment|resize|im_?read|pre_?process|tokeni[sz]",
+        r"(?:^|[^a-z])(?:load|read|fetch|prepare)_|next_batch|next_data|transform_",
+    ),
+    Purpose.WAIT: (r"\b(?:sleep|acquire|lock|select|poll|recv|wait|accept)\b",),
+}
+_PURPOSES = tuple(
+    (purpose, re.compile("|".join(words), re.IGNORECASE)) for purpose, words in _WORDS.items()
+)
+# Operations that decide what a stretch between steps is for, however short they are.
+_DECISIVE: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
+    (Purpose.LOGGING, re.compile(r"Write\w*Summary|FlushSummaryWriter|HistogramSummary")),
+    (Purpose.CHECKPOINT, re.compile(r"SaveV2|ShardedFilename|MergeV2Checkpoints|torch::save")),
+)
+
+
+@dataclass(frozen=True)
+class Named:
+    """A function or a call that takes much of a stretch."""
+
+    label: str  # "resize (image_processing.py:214)"
+    name: str  # as the profile has it
+    ps: int
+    is_frame: bool
+
+
+@dataclass(frozen=True)
+class Blame:
+    """Who takes a stretch of time."""
+
+    told: Named | None  # whom to name
+    purpose: Purpose | None
+
+    @property
+    def label(self) -> str:
+        """For a sentence; empty when nobody is known."""
+        return "" if self.told is None else self.told.label
+
+
+NOBODY = Blame(None, None)
+
+
+def blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Blame:
+    """Who takes these stretches: the deepest function of the program, else the outermost call."""
+    total = stretches.length
+    if not total:
+        return NOBODY
+    chain = _chain(profile, wall, stretches, total)
+    large = [named for named in chain if named.ps >= _MIN_FALLBACK_SHARE * total]
+    frames = [named for named in large if named.is_frame]
+    own = [named for named in frames if not _is_library(named.name)]
+    calls = [named for named in large if not named.is_frame and not _WRAPPER.search(named.name)]
+    told = _deepest(own, total, _MIN_SHARE) or _deepest(own, total, _MIN_FALLBACK_SHARE)
+    if told is None:
+        told = next(iter(calls), None)
+    purpose = _decisive(profile, wall, stretches)
+    if purpose is None:
+        purpose = _purpose(chain[chain.index(told) :] if told in chain else chain)
+    return Blame(told, purpose)
+
+
+def _deepest(chain: Sequence[Named], total: int, share: float) -> Named | None:
+    return next((named for named in reversed(chain) if named.ps >= share * total), None)
+
+
+def _purpose(chain: Sequence[Named]) -> Purpose | None:
+    for purpose, pattern in _PURPOSES:
+        if any(pattern.search(named.name) for named in chain):
+            return purpose
+    return None
+
+
+def _chain(profile: Profile, wall: WallTime, stretches: CoveredTime, total: int) -> list[Named]:
+    """Everything that takes much of the stretches, the outermost first, without what takes as much
+    of the rest of the profile, and without the marks of steps.
+    """
+    trace = profile.trace
+    classes = activity.name_classes(profile)
+    found: dict[tuple[int, int], tuple[int, int]] = {}
+    for track in _threads(trace):
+        for depth in range(track.lane_count):
+            lane = track.lane(depth)
+            inside = stretches.inside(lane.start, lane.end)
+            launch = _launches(lane, wall.periods.start)
+            called = ~_is_frame(classes[lane.name])
+            rows = np.flatnonzero((inside > 0) & ~(launch & called))
+            if not len(rows):
+                continue
+            names, which = np.unique(lane.name[rows], return_inverse=True)
+            sums = np.bincount(which.ravel(), weights=inside[rows].astype(np.float64))
+            wholes = np.bincount(which.ravel(), weights=lane.duration[rows].astype(np.float64))
+            for name, ps, whole in zip(names.tolist(), sums.tolist(), wholes.tolist(), strict=True):
+                if ps >= _MIN_PURPOSE_SHARE * total and whole <= 1.5 * total + ps:
+                    found.setdefault((depth, name), (int(ps), int(whole)))
+    out = []
+    for (_, name), (ps, _) in sorted(found.items()):
+        text = trace.names.full(name)[:300]
+        kind = classes[name]
+        out.append(Named(_label(text), text, ps, bool(_is_frame(np.array([kind]))[0])))
+    return out
+
+
+def _launches(lane: Events, starts: Int64s) -> Bools:
+    """Which events of a lane mark or launch steps: those whose name does so for most of them."""
+    at = lane.start.searchsorted(starts, side="right") - 1
+    around = (at >= 0) & (starts < lane.end[np.maximum(at, 0)]) if len(lane) else at >= 0
+    if not around.any():
+        return np.zeros(len(lane), np.bool_)
+    names, count = np.unique(lane.name[at[around]], return_counts=True)
+    return np.asarray(np.isin(lane.name, names[2 * count > len(starts)]))
+
+
+def _is_frame(classes: UInt8s) -> Bools:
+    return np.asarray(np.isin(classes, (NameClass.FRAME, NameClass.WAITING_FRAME)))
+
+
+def _threads(trace: Trace) -> list[Track]:
+    return [
+        track
+        for process in trace.processes
+        if process.kind is ProcessKind.HOST
+        for track in process.tracks
+        if len(track.events) and not activity.is_pool(track.name)
+    ]
+
+
+def _is_library(name: str) -> bool:
+    """Whether a frame is of Python, of a framework or built in, and none of the program's own."""
+    match = _KINETO_FRAME.match(name) or _XPLANE_FRAME.match(name)
+    if match is None:
+        return True
+    path = match["path"]
+    if _LIBRARY.search(path):
+        return True
+    module = re.split(r"[/\\]", path)[-1].removesuffix(".py")
+    return module in sys.stdlib_module_names
+
+
+def _label(name: str) -> str:
+    """A name as a sentence has it: "resize (image_processing.py:214)"."""
+    match = _KINETO_FRAME.match(name) or _XPLANE_FRAME.match(name)
+    if match is not None:
+        file = re.split(r"[/\\]", match["path"])[-1]
+        return plain(f"{match['name']} ({file}:{match['line']})", 2 * _MAX_NAME)
+    function = _FUNCTION.match(name)
+    if function is not None:
+        return plain(function["name"] or function["jit"], _MAX_NAME)
+    return plain(re.sub(r" at 0x[0-9a-f]+", "", name), _MAX_NAME)
+
+
+def _decisive(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Purpose | None:
+    """What operations that do only one thing say, if they run in most of the stretches."""
+    driver = wall.driver
+    if driver is None:
+        return None
+    used = np.unique(driver.events.name)
+    for purpose, pattern in _DECISIVE:
+        decisive = [
+            index
+            for index in used.tolist()
+            if pattern.search(profile.trace.names.full(index)[:200]) is not None
+        ]
+        if decisive and _meets(driver, np.array(decisive), stretches):
+            return purpose
+    return None
+
+
+def _meets(track: Track, names: Int64s, stretches: CoveredTime) -> bool:
+    rows = np.isin(track.events.name, names)
+    inside = stretches.inside(track.events.start[rows], track.events.end[rows])
+    return bool((inside > 0).any())

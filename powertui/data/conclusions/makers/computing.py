@@ -1,0 +1,31 @@
+"""The operations that computing consists of, in words."""
+
+from __future__ import annotations
+
+from powertui.data.category import Category
+from powertui.data.conclusions.words import percent
+from powertui.data.tools.top_ops import Top
+from powertui.plain import plain
+
+# Share of all ops' time from which on a sentence names an op. Chosen, not measured.
+_MIN_NAMED_OP_SHARE = 0.05
+_NO_COMPUTING = frozenset((Category.COMMUNICATION.value, Category.INPUT.value))
+
+
+def notable_op(ops: list[Top], computing_ps: float) -> Top | None:
+    """The op that computed longest, where that is much of all ops' and of the computing time."""
+    first = next((op for op in ops if op.category not in _NO_COMPUTING), None)
+    if first is None or first.share < _MIN_NAMED_OP_SHARE:
+        return None
+    return first if first.self_time >= _MIN_NAMED_OP_SHARE * computing_ps else None
+
+
+def op_words(op: Top) -> str:
+    """An op with its share: "dense/MatMul (40 % of all ops' time)"."""
+    return f"{_short_name(op.name)} ({percent(op.share)} of all ops' time)"
+
+
+def _short_name(name: str) -> str:
+    """The end of a path, which names the op: "…/convolution/Conv2DBackpropFilter"."""
+    parts = plain(name, 200).split("/")
+    return "/".join(parts) if len(parts) < 4 else "…/" + "/".join(parts[-2:])

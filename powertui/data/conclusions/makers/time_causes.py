@@ -1,0 +1,273 @@
+"""Causes of the time of a profile: each second has one, and together they are the whole profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from powertui.data.conclusions.conclusion import Kind
+from powertui.data.conclusions.makers.blame import NOBODY, Blame, Purpose, blame
+from powertui.data.model import Int64s
+from powertui.data.opened import Profile
+from powertui.data.tools.activity import WORK, Activity
+from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
+from powertui.data.tools.wall_time import Part, WallTime
+
+# Share of the profile from which on a cause is looked at closer, to name who took the time.
+# Chosen, not measured.
+_MIN_SHARE = 0.02
+# The slow steps that hold this share of the extra time are told; the others are slow by chance.
+_MAIN_SHARE = 0.9
+# Slow steps have a cause of their own where they take so many times as long for it as usual ones do
+# for the same; else chance made them slow. Chosen, not measured.
+_MIN_TIMES_USUAL = 2.0
+# Extra time of one kind of activity is told apart from the others from this share of it on.
+_MIN_OWN_SHARE = 0.3
+
+_SILENT = (Activity.NOTHING, Activity.WAITING)
+_CALLING = (Activity.SMALL_OPS, Activity.RUNTIME)
+_OF_PURPOSE = {
+    Purpose.GARBAGE: Kind.GARBAGE_COLLECTION,
+    Purpose.CHECKPOINT: Kind.CHECKPOINT,
+    Purpose.VALIDATION: Kind.VALIDATION,
+    Purpose.LOGGING: Kind.LOGGING,
+    Purpose.INPUT: Kind.INPUT,
+    Purpose.WAIT: Kind.WAITING,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class TimeCause:
+    """What took some of the time of a profile."""
+
+    kind: Kind
+    ps: int
+    part: Part
+    activities: tuple[Activity, ...] = ()
+    blame: Blame = NOBODY
+    slow: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # periods, if few took it
+    stretches: CoveredTime = NO_TIME
+
+    @property
+    def is_of_few(self) -> bool:
+        """Whether a few steps took this time, and the others did not."""
+        return len(self.slow) > 0
+
+
+def time_causes(profile: Profile, wall: WallTime) -> list[TimeCause]:
+    """All causes, the costliest first. Their times add up to the profile's."""
+    usual = wall.usual.copy()
+    causes = [
+        *_of_evaluations(wall),
+        *_of_few(profile, wall, usual),
+        *_of_all(profile, wall, usual),
+    ]
+    return sorted((cause for cause in causes if cause.ps > 0), key=lambda cause: -cause.ps)
+
+
+def _of_evaluations(wall: WallTime) -> Iterator[TimeCause]:
+    ps = int(wall.usual[Part.EVALUATION].sum())
+    yield TimeCause(Kind.VALIDATION, ps, Part.EVALUATION, stretches=wall.evaluations)
+
+
+# ── what a few steps took longer ─────────────────────────────────────────────────────────────────
+
+
+def _of_few(profile: Profile, wall: WallTime, usual: Int64s) -> Iterator[TimeCause]:
+    """What slow steps took beyond the usual ones: by where, and by what went on. What is no cause
+    of its own is added to the usual.
+    """
+    merged: dict[tuple[Kind, str], TimeCause] = {}
+    for part in (Part.STEP, Part.BETWEEN):
+        extra = wall.extra[part]
+        for activities in _groups(extra):
+            few = _few(profile, wall, part, activities)
+            if few is None:
+                chosen = list(activities)
+                usual[part][chosen] += extra[chosen]
+                continue
+            key = few.kind, few.blame.label
+            merged[key] = few if key not in merged else _both(merged[key], few)
+    yield from merged.values()
+
+
+def _both(first: TimeCause, second: TimeCause) -> TimeCause:
+    """One cause of what two have in common: the larger one says where."""
+    larger = first if first.ps >= second.ps else second
+    return replace(
+        larger,
+        ps=first.ps + second.ps,
+        slow=np.union1d(first.slow, second.slow),
+        stretches=joined([first.stretches, second.stretches]),
+    )
+
+
+def _groups(extra: Int64s) -> list[tuple[Activity, ...]]:
+    """Activities that are one cause: compiling and waiting for input by themselves where that is
+    much, all others together.
+    """
+    total = int(extra.sum())
+    own = [
+        kinds
+        for kinds in (
+            (Activity.COMPILING,),
+            (Activity.INPUT, Activity.INPUT_AHEAD),
+            (Activity.WAITING_FOR_REPLICA, Activity.COLLECTIVE),
+        )
+        if extra[list(kinds)].sum() >= _MIN_OWN_SHARE * total
+    ]
+    apart = {kind for kinds in own for kind in kinds}
+    rest = tuple(kind for kind in Activity if kind not in apart)
+    return [*own, rest]
+
+
+def _few(
+    profile: Profile, wall: WallTime, part: Part, activities: tuple[Activity, ...]
+) -> TimeCause | None:
+    """One cause of a few steps; None where these are slow by chance, or where the work of steps
+    that were dispatched ahead runs on.
+    """
+    extra = wall.extra[part]
+    ps = int(extra[list(activities)].sum())
+    slow, windows = _main_slow(wall, part, activities)
+    usual_ps = int(wall.usual[part][list(activities)].sum())
+    if ps / max(1, len(slow)) < _MIN_TIMES_USUAL * usual_ps / max(1, len(wall.periods)):
+        return None
+    stretches = windows.common(joined([wall.timeline[kind] for kind in activities]))
+    whom = NOBODY
+    if ps >= _MIN_SHARE * wall.length:
+        whom = blame(profile, wall, stretches)
+    if part is Part.BETWEEN and whom.told is None and profile.steps.asynchronous:
+        working = int(extra[list(WORK)].sum())
+        if 2 * working > ps and Activity.COMPUTING in activities:
+            return None
+    return TimeCause(
+        kind=_kind_of_few(extra, activities, whom),
+        ps=ps,
+        part=part,
+        activities=_largest_first(extra, activities),
+        blame=whom,
+        slow=slow,
+        stretches=stretches,
+    )
+
+
+def _main_slow(
+    wall: WallTime, part: Part, activities: Sequence[Activity]
+) -> tuple[Int64s, CoveredTime]:
+    """(the slow steps that took most of it, where these are)."""
+    periods = wall.periods
+    rows = np.flatnonzero(wall.slow)
+    if part is Part.STEP:
+        lo, hi = periods.start[rows], periods.mark_end[rows]
+    else:
+        lo, hi = periods.mark_end[rows], periods.end[rows]
+    took = wall.timeline.parts(lo, hi)[:, list(activities)].sum(axis=1)
+    order = np.argsort(-took, kind="stable")
+    enough = int(np.searchsorted(np.cumsum(took[order]), _MAIN_SHARE * took.sum())) + 1
+    main = np.sort(order[:enough])
+    real = hi[main] > lo[main]
+    return rows[main], CoveredTime(lo[main][real], hi[main][real])
+
+
+def _largest_first(times: Int64s, activities: tuple[Activity, ...]) -> tuple[Activity, ...]:
+    some = [kind for kind in activities if times[kind] > 0]
+    return tuple(sorted(some, key=lambda kind: -int(times[kind])))
+
+
+def _kind_of_few(extra: Int64s, activities: tuple[Activity, ...], whom: Blame) -> Kind:
+    if Activity.COMPILING in activities and len(activities) == 1:
+        return Kind.COMPILATION
+    if Activity.INPUT in activities and Activity.COMPUTING not in activities:
+        return Kind.INPUT
+    if Activity.WAITING_FOR_REPLICA in activities and Activity.COMPUTING not in activities:
+        return Kind.STRAGGLER
+    if whom.purpose in _OF_PURPOSE:
+        return _OF_PURPOSE[whom.purpose]
+    silent = int(extra[list(_SILENT)].sum())
+    if 2 * silent > int(extra[list(activities)].sum()):
+        return Kind.PAUSE
+    return Kind.SLOW_STEPS
+
+
+# ── what all steps take ──────────────────────────────────────────────────────────────────────────
+
+
+def _of_all(profile: Profile, wall: WallTime, usual: Int64s) -> Iterator[TimeCause]:
+    """What goes on in every step, between all of them, and in profiles without steps."""
+    between, stretches = _between(wall, usual)
+    if between.sum():
+        usual[Part.BETWEEN] -= between
+        yield _of_between(profile, wall, between, stretches)
+    inside = usual[[Part.WITHOUT_STEPS, Part.BEFORE, Part.STEP, Part.BETWEEN]].sum(axis=0)
+    main = Part.STEP if len(wall.periods) else Part.WITHOUT_STEPS
+    for kind, activities in (
+        (Kind.INPUT, (Activity.INPUT, Activity.INPUT_AHEAD)),
+        (Kind.COLLECTIVES, (Activity.COLLECTIVE,)),
+        (Kind.STRAGGLER, (Activity.WAITING_FOR_REPLICA,)),
+        (Kind.COPIES, (Activity.COPYING, Activity.DEVICE_COPYING)),
+        (Kind.RECOMPILATION, (Activity.COMPILING,)),
+        (Kind.COMPUTE, WORK),
+        (Kind.LAUNCH, _CALLING),
+        (Kind.PYTHON, (Activity.PYTHON,)),
+        (Kind.UNKNOWN_TIME, _SILENT),
+    ):
+        ps = int(inside[list(activities)].sum())
+        yield _named(profile, wall, TimeCause(kind, ps, main, _largest_first(inside, activities)))
+
+
+def _between(wall: WallTime, usual: Int64s) -> tuple[Int64s, CoveredTime]:
+    """(by activity, what the program itself does between steps; where).
+
+    Work of the steps may run on there, if they are dispatched ahead; batches may be waited for.
+    """
+    windows = wall.windows(Part.BETWEEN)
+    out = np.zeros_like(usual[Part.BETWEEN])
+    if not windows.length:
+        return out, NO_TIME
+    parts: list[CoveredTime] = []
+    own = (Activity.NOTHING, Activity.WAITING, Activity.PYTHON, Activity.RUNTIME)
+    driven = windows.common(wall.driven)
+    for kind in Activity:
+        if kind in (Activity.INPUT, Activity.INPUT_AHEAD, Activity.COMPILING):
+            continue
+        going_on = wall.timeline[kind].common(windows)
+        if kind not in own:
+            all_ps = going_on.length
+            going_on = going_on.common(driven)
+            share = going_on.length / all_ps if all_ps else 0.0
+            out[kind] = int(usual[Part.BETWEEN][kind] * share)
+        else:
+            out[kind] = usual[Part.BETWEEN][kind]
+        parts.append(going_on)
+    return out, joined(parts)
+
+
+def _of_between(
+    profile: Profile, wall: WallTime, between: Int64s, stretches: CoveredTime
+) -> TimeCause:
+    ps = int(between.sum())
+    whom = blame(profile, wall, stretches) if ps >= _MIN_SHARE * wall.length else NOBODY
+    kind = Kind.BETWEEN_STEPS
+    if whom.purpose in _OF_PURPOSE:
+        kind = _OF_PURPOSE[whom.purpose]
+    activities = _largest_first(between, tuple(Activity))
+    return TimeCause(kind, ps, Part.BETWEEN, activities, whom, stretches=stretches)
+
+
+def _named(profile: Profile, wall: WallTime, cause: TimeCause) -> TimeCause:
+    """The same cause with whom to name, where that is known and matters."""
+    asked = (Kind.PYTHON, Kind.UNKNOWN_TIME, Kind.INPUT, Kind.LAUNCH, Kind.RECOMPILATION)
+    if cause.kind not in asked or cause.ps < _MIN_SHARE * wall.length:
+        return cause
+    stretches = wall.stretches(cause.part, *cause.activities)
+    whom = blame(profile, wall, stretches)
+    kind = cause.kind
+    if kind in (Kind.PYTHON, Kind.UNKNOWN_TIME) and whom.told is not None and whom.told.is_frame:
+        own = Kind.PYTHON if kind is Kind.PYTHON else Kind.WAITING
+        kind = own if whom.purpose is None else _OF_PURPOSE.get(whom.purpose, own)
+        if kind is Kind.INPUT:  # prepared by the program itself, and by no pipeline
+            kind = own
+    return TimeCause(kind, cause.ps, cause.part, cause.activities, whom, stretches=stretches)

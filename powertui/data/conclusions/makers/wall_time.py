@@ -1,0 +1,72 @@
+"""Where the whole time of the profile went: a sentence for every cause that matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from powertui.data.conclusions.conclusion import (
+    Conclusion,
+    Evidence,
+    Stretch,
+)
+from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.conclusions.makers import cause_words
+from powertui.data.conclusions.makers.cause_words import CauseWords
+from powertui.data.conclusions.makers.time_causes import TimeCause, time_causes
+from powertui.data.tools import wall_time as account
+from powertui.data.tools.wall_time import Part
+
+# Share of the profile from which on a cause has a sentence. TensorBoard's threshold for input.
+_MIN_SHARE = 0.05
+
+
+def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
+    """Every cause that takes much of the time, and the largest one in any case."""
+    profile = inquiry.profile
+    wall = account.wall_time(profile)
+    if not wall.length:
+        return
+    causes = time_causes(profile, wall)
+    if inquiry.steps.has_device:
+        causes = [cause for cause in causes if _is_beside_steps(cause)]
+    for cause in causes:
+        if cause.ps >= _MIN_SHARE * wall.length or _is_limit(cause, causes):
+            words = CauseWords(inquiry, profile, wall, cause)
+            yield _conclusion(words)
+
+
+def _is_beside_steps(cause: TimeCause) -> bool:
+    """Whether a cause says nothing of the usual step: of that, the devices tell."""
+    return cause.is_of_few or cause.part in (Part.BETWEEN, Part.EVALUATION)
+
+
+def _is_limit(cause: TimeCause, causes: list[TimeCause]) -> bool:
+    return cause is causes[0]
+
+
+def _conclusion(words: CauseWords) -> Conclusion:
+    cause = words.cause
+    told = cause_words.told(words)
+    return Conclusion(
+        kind=cause.kind,
+        sentence=told.sentence,
+        short=told.short,
+        confidence=told.confidence,
+        evidence=Evidence(told.tool),
+        cost=words.inquiry.cost_of_time(cause.ps),
+        stretch=_stretch(words),
+        next=told.next,
+        doubt=told.doubt,
+    )
+
+
+def _stretch(words: CauseWords) -> Stretch | None:
+    """Of what few steps took, the longest one; of what all take, none."""
+    cause = words.cause
+    if not cause.is_of_few or not len(cause.stretches.start):
+        return None
+    periods = words.wall.periods
+    longest = cause.slow[int(np.argmax((periods.end - periods.start)[cause.slow]))]
+    return Stretch(words.profile.index, int(periods.start[longest]), int(periods.end[longest]))
