@@ -8,7 +8,6 @@ from powertui.data.asked import Aligning
 from powertui.data.conclusions.conclusion import Conclusion, Conclusions
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import (
-    phases,
     precision,
     stragglers,
     stretches,
@@ -30,7 +29,6 @@ _MAKERS: tuple[_Maker, ...] = (
     stragglers.straggling_hosts,
     stragglers.straggling_devices,
     stretches.unusual_stretches,
-    phases.long_phases,
     precision.single_precision,
     precision.eager_ops,
 )

@@ -32,12 +32,12 @@ class Activity(enum.IntEnum):
     RUNTIME = 4  # the framework's own calls, while no operation runs
     PROGRAM = 5  # a compiled program, of whose operations none is named
     SHORT_OPS = 6
-    INPUT = 7  # waiting for the next batch
-    SMALL_OPS = 8  # operations so short that calling them takes the time
-    COMPILING = 9
-    COLLECTIVE = 10
-    COPYING = 11
-    COMPUTING = 12
+    SMALL_OPS = 7  # operations so short that calling them takes the time
+    COMPILING = 8
+    COLLECTIVE = 9
+    COPYING = 10
+    COMPUTING = 11
+    INPUT = 12  # waiting for the next batch, whoever prepares it
     DEVICE_COPYING = 13
     DEVICE_COMPUTING = 14
     WAITING_FOR_REPLICA = 15  # some replicas have arrived at a collective, others have not
@@ -82,13 +82,14 @@ _WAITING_FRAME = re.compile(
     r"(?i)\b(?:sleep|acquire|join|select|poll|recv(?:_into)?|accept|try_to_block|block_until_ready"
     r"|wait|epoll|_wait_for_tstate_lock)\b"
 )
+_INPUT_FUNCTION = re.compile(r"PyFunc\b|PyFunc:")
 _PROGRAM = re.compile(r"^ThunkExecutor::Execute|^XlaModule|^Torch-Compiled Region")
 _FUNCTION = re.compile(r"^EagerLocalExecute: __inference_")
 _COPY = re.compile(
     r"^(?:tf\.constant|convert_to_tensor|EagerCopyToDevice|.*_EagerConst"
     r"|aten::(?:copy_|_to_copy|clone|contiguous)$)"
 )
-_PROFILER = re.compile(r"profiler\w*\.py(?::\d+|\(\d+\):) (?:stop|start|_stop|_start)")
+_PROFILER = re.compile(r"profiler\w*\.py(?::\d+|\(\d+\):) (?:stop|start|_stop|_start|trace\b)")
 _OPERATIONS = frozenset(
     (
         Category.MATMUL,
@@ -112,11 +113,11 @@ class NameClass(enum.IntEnum):
     RUNTIME = 4
     OPERATION = 5
     COPY = 6
-    INPUT = 7
     COMPILE = 8
     COLLECTIVE = 9
     PROFILER = 10
     PROGRAM = 11
+    INPUT_AHEAD = 7  # preparing batches
     FUNCTION = 12  # a call of a function of TensorFlow: by itself it only prepares
 
 
@@ -125,7 +126,7 @@ CALLS = (
     NameClass.RUNTIME,
     NameClass.OPERATION,
     NameClass.COPY,
-    NameClass.INPUT,
+    NameClass.INPUT_AHEAD,
     NameClass.COMPILE,
     NameClass.COLLECTIVE,
     NameClass.PROGRAM,
@@ -181,6 +182,8 @@ def _name_class(name: str) -> NameClass:
         return NameClass.COLLECTIVE
     if _COMPILE.search(short) or (category is Category.COMPILE and not _COMPILED.search(short)):
         return NameClass.COMPILE
+    if category is Category.INPUT or _INPUT_FUNCTION.search(short):
+        return NameClass.INPUT_AHEAD
     if _PROGRAM.search(short):
         return NameClass.PROGRAM
     if _FUNCTION.search(short):
@@ -245,14 +248,16 @@ def _timeline(profile: Profile) -> ActivityTimeline:
 
 
 def _without_profiler(span: tuple[int, int], profiler: CoveredTime) -> tuple[int, int]:
-    """The span up to the profiler's own stop, and from its own start on."""
+    """The span without the profiler's own start at its beginning and stop at its end."""
     lo, hi = span
-    middle = (lo + hi) // 2
-    for start, end in zip(profiler.start.tolist(), profiler.end.tolist(), strict=True):
-        if start > middle:
-            hi = min(hi, start)
-        elif end < middle:
-            lo = max(lo, end)
+    near = (hi - lo) // 100
+    first_end, last_start = profiler.end[:1].tolist(), profiler.start[-1:].tolist()
+    starts_first = bool(len(profiler.start)) and int(profiler.start[0]) - lo <= near
+    ends_last = bool(len(profiler.end)) and hi - int(profiler.end[-1]) <= near
+    if ends_last and last_start[0] - lo > near:
+        hi = last_start[0]
+    if starts_first and first_end[0] < hi:
+        lo = first_end[0]
     return lo, max(lo, hi)
 
 
@@ -274,7 +279,13 @@ def leaves(track: Track) -> Int64s:
 
 
 # What an event says of the events inside it, where these say nothing themselves.
-_INHERITED = (NameClass.OPERATION, NameClass.COPY, NameClass.COLLECTIVE)
+_INHERITED = (NameClass.INPUT_AHEAD, NameClass.OPERATION, NameClass.COPY, NameClass.COLLECTIVE)
+_NOT_CALLING = (
+    NameClass.WAIT,
+    NameClass.SILENT,
+    NameClass.COLLECTIVE,
+    NameClass.INPUT_AHEAD,
+)
 _INHERITING = (NameClass.SILENT, NameClass.RUNTIME, NameClass.WAIT)
 
 
@@ -309,7 +320,7 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
     is_frame = np.isin(name_class, (NameClass.FRAME, NameClass.WAITING_FRAME, NameClass.PROFILER))
     waited = (kind == EventType.WAIT_INPUT) & ~is_frame
     runtime = ~is_frame & ~marks & ~waited
-    runtime &= ~np.isin(name_class, (NameClass.WAIT, NameClass.SILENT, NameClass.COLLECTIVE))
+    runtime &= ~np.isin(name_class, _NOT_CALLING)
     leaf = leaves(line.track)
     innermost = np.zeros(len(events), np.bool_)
     innermost[leaf] = ~waited[leaf]
@@ -322,6 +333,7 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
         (Activity.INPUT, waited),
         (Activity.WAITING, name_class == NameClass.WAIT),
         (Activity.RUNTIME, runtime),
+        (Activity.INPUT_AHEAD, name_class == NameClass.INPUT_AHEAD),
         (Activity.PROGRAM, name_class == NameClass.PROGRAM),
         (Activity.COMPILING, compiling),
         (Activity.SHORT_OPS, (operation | copy) & ~long),
@@ -331,7 +343,7 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
         layers.add(activity, events.start[chosen], events.end[chosen])
     if _POOL_LINE.search(line.track.name):
         return 0
-    crowds, count = _crowds(events, leaf[(~is_frame & ~marks)[leaf]])
+    crowds, count = _crowds(events, leaf[(~is_frame & ~marks & ~waited)[leaf]])
     layers.add(Activity.SMALL_OPS, *crowds)
     return count
 
@@ -376,7 +388,8 @@ def _crowds(events: Events, rows: Int64s) -> tuple[CoveredTime, int]:
     member = np.zeros(len(rows), np.bool_)
     member[:whole] = np.repeat(is_crowd, _CROWD_CALLS)
     member[whole:] = member[whole - 1]
-    member &= (period < _MAX_PERIOD_PS) | (2 * duration > period)
+    delayed = (2 * duration > period) & (duration < _MAX_DELAYED_PS)
+    member &= (period < _MAX_PERIOD_PS) | delayed
     stretches = union(start[member], (start + period)[member])
     return stretches, int(member.sum())
 

@@ -133,7 +133,7 @@ def blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Blame:
     told = _deepest(own, total, _MIN_SHARE) or _deepest(own, total, _MIN_FALLBACK_SHARE)
     if told is None:
         told = next(iter(calls), None)
-    purpose = _decisive(profile, wall, stretches)
+    purpose = _decisive(profile, wall, stretches) if told is None else None
     if purpose is None:
         purpose = _purpose(chain[chain.index(told) :] if told in chain else chain)
     return Blame(told, purpose)

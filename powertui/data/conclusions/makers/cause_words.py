@@ -152,6 +152,8 @@ _FEW_NEXT = {
 def _of_few(words: CauseWords) -> Told:
     cause = words.cause
     where = "in" if cause.part is Part.STEP else "after"
+    if cause.kind is Kind.COMPILATION and Activity.COMPILING not in cause.activities[:1]:
+        return _first_step(words)
     if cause.kind is Kind.PAUSE:
         return _pause(words, where)
     subject = _FEW_SUBJECTS.get(cause.kind)
@@ -169,6 +171,17 @@ def _of_few(words: CauseWords) -> Told:
         tool="timeline",
         next=_FEW_NEXT.get(cause.kind, "See in the timeline what these steps do."),
         confidence=Confidence.SURE if words.who else Confidence.LIKELY,
+    )
+
+
+def _first_step(words: CauseWords) -> Told:
+    return Told(
+        sentence=f"The first step takes longer than the others, {words.amount}: probably tracing "
+        "and compiling.",
+        short=f"compiling {whole_percent(words.share)}",
+        tool="timeline",
+        next="It happens once: profile later steps, or leave the first one out.",
+        confidence=Confidence.LIKELY,
     )
 
 
@@ -233,6 +246,8 @@ def _between(words: CauseWords) -> Told:
         Activity.WAITING,
     )
     after_each = f"{words.each} after each step"
+    if len(words.wall.periods) == 1:
+        after_each = "after the only step"
     if subject is not None:
         who = f": {words.who}" if words.who else ""
         sentence = f"{subject} between the steps takes {words.amount}, {after_each}{who}."

@@ -144,7 +144,7 @@ def _few(
         if 2 * working > ps and Activity.COMPUTING in activities:
             return None
     return TimeCause(
-        kind=_kind_of_few(extra, activities, whom),
+        kind=_kind_of_few(extra, activities, whom, slow),
         ps=ps,
         part=part,
         activities=_largest_first(extra, activities),
@@ -177,7 +177,9 @@ def _largest_first(times: Int64s, activities: tuple[Activity, ...]) -> tuple[Act
     return tuple(sorted(some, key=lambda kind: -int(times[kind])))
 
 
-def _kind_of_few(extra: Int64s, activities: tuple[Activity, ...], whom: Blame) -> Kind:
+def _kind_of_few(
+    extra: Int64s, activities: tuple[Activity, ...], whom: Blame, slow: Int64s
+) -> Kind:
     if Activity.COMPILING in activities and len(activities) == 1:
         return Kind.COMPILATION
     if Activity.INPUT in activities and Activity.COMPUTING not in activities:
@@ -186,6 +188,8 @@ def _kind_of_few(extra: Int64s, activities: tuple[Activity, ...], whom: Blame) -
         return Kind.STRAGGLER
     if whom.purpose in _OF_PURPOSE:
         return _OF_PURPOSE[whom.purpose]
+    if not slow.any():  # the first step alone
+        return Kind.COMPILATION
     silent = int(extra[list(_SILENT)].sum())
     if 2 * silent > int(extra[list(activities)].sum()):
         return Kind.PAUSE

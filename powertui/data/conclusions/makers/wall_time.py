@@ -6,44 +6,46 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from powertui.data.conclusions.conclusion import (
-    Conclusion,
-    Evidence,
-    Stretch,
-)
+from powertui.data.conclusions.conclusion import Conclusion, Cost, Evidence, Stretch
 from powertui.data.conclusions.inquiry import Inquiry
-from powertui.data.conclusions.makers import cause_words
+from powertui.data.conclusions.makers import cause_words, step_parts
 from powertui.data.conclusions.makers.cause_words import CauseWords
 from powertui.data.conclusions.makers.time_causes import TimeCause, time_causes
+from powertui.data.model import PS_PER_S
 from powertui.data.tools import wall_time as account
-from powertui.data.tools.wall_time import Part
+from powertui.data.tools.activity import Activity
+from powertui.data.tools.wall_time import Part, WallTime
 
 # Share of the profile from which on a cause has a sentence. TensorBoard's threshold for input.
 _MIN_SHARE = 0.05
 
 
 def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
-    """Every cause that takes much of the time, and the largest one in any case."""
+    """Every cause that takes much of the time, and the largest one in any case.
+
+    Of the usual step of a program with devices, the parts of the step tell.
+    """
     profile = inquiry.profile
     wall = account.wall_time(profile)
-    if not wall.length:
-        return
     causes = time_causes(profile, wall)
-    if inquiry.steps.has_device:
+    largest = causes[:1]
+    if inquiry.steps.has_device or not _shows_host(wall):
+        yield from step_parts.step_parts(inquiry)
         causes = [cause for cause in causes if _is_beside_steps(cause)]
+        largest = []
     for cause in causes:
-        if cause.ps >= _MIN_SHARE * wall.length or _is_limit(cause, causes):
-            words = CauseWords(inquiry, profile, wall, cause)
-            yield _conclusion(words)
+        if cause.ps >= _MIN_SHARE * wall.length or cause in largest:
+            yield _conclusion(CauseWords(inquiry, profile, wall, cause))
 
 
 def _is_beside_steps(cause: TimeCause) -> bool:
-    """Whether a cause says nothing of the usual step: of that, the devices tell."""
+    """Whether a cause says nothing of the usual step."""
     return cause.is_of_few or cause.part in (Part.BETWEEN, Part.EVALUATION)
 
 
-def _is_limit(cause: TimeCause, causes: list[TimeCause]) -> bool:
-    return cause is causes[0]
+def _shows_host(wall: WallTime) -> bool:
+    """Whether anything of the host was recorded: programs of some devices tell only of these."""
+    return bool(len(wall.periods)) or wall.timeline[Activity.NOTHING].length < wall.length
 
 
 def _conclusion(words: CauseWords) -> Conclusion:
@@ -55,7 +57,7 @@ def _conclusion(words: CauseWords) -> Conclusion:
         short=told.short,
         confidence=told.confidence,
         evidence=Evidence(told.tool),
-        cost=words.inquiry.cost_of_time(cause.ps),
+        cost=Cost(seconds=cause.ps / PS_PER_S, share=words.share),
         stretch=_stretch(words),
         next=told.next,
         doubt=told.doubt,
