@@ -28,8 +28,8 @@ _LOSSES = frozenset(
         Kind.GARBAGE_COLLECTION,
     )
 )
-# Different names of one loss: operations that are called one by one.
-_OF_THE_HOST = frozenset((Kind.LAUNCH, Kind.EAGER))
+# What the host does while devices are idle: their own sentence says it already.
+_OF_IDLE_DEVICES = frozenset((Kind.LAUNCH, Kind.UNKNOWN_TIME, Kind.EAGER, Kind.PYTHON))
 # Causes of a stretch that took longer or drew more, the one that explains most first: of two that
 # are about one stretch the first one is kept.
 _OF_A_STRETCH = (
@@ -83,7 +83,10 @@ def _precedence(conclusion: Conclusion) -> tuple[int, int, float, int]:
 
 def _says_the_same(first: Conclusion, second: Conclusion) -> bool:
     if first.stretch is None and second.stretch is None:
-        are_of_host = first.kind in _OF_THE_HOST and second.kind in _OF_THE_HOST
+        kinds = {first.kind, second.kind}
+        are_of_host = kinds == {Kind.LAUNCH, Kind.EAGER}
+        if Kind.IDLE_DEVICE in kinds:
+            are_of_host = bool(kinds & _OF_IDLE_DEVICES)
         # Several hosts may hold the others up: each has a sentence of its own.
         is_one_kind = first.kind is second.kind and first.kind is not Kind.STRAGGLER
         return is_one_kind or are_of_host

@@ -48,11 +48,11 @@ def test_much_waiting_for_input_comes_before_more_computing() -> None:
     assert _kinds(compute, _conclusion(Kind.INPUT, 0.19)) == [Kind.COMPUTE, Kind.INPUT]
 
 
-def test_slow_steps_that_cost_much_come_before_what_all_steps_are_made_of() -> None:
-    compute = _conclusion(Kind.COMPUTE, 0.9)
-    slow = _conclusion(Kind.SLOW_STEPS, 0.06, stretch=(10, 20))
-    little = _conclusion(Kind.SLOW_STEPS, 0.01, stretch=(30, 40))
-    assert _kinds(little, compute, slow) == [Kind.SLOW_STEPS, Kind.COMPUTE, Kind.SLOW_STEPS]
+def test_a_fifth_of_the_time_that_is_lost_comes_before_computing_and_less_comes_after_it() -> None:
+    compute = _conclusion(Kind.COMPUTE, 0.7)
+    pause = _conclusion(Kind.PAUSE, 0.2, stretch=(10, 20))
+    short = _conclusion(Kind.PAUSE, 0.19, stretch=(30, 40))
+    assert _kinds(short, compute, pause) == [Kind.PAUSE, Kind.COMPUTE, Kind.PAUSE]
 
 
 def test_power_that_nothing_explains_comes_first_unless_it_is_a_guess() -> None:

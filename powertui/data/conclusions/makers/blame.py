@@ -33,6 +33,10 @@ _XPLANE_FRAME = re.compile(r"^\$(?P<path>.+\.py):(?P<line>\d+) (?P<name>.+)$")
 _FUNCTION = re.compile(
     r"^EagerLocalExecute: __inference_(?P<name>.+)_\d+$|^PjitFunction\((?P<jit>.+)\)$"
 )
+_BUILT_IN = re.compile(
+    r"(?:^<built-in (?:function|method) |^\$\S+ )"
+    r"(?P<name>sleep|acquire|select|poll|recv|accept|wait)\b"
+)
 _LIBRARY = re.compile(
     r"site-packages|dist-packages|/python3\.\d+/|^python3|^torch[/\\]|^<|[/\\]torch[/\\]"
     r"|^(?:tensorflow|keras|jax|numpy)[/\\]"
@@ -98,7 +102,7 @@ _DECISIVE: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
 class Named:
     """A function or a call that takes much of a stretch."""
 
-    label: str  # "resize (image_processing.py:214)"
+    label: str  # "resize in image_processing.py:214"
     name: str  # as the profile has it
     ps: int
     is_frame: bool
@@ -110,6 +114,7 @@ class Blame:
 
     told: Named | None  # whom to name
     purpose: Purpose | None
+    waits_in: str = ""  # the built-in function in which it waits: "sleep", "acquire"
 
     @property
     def label(self) -> str:
@@ -136,7 +141,13 @@ def blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Blame:
     purpose = _decisive(profile, wall, stretches) if told is None else None
     if purpose is None:
         purpose = _purpose(chain[chain.index(told) :] if told in chain else chain)
-    return Blame(told, purpose)
+    return Blame(told, purpose, _waits_in(frames))
+
+
+def _waits_in(frames: Sequence[Named]) -> str:
+    """The function of Python itself in which the program waits; empty for none."""
+    match = _BUILT_IN.search(frames[-1].name) if frames else None
+    return match["name"] if match is not None else ""
 
 
 def _deepest(chain: Sequence[Named], total: int, share: float) -> Named | None:
@@ -217,11 +228,11 @@ def _is_library(name: str) -> bool:
 
 
 def _label(name: str) -> str:
-    """A name as a sentence has it: "resize (image_processing.py:214)"."""
+    """A name as a sentence has it: "resize in image_processing.py:214"."""
     match = _KINETO_FRAME.match(name) or _XPLANE_FRAME.match(name)
     if match is not None:
         file = re.split(r"[/\\]", match["path"])[-1]
-        return plain(f"{match['name']} ({file}:{match['line']})", 2 * _MAX_NAME)
+        return plain(f"{match['name']} in {file}:{match['line']}", 2 * _MAX_NAME)
     function = _FUNCTION.match(name)
     if function is not None:
         return plain(function["name"] or function["jit"], _MAX_NAME)

@@ -15,6 +15,7 @@ from powertui.data.conclusions.makers.time_causes import TimeCause
 from powertui.data.conclusions.words import percent, seconds, whole_percent
 from powertui.data.model import PS_PER_S
 from powertui.data.opened import Profile
+from powertui.data.tools import framework_advice
 from powertui.data.tools.activity import Activity
 from powertui.data.tools.framework import Framework
 from powertui.data.tools.wall_time import Part, WallTime
@@ -159,8 +160,7 @@ def _of_few(words: CauseWords) -> Told:
     subject = _FEW_SUBJECTS.get(cause.kind)
     who = f": {words.who}" if words.who else ""
     if subject is None:
-        subject = words.who or _work(words)
-        who = ""
+        subject = _work(words)
     if cause.kind is Kind.SLOW_STEPS and not words.who and cause.part is Part.BETWEEN:
         first = cause.activities[0] if cause.activities else Activity.NOTHING
         if first is not Activity.RUNTIME:
@@ -252,7 +252,7 @@ def _between(words: CauseWords) -> Told:
         who = f": {words.who}" if words.who else ""
         sentence = f"{subject} between the steps takes {words.amount}, {after_each}{who}."
     elif words.who:
-        sentence = f"{words.who} runs between the steps and takes {words.amount}, {after_each}."
+        sentence = f"Between the steps, {words.who} takes {words.amount}, {after_each}."
     elif silent:
         sentence = (
             f"Between the steps {words.amount} passes, {after_each}, and no event was recorded "
@@ -289,31 +289,13 @@ def _is_keras(words: CauseWords) -> bool:
 # ── what every step takes ────────────────────────────────────────────────────────────────────────
 
 
-_READ_AHEAD = {
-    Framework.TENSORFLOW: "Read in parallel and ahead: dataset.map(…, num_parallel_calls="
-    "tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE).",
-    Framework.PYTORCH: "Give the DataLoader more workers (num_workers), pin_memory=True and "
-    "persistent_workers=True.",
-    Framework.JAX: "Prepare batches in another thread or process, and copy them to the device "
-    "ahead.",
-    Framework.UNKNOWN: "Read and prepare batches in parallel and ahead.",
-}
-_LAUNCH_LESS = {
-    Framework.TENSORFLOW: "Call less: larger batches, tf.function, jit_compile=True, "
-    "steps_per_execution.",
-    Framework.PYTORCH: "Call less: larger batches, torch.compile, CUDA graphs, fused optimizers.",
-    Framework.JAX: "Call less: larger batches, jit over the whole step, lax.scan over several.",
-    Framework.UNKNOWN: "Call less: larger batches, compiled steps, fewer small operations.",
-}
-
-
 def _input(words: CauseWords) -> Told:
     who = f": {words.who}" if words.who and words.cause.blame.purpose is not None else ""
     return Told(
         sentence=f"Waiting for input takes {words.amount}{who}.",
         short=f"input {whole_percent(words.share)}",
         tool="input_pipeline_analyzer",
-        next=_READ_AHEAD[words.inquiry.framework],
+        next=framework_advice.READ_AHEAD[words.inquiry.framework],
     )
 
 
@@ -366,7 +348,7 @@ def _compute(words: CauseWords) -> Told:
     is_on_device = Activity.DEVICE_COMPUTING in words.cause.activities[:1]
     where = "the devices" if is_on_device else "the host"
     op = computing.notable_op(words.inquiry.ops, words.cause.ps)
-    most = f", most of it in {computing.op_words(op)}" if op is not None else ""
+    most = f". The largest op is {computing.op_words(op)}" if op is not None else ""
     return Told(
         sentence=f"Computing on {where} takes {words.amount}{most}.",
         short=f"compute {whole_percent(words.share)}",
@@ -393,7 +375,7 @@ def _launch(words: CauseWords) -> Told:
         sentence=sentence,
         short=f"launching {whole_percent(words.share)}",
         tool="op_stats",
-        next=_LAUNCH_LESS[words.inquiry.framework],
+        next=framework_advice.LAUNCH_LESS[words.inquiry.framework],
     )
 
 
@@ -404,23 +386,27 @@ def _python(words: CauseWords) -> Told:
     if words.cause.blame.purpose is Purpose.INPUT:
         subject = "Preparing input in Python"
     return Told(
-        sentence=f"{subject} takes {words.amount}{where}: {who}, while no operation runs.",
+        sentence=f"{subject} takes {words.amount}{where}, while no operation runs: {who}.",
         short=f"Python {whole_percent(words.share)}",
         tool="timeline",
-        next="Move it out of the step: into the input pipeline, other processes, or compiled code.",
+        next=framework_advice.LESS_PYTHON[words.inquiry.framework],
     )
 
 
 def _waiting(words: CauseWords) -> Told:
-    who = f" in {words.who}" if words.who else ""
+    waits_in = words.cause.blame.waits_in
+    caller = words.who or "the program"
+    who = f"{_WAITS.get(waits_in, waits_in)}, called by {caller}" if waits_in else f"in {caller}"
     return Told(
-        sentence=f"The program waits{who} in {words.amount}: it sleeps, or needs a lock, a file or "
-        "another thread.",
+        sentence=f"Waiting takes {words.amount}: {who}.",
         short=f"waiting {whole_percent(words.share)}",
         tool="timeline",
-        next="See what the function waits for.",
+        next="See what the function waits for: another thread, a file, or time to pass.",
         confidence=Confidence.LIKELY,
     )
+
+
+_WAITS = {"acquire": "a lock (acquire)"}
 
 
 def _unknown(words: CauseWords) -> Told:

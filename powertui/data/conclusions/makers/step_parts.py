@@ -18,7 +18,6 @@ from powertui.data.run.steps import work_of
 from powertui.data.tools import framework_advice, suggestions, utilisation, xla_ops
 from powertui.data.tools.framework import Framework
 from powertui.data.tools.shares import Shares
-from powertui.plain import plain
 
 # A part of the steps' time from which on it has a sentence, if it is not the largest one.
 # TensorBoard's threshold for input.
