@@ -14,15 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from powertui.data.category import Category, work_category
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
 from powertui.data.opened import Profile
 from powertui.data.tools import covered_time, event_types, op_stats
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
 from powertui.data.tools.event_types import MARK, EventType, Typed
+from powertui.data.tools.name_classes import NameClass, name_classes
 
 
-class Activity(enum.IntEnum):
+class ActivityKind(enum.IntEnum):
     """What a moment is spent on, the least telling first."""
 
     NOTHING = 0  # no event at all
@@ -43,13 +43,13 @@ class Activity(enum.IntEnum):
     WAITING_FOR_REPLICA = 15  # some replicas have arrived at a collective, others have not
 
 
-ACTIVITIES = len(Activity)
+ACTIVITIES = len(ActivityKind)
 # Operations that are what the program is for.
 WORK = (
-    Activity.PROGRAM,
-    Activity.SHORT_OPS,
-    Activity.COMPUTING,
-    Activity.DEVICE_COMPUTING,
+    ActivityKind.PROGRAM,
+    ActivityKind.SHORT_OPS,
+    ActivityKind.COMPUTING,
+    ActivityKind.DEVICE_COMPUTING,
 )
 
 # An operation shorter than that takes about as long as calling it does: TensorFlow 2.21, JAX 0.10
@@ -68,70 +68,6 @@ _MAX_PERIOD_PS = 5_000_000_000
 
 _INPUT_LINE = re.compile(r"tf_data|iterator|pin_?memory", re.IGNORECASE)
 _POOL_LINE = re.compile(r"^tf_|eigen|pool", re.IGNORECASE)
-_COMPILED = re.compile(r"compiled", re.IGNORECASE)
-_COMPILE = re.compile(
-    r"graph_building|_compile\.|dynamo_timed|backend_compile|lower_sharding|trace_to_jaxpr"
-    r"|::Compile|JitCompiler|XlaCompile|OptimizeGraph|TracingCompile"
-)
-_COLLECTIVE = re.compile(
-    r"(?i)^(?:psum|pmean|all[-_]?reduce|all[-_]?gather|reduce[-_]?scatter|all[-_]?to[-_]?all"
-    r"|collective[-_]?(?:reduce|gather|permute|broadcast)|rendezvous|wait: pending_threads"
-    r"|gloo:|mpi:|nccl:|c10d::)"
-)
-_WAITING_FRAME = re.compile(
-    r"(?i)\b(?:sleep|acquire|join|select|poll|recv(?:_into)?|accept|try_to_block|block_until_ready"
-    r"|wait|epoll|_wait_for_tstate_lock)\b"
-)
-_INPUT_FUNCTION = re.compile(r"PyFunc\b|PyFunc:")
-_PROGRAM = re.compile(r"^ThunkExecutor::Execute|^XlaModule|^Torch-Compiled Region")
-_FUNCTION = re.compile(r"^EagerLocalExecute: __inference_")
-_COPY = re.compile(
-    r"^(?:tf\.constant|convert_to_tensor|EagerCopyToDevice|.*_EagerConst"
-    r"|aten::(?:copy_|_to_copy|clone|contiguous)$)"
-)
-_PROFILER = re.compile(r"profiler\w*\.py(?::\d+|\(\d+\):) (?:stop|start|_stop|_start|trace\b)")
-_OPERATIONS = frozenset(
-    (
-        Category.MATMUL,
-        Category.CONVOLUTION,
-        Category.ELEMENTWISE,
-        Category.REDUCTION,
-        Category.NORMALIZATION,
-        Category.OPTIMIZER,
-        Category.HOST,
-    )
-)
-
-
-class NameClass(enum.IntEnum):
-    """What a name stands for on a thread of the host."""
-
-    SILENT = 0
-    WAIT = 1
-    FRAME = 2
-    WAITING_FRAME = 3
-    RUNTIME = 4
-    OPERATION = 5
-    COPY = 6
-    COMPILE = 8
-    COLLECTIVE = 9
-    PROFILER = 10
-    PROGRAM = 11
-    INPUT_AHEAD = 7  # preparing batches
-    FUNCTION = 12  # a call of a function of TensorFlow: by itself it only prepares
-
-
-# Calls of the framework, of whatever kind.
-CALLS = (
-    NameClass.RUNTIME,
-    NameClass.OPERATION,
-    NameClass.COPY,
-    NameClass.INPUT_AHEAD,
-    NameClass.COMPILE,
-    NameClass.COLLECTIVE,
-    NameClass.PROGRAM,
-    NameClass.FUNCTION,
-)
 
 
 def is_pool(line: str) -> bool:
@@ -148,7 +84,7 @@ class ActivityTimeline:
     small_ops: int  # how many operations the crowds of small ones hold
     collectives: int  # how many replicas meet in collectives, at the most
 
-    def __getitem__(self, activity: Activity) -> CoveredTime:
+    def __getitem__(self, activity: ActivityKind) -> CoveredTime:
         return self.by_activity[activity]
 
     def parts(self, lo: Int64s, hi: Int64s) -> Int64s:
@@ -162,54 +98,13 @@ def activity_timeline(profile: Profile) -> ActivityTimeline:
     return profile.cached("activity timeline", lambda: _timeline(profile))
 
 
-def name_classes(profile: Profile) -> UInt8s:
-    """What each name of a trace stands for on a host, as `NameClass`. Made once."""
-    names = profile.trace.names
-    return profile.cached(
-        "name classes",
-        lambda: np.fromiter(
-            (_name_class(names.full(index)) for index in range(len(names))), np.uint8, len(names)
-        ),
-    )
-
-
-def _name_class(name: str) -> NameClass:
-    short = name[:200]
-    category = work_category(short)
-    if category is Category.PYTHON:
-        return _frame_class(short)
-    if _COLLECTIVE.search(short) or category is Category.COMMUNICATION:
-        return NameClass.COLLECTIVE
-    if _COMPILE.search(short) or (category is Category.COMPILE and not _COMPILED.search(short)):
-        return NameClass.COMPILE
-    if category is Category.INPUT or _INPUT_FUNCTION.search(short):
-        return NameClass.INPUT_AHEAD
-    if _PROGRAM.search(short):
-        return NameClass.PROGRAM
-    if _FUNCTION.search(short):
-        return NameClass.FUNCTION
-    if category is Category.IDLE:
-        return NameClass.WAIT
-    if category is Category.MEMORY or _COPY.search(short):
-        return NameClass.COPY
-    if category in _OPERATIONS:
-        return NameClass.OPERATION
-    return NameClass.RUNTIME
-
-
-def _frame_class(name: str) -> NameClass:
-    if _PROFILER.search(name):
-        return NameClass.PROFILER
-    return NameClass.WAITING_FRAME if _WAITING_FRAME.search(name) else NameClass.FRAME
-
-
 class _Layers:
     """CoveredTime by activity, before the higher ones hide the lower ones."""
 
     def __init__(self) -> None:
-        self._parts: list[list[CoveredTime]] = [[] for _ in Activity]
+        self._parts: list[list[CoveredTime]] = [[] for _ in ActivityKind]
 
-    def add(self, activity: Activity, start: Int64s, end: Int64s) -> None:
+    def add(self, activity: ActivityKind, start: Int64s, end: Int64s) -> None:
         """Some more of one activity."""
         real = end > start
         if real.any():
@@ -220,8 +115,8 @@ class _Layers:
         window = covered_time.window(*span)
         covered = NO_TIME
         out: list[CoveredTime] = []
-        for activity in reversed(Activity):
-            if activity is Activity.NOTHING:
+        for activity in reversed(ActivityKind):
+            if activity is ActivityKind.NOTHING:
                 out.append(window.without(covered))
                 break
             here = joined(self._parts[activity]).common(window)
@@ -239,7 +134,7 @@ def _timeline(profile: Profile) -> ActivityTimeline:
     for line in hosts:
         small_ops += _add_host_line(layers, line, classes)
     frames, profiler = _frames(trace, classes)
-    layers.add(Activity.PYTHON, *frames)
+    layers.add(ActivityKind.PYTHON, *frames)
     for line in devices:
         _add_device_line(layers, line)
     replicas = _add_replicas(layers, [*devices, *hosts], classes)
@@ -261,7 +156,7 @@ def _without_profiler(span: tuple[int, int], profiler: CoveredTime) -> tuple[int
     return lo, max(lo, hi)
 
 
-def leaves(track: Track) -> Int64s:
+def _leaves(track: Track) -> Int64s:
     """The events that do more by themselves than in the events they hold, ascending by lane.
 
     Of an operation these are the innermost ones: what it calls to look at its arguments takes
@@ -321,7 +216,7 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
     waited = (kind == EventType.WAIT_INPUT) & ~is_frame
     runtime = ~is_frame & ~marks & ~waited
     runtime &= ~np.isin(name_class, _NOT_CALLING)
-    leaf = leaves(line.track)
+    leaf = _leaves(line.track)
     innermost = np.zeros(len(events), np.bool_)
     innermost[leaf] = ~waited[leaf]
     long = _long_by_name(events, innermost)
@@ -330,21 +225,21 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
     compiling = name_class == NameClass.COMPILE
     compiling |= innermost & (name_class == NameClass.FUNCTION)
     for activity, chosen in (
-        (Activity.INPUT, waited),
-        (Activity.WAITING, name_class == NameClass.WAIT),
-        (Activity.RUNTIME, runtime),
-        (Activity.INPUT_AHEAD, name_class == NameClass.INPUT_AHEAD),
-        (Activity.PROGRAM, name_class == NameClass.PROGRAM),
-        (Activity.COMPILING, compiling),
-        (Activity.SHORT_OPS, (operation | copy) & ~long),
-        (Activity.COPYING, copy & long),
-        (Activity.COMPUTING, operation & long),
+        (ActivityKind.INPUT, waited),
+        (ActivityKind.WAITING, name_class == NameClass.WAIT),
+        (ActivityKind.RUNTIME, runtime),
+        (ActivityKind.INPUT_AHEAD, name_class == NameClass.INPUT_AHEAD),
+        (ActivityKind.PROGRAM, name_class == NameClass.PROGRAM),
+        (ActivityKind.COMPILING, compiling),
+        (ActivityKind.SHORT_OPS, (operation | copy) & ~long),
+        (ActivityKind.COPYING, copy & long),
+        (ActivityKind.COMPUTING, operation & long),
     ):
         layers.add(activity, events.start[chosen], events.end[chosen])
     if _POOL_LINE.search(line.track.name):
         return 0
     crowds, count = _crowds(events, leaf[(~is_frame & ~marks & ~waited)[leaf]])
-    layers.add(Activity.SMALL_OPS, *crowds)
+    layers.add(ActivityKind.SMALL_OPS, *crowds)
     return count
 
 
@@ -368,9 +263,9 @@ def _long_by_name(events: Events, rows: Bools) -> Bools:
 def _add_input_line(layers: _Layers, events: Events, kind: UInt8s) -> None:
     """A thread of the input pipeline: someone waits for a batch, or batches are prepared."""
     waited = kind == EventType.WAIT_INPUT
-    layers.add(Activity.INPUT, events.start[waited], events.end[waited])
+    layers.add(ActivityKind.INPUT, events.start[waited], events.end[waited])
     busy = (kind != MARK) & ~waited
-    layers.add(Activity.INPUT_AHEAD, events.start[busy], events.end[busy])
+    layers.add(ActivityKind.INPUT_AHEAD, events.start[busy], events.end[busy])
 
 
 def _crowds(events: Events, rows: Int64s) -> tuple[CoveredTime, int]:
@@ -398,9 +293,9 @@ def _add_device_line(layers: _Layers, line: Typed) -> None:
     events = line.track.events
     kind = line.types_for(np.arange(len(events)))
     for activity, kinds in (
-        (Activity.DEVICE_COMPUTING, (EventType.COMPUTE_16, EventType.COMPUTE_32)),
+        (ActivityKind.DEVICE_COMPUTING, (EventType.COMPUTE_16, EventType.COMPUTE_32)),
         (
-            Activity.DEVICE_COPYING,
+            ActivityKind.DEVICE_COPYING,
             (
                 EventType.HOST_TO_DEVICE,
                 EventType.DEVICE_TO_HOST,
@@ -408,8 +303,8 @@ def _add_device_line(layers: _Layers, line: Typed) -> None:
                 EventType.HOST_TO_HOST,
             ),
         ),
-        (Activity.COLLECTIVE, (EventType.COLLECTIVES, EventType.WAIT_DEVICE)),
-        (Activity.INPUT, (EventType.WAIT_INPUT, EventType.WAIT_HOST)),
+        (ActivityKind.COLLECTIVE, (EventType.COLLECTIVES, EventType.WAIT_DEVICE)),
+        (ActivityKind.INPUT, (EventType.WAIT_INPUT, EventType.WAIT_HOST)),
     ):
         chosen = np.isin(kind, kinds)
         layers.add(activity, events.start[chosen], events.end[chosen])
@@ -418,7 +313,7 @@ def _add_device_line(layers: _Layers, line: Typed) -> None:
 # ── Python's frames ──────────────────────────────────────────────────────────────────────────────
 
 
-def frame_tracks(trace: Trace) -> Iterator[Track]:
+def _frame_tracks(trace: Trace) -> Iterator[Track]:
     """The lines that hold Python's frames, alone or among other events."""
     for process in trace.processes:
         if process.kind is ProcessKind.HOST:
@@ -431,7 +326,7 @@ def _frames(trace: Trace, classes: UInt8s) -> tuple[CoveredTime, CoveredTime]:
     """(where Python runs and does not wait, where the profiler itself does)."""
     running: list[CoveredTime] = []
     profiler: list[CoveredTime] = []
-    for track in frame_tracks(trace):
+    for track in _frame_tracks(trace):
         events = track.events
         kind = classes[events.name]
         frames = np.isin(kind, (NameClass.FRAME, NameClass.WAITING_FRAME))
@@ -466,8 +361,8 @@ def _add_replicas(layers: _Layers, lines: list[Typed], classes: UInt8s) -> int:
     most = int(depth.max()) if len(depth) else 0
     all_in = depth == most
     some = (depth > 0) & ~all_in
-    layers.add(Activity.COLLECTIVE, lo[all_in], hi[all_in])
-    layers.add(Activity.WAITING_FOR_REPLICA, lo[some], hi[some])
+    layers.add(ActivityKind.COLLECTIVE, lo[all_in], hi[all_in])
+    layers.add(ActivityKind.WAITING_FOR_REPLICA, lo[some], hi[some])
     return most
 
 

@@ -15,16 +15,16 @@ import numpy as np
 
 from powertui.data.model import Bools, Int64s, ProcessKind, Steps, Trace, Track
 from powertui.data.opened import Profile
-from powertui.data.tools import activity
+from powertui.data.tools import activity, name_classes
 from powertui.data.tools.activity import (
     ACTIVITIES,
-    Activity,
+    ActivityKind,
     ActivityTimeline,
 )
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
 
 
-class Part(enum.IntEnum):
+class RunPart(enum.IntEnum):
     """Where in the run a moment is."""
 
     WITHOUT_STEPS = 0  # the profile has no steps
@@ -34,7 +34,7 @@ class Part(enum.IntEnum):
     EVALUATION = 4
 
 
-PARTS = len(Part)
+_PARTS = len(RunPart)
 # A step that took so many times the usual one is slow. Chosen, not measured; steps of the recorded
 # programs on two busy cores differ by up to 1.8 times without any cause.
 _SLOW_TIMES_USUAL = 2.0
@@ -85,19 +85,19 @@ class WallTime:
         """Of the profile, without the profiler's own start and stop."""
         return self.timeline.span[1] - self.timeline.span[0]
 
-    def windows(self, part: Part, *, slow: bool = False) -> CoveredTime:
+    def windows(self, part: RunPart, *, slow: bool = False) -> CoveredTime:
         """Where a part is: in all periods, or in the slow ones alone."""
         lo, hi = self.timeline.span
         periods = self.periods
-        if part is Part.EVALUATION:
+        if part is RunPart.EVALUATION:
             return self.evaluations
         if not len(periods):
             whole = CoveredTime(np.array([lo], np.int64), np.array([hi], np.int64))
-            return whole if part is Part.WITHOUT_STEPS else NO_TIME
+            return whole if part is RunPart.WITHOUT_STEPS else NO_TIME
         rows = np.flatnonzero(self.slow) if slow else np.arange(len(periods))
-        if part is Part.STEP:
+        if part is RunPart.STEP:
             out = CoveredTime(periods.start[rows], periods.mark_end[rows])
-        elif part is Part.BETWEEN:
+        elif part is RunPart.BETWEEN:
             out = CoveredTime(periods.mark_end[rows], periods.end[rows])
         else:
             out = CoveredTime(np.array([lo], np.int64), periods.start[:1])
@@ -105,7 +105,7 @@ class WallTime:
         out = CoveredTime(out.start[real], out.end[real])
         return joined([out]).without(self.evaluations)
 
-    def stretches(self, part: Part, *kinds: Activity, slow: bool = False) -> CoveredTime:
+    def stretches(self, part: RunPart, *kinds: ActivityKind, slow: bool = False) -> CoveredTime:
         """Where some activities go on in a part."""
         going_on = joined([self.timeline[kind] for kind in kinds])
         return going_on.common(self.windows(part, slow=slow))
@@ -119,21 +119,21 @@ def wall_time(profile: Profile) -> WallTime:
 def _wall_time(profile: Profile) -> WallTime:
     timeline = activity.activity_timeline(profile)
     trace, steps = profile.trace, profile.steps
-    driver = driving_track(trace, steps)
+    driver = _driving_track(trace, steps)
     series = _Series(trace, timeline) if driver is not None else None
     evaluations = _evaluations(profile, series)
     periods = _periods(steps, timeline, evaluations, series)
     by_part = _by_part(timeline, periods, evaluations)
     slow = _slow(periods, evaluations)
     usual, extra = _usual_and_extra(by_part, slow)
-    usual[Part.EVALUATION] += _sums(timeline, evaluations)
+    usual[RunPart.EVALUATION] += _sums(timeline, evaluations)
     lo, hi = timeline.span
     whole = CoveredTime(np.array([lo], np.int64), np.array([hi], np.int64))
     if len(periods):
         before = CoveredTime(np.array([lo], np.int64), periods.start[:1])
-        usual[Part.BEFORE] += _sums(timeline, before.without(evaluations))
+        usual[RunPart.BEFORE] += _sums(timeline, before.without(evaluations))
     else:
-        usual[Part.WITHOUT_STEPS] += _sums(timeline, whole.without(evaluations))
+        usual[RunPart.WITHOUT_STEPS] += _sums(timeline, whole.without(evaluations))
     return WallTime(
         timeline=timeline,
         periods=periods,
@@ -153,7 +153,7 @@ def _sums(timeline: ActivityTimeline, windows: CoveredTime) -> Int64s:
     return np.asarray(timeline.parts(windows.start, windows.end).sum(axis=0), np.int64)
 
 
-def driving_track(trace: Trace, steps: Steps) -> Track | None:
+def _driving_track(trace: Trace, steps: Steps) -> Track | None:
     """The thread that marks the steps; without marks, the thread of the program with most events
     that is none of a pool.
     """
@@ -205,18 +205,18 @@ def _periods(
 
 def _by_part(
     timeline: ActivityTimeline, periods: Periods, evaluations: CoveredTime
-) -> dict[Part, Int64s]:
+) -> dict[RunPart, Int64s]:
     """[periods × activities] inside the steps and between them, without evaluations."""
     out = {
-        Part.STEP: timeline.parts(periods.start, periods.mark_end),
-        Part.BETWEEN: timeline.parts(periods.mark_end, periods.end),
+        RunPart.STEP: timeline.parts(periods.start, periods.mark_end),
+        RunPart.BETWEEN: timeline.parts(periods.mark_end, periods.end),
     }
     if not len(evaluations.start) or not len(periods):
         return out
-    for kind in Activity:
+    for kind in ActivityKind:
         in_evaluation = timeline[kind].common(evaluations)
-        out[Part.STEP][:, kind] -= in_evaluation.inside(periods.start, periods.mark_end)
-        out[Part.BETWEEN][:, kind] -= in_evaluation.inside(periods.mark_end, periods.end)
+        out[RunPart.STEP][:, kind] -= in_evaluation.inside(periods.start, periods.mark_end)
+        out[RunPart.BETWEEN][:, kind] -= in_evaluation.inside(periods.mark_end, periods.end)
     return out
 
 
@@ -233,10 +233,10 @@ def _slow(periods: Periods, evaluations: CoveredTime) -> Bools:
     return np.asarray(slow)
 
 
-def _usual_and_extra(by_part: dict[Part, Int64s], slow: Bools) -> tuple[Int64s, Int64s]:
+def _usual_and_extra(by_part: dict[RunPart, Int64s], slow: Bools) -> tuple[Int64s, Int64s]:
     """Split the time of slow steps into what every step takes and what is beyond that."""
-    usual = np.zeros((PARTS, ACTIVITIES), np.int64)
-    extra = np.zeros((PARTS, ACTIVITIES), np.int64)
+    usual = np.zeros((_PARTS, ACTIVITIES), np.int64)
+    extra = np.zeros((_PARTS, ACTIVITIES), np.int64)
     for part, times in by_part.items():
         usual[part] += times[~slow].sum(axis=0)
         if slow.any():
@@ -251,9 +251,9 @@ def _driven(driver: Track | None, profile: Profile, periods: Periods) -> Covered
     """Where the thread of the steps calls the framework outside them."""
     if driver is None or not len(periods):
         return NO_TIME
-    classes = activity.name_classes(profile)
+    classes = name_classes.name_classes(profile)
     events = driver.events
-    calls = np.isin(classes[events.name], activity.CALLS) & (events.duration > 0)
+    calls = np.isin(classes[events.name], name_classes.CALLS) & (events.duration > 0)
     busy = joined([CoveredTime(events.start[calls], events.end[calls])])
     marks = joined([CoveredTime(periods.start, periods.mark_end)])
     return busy.without(marks)

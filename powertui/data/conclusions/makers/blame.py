@@ -13,8 +13,8 @@ import numpy as np
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
 from powertui.data.opened import Profile
 from powertui.data.tools import activity
-from powertui.data.tools.activity import NameClass
 from powertui.data.tools.covered_time import CoveredTime
+from powertui.data.tools.name_classes import NameClass, name_classes
 from powertui.data.tools.wall_time import WallTime
 from powertui.plain import plain
 
@@ -166,7 +166,7 @@ def _chain(profile: Profile, wall: WallTime, stretches: CoveredTime, total: int)
     of the rest of the profile, and without the marks of steps.
     """
     trace = profile.trace
-    classes = activity.name_classes(profile)
+    classes = name_classes(profile)
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for track in _threads(trace):
         for depth in range(track.lane_count):

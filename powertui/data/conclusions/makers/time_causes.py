@@ -11,9 +11,9 @@ from powertui.data.conclusions.conclusion import Kind
 from powertui.data.conclusions.makers.blame import NOBODY, Blame, Purpose, blame
 from powertui.data.model import Int64s
 from powertui.data.opened import Profile
-from powertui.data.tools.activity import WORK, Activity
+from powertui.data.tools.activity import WORK, ActivityKind
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
-from powertui.data.tools.wall_time import Part, WallTime
+from powertui.data.tools.wall_time import RunPart, WallTime
 
 # Share of the profile from which on a cause is looked at closer, to name who took the time.
 # Chosen, not measured.
@@ -26,8 +26,8 @@ _MIN_TIMES_USUAL = 2.0
 # Extra time of one kind of activity is told apart from the others from this share of it on.
 _MIN_OWN_SHARE = 0.3
 
-_SILENT = (Activity.NOTHING, Activity.WAITING)
-_CALLING = (Activity.SMALL_OPS, Activity.RUNTIME)
+_SILENT = (ActivityKind.NOTHING, ActivityKind.WAITING)
+_CALLING = (ActivityKind.SMALL_OPS, ActivityKind.RUNTIME)
 _OF_PURPOSE = {
     Purpose.GARBAGE: Kind.GARBAGE_COLLECTION,
     Purpose.CHECKPOINT: Kind.CHECKPOINT,
@@ -44,8 +44,8 @@ class TimeCause:
 
     kind: Kind
     ps: int
-    part: Part
-    activities: tuple[Activity, ...] = ()
+    part: RunPart
+    activities: tuple[ActivityKind, ...] = ()
     blame: Blame = NOBODY
     slow: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # periods, if few took it
     stretches: CoveredTime = NO_TIME
@@ -68,8 +68,8 @@ def time_causes(profile: Profile, wall: WallTime) -> list[TimeCause]:
 
 
 def _of_evaluations(wall: WallTime) -> Iterator[TimeCause]:
-    ps = int(wall.usual[Part.EVALUATION].sum())
-    yield TimeCause(Kind.VALIDATION, ps, Part.EVALUATION, stretches=wall.evaluations)
+    ps = int(wall.usual[RunPart.EVALUATION].sum())
+    yield TimeCause(Kind.VALIDATION, ps, RunPart.EVALUATION, stretches=wall.evaluations)
 
 
 # ── what a few steps took longer ─────────────────────────────────────────────────────────────────
@@ -80,7 +80,7 @@ def _of_few(profile: Profile, wall: WallTime, usual: Int64s) -> Iterator[TimeCau
     of its own is added to the usual.
     """
     merged: dict[tuple[Kind, str], TimeCause] = {}
-    for part in (Part.STEP, Part.BETWEEN):
+    for part in (RunPart.STEP, RunPart.BETWEEN):
         extra = wall.extra[part]
         for activities in _groups(extra):
             few = _few(profile, wall, part, activities)
@@ -104,7 +104,7 @@ def _both(first: TimeCause, second: TimeCause) -> TimeCause:
     )
 
 
-def _groups(extra: Int64s) -> list[tuple[Activity, ...]]:
+def _groups(extra: Int64s) -> list[tuple[ActivityKind, ...]]:
     """Activities that are one cause: compiling and waiting for input by themselves where that is
     much, all others together.
     """
@@ -112,19 +112,19 @@ def _groups(extra: Int64s) -> list[tuple[Activity, ...]]:
     own = [
         kinds
         for kinds in (
-            (Activity.COMPILING,),
-            (Activity.INPUT, Activity.INPUT_AHEAD),
-            (Activity.WAITING_FOR_REPLICA, Activity.COLLECTIVE),
+            (ActivityKind.COMPILING,),
+            (ActivityKind.INPUT, ActivityKind.INPUT_AHEAD),
+            (ActivityKind.WAITING_FOR_REPLICA, ActivityKind.COLLECTIVE),
         )
         if extra[list(kinds)].sum() >= _MIN_OWN_SHARE * total
     ]
     apart = {kind for kinds in own for kind in kinds}
-    rest = tuple(kind for kind in Activity if kind not in apart)
+    rest = tuple(kind for kind in ActivityKind if kind not in apart)
     return [*own, rest]
 
 
 def _few(
-    profile: Profile, wall: WallTime, part: Part, activities: tuple[Activity, ...]
+    profile: Profile, wall: WallTime, part: RunPart, activities: tuple[ActivityKind, ...]
 ) -> TimeCause | None:
     """One cause of a few steps; None where these are slow by chance, or where the work of steps
     that were dispatched ahead runs on.
@@ -139,9 +139,9 @@ def _few(
     whom = NOBODY
     if ps >= _MIN_SHARE * wall.length:
         whom = blame(profile, wall, stretches)
-    if part is Part.BETWEEN and whom.told is None and profile.steps.asynchronous:
+    if part is RunPart.BETWEEN and whom.told is None and profile.steps.asynchronous:
         working = int(extra[list(WORK)].sum())
-        if 2 * working > ps and Activity.COMPUTING in activities:
+        if 2 * working > ps and ActivityKind.COMPUTING in activities:
             return None
     return TimeCause(
         kind=_kind_of_few(extra, activities, whom, slow),
@@ -155,12 +155,12 @@ def _few(
 
 
 def _main_slow(
-    wall: WallTime, part: Part, activities: Sequence[Activity]
+    wall: WallTime, part: RunPart, activities: Sequence[ActivityKind]
 ) -> tuple[Int64s, CoveredTime]:
     """(the slow steps that took most of it, where these are)."""
     periods = wall.periods
     rows = np.flatnonzero(wall.slow)
-    if part is Part.STEP:
+    if part is RunPart.STEP:
         lo, hi = periods.start[rows], periods.mark_end[rows]
     else:
         lo, hi = periods.mark_end[rows], periods.end[rows]
@@ -172,19 +172,19 @@ def _main_slow(
     return rows[main], CoveredTime(lo[main][real], hi[main][real])
 
 
-def _largest_first(times: Int64s, activities: tuple[Activity, ...]) -> tuple[Activity, ...]:
+def _largest_first(times: Int64s, activities: tuple[ActivityKind, ...]) -> tuple[ActivityKind, ...]:
     some = [kind for kind in activities if times[kind] > 0]
     return tuple(sorted(some, key=lambda kind: -int(times[kind])))
 
 
 def _kind_of_few(
-    extra: Int64s, activities: tuple[Activity, ...], whom: Blame, slow: Int64s
+    extra: Int64s, activities: tuple[ActivityKind, ...], whom: Blame, slow: Int64s
 ) -> Kind:
-    if Activity.COMPILING in activities and len(activities) == 1:
+    if ActivityKind.COMPILING in activities and len(activities) == 1:
         return Kind.COMPILATION
-    if Activity.INPUT in activities and Activity.COMPUTING not in activities:
+    if ActivityKind.INPUT in activities and ActivityKind.COMPUTING not in activities:
         return Kind.INPUT
-    if Activity.WAITING_FOR_REPLICA in activities and Activity.COMPUTING not in activities:
+    if ActivityKind.WAITING_FOR_REPLICA in activities and ActivityKind.COMPUTING not in activities:
         return Kind.STRAGGLER
     if whom.purpose in _OF_PURPOSE:
         return _OF_PURPOSE[whom.purpose]
@@ -203,19 +203,21 @@ def _of_all(profile: Profile, wall: WallTime, usual: Int64s) -> Iterator[TimeCau
     """What goes on in every step, between all of them, and in profiles without steps."""
     between, stretches = _between(wall, usual)
     if between.sum():
-        usual[Part.BETWEEN] -= between
+        usual[RunPart.BETWEEN] -= between
         yield _of_between(profile, wall, between, stretches)
-    inside = usual[[Part.WITHOUT_STEPS, Part.BEFORE, Part.STEP, Part.BETWEEN]].sum(axis=0)
-    main = Part.STEP if len(wall.periods) else Part.WITHOUT_STEPS
+    inside = usual[[RunPart.WITHOUT_STEPS, RunPart.BEFORE, RunPart.STEP, RunPart.BETWEEN]].sum(
+        axis=0
+    )
+    main = RunPart.STEP if len(wall.periods) else RunPart.WITHOUT_STEPS
     for kind, activities in (
-        (Kind.INPUT, (Activity.INPUT, Activity.INPUT_AHEAD)),
-        (Kind.COLLECTIVES, (Activity.COLLECTIVE,)),
-        (Kind.STRAGGLER, (Activity.WAITING_FOR_REPLICA,)),
-        (Kind.COPIES, (Activity.COPYING, Activity.DEVICE_COPYING)),
-        (Kind.RECOMPILATION, (Activity.COMPILING,)),
+        (Kind.INPUT, (ActivityKind.INPUT, ActivityKind.INPUT_AHEAD)),
+        (Kind.COLLECTIVES, (ActivityKind.COLLECTIVE,)),
+        (Kind.STRAGGLER, (ActivityKind.WAITING_FOR_REPLICA,)),
+        (Kind.COPIES, (ActivityKind.COPYING, ActivityKind.DEVICE_COPYING)),
+        (Kind.RECOMPILATION, (ActivityKind.COMPILING,)),
         (Kind.COMPUTE, WORK),
         (Kind.LAUNCH, _CALLING),
-        (Kind.PYTHON, (Activity.PYTHON,)),
+        (Kind.PYTHON, (ActivityKind.PYTHON,)),
         (Kind.UNKNOWN_TIME, _SILENT),
     ):
         ps = int(inside[list(activities)].sum())
@@ -227,24 +229,24 @@ def _between(wall: WallTime, usual: Int64s) -> tuple[Int64s, CoveredTime]:
 
     Work of the steps may run on there, if they are dispatched ahead; batches may be waited for.
     """
-    windows = wall.windows(Part.BETWEEN)
-    out = np.zeros_like(usual[Part.BETWEEN])
+    windows = wall.windows(RunPart.BETWEEN)
+    out = np.zeros_like(usual[RunPart.BETWEEN])
     if not windows.length:
         return out, NO_TIME
     parts: list[CoveredTime] = []
-    own = (Activity.NOTHING, Activity.WAITING, Activity.PYTHON, Activity.RUNTIME)
+    own = (ActivityKind.NOTHING, ActivityKind.WAITING, ActivityKind.PYTHON, ActivityKind.RUNTIME)
     driven = windows.common(wall.driven)
-    for kind in Activity:
-        if kind in (Activity.INPUT, Activity.INPUT_AHEAD, Activity.COMPILING):
+    for kind in ActivityKind:
+        if kind in (ActivityKind.INPUT, ActivityKind.INPUT_AHEAD, ActivityKind.COMPILING):
             continue
         going_on = wall.timeline[kind].common(windows)
         if kind not in own:
             all_ps = going_on.length
             going_on = going_on.common(driven)
             share = going_on.length / all_ps if all_ps else 0.0
-            out[kind] = int(usual[Part.BETWEEN][kind] * share)
+            out[kind] = int(usual[RunPart.BETWEEN][kind] * share)
         else:
-            out[kind] = usual[Part.BETWEEN][kind]
+            out[kind] = usual[RunPart.BETWEEN][kind]
         parts.append(going_on)
     return out, joined(parts)
 
@@ -257,8 +259,8 @@ def _of_between(
     kind = Kind.BETWEEN_STEPS
     if whom.purpose in _OF_PURPOSE:
         kind = _OF_PURPOSE[whom.purpose]
-    activities = _largest_first(between, tuple(Activity))
-    return TimeCause(kind, ps, Part.BETWEEN, activities, whom, stretches=stretches)
+    activities = _largest_first(between, tuple(ActivityKind))
+    return TimeCause(kind, ps, RunPart.BETWEEN, activities, whom, stretches=stretches)
 
 
 def _named(profile: Profile, wall: WallTime, cause: TimeCause) -> TimeCause:

@@ -8,13 +8,14 @@ import numpy as np
 
 from powertui.data.conclusions.conclusion import Conclusion, Cost, Evidence, Stretch
 from powertui.data.conclusions.inquiry import Inquiry
-from powertui.data.conclusions.makers import cause_words, step_parts
+from powertui.data.conclusions.makers import step_parts
 from powertui.data.conclusions.makers.cause_words import CauseWords
 from powertui.data.conclusions.makers.time_causes import TimeCause, time_causes
+from powertui.data.conclusions.makers.usual_words import told_cause
 from powertui.data.model import PS_PER_S
 from powertui.data.tools import wall_time as account
-from powertui.data.tools.activity import Activity
-from powertui.data.tools.wall_time import Part, WallTime
+from powertui.data.tools.activity import ActivityKind
+from powertui.data.tools.wall_time import RunPart, WallTime
 
 # Share of the profile from which on a cause has a sentence. TensorBoard's threshold for input.
 _MIN_SHARE = 0.05
@@ -40,17 +41,17 @@ def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
 
 def _is_beside_steps(cause: TimeCause) -> bool:
     """Whether a cause says nothing of the usual step."""
-    return cause.is_of_few or cause.part in (Part.BETWEEN, Part.EVALUATION)
+    return cause.is_of_few or cause.part in (RunPart.BETWEEN, RunPart.EVALUATION)
 
 
 def _shows_host(wall: WallTime) -> bool:
     """Whether anything of the host was recorded: programs of some devices tell only of these."""
-    return bool(len(wall.periods)) or wall.timeline[Activity.NOTHING].length < wall.length
+    return bool(len(wall.periods)) or wall.timeline[ActivityKind.NOTHING].length < wall.length
 
 
 def _conclusion(words: CauseWords) -> Conclusion:
     cause = words.cause
-    told = cause_words.told(words)
+    told = told_cause(words)
     return Conclusion(
         kind=cause.kind,
         sentence=told.sentence,

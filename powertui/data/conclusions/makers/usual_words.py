@@ -1,0 +1,225 @@
+"""The sentences of causes that every step has, and of all others by way of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from powertui.data.conclusions.conclusion import Confidence, Kind
+from powertui.data.conclusions.makers import computing
+from powertui.data.conclusions.makers.blame import Purpose
+from powertui.data.conclusions.makers.cause_words import (
+    PURPOSES_IN_WORDS,
+    RECORD_FRAMES,
+    WHAT_TO_DO,
+    CauseWords,
+    Told,
+    kind_in_words,
+    short_time,
+    words_between,
+    words_of_few,
+)
+from powertui.data.conclusions.words import whole_percent
+from powertui.data.tools import framework_advice
+from powertui.data.tools.activity import ActivityKind
+from powertui.data.tools.wall_time import RunPart
+
+# Of the time that calls take, as small operations in crowds, from which on these are the reason.
+# Chosen, not measured; eager Keras has 0.45 on a busy machine (make causes).
+_MIN_SMALL_SHARE = 0.25
+
+
+def told_cause(words: CauseWords) -> Told:
+    """The words for a cause."""
+    cause = words.cause
+    if cause.is_of_few:
+        return words_of_few(words)
+    if cause.part is RunPart.BETWEEN:
+        return words_between(words)
+    return _TELLERS[cause.kind](words)
+
+
+def _rounded(count: int) -> str:
+    """A count with two digits: "36,000"."""
+    digits = max(0, len(str(count)) - 2)
+    return f"{round(count, -digits):,}"
+
+
+# ── what every step takes ────────────────────────────────────────────────────────────────────────
+
+
+def _input(words: CauseWords) -> Told:
+    who = f": {words.who}" if words.who and words.cause.blame.purpose is not None else ""
+    return Told(
+        sentence=f"Waiting for input takes {words.amount}{who}.",
+        short=f"input {whole_percent(words.share)}",
+        tool="input_pipeline_analyzer",
+        next=framework_advice.READ_AHEAD[words.inquiry.framework],
+    )
+
+
+def _collectives(words: CauseWords) -> Told:
+    return Told(
+        sentence=f"Communication between replicas (collectives) takes {words.amount}.",
+        short=f"collectives {whole_percent(words.share)}",
+        tool="op_stats",
+        next="See which collectives take it, and overlap them with computing.",
+    )
+
+
+def _straggler(words: CauseWords) -> Told:
+    return Told(
+        sentence="A straggler: one replica comes late to the collectives, and the others wait for "
+        f"it in {words.amount}.",
+        short=f"straggler {whole_percent(words.share)}",
+        tool="timeline",
+        next="Compare the replicas in the timeline: give each the same work.",
+        confidence=Confidence.LIKELY,
+    )
+
+
+def _copies(words: CauseWords) -> Told:
+    return Told(
+        sentence=f"Copying and rearranging tensors takes {words.amount}.",
+        short=f"copies {whole_percent(words.share)}",
+        tool="op_stats",
+        next="See which tensors are copied; keep them where and as they are needed.",
+    )
+
+
+def _compilation(words: CauseWords) -> Told:
+    count = len(words.wall.periods)
+    again = ""
+    if count:
+        compiling = words.wall.timeline[ActivityKind.COMPILING]
+        periods = words.wall.periods
+        steps = int((compiling.inside(periods.start, periods.end) > 0).sum())
+        again = f", in {steps:,} of {count:,} steps: each time for other shapes or Python values"
+    return Told(
+        sentence=f"Tracing and compiling anew takes {words.amount}{again}.",
+        short=f"compiling {whole_percent(words.share)}",
+        tool="timeline",
+        next="Keep the shapes of inputs the same, and pass numbers as tensors.",
+    )
+
+
+def _compute(words: CauseWords) -> Told:
+    is_on_device = ActivityKind.DEVICE_COMPUTING in words.cause.activities[:1]
+    where = "the devices" if is_on_device else "the host"
+    op = computing.notable_op(words.inquiry.ops, words.cause.ps)
+    most = f". The largest op is {computing.op_words(op)}" if op is not None else ""
+    return Told(
+        sentence=f"Computing on {where} takes {words.amount}{most}.",
+        short=f"compute {whole_percent(words.share)}",
+        tool="framework_op_stats",
+        next="Start with the operations that take most of it.",
+    )
+
+
+def _launch(words: CauseWords) -> Told:
+    calls = words.wall.timeline.small_ops
+    small = words.wall.timeline[ActivityKind.SMALL_OPS].length
+    if small < _MIN_SMALL_SHARE * words.cause.ps:
+        who = f", most of all {words.who}" if words.who else ""
+        sentence = (
+            f"Calls of the framework itself take {words.amount}{who}, while no operation runs."
+        )
+    else:
+        per_call = short_time(words.cause.ps / max(1, calls))
+        sentence = (
+            f"Launching many small operations one by one takes {words.amount}: about "
+            f"{_rounded(calls)} calls, one every {per_call}."
+        )
+    return Told(
+        sentence=sentence,
+        short=f"launching {whole_percent(words.share)}",
+        tool="op_stats",
+        next=framework_advice.LAUNCH_LESS[words.inquiry.framework],
+    )
+
+
+def _python(words: CauseWords) -> Told:
+    who = words.who or "Python code"
+    where = " in the steps" if len(words.wall.periods) else ""
+    subject = "Python"
+    if words.cause.blame.purpose is Purpose.INPUT:
+        subject = "Preparing input in Python"
+    return Told(
+        sentence=f"{subject} takes {words.amount}{where}, while no operation runs: {who}.",
+        short=f"Python {whole_percent(words.share)}",
+        tool="timeline",
+        next=framework_advice.LESS_PYTHON[words.inquiry.framework],
+    )
+
+
+def _waiting(words: CauseWords) -> Told:
+    waits_in = words.cause.blame.waits_in
+    caller = words.who or "the program"
+    who = f"{_WAITS.get(waits_in, waits_in)}, called by {caller}" if waits_in else f"in {caller}"
+    return Told(
+        sentence=f"Waiting takes {words.amount}: {who}.",
+        short=f"waiting {whole_percent(words.share)}",
+        tool="timeline",
+        next="See what the function waits for: another thread, a file, or time to pass.",
+        confidence=Confidence.LIKELY,
+    )
+
+
+_WAITS = {"acquire": "a lock (acquire)"}
+
+
+def _unknown(words: CauseWords) -> Told:
+    count = len(words.wall.periods)
+    each = f", {words.each} of each step" if count else ""
+    return Told(
+        sentence=f"No event was recorded in {words.amount}{each}: Python code (such as "
+        "preprocessing), files, a sleep, or a lock.",
+        short=f"not recorded {whole_percent(words.share)}",
+        tool="timeline",
+        next=RECORD_FRAMES[words.inquiry.framework],
+        confidence=Confidence.UNSURE,
+        doubt="Nothing was recorded then: what it was is a guess.",
+    )
+
+
+def _evaluation(words: CauseWords) -> Told:
+    count = len(words.wall.evaluations.start)
+    often = f", {count:,} times" if count > 1 else ""
+    train = words.wall.usual[RunPart.STEP].sum() + words.wall.extra[RunPart.STEP].sum()
+    longer = ", longer than training" if words.cause.ps > train else ""
+    return Told(
+        sentence=f"Validation takes {words.amount}{often}{longer}.",
+        short=f"validation {whole_percent(words.share)}",
+        tool="timeline",
+        next="Validate less often, on fewer batches, or beside the training.",
+        confidence=Confidence.LIKELY,
+    )
+
+
+def _purposeful(words: CauseWords) -> Told:
+    subject = PURPOSES_IN_WORDS[words.cause.kind]
+    who = f": {words.who}" if words.who else ""
+    return Told(
+        sentence=f"{subject} takes {words.amount}{who}.",
+        short=f"{kind_in_words(words.cause.kind)} {whole_percent(words.share)}",
+        tool="timeline",
+        next=WHAT_TO_DO.get(words.cause.kind, "Do it less often, or in another thread."),
+    )
+
+
+_TELLERS: dict[Kind, Callable[[CauseWords], Told]] = {
+    Kind.INPUT: _input,
+    Kind.COLLECTIVES: _collectives,
+    Kind.STRAGGLER: _straggler,
+    Kind.COPIES: _copies,
+    Kind.RECOMPILATION: _compilation,
+    Kind.COMPILATION: _compilation,
+    Kind.COMPUTE: _compute,
+    Kind.LAUNCH: _launch,
+    Kind.PYTHON: _python,
+    Kind.WAITING: _waiting,
+    Kind.UNKNOWN_TIME: _unknown,
+    Kind.VALIDATION: _evaluation,
+    Kind.CHECKPOINT: _purposeful,
+    Kind.LOGGING: _purposeful,
+    Kind.GARBAGE_COLLECTION: _purposeful,
+}

@@ -1,0 +1,120 @@
+"""What the names of events stand for on the threads of a host: a framework's call, an operation, a
+frame of Python, a wait.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+
+import numpy as np
+
+from powertui.data.category import Category, work_category
+from powertui.data.model import UInt8s
+from powertui.data.opened import Profile
+
+_COMPILED = re.compile(r"compiled", re.IGNORECASE)
+_COMPILE = re.compile(
+    r"graph_building|_compile\.|dynamo_timed|backend_compile|lower_sharding|trace_to_jaxpr"
+    r"|::Compile|JitCompiler|XlaCompile|OptimizeGraph|TracingCompile"
+)
+_COLLECTIVE = re.compile(
+    r"(?i)^(?:psum|pmean|all[-_]?reduce|all[-_]?gather|reduce[-_]?scatter|all[-_]?to[-_]?all"
+    r"|collective[-_]?(?:reduce|gather|permute|broadcast)|rendezvous|wait: pending_threads"
+    r"|gloo:|mpi:|nccl:|c10d::)"
+)
+_WAITING_FRAME = re.compile(
+    r"(?i)\b(?:sleep|acquire|join|select|poll|recv(?:_into)?|accept|try_to_block|block_until_ready"
+    r"|wait|epoll|_wait_for_tstate_lock)\b"
+)
+_INPUT_FUNCTION = re.compile(r"PyFunc\b|PyFunc:")
+_PROGRAM = re.compile(r"^ThunkExecutor::Execute|^XlaModule|^Torch-Compiled Region")
+_FUNCTION = re.compile(r"^EagerLocalExecute: __inference_")
+_COPY = re.compile(
+    r"^(?:tf\.constant|convert_to_tensor|EagerCopyToDevice|.*_EagerConst"
+    r"|aten::(?:copy_|_to_copy|clone|contiguous)$)"
+)
+_PROFILER = re.compile(r"profiler\w*\.py(?::\d+|\(\d+\):) (?:stop|start|_stop|_start|trace\b)")
+_OPERATIONS = frozenset(
+    (
+        Category.MATMUL,
+        Category.CONVOLUTION,
+        Category.ELEMENTWISE,
+        Category.REDUCTION,
+        Category.NORMALIZATION,
+        Category.OPTIMIZER,
+        Category.HOST,
+    )
+)
+
+
+class NameClass(enum.IntEnum):
+    """What a name stands for on a thread of the host."""
+
+    SILENT = 0
+    WAIT = 1
+    FRAME = 2
+    WAITING_FRAME = 3
+    RUNTIME = 4
+    OPERATION = 5
+    COPY = 6
+    COMPILE = 8
+    COLLECTIVE = 9
+    PROFILER = 10
+    PROGRAM = 11
+    INPUT_AHEAD = 7  # preparing batches
+    FUNCTION = 12  # a call of a function of TensorFlow: by itself it only prepares
+
+
+# Calls of the framework, of whatever kind.
+CALLS = (
+    NameClass.RUNTIME,
+    NameClass.OPERATION,
+    NameClass.COPY,
+    NameClass.INPUT_AHEAD,
+    NameClass.COMPILE,
+    NameClass.COLLECTIVE,
+    NameClass.PROGRAM,
+    NameClass.FUNCTION,
+)
+
+
+def name_classes(profile: Profile) -> UInt8s:
+    """What each name of a trace stands for on a host, as `NameClass`. Made once."""
+    names = profile.trace.names
+    return profile.cached(
+        "name classes",
+        lambda: np.fromiter(
+            (_name_class(names.full(index)) for index in range(len(names))), np.uint8, len(names)
+        ),
+    )
+
+
+def _name_class(name: str) -> NameClass:
+    short = name[:200]
+    category = work_category(short)
+    if category is Category.PYTHON:
+        return _frame_class(short)
+    if _COLLECTIVE.search(short) or category is Category.COMMUNICATION:
+        return NameClass.COLLECTIVE
+    if _COMPILE.search(short) or (category is Category.COMPILE and not _COMPILED.search(short)):
+        return NameClass.COMPILE
+    if category is Category.INPUT or _INPUT_FUNCTION.search(short):
+        return NameClass.INPUT_AHEAD
+    if _PROGRAM.search(short):
+        return NameClass.PROGRAM
+    if _FUNCTION.search(short):
+        return NameClass.FUNCTION
+    if category is Category.IDLE:
+        return NameClass.WAIT
+    if category is Category.MEMORY or _COPY.search(short):
+        return NameClass.COPY
+    if category in _OPERATIONS:
+        return NameClass.OPERATION
+    return NameClass.RUNTIME
+
+
+def _frame_class(name: str) -> NameClass:
+    if _PROFILER.search(name):
+        return NameClass.PROFILER
+    return NameClass.WAITING_FRAME if _WAITING_FRAME.search(name) else NameClass.FRAME
