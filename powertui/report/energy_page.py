@@ -61,7 +61,7 @@ class _Writer:
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         """A table that fits the terminal; all of it with `--verbose`. The first column is text."""
         table = _Columns(list(headers), [list(row) for row in rows])
-        if not self.is_verbose:
+        if not self.is_verbose and not self.style.is_document:
             table.shorten("quality")
             if all(is_plainly_measured(cell) for cell in table.cells("quality")):
                 table.drop("quality")
@@ -80,7 +80,12 @@ class _Writer:
 
     def line(self, words: str) -> str:
         """A sentence, broken where the terminal ends."""
-        return "\n".join(text.wrapped(self.style.line(words), text.terminal_columns()))
+        line = self.style.line(words)
+        if self.style.is_document:
+            return line
+        indent = line[: len(line) - len(line.lstrip())]
+        parts = text.wrapped(line.strip(), text.terminal_columns() - len(indent))
+        return "\n".join(indent + part for part in parts)
 
 
 @dataclass
@@ -155,7 +160,7 @@ def _head(style: Style, name: str, answer: list[str], is_first: bool) -> list[st
     """The name of a page and its answer. On a terminal the first page begins with the answer."""
     if is_first and not style.is_document:
         return [*answer, "", *style.head(1, name)]
-    return [*style.head(1, name), *answer]
+    return [*style.head(1, name), *answer, *([""] if style.is_document else [])]
 
 
 def _answer(

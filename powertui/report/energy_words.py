@@ -65,7 +65,9 @@ class EnergyWords:
             return "–", "", ""
         if energy.half >= energy.joules:
             return f"≤ {units.energy(energy.hi, self.unit, energy.half)}", "", ""
-        error = f"± {units.energy_error(energy.half, energy.joules, self.unit)}"
+        error = ""
+        if energy.half > 0:
+            error = f"± {units.energy_error(energy.half, energy.joules, self.unit)}"
         gain = ""
         if energy.gain_j:
             gain = f"± {units.energy_error(energy.gain_j, energy.joules, self.unit)}"

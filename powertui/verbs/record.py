@@ -135,12 +135,11 @@ def _beside(
     from powertui.capture.messages import ProfileRequest
     from powertui.capture.profile_session import Plan
 
+    server = address.parse(args.profile_server)
+    steps = command_profile.steps_of(args.steps) if args.steps else None
     length, notice = _profile_length(args, targets)
     asked = ProfileRequest(_MAX_STEPS_S if args.steps else length)
-    plan = Plan(
-        (address.parse(args.profile_server),), str(Path(args.logdir).expanduser().absolute()), asked
-    )
-    steps = command_profile.steps_of(args.steps) if args.steps else None
+    plan = Plan((server,), str(Path(args.logdir).expanduser().absolute()), asked)
     wanted = command_profile.RequestedProfile(
         plan, steps, common.seconds(args.profile_after, "--profile-after"), length
     )
