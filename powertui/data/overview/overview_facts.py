@@ -18,13 +18,14 @@ from powertui.data.tools.shares import Shares
 
 def performance(steps: Breakdown, step_shares: Shares | None) -> list[Fact]:
     """How long a step takes, and what share of it each kind of work takes."""
-    times = shares.spread(steps.length)
+    usual = steps.usual()
+    times = shares.spread(usual.length)
     if times is None or step_shares is None:
         return [Fact("steps", "steps", 0, "integer")]
     deviation = None if times.deviation is None else round(times.deviation)
     why = if_missing(deviation, "one step has none")
     facts = [
-        Fact("steps", "steps", len(steps), "integer"),
+        Fact("steps", "steps", len(steps), "integer", why=_left_out(len(steps) - len(usual))),
         Fact("step_time_usual_s", "usual step", round(times.usual), "duration", why="the median"),
         Fact("step_time_s", "step time", round(times.mean), "duration"),
         Fact("step_time_deviation_s", "its deviation", deviation, "duration", why=why),
@@ -45,6 +46,14 @@ def performance(steps: Breakdown, step_shares: Shares | None) -> list[Fact]:
         ("other_share", "all others", step_shares.other),
     ]
     return facts + [Fact(id, label, share, "share") for id, label, share in parts]
+
+
+def _left_out(count: int) -> str:
+    """How many steps the figures below leave out."""
+    if not count:
+        return ""
+    which = "1 of them traces or compiles" if count == 1 else f"{count:,} trace or compile"
+    return f"{which}: left out of the means"
 
 
 def precision(step_shares: Shares | None) -> list[Fact]:

@@ -85,7 +85,8 @@ def summary(steps: Breakdown) -> Table:
 
 
 def _parts(steps: Breakdown) -> list[_Part]:
-    """The categories that take time, and the step; nothing without steps."""
+    """The categories that take time in usual steps, and the step; nothing without steps."""
+    steps = steps.usual()
     if not len(steps):
         return []
     rows = [(label, steps.time_by_type(kinds)) for _, label, _, kinds in CATEGORIES]

@@ -63,6 +63,41 @@ def work_done(trace: Trace, steps: Steps) -> WorkDone:
     return _on_host(trace, steps.start, stop, np.empty(0, np.int32))
 
 
+def work_stretches(trace: Trace, steps: Steps) -> tuple[Int64s, Int64s] | None:
+    """(start, end) of each step's work in the host's pools, for steps that are dispatched ahead:
+    from the first op of its own to the next step's.
+
+    The op is one that ran exactly once a step, after the step's mark began; of several the
+    earliest. None where no op did.
+    """
+    if not steps.asynchronous or len(steps) < _MIN_STEPS or (steps.device >= 0).any():
+        return None
+    by_name: dict[int, list[Events]] = {}
+    for process, track in trace.tracks():
+        marked = process.kind is not ProcessKind.HOST or track.derived or not len(track.events)
+        if marked or _INPUT_LINE.search(track.name):
+            continue
+        if np.isin(steps.start, track.events.start).any():  # the thread that dispatches
+            continue
+        counts = np.bincount(track.events.name.astype(np.int64))
+        for name in np.flatnonzero((counts > 0) & (counts <= len(steps))).tolist():
+            by_name.setdefault(name, []).append(track.events[track.events.name == name])
+    best: tuple[Int64s, int] | None = None
+    for several in by_name.values():
+        if sum(len(events) for events in several) != len(steps):
+            continue
+        start = np.sort(np.concatenate([events.start for events in several]))
+        if (start < steps.start).any() or (np.diff(start) <= 0).any():
+            continue
+        if best is None or start.sum(dtype=np.float64) < best[0].sum(dtype=np.float64):
+            best = start, max(int(events.end.max()) for events in several)
+    if best is None:
+        return None
+    start, _ = best
+    end = max(work_done(trace, steps).end, best[1])
+    return start, np.append(start[1:], end)
+
+
 def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> WorkDone:
     marked_lines = set(lines.tolist())
     stops = np.maximum.accumulate(stop)

@@ -22,6 +22,9 @@ from powertui.data.run.steps import StepsAndOthers
 
 # A first step this many times the median is tracing and compiling. Chosen, not measured.
 _TRACING_TIMES_MEDIAN = 5
+# Nothing is traced and compiled faster: of a small function of JAX that alone took 20 ms, of one of
+# TensorFlow 400 ms; a first dispatch without either took 0.2 ms.
+_MIN_TRACING_PS = 2_000_000_000
 # A gap between epochs this many times the median step has a name. Chosen, not measured.
 _GAP_TIMES_MEDIAN = 10
 
@@ -93,7 +96,7 @@ def _tracing(marked: Steps, steps_found: StepsAndOthers) -> Phase | None:
     usual_lengths = lengths[1:][lengths[1:] >= 0]
     median = wire.median(usual_lengths) if len(usual_lengths) else 0.0
     start, length = steps_found.first or (int(marked.start[0]), int(marked.duration[0]))
-    if median <= 0 or length < _TRACING_TIMES_MEDIAN * median:
+    if median <= 0 or length < max(_MIN_TRACING_PS, _TRACING_TIMES_MEDIAN * median):
         return None
     epoch = int(marked.epoch[0])
     source = f"the first step took {length / median:.0f} times the median step"

@@ -11,14 +11,14 @@ for the time at which it ran.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from powertui.data.asked import Compat
 from powertui.data.model import Bools, Int64s, ProcessKind, Steps, Trace, TrackKind
 from powertui.data.opened import Profile
-from powertui.data.run import grouping
+from powertui.data.run import dispatch, grouping
 from powertui.data.run.grouping import Groups
 from powertui.data.tools import event_types, pieces, python_frames, work_by_time
 from powertui.data.tools.covered_time import union
@@ -30,6 +30,8 @@ from powertui.data.tools.python_frames import PythonFunction
 # the steps. In 30 recordings they reach 75 to 105 % of it; on JAX's CPU client, which links hardly
 # any thread to another, 1 to 5 %.
 _MIN_GROUPED_SHARE = 0.5
+# A step that compiles for this share of its time is not a usual one. Chosen, not measured.
+_MIN_COMPILING_SHARE = 0.1
 _MAX_WHOLE_STEPS = 5  # of more steps, today's converter (xprof) leaves out the first and the last
 
 # The categories of the page: (id, label, TensorBoard's id of the same, its types).
@@ -83,6 +85,7 @@ class Breakdown:
     has_device: bool
     by: str  # how events were given to steps: "group", "time"
     notes: tuple[str, ...] = ()
+    tracing: tuple[int, int] = (0, 0)  # when the first step traced: from, to
 
     def __len__(self) -> int:
         return len(self.start)
@@ -107,7 +110,19 @@ class Breakdown:
             has_device=self.has_device,
             by=self.by,
             notes=self.notes,
+            tracing=self.tracing,
         )
+
+    def usual(self) -> Breakdown:
+        """Without the steps that trace or compile, which say nothing of the others; all of them
+        where most do, and where another profiler's figures are asked for.
+        """
+        if self.compat != "corrected" or not len(self):
+            return self
+        share = self.category("compile") / np.maximum(1, self.length)
+        lo, hi = self.tracing
+        left_out = (share >= _MIN_COMPILING_SHARE) | ((self.start >= lo) & (self.start < hi))
+        return self if 2 * int(left_out.sum()) >= len(self) else self.take(~left_out)
 
 
 def step_breakdown(profile: Profile, compat: Compat) -> Breakdown:
@@ -116,6 +131,15 @@ def step_breakdown(profile: Profile, compat: Compat) -> Breakdown:
 
 
 def _make_breakdown(profile: Profile, compat: Compat) -> Breakdown:
+    made = _all_steps(profile, compat)
+    if compat != "corrected":
+        return made
+    phases = (phase for phase in profile.epochs.phases if phase.name == "tracing")
+    traced = next(((phase.start, phase.end) for phase in phases), (0, 0))
+    return replace(made, tracing=traced)
+
+
+def _all_steps(profile: Profile, compat: Compat) -> Breakdown:
     trace, steps = profile.trace, profile.steps
     has_device = event_types.has_device(trace, compat)
     if compat == "corrected" and (
@@ -341,6 +365,9 @@ def _by_time(profile: Profile, *, has_device: bool) -> Breakdown:
     rows = np.flatnonzero(steps.lengths() >= 0)
     lo = steps.start[rows]
     hi = lo + steps.lengths()[rows]
+    dispatched = None if has_device else dispatch.work_stretches(profile.trace, steps)
+    if dispatched is not None:
+        lo, hi = dispatched
     return Breakdown(
         names=[steps.names[i] for i in rows.tolist()],
         start=lo,

@@ -83,6 +83,7 @@ class CommonSteps:
             compat=chief.compat,
             has_device=any(steps.has_device for steps in self.steps),
             by=chief.by,
+            tracing=chief.tracing,
         )
 
 

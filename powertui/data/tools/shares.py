@@ -56,7 +56,8 @@ def spread(times: Int64s) -> Spread | None:
 
 
 def step_shares(steps: Breakdown) -> Shares | None:
-    """None where there is no step, or none of any length."""
+    """Of the usual steps; None where there is no step, or none of any length."""
+    steps = steps.usual()
     all_steps = float(steps.length.sum(dtype=np.float64))
     if not all_steps:
         return None

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from powertui.data import logdir
 from powertui.data.conclusions.conclusion import Kind
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.opened import Opened
@@ -19,9 +20,12 @@ from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.python_frames import parse_frame
 from powertui.data.tools.shares import Shares
 from tests.synthetic import torch_json
+from tests.synthetic.read_traces import host
 from tests.synthetic.torch_json import event
+from tests.synthetic.xplane import Event, encode
 from tests.unit.tools.opened_runs import opened
 
+_MS = 1_000_000_000
 _SENTENCES = Path(__file__).resolve().parents[4] / "shared" / "data" / "own" / "sentences"
 
 
@@ -30,7 +34,11 @@ def _breakdown(run: Opened) -> Breakdown:
 
 
 def _shares(run: Opened) -> Shares:
-    found = shares.step_shares(_breakdown(run))
+    return _shares_of(_breakdown(run))
+
+
+def _shares_of(made: Breakdown) -> Shares:
+    found = shares.step_shares(made)
     assert found is not None
     return found
 
@@ -49,6 +57,54 @@ def test_what_xla_runs_on_threads_of_its_own_is_work_of_the_steps(
 
 def test_groups_that_reach_the_work_decide() -> None:
     assert _breakdown(opened(_SENTENCES / "tf_input_bound")).by == "group"
+
+
+def _on_threads(tmp_path: Path, steps: list[Event], work: list[Event]) -> Opened:
+    folder = tmp_path / "plugins" / "profile" / "one"
+    folder.mkdir(parents=True)
+    (folder / "h.xplane.pb").write_bytes(encode([host(steps, work)]))
+    return Opened(next(entry for entry in logdir.scan(str(tmp_path)).runs if entry.profiles))
+
+
+def _xplane(name: str, start: float, length: float, **stats: int) -> Event:
+    return Event(name, round(start * _MS), round(length * _MS), dict(stats))
+
+
+def test_steps_that_are_dispatched_ahead_take_as_long_as_their_work(tmp_path: Path) -> None:
+    """Eight marks of 0.1 ms; a pool runs 5 ms of each, one after the other."""
+    marks = [_xplane("train", 0.2 * i, 0.1, step_num=i, _r=1) for i in range(8)]
+    work = [_xplane("fusion", 0.5 + 5 * i, 4.5) for i in range(8)]
+    made = _breakdown(_on_threads(tmp_path, marks, work))
+    assert (made.length // _MS).tolist() == [5] * 7 + [4]
+    assert _shares_of(made).host == pytest.approx(0.91, abs=0.01)
+
+
+def test_means_leave_out_the_step_that_compiles(tmp_path: Path) -> None:
+    marks = [_xplane("train", 0, 300, step_num=0, _r=1)]
+    work = [_xplane("backend_compile", 10, 200), _xplane("fusion", 220, 70)]
+    for i in range(1, 8):
+        marks.append(_xplane("train", 300 + 10 * i, 9, step_num=i, _r=1))
+        work.append(_xplane("fusion", 300 + 10 * i, 8))
+    made = _breakdown(_on_threads(tmp_path, marks, work))
+    assert len(made) == 8
+    assert made.usual().names == [f"train {i}" for i in range(1, 8)]
+    assert _shares_of(made).compile == 0
+    assert _shares_of(made).host == pytest.approx(8 / 9, abs=0.01)
+
+
+def test_a_program_that_compiles_in_every_step_is_told_so(tmp_path: Path) -> None:
+    marks = [_xplane("train", 20 * i, 19, step_num=i, _r=1) for i in range(6)]
+    work = [_xplane("backend_compile", 20 * i, 12) for i in range(6)]
+    made = _breakdown(_on_threads(tmp_path, marks, work))
+    assert len(made.usual()) == 6
+    assert _shares_of(made).compile == pytest.approx(12 / 19, abs=0.01)
+
+
+def test_a_long_first_dispatch_is_no_tracing(tmp_path: Path) -> None:
+    marks = [_xplane("train", 0, 0.186, step_num=0, _r=1)]
+    marks += [_xplane("train", 0.2 + 0.02 * i, 0.012, step_num=i, _r=1) for i in range(1, 9)]
+    run = _on_threads(tmp_path, marks, [_xplane("fusion", 1 + 4 * i, 3.9) for i in range(9)])
+    assert not run.profiles[0].epochs.phases
 
 
 # ── Python ───────────────────────────────────────────────────────────────────────────────────────

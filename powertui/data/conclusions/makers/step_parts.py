@@ -173,13 +173,13 @@ def _of_part(inquiry: Inquiry, part: _Part, share: float) -> Conclusion:
 
 def _of_a_step(inquiry: Inquiry, share: float) -> str:
     """A share of the steps: "84 % of a step (51.4 ms of 61.2 ms)"."""
-    mean_ps = float(inquiry.steps.length.mean())
+    mean_ps = float(inquiry.steps.usual().length.mean())
     ps = units.duration(round(share * mean_ps), 3)
     return f"{percent(share)} of a step ({ps} of {units.duration(round(mean_ps), 3)})"
 
 
 def _all_steps_ps(inquiry: Inquiry) -> float:
-    return float(inquiry.steps.length.sum(dtype=np.float64))
+    return float(inquiry.steps.usual().length.sum(dtype=np.float64))
 
 
 def _confidence(inquiry: Inquiry) -> Confidence:
