@@ -21,7 +21,8 @@ from powertui import units
 from powertui.data.asked import Aligning
 from powertui.data.energy import (
     anchor,
-    cross_check,
+    clock_check,
+    clock_kinds,
     expected_work,
     log_zone,
     meeting,
@@ -33,6 +34,8 @@ from powertui.data.energy import (
     signal_alignment,
 )
 from powertui.data.energy.alignment_places import Fit, Where
+from powertui.data.energy.clock_check import ClockOffset, Status, Verdict
+from powertui.data.energy.edge_matching import OffsetWeights, weights_of_places
 from powertui.data.energy.offset_costs import MIN_SAMPLES
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
@@ -40,7 +43,6 @@ from powertui.data.model import (
     NS_PER_S,
     PS_PER_NS,
     PS_PER_S,
-    Z95,
     Clock,
     Epochs,
     LogPlace,
@@ -53,7 +55,14 @@ from powertui.data.model import (
 from powertui.data.power import in_trace, times
 from powertui.errors import UsageError
 
-Status = Literal["aligned", "ambiguous", "none"]
+# What the timeline and the integrals ask: whether one place is as good as sure.
+_STATUS_ON_TRACE: dict[Status, Literal["aligned", "ambiguous", "none"]] = {
+    "aligned": "aligned",
+    "clock corrected": "aligned",
+    "ambiguous": "ambiguous",
+    "cannot tell": "ambiguous",
+    "none": "none",
+}
 
 CLOCKS, MARKER, LOCAL, SIGNAL, REFINED = (
     "wall clocks of both",
@@ -68,18 +77,11 @@ _SAME_CLOCK = in_trace.SOURCE
 # Two programs on one machine read one clock, but not at the same moment.
 _CLOCK_READ_SLACK_S = 0.010
 _MAX_TIME_PS = 1 << 62
-# Places that stand for a wide interval of clocks. It is odd, so that the middle is one of them.
-MAX_SPREAD_PLACES = 9
-_MAX_SPREAD_ROWS = 200_000  # of all these places together: a bound of time
+# Of a training: a profile that covers less of it says less of where a log is than the whole.
+# Chosen, not measured.
+MIN_COVERED_SHARE = 0.5
 # Share of the variation that a fit must explain before samples say anything about a clock.
 _MIN_EXPLAINED_SHARE = 0.5
-# When samples contradict a clock. Chosen, not measured.
-_SEARCH_BESIDE_CLOCK_S = 3.0  # on either side of the clock's interval
-_MIN_COARSE_WINDOW_S = 0.25  # into which readings are gathered for this search …
-_MAX_UNGATHERED_SAMPLES = 600  # … where there are more than this
-_MIN_DOUBT_S = 0.2  # sensors are late by as much as that anyway
-# Distance of both intervals, in half-widths of the fit's own: three standard errors in all.
-_MIN_DOUBT_OF_INTERVAL = 0.5
 
 
 def seconds(text: str) -> float:
@@ -107,6 +109,14 @@ class Alignment:
     # The sentence of a log that does not meet the run: it is another run's, and nothing places it
     # here.
     elsewhere: str = ""
+    # What was added to the times that the log's clock gives.
+    correction_s: float = 0.0
+    clock_sentence: str = ""  # what readings and clock say of each other, for a person
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether readings or clocks leave one place."""
+        return self.status in ("aligned", "clock corrected")
 
     def moved(self, by_s: float) -> Alignment:
         """The same for a log whose zero lies `by_s` later."""
@@ -129,6 +139,7 @@ class Alignment:
             "hi_s": self.hi_s,
             "source": self.source,
             "status": self.status,
+            "correction_s": self.correction_s,
             "evidence": list(self.evidence),
             "drift_ppm": self.ppm,
             "places": [{"offset_s": p.offset_s, "weight": p.weight} for p in self.places],
@@ -188,6 +199,14 @@ class AlignmentContext:
         if self.training is None:
             return lo, hi
         return min(lo, self.training[0]), max(hi, self.training[1])
+
+    @property
+    def covers_training(self) -> bool:
+        """Whether the profile tells more of the training than its records do."""
+        if self.around_ns is None:
+            return True
+        length_ns = (self.trace.span[1] - self.trace.span[0]) / PS_PER_NS
+        return length_ns > MIN_COVERED_SHARE * (self.around_ns[1] - self.around_ns[0])
 
     @functools.cached_property
     def step_s(self) -> float | None:
@@ -281,19 +300,20 @@ def put_on_trace(series: PowerSeries, alignment: Alignment) -> PowerOnTrace:
     if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
         lo, hi = -(1 << 62), 1 << 62
         return placing.on_trace(series, 0, lo, hi, "none", alignment.source)
+    status = _STATUS_ON_TRACE[alignment.status]
     at, lo, hi = (round(x * PS_PER_S) for x in (alignment.offset_s, alignment.lo_s, alignment.hi_s))
     places = [
         LogPlace(round(place.offset_s * PS_PER_S), place.weight, round(place.half_s * PS_PER_S))
         for place in alignment.places
     ]
     if not alignment.ppm:
-        return placing.on_trace(series, at, lo, hi, alignment.status, alignment.source, places)
+        return placing.on_trace(series, at, lo, hi, status, alignment.source, places)
     stretched = replace(
         series,
         times=series.times + np.round(series.times * (alignment.ppm * 1e-6)).astype(np.int64),
     )
     return replace(
-        placing.on_trace(stretched, at, lo, hi, alignment.status, alignment.source, places),
+        placing.on_trace(stretched, at, lo, hi, status, alignment.source, places),
         series=series,
     )
 
@@ -399,6 +419,7 @@ def _by_clocks(
             return None
         clock, source, words = marked.clock, MARKER, "; ".join(marked.evidence)
     lo, hi = _difference(clock, trace)
+    kind = clock_kinds.clock_kind(replace(series, clock=clock), [context.trace.host])
     spare = _CLOCK_READ_SLACK_S
     about = f"{trace.source}: {trace.detail}" if trace.detail else trace.source
     evidence = [
@@ -413,16 +434,9 @@ def _by_clocks(
     if away is not None:
         zone = "in another time zone it might: give --tz" if source == LOCAL else ""
         return elsewhere(series, away, *evidence, *filter(None, (zone, BY_HAND)))
-    if not _overlaps(
-        series, context.trace, alignment
-    ):  # it meets the training around the profile: samples cannot say more
-        return _spread(series, alignment)
-    return _spread(
-        series,
-        _doubted(series, context, _refined(series, context, alignment))
-        if options.mode == "auto"
-        else alignment,
-    )
+    if options.mode != "auto":
+        return _either_clock(series, alignment) or alignment
+    return _checked_by_profile(series, context, alignment, ClockOffset(lo, hi, kind))
 
 
 def _difference(clock: Clock, trace: Clock) -> tuple[float, float]:
@@ -503,122 +517,36 @@ def _run_ns(context: AlignmentContext) -> tuple[int, int]:
     return clock.lo_ns + lo // PS_PER_NS, clock.hi_ns + hi // PS_PER_NS
 
 
-def _refined(series: PowerSeries, context: AlignmentContext, alignment: Alignment) -> Alignment:
-    """Signal inside a clock's interval, when that is much wider than the sensor resolves."""
-    if alignment.lo_s is None or alignment.hi_s is None:
-        return alignment
-    if not _is_wide(series, alignment.lo_s, alignment.hi_s):
-        return alignment
-    fit = _search(series, context, within=(alignment.lo_s, alignment.hi_s))
-    if isinstance(fit, str) or fit.ambiguous or fit.r2 < _MIN_EXPLAINED_SHARE:
-        why = (
-            fit
-            if isinstance(fit, str)
-            else "; ".join(fit.reasons) or f"the fit explains only {fit.r2:.0%}"
-        )
-        return replace(
-            alignment,
-            evidence=(*alignment.evidence, f"the samples do not narrow this interval: {why}"),
-        )
-    evidence = (
-        *alignment.evidence,
-        f"within this interval the samples fit best at {fit.offset_s:.3f} s ({fit_in_words(fit)})",
-    )
-    return Alignment(
-        fit.offset_s,
-        max(fit.lo_s, alignment.lo_s),
-        min(fit.hi_s, alignment.hi_s),
-        "aligned",
-        REFINED,
-        evidence,
-        fit.ppm,
-        fit,
-    )
-
-
-def _doubted(series: PowerSeries, context: AlignmentContext, alignment: Alignment) -> Alignment:
-    """A clock that the samples plainly contradict, with both places: the log is of a machine whose
-    clock is off, or its readings come late. Neither is taken for right: what is told holds for
-    both.
-    """
-    if (
-        alignment.source == REFINED
-        or alignment.offset_s is None
-        or alignment.lo_s is None
-        or alignment.hi_s is None
-    ):
-        return alignment
-    if _is_wide(series, alignment.lo_s, alignment.hi_s) or len(series.clocks_ns) > 1:
-        return alignment
-    if context.trace.span[1] <= context.trace.span[0]:
-        return alignment
-    data = samples.power_samples(series)
-    data = data.gathered(_MIN_COARSE_WINDOW_S) if len(data) > _MAX_UNGATHERED_SAMPLES else data
-    shares = context.shares(data.refresh)
-    if not cross_check.may_lie_beside(data, shares, alignment.offset_s, _SEARCH_BESIDE_CLOCK_S):
-        return alignment
-    within = (alignment.lo_s - _SEARCH_BESIDE_CLOCK_S, alignment.hi_s + _SEARCH_BESIDE_CLOCK_S)
-    fit = signal_alignment.search(data, shares, within=within, step_s=context.step_s)
-    if isinstance(fit, str) or fit.r2 < _MIN_EXPLAINED_SHARE:
-        return alignment
-    # Its interval holds all its places: it need not be sure of one to rule out another.
-    apart = max(fit.lo_s - alignment.hi_s, alignment.lo_s - fit.hi_s)
-    by, half = fit.offset_s - alignment.offset_s, (fit.hi_s - fit.lo_s) / 2
-    if abs(by) < _MIN_DOUBT_S or apart <= _MIN_DOUBT_OF_INTERVAL * half:
-        return alignment
-    places = (
-        Where(alignment.offset_s, 0.5, (alignment.hi_s - alignment.lo_s) / 2),
-        Where(fit.offset_s, 0.5, half),
-    )
-    way = f"{abs(by):.2f} s {'later' if by > 0 else 'earlier'}"
-    words = (
-        f"the samples contradict the clocks: they fit best {way} ({fit_in_words(fit)})",
-        (
-            "a clock may be off, or readings come late: joules are computed over both places; "
-            "--align clock or signal takes one"
-        ),
-    )
-    return replace(
-        alignment,
-        lo_s=min(alignment.lo_s, fit.lo_s),
-        hi_s=max(alignment.hi_s, fit.hi_s),
-        status="ambiguous",
-        evidence=(*alignment.evidence, *words),
-        fit=fit,
-        places=places,
-    )
-
-
-def _is_wide(series: PowerSeries, lo_s: float, hi_s: float) -> bool:
-    """Whether a clock leaves more open than the sensor resolves."""
-    refresh = series.sensor.refresh_s.value if series.sensor.refresh_s else 1.0
-    return hi_s - lo_s >= 2 * max(refresh, 0.5)
-
-
-def _spread(series: PowerSeries, alignment: Alignment) -> Alignment:
-    """A clock that leaves much open: every place in its interval is as likely, and joules are
-    computed over all of them.
-    """
-    if (
-        alignment.places
-        or alignment.source == REFINED
-        or alignment.lo_s is None
-        or alignment.hi_s is None
-    ):
-        return alignment
-    if (either := _either_clock(series, alignment)) is not None:
+def _checked_by_profile(
+    series: PowerSeries, context: AlignmentContext, alignment: Alignment, clock: ClockOffset
+) -> Alignment:
+    """What the readings say of a clock, by what ran in the profile."""
+    either = _either_clock(series, alignment)
+    if either is not None:
         return either
-    if (
-        not _is_wide(series, alignment.lo_s, alignment.hi_s)
-        or len(series) * MAX_SPREAD_PLACES > _MAX_SPREAD_ROWS
-    ):
-        return alignment
-    each = (alignment.hi_s - alignment.lo_s) / MAX_SPREAD_PLACES
-    offsets = alignment.lo_s + each * (np.arange(MAX_SPREAD_PLACES) + 0.5)
-    order = np.argsort(np.abs(offsets - (alignment.offset_s or 0.0)), kind="stable")
-    half = Z95 * each / 12**0.5
-    places = tuple(Where(float(offsets[row]), 1 / MAX_SPREAD_PLACES, half) for row in order)
-    return replace(alignment, status="ambiguous", places=places)
+    data = samples.power_samples(series)
+    readings = None
+    if context.covers_training and _overlaps(series, context.trace, alignment):
+        readings = _weights_of_work(data, context, clock.search_range)
+    return checked(alignment, clock, clock_check.judge(clock, readings, data))
+
+
+def _weights_of_work(
+    data: samples.Samples, context: AlignmentContext, range_s: tuple[float, float]
+) -> OffsetWeights | None:
+    """How likely each offset is by the work of the profile; None where it does not say."""
+    first, last = context.trace.span[0] / PS_PER_S, context.trace.span[1] / PS_PER_S
+    if last <= first:
+        return None
+    beside = last - first
+    near = (data.hi > first - range_s[1] - beside) & (data.lo < last - range_s[0] + beside)
+    data = data[near]
+    fit = signal_alignment.search(
+        data, context.shares(data.refresh), within=range_s, step_s=context.step_s
+    )
+    if isinstance(fit, str) or fit.r2 < _MIN_EXPLAINED_SHARE:
+        return None
+    return weights_of_places(fit.places, data.age_s)
 
 
 def _either_clock(series: PowerSeries, alignment: Alignment) -> Alignment | None:
@@ -641,6 +569,12 @@ def _either_clock(series: PowerSeries, alignment: Alignment) -> Alignment | None
         "ambiguous" if _is_wide(series, alignment.lo_s, alignment.hi_s) else alignment.status
     )
     return replace(alignment, offset_s=usual, status=status, places=places)
+
+
+def _is_wide(series: PowerSeries, lo_s: float, hi_s: float) -> bool:
+    """Whether a clock leaves more open than the sensor resolves."""
+    refresh = series.sensor.refresh_s.value if series.sensor.refresh_s else 1.0
+    return hi_s - lo_s >= 2 * max(refresh, 0.5)
 
 
 # ── by signal ────────────────────────────────────────────────────────────────────────────────────
@@ -690,11 +624,16 @@ def fit_in_words(fit: Fit) -> str:
 
 def several_places(fit: Fit) -> list[str]:
     """The places in question, where there are several."""
-    if not fit.ambiguous or len(fit.places) < 2:
+    return places_in_words(fit.places) if fit.ambiguous else []
+
+
+def places_in_words(places: Sequence[Where]) -> list[str]:
+    """The likeliest of several places; nothing of one."""
+    if len(places) < 2:
         return []
-    shown = sorted(fit.places, key=lambda place: -place.weight)[:4]
+    shown = sorted(places, key=lambda place: -place.weight)[:4]
     listed = ", ".join(f"{place.offset_s:.2f} s ({place.weight:.0%})" for place in shown)
-    rest = len(fit.places) - len(shown)
+    rest = len(places) - len(shown)
     more = f" and {rest} more" if rest else ""
     return [
         (
@@ -702,6 +641,22 @@ def several_places(fit: Fit) -> list[str]:
             "by probability"
         )
     ]
+
+
+def checked(by_clock: Alignment, clock: ClockOffset, verdict: Verdict) -> Alignment:
+    """What a clock says, after the readings had their vote."""
+    sentence = clock_check.in_words(clock, verdict)
+    return replace(
+        by_clock,
+        offset_s=verdict.offset_s,
+        lo_s=verdict.lo_s,
+        hi_s=verdict.hi_s,
+        status=verdict.status,
+        evidence=(*by_clock.evidence, sentence, *places_in_words(verdict.places)),
+        places=verdict.places,
+        correction_s=verdict.correction_s,
+        clock_sentence=sentence,
+    )
 
 
 def liveliness(series: PowerSeries) -> float:

@@ -9,14 +9,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from powertui.data.energy import account, align, anchor, log_zone, samples, signal_alignment
+from powertui.data.energy import (
+    account,
+    align,
+    anchor,
+    clock_check,
+    clock_kinds,
+    edge_matching,
+    log_zone,
+    samples,
+)
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.alignment_places import Where
+from powertui.data.energy.clock_check import ClockOffset
+from powertui.data.energy.edge_matching import OffsetWeights
 from powertui.data.energy.expected_work import OUTSIDE, WindowShares
-from powertui.data.model import NS_PER_S, PS_PER_NS, Z95, Clock, PowerOnTrace, PowerSeries
+from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times
-from powertui.data.training import epoch_folding
+from powertui.data.training import expected_edges
 from powertui.data.training.stretches import KINDS, TRAINING
 from powertui.data.training.training_parts import Moment
 from powertui.data.training.training_records import TrainingRecords
@@ -24,13 +35,12 @@ from powertui.data.training.training_records import TrainingRecords
 OWN_CLOCK = "its own clock"  # of a log that nothing ties to wall time, alone on its axis
 # Bins of the training's course. Chosen, not measured.
 _GRID_BINS = 1 << 16
-# Of a training: a profile that covers less of it says less of where a log is than the whole.
-# Chosen, not measured.
-MIN_COVERED_SHARE = 0.5
 # The clocks of two programs on one machine agree this well. Chosen, not measured.
 _CLOCK_ERROR_S = 0.010
-# Of what anything else in a training draws, its steps draw more. Chosen, not measured.
-_MIN_STEP_SHARE = 0.1
+# Log and training overlap by this part of the shorter one. Chosen, not measured.
+_MIN_OVERLAP_SHARE = 0.3
+_EPOCH_SHARE = 0.25  # of an epoch: longer means of readings hide its edges
+_MIN_SAMPLES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +124,11 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
             return base, align.elsewhere(series, away, *notes, align.BY_HAND)
         if clock is not None and clock.lo_ns is not None and clock.hi_ns is not None:
             base = clock.mid_ns
-            half = (clock.hi_ns - clock.lo_ns) / 2 / NS_PER_S + _CLOCK_ERROR_S
-            return base, Alignment(
-                0.0, -half, half, "aligned", clock.source, (clock.detail or clock.source,)
-            )
+            checked = _by_clock(training, series, clock, check=options.mode == "auto")
+            by_session = None if checked.is_sure else _by_session(training, series)
+            if by_session is not None and by_session[1].is_sure:
+                return by_session
+            return base, checked
     if options.mode in ("auto", "signal"):
         by_session = _by_session(training, series)
         if by_session is not None:
@@ -160,7 +171,7 @@ def _by_session(training: TrainingRecords, series: PowerSeries) -> tuple[int, Al
     for profile in _telling(training):
         if not _covers(training, profile):
             continue
-        for placed in account.energy_account(profile, training.aligning).placed:
+        for placed in account.placed_alone(profile, training.aligning):
             if placed.power.series.path == series.path and placed.power.status != "none":
                 return profile.clock.mid_ns, _wider(
                     placed.alignment, profile.clock.half_ns / NS_PER_S
@@ -184,7 +195,7 @@ def _telling(training: TrainingRecords) -> Iterator[Profile]:
 
 def _covers(training: TrainingRecords, profile: Profile) -> bool:
     span, (lo, hi) = training.scalar_span, profile.trace.span
-    return span is None or hi - lo > MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS
+    return span is None or hi - lo > align.MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS
 
 
 def _tells_within(training: TrainingRecords) -> bool:
@@ -327,88 +338,74 @@ def _of_islands(training: TrainingRecords) -> tuple[int, int] | None:
 # ── by the edges of the training ─────────────────────────────────────────────────────────────────
 
 
+def _by_clock(
+    training: TrainingRecords, series: PowerSeries, clock: Clock, *, check: bool
+) -> Alignment:
+    """Where wall time puts a log, and what its readings say of that; s from the clock's middle."""
+    half = clock.half_ns / NS_PER_S + _CLOCK_ERROR_S
+    by_clock = Alignment(0.0, -half, half, "aligned", clock.source, (clock.detail or clock.source,))
+    if not check:
+        return by_clock
+    kind = clock_kinds.clock_kind(series, _hosts(training))
+    half = clock.half_ns / NS_PER_S
+    offset = ClockOffset(-half, half, kind)
+    data = samples.power_samples(series)
+    weights = _weights_of_edges(training, data, clock.mid_ns, offset.search_range)
+    readings = None if isinstance(weights, str) else weights
+    verdict = clock_check.judge(offset, readings, data)
+    return align.checked(by_clock, offset, verdict)
+
+
+def _hosts(training: TrainingRecords) -> list[str]:
+    return [session.host for session in training.islands]
+
+
+def _weights_of_edges(
+    training: TrainingRecords,
+    data: samples.Samples,
+    base_ns: int,
+    range_s: tuple[float, float] | None,
+) -> OffsetWeights | str:
+    """How likely each offset is by the edges of the training, in s from `base_ns`."""
+    edges = expected_edges.expected_edges(training, base_ns)
+    shares = _shares_of(training, base_ns)
+    if edges is None or shares is None or not len(data):
+        return "the records of the training show no edges"
+    first, last = edges.span
+    least = _MIN_OVERLAP_SHARE * min(last - first, float(data.hi[-1] - data.lo[0]))
+    lo, hi = first + least - float(data.hi[-1]), last - least - float(data.lo[0])
+    if range_s is not None:
+        lo, hi = max(lo, range_s[0]), min(hi, range_s[1])
+        # Of a log of weeks only what may be near the training.
+        beside = last - first
+        near = (data.hi > first - hi - beside) & (data.lo < last - lo + beside)
+        data = data[near]
+    if len(data) < _MIN_SAMPLES or hi <= lo:
+        return "log and training do not overlap enough at any offset"
+    longest_mean_s = _EPOCH_SHARE * (last - first) / max(len(training.epochs), 1)
+    return edge_matching.offset_weights(data, edges, shares, (lo, hi), longest_mean_s)
+
+
 def _by_edges(
     training: TrainingRecords, series: PowerSeries, base: int, notes: list[str]
 ) -> Alignment | None:
+    """Where a log without wall time is; s from `base`."""
     data = samples.power_samples(series)
-    if len(training.records) <= 2:
-        return _by_epochs(training, data, base, notes)
-    shares = _shares_of(training, base)
-    if shares is None:
+    weights = _weights_of_edges(training, data, base, None)
+    if isinstance(weights, str):
+        notes.append(f"by the edges of the training: {weights}")
         return None
-    epochs = _known_epochs(training, base)
-    fit = signal_alignment.search(
-        data,
-        shares,
-        within=epoch_folding.offset_range_of_only_run(data, epochs) if epochs else None,
-    )
-    if not isinstance(fit, str) and _idles(fit.watts):
-        fit = (
-            "at the likeliest place its steps would draw nothing: the log may begin after "
-            "most of it, or end before"
-        )
-    if isinstance(fit, str):
-        notes.append(f"by the edges of the training: {fit}")
-        return _by_epochs(training, data, base, notes)
-    evidence = [*notes, align.fit_in_words(fit), *fit.reasons, *align.several_places(fit)]
-    alignment = Alignment(
-        fit.offset_s,
-        fit.lo_s,
-        fit.hi_s,
-        "ambiguous" if fit.ambiguous else "aligned",
-        align.SIGNAL,
-        tuple(evidence),
-        fit.ppm,
-        fit,
-        fit.places if fit.ambiguous else (),
-    )
-    _, half = (
-        training.stretches.edges()
-    )  # where steps begin between two records may be off the same way at all of them
-    return _wider(
-        alignment,
-        (shares.span[1] - shares.span[0]) / _GRID_BINS + Z95 * float(np.median(half)) / NS_PER_S,
-    )
-
-
-def _idles(watts: Sequence[tuple[str, float]]) -> bool:
-    """Whether a place takes what the machine drew for all but the steps: no training draws least
-    while it trains.
-    """
-    above = dict(watts[1:])  # the idle machine comes first
-    return above.get(TRAINING, 0.0) < _MIN_STEP_SHARE * max(above.values(), default=0.0)
-
-
-def _by_epochs(
-    training: TrainingRecords, data: samples.Samples, base: int, notes: list[str]
-) -> Alignment | None:
-    """Of epochs of which nothing within is known: where they look alike."""
-    epochs = _known_epochs(training, base)
-    if not epochs:
-        return None
-    fold = epoch_folding.search(data, epochs)
-    if isinstance(fold, str):
-        notes.append(f"by the edges of the epochs: {fold}")
-        return None
-    status: align.Status = "ambiguous" if fold.ambiguous else "aligned"
+    verdict = clock_check.judge(None, weights, data)
+    words = f"{weights.matched} of {weights.jumps} jumps of power happen at edges of the training"
     return Alignment(
-        fold.offset_s,
-        fold.lo_s,
-        fold.hi_s,
-        status,
+        verdict.offset_s,
+        verdict.lo_s,
+        verdict.hi_s,
+        verdict.status,
         align.SIGNAL,
-        (*notes, fold.words),
-        places=fold.places,
+        (*notes, words, *align.places_in_words(verdict.places)),
+        places=verdict.places,
     )
-
-
-def _known_epochs(training: TrainingRecords, base: int) -> list[tuple[float, float]]:
-    """The epochs with both bounds, in s from `base`."""
-    return [
-        ((epoch.start.ns - base) / NS_PER_S, (epoch.end.ns - base) / NS_PER_S)
-        for epoch in training.epochs
-        if epoch.start is not None and epoch.end is not None
-    ]
 
 
 def _shares_of(training: TrainingRecords, base: int) -> WindowShares | None:

@@ -9,10 +9,13 @@ from powertui.data.energy import align
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.model import PS_PER_NS, Clock, PowerSeries
 from powertui.data.opened import Profile
+from powertui.data.power import in_trace
 from powertui.data.training import placing, session_places
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.placing import PlacedChannel
 
+# A person or the trace itself placed these.
+_NOT_BY_TRAINING = (align.OFFSET, align.PINNED, in_trace.SOURCE)
 _SAME_PLACE_S = 1e-6  # places nearer to each other are one
 
 
@@ -30,16 +33,21 @@ def on_profile(
         or not session_places.believed(profile, training.scalar_span)
     ):
         return placed
-    length = profile.trace.span[1] - profile.trace.span[0]
     span = training.scalar_span
-    if span is None or length > placing.MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS:
+    if span is None:
         return placed
+    length = profile.trace.span[1] - profile.trace.span[0]
+    covers = length > align.MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS
     by_path = {on_trace.series.path: on_trace for on_trace in training.aligned(aligning).power}
     out = []
     for on_trace in placed:
-        by_signal = on_trace.alignment.source in (align.SIGNAL, align.NOTHING)
         channel = by_path.get(on_trace.power.series.path)
-        if not by_signal or channel is None or channel.alignment.offset_s is None:
+        if (
+            channel is None
+            or channel.alignment.offset_s is None
+            or on_trace.alignment.source in _NOT_BY_TRAINING
+            or (covers and (on_trace.alignment.is_sure or not channel.alignment.is_sure))
+        ):
             out.append(on_trace)
             continue
         out.append(

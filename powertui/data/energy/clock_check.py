@@ -1,0 +1,244 @@
+"""What a log's clock and its readings say together of where the log is.
+
+The clock says beforehand how likely each offset is: close to where it puts the log, rarely seconds
+or minutes beside it. The readings say how well each offset explains them. From the product follows
+one of five answers:
+
+    aligned           the readings agree with the clock, or place a log that has none
+    clock corrected   the readings place the log beside its clock
+    ambiguous         several places come into question, and the clock's may be one of them
+    cannot tell       the readings do not say: the clock is believed as far as its kind is
+    none              neither clock nor readings place the log
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from powertui import units
+from powertui.data.energy.alignment_places import (
+    SURE_S,
+    Where,
+    weighed_places,
+    weighted_quantile,
+)
+from powertui.data.energy.clock_kinds import ClockKind
+from powertui.data.energy.edge_matching import OffsetWeights
+from powertui.data.energy.samples import Samples
+from powertui.data.model import PS_PER_S, Floats
+
+Status = Literal["aligned", "clock corrected", "ambiguous", "cannot tell", "none"]
+
+
+@dataclass(frozen=True)
+class ClockRules:
+    """When an answer is sure. Chosen on half of the worlds of `benchmarks/clock_answers`."""
+
+    search_s: float = 600.0  # on either side of a clock; BMCs that were minutes off have been seen
+    # A clock that is wrong is so much off, as a rule (mean of an exponential).
+    wrong_by_s: float = 60.0
+    min_sure_weight: float = 0.95  # within one place
+    min_reading_weight: float = 0.5  # there by the readings alone: else only the clock is sure
+    min_believed_weight: float = 0.5  # within the clock's interval, where no place is sure
+    doubt_tails: tuple[float, float] = (0.005, 0.995)  # a clock beyond these is contradicted
+    min_doubt_s: float = 0.2  # sensors are late by as much as that anyway
+    min_error_s: float = 0.05  # records are written late, and pauses are not known to better
+    sure_refreshes: float = 0.25  # a place is sure to this part of the refresh
+
+
+RULES = ClockRules()
+_TAILS = (0.025, 0.975)  # of the 95 % interval
+_PLACE_SURES = 4.0  # a place reaches so many times as far as it may be open
+_MIN_GRID = 601  # offsets that stand for a clock of which readings say nothing
+_BELIEVED_PLACES = 4  # pieces of half of the interval that a clock is believed to
+
+
+class ClockOffset(NamedTuple):
+    """Where a clock puts the log's zero (s), with the ± of both clocks themselves."""
+
+    lo_s: float
+    hi_s: float
+    kind: ClockKind
+
+    @property
+    def middle_s(self) -> float:
+        return (self.lo_s + self.hi_s) / 2
+
+    @property
+    def believed(self) -> tuple[float, float]:
+        """The interval that is claimed where no reading says anything."""
+        return self.lo_s - self.kind.believed_s, self.hi_s + self.kind.believed_s
+
+    @property
+    def search_range(self) -> tuple[float, float]:
+        return self.lo_s - RULES.search_s, self.hi_s + RULES.search_s
+
+    def prior(self, offsets: Floats) -> Floats:
+        """The density (1/s) of each offset beforehand."""
+        beside = np.maximum(np.maximum(self.lo_s - offsets, offsets - self.hi_s), 0.0)
+        width = self.hi_s - self.lo_s
+        near_s = self.kind.believed_s / 3  # 95 % of an exponential is within three of its means
+        near = np.exp(-beside / near_s) / (2 * near_s + width)
+        far = np.exp(-beside / RULES.wrong_by_s) / (2 * RULES.wrong_by_s + width)
+        right = self.kind.right_share
+        return np.asarray(right * near + (1 - right) * far)
+
+
+class Verdict(NamedTuple):
+    """The answer: where the log's zero is (s), between which offsets, and how sure."""
+
+    status: Status
+    offset_s: float
+    lo_s: float
+    hi_s: float
+    places: tuple[Where, ...] = ()  # where there are several
+    correction_s: float = 0.0  # what is added to the log's times beside what its clock says
+
+
+@dataclass(frozen=True)
+class _Posterior:
+    """Weights of offsets, ascending."""
+
+    offset_s: Floats
+    weight: Floats
+    newer_s: float  # readings may be so much newer or older than they are taken to be
+    older_s: float
+
+    def interval(self, tails: tuple[float, float]) -> tuple[float, float]:
+        low, high = (weighted_quantile(self.offset_s, self.weight, tail) for tail in tails)
+        return low - self.newer_s, high + self.older_s
+
+    def share(self, lo_s: float, hi_s: float) -> float:
+        inside = (self.offset_s >= lo_s) & (self.offset_s <= hi_s)
+        return float(self.weight[inside].sum())
+
+    def between(self, lo_s: float, hi_s: float) -> _Posterior:
+        """The part between two offsets."""
+        inside = (self.offset_s >= lo_s) & (self.offset_s <= hi_s)
+        weight = self.weight[inside]
+        return replace(self, offset_s=self.offset_s[inside], weight=weight / weight.sum())
+
+    def place_around(self, offset_s: float, reach_s: float) -> _Posterior:
+        """The part that belongs to one place."""
+        return self.between(offset_s - reach_s, offset_s + reach_s)
+
+    def share_of(self, part: _Posterior) -> float:
+        return self.share(float(part.offset_s[0]), float(part.offset_s[-1]))
+
+    @property
+    def densest(self) -> float:
+        return float(self.offset_s[int(np.argmax(self.weight))])
+
+    def places(self, width_s: float) -> tuple[Where, ...]:
+        least = max(self.newer_s, self.older_s)
+        return weighed_places(self.offset_s, self.weight, width_s, least)
+
+
+def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Samples) -> Verdict:
+    """The answer of clock and readings, of which there is at least one."""
+    posterior = _posterior(clock, readings, data)
+    sure_s = max(SURE_S, RULES.sure_refreshes * data.refresh)
+    if clock is None:
+        return _without_clock(posterior, sure_s)
+    if readings is None:
+        return _believed(clock, posterior)
+    best = posterior.place_around(posterior.densest, _PLACE_SURES * sure_s)
+    lo, hi = best.interval(_TAILS)
+    widest_s = 2 * max(clock.kind.believed_s, sure_s + best.newer_s + best.older_s)
+    by_readings = _posterior(None, readings, data)
+    if (
+        posterior.share_of(best) >= RULES.min_sure_weight
+        and by_readings.share_of(best) >= RULES.min_reading_weight
+        and hi - lo <= widest_s
+    ):
+        return _sure(clock, best)
+    lo, hi = clock.believed
+    if posterior.share(lo, hi) >= RULES.min_believed_weight:
+        return _believed(clock, posterior.between(lo, hi))
+    return _ambiguous(posterior, sure_s)
+
+
+def _posterior(
+    clock: ClockOffset | None, readings: OffsetWeights | None, data: Samples
+) -> _Posterior:
+    if readings is not None:
+        offsets, log_weight, width = readings.offset_s, readings.log_weight, readings.width_s
+    else:
+        assert clock is not None
+        offsets = np.linspace(*clock.believed, _MIN_GRID)
+        log_weight, width = np.zeros(len(offsets)), np.ones(len(offsets))
+    if clock is not None:
+        log_weight = log_weight + np.log(np.maximum(clock.prior(offsets), 1e-300))
+    weight = np.exp(log_weight - log_weight.max()) * width
+    spare_s = RULES.min_error_s + (readings.common_s if readings is not None else 0.0)
+    older_s = max(data.age_s, data.older_s)
+    return _Posterior(offsets, weight / weight.sum(), data.age_s + spare_s, older_s + spare_s)
+
+
+def _without_clock(posterior: _Posterior, sure_s: float) -> Verdict:
+    lo, hi = posterior.interval(_TAILS)
+    if hi - lo - posterior.newer_s - posterior.older_s <= 2 * sure_s:
+        return Verdict("aligned", posterior.densest, lo, hi)
+    return _ambiguous(posterior, sure_s)
+
+
+def _ambiguous(posterior: _Posterior, sure_s: float) -> Verdict:
+    places = posterior.places(2 * sure_s)
+    lo, hi = posterior.interval(_TAILS)
+    offset = places[0].offset_s
+    return Verdict("ambiguous", offset, min(lo, offset), max(hi, offset), places)
+
+
+def _sure(clock: ClockOffset, posterior: _Posterior) -> Verdict:
+    """One place: the clock's, or one beside it."""
+    lo, hi = posterior.interval(_TAILS)
+    doubt_lo, doubt_hi = posterior.interval(RULES.doubt_tails)
+    beside = max(clock.middle_s - doubt_hi, doubt_lo - clock.middle_s)
+    middle = posterior.densest
+    if beside > 0 and abs(middle - clock.middle_s) > RULES.min_doubt_s:
+        return Verdict("clock corrected", middle, lo, hi, (), middle - clock.middle_s)
+    narrow = clock.kind.believed_s < SURE_S and clock.hi_s - clock.lo_s < 2 * SURE_S
+    if narrow:
+        return Verdict("aligned", clock.middle_s, *clock.believed)
+    lo, hi = min(lo, clock.middle_s), max(hi, clock.middle_s)
+    # Where the clock is near an end of the interval, its middle is more likely.
+    is_central = abs(clock.middle_s - (lo + hi) / 2) < (hi - lo) / 4 or hi - lo <= 2 * SURE_S
+    return Verdict("aligned", clock.middle_s if is_central else (lo + hi) / 2, lo, hi)
+
+
+def _believed(clock: ClockOffset, posterior: _Posterior) -> Verdict:
+    """The clock as far as its kind is believed."""
+    lo, hi = clock.believed
+    if hi - lo <= 2 * SURE_S:
+        return Verdict("aligned", clock.middle_s, lo, hi)
+    places = posterior.places((hi - lo) / 2 / _BELIEVED_PLACES)
+    nearest = min(range(len(places)), key=lambda row: abs(places[row].offset_s - clock.middle_s))
+    first = places[nearest]._replace(offset_s=clock.middle_s)
+    others = tuple(place for row, place in enumerate(places) if row != nearest)
+    return Verdict("cannot tell", clock.middle_s, lo, hi, (first, *others))
+
+
+def in_words(clock: ClockOffset, verdict: Verdict) -> str:
+    """What clock and readings say of each other, as one sentence."""
+    name = f"the clock of {clock.kind.owner}"
+    half = f"± {_seconds((verdict.hi_s - verdict.lo_s) / 2)}"
+    if verdict.status == "clock corrected":
+        # A clock that is ahead writes later times, so they are moved back.
+        way = "ahead" if verdict.correction_s < 0 else "behind"
+        by = _seconds(abs(verdict.correction_s))
+        return f"{name} is {by} {way} ({half}): its times are corrected"
+    if verdict.status == "aligned":
+        return f"{name} agrees with the edges of the training, {half}"
+    if verdict.status == "ambiguous":
+        return f"the readings fit {len(verdict.places)} places, and {name} does not decide"
+    return (
+        f"cannot tell whether {name} is right: it is believed to {half}. A log with the start and "
+        "end of the training, or scalars every few batches (update_freq), would show it"
+    )
+
+
+def _seconds(time_s: float) -> str:
+    return units.duration(round(time_s * PS_PER_S), 3)

@@ -1,0 +1,69 @@
+"""How far the clock of a power log is believed before a reading is looked at, by who wrote it.
+
+A program on the profiled machine reads the same clock as the training. A BMC, a power distribution
+unit or a script on another machine has a clock of its own, which is often not synchronized.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from powertui.data.energy import hostnames
+from powertui.data.model import PowerSeries
+
+
+@dataclass(frozen=True)
+class ClockKind:
+    """What is known beforehand of a kind of clock."""
+
+    owner: str  # for a sentence: "the BMC"
+    # The clock is believed to this where no reading confirms or contradicts it.
+    believed_s: float
+    # How likely it is beforehand that the clock is right to `believed_s`.
+    right_share: float
+
+
+# Two programs on one machine read one clock, but not at the same moment.
+SAME_MACHINE = ClockKind("the log", 0.010, 0.995)
+# A clock that time servers set, or that a person set by hand. 2 s: chosen, not measured.
+FOREIGN = ClockKind("the log", 2.0, 0.8)
+# The interval of a BMC's clock is minutes wide already (`times.BMC_SLACK`).
+CONTROLLER = ClockKind("the BMC", 2.0, 0.8)
+
+# Programs that read only the machine on which they run, by the first word of their log's dialect.
+_LOCAL_PROGRAMS = frozenset(
+    {
+        "aiu",
+        "amd",
+        "codecarbon",
+        "hwmon",
+        "ibmpowernv",
+        "likwid",
+        "nvidia",
+        "nvml",
+        "perf",
+        "powercap",
+        "powermetrics",
+        "rapl",
+        "rocm",
+        "tegrastats",
+        "turbostat",
+        "zeus",
+    }
+)
+
+
+def clock_kind(series: PowerSeries, hosts: Iterable[str]) -> ClockKind:
+    """The kind of a log's clock; `hosts` are the machines of the training, as far as known."""
+    if "BMC" in series.clock.source or "BMC" in series.clock.detail:
+        return CONTROLLER
+    sensor = series.sensor
+    if sensor.logged_on:
+        written_on = hostnames.parse(sensor.logged_on, controller=False)
+        trained_on = [hostnames.parse(host, controller=False) for host in hosts]
+        shorts = {host.short for host in trained_on if host is not None}
+        is_same = written_on is None or not shorts or written_on.short in shorts
+        return SAME_MACHINE if is_same else FOREIGN
+    program = sensor.source.replace("-", " ").split(" ", 1)[0].casefold()
+    return SAME_MACHINE if program in _LOCAL_PROGRAMS else FOREIGN

@@ -1,0 +1,73 @@
+"""The moments at which a training changes what it does, for `edge_matching`: seconds from any zero.
+
+Where only epochs are recorded, these are its start, the ends of its epochs and its end; where every
+few batches are, also validation and pauses.
+"""
+
+from __future__ import annotations
+
+from powertui.data.energy.edge_matching import (
+    BORDER,
+    END,
+    START,
+    ExpectedEdges,
+    sorted_edges,
+)
+from powertui.data.model import NS_PER_S
+from powertui.data.training.stretches import KINDS, TRAINING, Stretches
+from powertui.data.training.training_records import TrainingRecords
+
+# Power rises and falls as steps begin and end; what else changes may do either.
+_RISES, _FALLS, _EITHER = 1.0, -1.0, 0.0
+
+
+def expected_edges(training: TrainingRecords, base_ns: int) -> ExpectedEdges | None:
+    """The edges of a training in s from `base_ns`; None where fewer than two are known."""
+    if len(training.records) > 2:
+        moments = _of_stretches(training.stretches)
+    else:
+        moments = _of_epochs(training)
+    if len(moments) < 2:
+        return None
+    return sorted_edges(
+        [
+            ((at_ns - base_ns) / NS_PER_S, half_ns / NS_PER_S, sign, kind)
+            for at_ns, half_ns, sign, kind in moments
+        ]
+    )
+
+
+def _of_epochs(training: TrainingRecords) -> list[tuple[int, int, float, int]]:
+    epochs = [epoch for epoch in training.epochs if epoch.start and epoch.end]
+    if not epochs:
+        return []
+    first, last = epochs[0].start, epochs[-1].end
+    assert first is not None
+    assert last is not None
+    moments = [(first.ns, first.half_ns, _RISES, START), (last.ns, last.half_ns, _FALLS, END)]
+    for epoch in epochs[:-1]:
+        if epoch.end is not None:
+            moments.append((epoch.end.ns, epoch.end.half_ns, _EITHER, BORDER))
+    return moments
+
+
+def _of_stretches(stretches: Stretches) -> list[tuple[int, int, float, int]]:
+    at, half = stretches.edges()
+    if len(at) < 2:
+        return []
+    moments = [
+        (int(at[0]), int(half[0]), _RISES, START),
+        (int(at[-1]), int(half[-1]), _FALLS, END),
+    ]
+    row = stretches.start.searchsorted(at[1:-1], side="right") - 1
+    after = stretches.kind[row]
+    before = stretches.kind[(row - 1).clip(0)]
+    trains = KINDS.index(TRAINING)
+    for index in range(len(row)):
+        sign = _EITHER
+        if after[index] == trains:
+            sign = _RISES
+        elif before[index] == trains:
+            sign = _FALLS
+        moments.append((int(at[index + 1]), int(half[index + 1]), sign, BORDER))
+    return moments
