@@ -420,6 +420,7 @@ def _by_clocks(
         clock, source, words = marked.clock, MARKER, "; ".join(marked.evidence)
     lo, hi = _difference(clock, trace)
     kind = clock_kinds.clock_kind(replace(series, clock=clock), [context.trace.host])
+    kind = clock_kinds.MARKED if source == MARKER else kind
     spare = _CLOCK_READ_SLACK_S
     about = f"{trace.source}: {trace.detail}" if trace.detail else trace.source
     evidence = [
@@ -435,7 +436,11 @@ def _by_clocks(
         zone = "in another time zone it might: give --tz" if source == LOCAL else ""
         return elsewhere(series, away, *evidence, *filter(None, (zone, BY_HAND)))
     if options.mode != "auto":
-        return _either_clock(series, alignment) or alignment
+        given = ClockOffset(lo, hi, clock_kinds.GIVEN)
+        by_clock = checked(
+            alignment, given, clock_check.judge(given, None, samples.power_samples(series))
+        )
+        return _either_clock(series, alignment) or replace(by_clock, clock_sentence="")
     return _checked_by_profile(series, context, alignment, ClockOffset(lo, hi, kind))
 
 

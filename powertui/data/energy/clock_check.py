@@ -43,6 +43,7 @@ class ClockRules:
     min_sure_weight: float = 0.95  # within one place
     min_reading_weight: float = 0.5  # there by the readings alone: else only the clock is sure
     min_believed_weight: float = 0.5  # within the clock's interval, where no place is sure
+    min_vague_s: float = 2.0  # a clock that is known to less than this needs no confirmation
     doubt_tails: tuple[float, float] = (0.005, 0.995)  # a clock beyond these is contradicted
     min_doubt_s: float = 0.2  # sensors are late by as much as that anyway
     min_error_s: float = 0.05  # records are written late, and pauses are not known to better
@@ -214,11 +215,12 @@ def _believed(clock: ClockOffset, posterior: _Posterior) -> Verdict:
     lo, hi = clock.believed
     if hi - lo <= 2 * SURE_S:
         return Verdict("aligned", clock.middle_s, lo, hi)
+    status: Status = "aligned" if hi - lo < 2 * RULES.min_vague_s else "cannot tell"
     places = posterior.places((hi - lo) / 2 / _BELIEVED_PLACES)
     nearest = min(range(len(places)), key=lambda row: abs(places[row].offset_s - clock.middle_s))
     first = places[nearest]._replace(offset_s=clock.middle_s)
     others = tuple(place for row, place in enumerate(places) if row != nearest)
-    return Verdict("cannot tell", clock.middle_s, lo, hi, (first, *others))
+    return Verdict(status, clock.middle_s, lo, hi, (first, *others))
 
 
 def in_words(clock: ClockOffset, verdict: Verdict) -> str:

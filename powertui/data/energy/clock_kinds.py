@@ -26,6 +26,10 @@ class ClockKind:
 
 # Two programs on one machine read one clock, but not at the same moment.
 SAME_MACHINE = ClockKind("the log", 0.010, 0.995)
+# A training's own file with the times of its start and of the log's end.
+MARKED = ClockKind("the marker", 0.010, 0.98)
+# A person said that the clock is right.
+GIVEN = ClockKind("the log", 0.010, 1.0)
 # A clock that time servers set, or that a person set by hand. 2 s: chosen, not measured.
 FOREIGN = ClockKind("the log", 2.0, 0.8)
 # The interval of a BMC's clock is minutes wide already (`times.BMC_SLACK`).

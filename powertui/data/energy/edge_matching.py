@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy import level_fit, power_jumps
+from powertui.data.energy import alignment_verdict, level_fit, power_jumps
 from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.level_fit import LevelCosts
@@ -81,7 +81,8 @@ class OffsetWeights(NamedTuple):
     width_s: Floats  # that each stands for
     jumps: int  # of the log
     matched: int  # of them, those that happen at an edge of the training at the best offset
-    common_s: float = 0.0  # by as much all edges may be off the same way
+    # By as much all edges may be off the same way.
+    common_s: float = 0.0
 
 
 def sorted_edges(
@@ -104,6 +105,8 @@ def offset_weights(
     """The weights of all offsets in a range, or why the readings do not tell."""
     if len(edges) < 2 or range_s[1] <= range_s[0]:
         return "log and training do not overlap at any offset"
+    if alignment_verdict.is_flat(float(np.ptp(np.percentile(data.watts, (1, 99)))), data):
+        return "the power hardly changes, so there is no edge to align by"
     jumps = power_jumps.find_jumps(data, longest_mean_s)
     levels = level_fit.level_costs(data, shares, range_s)
     costs = _OffsetCosts(data, jumps, edges, levels)

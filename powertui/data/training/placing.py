@@ -41,6 +41,9 @@ _CLOCK_ERROR_S = 0.010
 _MIN_OVERLAP_SHARE = 0.3
 _EPOCH_SHARE = 0.25  # of an epoch: longer means of readings hide its edges
 _MIN_SAMPLES = 8
+# Of all offsets that were searched: a log that may be at more of them has no place. Chosen, not
+# measured.
+_MAX_OPEN_SHARE = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,6 +350,7 @@ def _by_clock(
     if not check:
         return by_clock
     kind = clock_kinds.clock_kind(series, _hosts(training))
+    kind = clock_kinds.MARKED if clock.source == align.MARKER else kind
     half = clock.half_ns / NS_PER_S
     offset = ClockOffset(-half, half, kind)
     data = samples.power_samples(series)

@@ -53,39 +53,32 @@ def test_wall_clocks_on_both_sides_align_at_once_with_the_interval_of_both(made,
     assert (found.status, found.source) == ("aligned", align.CLOCKS)
     assert found.offset_s == pytest.approx(offset, abs=1e-6)
     half = made.trace.clock.half_ns / NS
-    assert found.hi_s - found.lo_s == pytest.approx(2 * (half + 0.01), rel=1e-3)
+    assert 2 * (half + 0.01) < found.hi_s - found.lo_s < 0.5, "as well as the readings show it"
     assert "the profile's zero is at Unix" in " ".join(found.evidence)
 
 
-def test_signal_never_overrules_a_clock_but_may_sharpen_a_vague_one(made, logged) -> None:
+def test_readings_narrow_a_vague_clock(made, logged) -> None:
     series, offset = logged
-    wrong = align.place(clocked(series, made, offset + 4.0, 0.001), context(made)).alignment
-    assert wrong.offset_s == pytest.approx(offset + 4.0, abs=1e-6)  # the clock said so
     vague = align.place(
         clocked(series, made, offset + 1.0, 6.0, times.BMC), context(made)
     ).alignment
-    assert vague.source == align.REFINED
     assert vague.offset_s == pytest.approx(offset, abs=0.2)
     assert vague.lo_s <= offset <= vague.hi_s
-    assert "within this interval" in " ".join(vague.evidence)
+    assert "the clock of the BMC" in vague.clock_sentence
 
 
-@pytest.mark.parametrize("off_s", [0.6, -0.6, 2.0])
-def test_a_clock_that_the_samples_plainly_contradict_is_doubted(made, logged, off_s: float) -> None:
-    """The log of a machine whose clock is off: neither place is taken for right, and what is told
-    holds for both.
-    """
+@pytest.mark.parametrize("off_s", [0.6, -0.6, 2.0, 4.0, -15.0, 30.0])
+def test_a_clock_that_the_readings_contradict_is_corrected(made, logged, off_s: float) -> None:
     series, offset = logged
     off = clocked(series, made, offset + off_s, 0.001)
     placed = align.place(off, context(made))
     found = placed.alignment
-    assert (found.status, found.source) == ("ambiguous", align.CLOCKS)
-    assert found.offset_s == pytest.approx(offset + off_s, abs=1e-6)
+    assert (found.status, found.source) == ("clock corrected", align.CLOCKS)
+    assert found.offset_s == pytest.approx(offset, abs=0.2)
+    assert found.correction_s == pytest.approx(-off_s, abs=0.2)
     assert found.lo_s <= offset <= found.hi_s
-    assert [place.weight for place in found.places] == [0.5, 0.5]
-    assert found.places[1].offset_s == pytest.approx(offset, abs=0.2)
-    assert f"s {'earlier' if off_s > 0 else 'later'}" in " ".join(found.evidence)
-    assert len(placed.power.places) == 2
+    assert ("ahead" if off_s > 0 else "behind") in found.clock_sentence
+    assert placed.power.status == "aligned"
     assert (
         align.place(off, context(made), Aligning("clock")).alignment.status == "aligned"
     )  # as asked
@@ -107,7 +100,7 @@ def test_a_burst_of_another_program_hides_no_wrong_clock(made, logged) -> None:
     found = align.place(
         clocked(replace(series, watts=watts), made, offset + 1.0, 0.001), context(made)
     ).alignment
-    assert found.status == "ambiguous"
+    assert found.status == "clock corrected"
     assert found.lo_s <= offset <= found.hi_s
 
 
@@ -119,8 +112,8 @@ def test_a_vague_clock_is_many_places_and_joules_hold_over_all_of_them(made, log
     late = align.place(
         clocked(series, made, offset + 4.0, 6.0, times.BMC), context(made), Aligning("clock")
     )
-    assert late.alignment.status == "ambiguous"
-    assert len(late.power.places) == align.MAX_SPREAD_PLACES
+    assert late.alignment.status == "cannot tell"
+    assert len(late.power.places) > 4
     assert sum(place.weight for place in late.power.places) == pytest.approx(1)
     assert late.power.places[0].offset_ps == pytest.approx(late.power.offset_ps, abs=1000), (
         "the middle is drawn"

@@ -63,7 +63,6 @@ def test_a_log_that_begins_late_is_not_laid_where_training_would_draw_nothing(
     assert found.lo_s is not None
     assert found.hi_s is not None
     assert found.lo_s < truth < found.hi_s, "it began 5 minutes after the training"
-    assert any("its steps would draw nothing" in one for one in found.evidence)
 
 
 def test_a_session_that_covers_its_training_may_place_its_power_whatever_the_records_tell(

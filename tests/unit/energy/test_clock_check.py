@@ -1,0 +1,141 @@
+"""What a log's clock and its readings say together: each of the five answers, and its interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from powertui.data.energy import clock_check, clock_kinds, power_jumps
+from powertui.data.energy.clock_check import ClockOffset
+from powertui.data.energy.clock_kinds import FOREIGN, SAME_MACHINE
+from powertui.data.energy.edge_matching import OffsetWeights
+from powertui.data.energy.samples import Samples
+from powertui.data.model import Clock, PowerKind, PowerSeries, Sensor
+from powertui.data.power import times
+
+
+def sampled(watts, pace: float = 0.5) -> Samples:
+    hi = (np.arange(len(watts)) + 1) * pace
+    return Samples(hi - pace, hi, np.asarray(watts, np.float64), pace, 0.0, 1.0, ())
+
+
+def means_of(edges, levels, pace: float, count: int) -> Samples:
+    """Means over windows of a power that has these levels between these edges."""
+    fine = np.arange(count * 1000) * pace / 1000
+    watts = np.asarray(levels)[np.searchsorted(edges, fine, side="right")]
+    return sampled(np.round(watts.reshape(count, 1000).mean(axis=1)), pace)
+
+
+def weights(peaks, spread_s: float = 0.05, floor: float = -60.0) -> OffsetWeights:
+    """Offsets that the readings like: (offset, log weight) each, and the rest at the floor."""
+    offsets = np.arange(-700.0, 700.0, 0.02)
+    logs = np.full(len(offsets), floor)
+    for at, top in peaks:
+        logs = np.maximum(logs, top - 0.5 * ((offsets - at) / spread_s) ** 2)
+    return OffsetWeights(offsets, logs - logs.max(), np.gradient(offsets), 10, 8)
+
+
+LOG = sampled(np.full(100, 200.0))
+FOREIGN_CLOCK = ClockOffset(0.0, 0.0, FOREIGN)
+
+
+@pytest.mark.parametrize("edge", [10.0, 10.1, 10.37, 10.5, 10.74])
+def test_a_jump_is_timed_within_the_window_of_one_reading(edge: float) -> None:
+    jumps = power_jumps.find_jumps(means_of([edge, edge + 20], [150, 260, 150], 0.5, 100), 5.0)
+    assert len(jumps) == 2
+    assert jumps.at == pytest.approx([edge, edge + 20], abs=0.03)
+    assert jumps.watts == pytest.approx([110, -110], abs=2)
+
+
+def test_a_dip_of_two_readings_among_noise_is_two_jumps() -> None:
+    data = means_of([20.0, 21.0], [250, 150, 250], 0.5, 120)
+    noisy = sampled(data.watts + np.random.default_rng(3).normal(0, 3, 120))
+    jumps = power_jumps.find_jumps(noisy, 5.0)
+    assert jumps.at == pytest.approx([20.0, 21.0], abs=0.1)
+
+
+def test_noise_alone_is_no_jump() -> None:
+    for seed in range(20):
+        noise = np.random.default_rng(seed).normal(200, 4, 400)
+        assert len(power_jumps.find_jumps(sampled(noise), 20.0)) <= 1
+
+
+def test_where_no_reading_speaks_the_clock_is_believed_as_its_kind_is() -> None:
+    foreign = clock_check.judge(FOREIGN_CLOCK, None, LOG)
+    assert (foreign.status, foreign.lo_s, foreign.hi_s) == ("cannot tell", -2.0, 2.0)
+    assert sum(place.weight for place in foreign.places) == pytest.approx(1.0)
+    own = clock_check.judge(ClockOffset(0.0, 0.0, SAME_MACHINE), None, LOG)
+    assert (own.status, own.lo_s, own.hi_s) == ("aligned", -0.01, 0.01)
+    assert "believed to ± 2 s" in clock_check.in_words(FOREIGN_CLOCK, foreign)
+
+
+def test_readings_that_like_all_offsets_alike_leave_the_clock_as_it_is() -> None:
+    verdict = clock_check.judge(FOREIGN_CLOCK, weights([(0.0, 0.0)], floor=-0.5), LOG)
+    assert (verdict.status, verdict.lo_s, verdict.hi_s) == ("cannot tell", -2.0, 2.0)
+
+
+@pytest.mark.parametrize("kind", [FOREIGN, SAME_MACHINE])
+@pytest.mark.parametrize("off_s", [0.6, -2.0, 15.0, -30.0, 300.0])
+def test_readings_that_are_sure_correct_a_clock(off_s: float, kind: clock_kinds.ClockKind) -> None:
+    clock = ClockOffset(0.0, 0.0, kind)
+    verdict = clock_check.judge(clock, weights([(off_s, 0.0)]), LOG)
+    assert verdict.status == "clock corrected"
+    assert verdict.lo_s < off_s < verdict.hi_s
+    assert verdict.hi_s - verdict.lo_s < 0.5
+    assert verdict.correction_s == pytest.approx(off_s, abs=0.05)
+    words = clock_check.in_words(clock, verdict)
+    assert ("ahead" if off_s < 0 else "behind") in words
+
+
+def test_readings_that_agree_confirm_a_clock_to_what_they_show() -> None:
+    verdict = clock_check.judge(FOREIGN_CLOCK, weights([(0.06, 0.0)], 0.1), LOG)
+    assert verdict.status == "aligned"
+    assert verdict.offset_s == 0.0
+    assert verdict.lo_s <= -0.1
+    assert 0.2 <= verdict.hi_s < 0.6
+
+
+def test_two_places_of_which_neither_is_the_clocks_are_both_named() -> None:
+    verdict = clock_check.judge(FOREIGN_CLOCK, weights([(20.0, 0.0), (30.0, 0.0)]), LOG)
+    assert verdict.status == "ambiguous"
+    assert verdict.lo_s < 20.0 < 30.0 < verdict.hi_s
+    assert {round(place.offset_s) for place in verdict.places} == {20, 30}
+
+
+def test_a_place_at_the_clock_wins_over_a_better_one_minutes_away() -> None:
+    """Epochs of one length fit one epoch later nearly as well."""
+    verdict = clock_check.judge(FOREIGN_CLOCK, weights([(0.0, -1.0), (62.0, 0.0)]), LOG)
+    assert verdict.lo_s > -3.0
+    assert verdict.hi_s < 3.0
+    assert verdict.status in ("aligned", "cannot tell")
+
+
+def test_a_log_without_a_clock_is_where_its_readings_fit() -> None:
+    sure = clock_check.judge(None, weights([(41.0, 0.0)]), LOG)
+    assert sure.status == "aligned"
+    assert sure.offset_s == pytest.approx(41.0, abs=0.05)
+    either = clock_check.judge(None, weights([(41.0, 0.0), (51.0, -0.5)]), LOG)
+    assert either.status == "ambiguous"
+
+
+@pytest.mark.parametrize(
+    ("source", "logged_on", "hosts", "kind"),
+    [
+        ("csv", "", [], "foreign"),
+        ("nvidia-smi", "", ["node1"], "same"),
+        ("redfish", "node1", ["node1.cluster"], "same"),
+        ("redfish", "login", ["node1"], "foreign"),
+        ("redfish", "node1", [], "same"),
+    ],
+)
+def test_a_clock_is_believed_by_who_wrote_the_log(source, logged_on, hosts, kind) -> None:
+    sensor = Sensor("power", source, logged_on=logged_on)
+    series = PowerSeries(
+        sensor,
+        np.arange(3, dtype=np.int64),
+        np.ones(3),
+        PowerKind.SAMPLED,
+        Clock(0, 0, times.ABSOLUTE),
+    )
+    expected = SAME_MACHINE if kind == "same" else FOREIGN
+    assert clock_kinds.clock_kind(series, hosts) == expected

@@ -1,0 +1,81 @@
+"""Logs with wrong clocks on trainings that nobody profiled: noticed, and the truth is inside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from benchmarks.power_world import SENSORS, make_whole, record, write_log, write_whole
+from powertui.data import logdir
+from powertui.data.asked import ReadOptions
+from powertui.data.training.training import Training
+
+
+@lru_cache(maxsize=8)
+def recorded(seed: int, sensor: str, batches: bool):
+    course = make_whole(seed, batches=batches, burst=True)
+    return course, record(course.world, SENSORS[sensor], seed)
+
+
+def placed(folder: Path, seed: int, sensor: str, batches: bool, off_s: float | None):
+    """(its alignment, the interval of the log's zero around the truth)"""
+    course, taken = recorded(seed, sensor, batches)
+    form = "relative" if off_s is None else "wall"
+    shifted = replace(taken, unix=taken.unix + (off_s or 0.0))
+    log = write_log(shifted, folder / "power.csv", form)
+    (entry,) = [one for one in logdir.scan(write_whole(course, folder)).trainings if one.tfevents]
+    training = Training(entry, ReadOptions(power=(str(log),), find_power=False))
+    (channel,) = training.power
+    found = channel.alignment
+    true = float(taken.unix[0]) - channel.base_ns / 1e9
+    return found, (found.lo_s - true, found.hi_s - true), taken.delay_s
+
+
+PLAIN = [
+    (1, "25 ms of 0.1 s", False),
+    (4, "mean 1 s every 0.1 s", False),
+    (11, "mean 1 s, 1 W", False),
+    (11, "mean 1 s, 1 W", True),
+    (10, "mean 0.5 s, 1 W", True),
+]
+
+
+@pytest.mark.parametrize(("seed", "sensor", "batches"), PLAIN)
+@pytest.mark.parametrize("off_s", [2.0, -15.0, 30.0])
+def test_a_wrong_clock_is_corrected(tmp_path, seed, sensor, batches, off_s) -> None:
+    found, (lo, hi), delay = placed(tmp_path, seed, sensor, batches, off_s)
+    assert found.status == "clock corrected"
+    assert found.correction_s == pytest.approx(-off_s, abs=0.6)
+    assert lo <= 0.0
+    assert hi >= -delay
+
+
+@pytest.mark.parametrize(("seed", "sensor", "batches"), PLAIN)
+@pytest.mark.parametrize("off_s", [0.0, 0.1, -0.1])
+def test_a_right_clock_is_confirmed_to_what_the_sensor_shows(
+    tmp_path, seed, sensor, batches, off_s
+) -> None:
+    found, (lo, hi), delay = placed(tmp_path, seed, sensor, batches, off_s)
+    assert found.status in ("aligned", "clock corrected")
+    assert abs(found.correction_s) < 0.5
+    assert lo <= 0.0
+    assert hi >= -delay
+    assert "agrees with the edges" in found.clock_sentence or off_s
+
+
+@pytest.mark.parametrize(("seed", "sensor", "batches"), PLAIN)
+def test_a_log_without_a_clock_finds_its_place(tmp_path, seed, sensor, batches) -> None:
+    found, (lo, hi), delay = placed(tmp_path, seed, sensor, batches, None)
+    assert found.status == "aligned"
+    assert lo <= 0.0
+    assert hi >= -delay
+
+
+def test_a_slow_sensor_that_shows_nothing_leaves_the_clock_to_two_seconds(tmp_path) -> None:
+    found, _, _ = placed(tmp_path, 22, "mean 10 s (PDU)", False, 0.0)
+    assert found.status == "cannot tell"
+    assert (found.lo_s, found.hi_s) == (-2.0, 2.0)
+    assert "believed to ± 2 s" in found.clock_sentence
