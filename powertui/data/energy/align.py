@@ -64,12 +64,11 @@ _STATUS_ON_TRACE: dict[Status, Literal["aligned", "ambiguous", "none"]] = {
     "none": "none",
 }
 
-CLOCKS, MARKER, LOCAL, SIGNAL, REFINED = (
+CLOCKS, MARKER, LOCAL, SIGNAL = (
     "wall clocks of both",
     "powerboard marker",
     "local time, zone found",
     "by signal",
-    "wall clocks, refined by signal",
 )
 OFFSET, PINNED, NOTHING = "set by hand", "pinned by hand", "none"
 BY_HAND = "give --offset, or --pins, to place it by hand"
@@ -604,7 +603,12 @@ def _by_signal(
         reasons.append(f"by signal: {fit}")
         return None
     first = "wall clocks were ignored, as requested" if asked else reasons[-1] if reasons else ""
-    evidence = [*([first] if first else []), fit_in_words(fit), *fit.reasons, *several_places(fit)]
+    evidence = [
+        *([first] if first else []),
+        _fit_in_words(fit),
+        *fit.reasons,
+        *_several_places(fit),
+    ]
     return Alignment(
         fit.offset_s,
         fit.lo_s,
@@ -618,7 +622,7 @@ def _by_signal(
     )
 
 
-def fit_in_words(fit: Fit) -> str:
+def _fit_in_words(fit: Fit) -> str:
     kinds = ", ".join(f"{name} {watts:+.0f} W" for name, watts in fit.watts[1:] if watts >= 0.5)
     next_best = f"; next best at {fit.runner_up_s:.2f} s" if fit.runner_up_s is not None else ""
     return (
@@ -627,7 +631,7 @@ def fit_in_words(fit: Fit) -> str:
     )
 
 
-def several_places(fit: Fit) -> list[str]:
+def _several_places(fit: Fit) -> list[str]:
     """The places in question, where there are several."""
     return places_in_words(fit.places) if fit.ambiguous else []
 

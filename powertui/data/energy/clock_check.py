@@ -34,7 +34,7 @@ Status = Literal["aligned", "clock corrected", "ambiguous", "cannot tell", "none
 
 
 @dataclass(frozen=True)
-class ClockRules:
+class _ClockRules:
     """When an answer is sure. Chosen on half of the worlds of `benchmarks/clock_answers`."""
 
     search_s: float = 600.0  # on either side of a clock; BMCs that were minutes off have been seen
@@ -50,7 +50,7 @@ class ClockRules:
     sure_refreshes: float = 0.25  # a place is sure to this part of the refresh
 
 
-RULES = ClockRules()
+_RULES = _ClockRules()
 _TAILS = (0.025, 0.975)  # of the 95 % interval
 _PLACE_SURES = 4.0  # a place reaches so many times as far as it may be open
 _MIN_GRID = 601  # offsets that stand for a clock of which readings say nothing
@@ -75,7 +75,7 @@ class ClockOffset(NamedTuple):
 
     @property
     def search_range(self) -> tuple[float, float]:
-        return self.lo_s - RULES.search_s, self.hi_s + RULES.search_s
+        return self.lo_s - _RULES.search_s, self.hi_s + _RULES.search_s
 
     def prior(self, offsets: Floats) -> Floats:
         """The density (1/s) of each offset beforehand."""
@@ -83,7 +83,7 @@ class ClockOffset(NamedTuple):
         width = self.hi_s - self.lo_s
         near_s = self.kind.believed_s / 3  # 95 % of an exponential is within three of its means
         near = np.exp(-beside / near_s) / (2 * near_s + width)
-        far = np.exp(-beside / RULES.wrong_by_s) / (2 * RULES.wrong_by_s + width)
+        far = np.exp(-beside / _RULES.wrong_by_s) / (2 * _RULES.wrong_by_s + width)
         right = self.kind.right_share
         return np.asarray(right * near + (1 - right) * far)
 
@@ -141,7 +141,7 @@ class _Posterior:
 def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Samples) -> Verdict:
     """The answer of clock and readings, of which there is at least one."""
     posterior = _posterior(clock, readings, data)
-    sure_s = max(SURE_S, RULES.sure_refreshes * data.refresh)
+    sure_s = max(SURE_S, _RULES.sure_refreshes * data.refresh)
     if clock is None:
         return _without_clock(posterior, sure_s)
     if readings is None:
@@ -151,13 +151,13 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
     widest_s = 2 * max(clock.kind.believed_s, sure_s + best.newer_s + best.older_s)
     by_readings = _posterior(None, readings, data)
     if (
-        posterior.share_of(best) >= RULES.min_sure_weight
-        and by_readings.share_of(best) >= RULES.min_reading_weight
+        posterior.share_of(best) >= _RULES.min_sure_weight
+        and by_readings.share_of(best) >= _RULES.min_reading_weight
         and hi - lo <= widest_s
     ):
         return _sure(clock, best)
     lo, hi = clock.believed
-    if posterior.share(lo, hi) >= RULES.min_believed_weight:
+    if posterior.share(lo, hi) >= _RULES.min_believed_weight:
         return _believed(clock, posterior.between(lo, hi))
     return _ambiguous(posterior, sure_s)
 
@@ -174,7 +174,7 @@ def _posterior(
     if clock is not None:
         log_weight = log_weight + np.log(np.maximum(clock.prior(offsets), 1e-300))
     weight = np.exp(log_weight - log_weight.max()) * width
-    spare_s = RULES.min_error_s + (readings.common_s if readings is not None else 0.0)
+    spare_s = _RULES.min_error_s + (readings.common_s if readings is not None else 0.0)
     older_s = max(data.age_s, data.older_s)
     return _Posterior(offsets, weight / weight.sum(), data.age_s + spare_s, older_s + spare_s)
 
@@ -196,10 +196,10 @@ def _ambiguous(posterior: _Posterior, sure_s: float) -> Verdict:
 def _sure(clock: ClockOffset, posterior: _Posterior) -> Verdict:
     """One place: the clock's, or one beside it."""
     lo, hi = posterior.interval(_TAILS)
-    doubt_lo, doubt_hi = posterior.interval(RULES.doubt_tails)
+    doubt_lo, doubt_hi = posterior.interval(_RULES.doubt_tails)
     beside = max(clock.middle_s - doubt_hi, doubt_lo - clock.middle_s)
     middle = posterior.densest
-    if beside > 0 and abs(middle - clock.middle_s) > RULES.min_doubt_s:
+    if beside > 0 and abs(middle - clock.middle_s) > _RULES.min_doubt_s:
         return Verdict("clock corrected", middle, lo, hi, (), middle - clock.middle_s)
     narrow = clock.kind.believed_s < SURE_S and clock.hi_s - clock.lo_s < 2 * SURE_S
     if narrow:
@@ -215,7 +215,7 @@ def _believed(clock: ClockOffset, posterior: _Posterior) -> Verdict:
     lo, hi = clock.believed
     if hi - lo <= 2 * SURE_S:
         return Verdict("aligned", clock.middle_s, lo, hi)
-    status: Status = "aligned" if hi - lo < 2 * RULES.min_vague_s else "cannot tell"
+    status: Status = "aligned" if hi - lo < 2 * _RULES.min_vague_s else "cannot tell"
     places = posterior.places((hi - lo) / 2 / _BELIEVED_PLACES)
     nearest = min(range(len(places)), key=lambda row: abs(places[row].offset_s - clock.middle_s))
     first = places[nearest]._replace(offset_s=clock.middle_s)

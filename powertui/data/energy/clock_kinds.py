@@ -33,7 +33,7 @@ GIVEN = ClockKind("the log", 0.010, 1.0)
 # A clock that time servers set, or that a person set by hand. 2 s: chosen, not measured.
 FOREIGN = ClockKind("the log", 2.0, 0.8)
 # The interval of a BMC's clock is minutes wide already (`times.BMC_SLACK`).
-CONTROLLER = ClockKind("the BMC", 2.0, 0.8)
+_CONTROLLER = ClockKind("the BMC", 2.0, 0.8)
 
 # Programs that read only the machine on which they run, by the first word of their log's dialect.
 _LOCAL_PROGRAMS = frozenset(
@@ -61,7 +61,7 @@ _LOCAL_PROGRAMS = frozenset(
 def clock_kind(series: PowerSeries, hosts: Iterable[str]) -> ClockKind:
     """The kind of a log's clock; `hosts` are the machines of the training, as far as known."""
     if "BMC" in series.clock.source or "BMC" in series.clock.detail:
-        return CONTROLLER
+        return _CONTROLLER
     sensor = series.sensor
     if sensor.logged_on:
         written_on = hostnames.parse(sensor.logged_on, controller=False)

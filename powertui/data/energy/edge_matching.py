@@ -30,7 +30,7 @@ BORDER, START, END = range(3)  # kinds of expected edges
 
 
 @dataclass(frozen=True)
-class MatchingRules:
+class _MatchingRules:
     """What jumps and edges are worth. Chosen on the worlds of `benchmarks/clock_answers`."""
 
     known_share: float = 0.6  # of a log's jumps, those that a record of the training explains
@@ -46,7 +46,7 @@ class MatchingRules:
     temper: float = 0.6  # costs count by this part: the model is not the machine
 
 
-RULES = MatchingRules()
+_RULES = _MatchingRules()
 _MAX_COARSE_OFFSETS = 6000
 _FINE_PEAKS = 12  # of the coarse grid that are looked at closely
 _FINE_STEPS = 41  # of each
@@ -123,7 +123,7 @@ def offset_weights(
     offsets = np.unique(np.concatenate([coarse, *fine]))
     cost = costs.at(offsets, 0.0)
     width = np.gradient(offsets) if len(offsets) > 1 else np.ones(1)
-    log_weight = -RULES.temper * cost
+    log_weight = -_RULES.temper * cost
     best = int(np.argmax(log_weight))
     return OffsetWeights(
         offsets,
@@ -165,7 +165,7 @@ class _OffsetCosts:
         self.jumps, self.edges = jumps, edges
         self.refresh = data.refresh
         self.length = max(float(data.hi[-1] - data.lo[0]), 1.0)
-        self.sigma = np.hypot(jumps.sigma_s, RULES.refresh_share * data.refresh)
+        self.sigma = np.hypot(jumps.sigma_s, _RULES.refresh_share * data.refresh)
         self.levels = levels
 
     def at(self, offsets: Floats, coarse_step: float) -> Floats:
@@ -196,23 +196,23 @@ class _OffsetCosts:
             )
             near = _kernel(late, sigma, edges.kind[row])
             agrees = edges.sign[row] * np.sign(jumps.watts)[:, None]
-            share = np.where(agrees > 0, RULES.sign_share, 1 - RULES.sign_share)
+            share = np.where(agrees > 0, _RULES.sign_share, 1 - _RULES.sign_share)
             density += is_edge * near * np.where(agrees == 0, 1.0, 2 * share)
-        known = RULES.known_share
+        known = _RULES.known_share
         return np.asarray(1 - known + known * density * self.length / len(edges))
 
 
 def _kernel(late: Floats, sigma: Floats, kind: Int64s) -> Floats:
     """The density (1/s) of a jump that is so late after an edge of its kind."""
     exact = _normal(late, sigma)
-    wide = _normal(late, RULES.inexact_sigmas * sigma + RULES.inexact_s)
-    border = RULES.exact_share * exact + (1 - RULES.exact_share) * wide
-    spread = RULES.start_spread_s
+    wide = _normal(late, _RULES.inexact_sigmas * sigma + _RULES.inexact_s)
+    border = _RULES.exact_share * exact + (1 - _RULES.exact_share) * wide
+    spread = _RULES.start_spread_s
     around_start = np.exp(-np.abs(late) / spread) / (2 * spread)
-    start = RULES.exact_start_share * exact + (1 - RULES.exact_start_share) * around_start
-    after = np.exp(-np.maximum(late, 0.0) / RULES.end_spread_s) / RULES.end_spread_s
+    start = _RULES.exact_start_share * exact + (1 - _RULES.exact_start_share) * around_start
+    after = np.exp(-np.maximum(late, 0.0) / _RULES.end_spread_s) / _RULES.end_spread_s
     after_end = np.where(late > -sigma, after, 0.0)
-    end = RULES.exact_end_share * exact + (1 - RULES.exact_end_share) * after_end
+    end = _RULES.exact_end_share * exact + (1 - _RULES.exact_end_share) * after_end
     return np.asarray(np.select([kind == BORDER, kind == START], [border, start], end))
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats, Int64s
 
-MAX_READINGS = 20_000  # neighbors of a longer log are averaged: a bound of time
-MAX_JUMPS = 150  # the clearest ones; more add time and hardly any evidence
+_MAX_READINGS = 20_000  # neighbors of a longer log are averaged: a bound of time
+_MAX_JUMPS = 150  # the clearest ones; more add time and hardly any evidence
 _MEAN_LENGTHS = (1, 2, 4, 8, 16, 32)  # readings on either side that are averaged
 _MIN_READINGS = 8
 _MEDIAN_TO_SIGMA = 1.4826  # of normally distributed values
@@ -56,7 +56,7 @@ class PowerJumps:
         return PowerJumps(self.at[rows], self.sigma_s[rows], self.watts[rows])
 
 
-NO_JUMPS = PowerJumps(np.empty(0), np.empty(0), np.empty(0))
+_NO_JUMPS = PowerJumps(np.empty(0), np.empty(0), np.empty(0))
 
 
 class _Candidates(NamedTuple):
@@ -74,20 +74,20 @@ class _Candidates(NamedTuple):
                 continue
             taken.append(row)
             near = np.array(taken)
-            if len(taken) == MAX_JUMPS:
+            if len(taken) == _MAX_JUMPS:
                 break
         return np.sort(np.array(taken, np.int64))
 
 
 def find_jumps(data: Samples, longest_mean_s: float) -> PowerJumps:
     """The jumps of a log. No mean is longer than `longest_mean_s`, a part of an epoch."""
-    if len(data) > MAX_READINGS:
-        data = data.gathered(float(data.hi[-1] - data.lo[0]) / MAX_READINGS)
+    if len(data) > _MAX_READINGS:
+        data = data.gathered(float(data.hi[-1] - data.lo[0]) / _MAX_READINGS)
     if len(data) < _MIN_READINGS:
-        return NO_JUMPS
+        return _NO_JUMPS
     swing_w = float(np.ptp(np.percentile(data.watts, (2, 98))))
     if swing_w <= _MIN_QUANTA * data.quantum:
-        return NO_JUMPS
+        return _NO_JUMPS
     pace = float(np.median(np.diff(data.hi)))
     window = float(np.median(data.hi - data.lo))
     # Readings beside a jump whose windows contain it, too: they belong to neither side.
