@@ -46,7 +46,6 @@ from powertui.data.energy.measured_energy import (
 )
 from powertui.data.energy.owner_evidence import Owner
 from powertui.data.energy.owner_notes import Share
-from powertui.data.energy.profiled_gpus import OtherGpus
 from powertui.data.energy.profiled_machines import HostEvidence
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
@@ -87,7 +86,7 @@ class Account:
     text: str  # which they are, and why
     idle_of: Callable[[], IdlePower]  # see `idle`
     pairs_of: Callable[[], tuple[Pair, ...]] = tuple  # see `pairs`
-    other_gpus: OtherGpus = profiled_gpus.NONE  # channels that are no GPU of the profile
+    other_gpus: frozenset[int] = frozenset()  # channels that are no GPU of the profile
     share: Share | None = (
         None  # of the run's power: on what evidence it is this host's, and what is nobody's
     )
@@ -537,16 +536,10 @@ def of_placed(
     total = scopes.of_one(
         [placed[row].power.series for row in usable],
         assumed=[at for at, row in enumerate(usable) if row in assumed],
-        other_gpus=[at for at, row in enumerate(usable) if row in gpus.rows],
+        other_gpus=[at for at, row in enumerate(usable) if row in gpus],
     )
     counted = tuple(usable[i] for i in total.indices)
     text = total.text
-    if (
-        gpus.text
-        and text
-        and not any(power[row].series.sensor.scope in scopes.WHOLE for row in counted)
-    ):
-        text += f"; {gpus.text}"
     left = len(here) - len(usable)
     if left and text:
         text += (

@@ -7,22 +7,10 @@ else's, and count in no sum of that program's parts.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 from powertui.data.energy import devices, scopes
 from powertui.data.energy.devices import Pair
 from powertui.data.model import Device, PowerOnTrace, Scope, Trace
-
-
-@dataclass(frozen=True)
-class OtherGpus:
-    """The GPU channels that are none of a profile's."""
-
-    rows: frozenset[int] = frozenset()
-    text: str = ""  # why, for a person: a clause
-
-
-NONE = OtherGpus()
 
 
 def other_gpus(
@@ -30,8 +18,9 @@ def other_gpus(
     power: Sequence[PowerOnTrace],
     own_pairs: Callable[[], Sequence[Pair]],
     assigned: Collection[int] = (),
-) -> OtherGpus:
-    """The GPU channels of one machine that are none of these profiles'.
+) -> frozenset[int]:
+    """The GPU channels of one machine that are none of these profiles'; all, where nothing shows
+    which of them are.
 
     All traces are of one session; the power is on the clock of the first, whose pairs are given.
     `assigned` are the channels that a person gave to the machine: where these are some of the GPUs,
@@ -40,31 +29,19 @@ def other_gpus(
     rows = [row for row, channel in enumerate(power) if channel.series.sensor.scope is Scope.GPU]
     said = [row for row in rows if row in assigned]
     if said and len(said) < len(rows):
-        return OtherGpus(frozenset(rows) - frozenset(said), "the GPUs that were assigned")
+        return frozenset(rows) - frozenset(said)
     logged = devices.one_each(power)
     shown = [devices.gpu_count(trace) for trace in traces]
     if not logged or not sum(shown) or len(logged) <= max(shown):
-        return NONE
+        return frozenset()
     found: list[int | None] = [pair.channel for pair in own_pairs()]
     for trace in traces[1:]:
         found += [pair.channel for pair in devices.pairs(trace, power, on_its_clock=False)]
     chosen = [row for row in found if row is not None]
     if len(chosen) < len(found) or len(set(chosen)) < len(chosen):
         chosen = _by_local_rank(traces, logged) if len(logged) > sum(shown) else list(logged)
-    if not chosen:
-        return OtherGpus(
-            frozenset(rows),
-            f"{len(logged)} GPUs are logged, and nothing shows which of them the profile used "
-            "(to say so: --power-host with the channel's name)",
-        )
     own = [logged[row] for row in chosen]
-    others = frozenset(row for row in rows if not _is_one_of(power[row], row, chosen, own))
-    left = len(logged) - len(set(chosen))
-    if not left:
-        return NONE
-    return OtherGpus(
-        others, f"{left} other GPU{'s' if left > 1 else ''} of the log not in the profile"
-    )
+    return frozenset(row for row in rows if not _is_one_of(power[row], row, chosen, own))
 
 
 def _is_one_of(

@@ -20,7 +20,7 @@ NUMBER = re.compile(
 # A node whose peak is less than this share of what its parts draw is no node: two sensors of one
 # thing differ by their gains, of ±5 % each. Chosen, not measured.
 _MIN_NODE_SHARE = 0.85
-WHOLE = (Scope.NODE, Scope.PLUG)  # scopes of channels that hold a whole machine
+_WHOLE = (Scope.NODE, Scope.PLUG)  # scopes of channels that hold a whole machine
 _FEEDING = "together they feed the machine"
 _MAX_NAMED = 4  # channels in one sentence
 _PART_SCOPES = (Scope.GPU, Scope.PACKAGE, Scope.DRAM)
@@ -132,20 +132,33 @@ class _Machine:
         if whole is not None:
             return whole
         if parts:
-            return self._together(parts, "overlapping, ", "parts of the machine, not the whole")
+            rows, text = self._together(
+                parts, "overlapping, ", "parts of the machine, not the whole"
+            )
+            return rows, "; ".join(filter(None, (text, self._gpu_words())))
         if self.other_gpus:
-            count = len(self.other_gpus)
-            what = "it is not a GPU of the profile" if count == 1 else "which of them is profiled"
-            text = f"none of {count} GPUs: it is not known {what}"
-            return [], text if count > 1 else f"none: {what}"
+            return [], f"none: {self._gpu_words()}"
         return self._unknown()
+
+    def _gpu_words(self) -> str:
+        """Why some GPUs, or all, are not counted."""
+        gpus = [row for row in self.rows if self.series[row].sensor.scope is Scope.GPU]
+        others = sum(row in self.other_gpus for row in gpus)
+        if not others:
+            return ""
+        if others < len(gpus):
+            return f"{others} of {len(gpus)} GPUs of the log {_are(others)} not in the profile"
+        return (
+            f"{others} GPU{'s' if others > 1 else ''} {_are(others)} logged, and nothing shows "
+            "which of them the profile used"
+        )
 
     def _whole(self, parts: Sequence[int]) -> tuple[list[int], str] | None:
         """What all of the machine's power goes through: its node, plug or supplies; None where no
         channel is of that.
         """
         outlets = set(supplies.outlets(self.series))
-        for scope in WHOLE:
+        for scope in _WHOLE:
             whole = [
                 row
                 for row in self._living()
@@ -209,7 +222,7 @@ class _Machine:
         return parts
 
     def _unknown(self) -> tuple[list[int], str]:
-        living = [row for row in self._living() if row not in self.other_gpus] or self.rows
+        living = self._living()
         first = living[0]
         if len(self.rows) == 1:
             return [first], f"{self.named(self.series[first])} alone"
@@ -242,8 +255,12 @@ class _Machine:
         names = " + ".join(self.named(self.series[row]) for row in rows[:_MAX_NAMED])
         if len(rows) > _MAX_NAMED:
             names += f" + {len(rows) - _MAX_NAMED} more"
-        left = len(self.rows) - len(rows)
+        left = len(self.rows) - len(rows) - len(self.other_gpus)
         return rows, names + (f" ({left} {others}left out)" if left else "") + f": {what}"
+
+
+def _are(count: int) -> str:
+    return "are" if count > 1 else "is"
 
 
 def _name(series: PowerSeries) -> str:

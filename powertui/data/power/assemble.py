@@ -10,8 +10,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.model import Bools, Clock, Floats, Int64s, PowerKind, PowerSeries, Sensor
-from powertui.data.power import steps_of_clock, times
+from powertui.data.model import (
+    Badge,
+    Bools,
+    Clock,
+    Floats,
+    Int64s,
+    PowerKind,
+    PowerSeries,
+    Sensor,
+    worst_badge,
+)
+from powertui.data.power import shared_moments, steps_of_clock, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.steps_of_clock import Joined
 
@@ -39,7 +49,7 @@ def power_series(
 
     Rows that repeat another one exactly are dropped (a buffer saved twice); different readings with
     one time (a log with whole seconds polled faster) become their mean, because nobody knows their
-    order.
+    order; whether they are one device's at all is assumed then.
     """
     ns, watts = np.asarray(ns, np.int64), np.asarray(watts, np.float64)
     name = sensor.name or "the log"
@@ -70,7 +80,9 @@ def power_series(
         ns, watts = ns[order], watts[order]
         joules = None if joules is None else joules[order]
     if joined.least_ns <= 0 and (np.diff(ns) == 0).any():
-        ns, watts, joules = _one_per_time(ns, watts, joules, name, notes)
+        ns, watts, joules, is_mean = _one_per_time(ns, watts, joules, name, notes)
+        if is_mean:
+            sensor = replace(sensor, scale=worst_badge((sensor.scale, Badge.ASSUMED)))
     return PowerSeries(
         sensor,
         ns,
@@ -82,6 +94,33 @@ def power_series(
         parted_s=joined.paused_ns / times.S,
         clocks_ns=clocks,
     )
+
+
+def sampled_channels(
+    sensor: Sensor, ns: Int64s, watts: Floats, *, clock: Clock, notes: Notes
+) -> list[PowerSeries]:
+    """The channels of readings that one name stands for: several where unequal readings of one
+    moment show that they are several devices'.
+    """
+    ns, watts = np.asarray(ns, np.int64), np.asarray(watts, np.float64)
+    devices = shared_moments.split_by_device(ns, watts)
+    if not devices:
+        return [power_series(sensor, ns, watts, clock=clock, notes=notes)]
+    name = sensor.name or "the log"
+    notes.say(
+        f"{name} has {len(devices)} readings of each moment: as many devices, distinguished by "
+        "their order"
+    )
+    return [
+        power_series(
+            replace(sensor, name=f"{sensor.name} {number}".strip(), device=None),
+            ns[rows],
+            watts[rows],
+            clock=clock,
+            notes=notes,
+        )
+        for number, rows in enumerate(devices, 1)
+    ]
 
 
 def _watts_on_true_lengths(
@@ -135,8 +174,11 @@ def _either_clock(clock: Clock, joined: Joined) -> Clock:
 
 def _one_per_time(
     ns: Int64s, watts: Floats, joules: Floats | None, name: str, notes: Notes
-) -> tuple[Int64s, Floats, Floats | None]:
-    """Sorted rows with one row for each time: the mean of those that share it."""
+) -> tuple[Int64s, Floats, Floats | None, bool]:
+    """Sorted rows with one row for each time: the mean of those that share it.
+
+    At last whether that says something else than the rows: most of them are such means.
+    """
     starts = np.flatnonzero(np.r_[True, np.diff(ns) > 0])
     valid = np.isfinite(watts)
     count = np.add.reduceat(valid.astype(np.int64), starts)
@@ -155,7 +197,7 @@ def _one_per_time(
     if mixed:
         notes.say(f"{mixed} times in {name} have several readings; their mean is used")
     summed = None if joules is None else np.add.reduceat(joules, starts)
-    return ns[starts], mean, summed
+    return ns[starts], mean, summed, mixed > len(starts) / 2
 
 
 def zeroed(

@@ -111,11 +111,9 @@ class Collected:
         ns, _ = assemble.zeroed(column, column.ok, keep_zero=poll is not None)
         spread = np.zeros(len(column.ns), np.int64)
         spread[column.ok] = ns
-        series = []
+        series: list[PowerSeries] = []
         for sensor, channel in self._channels.items():
-            made = self._series(sensor, channel, spread, column.ok, clock, poll, options)
-            if made is not None:
-                series.append(made)
+            series += self._series(sensor, channel, spread, column.ok, clock, poll, options)
         if not series:
             raise UnreadableFile(
                 self.path,
@@ -176,12 +174,12 @@ class Collected:
         clock: Clock,
         poll: Figure | None,
         options: LogColumns,
-    ) -> PowerSeries | None:
+    ) -> list[PowerSeries]:
         rows = np.array(channel.rows)
         good = ok[rows]
         ns_of_channel, values = ns[rows[good]], np.array(channel.values)[good]
         if not len(ns_of_channel):
-            return None
+            return []
         sensor = replace(
             sensor,
             host=sensor.host or options.host,
@@ -192,20 +190,20 @@ class Collected:
             order = np.argsort(ns_of_channel, kind="stable")
             ns_of_channel, values = ns_of_channel[order], values[order]
             if len(ns_of_channel) < 2:
-                return None
+                return []
             joules, values = counters.intervals(ns_of_channel, values, self.notes, sensor.name)
         elif channel.kind is PowerKind.INTERVAL:
             order = np.argsort(ns_of_channel, kind="stable")
             ns_of_channel, values = ns_of_channel[order], values[order]
             joules = np.r_[np.nan, values[1:] * np.diff(ns_of_channel) / NS_PER_S]
-        return assemble.power_series(
-            sensor,
-            ns_of_channel,
-            values,
-            clock=clock,
-            notes=self.notes,
-            joules=joules,
+        if joules is None:
+            return assemble.sampled_channels(
+                sensor, ns_of_channel, values, clock=clock, notes=self.notes
+            )
+        made = assemble.power_series(
+            sensor, ns_of_channel, values, clock=clock, notes=self.notes, joules=joules
         )
+        return [made]
 
 
 _HINT = "Write the time before each: date +%s >> FILE; COMMAND >> FILE"

@@ -231,7 +231,8 @@ class _TableLog:
 
     def _rows_by_channel(self) -> list[tuple[ChannelRows, Bools]]:
         readings = {column.column for column in self.picked} | set(self.time_columns)
-        channels = groups.rows_by_channel(self.rows, readings, self.quantity)
+        ns = self.times.ns if self.times.ok.all() else None
+        channels = groups.rows_by_channel(self.rows, readings, self.quantity, ns)
         if self.quantity is None and groups.one_after_another(
             channels, self.times.ns, self.times.ok
         ):
@@ -268,7 +269,7 @@ class _TableLog:
             readings = values if is_used.all() else values[is_used]
             made, kind = self._series(column, channel, ns, readings)
             self.kinds[column.name, column.unit.name] = kind
-            yield made
+            yield from made
 
     def _in_units_of_cells(
         self, column: PickedColumn, values: Floats
@@ -347,21 +348,23 @@ class _TableLog:
 
     def _series(
         self, column: PickedColumn, channel: ChannelRows, ns: Int64s, values: Floats
-    ) -> tuple[PowerSeries, str]:
-        """One channel, and how its joules were read: "" of a channel of watts."""
+    ) -> tuple[list[PowerSeries], str]:
+        """One channel, or one for each device that it stands for, and how its joules were read: ""
+        of a channel of watts.
+        """
         sensor = self._sensor(column, channel)
         joined = self.row_times.joined
         factor = column.unit.factor
         scaled = values if factor == 1 else values * factor  # the same column is packed once
         if column.unit.quantity == "power":
-            return assemble.power_series(
-                sensor,
-                ns,
-                scaled,
-                clock=self.clock,
-                notes=self.notes,
-                joined=joined,
-            ), ""
+            if joined.least_ns <= 0 and not joined.steps_ns:
+                return assemble.sampled_channels(
+                    sensor, ns, scaled, clock=self.clock, notes=self.notes
+                ), ""
+            made = assemble.power_series(
+                sensor, ns, scaled, clock=self.clock, notes=self.notes, joined=joined
+            )
+            return [made], ""
         # A clock that was set back leaves rows in the order that counted.
         order = np.arange(len(ns)) if joined.steps_ns else np.argsort(ns, kind="stable")
         # Without a reading the next one counts for the time that was missed, too.
@@ -378,14 +381,10 @@ class _TableLog:
             with np.errstate(divide="ignore", invalid="ignore"):
                 watts = np.where(seconds > 0, joules / seconds, np.nan)
             kind = " per interval"
-        return assemble.power_series(
-            sensor,
-            ns,
-            watts,
-            clock=self.clock,
-            notes=self.notes,
-            joules=joules,
-        ), kind
+        made = assemble.power_series(
+            sensor, ns, watts, clock=self.clock, notes=self.notes, joules=joules
+        )
+        return [made], kind
 
 
 class _RowTimes:

@@ -24,6 +24,12 @@ _MAX_NAMES_OF_ONE_ROUND = 64
 _MIN_EVEN_SHARE = 0.8
 _MIN_CHANGING_SHARE = 0.9
 _MIN_COUNTED_SHARE = 0.1
+# Of the rows that shared a moment and a channel so many may still do so when a column that names
+# channels is taken, too: copies of rows. Chosen, not measured.
+# Of all moments so many have a row with each name: readings wander. Chosen, not measured.
+_MIN_MOMENTS_SHARE = 0.5
+_MAX_COMPARED_ROWS = 20_000  # a bound of time
+_MAX_REPEAT_SHARE = 0.1
 _BRACKETS_AT_END = re.compile(r"[\[(][^\])]{0,40}[\])]\s{0,3}$")
 _NAME_WORDS = {
     "gpu",
@@ -94,14 +100,18 @@ class _Key(NamedTuple):
 
 
 def rows_by_channel(
-    rows: table.FileCells, readings: set[int], quantity: int | None = None
+    rows: table.FileCells,
+    readings: set[int],
+    quantity: int | None = None,
+    ns: Int64s | None = None,
 ) -> list[tuple[ChannelRows, Bools]]:
     """Rows by channel, when some column names the channel. One group of everything otherwise.
 
     `readings` are the columns with times and readings, `quantity` is the one that names what was
-    read.
+    read. Times that are given decide where a column of numbers may be names or readings: names make
+    each moment's rows different ones.
     """
-    keys = _keys(rows, readings, quantity)
+    keys = _keys(rows, readings, quantity, ns)
     everything = np.ones(len(rows), np.bool_)
     if not keys and quantity is None:
         return [(ChannelRows(), everything)]
@@ -133,12 +143,18 @@ def rows_by_channel(
     return channels
 
 
-def _keys(rows: table.FileCells, readings: set[int], quantity: int | None) -> list[_Key]:
+def _keys(
+    rows: table.FileCells, readings: set[int], quantity: int | None, ns: Int64s | None
+) -> list[_Key]:
     """The columns that name channels."""
     max_names = max(1, min(_MAX_NAMES, len(rows) // 2))
-    keys = []
+    keys: list[_Key] = []
+    doubtful: list[_Key] = []
     for column, name in enumerate(rows.names):
-        if column == quantity or column in readings or not _could_name(name):
+        if column == quantity or column in readings:
+            continue
+        could_name = _could_name(name)
+        if not could_name and (ns is None or quantity is not None):
             continue
         cells = rows.texts(column)
         if rows.is_numeric(column):
@@ -147,12 +163,45 @@ def _keys(rows: table.FileCells, readings: set[int], quantity: int | None) -> li
         is_one_round = quantity is not None and len(rows) <= len(values) <= _MAX_NAMES_OF_ONE_ROUND
         if len(values) > max_names and not is_one_round:
             continue
+        if _are_measured(values):
+            continue
+        key = _Key(column, name, cells, values)
         # A column "gpu" may hold its load.
         are_numbers = len(values) > 1 and all(value.isdigit() for value in values)
-        if are_numbers and not _are_names(cells, values):
-            continue
-        keys.append(_Key(column, name, cells, values))
-    return keys
+        is_sure = could_name and not (are_numbers and not _are_names(cells, values))
+        (keys if is_sure else doubtful).append(key)
+    if ns is not None and quantity is None and _has_repeats(ns):
+        for key in doubtful:
+            if _tells_rows_apart(keys, key, ns):
+                keys.append(key)
+    return sorted(keys, key=lambda key: key.column)
+
+
+def _are_measured(values: Sequence[str]) -> bool:
+    """Whether cells are readings, as fractions and signs show."""
+    written = [value for value in values if value]
+    return not all(value.isdigit() for value in written) and all(
+        np.isfinite(table.number(value)) for value in written
+    )
+
+
+def _has_repeats(ns: Int64s) -> bool:
+    times = np.sort(ns[:_MAX_COMPARED_ROWS])
+    return bool((np.diff(times) == 0).any())
+
+
+def _tells_rows_apart(keys: Sequence[_Key], key: _Key, ns: Int64s) -> bool:
+    """Whether rows of one moment and one channel are of one channel no more with this column."""
+    moments: list[int] = ns[:_MAX_COMPARED_ROWS].tolist()
+    before = [each.cells[:_MAX_COMPARED_ROWS] for each in keys]
+    cells = key.cells[:_MAX_COMPARED_ROWS]
+    without = len(set(zip(moments, *before, strict=True)))
+    with_key = len(set(zip(moments, *before, cells, strict=True)))
+    repeats = len(moments) - without
+    least = min(Counter(cells).values())
+    if len(key.values) < 2 or least < _MIN_MOMENTS_SHARE * len(set(moments)):
+        return False  # a reading that happens to differ
+    return repeats > 0 and len(moments) - with_key <= _MAX_REPEAT_SHARE * repeats
 
 
 def _could_name(name: str) -> bool:
@@ -244,12 +293,22 @@ def _with_quantity(labels: Sequence[str], names: Sequence[str], owners: Sequence
 
 
 def _device(keys: Sequence[_Key], row: int) -> Device | None:
-    """The device of a row, by all columns that name one."""
+    """The device of a row, by all columns that name one.
+
+    A number that all rows share is no device's where another column has several.
+    """
     device: Device | None = None
+    several = any(len(key.values) > 1 and _names_devices(key) for key in keys)
     for key in keys:
-        if not _DEVICE_WORDS.isdisjoint(units.tokens(key.name)):
+        if several and len(key.values) == 1 and key.cells[row].isdigit():
+            continue
+        if _names_devices(key):
             device = devices.joined_device(device, devices.device_named(key.cells[row]))
     return device
+
+
+def _names_devices(key: _Key) -> bool:
+    return not _DEVICE_WORDS.isdisjoint(units.tokens(key.name))
 
 
 def one_after_another(parts: Sequence[tuple[ChannelRows, Bools]], ns: Int64s, ok: Bools) -> bool:

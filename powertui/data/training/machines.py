@@ -136,7 +136,7 @@ def _other_gpus(training: TrainingRecords) -> frozenset[_ChannelKey]:
         for profile in opened.profiles:
             found = account.alone(profile, training.aligning)
             for row, placed in enumerate(found.placed):
-                is_other = row in found.other_gpus.rows
+                is_other = row in found.other_gpus
                 (others if is_other else shown).add(_channel_key(placed.power.series))
     return frozenset(others - shown)
 
