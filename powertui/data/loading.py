@@ -283,3 +283,9 @@ class _Loader:
                 continue
             self.power += log.series
             self.warnings += log.warnings
+        if len(paths) > 1:
+            from powertui.data.power import repeated_logs
+
+            kept, warnings = repeated_logs.without_repeats(self.power)
+            self.power = list(kept)
+            self.warnings += warnings

@@ -38,6 +38,7 @@ from powertui.report.energy_figures import (
     json_rows,
     notes_on,
 )
+from powertui.report.owners_json import json_owners_of_run
 from powertui.report.step_facts import seconds
 
 
@@ -176,6 +177,7 @@ def _json_trace(trace: TraceEnergy) -> dict[str, Any]:
         "alignment": _json_alignment(trace),
         "sensors": _json_sensors(trace),
         "unmatched": _json_unmatched(account),
+        "owners": json_owners_of_run(trace.run, account),
         "counted": _json_counted(account),
         "idle_watts": _figure(account.idle) if account is not None else None,
         "idle_text": account.idle_text if account is not None else "",

@@ -12,6 +12,7 @@ from powertui.data.training.training_energy import TrainingWindow, training_ener
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
 from powertui.data.training.training_parts import Moment
 from powertui.report.energy_figures import json_energy, json_findings, json_rows, notes_on
+from powertui.report.owners_json import json_owners_of_training
 from powertui.report.step_facts import seconds
 from powertui.report.training_page import MAX_DESCRIBED, unplaced_logs
 
@@ -160,6 +161,7 @@ def json_training(training: Training) -> dict[str, Any]:
             "channels": [channel.series.sensor.name for channel in account.channels],
             "text": account.text,
         },
+        "owners": json_owners_of_training(energy.owned, energy.counted),
         "idle_watts": account.idle.value if account.idle is not None else None,
         "idle_text": account.idle_text,
         "phases": [_json_window(window) for window in energy.phases()],

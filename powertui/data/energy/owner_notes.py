@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -83,8 +84,7 @@ def strangers_and_remedies(
     for why, channels in list(reasons.items())[:MAX_LISTED_NAMES]:
         names = listed([one.sensor.host or _label_apart(one, power) for one in channels])
         left = called(channels[0], power)
-        whose = f"{left}={hosts[0]}" if len(hosts) == 1 else f"{left}=HOST, one of {listed(hosts)}"
-        out.append((f"power of {names} ({why})", f"--power-host {whose}"))
+        out.append((f"power of {names} ({why})", _remedy(left, hosts, found)))
     if len(reasons) > MAX_LISTED_NAMES:
         out.append(
             (
@@ -97,6 +97,16 @@ def strangers_and_remedies(
             )
         )
     return out
+
+
+def _remedy(left: str, hosts: Sequence[str], owners: Belongings) -> str:
+    """What to type, so that a channel is a host's."""
+    if len(hosts) == 1:
+        return f"--power-host {shlex.quote(f'{left}={hosts[0]}')}"
+    words = f"--power-host {shlex.quote(f'{left}=HOST')}, one of {listed(hosts)}"
+    if owners.may_be_one:
+        words += ", or once for each of them that ran on one machine"
+    return words
 
 
 def called(series: PowerSeries, power: Sequence[PowerSeries]) -> str:

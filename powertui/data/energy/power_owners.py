@@ -33,6 +33,7 @@ class Belongings:
     machines: tuple[str, ...]  # as their first profiles name them
     of_trace: tuple[int, ...]  # the machine of each trace: workers and ranks may share one
     owners: tuple[Owner, ...]  # of each channel
+    may_be_one: bool = False  # whether its profiles leave open that some ran on one machine
 
     def mine(self, trace: int) -> tuple[int, ...]:
         """The channels of a trace's machine."""
@@ -102,7 +103,13 @@ def attribute_power(
                 else owner_evidence.owner_by_source(series, label, by_name[label], machines)
             )
         owners.append(owner)
-    return Belongings(host_words, of_trace, tuple(owner_doubts.undoubted(power, owners)))
+    unknown = [machine for machine in machines if not machine.is_recorded]
+    return Belongings(
+        host_words,
+        of_trace,
+        tuple(owner_doubts.undoubted(power, owners)),
+        may_be_one=len(unknown) > 1,
+    )
 
 
 def _labels(power: Sequence[PowerSeries], machines: Machines) -> list[HostName | None]:

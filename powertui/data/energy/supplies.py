@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from powertui.data.model import PowerSeries
 
 _SUPPLY = re.compile(
-    r"(?<![a-z])(?:psu|ps|power supply|phase|line|leg|l|feed|inlet)[ _#-]?(\d|[ab](?![a-z]))(?!\d)",
+    r"(?:(?<![a-z])(?:psu|ps|phase|line|leg|l|feed|inlet)|power ?supply)"
+    r"[ _#-]?(\d|[ab](?![a-z]))(?!\d)",
     re.IGNORECASE,
 )
 _NO_SUPPLY = re.compile(r"(?<![a-z])(?:out|output|pout|cache)(?![a-z])", re.IGNORECASE)

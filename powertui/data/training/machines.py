@@ -5,17 +5,18 @@ as in a run (energy/belongs).
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from powertui.data.energy import account, owner_notes, power_owners, scopes
+from powertui.data.energy.devices import Pair
 from powertui.data.energy.owner_evidence import Owner
 from powertui.data.energy.power_owners import Belongings
 from powertui.data.energy.profiled_machines import HostEvidence, Profiled
 from powertui.data.energy.scopes import Addends
 from powertui.data.formats import filenames
-from powertui.data.model import Device, PowerSeries, ProcessLaunch
+from powertui.data.model import Device, PowerSeries, ProcessLaunch, Scope
 from powertui.data.training.training_records import TrainingRecords
 
 _ChannelKey = tuple[str, str, str, "Device | None"]
@@ -39,6 +40,7 @@ class TrainingPower:
     power: tuple[PowerSeries, ...]
     owners: Belongings
     other_gpus: frozenset[_ChannelKey]  # that none of its profiles shows
+    pairs: Mapping[_ChannelKey, Pair]  # which channel is which GPU's of a profile
 
     @property
     def strangers(self) -> tuple[str, ...]:
@@ -51,6 +53,17 @@ class TrainingPower:
         owned = {owner.machine for owner in self.owners.owners} - {None}
         machines = enumerate(self.owners.machines)
         return tuple(name or "a host" for row, name in machines if owned and row not in owned)
+
+    def pair(self, series: PowerSeries) -> Pair | None:
+        """The GPU of a profile that a channel is of."""
+        return self.pairs.get(_channel_key(series))
+
+    def rows(self, series: Sequence[PowerSeries]) -> frozenset[int]:
+        """The places of some channels among all."""
+        keys = {_channel_key(channel) for channel in series}
+        return frozenset(
+            row for row, channel in enumerate(self.power) if _channel_key(channel) in keys
+        )
 
     def is_owned(self, series: PowerSeries) -> bool:
         """Whether a channel is some machine's of the training."""
@@ -107,7 +120,7 @@ def power_of(training: TrainingRecords) -> TrainingPower:
         hosts = hosts or _only_name_in(power) or ("",)
         profiles = tuple(_UnreadProfile(host) for host in hosts)
     owners = power_owners.attribute_power(power, profiles, assigned, _one_process(profiles))
-    return TrainingPower(power, owners, _other_gpus(training))
+    return TrainingPower(power, owners, *_gpus(training))
 
 
 def _only_name_in(power: Sequence[PowerSeries]) -> tuple[str, ...]:
@@ -128,17 +141,27 @@ def _one_process(profiles: Sequence[Profiled]) -> tuple[tuple[str, ...], ...]:
     return (tuple(names),) if len(names) == len(profiles) else ()
 
 
-def _other_gpus(training: TrainingRecords) -> frozenset[_ChannelKey]:
-    """The GPU channels that no profile shows which somebody has read."""
+def _gpus(
+    training: TrainingRecords,
+) -> tuple[frozenset[_ChannelKey], dict[_ChannelKey, Pair]]:
+    """The GPU channels that no profile shows which somebody has read, and the pairs of the
+    others.
+    """
     shown: set[_ChannelKey] = set()
     others: set[_ChannelKey] = set()
+    pairs: dict[_ChannelKey, Pair] = {}
+    if not any(series.sensor.scope is Scope.GPU for series in training.logs.power):
+        return frozenset(), pairs
     for opened in training.read_sessions():
         for profile in opened.profiles:
             found = account.alone(profile, training.aligning)
-            for row, placed in enumerate(found.placed):
-                is_other = row in found.other_gpus
-                (others if is_other else shown).add(_channel_key(placed.power.series))
-    return frozenset(others - shown)
+            keys = [_channel_key(placed.power.series) for placed in found.placed]
+            for row, key in enumerate(keys):
+                (others if row in found.other_gpus else shown).add(key)
+            for pair in found.pairs:
+                if pair.channel is not None:
+                    pairs.setdefault(keys[pair.channel], pair)
+    return frozenset(others - shown), pairs
 
 
 def _profiles(training: TrainingRecords) -> Iterator[Profiled]:

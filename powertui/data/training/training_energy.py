@@ -33,6 +33,7 @@ from powertui.data.model import (
     Z95,
     Clock,
     PowerOnTrace,
+    PowerSeries,
     Run,
     Steps,
     Trace,
@@ -40,6 +41,7 @@ from powertui.data.model import (
 from powertui.data.run.logged_epochs import LOGGED_NS
 from powertui.data.texts import NoNames
 from powertui.data.training import checkpoints, machines, training_findings
+from powertui.data.training.machines import TrainingPower
 from powertui.data.training.named_windows import AxisWindow
 from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
 from powertui.data.training.training_on_axis import TrainingOnAxis
@@ -83,11 +85,13 @@ class TrainingEnergy:
     seen: TrainingOnAxis
     account: Account
     findings: Findings
+    owned: TrainingPower
+    counted: tuple[PowerSeries, ...]  # the channels that are added up
 
-    @functools.cached_property
+    @property
     def strangers(self) -> tuple[str, ...]:
         """Sentences on the power in its logs that belongs to no machine of the training."""
-        return machines.power_of(self.seen.training).strangers
+        return self.owned.strangers
 
     def energy(self, lo: int, hi: int, half: int = 0) -> Energy | None:
         """Any window of the axis (ps).
@@ -95,7 +99,7 @@ class TrainingEnergy:
         Not resolved where a machine of the training has no power: a part is not the training.
         """
         drawn = self.account.energy(lo, hi, edge_ps=half / Z95)
-        lacking = machines.power_of(self.seen.training).lacking if self.seen.profile is None else ()
+        lacking = self.owned.lacking if self.seen.profile is None else ()
         if drawn is None or not lacking:
             return drawn
         return host_energy.without_hosts(drawn, lacking)
@@ -388,21 +392,25 @@ def training_energy(axis: TrainingOnAxis) -> TrainingEnergy:
 
 
 def _worked_out(axis: TrainingOnAxis) -> TrainingEnergy:
-    account = _account_of(axis)
+    owned = machines.power_of(axis.training)
+    account, counted = _account_of(axis, owned)
     findings = training_findings.findings_in_training(axis.training, axis, account)
     if account.power is not None and len(account.power.times) > _GIVE_BACK_READINGS:
         packed.give_back()
-    return TrainingEnergy(axis, account, findings)
+    return TrainingEnergy(axis, account, findings, owned, counted)
 
 
-def _account_of(axis: TrainingOnAxis) -> Account:
-    """The account of a training's power, with the arithmetic that one profile's is made with."""
+def _account_of(
+    axis: TrainingOnAxis, owned: TrainingPower
+) -> tuple[Account, tuple[PowerSeries, ...]]:
+    """The account of a training's power, with the arithmetic that one profile's is made with; and
+    the channels that it adds up.
+    """
     reach = _reach(axis)
     power = [
         placed.power for placed in axis.by_wall or axis.placements if placed.power.status != "none"
     ]
     # A profile's own account holds its machine's channels alone.
-    owned = machines.power_of(axis.training)
     if axis.profile is None:
         power = [channel for channel in power if owned.is_owned(channel.series)]
     usable = _usable_rows(power, reach)
@@ -425,7 +433,7 @@ def _account_of(axis: TrainingOnAxis) -> Account:
         text += f"; {led}"
     channels = tuple(Placed(channel, _alignment(axis, channel)) for channel in power)
     idle_power = _idle(axis, [power[row] for row in counted])
-    return Account(
+    account = Account(
         _trace_of(axis, reach),
         Steps.none(),
         axis.epochs,
@@ -434,6 +442,7 @@ def _account_of(axis: TrainingOnAxis) -> Account:
         text,
         lambda: idle_power,
     )
+    return account, total.series
 
 
 def _usable_rows(power: Sequence[PowerOnTrace], reach: tuple[int, int]) -> list[int]:

@@ -21,6 +21,7 @@ from powertui.data.loading import Beside
 from powertui.data.logdir import RunEntry, TrainingEntry
 from powertui.data.model import NS_PER_S, Mark, PowerSeries, Warn
 from powertui.data.opened import Opened, Profile
+from powertui.data.power import repeated_logs
 from powertui.data.training import epoch_scalars, rate, session_places, stretches
 from powertui.data.training.rate import SessionSteps
 from powertui.data.training.stretches import Stretches
@@ -242,10 +243,14 @@ class TrainingRecords:
                     raise  # it was asked for by name
                 warnings.append(Warn(error.path, "", error.cause))
                 continue
-            for series in read.series:
-                polled = series.sensor.poll_s is not None
-                power.append(series if polled else sensors.describe(series))
+            power += read.series
             warnings += read.warnings
+        kept, repeated = repeated_logs.without_repeats(power)
+        warnings += repeated
+        power = [
+            series if series.sensor.poll_s is not None else sensors.describe(series)
+            for series in kept
+        ]
         if sum(len(series) for series in power) > GIVE_BACK_ROWS:
             packed.give_back()
         return power
