@@ -49,7 +49,7 @@ TASKS = (
         "Which steps drew more?",
         "demo",
         ("3",),
-        ("epoch 1, steps 46-71: +59 W, +149 J", "no difference in the trace"),
+        ("Epoch 1, steps 46-71: +59 W", "+149 J", "nothing in the profile"),
         (
             "The first screen says it below the timeline, and its findings lane shows where; `3` "
             "shows more, Enter goes there"
@@ -87,8 +87,8 @@ TASKS = (
         "Does it wait for input?",
         "demo",
         ("1",),
-        ("Computing on the host limits this run", "Input"),
-        "The first sentence of the overview: no, 0.3 % of a step is input",
+        ("Computing on the host takes 99 % of a step", "Input"),
+        "The overview: no, computing takes 99 % of a step, and input 0.3 %",
     ),
     Task(
         "matmul",

@@ -69,6 +69,11 @@ TERMS: tuple[Term, ...] = (
         ("timeline", "alignment"),
     ),
     Term(
+        "conclusion",
+        "a sentence on what costs the run time or energy, with how sure it is and what to do",
+        ("overview", "timeline", "symmetry", "open"),
+    ),
+    Term(
         "counter",
         "a sensor that counts joules; the energy between two readings is exact",
         ("timeline", "alignment", "live"),

@@ -24,7 +24,7 @@ def single_precision(inquiry: Inquiry) -> Iterator[Conclusion]:
         return
     yield Conclusion(
         kind=Kind.PRECISION,
-        sentence=f"The devices compute in 32 bit: 16 bit takes {percent(shares.half)} of it.",
+        sentence=f"{percent(1 - shares.half)} of the devices' computing is in 32 bit.",
         short="32 bit",
         confidence=Confidence.UNSURE,
         evidence=Evidence("kernel_stats"),

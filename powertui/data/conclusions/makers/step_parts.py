@@ -28,6 +28,7 @@ _MIN_IDLE_SHARE = 0.50
 # Share of the time with ops from which on computing limits steps that are dispatched ahead.
 # Chosen, not measured.
 _MIN_BUSY_SHARE = 0.5
+_COPY_LESS = "Copy fewer results back from the device, or less often."
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,6 @@ class _Part:
 
 def _parts(shares: Shares, framework: Framework) -> list[tuple[_Part, float]]:
     """Every part that has a sentence of its own, with its share of the steps' time."""
-    from_device = "Copy fewer results back from the device, or less often."
     return [
         (
             _Part(
@@ -77,7 +77,7 @@ def _parts(shares: Shares, framework: Framework) -> list[tuple[_Part, float]]:
         ),
         (
             _Part(
-                Kind.OUTPUT, "Copying results to the host", "copying back", "op_stats", from_device
+                Kind.OUTPUT, "Copying results to the host", "copying back", "op_stats", _COPY_LESS
             ),
             shares.output,
         ),
@@ -115,7 +115,7 @@ def _parts(shares: Shares, framework: Framework) -> list[tuple[_Part, float]]:
         (
             _Part(
                 Kind.UNKNOWN_TIME,
-                "What the profile does not show (Python, files, locks)",
+                "Time in which nothing was recorded",
                 "not recorded",
                 "timeline",
                 "See in the timeline what the threads do in the gaps; a profile with Python "
@@ -159,9 +159,13 @@ def _of_part(inquiry: Inquiry, part: _Part, share: float) -> Conclusion:
             is_known = True
             subject, most = python_time.subject(function), python_time.most_of_it(function, ps)
             next_step = framework_advice.LESS_PYTHON[inquiry.framework]
+    sentence = f"{subject} takes {_of_a_step(inquiry, share)}{most}."
+    if not is_known:
+        amount = _of_a_step(inquiry, share)
+        sentence = f"Nothing was recorded in {amount}: it may be Python, files or locks."
     return Conclusion(
         kind=part.kind,
-        sentence=f"{subject} takes {_of_a_step(inquiry, share)}{most}.",
+        sentence=sentence,
         short=f"{part.short} {whole_percent(share)}",
         confidence=_confidence(inquiry) if is_known else Confidence.UNSURE,
         evidence=Evidence(part.tool),
@@ -191,19 +195,23 @@ def _confidence(inquiry: Inquiry) -> Confidence:
 
 
 def _idle_devices(inquiry: Inquiry, shares: Shares) -> Conclusion:
-    """The devices are idle most of the time, whatever the host does meanwhile."""
-    meanwhile = ", ".join(
-        f"{name} {percent(share)}"
-        for name, share in (
-            ("computing", shares.host),
-            ("launching kernels", shares.launch),
-            ("waiting for input", shares.input),
-            ("copying results", shares.output),
-            (_python(inquiry, shares.python), shares.python),
-            ("nothing recorded", shares.other),
-        )
-        if share >= _MIN_SHARE
+    """The devices are idle most of the time; what the host does meanwhile, the most first."""
+    framework = inquiry.framework
+    look = "See in the timeline what the host does while the devices are idle."
+    parts = (
+        (shares.host, "computing", framework_advice.LAUNCH_LESS[framework]),
+        (shares.launch, "launching kernels", framework_advice.LAUNCH_LESS[framework]),
+        (shares.input, "waiting for input", framework_advice.READ_AHEAD[framework]),
+        (shares.output, "copying results", _COPY_LESS),
+        (
+            shares.python,
+            _python(inquiry, shares.python),
+            framework_advice.LESS_PYTHON[framework],
+        ),
+        (shares.other, "nothing recorded", look),
     )
+    notable = sorted((part for part in parts if part[0] >= _MIN_SHARE), key=lambda part: -part[0])
+    meanwhile = ", ".join(f"{name} {percent(share)}" for share, name, _ in notable)
     sentence = f"The devices are idle in {_of_a_step(inquiry, shares.idle)}"
     return Conclusion(
         kind=Kind.IDLE_DEVICE,
@@ -212,14 +220,15 @@ def _idle_devices(inquiry: Inquiry, shares: Shares) -> Conclusion:
         confidence=_confidence(inquiry),
         evidence=Evidence("timeline"),
         cost=inquiry.cost_of_time(shares.idle * _all_steps_ps(inquiry)),
-        next=f"{framework_advice.LAUNCH_LESS[inquiry.framework]} See in the timeline what the "
-        "host does between.",
+        next=notable[0][2] if notable else look,
     )
 
 
 def _python(inquiry: Inquiry, share: float) -> str:
     function = python_time.working_function(inquiry, share * _all_steps_ps(inquiry))
-    return "Python" if function is None else f"Python ({python_time.subject(function)})"
+    if function is None:
+        return "Python"
+    return f"Python ({python_time.subject(function).removesuffix(',')})"
 
 
 # ── computing ────────────────────────────────────────────────────────────────────────────────────
@@ -317,7 +326,8 @@ def _without_steps(inquiry: Inquiry) -> Iterator[Conclusion]:
     line = f"; the busiest line works {percent(min(1.0, busy))} of the time" if busy > 0 else ""
     yield Conclusion(
         kind=Kind.COMPUTE,
-        sentence=f"Most time went into {computing.op_words(op)}{line}.",
+        sentence="No step was found. The op that takes most time is "
+        f"{computing.op_words(op)}{line}.",
         short="no steps",
         confidence=Confidence.UNSURE,
         evidence=Evidence("op_stats", rows=(op.name,)),
