@@ -1,54 +1,104 @@
-"""The hits of a search by name: how many events each name has, their total time, and where its
-longest lies.
+"""The hits of a search by name: how often each ran, its time, and where its longest is.
+
+What ran on devices and what ran on the host are rows of their own, for the two run at the same
+time. Calls of one name in one another count their time once, and the self time of a row is what no
+event inside it covers: only that adds up over names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.model import Int64s, Trace
+from powertui import units
+from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
 from powertui.data.search import Hits
-from powertui.data.table import Column, Lazy, Place, Table, Value
+from powertui.data.table import Column, Lazy, Place, Table, TablePart, Value
 from powertui.data.texts import CancelCheck, unhindered
+
+_WHERE = ("host", "device", "derived line")  # the last repeats what another line holds
+_HOST, _DEVICE, _DERIVED = range(len(_WHERE))
+
+
+class _LineHits(NamedTuple):
+    """The hits of one line."""
+
+    number: int  # of the line, as `Trace.tracks` counts
+    rows: Int64s  # of the line's events
+    group: Int64s  # the row of the table that each belongs to
+    duration: Int64s
+    self_time: Int64s
+    outer: Int64s  # which of these hits each lies in, the nearest; -1: in none
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Hits by name and by where they ran."""
+
+    names: Int64s  # of the rows
+    where: Int64s
+    count: Int64s
+    total: Int64s
+    self_time: Int64s
+    longest: Int64s
+    longest_at: Int64s  # line and event of the longest, side by side
+    lines: tuple[_LineHits, ...]
+
+    def covered(self, keep: Bools) -> Int64s:
+        """Time of some rows' hits by where they ran, what lies in another of them left out."""
+        time = np.zeros(len(_WHERE), np.int64)
+        for line in self.lines:
+            counted = keep[line.group]
+            outer = line.outer
+            while (outer >= 0).any():
+                is_inside = (outer >= 0) & keep[line.group[outer]]
+                counted &= ~is_inside
+                outer = np.where(outer >= 0, line.outer[outer], -1)
+            if counted.any():
+                where = int(self.where[line.group[counted][0]])
+                time[where] += int(line.duration[counted].sum())
+        return time
 
 
 def hit_table(trace: Trace, hits: Hits, check: CancelCheck = unhindered) -> Table:
-    """One row a name, the most time first."""
-    count, total, longest, where = _summed(trace, hits, check)
-    names = np.flatnonzero(count)
-    names = names[np.argsort(-total[names], kind="stable")]
+    """One row a name and place to run, the most time first."""
+    sums = _summed(trace, hits, check)
     tracks = [track for _, track in trace.tracks()]
+    size = len(sums.names)
+    average = sums.total // np.maximum(sums.count, 1)
     columns = (
         Column(
             "name",
             "name",
             "text",
-            Lazy(len(names), lambda row: trace.names.full(int(names[row]))),
+            Lazy(size, lambda row: trace.names.full(int(sums.names[row]))),
             weight=9,
         ),
-        Column("count", "count", "integer", count[names], weight=9),
-        Column("total_s", "total", "duration", total[names], weight=9),
-        Column(
-            "average_s",
-            "average",
-            "duration",
-            total[names] // np.maximum(count[names], 1),
-            weight=7,
-        ),
-        Column("longest_s", "longest", "duration", longest[names], weight=6),
+        Column("where", "ran on", "text", [_WHERE[place] for place in sums.where], weight=8),
+        Column("count", "count", "integer", sums.count, weight=9),
+        Column("total_s", "total", "duration", sums.total, weight=9),
+        Column("self_s", "self", "duration", sums.self_time, weight=8),
+        Column("average_s", "average", "duration", average, weight=7),
+        Column("longest_s", "longest", "duration", sums.longest, weight=6),
     )
 
     def place(row: int) -> Place:
-        track, event = (int(part) for part in where[names[row]])
+        track, event = (int(part) for part in sums.longest_at[row])
         events = tracks[track].events
         lo = int(events.start[event])
         return Place("", None, lo, lo + int(events.duration[event]), track, event)
 
-    def sums(rows: Int64s) -> Mapping[str, Value]:
-        events, time = int(count[names[rows]].sum()), int(total[names[rows]].sum())
-        return {"count": events, "total_s": time, "average_s": time // events if events else None}
+    def totals(rows: Int64s) -> Mapping[str, Value]:
+        keep = np.zeros(size, np.bool_)
+        keep[rows] = True
+        count = int(sums.count[rows].sum())
+        if len(np.unique(sums.where[rows])) > 1:
+            return {"count": count}  # host and devices run at the same time
+        time = int(sums.covered(keep).sum())
+        return {"count": count, "total_s": time, "self_s": int(sums.self_time[rows].sum())}
 
     return Table(
         "hits",
@@ -57,31 +107,115 @@ def hit_table(trace: Trace, hits: Hits, check: CancelCheck = unhindered) -> Tabl
         place,
         ("total_s", True),
         "No name matches.",
-        ("name",),
+        ("name", "where"),
         "name",
-        total=sums,
+        summary=_in_words(sums),
+        parts=_parts(sums),
+        total=totals,
         layer=True,
     )
 
 
-def _summed(trace: Trace, hits: Hits, check: CancelCheck) -> tuple[Int64s, Int64s, Int64s, Int64s]:
-    size = len(trace.names)
-    count, total = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    longest, where = np.full(size, -1, np.int64), np.zeros((size, 2), np.int64)
-    for number, (_, track) in enumerate(trace.tracks()):
+def _in_words(sums: _Sums) -> str:
+    """The time of all hits, devices and host apart."""
+    time = sums.covered(np.ones(len(sums.names), np.bool_))
+    said = [
+        f"{units.duration(int(time[where]))} on {words}"
+        for where, words in ((_DEVICE, "devices"), (_HOST, "the host"))
+        if (sums.where == where).any()
+    ]
+    return ", ".join(said)
+
+
+def _parts(sums: _Sums) -> tuple[TablePart, ...]:
+    """Devices, host, and both: none where there is but one of them."""
+    if len(np.unique(sums.where)) < 2:
+        return ()
+    every = np.ones(len(sums.names), np.bool_)
+    on_device, on_host = sums.where == _DEVICE, sums.where == _HOST
+    parts = [TablePart("devices and host", lambda _check: every)]
+    if on_device.any():
+        parts.append(TablePart("devices", lambda _check: on_device))
+    if on_host.any():
+        parts.append(TablePart("host", lambda _check: on_host))
+    return tuple(parts)
+
+
+def _summed(trace: Trace, hits: Hits, check: CancelCheck) -> _Sums:
+    size = len(trace.names) * len(_WHERE)
+    lines: list[_LineHits] = []
+    for number, (process, track) in enumerate(trace.tracks()):
         check()
-        events = track.events
-        rows = np.flatnonzero(hits.names[events.name])
-        if not len(rows):
+        is_hit = hits.names[track.events.name]
+        if not is_hit.any():
             continue
-        name, took = events.name[rows].astype(np.int64), events.duration[rows]
-        count += np.bincount(name, minlength=size)
-        np.add.at(total, name, took)
-        order = np.lexsort((took, name))
-        last = order[
-            np.append(np.flatnonzero(np.diff(name[order])), len(order) - 1)
-        ]  # of each name its longest
-        better = last[took[last] > longest[name[last]]]
-        longest[name[better]] = took[better]
-        where[name[better]] = np.stack([np.full(len(better), number), rows[better]], axis=1)
-    return count, total, longest, where
+        where = _HOST
+        if track.derived:
+            where = _DERIVED
+        elif process.kind is ProcessKind.DEVICE:
+            where = _DEVICE
+        lines.append(_line_hits(number, track, is_hit, where))
+    count, total, self_time = (np.zeros(size, np.int64) for _ in range(3))
+    longest, longest_at = np.full(size, -1, np.int64), np.zeros((size, 2), np.int64)
+    for line in lines:
+        check()
+        count += np.bincount(line.group, minlength=size)
+        np.add.at(self_time, line.group, line.self_time)
+        is_outermost = ~_in_its_own_name(line)
+        np.add.at(total, line.group[is_outermost], line.duration[is_outermost])
+        order = np.lexsort((line.duration, line.group))
+        last = order[np.append(np.flatnonzero(np.diff(line.group[order])), len(order) - 1)]
+        better = last[line.duration[last] > longest[line.group[last]]]
+        longest[line.group[better]] = line.duration[better]
+        at = np.stack([np.full(len(better), line.number), line.rows[better]], axis=1)
+        longest_at[line.group[better]] = at
+    rows = np.flatnonzero(count)
+    rows = rows[np.argsort(-total[rows], kind="stable")]
+    row_of_group = np.zeros(size, np.int64)
+    row_of_group[rows] = np.arange(len(rows))
+    return _Sums(
+        rows // len(_WHERE),
+        rows % len(_WHERE),
+        count[rows],
+        total[rows],
+        self_time[rows],
+        longest[rows],
+        longest_at[rows],
+        tuple(line._replace(group=row_of_group[line.group]) for line in lines),
+    )
+
+
+def _line_hits(number: int, track: Track, is_hit: Bools, where: int) -> _LineHits:
+    """The hits of a line: lane by lane, for an event lies in one of the lane above."""
+    events = track.events
+    self_time = events.duration.copy()
+    # The nearest hit that an event is, or lies in; -1 where there is none.
+    nearest = np.where(is_hit, np.arange(len(events)), -1)
+    outer = np.full(len(events), -1, np.int64)
+    for depth in range(1, track.lane_count):
+        first, end = int(track.lanes[depth]), int(track.lanes[depth + 1])
+        above, here = track.lane(depth - 1), track.lane(depth)
+        if not len(above) or first == end:
+            continue
+        holder = np.maximum(above.start.searchsorted(here.start, side="right") - 1, 0)
+        is_inside = here.start < above.start[holder] + np.maximum(above.duration[holder], 1)
+        parent = holder + int(track.lanes[depth - 1])
+        np.subtract.at(self_time, parent[is_inside], here.duration[is_inside])
+        outer[first:end] = np.where(is_inside, nearest[parent], -1)
+        nearest[first:end] = np.where(is_hit[first:end], nearest[first:end], outer[first:end])
+    rows = np.flatnonzero(is_hit)
+    place = np.full(len(events) + 1, -1, np.int64)  # the last is for "in none"
+    place[rows] = np.arange(len(rows))
+    group = events.name[rows].astype(np.int64) * len(_WHERE) + where
+    own_time = np.maximum(self_time[rows], 0)
+    return _LineHits(number, rows, group, events.duration[rows], own_time, place[outer[rows]])
+
+
+def _in_its_own_name(line: _LineHits) -> Bools:
+    """Which hits lie in one of the same name: calls that call themselves."""
+    is_inside = np.zeros(len(line.rows), np.bool_)
+    outer = line.outer
+    while (outer >= 0).any():
+        is_inside |= (outer >= 0) & (line.group[outer] == line.group)
+        outer = np.where(outer >= 0, line.outer[outer], -1)
+    return is_inside

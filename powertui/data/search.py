@@ -8,16 +8,19 @@ call for thousands. Events are chosen by a table of names.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from powertui.data import texts
-from powertui.data.model import Bools, Int64s, Trace, Track, UInt32s
+from powertui.data.category import CATEGORIES
+from powertui.data.model import Bools, Int64s, Trace, Track, UInt8s, UInt32s
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.errors import UsageError
 
+_CHECK_NAMES = 4096  # names whose kind is asked for between two calls of `check`
 _CHECK_EVENTS = 1 << 20  # events searched between two calls of `check`
 
 
@@ -39,6 +42,7 @@ class Hits:
     pattern: str
     regex: bool
     names: Bools  # per name index: does it match
+    kinds: tuple[str, ...]  # of work, where no name matches but these do
     _tracks: tuple[Track, ...]
     _base: Int64s  # number of the first event of each track in one numbering of all
     _order: Int64s | UInt32s  # matching events in that numbering, by start, then by track and row
@@ -98,11 +102,17 @@ def compile_pattern(pattern: str, regex: bool) -> re.Pattern[str]:
 
 
 def find(
-    trace: Trace, pattern: str, *, regex: bool = False, check: CancelCheck = unhindered
+    trace: Trace,
+    pattern: str,
+    *,
+    regex: bool = False,
+    check: CancelCheck = unhindered,
+    kinds_of_names: Callable[[Int64s], UInt8s] | None = None,
 ) -> Hits:
     """Every event of the trace whose recorded or displayed name matches.
 
-    `check` may raise to break it off.
+    Where no name does, the pattern may be a kind of work ("matmul"): `kinds_of_names` returns the
+    numbers of the kinds of names. `check` may raise to break it off.
     """
     compiled = compile_pattern(pattern, regex)
     names = trace.names
@@ -111,6 +121,9 @@ def find(
         fold = bool(compiled.flags & re.IGNORECASE)
         test = (lambda held: held.match(compiled)) if regex else texts.holding(pattern, fold=fold)
         match = texts.matching(names, test, check=check)
+    kinds: tuple[str, ...] = ()
+    if kinds_of_names is not None and not regex and not match.any():
+        kinds, match = _names_of_kind(len(names), pattern, kinds_of_names, check)
     tracks = tuple(track for _, track in trace.tracks())
     sizes = [len(track.events) for track in tracks]
     base = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
@@ -125,7 +138,7 @@ def find(
                 starts.append(track.events.start[rows])
                 flats.append((rows + base[number]).astype(kind))
     if not flats:
-        return Hits(pattern, regex, match, tracks, base, np.empty(0, np.int64))
+        return Hits(pattern, regex, match, kinds, tracks, base, np.empty(0, np.int64))
     start = np.concatenate(starts)
     starts.clear()
     check()
@@ -134,4 +147,22 @@ def find(
     check()
     flat: Any = np.concatenate(flats)
     flats.clear()
-    return Hits(pattern, regex, match, tracks, base, flat[order])
+    return Hits(pattern, regex, match, kinds, tracks, base, flat[order])
+
+
+def _names_of_kind(
+    size: int,
+    pattern: str,
+    kinds_of_names: Callable[[Int64s], UInt8s],
+    check: CancelCheck,
+) -> tuple[tuple[str, ...], Bools]:
+    """The kinds of work that a pattern is the beginning of, and which names are of these kinds."""
+    typed = pattern.strip().lower()
+    meant = [kind for kind in CATEGORIES if typed and kind.value.startswith(typed)]
+    match = np.zeros(size, np.bool_)
+    numbers = [kind.number for kind in meant]
+    for at in range(0, size if meant else 0, _CHECK_NAMES):
+        check()
+        indices = np.arange(at, min(at + _CHECK_NAMES, size))
+        match[indices] = np.isin(kinds_of_names(indices), numbers)
+    return tuple(kind.value for kind in meant), match

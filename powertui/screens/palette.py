@@ -22,8 +22,10 @@ from powertui.screens import SCREENS
 from powertui.screens.base import BaseScreen
 from powertui.screens.choosing import ChoosingDialog
 from powertui.terminal import keymap
+from powertui.view.places import Destination
 from powertui.widgets.lists import Choices
 
+_TOOL_TITLE = "Tool: "
 _NOT_LISTED = ("palette", "back", "pane-next", "pane-previous")
 
 
@@ -45,7 +47,7 @@ def entries(page: str) -> list[PaletteLine]:
         if action.id not in _NOT_LISTED
     ]
     out += [
-        PaletteLine(f"tool:{tool.name}", f"Tool: {tool.title}", tool.about, "")
+        PaletteLine(f"tool:{tool.name}", f"{_TOOL_TITLE}{tool.title}", tool.about, "")
         for tool in registry.TOOLS
     ]
     out += [
@@ -56,19 +58,18 @@ def entries(page: str) -> list[PaletteLine]:
     return out
 
 
-def _rank(entry: PaletteLine, words: list[str]) -> int | None:
+def rank(entry: PaletteLine, words: list[str]) -> int | None:
     """How well an entry fits what was typed: 0 is best, None not at all."""
     title = entry.title.lower()
+    name = title.removeprefix(_TOOL_TITLE.lower())
     text = f"{title} {entry.note.lower()} {entry.command}"
     if not all(word in text for word in words):
         return None
-    return (
-        0
-        if words and title.startswith(words[0])
-        else 1
-        if all(word in title for word in words)
-        else 2
-    )
+    if words and (title.startswith(words[0]) or name.startswith(words[0])):
+        return 0
+    if not all(word in title for word in words):
+        return 3
+    return 2 if entry.command.startswith("do:") else 1  # a table of it, before what it does
 
 
 class Palette(ChoosingDialog):
@@ -78,7 +79,7 @@ class Palette(ChoosingDialog):
         super().__init__()
         self._page = page
         self._entries = entries(page.NAME)
-        self._place: tuple[int, int] | None = None
+        self._place: Destination | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical(id="palette"):
@@ -94,19 +95,20 @@ class Palette(ChoosingDialog):
         ranked = [
             (place, number)
             for number, entry in enumerate(self._entries)
-            if (place := _rank(entry, words)) is not None
+            if (place := rank(entry, words)) is not None
         ]
         entries = [self._entries[number] for _, number in sorted(ranked)]
         self._place, why = self._place_of(text)
         options: list[Option] = []
         if self._place is not None:
-            lo, hi = self._place
-            where = (
-                units.duration(lo) if lo == hi else f"{units.duration(lo)} to {units.duration(hi)}"
-            )
-            options.append(
-                Option(Text.assemble(("Go to ", look.style("title")), where), id=f"goto:{lo},{hi}")
-            )
+            lo, hi, note = self._place
+            where = units.duration(lo)
+            if lo != hi:
+                where = f"{where} to {units.duration(hi)}"
+            line = Text.assemble(("Go to ", look.style("title")), where)
+            if note:
+                line.append(f"  {note}", look.style("dim"))
+            options.append(Option(line, id=f"goto:{lo},{hi}"))
         for entry in entries:
             line = Text(no_wrap=True, overflow="ellipsis")
             line.append(f"{entry.keys:>16}  ", look.style("key"))
@@ -126,13 +128,13 @@ class Palette(ChoosingDialog):
         listed.add_options(options)
         listed.highlighted = 0 if not options[0].disabled else None
 
-    def _place_of(self, text: str) -> tuple[tuple[int, int] | None, str]:
+    def _place_of(self, text: str) -> tuple[Destination | None, str]:
         """Where a text leads to, or why it leads nowhere."""
         model = self._page.session.model
         if not text.strip() or model is None:
             return None, ""
         try:
-            return model.place(text), ""
+            return model.destination(text, self._page.session.cursor_ps), ""
         except PowertuiError as error:
             return None, str(error)
 

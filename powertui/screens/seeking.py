@@ -79,10 +79,12 @@ class Seeking:
         state = self._timeline.state
         if state is not None and state.hits is not None:
             count = f"{len(state.hits):,}"
-            pattern = state.hits.pattern
-            which = f"{count} events match {pattern}"
+            match = f"match {state.hits.pattern}"
+            if state.hits.kinds:  # no name has the word
+                match = f"are {' or '.join(state.hits.kinds)} by their kind"
+            which = f"{count} events {match}"
             if state.hit is not None:
-                which = f"Hit {state.hit + 1:,} of {count} events that match {pattern}"
+                which = f"Hit {state.hit + 1:,} of {count} events that {match}"
             self.page.say(
                 f"{which}: n next, N previous, b by name, Esc clears.",
                 f"{which}: n next, b by name.",

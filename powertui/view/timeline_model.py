@@ -4,7 +4,6 @@ places. No terminal here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,18 +28,12 @@ from powertui.data.model import (
     Trace,
 )
 from powertui.data.texts import CancelCheck, NoNames, unhindered
-from powertui.errors import UsageError
-from powertui.units import parse_time
+from powertui.view import places
 from powertui.view.labels import Labels
+from powertui.view.places import Destination
 from powertui.view.surroundings import LabelledSpan, Strip, Surroundings, counter_strips
 from powertui.view.timeline_rows import Folds, Row, RowModel, TrackInfo
 from powertui.view.viewport import Viewport
-
-_CLOCK = re.compile(
-    r"(\d{1,2}:\d\d:\d\d(?:\.\d+)?)(?:\s*(?:-|to|\.\.)\s*(\d{1,2}:\d\d:\d\d(?:\.\d+)?))?(?:\s*utc)?"
-)
-_PLACES = "Try 27.31s-28.78s, step 12 or epoch 1 step 185-258."
-
 
 _NOT_PROFILED = "nothing of this training was profiled"
 
@@ -278,7 +271,8 @@ class TimelineModel:
         self, pattern: str, *, regex: bool = False, check: CancelCheck = unhindered
     ) -> search.Hits:
         """All events whose name matches; UsageError when the pattern is no regular expression."""
-        return search.find(self.trace, pattern, regex=regex, check=check)
+        kinds = self.labels.kinds
+        return search.find(self.trace, pattern, regex=regex, check=check, kinds_of_names=kinds)
 
     # ── steps, epochs, places ────────────────────────────────────────────────────────────────────
 
@@ -342,88 +336,8 @@ class TimelineModel:
         spans = np.array(bounds, np.int64).reshape(-1, 2)
         return spans[:, 0], spans[:, 1]
 
-    def place(self, text: str) -> tuple[int, int]:
-        """Where ":" goes: "27.31s-28.78s", "27.31s", "step 12", "step 185-258", "epoch 1", "epoch 1
-        step 185-258".
-
-        One moment is (ps, ps). UsageError says what was not understood.
+    def destination(self, text: str, near_ps: int | None = None) -> Destination:
+        """Where ":" goes, of several equal places the one near the cursor; UsageError says what was
+        not understood.
         """
-        low = text.strip().lower()
-        match = re.fullmatch(
-            r"(?:epoch\s*(\d+))?[\s,:]*(?:steps?\s*(\d+)(?:\s*(?:-|to|\.\.)\s*(\d+))?)?", low
-        )
-        if match and low:
-            return self._step_place(
-                text, *(int(group) if group else None for group in match.groups())
-            )
-        at_clock = self._by_clock(low)
-        if at_clock is not None:
-            return at_clock
-        moment = parse_time(low)
-        if moment is not None:
-            return moment, moment
-        for separator in ("..", " to ", "-", ","):
-            head, sign, tail = low.partition(separator)
-            lo = parse_time(head)
-            hi = parse_time(tail)
-            if lo is None and sign and re.fullmatch(r"[\d.:]+", head.strip()):
-                lo = parse_time(head)
-            if sign and lo is not None and hi is not None:
-                unit = re.search(r"[a-zµμ]+$", tail.strip())
-                if unit and re.fullmatch(
-                    r"[\d.]+", head.strip()
-                ):  # "27.31-28.78ms": the unit holds for both
-                    lo = parse_time(head.strip() + unit[0]) or 0
-                return min(lo, hi), max(lo, hi)
-        raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=_PLACES)
-
-    def _by_clock(self, text: str) -> tuple[int, int] | None:
-        """ "19:52:50" and "19:52:50-19:53:10": wall time in UTC, where the training lies on it."""
-        if self.surroundings is None or not self.surroundings.clock:
-            return None
-        match = _CLOCK.fullmatch(text)
-        if match is None:
-            return None
-        first = self.surroundings.at_clock(match[1])
-        last = self.surroundings.at_clock(match[2]) if match[2] else first
-        return None if first is None or last is None else (min(first, last), max(first, last))
-
-    def _step_place(
-        self, text: str, epoch: int | None, first: int | None, last: int | None
-    ) -> tuple[int, int]:
-        index = None
-        if epoch is not None:
-            index = next((i for i, e in enumerate(self.epochs) if e.number == epoch), None)
-            if index is None:
-                numbers = ", ".join(str(e.number) for e in self.epochs) or "none"
-                raise UsageError(
-                    f"There is no epoch {epoch}.", hint=f"Epochs in this profile: {numbers}."
-                )
-            if first is None:
-                bounds = self.epoch_bounds(index)
-                if bounds is None:
-                    raise UsageError(
-                        f"The start and end of epoch {epoch} are not known.",
-                        hint="Go to one of its steps instead.",
-                    )
-                return bounds
-        if first is None:
-            raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=_PLACES)
-        last = first if last is None else last
-        rows = np.flatnonzero(
-            (self.steps.number >= min(first, last)) & (self.steps.number <= max(first, last))
-        )
-        if index is not None:
-            rows = rows[self.steps.epoch[rows] == index]
-        if not len(rows):
-            where = f" in epoch {epoch}" if epoch is not None else ""
-            raise UsageError(
-                f"There is no step {first}{where} in this profile.", hint=self._step_hint()
-            )
-        lo = int(self.steps.start[rows].min())
-        return lo, max(lo + 1, int(self.steps.ends()[rows].max()))
-
-    def _step_hint(self) -> str:
-        if not len(self.steps):
-            return "No steps were found. Mark them with --step-marker REGEX."
-        return f"Steps here: {int(self.steps.number.min())} to {int(self.steps.number.max())}."
+        return places.destination(self, text, near_ps)

@@ -245,10 +245,10 @@ async def test_wall_time_leads_to_a_place(make: Maker, tmp_path: Path) -> None:
         await loaded(pilot)
         model = timeline_screen(shell).timeline.model
         assert model is not None
-        lo, hi = model.place("22:13:30-22:14:00")
+        lo, hi, _ = model.destination("22:13:30-22:14:00")
         assert (unix_s(shell, lo), unix_s(shell, hi)) == pytest.approx((BEGIN + 10, BEGIN + 40))
-        assert model.place("22:13:50") == (lo + 20 * PS_PER_S,) * 2
-        assert model.place("0:00:30") == (30 * PS_PER_S,) * 2, (
+        assert model.destination("22:13:50")[:2] == (lo + 20 * PS_PER_S,) * 2
+        assert model.destination("0:00:30")[:2] == (30 * PS_PER_S,) * 2, (
             "no time of day of this training: from its beginning"
         )
 

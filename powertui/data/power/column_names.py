@@ -2,7 +2,8 @@
 
 MLflow keeps a file for each metric, `metrics/system/gpu_0_power_usage_watts`, with rows of
 milliseconds, value and step. collectd writes `epoch,value` into `power-total-2026-11-20`. Grafana
-calls a series without an alias by its selector, `power_watts{gpu="0"}`.
+calls a series without an alias by its selector, `power_watts{gpu="0"}`. `nvidia-smi stats` writes
+rows of a GPU, what was read, microseconds and the reading.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from pathlib import Path
 from powertui.data.power import table, units
 
 _MLFLOW_ROW = re.compile(r"\d{13} -?[\d.]{1,20}(?:[eE][-+]?\d{1,3})? \d{1,9}")
+_NVIDIA_STATS_ROW = re.compile(
+    r"\d{1,3}, {0,3}(?:pwrDraw|temp|[a-z]{1,4}Util|[a-z]{1,5}Clk|viol[A-Z][a-z]+|xidEvent) {0,3}, "
+    r"{0,3}\d{13,16}, {0,3}-?[\d.]{1,20}"
+)
 _COLLECTD_HEADER = ("epoch", "value")
 _COLLECTD_NAME = re.compile(r"(power(?:-.{1,80}?)?)-\d{4}-\d\d-\d\d")
 
@@ -35,6 +40,8 @@ def _named_by_file(layout: table.Shape, first_row: str, path: str) -> table.Shap
         collectd = _COLLECTD_NAME.fullmatch(name)
         # collectd's type `power` is in watts.
         return replace(layout, names=("epoch", f"{collectd[1]} [W]")) if collectd else layout
+    if not layout.named and _NVIDIA_STATS_ROW.fullmatch(first_row.strip()):
+        return replace(layout, names=("gpu", "metric", "timestamp", "value"), named=True)
     if layout.named or not _MLFLOW_ROW.fullmatch(first_row.strip()):
         return layout
     if units.unit_of_name(name) is None and not units.means_power(name):

@@ -189,6 +189,8 @@ DIALECTS: tuple[Dialect | PlainTable | EnergyTable, ...] = (
     Dialect("nvidia_table", signature="Pwr:Usage/Cap", score=96),
     Dialect("gpustat", ("[0]", "[1]")),
     Dialect("snmp", ("::", ": ")),
+    Dialect("pdsh", (": ",)),
+    Dialect("stamped_rows", ("\n",)),
     Dialect("hpe", ("PowerDetail", "metricSamples")),
     Dialect("dcgm", ("Entity",)),
     Dialect("rocm_smi", ("Power (W)", "SCLK")),

@@ -19,6 +19,7 @@ from powertui.data.power import (
     json_docs,
     long_tables,
     power_gadget,
+    stamps,
     table,
     time_columns,
     units,
@@ -38,6 +39,9 @@ def sniff(head: str, _path: str) -> int:
     """Low on purpose, as for tables: 55 where some member means power and another is a time, 70 for
     a Power Gadget's rows.
     """
+    first_line, _, rest = head.lstrip().partition("\n")
+    is_timed = bool(stamps.time_of_line(first_line))
+    head = rest if is_timed else head
     if head.lstrip()[:1] not in ("{", "["):
         return 0
     if '"traceEvents"' in head or '"schemaVersion"' in head or '"ph"' in head:  # a trace
@@ -58,8 +62,8 @@ def sniff(head: str, _path: str) -> int:
     return (
         55
         if power
-        and any(time_columns.is_time(key) for key in keys)
-        and re.search(r"[:\[]\s*-?\d", head)
+        and (is_timed or any(time_columns.is_time(key) for key in keys))
+        and re.search(r"[:\[]\s*\"?-?\d", head)
         else 0
     )
 
@@ -70,10 +74,13 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     for doc in json_docs.documents(source.text, notes):
-        for record in json_docs.records(doc.value):
+        records = json_docs.records(doc.value)
+        for place, record in enumerate(records):
             row = json_docs.flat(record)
             if doc.when and not json_docs.when_in(row):
                 row = {"time": doc.when, **row}
+                if len(records) > 1:  # devices of one moment, in their order
+                    row.setdefault("index", place)
             rows.append(row)
             lines.append(doc.line)
         if len(rows) > _MAX_OBJECTS:

@@ -64,6 +64,7 @@ _NAME_WORDS = {
     "deviceid",
     "sensorname",
     "series",
+    "target",
 }
 _HOST_WORDS = {"host", "hostname", "node", "instance", "server", "machine", "nodename"}
 _DEVICE_WORDS = {
@@ -148,6 +149,10 @@ def _keys(
 ) -> list[_Key]:
     """The columns that name channels."""
     max_names = max(1, min(_MAX_NAMES, len(rows) // 2))
+    # Of a long table only the rows of power count: others may come more often.
+    is_reading = None
+    if quantity is not None:
+        is_reading = [long_tables.is_power(name) for name in long_tables.quantities(rows, quantity)]
     keys: list[_Key] = []
     doubtful: list[_Key] = []
     for column, name in enumerate(rows.names):
@@ -168,7 +173,9 @@ def _keys(
         key = _Key(column, name, cells, values)
         # A column "gpu" may hold its load.
         are_numbers = len(values) > 1 and all(value.isdigit() for value in values)
-        is_sure = could_name and not (are_numbers and not _are_names(cells, values))
+        counted = list(itertools.compress(cells, is_reading or ())) or cells
+        are_no_names = are_numbers and not _are_names(counted, list(dict.fromkeys(counted)))
+        is_sure = could_name and not are_no_names
         (keys if is_sure else doubtful).append(key)
     if ns is not None and quantity is None and _has_repeats(ns):
         for key in doubtful:
@@ -213,7 +220,7 @@ def _could_name(name: str) -> bool:
         return False
     if units.unit_of_name(name) is not None or _BRACKETS_AT_END.search(name):
         return False
-    return not units.no_power(name)
+    return not units.no_power(name) or name.strip().lower() in _NAME_WORDS
 
 
 def _are_names(cells: Sequence[str], values: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, table, times
+from powertui.data.power import assemble, stamps, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -23,12 +23,13 @@ from powertui.data.power.units import scope_of
 from powertui.errors import UnreadableFile
 
 NAME = "ipmitool"
-_MAX_STAMP_CHARS = 60  # of a line that holds a time alone; chosen, not measured
 _DCMI = "DCMI power"
 _MIN_BMC_NS = 946_684_800 * times.S  # 2000: a BMC that says 1970 has no clock
 
 _INSTANT = re.compile(
-    r"(?:Instantaneous power reading|Current Power)\s*:\s*(\S+)\s*(?:Watts?)?", re.IGNORECASE
+    r"(?:Instantaneous power reading\s*:|Current Power\s*:(?=\s*\S+\s+Watts))"
+    r"\s*(\S+)\s*(?:Watts?)?",
+    re.IGNORECASE,
 )
 _TIME = re.compile(
     r"(?:IPMI timestamp|Time Stamp)\s*:\s*(.*?)\s*(?:Sampling period\s*:.*)?$", re.IGNORECASE
@@ -36,11 +37,6 @@ _TIME = re.compile(
 _STATE = re.compile(r"(?:Power reading state is|Power Measurement)\s*:\s*(\w+)", re.IGNORECASE)
 _GET_ID = re.compile(r"Sensor ID\s*:\s*(.+?)\s*(?:\(0x[0-9a-fA-F]+\))?\s*$")
 _GET_VALUE = re.compile(r"Sensor Reading\s*:\s*(\S+)\s*(?:\(\+/-\s*[\d.]+\))?\s*(\w*)")
-_EPOCH_FIRST = re.compile(r"\s*\[?(\d{9,10}(?:\.\d+)?)\]?[\s,;:|]+(?=\S)(.*)$")
-_ISO_FIRST = re.compile(
-    r"\s*\[?(\d{4}[-/]\d\d[-/]\d\d[T "
-    r"]\d\d:\d\d:\d\d(?:[.,]\d+)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?)\]?[\s,;:|]+(?=\S)(.*)$"
-)
 _EMPTY = ("na", "n/a", "ns", "no", "disabled", "unknown", "")
 
 
@@ -142,12 +138,11 @@ class _Answers:
 
     def add(self, number: int, line: str) -> None:
         """One line, without blanks around it."""
-        stamp = re.fullmatch(r"\d{9,10}(?:\.\d+)?", line)
-        if stamp or (len(line) < _MAX_STAMP_CHARS and times.parse(line)):
-            self._now, self._dcmi = line, None
+        if stamp := stamps.time_of_line(line):
+            self._now, self._dcmi = stamp, None
             return
-        if first := _EPOCH_FIRST.fullmatch(line) or _ISO_FIRST.fullmatch(line):
-            self._now, line = first[1], first[2]
+        when, line = stamps.split_time(line)
+        self._now = when or self._now
         self._add_dcmi(number, line)
         if match := _GET_ID.search(line):
             self._sensor = match[1]

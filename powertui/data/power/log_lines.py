@@ -61,6 +61,7 @@ class _Found(NamedTuple):
     label: str
     value: str
     unit: str
+    before: str = ""  # all that stands before the label on its line
 
 
 def sniff(head: str, _path: str) -> int:
@@ -100,7 +101,7 @@ def sniff(head: str, _path: str) -> int:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel for each name that stands before readings."""
     notes = Notes(source.path)
-    readings = list(_readings(source.text))
+    readings = _told_apart(list(_readings(source.text)))
     names = _names([reading.label for reading in readings])
     collected = Collected(source.path, notes)
     for reading in readings:
@@ -132,7 +133,8 @@ def _readings(text: str) -> Iterator[_Found]:
             label = _label(rest[begin : match.start()])
             begin = match.end()
             if label is not None:
-                yield _Found(number, when or above, label, match[1], match[2])
+                before = _before_label(rest[: match.start()], label)
+                yield _Found(number, when or above, label, match[1], match[2], before)
 
 
 def _label(before: str) -> str | None:
@@ -141,6 +143,34 @@ def _label(before: str) -> str | None:
     last = next((part for part in reversed(parts) if part), "")
     last = " ".join(_NOISE.sub(" ", last).split())[-40:]
     return None if _NOT_NOW.search(last) else last
+
+
+def _before_label(text: str, label: str) -> str:
+    """What a line says before a label, without numbers of processes."""
+    head = text[: text.rfind(label.split(" ")[0])] if label else text
+    return " ".join(re.sub(r"\[\d{1,8}\]|[^\w.-]+", " ", head).split())[-40:]
+
+
+def _told_apart(readings: list[_Found]) -> list[_Found]:
+    """The readings, where one name stands for several things at one moment by what stands before
+    it: a host, a device.
+    """
+    alike: defaultdict[str, list[_Found]] = defaultdict(list)
+    for reading in readings:
+        alike[reading.label].append(reading)
+    several: set[str] = set()
+    for label, group in alike.items():
+        moments = Counter(reading.when for reading in group)
+        owners = Counter(reading.before for reading in group)
+        come_again = len(owners) > 1 and min(owners.values()) >= _MIN_CHANNEL_READINGS
+        if max(moments.values()) > 1 and come_again:
+            several.add(label)
+    return [
+        reading._replace(label=f"{reading.before} {reading.label}".strip())
+        if reading.label in several
+        else reading
+        for reading in readings
+    ]
 
 
 def _masked(label: str) -> str:

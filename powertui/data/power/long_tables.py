@@ -149,6 +149,8 @@ def _by_unit(
     rows: table.FileCells, value: int, quantity: int | None, unit_column: int
 ) -> Long | None:
     """A long table with a column of units: its rows in units of power or energy."""
+    if quantity is None:
+        quantity = _column_of_names(rows, {value, unit_column})
     cells = rows.texts(unit_column)
     written = np.array(cells)
     is_limit = np.zeros(len(rows), np.bool_)
@@ -162,8 +164,6 @@ def _by_unit(
             continue
         of_cell = (written == cell) & ~is_limit
         kinds[unit] = kinds[unit] | of_cell if unit in kinds else of_cell
-    if quantity is None:
-        quantity = _column_of_names(rows, {value, unit_column})
     with_rows = tuple((unit, of_unit) for unit, of_unit in kinds.items() if of_unit.any())
     return Long(value, quantity, with_rows) if with_rows else None
 

@@ -129,11 +129,35 @@ def pick_power(
         if len(candidates) > 1 and not options.watts_col and _is_empty(rows, candidate.column):
             continue
         picked.append(_picked(rows, candidate, given, above))
+    _ask_about_counters(path, rows, picked, given)
     if not picked:
         raise UnreadableFile(
             path, "has no column that is named like power or energy", hint=column_hint(rows)
         )
     return with_one_unit(picked), None
+
+
+def _ask_about_counters(
+    path: str, rows: table.FileCells, picked: Sequence[PickedColumn], given: Unit | None
+) -> None:
+    """Raise where nothing says that readings are power, and all of them only grow: as watts a
+    counter of joules would be a wrong answer.
+    """
+    if given is not None or not picked:
+        return
+    for item in picked:
+        name = rows.names[item.column]
+        if item.written or units.means_power(name):
+            return
+        values = rows.floats(item.column)[0]
+        if not (reading_sizes.only_grow(values) or reading_sizes.only_grow(values[::-1])):
+            return
+    raise UnreadableFile(
+        path,
+        f"has readings that only grow in `{rows.names[picked[0].column]}`: a counter of energy, or "
+        "of something else",
+        hint="Name their unit: --unit J (or uJ, mJ, kJ, Wh, kWh), or --unit W for power.",
+    )
 
 
 def _given_unit(options: LogColumns) -> Unit | None:
@@ -202,9 +226,11 @@ def _picked(
     unit = given or written or above.unit_of(name, "power")
     if unit is not None:
         return PickedColumn(candidate.column, name, unit, sure=True, written=written is not None)
-    unit, sure = reading_sizes.unit_by_size(name, rows.floats(candidate.column)[0])
-    # Else nothing says that it is power at all.
-    means_power = units.means_power(name) or _BARE_PART.fullmatch(name.strip()) is not None
+    values = rows.floats(candidate.column)[0]
+    unit, sure = reading_sizes.unit_by_size(name, values)
+    # Else nothing says that it is power at all: percent and degrees have no more than 100.
+    is_part = _BARE_PART.fullmatch(name.strip()) is not None
+    means_power = units.means_power(name) or (is_part and reading_sizes.exceed_percent(values))
     return PickedColumn(
         candidate.column, name, unit, sure=sure and means_power, written=False, sized=True
     )

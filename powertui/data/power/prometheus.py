@@ -80,6 +80,8 @@ def sniff(head: str, _path: str) -> int:
     if start and start in "{[":
         if re.search(r'"status"\s*:\s*"error"', head) and '"errorType"' in head:
             return 40
+        if re.search(r'"datapoints"\s{0,9}:\s{0,9}\[', head) and '"target"' in head:
+            return 95
         names_metric = re.search(r'"(metric|__name__)"\s*:', head)
         return 95 if names_metric and re.search(r'"values?"\s*:', head) else 0
     return 92 if any(map(_is_metric_of_power, head.split("\n"))) else 0
@@ -246,7 +248,9 @@ def _results(body: Any) -> list[dict[str, Any]]:
     """The series of an answer, however much of what surrounds them was kept."""
     answer = body.get("data", body) if isinstance(body, dict) else body
     result = answer.get("result", answer) if isinstance(answer, dict) else answer
-    entries = result if isinstance(result, list) else [result]
+    entries = [
+        _series_of_graphite(entry) for entry in (result if isinstance(result, list) else [result])
+    ]
     return [
         entry
         for entry in entries
@@ -254,11 +258,24 @@ def _results(body: Any) -> list[dict[str, Any]]:
     ]
 
 
+def _series_of_graphite(entry: Any) -> Any:
+    """A series of Graphite, `{"target": …, "datapoints": [[value, time], …]}`, in Prometheus' form;
+    any other as it is.
+    """
+    if not isinstance(entry, dict) or not isinstance(entry.get("datapoints"), list):
+        return entry
+    pairs = [pair[::-1] for pair in entry["datapoints"] if isinstance(pair, list)]
+    known = [pair for pair in pairs if pair[-1:] != [None]]  # Graphite fills gaps with null
+    return {"metric": {"__name__": str(entry.get("target", ""))}, "values": known}
+
+
 def _points(entry: dict[str, Any], notes: Notes) -> list[list[Any]]:
     """The pairs of time and value of one series."""
     pairs: list[Any] = []
     if isinstance(entry.get("values"), list):
         pairs = entry["values"]
+        if isinstance(entry.get("timestamps"), list):  # VictoriaMetrics' export: two lists
+            pairs = [list(pair) for pair in zip(entry["timestamps"], pairs, strict=False)]
     elif isinstance(entry.get("value"), list):
         pairs = [entry["value"]]
     good = [

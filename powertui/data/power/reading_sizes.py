@@ -17,6 +17,9 @@ _MIN_RAIL_MILLIWATTS = 100.0  # so is a rail of a small board beyond this
 _MIN_CERTAIN_WATTS = 10.0
 _MIN_CERTAIN_PART_WATTS = 3.0
 _MAX_CERTAIN_WATTS = 1000.0
+_MAX_PERCENT = 100.0
+_MIN_GROWING_READINGS = 10  # of random readings one log in 3.6 million rises so
+_MIN_COUNTED_STEP = 2.0  # J between two readings of a machine; in mJ or uJ they are far more
 _MAX_MACHINE_WATTS = 20_000.0  # a machine with 16 accelerators draws no more
 
 
@@ -34,6 +37,21 @@ def unit_by_size(name: str, values: Floats) -> tuple[Unit, bool]:
     is_part = scope in (Scope.GPU, Scope.PACKAGE)
     min_certain = _MIN_CERTAIN_PART_WATTS if is_part else _MIN_CERTAIN_WATTS
     return units.UNITS["W"], min_certain <= middle < _MAX_CERTAIN_WATTS
+
+
+def exceed_percent(values: Floats) -> bool:
+    """Whether readings are no shares and no temperatures."""
+    return bool(np.isfinite(values).any()) and float(np.nanmax(values)) > _MAX_PERCENT
+
+
+def only_grow(values: Floats) -> bool:
+    """Whether readings never fall or stay, as those of a counter: power does not do so for long,
+    unless it is a slow ramp.
+    """
+    steps = np.diff(values[np.isfinite(values)])
+    if len(steps) + 1 < _MIN_GROWING_READINGS or not (steps > 0).all():
+        return False
+    return float(np.median(steps)) >= _MIN_COUNTED_STEP
 
 
 def may_be_thousands(watts: Floats) -> bool:

@@ -21,7 +21,7 @@ from powertui.data import elsewhere, packed
 from powertui.data.asked import LogColumns
 from powertui.data.model import PowerSeries, Warn
 from powertui.data.power import outages, own_tables, plausible, table
-from powertui.data.power.dialects import DIALECTS, EnergyTable, PlainTable
+from powertui.data.power.dialects import DIALECTS, Dialect, EnergyTable, PlainTable
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, LogFile
 from powertui.errors import PowertuiError, UnreadableFile
@@ -50,10 +50,15 @@ class LogReader:
     plugin: plugins.Plugin | None = None
 
 
-def readers(head: str | bytes, path: str) -> Iterator[LogReader]:
-    """All that could read a log that begins so, in the order of the table; plugins come last."""
+def readers(head: str | bytes, path: str, *, without: str = "") -> Iterator[LogReader]:
+    """All that could read a log that begins so, in the order of the table; plugins come last.
+
+    `without` is a module that is not asked: one that reads parts of logs by other readers.
+    """
     for dialect in DIALECTS:
         if not dialect.could_read(head):
+            continue
+        if isinstance(dialect, Dialect) and dialect.module == without:
             continue
         if isinstance(dialect, EnergyTable):
             load_rows = functools.partial(_module("energy_tables").load, dialect)
@@ -88,14 +93,15 @@ def _plugin_score(plugin: plugins.Plugin, head: str | bytes, path: str) -> int:
     return int(plugins.guarded(plugin, "sniff", lambda: int(plugin.loaded.sniff(head, path)), 0))
 
 
-def _surest_reader(source: LogFile) -> LogReader | None:
+def _surest_reader(source: LogFile, *, without: str = "") -> LogReader | None:
     """The reader that is surest of a log; None when none takes it for its own."""
     # Of a database, and of a first line longer than the head, there is no text to look at.
     is_database = source.head.startswith(SQLITE)
     head = source.head if is_database or not source.head_text else source.head_text
     if isinstance(head, str) and own_tables.own_export(head):
         return None
-    surest = max(readers(head, source.path), key=lambda reader: reader.score, default=None)
+    asked = readers(head, source.path, without=without)
+    surest = max(asked, key=lambda reader: reader.score, default=None)
     return surest if surest is not None and surest.score > 0 else None
 
 
@@ -132,6 +138,15 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
     if sum(map(len, log.series)) > _LARGE_LOG_READINGS:
         packed.give_back()
     return log
+
+
+def load_text(source: LogFile, text: str, options: LogColumns, *, without: str) -> PowerLog:
+    """Read a part of a log by the reader that is surest of it."""
+    part = LogFile.of_text(source, text)
+    reader = _surest_reader(part, without=without)
+    if reader is None:
+        raise _not_a_log(part)
+    return _load(reader, part, options)
 
 
 def _reader_of_columns(source: LogFile, surest: LogReader | None) -> LogReader | None:

@@ -23,6 +23,8 @@ _MADE_OF_BYTE = (
     8  # bytes of memory that each byte of a log takes at most: itself, as text, as columns
 )
 
+_UTF16_PROBE_BYTES = 200  # whose zeros show UTF-16 without a mark; chosen, not measured
+_MIN_UTF16_BYTES = 16
 _GZIP = b"\x1f\x8b"
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -42,6 +44,14 @@ class LogFile:
     def __init__(self, path: str, limit: MemoryLimit = MACHINE) -> None:
         self.path = path
         self.limit = limit
+
+    @classmethod
+    def of_text(cls, whole: LogFile, text: str) -> LogFile:
+        """A part of a log as a log of its own."""
+        part = cls(whole.path, whole.limit)
+        data = text.encode()
+        part.__dict__.update(_size=len(data), _raw=data, data=data, _raw_head=data[:_HEAD])
+        return part
 
     @cached_property
     def _size(self) -> int | None:
@@ -170,6 +180,7 @@ class LogFile:
             "data" in self.__dict__
             or self._size is None
             or self._raw_head[:2] in (b"\xff\xfe", b"\xfe\xff")
+            or _utf16_without_mark(self._raw_head)
         ):
             data = self.utf8
             yield from (data[at : at + size] for at in range(0, len(data), size))
@@ -224,7 +235,8 @@ class LogFile:
         data = self.data
         if data.startswith(_MARKS[0][0]):
             return data[3:]
-        return self.text.encode() if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
+        is_utf16 = data[:2] in (b"\xff\xfe", b"\xfe\xff") or _utf16_without_mark(data)
+        return self.text.encode() if is_utf16 else data
 
 
 def _decode(data: bytes) -> str:
@@ -235,7 +247,21 @@ def _decode(data: bytes) -> str:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _lines(data.decode(encoding, "replace"))
-    return _lines(data.decode("utf-8", "replace"))
+    return _lines(data.decode(_utf16_without_mark(data) or "utf-8", "replace"))
+
+
+def _utf16_without_mark(data: bytes) -> str:
+    """The order of the bytes of UTF-16 without a mark, as its zeros show; "" of anything else."""
+    head = data[:_UTF16_PROBE_BYTES]
+    if len(head) < _MIN_UTF16_BYTES or b"\x00" not in head:
+        return ""
+    for encoding, zeros, letters in (
+        ("utf-16-le", head[1::2], head[::2]),
+        ("utf-16-be", head[::2], head[1::2]),
+    ):
+        if not zeros.strip(b"\x00") and b"\x00" not in letters:
+            return encoding
+    return ""
 
 
 def _lines(text: str) -> str:

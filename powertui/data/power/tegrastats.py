@@ -24,7 +24,7 @@ PERIOD_S = 1.0  # tegrastats' own default
 _RAIL = r"(?<![\w@])([A-Z][A-Z0-9_]{1,30}) (\d{1,7})(?:mW)?/(\d{1,7})(mW)?(?:/\d{1,7}mW)?(?![\w.])"
 _BOARD_RAILS = frozenset({"VDD_IN", "POM_5V_IN", "VIN", "VDD_MUX"})
 _XAVIER_RAILS = frozenset({"GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"})  # Xavier's rails
-_NO_RAIL = frozenset({"RAM", "SWAP", "IRAM", "MTS", "EMC_FREQ", "GR3D_FREQ", "CPU_FREQ"})
+_NO_RAIL = frozenset({"RAM", "SWAP", "IRAM", "MTS", "EMC_FREQ", "GR3D_FREQ", "CPU_FREQ", "NC"})
 
 
 def sniff(head: str, _path: str) -> int:

@@ -49,6 +49,9 @@ _KINDS = ("elapsed", "time of day", "local", "absolute")
 _MIN_READABLE_SHARE = 0.5
 _MIN_RISING_SHARE = 0.6  # a log may repeat a time for each of its channels, or repeat its tail
 _MIN_FALLING_SHARE = 0.9
+_SCIENTIFIC = re.compile(r"\s*\d\.?(\d{0,20})[eE]\+?(\d{1,2})\s*")
+_MAX_PROBED_TIMES = 50  # cells that show how a column's times are written; chosen, not measured
+_MAX_ROUNDING_NS = 1 * times.S  # of a written time, as of a log with whole seconds
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{8}")
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d")
 _DAY_AND_MONTH = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}")
@@ -93,7 +96,7 @@ def pick_time(
         return date_and_time
     ranked: list[tuple[tuple[int, int, int], int, TimeColumn]] = []
     for column in named or candidates:
-        read = _time_column(rows, column, form)
+        read = _time_column(path, rows, column, form)
         if _could_be_time(rows.names, column, read, is_named=bool(named)):
             rank = (_KINDS.index(read.kind), _time_score(rows.names[column]), -column)
             ranked.append((rank, column, read))
@@ -116,7 +119,7 @@ def _asked_column(
         raise UsageError(
             f"{path}: there is no column {name!r}", hint=f"Its columns are: {listed(rows.names)}."
         )
-    read = _time_column(rows, column, form)
+    read = _time_column(path, rows, column, form)
     if not read.ok.any():
         raise UnreadableFile(
             path,
@@ -147,14 +150,35 @@ def _counts_epochs(name: str) -> bool:
     return _TIME_WORDS & set(units.tokens(name)) == {"epoch"} and not times.unit_in(name)
 
 
-def _time_column(rows: table.FileCells, column: int, form: TableForm) -> TimeColumn:
+def _time_column(path: str, rows: table.FileCells, column: int, form: TableForm) -> TimeColumn:
     name = rows.names[column]
     if form.above.time_unit and not times.unit_in(name):
         name = f"{name} ({form.above.time_unit})"
     if rows.is_numeric(column):
         return times.from_numbers(rows.floats(column)[0].copy(), name)
     texts = rows.texts(column)
-    return times.from_texts(texts, name, day_first=day_first(texts, form.day_first))
+    read = times.from_texts(texts, name, day_first=day_first(texts, form.day_first))
+    _refuse_rounded(path, texts, read)
+    return read
+
+
+def _refuse_rounded(path: str, texts: Sequence[str], read: TimeColumn) -> None:
+    """Raise where a spreadsheet has rounded Unix times: 1.71456E+12 is right to three hours."""
+    match = next(filter(None, map(_SCIENTIFIC.fullmatch, texts[:_MAX_PROBED_TIMES])), None)
+    if match is None or read.kind != "absolute":
+        return
+    row = next(row for row, text in enumerate(texts) if _SCIENTIFIC.fullmatch(text))
+    step = 10.0 ** (int(match[2]) - len(match[1]))
+    step_ns = step * abs(float(read.ns[row])) / abs(float(texts[row]))
+    if step_ns > _MAX_ROUNDING_NS:
+        raise UnreadableFile(
+            path,
+            f"has rounded times: {texts[row].strip()} is right to {step_ns / times.S:,.0f} s",
+            hint=(
+                "A spreadsheet or %g wrote them so. Export the column as whole numbers, "
+                "or take the log as it was recorded."
+            ),
+        )
 
 
 def _date_and_time(

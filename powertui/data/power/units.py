@@ -95,7 +95,7 @@ METRICS = {  # metrics and fields whose names do not end in a unit
     "amd_gpu_average_package_power": "W",
 }
 NO_POWER = re.compile(
-    r"limit|violation|throttl|residenc|\bcap\b|_cap\b|\bmax|\bmin|highest|lowest|critical|"
+    r"limit|violation|throttl|residenc|\bcap\b|_cap\b|capping|\bmax|\bmin|highest|lowest|critical|"
     r"threshold|budget|tdp|thermal "
     r"design|"
     r"\bbtu|dbm|\bhp\b|horse ?power|kcal|\b[tr]x\b|signal|laser|optic|power "
@@ -103,6 +103,7 @@ NO_POWER = re.compile(
     r"memory (?:consumption|usage)|"
     r"\bpeak|\bpk\b|\b(?:[kmg]i?b|bytes|k?va|kvar)\b|capacit|available|allocated|requested|\brated|"
     r"(?<![a-z])temp|temp\b|temperature|freq|clock|util|percent|%|emission|cost|price|"
+    r"set ?point|\btarget|\breserved?\b|\bstd(?:dev)?\b|deviation|variance|power ?good|"
     r"rate\b|state|factor|rating|nominal|reactive|apparent|voltage|"
     r"current\b(?!.*(?:socket|power|consumption|watt))|\bvar\b|\bva\b",
     re.IGNORECASE,

@@ -263,6 +263,159 @@ def test_a_file_of_collectd(tmp_path: Path) -> None:
     assert log.series[0].sensor.scale is Badge.MEASURED
 
 
+# ── many machines, times on lines of their own ───────────────────────────────────────────────────
+
+
+def dcmi(host: str, watts: int) -> str:
+    return (
+        f"{host}: \n{host}:     Instantaneous power reading:                   {watts} Watts\n"
+        f"{host}:     Maximum during sampling period:                900 Watts\n"
+        f"{host}:     Power reading state is:                   activated\n"
+    )
+
+
+@pytest.mark.parametrize("hosts", [("node01", "node02"), ("gpu01", "gpu02"), ("a", "b")])
+def test_pdsh_names_the_machine_before_each_line(tmp_path: Path, hosts: tuple[str, str]) -> None:
+    first, second = hosts
+    text = rows(lambda s, w: f"{START + s}\n{dcmi(first, w)}{dcmi(second, 60)}")
+    log = read(tmp_path, "pdsh.txt", text)
+    assert channels(log) == [("DCMI power", first, level(MEAN)), ("DCMI power", second, 60.0)]
+    assert log.dialect == "ipmitool"
+
+
+def test_parts_before_each_line_are_no_machines(tmp_path: Path) -> None:
+    text = rows(lambda s, w: f"{START + s}\ngpu0: {w} W\ngpu1: 60 W\n")
+    log = read(tmp_path, "gpus.txt", text)
+    assert channels(log) == [("gpu0", "", level(MEAN)), ("gpu1", "", 60.0)]
+
+
+def test_a_nest_of_names_does_not_keep_the_reader_busy(tmp_path: Path) -> None:
+    path = tmp_path / "nest.txt"
+    path.write_text("a1: " * 15_000 + "\n")
+    before = time.process_time()
+    assert registry.sniff(str(path))[1] < registry.IS_POWER
+    assert time.process_time() - before < 5
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{t}Z [node1] current power: {w} W\n{t}Z [node2] current power: 60 W\n",
+        "{t}Z node1 mon[312]: power={w}W temp=4C\n{t}Z node2 mon[{s}]: power=60W temp=4C\n",
+    ],
+)
+def test_lines_of_two_hosts_at_one_moment_are_two_channels(tmp_path: Path, form: str) -> None:
+    log = read(tmp_path, "mon.log", rows(lambda s, w: form.format(t=utc(s), w=w, s=s)))
+    assert [watts for _, _, watts in channels(log)] == [level(MEAN), 60.0]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Pwr Consumption,{w},Watts,ok\nInlet Temp,22,degrees C,ok\nFan1,4200,RPM,ok\n",
+        (
+            "ID,Name,Type,Reading,Units,Event\n5,Pwr Consumption,Current,{w}.00,W,'OK'\n"
+            "6,Inlet Temp,Temperature,22.00,C,'OK'\n7,Pwr Cap,Current,900,W,'OK'\n"
+        ),
+    ],
+    ids=["ipmitool -c sdr", "ipmi-sensors"],
+)
+def test_a_table_below_each_time(tmp_path: Path, answer: str) -> None:
+    text = rows(lambda s, w: f"{START + s}\n{answer.format(w=w)}")
+    log = read(tmp_path, "sdr.txt", text)
+    assert [watts for _, _, watts in channels(log)] == [level(MEAN)]
+    assert log.series[0].sensor.name.endswith("Pwr Consumption")
+    assert log.series[0].clock.lo_ns == START * 10**9
+
+
+def test_ipmitool_below_times_of_day_and_between_rules(tmp_path: Path) -> None:
+    reading = "Instantaneous power reading:                   {w} Watts\n"
+    text = rows(lambda s, w: f"{utc(s, '%H:%M:%S')}     {reading.format(w=w)}")
+    assert channels(read(tmp_path, "grep.txt", text)) == [("DCMI power", "", level(MEAN))]
+    rule = rows(lambda s, w: f"=== {utc(s)} ===\n{reading.format(w=w)}")
+    assert channels(read(tmp_path, "rule.txt", rule)) == [("DCMI power", "", level(MEAN))]
+
+
+def test_devices_of_one_moment_in_a_json_list(tmp_path: Path) -> None:
+    def nvtop(second: int, watts: int) -> str:
+        devices = [{"device_name": "A100", "power_draw": f"{w}W"} for w in (watts, 60)]
+        return f"{START + second}\n{json.dumps(devices)}\n"
+
+    log = read(tmp_path, "nvtop.txt", rows(nvtop))
+    assert [watts for _, _, watts in channels(log)] == [level(MEAN), 60.0]
+    assert [channel.sensor.device for channel in log.series] == [Device(0), Device(1)]
+
+
+def test_nvidia_smi_stats(tmp_path: Path) -> None:
+    text = rows(
+        lambda s, w: (
+            f"0, pwrDraw , {START + s}000005, {w}\n0, temp , {START + s}000005, 45\n"
+            f"0, gpuUtil , {START + s}000005, 93\n1, pwrDraw , {START + s}000005, 60\n"
+        )
+    )
+    log = read(tmp_path, "stats.csv", text)
+    assert [watts for _, _, watts in channels(log)] == [level(MEAN), 60.0]
+    assert [channel.sensor.device for channel in log.series] == [Device(0), Device(1)]
+
+
+# ── what must not be taken for watts ─────────────────────────────────────────────────────────────
+
+
+def test_a_counter_that_nothing_names_is_asked_about(tmp_path: Path) -> None:
+    totals = np.cumsum(WATTS).tolist()
+    for text in (
+        rows(lambda s, _: f"{START + s} {1_000_000 * (99 + totals[s])}\n"),
+        "timestamp,total\n" + rows(lambda s, _: f"{START + s},{totals[s]}\n"),
+        "timestamp,package-0\n" + rows(lambda s, _: f"{START + s},{totals[s]}\n"),
+    ):
+        with pytest.raises(UnreadableFile, match=r"(?s)only grow.*--unit J"):
+            read(tmp_path, "counter.csv", text)
+    log = read(tmp_path, "counter.csv", text, unit="J")
+    assert channels(log)[0][2] == level(sum(WATTS[1:]) / (len(WATTS) - 1))
+
+
+def test_columns_of_gpus_below_a_hundred_may_be_percent(tmp_path: Path) -> None:
+    for most, scale in ((90, Badge.ASSUMED), (300, Badge.MEASURED)):
+        text = "timestamp,gpu0\n" + rows(lambda s, _: f"{START + s},{most - s % 3}\n")  # noqa: B023
+        assert read(tmp_path, "gpus.csv", text).series[0].sensor.scale is scale
+
+
+def test_times_that_a_spreadsheet_rounded_are_refused(tmp_path: Path) -> None:
+    text = "timestamp,power_w\n" + rows(lambda s, w: f"1.71456E+12,{w + s}\n")
+    with pytest.raises(UnreadableFile, match=r"rounded times: 1.71456E\+12 is right to 10,000 s"):
+        read(tmp_path, "excel.csv", text)
+    exact = "timestamp,power_w\n" + rows(lambda s, w: f"{START + s:.9e},{w}\n")
+    assert read(tmp_path, "exact.csv", exact).series[0].times[-1] == 11 * 10**9
+
+
+@pytest.mark.parametrize("name", ["power_setpoint_w", "power_target", "power_std_w", "cappingW"])
+def test_what_is_wanted_or_spread_is_no_reading(tmp_path: Path, name: str) -> None:
+    text = f"time,{name},power_w\n" + rows(lambda s, w: f"{START + s},500,{w}\n")
+    assert [watts for _, _, watts in channels(read(tmp_path, "a.csv", text))] == [level(MEAN)]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "power.csv"
+    text = "timestamp,power_w\n" + rows(lambda s, w: f"{START + s},{w}\n")
+    path.write_bytes(text.encode(encoding))
+    assert channels(registry.load(str(path))) == [("power", "", level(MEAN))]
+
+
+def test_series_of_graphite_and_victoriametrics(tmp_path: Path) -> None:
+    points = [[watts, START + second] for second, watts in enumerate(WATTS)]
+    graphite = [{"target": "servers.node1.power_watts", "datapoints": [*points, [None, START]]}]
+    log = read(tmp_path, "render.json", json.dumps(graphite))
+    assert [watts for _, _, watts in channels(log)] == [level(MEAN)]
+    exported = {
+        "metric": {"__name__": "node_power_watts", "instance": "n1"},
+        "values": WATTS,
+        "timestamps": [1000 * when for _, when in points],
+    }
+    log = read(tmp_path, "export.jsonl", json.dumps(exported))
+    assert [(host, watts) for _, host, watts in channels(log)] == [("n1", level(MEAN))]
+
+
 # ── Grafana, InfluxDB ────────────────────────────────────────────────────────────────────────────
 
 

@@ -1,0 +1,91 @@
+"""Tables whose rows have no time, with a time on a line of its own before each call that printed
+them: `date +%s; ipmitool -c sdr` in a loop, `date; ipmi-sensors --comma-separated-output`.
+
+The time goes before each row below it, and the table is read as any other.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+
+import numpy as np
+
+from powertui.data.asked import LogColumns
+from powertui.data.power import generic_csv, stamps, table, units
+from powertui.data.power.options import PowerLog
+from powertui.data.power.source import LogFile
+from powertui.data.power.time_columns import is_time
+from powertui.errors import UnreadableFile
+
+NAME = "rows below times"
+TAKES_OPTIONS = True
+_MIN_TIMES = 2  # lines that are a time alone: one may be a title
+_MAX_HEAD_LINES = 400  # that show whether a log is one; chosen, not measured
+
+
+def sniff(head: str, path: str) -> int:
+    """As sure as of the table with its times."""
+    lines = [line for _, line in stamps.numbered_lines(head.split("\n")[:_MAX_HEAD_LINES])]
+    if not lines or not any(map(stamps.time_of_line, lines[:2])):
+        return 0
+    if sum(bool(stamps.time_of_line(line)) for line in lines) < _MIN_TIMES:
+        return 0
+    text = _with_times("\n".join(lines))
+    return generic_csv.sniff(text, path) if text else 0
+
+
+def load(source: LogFile, options: LogColumns) -> PowerLog:
+    """The table, each row with the time above it."""
+    text = _with_times(source.text)
+    if not text:
+        raise UnreadableFile(source.path, "holds times, and no rows of a table below them")
+    log: PowerLog = generic_csv.load(LogFile.of_text(source, text), options)
+    return log
+
+
+def _with_times(text: str) -> str:
+    """The rows as CSV with a column of times; "" where they are no table, or have times."""
+    stamped: list[tuple[str, str]] = []
+    when = ""
+    for _, line in stamps.numbered_lines(text.split("\n")):
+        if stamp := stamps.time_of_line(line):
+            when = stamp
+        elif when:
+            stamped.append((when, line))
+    body = [line for _, line in stamped]
+    layout = table.shape("\n".join(body))
+    if layout is None:
+        names, delimiter = ["value"], "\n"
+        if not all(np.isfinite(table.number(line.strip())) for line in body) or not body:
+            return ""
+    else:
+        delimiter = layout.delimiter
+        names = list(layout.names) if layout.named else _names(body, delimiter)
+    if any(map(is_time, names)):
+        return ""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["time", *names])
+    for stamp, line in stamped:
+        cells = table.fields(line, delimiter) if delimiter != "\n" else [line.strip()]
+        cells[0] = cells[0].rstrip(":")
+        if cells != names:  # the header comes again with each call
+            writer.writerow([stamp, *cells])
+    return out.getvalue()
+
+
+def _names(body: Sequence[str], delimiter: str) -> list[str]:
+    """Names for the columns of rows without a header: a sensor, its reading and its unit."""
+    rows = [table.fields(line, delimiter) for line in body[:_MAX_HEAD_LINES]]
+    columns = list(zip(*(row for row in rows if len(row) == len(rows[0])), strict=True))
+    names = [f"column {place}" for place in range(1, len(columns) + 1)]
+    for place, cells in enumerate(columns):
+        if "unit" not in names and any(map(units.unit_of_symbol, cells)):
+            names[place] = "unit"
+        elif "value" not in names and np.isfinite([table.number(cell) for cell in cells]).any():
+            names[place] = "value"
+        elif "sensor" not in names and place == 0:
+            names[place] = "sensor"
+    return names if "unit" in names else [f"column {n}" for n in range(1, len(columns) + 1)]

@@ -1,0 +1,187 @@
+"""Where ":" goes: times, wall times, steps and epochs as a person writes them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Int64s
+from powertui.errors import UsageError
+from powertui.units import duration, parse_time
+
+if TYPE_CHECKING:
+    from powertui.view.timeline_model import TimelineModel
+
+_CLOCK = re.compile(
+    r"(\d{1,2}:\d\d:\d\d(?:\.\d+)?)(?:\s*(?:-|to|\.\.)\s*(\d{1,2}:\d\d:\d\d(?:\.\d+)?))?(?:\s*utc)?"
+)
+_STEPS = re.compile(r"(?:epoch\s*(\d+))?[\s,:]*(?:steps?\s*(\d+)(?:\s*(?:-|to|\.\.)\s*(\d+))?)?")
+_PLACES = "Try 27.31s-28.78s, step 12 or epoch 1 step 185-258."
+_MAX_NAMED_EPOCHS = 4  # in a note that stands behind a place on one line
+
+
+class Destination(NamedTuple):
+    """A stretch of the timeline, or a moment where both ends are the same."""
+
+    lo: int
+    hi: int
+    note: str = ""  # what else the words could mean, or what of it is not there
+
+
+def destination(model: TimelineModel, text: str, near_ps: int | None) -> Destination:
+    """Where a text leads: "27.31s-28.78s", "27.31s", "19:52:50", "step 12", "step 185-258", "epoch
+    1", "epoch 1 step 185-258".
+
+    Raises `UsageError` where it leads nowhere.
+    """
+    low = text.strip().lower()
+    match = _STEPS.fullmatch(low)
+    if match and low:
+        epoch, first, last = (int(group) if group else None for group in match.groups())
+        return _steps(model, text, epoch, first, last, near_ps)
+    span = _by_clock(model, low) or _by_time(low)
+    if span is None:
+        raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=_PLACES)
+    return _within(model, *span)
+
+
+def _within(model: TimelineModel, lo: int, hi: int) -> Destination:
+    """A stretch of time, as far as there is a timeline."""
+    begin, end = model.span
+    what = "profile" if model.surroundings is None else "training"
+    if lo >= end:
+        raise UsageError(
+            f"{duration(lo)} is after the end: this {what} ends at {duration(end)}.",
+            hint="Press End to go there.",
+        )
+    if hi < begin:
+        raise UsageError(
+            f"{duration(hi)} is before the start: this {what} starts at {duration(begin)}.",
+            hint="Press Home to go there.",
+        )
+    if hi > end:
+        return Destination(lo, end, f"this {what} ends there, before {duration(hi)}")
+    return Destination(lo, hi)
+
+
+def _by_time(text: str) -> tuple[int, int] | None:
+    """A moment or a stretch on the timeline's own clock."""
+    moment = parse_time(text)
+    if moment is not None:
+        return moment, moment
+    for separator in ("..", " to ", "-", ","):
+        head, sign, tail = text.partition(separator)
+        lo, hi = parse_time(head), parse_time(tail)
+        if not sign or lo is None or hi is None:
+            continue
+        unit = re.search(r"[a-zµμ]+$", tail.strip())
+        if unit and re.fullmatch(r"[\d.]+", head.strip()):
+            lo = parse_time(head.strip() + unit[0]) or 0  # "27.31-28.78ms": the unit is of both
+        return min(lo, hi), max(lo, hi)
+    return None
+
+
+def _by_clock(model: TimelineModel, text: str) -> tuple[int, int] | None:
+    """ "19:52:50" and "19:52:50-19:53:10": wall time in UTC, where the training has one."""
+    around = model.surroundings
+    match = _CLOCK.fullmatch(text)
+    if around is None or not around.clock or match is None:
+        return None
+    first = around.at_clock(match[1])
+    last = around.at_clock(match[2]) if match[2] else first
+    return None if first is None or last is None else (min(first, last), max(first, last))
+
+
+# ── steps and epochs ─────────────────────────────────────────────────────────────────────────────
+
+
+def _steps(
+    model: TimelineModel,
+    text: str,
+    epoch: int | None,
+    first: int | None,
+    last: int | None,
+    near_ps: int | None,
+) -> Destination:
+    index = None if epoch is None else _epoch_index(model, epoch)
+    if first is None:
+        if index is None:
+            raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=_PLACES)
+        bounds = model.epoch_bounds(index)
+        if bounds is None:
+            raise UsageError(
+                f"The start and end of epoch {epoch} are not known.",
+                hint="Go to one of its steps instead.",
+            )
+        return Destination(*bounds)
+    last = first if last is None else last
+    low, high = min(first, last), max(first, last)
+    rows = np.flatnonzero((model.steps.number >= low) & (model.steps.number <= high))
+    if index is not None:
+        rows = rows[model.steps.epoch[rows] == index]
+    if not len(rows):
+        where = f" in epoch {epoch}" if epoch is not None else ""
+        raise UsageError(
+            f"There is no step {first}{where} in this profile.", hint=_step_hint(model)
+        )
+    occurrences = _occurrences(model, rows)
+    chosen = _nearest(model, occurrences, near_ps)
+    note = _others(model, occurrences, chosen) if len(occurrences) > 1 else ""
+    rows = occurrences[chosen]
+    lo = int(model.steps.start[rows].min())
+    return Destination(lo, max(lo + 1, int(model.steps.ends()[rows].max())), note)
+
+
+def _epoch_index(model: TimelineModel, number: int) -> int:
+    for index, epoch in enumerate(model.epochs):
+        if epoch.number == number:
+            return index
+    numbers = ", ".join(str(epoch.number) for epoch in model.epochs) or "none"
+    raise UsageError(f"There is no epoch {number}.", hint=f"Epochs in this profile: {numbers}.")
+
+
+def _step_hint(model: TimelineModel) -> str:
+    steps = model.steps
+    if not len(steps):
+        return "No steps were found. Mark them with --step-marker REGEX."
+    return f"Steps here: {int(steps.number.min())} to {int(steps.number.max())}."
+
+
+def _occurrences(model: TimelineModel, rows: Int64s) -> list[Int64s]:
+    """Each time that steps of these numbers ran: a counter that starts again, another epoch, or
+    other steps between two of them begin a new one.
+    """
+    number, epoch = model.steps.number[rows], model.steps.epoch[rows]
+    begins = (np.diff(rows) > 1) | (np.diff(number) <= 0) | (np.diff(epoch) != 0)
+    # Steps that ran beside one another (of several hosts) follow with one number.
+    beside = (np.diff(number) == 0) & (model.steps.start[rows][1:] < model.steps.ends()[rows][:-1])
+    return np.split(rows, np.flatnonzero(begins & ~beside) + 1)
+
+
+def _nearest(model: TimelineModel, occurrences: list[Int64s], near_ps: int | None) -> int:
+    """The occurrence in the cursor's epoch, else the one nearest to the cursor."""
+    if near_ps is None:
+        return 0
+    here = model.epoch_at(near_ps)
+
+    def distance(place: int) -> tuple[bool, int]:
+        rows = occurrences[place]
+        lo, hi = int(model.steps.start[rows].min()), int(model.steps.ends()[rows].max())
+        is_elsewhere = here is None or int(model.steps.epoch[rows[0]]) != here
+        return is_elsewhere, max(lo - near_ps, near_ps - hi, 0)
+
+    return min(range(len(occurrences)), key=distance)
+
+
+def _others(model: TimelineModel, occurrences: list[Int64s], chosen: int) -> str:
+    """Which occurrence was chosen, and which others there are."""
+    epochs = [int(model.steps.epoch[rows[0]]) for rows in occurrences]
+    if len(set(epochs)) < len(epochs) or min(epochs) < 0:
+        return f"{chosen + 1} of {len(occurrences)} times that this step ran"
+    own = model.epochs[epochs[chosen]].number
+    others = [str(model.epochs[epoch].number) for epoch in epochs if epoch != epochs[chosen]]
+    named = ", ".join(others[:_MAX_NAMED_EPOCHS])
+    more = " …" if len(others) > _MAX_NAMED_EPOCHS else ""
+    return f"epoch {own}; also in epoch{'s' if len(others) > 1 else ''} {named}{more}"
