@@ -22,6 +22,7 @@ from powertui.errors import UnreadableFile
 NAME = "rows below times"
 TAKES_OPTIONS = True
 _MIN_TIMES = 2  # lines that are a time alone: one may be a title
+_BELOW_LINES = 51  # below what `log_lines` reports of lines that are readings
 _MAX_HEAD_LINES = 400  # that show whether a log is one; chosen, not measured
 
 
@@ -33,7 +34,9 @@ def sniff(head: str, path: str) -> int:
     if sum(bool(stamps.time_of_line(line)) for line in lines) < _MIN_TIMES:
         return 0
     text = _with_times("\n".join(lines))
-    return generic_csv.sniff(text, path) if text else 0
+    score = generic_csv.sniff(text, path) if text else 0
+    # Rows without names may be lines of a program's log, whose reader knows more of them.
+    return score if text.startswith(("time,sensor,", "time,ID,")) else min(score, _BELOW_LINES)
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -88,4 +91,9 @@ def _names(body: Sequence[str], delimiter: str) -> list[str]:
             names[place] = "value"
         elif "sensor" not in names and place == 0:
             names[place] = "sensor"
-    return names if "unit" in names else [f"column {n}" for n in range(1, len(columns) + 1)]
+    # Words with blanks between them are a sentence.
+    return (
+        names
+        if "unit" in names and delimiter
+        else [f"column {n}" for n in range(1, len(columns) + 1)]
+    )

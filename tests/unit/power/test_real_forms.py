@@ -223,7 +223,7 @@ REFUSED = {
             f"{k},{at(k, '%Y/%m/%d')},{at(k, '%H:%M:%S')},100,230.1E+00,1.3E+00,{w}.0E+00\n"
             for k, w in enumerate(WATTS)
         ),
-        "no column that is named like power or energy (its columns are: Store No., Date",
+        "If P-E1 is the power in W, add: --watts-col P-E1 --time-col Date --unit W",
     ),
     "gpuz_old.txt": (
         "GPU-Z of older cards: a share of the limit alone",
