@@ -248,7 +248,7 @@ def energy_columns(
     # Only means hold the energy of both sides of a step.
     tells_steps = np.where(sensor.interval, 1.0, np.asarray(sensor.averaged) >= _MIN_STEP_SHARE)
     moved_j, clear = moved_j * tells_steps, clear * tells_steps
-    straddled = straddled * np.where(sensor.interval, 1.0, 1 - _STEP_CERTAINTY * clear)
+    straddled = straddled * (1 - _STEP_CERTAINTY * clear)
     slopes = (
         np.where(is_cut, 0.0, straddled * figures.steep).sum(axis=0)
         * sensor.steep_s
