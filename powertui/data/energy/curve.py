@@ -640,6 +640,9 @@ _STRETCH_DIFFERENCES = 6  # of neighbors, that make up one stretch
 # Mean of the smaller half of the sizes of a normal distribution, in standard deviations.
 _SMALLER_HALF_MEAN = 0.3246
 _MIN_STRETCHES = 20  # of which the quietest twentieth is one
+# With fewer, the smallest differences are too few as well: with 4 the joules of a 10 s sensor were
+# off by ten standard deviations in one of 29 windows (make_whole(0)).
+_MIN_SHORT_STRETCHES = 8
 # A fifth of differences are smaller than this many standard deviations of a normal distribution.
 _QUIET_SHARE, _QUIET_QUANTILE = 5, 0.2533
 # The 5 % point of chi-square with six degrees of freedom, as a share of its mean.
@@ -672,7 +675,7 @@ def _noise(moved: Floats, quantum: float) -> float:
         np.percentile(blocks, 5) / _CHI_SQUARE_5_PERCENT,
         (smaller.mean() / _SMALLER_HALF_MEAN) ** 2 / 2,
     )  # it may be quiet nowhere for long
-    if count < _MIN_STRETCHES:
+    if _MIN_SHORT_STRETCHES <= count < _MIN_STRETCHES:
         # No twentieth of so few stretches is quiet, and of a slow sensor nearly every reading is of
         # other work than the one before.
         quiet = float(moved[len(moved) // _QUIET_SHARE])
