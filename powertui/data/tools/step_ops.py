@@ -8,13 +8,16 @@ held against as many usual ones.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from powertui import units
 from powertui.data import category
-from powertui.data.model import UNKNOWN, Events, Int64s, Steps, Trace
+from powertui.data.model import UNKNOWN, Events, Int64s, ProcessKind, Steps, Trace
+from powertui.data.run.device_intervals import work_tracks
 from powertui.data.table import Column, Fact, Place, Result, Table, optional, text_column
 from powertui.data.tools import op_stats
 from powertui.data.tools import steps as step_tool
@@ -25,6 +28,9 @@ REFERENCES = 9  # steps that tell what is usual
 _LISTED = 500
 
 _OpKey = tuple[str, str]  # an op's name and its device
+_DIGITS = re.compile(r"\d+")
+# Calls of a runtime that return when a device has done what was asked of it before.
+_BLOCKING = re.compile(r"^(?:cuda|hip|cu)(?:Memcpy|Stream|Device|Event)\w*|Synchronize|Await$")
 
 
 def answer(question: Question) -> Result:
@@ -48,12 +54,17 @@ def answer(question: Question) -> Result:
         )
     middle = int(np.median(length[others]))
     near = others[np.argsort(np.abs(length[others] - middle), kind="stable")[:REFERENCES]]
-    here, places = _times(op_stats.op_stats(trace, lo, hi))
+    is_mark = _own_marks(steps)
+    here, places = _times(op_stats.op_stats(trace, lo, hi), is_mark)
+    there = [
+        _times(op_stats.op_stats(trace, int(steps.start[row]), int(steps.ends()[row])), is_mark)[0]
+        for row in near.tolist()
+    ]
+    folded = _counted_names([here, *there])
+    here, places = _folded(here, folded), {folded.get(key, key): at for key, at in places.items()}
     rows_of: dict[_OpKey, list[int]] = defaultdict(list)
-    for row in near.tolist():
-        for key, ps in _times(
-            op_stats.op_stats(trace, int(steps.start[row]), int(steps.ends()[row]))
-        )[0].items():
+    for times in there:
+        for key, ps in _folded(times, folded).items():
             rows_of[key].append(ps)
     # An op that a reference lacks ran for 0 there.
     usual = {
@@ -112,12 +123,70 @@ def _named(steps: Steps, rows: Int64s) -> str:
     )
 
 
-def _times(stats: OpStats) -> tuple[dict[_OpKey, int], dict[_OpKey, tuple[OpStats, int]]]:
-    """Self time by name and device, and where to look for the longest of each."""
+def _own_marks(steps: Steps) -> Callable[[str], bool]:
+    """Which names only say that a step runs: they are as long as it is."""
+    if steps.inferred or not steps.markers:
+        return lambda _name: False
+    pattern = re.compile(steps.markers[0].pattern)
+    return lambda name: pattern.search(name) is not None
+
+
+def _counted_names(steps: Sequence[Mapping[_OpKey, int]]) -> dict[_OpKey, _OpKey]:
+    """The names that count: each is in one step alone, and only its numbers set it apart from a
+    name in another step. Each with the name that stands for all of them.
+    """
+    often = Counter(key for times in steps for key in times)
+    families: dict[_OpKey, set[int]] = defaultdict(set)
+    single: dict[_OpKey, _OpKey] = {}
+    for step, times in enumerate(steps):
+        for name, device in times:
+            family = _DIGITS.sub("#", name), device
+            if often[name, device] == 1 and family[0] != name:
+                single[name, device] = family
+                families[family].add(step)
+    return {key: family for key, family in single.items() if len(families[family]) > 1}
+
+
+def _folded(times: Mapping[_OpKey, int], folded: Mapping[_OpKey, _OpKey]) -> dict[_OpKey, int]:
+    out: dict[_OpKey, int] = defaultdict(int)
+    for key, ps in times.items():
+        out[folded.get(key, key)] += ps
+    return out
+
+
+def _waited_for(trace: Trace, at: tuple[OpStats, int] | None) -> str:
+    """What a device did longest while the longest event of a waiting op was open; "" where the
+    profile does not say.
+    """
+    if at is None:
+        return ""
+    stats, row = at
+    track, event = stats.longest(row)
+    waiting = _events(trace, track)
+    lo = int(waiting.start[event])
+    hi = lo + int(waiting.duration[event])
+    longest: tuple[int, int] = (0, -1)
+    for process in trace.processes:
+        if process.kind is not ProcessKind.DEVICE:
+            continue
+        for line in work_tracks(process):
+            overlap = np.minimum(line.events.end, hi) - np.maximum(line.events.start, lo)
+            if len(overlap) and int(overlap.max()) > longest[0]:
+                most = int(np.argmax(overlap))
+                longest = int(overlap[most]), int(line.events.name[most])
+    return trace.names.display(longest[1]) if longest[1] >= 0 else ""
+
+
+def _times(
+    stats: OpStats, is_mark: Callable[[str], bool]
+) -> tuple[dict[_OpKey, int], dict[_OpKey, tuple[OpStats, int]]]:
+    """Self time by name and device, and where to look for the longest of each; not the marks."""
     times: dict[_OpKey, int] = defaultdict(int)
     places: dict[_OpKey, tuple[OpStats, int]] = {}
     for row in range(len(stats)):
         key = (stats.trace.names.display(int(stats.name[row])), stats.device(row))
+        if is_mark(key[0]):
+            continue
         times[key] += int(stats.self_time[row])
         places.setdefault(key, (stats, row))
     return times, places
@@ -133,8 +202,19 @@ def _table(
 ) -> Table:
     now = np.array([here.get(key, 0) for key in keys], np.int64)
     then = np.array([usual.get(key, 0) for key in keys], np.int64)
+    waited_for = [
+        _waited_for(question.profile.trace, places.get(key))
+        if _BLOCKING.search(key[0]) and now[row] > then[row]
+        else ""
+        for row, key in enumerate(keys)
+    ]
     columns = (
         text_column("name", "name", [name for name, _ in keys], weight=9),
+        *(
+            (text_column("waited_for", "waited for", waited_for, weight=6),)
+            if any(waited_for)
+            else ()
+        ),
         text_column("device", "device", [device for _, device in keys], weight=2),
         Column("usual_s", "usual", "duration", then, weight=8),
         Column("here_s", "here", "duration", now, weight=9),

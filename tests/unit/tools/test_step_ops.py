@@ -1,0 +1,55 @@
+"""What took longer in a step: no mark of the step itself, names without their counters, and what a
+wait waited for.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from powertui.data.tools import registry
+from powertui.data.tools.registry import Question
+from tests.answers import rows
+from tests.synthetic import torch_json
+from tests.synthetic.torch_json import event
+
+
+def _longer(tmp_path: Path) -> list[dict[str, Any]]:
+    """Twelve steps of 10 ms; the seventh takes 10 ms more, in which the host waits for a kernel."""
+    events: list[dict[str, Any]] = []
+    at = 0
+    for step in range(12):
+        more = 10_000 if step == 7 else 0
+        events += [
+            event(("user_annotation", f"ProfilerStep#{step}", at, 10_000 + more)),
+            event(("cpu_op", f"load_batch_{step}", at + 100, 2_000)),
+            event(("cpu_op", "aten::conv2d", at + 2_500, 1_000)),
+            event(
+                ("cuda_runtime", "cudaLaunchKernel", at + 2_600, 10), correlation=step, external=1
+            ),
+            event(("cuda_runtime", "cudaStreamSynchronize", at + 5_000, 4_500 + more)),
+            event(("kernel", "sgemm_kernel", at + 5_100, 4_000 + more), correlation=step),
+        ]
+        at += 10_000 + more
+    opened = torch_json.write(tmp_path, events)
+    tool = next(tool for tool in registry.TOOLS if tool.name == "step_ops")
+    return rows(tool.answer(Question(opened)).tables[0])
+
+
+def test_the_steps_own_mark_is_no_cause(tmp_path: Path) -> None:
+    names = [row["name"] for row in _longer(tmp_path)]
+    assert not any(name.startswith("ProfilerStep") for name in names)
+
+
+def test_names_that_count_are_one(tmp_path: Path) -> None:
+    found = [row for row in _longer(tmp_path) if row["name"].startswith("load_batch")]
+    assert [row["name"] for row in found] == ["load_batch_#"]
+    assert found[0]["difference_s"] == 0
+
+
+def test_a_wait_says_what_it_waited_for(tmp_path: Path) -> None:
+    by_name = {row["name"]: row for row in _longer(tmp_path)}
+    wait = by_name["cudaStreamSynchronize"]
+    assert wait["difference_s"] == 0.01
+    assert wait["waited_for"] == "sgemm_kernel"
+    assert by_name["aten::conv2d"]["waited_for"] is None
