@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -143,6 +144,12 @@ class Steps:
         if not self.asynchronous or not (self.device >= 0).any():
             return np.zeros(len(self.start), np.bool_)
         return np.asarray((self.step == UNKNOWN) & (self.device == UNKNOWN))
+
+    def is_own_mark(self, name: str) -> bool:
+        """Whether events of this name only say that a step runs: they are as long as it is."""
+        if self.inferred or not self.markers:
+            return False
+        return re.search(self.markers[0].pattern, name) is not None
 
     def start_to_start(self) -> Int64s:
         """Distance to the next step's start; -1 for the last of an epoch, and before missing

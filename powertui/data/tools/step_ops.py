@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -54,10 +54,9 @@ def answer(question: Question) -> Result:
         )
     middle = int(np.median(length[others]))
     near = others[np.argsort(np.abs(length[others] - middle), kind="stable")[:REFERENCES]]
-    is_mark = _own_marks(steps)
-    here, places = _times(op_stats.op_stats(trace, lo, hi), is_mark)
+    here, places = _times(op_stats.op_stats(trace, lo, hi), steps)
     there = [
-        _times(op_stats.op_stats(trace, int(steps.start[row]), int(steps.ends()[row])), is_mark)[0]
+        _times(op_stats.op_stats(trace, int(steps.start[row]), int(steps.ends()[row])), steps)[0]
         for row in near.tolist()
     ]
     folded = _counted_names([here, *there])
@@ -123,14 +122,6 @@ def _named(steps: Steps, rows: Int64s) -> str:
     )
 
 
-def _own_marks(steps: Steps) -> Callable[[str], bool]:
-    """Which names only say that a step runs: they are as long as it is."""
-    if steps.inferred or not steps.markers:
-        return lambda _name: False
-    pattern = re.compile(steps.markers[0].pattern)
-    return lambda name: pattern.search(name) is not None
-
-
 def _counted_names(steps: Sequence[Mapping[_OpKey, int]]) -> dict[_OpKey, _OpKey]:
     """The names that count: each is in one step alone, and only its numbers set it apart from a
     name in another step. Each with the name that stands for all of them.
@@ -178,14 +169,14 @@ def _waited_for(trace: Trace, at: tuple[OpStats, int] | None) -> str:
 
 
 def _times(
-    stats: OpStats, is_mark: Callable[[str], bool]
+    stats: OpStats, steps: Steps
 ) -> tuple[dict[_OpKey, int], dict[_OpKey, tuple[OpStats, int]]]:
     """Self time by name and device, and where to look for the longest of each; not the marks."""
     times: dict[_OpKey, int] = defaultdict(int)
     places: dict[_OpKey, tuple[OpStats, int]] = {}
     for row in range(len(stats)):
         key = (stats.trace.names.display(int(stats.name[row])), stats.device(row))
-        if is_mark(key[0]):
+        if steps.is_own_mark(key[0]):
             continue
         times[key] += int(stats.self_time[row])
         places.setdefault(key, (stats, row))

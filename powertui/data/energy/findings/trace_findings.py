@@ -496,6 +496,8 @@ class _Joining:
         )
         longer_ops = []
         for name, (ran, others) in ran_there.items():
+            if steps.is_own_mark(name):
+                continue
             usual = float(np.median(others))
             if ran - usual > max(0.02 * (end - start), 0.2 * usual):
                 longer_ops.append(
