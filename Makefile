@@ -7,6 +7,7 @@
 #   make monkey        random keys, mouse and window sizes on every screen (minutes)
 #   make bench         the benchmarks (minutes)
 #   make parity        every cell against TensorBoard's profiler, into docs/parity.md (x86-64; 2 GB, minutes; PARITY=--help for less)
+#   make causes        programs with a known cause, recorded and judged by the first sentence (x86-64; 3 GB, minutes; CAUSES=--help for less)
 #   make fuzz          hostile input for the scanner and every reader (a minute; FUZZ=--help for more)
 #   make mutants       do the tests hold? small faults put into a copy, one by one
 #   make screenshots   draw the pictures in docs/ again
@@ -27,11 +28,12 @@ TESTS   := $(VENV)/.tests
 READY   := $(VENV)/.ready
 # TensorBoard's profiler, TensorFlow and JAX are far from small, and none of them is for POWER.
 PARITY_VENV ?= .parity-venv
+CAUSES_VENV ?= .causes-venv
 
 # Tests start thousands of processes. Each one would compile 270 modules again where compiled modules are not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick test check lint monkey bench fuzz mutants parity screenshots strings dist bundle power-test clean
+.PHONY: demo quick test check lint monkey bench fuzz mutants parity causes screenshots strings dist bundle power-test clean
 
 demo: $(PROGRAM)
 	$(BIN)/powertui demo
@@ -73,6 +75,9 @@ fuzz: $(TESTS)
 parity: $(PARITY_VENV)/.ready
 	$(PARITY_VENV)/bin/python -m scripts.parity $(PARITY)
 
+causes: $(CAUSES_VENV)/.ready
+	$(CAUSES_VENV)/bin/python -m scripts.causes $(CAUSES)
+
 mutants: $(TESTS)
 	$(BIN)/python -m scripts.mutants $(MUTANTS)
 
@@ -112,5 +117,9 @@ $(PARITY_VENV)/.ready: $(SOURCES)
 	$(PYTHON) scripts/environment.py $(PARITY_VENV) parity
 	touch $@
 
+$(CAUSES_VENV)/.ready: $(SOURCES)
+	$(PYTHON) scripts/environment.py $(CAUSES_VENV) causes
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(PARITY_VENV) build dist *.egg-info powertui/data/wire/*.so benchmarks/generated
+	rm -rf $(VENV) $(PARITY_VENV) $(CAUSES_VENV) build dist *.egg-info powertui/data/wire/*.so benchmarks/generated

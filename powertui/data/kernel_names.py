@@ -105,6 +105,36 @@ _CARRIED: tuple[tuple[str, re.Pattern[str]], ...] = (
 _TRITON = re.compile(r"^triton_(?P<how>poi|red|per|tem|mm|bmm)")
 
 
+# Families of kernels by how their names are made, before any rule reads single words in them: some
+# have no declaration around them (cuBLAS, TensorRT-LLM, Triton, hipBLASLt), and others carry words
+# of what they are built from ("cutlass", "softmax", "cache") and not of what they do.
+_FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (value, _pattern(words))
+    for value, words in (
+        ("communication", "^(?:nccl|rccl|msccl) | allreduce_fusion"),
+        (
+            "memory",
+            r"""reshape_and_cache | concat_and_cache | finalize(?:moe|kernel|deepseek) |
+            moe_align_block | permutekernel | (?:nchw|nhwc)to(?:nchw|nhwc)""",
+        ),
+        ("reduction", r"moe::\S*routing | routing(?:main|index|histogram|init)\w*kernel"),
+        ("convolution", r"^igemm_(?:fwd|bwd|wrw) | ^miopen\w*conv | sp3asmconv"),
+        (
+            "matmul",
+            r"""^nvjet_ | ^(?:bmm|gemm)_(?:e\dm\d|bfloat16|fp\d+|mxe\dm\d|mxint\d) | ^cijk_ | fmha |
+            ^flash(?:::|_fwd|_bwd) | flash::flash_ | flashattn | _sdpa_ | _attn_(?:fwd|bwd) |
+            (?:^|[_:])attention_ | attention_\dd | multihead_attention |
+            (?:^|:)mha_(?:fwd|bwd)?_?kernel | fused_moe | deep_gemm""",
+        ),
+        (
+            "elementwise",
+            r"elementwise_kernel_with_index | rotary | rope_ | activation\w*kernel | act_and_mul",
+        ),
+    )
+)
+_BARE = re.compile(r"[\w:]+(?:\.kd)?")
+
+
 def kind(name: str) -> str | None:
     """The category of a kernel's work, by its value; None for what is no kernel's name, "other" for
     a kernel that no rule knows.
@@ -113,8 +143,11 @@ def kind(name: str) -> str | None:
     if triton is not None:
         return _triton(triton["how"], name.lower())
     if _DECLARED.search(name) is None:
-        return None
+        return _family(name.lower()) if _BARE.fullmatch(name) else None
     head, arguments = (part.lower() for part in _declared(name))
+    family = _family(head)
+    if family is not None:
+        return family
     if _GENERAL.search(head):
         return _first(arguments) or _first(head) or "other"
     if _CARRIERS.search(head):
@@ -153,6 +186,10 @@ def _declared(name: str) -> tuple[str, str]:
 
 def _first(text: str) -> str | None:
     return next((value for value, pattern in _PATTERNS if pattern.search(text)), None)
+
+
+def _family(text: str) -> str | None:
+    return next((value for value, pattern in _FAMILIES if pattern.search(text)), None)
 
 
 def _triton(how: str, name: str) -> str:

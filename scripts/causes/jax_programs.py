@@ -14,7 +14,7 @@ from scripts.causes.truth import CauseClock
 STEPS = 24
 
 
-def _jax(devices: int = 1) -> tuple[Any, Any]:
+def load_framework(devices: int = 1) -> tuple[Any, Any]:
     os.environ["JAX_PLATFORMS"] = "cpu"
     if devices > 1:
         os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={devices}"
@@ -24,7 +24,7 @@ def _jax(devices: int = 1) -> tuple[Any, Any]:
     return jax, jax.numpy
 
 
-def _train_function(jax: Any, jnp: Any) -> Any:
+def train_function(jax: Any, jnp: Any) -> Any:
     @jax.jit
     def train(weights: Any, batch: Any) -> Any:
         def loss(parameters: Any) -> Any:
@@ -35,7 +35,7 @@ def _train_function(jax: Any, jnp: Any) -> Any:
     return train
 
 
-def _profiled(
+def profiled(
     clock: CauseClock,
     folder: Path,
     step: Callable[[int], Any],
@@ -46,7 +46,7 @@ def _profiled(
     wait: Any = None,
 ) -> None:
     """Unless `wait` is false each step waits for its result."""
-    jax, _ = _jax()
+    jax, _ = load_framework()
     options = jax.profiler.ProfileOptions()
     options.python_tracer_level = python
     jax.block_until_ready(step(0))
@@ -66,8 +66,8 @@ def _profiled(
 
 
 def _computing(clock: CauseClock, folder: Path, *, wait: bool, python: int) -> None:
-    jax, jnp = _jax()
-    train = _train_function(jax, jnp)
+    jax, jnp = load_framework()
+    train = train_function(jax, jnp)
     state = [jnp.ones((1024, 1024)) * 1e-3]
     batch = jnp.ones((512, 1024))
 
@@ -75,7 +75,7 @@ def _computing(clock: CauseClock, folder: Path, *, wait: bool, python: int) -> N
         state[0] = train(state[0], batch)
         return state[0]
 
-    _profiled(clock, folder, step, wait=wait, python=python)
+    profiled(clock, folder, step, wait=wait, python=python)
     clock.cause_s = clock.wall_s
 
 
@@ -91,7 +91,7 @@ def jax_async(clock: CauseClock, folder: Path) -> None:
 
 def jax_scan(clock: CauseClock, folder: Path) -> None:
     """A hundred turns inside the program."""
-    jax, jnp = _jax()
+    jax, jnp = load_framework()
     weights = jnp.ones((384, 384)) * 1e-3
 
     @jax.jit
@@ -102,13 +102,13 @@ def jax_scan(clock: CauseClock, folder: Path) -> None:
         return jax.lax.scan(turn, value, None, length=100)[0]
 
     start = jnp.ones((384, 384))
-    _profiled(clock, folder, lambda _: run(start), steps=6)
+    profiled(clock, folder, lambda _: run(start), steps=6)
     clock.cause_s = clock.wall_s
 
 
 def jax_straggler(clock: CauseClock, folder: Path) -> None:
     """pmap over two devices, one of which does eight times the work."""
-    jax, jnp = _jax(2)
+    jax, jnp = load_framework(2)
     weights = jnp.ones((256, 256)) * 1e-3
 
     def replica(value: Any) -> Any:
@@ -118,14 +118,14 @@ def jax_straggler(clock: CauseClock, folder: Path) -> None:
 
     run = jax.pmap(replica, axis_name="i")
     start = jnp.ones((2, 256, 256))
-    _profiled(clock, folder, lambda _: run(start))
+    profiled(clock, folder, lambda _: run(start))
     clock.cause_s = clock.wall_s * 7 / 8
 
 
 def jax_recompiling(clock: CauseClock, folder: Path) -> None:
     """Every batch has a new length."""
-    jax, jnp = _jax()
-    train = _train_function(jax, jnp)
+    jax, jnp = load_framework()
+    train = train_function(jax, jnp)
     weights = jnp.ones((128, 128)) * 1e-3
     seen = [0]
 
@@ -134,12 +134,12 @@ def jax_recompiling(clock: CauseClock, folder: Path) -> None:
         with clock.cause():
             return jax.block_until_ready(train(weights, jnp.ones((16 + seen[0], 128))))
 
-    _profiled(clock, folder, step)
+    profiled(clock, folder, step)
 
 
 def _preprocessing(clock: CauseClock, folder: Path, python: int) -> None:
-    jax, jnp = _jax()
-    train = _train_function(jax, jnp)
+    jax, jnp = load_framework()
+    train = train_function(jax, jnp)
     weights = jnp.ones((128, 128)) * 1e-3
     batch = jnp.ones((64, 128))
 
@@ -148,7 +148,7 @@ def _preprocessing(clock: CauseClock, folder: Path, python: int) -> None:
             work.augment_images(80)
         return train(weights, batch)
 
-    _profiled(clock, folder, step, python=python, steps=14)
+    profiled(clock, folder, step, python=python, steps=14)
 
 
 def jax_python_frames(clock: CauseClock, folder: Path) -> None:
@@ -163,7 +163,7 @@ def jax_python_unseen(clock: CauseClock, folder: Path) -> None:
 
 def jax_tiny_ops(clock: CauseClock, folder: Path) -> None:
     """Thousands of tiny programs."""
-    _, jnp = _jax()
+    _, jnp = load_framework()
     value = jnp.ones((4, 4))
 
     def step(_: int) -> Any:
@@ -173,13 +173,13 @@ def jax_tiny_ops(clock: CauseClock, folder: Path) -> None:
                 total = total + value
             return total.block_until_ready()
 
-    _profiled(clock, folder, step)
+    profiled(clock, folder, step)
 
 
 def jax_sleep(clock: CauseClock, folder: Path) -> None:
     """The host sleeps in each step; frames are recorded."""
-    jax, jnp = _jax()
-    train = _train_function(jax, jnp)
+    jax, jnp = load_framework()
+    train = train_function(jax, jnp)
     weights = jnp.ones((128, 128)) * 1e-3
     batch = jnp.ones((64, 128))
 
@@ -188,15 +188,15 @@ def jax_sleep(clock: CauseClock, folder: Path) -> None:
             time.sleep(0.06)
         return train(weights, batch)
 
-    _profiled(clock, folder, step, python=1)
+    profiled(clock, folder, step, python=1)
 
 
 def jax_checkpoint(clock: CauseClock, folder: Path) -> None:
     """Weights are saved after every eighth step; frames are recorded."""
     import numpy
 
-    jax, jnp = _jax()
-    train = _train_function(jax, jnp)
+    jax, jnp = load_framework()
+    train = train_function(jax, jnp)
     state = [jnp.ones((2048, 2048)) * 1e-3]
     batch = jnp.ones((16, 2048))
 
@@ -213,13 +213,13 @@ def jax_checkpoint(clock: CauseClock, folder: Path) -> None:
                         file.flush()
                         os.fsync(file.fileno())
 
-    _profiled(clock, folder, step, between=save_checkpoint, python=1)
+    profiled(clock, folder, step, between=save_checkpoint, python=1)
 
 
 def jax_slow_step(clock: CauseClock, folder: Path) -> None:
     """One of the steps is delayed; no frames."""
-    jax, jnp = _jax()
-    train = _train_function(jax, jnp)
+    jax, jnp = load_framework()
+    train = train_function(jax, jnp)
     weights = jnp.ones((256, 256)) * 1e-3
     batch = jnp.ones((256, 256))
 
@@ -229,7 +229,7 @@ def jax_slow_step(clock: CauseClock, folder: Path) -> None:
                 time.sleep(1.5)
         return train(weights, batch)
 
-    _profiled(clock, folder, step)
+    profiled(clock, folder, step)
 
 
 PROGRAMS = {

@@ -12,7 +12,7 @@ from scripts.causes.truth import CauseClock
 BATCH = 32
 
 
-def _keras() -> tuple[Any, Any]:
+def load_framework() -> tuple[Any, Any]:
     os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"}
     import keras
     import tensorflow
@@ -20,7 +20,7 @@ def _keras() -> tuple[Any, Any]:
     return tensorflow, keras
 
 
-def _model(keras: Any, width: int = 64, **compiled: Any) -> Any:
+def make_model(keras: Any, width: int = 64, **compiled: Any) -> Any:
     layers = [
         keras.layers.Dense(width, activation="relu"),
         keras.layers.Dense(width, activation="relu"),
@@ -35,15 +35,15 @@ def _model(keras: Any, width: int = 64, **compiled: Any) -> Any:
     return model
 
 
-def _data(tf: Any, batches: int, features: int = 32) -> Any:
+def make_data(tf: Any, batches: int, features: int = 32) -> Any:
     values = tf.random.normal((BATCH * batches, features))
     labels = tf.zeros((BATCH * batches,), tf.int32)
     return tf.data.Dataset.from_tensor_slices((values, labels)).batch(BATCH)
 
 
-def _fit(clock: CauseClock, folder: Path, model: Any, data: Any, **options: Any) -> None:
+def fit_model(clock: CauseClock, folder: Path, model: Any, data: Any, **options: Any) -> None:
     """Fit once unseen, then once with the profiler."""
-    tf, _ = _keras()
+    tf, _ = load_framework()
     warm = {name: value for name, value in options.items() if name == "validation_data"}
     model.fit(data.take(8), verbose=0, epochs=1, **warm)
     clock.cause_s = 0.0
@@ -55,27 +55,27 @@ def _fit(clock: CauseClock, folder: Path, model: Any, data: Any, **options: Any)
 
 def keras_input(clock: CauseClock, folder: Path) -> None:
     """A map of the pipeline that sleeps."""
-    tf, keras = _keras()
+    tf, keras = load_framework()
 
-    def load(value: Any) -> Any:
+    def load_values(value: Any) -> Any:
         with clock.cause():
             time.sleep(0.05)
         return value
 
     def slow(values: Any, labels: Any) -> Any:
-        loaded = tf.py_function(load, [values], tf.float32)
+        loaded = tf.py_function(load_values, [values], tf.float32)
         loaded.set_shape(values.shape)
         return loaded, labels
 
-    data = _data(tf, 30)
-    model = _model(keras)
+    data = make_data(tf, 30)
+    model = make_model(keras)
     model.fit(data, verbose=0)
-    _fit(clock, folder, model, data.map(slow))
+    fit_model(clock, folder, model, data.map(slow))
 
 
 def keras_callbacks(clock: CauseClock, folder: Path) -> None:
     """A callback that works after each batch."""
-    tf, keras = _keras()
+    tf, keras = load_framework()
 
     class ReportToServer(keras.callbacks.Callback):  # type: ignore[misc]
         """Sends what it saw."""
@@ -85,12 +85,12 @@ def keras_callbacks(clock: CauseClock, folder: Path) -> None:
             with clock.cause():
                 time.sleep(0.03)
 
-    _fit(clock, folder, _model(keras), _data(tf, 40), callbacks=[ReportToServer()])
+    fit_model(clock, folder, make_model(keras), make_data(tf, 40), callbacks=[ReportToServer()])
 
 
 def keras_checkpoint(clock: CauseClock, folder: Path) -> None:
     """A checkpoint after every fifth batch."""
-    tf, keras = _keras()
+    tf, keras = load_framework()
 
     class TimedCheckpoint(keras.callbacks.ModelCheckpoint):  # type: ignore[misc]
         """Measures itself."""
@@ -101,12 +101,12 @@ def keras_checkpoint(clock: CauseClock, folder: Path) -> None:
 
     path = str(folder / "model-{epoch}.keras")
     saver = TimedCheckpoint(path, save_freq=5)
-    _fit(clock, folder, _model(keras, 1200), _data(tf, 25), callbacks=[saver])
+    fit_model(clock, folder, make_model(keras, 1200), make_data(tf, 25), callbacks=[saver])
 
 
 def keras_validation(clock: CauseClock, folder: Path) -> None:
     """Validation that takes longer than training."""
-    tf, keras = _keras()
+    tf, keras = load_framework()
 
     class Timed(keras.callbacks.Callback):  # type: ignore[misc]
         """Measures the validation."""
@@ -119,12 +119,12 @@ def keras_validation(clock: CauseClock, folder: Path) -> None:
             """Stop it."""
             clock.cause_s += time.perf_counter() - self.begin
 
-    held_out = _data(tf, 500, 512)
-    _fit(
+    held_out = make_data(tf, 500, 512)
+    fit_model(
         clock,
         folder,
-        _model(keras, 512),
-        _data(tf, 20, 512),
+        make_model(keras, 512),
+        make_data(tf, 20, 512),
         validation_data=held_out,
         epochs=2,
         callbacks=[Timed()],
@@ -133,28 +133,30 @@ def keras_validation(clock: CauseClock, folder: Path) -> None:
 
 def keras_compute(clock: CauseClock, folder: Path) -> None:
     """Large layers."""
-    tf, keras = _keras()
-    _fit(clock, folder, _model(keras, 2048), _data(tf, 20, 1024))
+    tf, keras = load_framework()
+    fit_model(clock, folder, make_model(keras, 2048), make_data(tf, 20, 1024))
     clock.cause_s = clock.wall_s
 
 
 def keras_eager(clock: CauseClock, folder: Path) -> None:
     """Every op by itself."""
-    tf, keras = _keras()
-    _fit(clock, folder, _model(keras, run_eagerly=True), _data(tf, 25))
+    tf, keras = load_framework()
+    fit_model(clock, folder, make_model(keras, run_eagerly=True), make_data(tf, 25))
     clock.cause_s = clock.wall_s
 
 
 def keras_steps_per_execution(clock: CauseClock, folder: Path) -> None:
     """Eight batches in one call, computing."""
-    tf, keras = _keras()
-    _fit(clock, folder, _model(keras, 1024, steps_per_execution=8), _data(tf, 64, 1024))
+    tf, keras = load_framework()
+    fit_model(
+        clock, folder, make_model(keras, 1024, steps_per_execution=8), make_data(tf, 64, 1024)
+    )
     clock.cause_s = clock.wall_s
 
 
 def keras_logging(clock: CauseClock, folder: Path) -> None:
     """A callback that writes histograms of the weights after each batch."""
-    tf, keras = _keras()
+    tf, keras = load_framework()
     writer = tf.summary.create_file_writer(str(folder / "summaries"))
 
     class HistogramLogger(keras.callbacks.Callback):  # type: ignore[misc]
@@ -167,7 +169,9 @@ def keras_logging(clock: CauseClock, folder: Path) -> None:
                     tf.summary.histogram(weight.path, weight)
                 writer.flush()
 
-    _fit(clock, folder, _model(keras, 512), _data(tf, 25), callbacks=[HistogramLogger()])
+    fit_model(
+        clock, folder, make_model(keras, 512), make_data(tf, 25), callbacks=[HistogramLogger()]
+    )
 
 
 PROGRAMS = {

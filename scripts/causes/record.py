@@ -9,12 +9,18 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from scripts.causes import jax_programs, keras_programs, tensorflow_programs, torch_programs
+from scripts.causes import (
+    jax_programs,
+    keras_programs,
+    second_programs,
+    tensorflow_programs,
+    torch_programs,
+)
 from scripts.causes.truth import CauseClock
 
 Program = Callable[[CauseClock, Path], None]
 
-_MODULES = (keras_programs, tensorflow_programs, jax_programs, torch_programs)
+_MODULES = (keras_programs, tensorflow_programs, jax_programs, torch_programs, second_programs)
 CAUSES: dict[str, str] = {
     program.__name__: cause for module in _MODULES for program, cause in module.PROGRAMS.items()
 }

@@ -15,14 +15,14 @@ from scripts.causes.truth import CauseClock
 STEPS = 24
 
 
-def _tensorflow() -> Any:
+def load_framework() -> Any:
     os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"}
     import tensorflow
 
     return tensorflow
 
 
-def _train_function(tf: Any, width: int = 256) -> Any:
+def train_function(tf: Any, width: int = 256) -> Any:
     weights = tf.Variable(tf.random.normal((width, width)))
 
     @tf.function(reduce_retracing=True)
@@ -36,7 +36,7 @@ def _train_function(tf: Any, width: int = 256) -> Any:
     return train
 
 
-def _profiled(
+def profiled(
     clock: CauseClock,
     folder: Path,
     step: Callable[[int], None],
@@ -45,7 +45,7 @@ def _profiled(
     steps: int = STEPS,
     python: int = 0,
 ) -> None:
-    tf = _tensorflow()
+    tf = load_framework()
     options = tf.profiler.experimental.ProfilerOptions(python_tracer_level=python)
     step(0)
     clock.cause_s = 0.0
@@ -61,16 +61,16 @@ def _profiled(
 
 def tf_compute(clock: CauseClock, folder: Path) -> None:
     """One function that multiplies large matrices."""
-    tf = _tensorflow()
-    train = _train_function(tf, 1024)
+    tf = load_framework()
+    train = train_function(tf, 1024)
     batch = tf.random.normal((512, 1024))
-    _profiled(clock, folder, lambda _: float(train(batch)) and None)
+    profiled(clock, folder, lambda _: float(train(batch)) and None)
     clock.cause_s = clock.wall_s
 
 
 def tf_retracing(clock: CauseClock, folder: Path) -> None:
     """A Python number as argument: each step is traced anew."""
-    tf = _tensorflow()
+    tf = load_framework()
     weights = tf.Variable(tf.random.normal((64, 64)))
 
     @tf.function
@@ -86,12 +86,12 @@ def tf_retracing(clock: CauseClock, folder: Path) -> None:
         train(0.01 / (number + 1 + 100 * bool(clock.wall_s)), batch)
         clock.cause_s += time.perf_counter() - before
 
-    _profiled(clock, folder, step)
+    profiled(clock, folder, step)
 
 
 def tf_tiny_ops(clock: CauseClock, folder: Path) -> None:
     """Thousands of tiny ops, eagerly."""
-    tf = _tensorflow()
+    tf = load_framework()
     value = tf.ones((4, 4))
 
     def step(_: int) -> None:
@@ -100,13 +100,13 @@ def tf_tiny_ops(clock: CauseClock, folder: Path) -> None:
             for _ in range(1500):
                 total = total * 0.5 + value
 
-    _profiled(clock, folder, step)
+    profiled(clock, folder, step)
 
 
 def tf_slow_step(clock: CauseClock, folder: Path) -> None:
     """One of the steps waits for two seconds."""
-    tf = _tensorflow()
-    train = _train_function(tf)
+    tf = load_framework()
+    train = train_function(tf)
     batch = tf.random.normal((256, 256))
 
     def step(number: int) -> None:
@@ -115,13 +115,13 @@ def tf_slow_step(clock: CauseClock, folder: Path) -> None:
                 time.sleep(2)
         float(train(batch))
 
-    _profiled(clock, folder, step)
+    profiled(clock, folder, step)
 
 
 def tf_gc_pause(clock: CauseClock, folder: Path) -> None:
     """Garbage is collected in one step."""
-    tf = _tensorflow()
-    train = _train_function(tf)
+    tf = load_framework()
+    train = train_function(tf)
     batch = tf.random.normal((256, 256))
     garbage = work.make_garbage(4_000_000)
 
@@ -131,27 +131,27 @@ def tf_gc_pause(clock: CauseClock, folder: Path) -> None:
                 work.collect_garbage()
         float(train(batch))
 
-    _profiled(clock, folder, step)
+    profiled(clock, folder, step)
     del garbage
 
 
 def tf_requests(clock: CauseClock, folder: Path) -> None:
     """A server that waits for its requests."""
-    tf = _tensorflow()
-    train = _train_function(tf)
+    tf = load_framework()
+    train = train_function(tf)
     batch = tf.random.normal((128, 256))
 
     def wait(_: int) -> None:
         with clock.cause():
             time.sleep(0.08)
 
-    _profiled(clock, folder, lambda _: float(train(batch)) and None, between=wait)
+    profiled(clock, folder, lambda _: float(train(batch)) and None, between=wait)
 
 
 def tf_evaluation(clock: CauseClock, folder: Path) -> None:
     """An evaluation after every eighth step, outside the marks."""
-    tf = _tensorflow()
-    train = _train_function(tf)
+    tf = load_framework()
+    train = train_function(tf)
     weights = tf.random.normal((768, 768))
 
     @tf.function
@@ -168,12 +168,12 @@ def tf_evaluation(clock: CauseClock, folder: Path) -> None:
                 for _ in range(60):
                     float(evaluate(held_out))
 
-    _profiled(clock, folder, lambda _: float(train(batch)) and None, between=between)
+    profiled(clock, folder, lambda _: float(train(batch)) and None, between=between)
 
 
 def _preprocessing(clock: CauseClock, folder: Path, python: int) -> None:
-    tf = _tensorflow()
-    train = _train_function(tf)
+    tf = load_framework()
+    train = train_function(tf)
     batch = tf.random.normal((128, 256))
 
     def step(_: int) -> None:
@@ -181,7 +181,7 @@ def _preprocessing(clock: CauseClock, folder: Path, python: int) -> None:
             work.augment_images(80)
         float(train(batch))
 
-    _profiled(clock, folder, step, python=python, steps=14)
+    profiled(clock, folder, step, python=python, steps=14)
 
 
 def tf_python_frames(clock: CauseClock, folder: Path) -> None:
@@ -196,8 +196,8 @@ def tf_python_unseen(clock: CauseClock, folder: Path) -> None:
 
 def tf_gan(clock: CauseClock, folder: Path) -> None:
     """Two marks with counters of their own; both compute."""
-    tf = _tensorflow()
-    discriminator, generator = _train_function(tf, 512), _train_function(tf, 640)
+    tf = load_framework()
+    discriminator, generator = train_function(tf, 512), train_function(tf, 640)
     images, noise = tf.random.normal((256, 512)), tf.random.normal((256, 640))
     for warm, batch in ((discriminator, images), (generator, noise)):
         warm(batch)
@@ -215,7 +215,7 @@ def tf_gan(clock: CauseClock, folder: Path) -> None:
 
 def tf_straggler(clock: CauseClock, folder: Path) -> None:
     """Two replicas, one of which does eight times the work."""
-    tf = _tensorflow()
+    tf = load_framework()
     cpus = tf.config.list_physical_devices("CPU")
     halves = [tf.config.LogicalDeviceConfiguration()] * 2
     tf.config.set_logical_device_configuration(cpus[0], halves)
@@ -236,14 +236,14 @@ def tf_straggler(clock: CauseClock, folder: Path) -> None:
         return strategy.run(replica)
 
     batch = tf.random.normal((256, 256))
-    _profiled(clock, folder, lambda _: train(batch) and None)
+    profiled(clock, folder, lambda _: train(batch) and None)
     clock.cause_s = clock.wall_s * 7 / 8
 
 
 def tf_lock(clock: CauseClock, folder: Path) -> None:
     """The step needs a lock that another thread holds."""
-    tf = _tensorflow()
-    train = _train_function(tf)
+    tf = load_framework()
+    train = train_function(tf)
     batch = tf.random.normal((128, 256))
     lock = threading.Lock()
 
@@ -254,37 +254,38 @@ def tf_lock(clock: CauseClock, folder: Path) -> None:
         float(train(batch))
 
     with work.lock_hog(lock, 0.08, 0.002):
-        _profiled(clock, folder, step)
+        profiled(clock, folder, step)
 
 
 def tf_copies(clock: CauseClock, folder: Path) -> None:
-    """Large results are fetched, transposed and given back as a new tensor."""
-    tf = _tensorflow()
-    train = _train_function(tf)
+    """Large tensors are joined, and made of arrays."""
+    tf = load_framework()
+    train = train_function(tf)
     batch = tf.random.normal((128, 256))
     table = tf.random.normal((2500, 2500))
+    numbers = table.numpy()
 
     def step(_: int) -> None:
         float(train(batch))
         with clock.cause():
             for _ in range(3):
                 tf.identity(tf.concat([table, table], 0))
-                tf.constant(table.numpy().copy())
+                tf.constant(numbers)
 
-    _profiled(clock, folder, step)
+    profiled(clock, folder, step)
 
 
 def tf_accumulation(clock: CauseClock, folder: Path) -> None:
     """Four micro-batches a step, in one mark."""
-    tf = _tensorflow()
-    train = _train_function(tf, 512)
+    tf = load_framework()
+    train = train_function(tf, 512)
     batch = tf.random.normal((256, 512))
 
     def step(_: int) -> None:
         for _ in range(4):
             float(train(batch))
 
-    _profiled(clock, folder, step)
+    profiled(clock, folder, step)
     clock.cause_s = clock.wall_s
 
 

@@ -13,7 +13,7 @@ from scripts.causes.truth import CauseClock
 STEPS = 20
 
 
-def _torch() -> Any:
+def load_framework() -> Any:
     import torch
 
     torch.manual_seed(1)
@@ -21,7 +21,7 @@ def _torch() -> Any:
     return torch
 
 
-def _profiled(
+def profiled(
     clock: CauseClock,
     folder: Path,
     step: Callable[[int], None],
@@ -30,7 +30,7 @@ def _profiled(
     with_stack: bool = False,
 ) -> None:
     """One iteration is one ProfilerStep, with all that lies between two calls of step()."""
-    torch = _torch()
+    torch = load_framework()
     from torch.profiler import ProfilerActivity, profile
 
     step(0)
@@ -46,14 +46,14 @@ def _profiled(
     del torch
 
 
-def _model(torch: Any, width: int = 64) -> tuple[Any, Any]:
+def make_model(torch: Any, width: int = 64) -> tuple[Any, Any]:
     model = torch.nn.Sequential(
         torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)
     )
     return model, torch.optim.Adam(model.parameters())
 
 
-def _train(model: Any, optimizer: Any, batch: Any) -> Any:
+def train(model: Any, optimizer: Any, batch: Any) -> Any:
     optimizer.zero_grad()
     loss = model(batch).square().mean()
     loss.backward()
@@ -63,17 +63,17 @@ def _train(model: Any, optimizer: Any, batch: Any) -> Any:
 
 def torch_compute(clock: CauseClock, folder: Path) -> None:
     """Large layers, eagerly."""
-    torch = _torch()
-    model, optimizer = _model(torch, 1024)
+    torch = load_framework()
+    model, optimizer = make_model(torch, 1024)
     batch = torch.randn(512, 1024)
-    _profiled(clock, folder, lambda _: _train(model, optimizer, batch) and None)
+    profiled(clock, folder, lambda _: train(model, optimizer, batch) and None)
     clock.cause_s = clock.wall_s
 
 
 def torch_accumulation(clock: CauseClock, folder: Path) -> None:
     """Four micro-batches a step."""
-    torch = _torch()
-    model, optimizer = _model(torch, 768)
+    torch = load_framework()
+    model, optimizer = make_model(torch, 768)
     batch = torch.randn(512, 768)
 
     def step(_: int) -> None:
@@ -82,12 +82,12 @@ def torch_accumulation(clock: CauseClock, folder: Path) -> None:
             model(batch).square().mean().backward()
         optimizer.step()
 
-    _profiled(clock, folder, step, steps=12)
+    profiled(clock, folder, step, steps=12)
     clock.cause_s = clock.wall_s
 
 
 def _loading(clock: CauseClock, folder: Path, *, workers: int, with_stack: bool) -> None:
-    torch = _torch()
+    torch = load_framework()
 
     class SlowImages(torch.utils.data.Dataset):  # type: ignore[misc, name-defined]
         """Reads an image slowly."""
@@ -101,14 +101,14 @@ def _loading(clock: CauseClock, folder: Path, *, workers: int, with_stack: bool)
 
     loader = torch.utils.data.DataLoader(SlowImages(), batch_size=8, num_workers=workers)
     batches = iter(loader)
-    model, optimizer = _model(torch)
+    model, optimizer = make_model(torch)
 
     def step(_: int) -> None:
         with clock.cause():
             batch = next(batches)
-        _train(model, optimizer, batch)
+        train(model, optimizer, batch)
 
-    _profiled(clock, folder, step, with_stack=with_stack)
+    profiled(clock, folder, step, with_stack=with_stack)
 
 
 def torch_loader(clock: CauseClock, folder: Path) -> None:
@@ -127,16 +127,16 @@ def torch_loader_stack(clock: CauseClock, folder: Path) -> None:
 
 
 def _preprocessing(clock: CauseClock, folder: Path, *, with_stack: bool) -> None:
-    torch = _torch()
-    model, optimizer = _model(torch)
+    torch = load_framework()
+    model, optimizer = make_model(torch)
     batch = torch.randn(64, 64)
 
     def step(_: int) -> None:
         with clock.cause():
             work.augment_images(80)
-        _train(model, optimizer, batch)
+        train(model, optimizer, batch)
 
-    _profiled(clock, folder, step, with_stack=with_stack, steps=12)
+    profiled(clock, folder, step, with_stack=with_stack, steps=12)
 
 
 def torch_python_frames(clock: CauseClock, folder: Path) -> None:
@@ -151,7 +151,7 @@ def torch_python_unseen(clock: CauseClock, folder: Path) -> None:
 
 def torch_tiny_ops(clock: CauseClock, folder: Path) -> None:
     """Thousands of tiny ops."""
-    torch = _torch()
+    torch = load_framework()
     value = torch.ones(4, 4)
 
     def step(_: int) -> None:
@@ -160,13 +160,13 @@ def torch_tiny_ops(clock: CauseClock, folder: Path) -> None:
             for _ in range(1500):
                 total = total * 0.5 + value
 
-    _profiled(clock, folder, step, steps=10)
+    profiled(clock, folder, step, steps=10)
 
 
 def torch_copies(clock: CauseClock, folder: Path) -> None:
     """Large tensors are copied and laid out anew."""
-    torch = _torch()
-    model, optimizer = _model(torch)
+    torch = load_framework()
+    model, optimizer = make_model(torch)
     batch, table = torch.randn(64, 64), torch.randn(2500, 2500)
 
     def step(_: int) -> None:
@@ -175,29 +175,29 @@ def torch_copies(clock: CauseClock, folder: Path) -> None:
                 table.t().contiguous()
                 table.clone()
                 table.to(torch.float64)
-        _train(model, optimizer, batch)
+        train(model, optimizer, batch)
 
-    _profiled(clock, folder, step)
+    profiled(clock, folder, step)
 
 
 def torch_slow_step(clock: CauseClock, folder: Path) -> None:
     """One step waits for two seconds."""
-    torch = _torch()
-    model, optimizer = _model(torch, 512)
+    torch = load_framework()
+    model, optimizer = make_model(torch, 512)
     batch = torch.randn(256, 512)
 
     def step(number: int) -> None:
         if number == 14:
             with clock.cause():
                 time.sleep(2)
-        _train(model, optimizer, batch)
+        train(model, optimizer, batch)
 
-    _profiled(clock, folder, step)
+    profiled(clock, folder, step)
 
 
 def _collecting(clock: CauseClock, folder: Path, *, with_stack: bool) -> None:
-    torch = _torch()
-    model, optimizer = _model(torch, 128)
+    torch = load_framework()
+    model, optimizer = make_model(torch, 128)
     batch = torch.randn(64, 128)
     garbage = work.make_garbage(4_000_000)
 
@@ -205,9 +205,9 @@ def _collecting(clock: CauseClock, folder: Path, *, with_stack: bool) -> None:
         if number == 7:
             with clock.cause():
                 work.collect_garbage()
-        _train(model, optimizer, batch)
+        train(model, optimizer, batch)
 
-    _profiled(clock, folder, step, with_stack=with_stack)
+    profiled(clock, folder, step, with_stack=with_stack)
     del garbage
 
 
@@ -225,12 +225,12 @@ def torch_checkpoint(clock: CauseClock, folder: Path) -> None:
     """The model is saved after every fifth step; frames are recorded."""
     import os
 
-    torch = _torch()
-    model, optimizer = _model(torch, 800)
+    torch = load_framework()
+    model, optimizer = make_model(torch, 800)
     batch = torch.randn(4, 800)
 
     def step(number: int) -> None:
-        _train(model, optimizer, batch)
+        train(model, optimizer, batch)
         if number % 5 == 4:
             with clock.cause(), (folder / "checkpoint.pt").open("wb") as file:
                 for _ in range(4):
@@ -238,29 +238,29 @@ def torch_checkpoint(clock: CauseClock, folder: Path) -> None:
                     file.flush()
                     os.fsync(file.fileno())
 
-    _profiled(clock, folder, step, with_stack=True)
+    profiled(clock, folder, step, with_stack=True)
 
 
 def torch_evaluation(clock: CauseClock, folder: Path) -> None:
     """An evaluation after every fifth step, inside the profiler's step."""
-    torch = _torch()
-    model, optimizer = _model(torch, 512)
+    torch = load_framework()
+    model, optimizer = make_model(torch, 512)
     batch, held_out = torch.randn(32, 512), torch.randn(2048, 512)
 
     def step(number: int) -> None:
-        _train(model, optimizer, batch)
+        train(model, optimizer, batch)
         if number % 5 == 4:
             with clock.cause(), torch.profiler.record_function("evaluate"), torch.no_grad():
                 for _ in range(15):
                     model(held_out).sum()
 
-    _profiled(clock, folder, step)
+    profiled(clock, folder, step)
 
 
 def torch_recompiling(clock: CauseClock, folder: Path) -> None:
     """torch.compile meets a new shape in every step."""
-    torch = _torch()
-    model, _ = _model(torch)
+    torch = load_framework()
+    model, _ = make_model(torch)
     compiled = torch.compile(model, dynamic=False)
     torch._dynamo.config.cache_size_limit = 64
     torch._dynamo.config.recompile_limit = 64
@@ -271,20 +271,20 @@ def torch_recompiling(clock: CauseClock, folder: Path) -> None:
         with clock.cause():
             compiled(torch.randn(8 + seen[0], 64))
 
-    _profiled(clock, folder, step, steps=3)
+    profiled(clock, folder, step, steps=3)
 
 
 def torch_compiled(clock: CauseClock, folder: Path) -> None:
     """torch.compile, computing."""
-    torch = _torch()
-    model, _ = _model(torch, 1024)
+    torch = load_framework()
+    model, _ = make_model(torch, 1024)
     compiled = torch.compile(model)
     batch = torch.randn(512, 1024)
 
     def step(_: int) -> None:
         compiled(batch).square().mean().backward()
 
-    _profiled(clock, folder, step)
+    profiled(clock, folder, step)
     clock.cause_s = clock.wall_s
 
 

@@ -187,3 +187,103 @@ def test_names_that_differ_in_a_number_are_looked_at_once() -> None:
         is category.work_category("MemcpyD2H")
         is Category.MEMORY
     )
+
+
+# As CUTLASS, TensorRT-LLM, cuBLAS, FlashAttention, vLLM, hipBLASLt, MIOpen and aiter name them.
+_KERNELS = (
+    ("matmul", "nvjet_tst_128x256_64x4_1x2_h_bz_coopA_NTT"),
+    ("matmul", "nvjet_sm100_tst_256x128_64x4_2x1_2cta_h_bz_NNT"),
+    (
+        "matmul",
+        (
+            "bmm_E2m1_E2m1E2m1_Fp32_t128x8x512u2_s6_et128x8_m128x8x64_cga1x1x1_16dp256b_TN_transOu"
+            "t_schedP_bN_dynBatch_sm100a"
+        ),
+    ),
+    (
+        "matmul",
+        (
+            "bmm_Bfloat16_Bfloat16Bfloat16_Fp32_t128x16x256_s3_et64x16_m64x16x16_cga1x1x1_16dp256b"
+            "_TN_transOut_noShflA_dsFp8_schedP_bN_rgTma_clmp_swiGlu_dynBatch_sm100f"
+        ),
+    ),
+    (
+        "matmul",
+        (
+            "gemm_Bfloat16_E4m3E4m3_Fp32_t128x128x128u2_s4_et64x128_m64x128x32_cga1x1x1_16dp256b_T"
+            "N_schedS_sm100a"
+        ),
+    ),
+    (
+        "matmul",
+        (
+            "fmhaSm100aKernel_QkvBfloat16OBfloat16H128PagedKvCausalP64VarSeqQ128Kv128PersistentCon"
+            "text"
+        ),
+    ),
+    ("matmul", "flash::flash_fwd_kernel"),
+    (
+        "matmul",
+        (
+            "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_3_64x128x128_4x1x1_k"
+            "ernel0_0"
+        ),
+    ),
+    (
+        "memory",
+        (
+            "void tensorrt_llm::kernels::cutlass_kernels::finalizeMoeRoutingKernel<__nv_bfloat16, "
+            "__nv_bfloat16>(float)"
+        ),
+    ),
+    (
+        "memory",
+        (
+            "void moe::dev::finalize::finalizeKernel<moe::dev::finalize::KernelParams<cutlass::bfl"
+            "oat16_t>>(moe::dev::finalize::KernelParams)"
+        ),
+    ),
+    (
+        "reduction",
+        (
+            "void moe::dev::routing::routingDeepSeek::routingMainKernel<moe::dev::routing::KernelP"
+            "arams>(P)"
+        ),
+    ),
+    ("memory", "void moe::dev::permute::permuteKernel<moe::dev::permute::KernelParams>(P)"),
+    (
+        "elementwise",
+        (
+            "void moe::dev::activation::activationDeepSeekKernel<moe::dev::activation::KernelParam"
+            "s>(P)"
+        ),
+    ),
+    ("memory", "void vllm::moe::moe_align_block_size_kernel<int>(int*)"),
+    ("matmul", "fused_moe_kernel"),
+    (
+        "communication",
+        (
+            "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<2, "
+            "__nv_bfloat16, 8>(P)"
+        ),
+    ),
+    (
+        "matmul",
+        "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x192x64_MI16x16x1_SN_LDSB0_AFC1",
+    ),
+    ("convolution", "igemm_fwd_gtcx3_nhwc_fp16_bx0_ex1_bt256x128x32_wt32x32x8_ws1x1"),
+    ("elementwise", "void vllm::rotary_embedding_kernel<c10::BFloat16, true>(long const*)"),
+    ("matmul", "_attn_fwd"),
+    ("matmul", "ck_tile::FmhaFwdKernel"),
+    ("matmul", "aiter::fmha_v3_fwd_kernel"),
+    (
+        "elementwise",
+        "void (anonymous namespace)::elementwise_kernel_with_index<int, at::native::arange>(P)",
+    ),
+    ("memory", "void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>(P)"),
+)
+
+
+@pytest.mark.parametrize(("kind", "name"), _KERNELS)
+def test_kernels_of_libraries_have_the_kind_of_their_work(kind: str, name: str) -> None:
+    assert category.work_category(name).value == kind

@@ -30,17 +30,18 @@ class ActivityKind(enum.IntEnum):
     INPUT_AHEAD = 2  # threads of the input pipeline work, and nobody else does
     PYTHON = 3  # Python's frames alone
     RUNTIME = 4  # the framework's own calls, while no operation runs
-    PROGRAM = 5  # a compiled program, of whose operations none is named
-    SHORT_OPS = 6
-    SMALL_OPS = 7  # operations so short that calling them takes the time
-    COMPILING = 8
-    COLLECTIVE = 9
-    COPYING = 10
-    COMPUTING = 11
-    INPUT = 12  # waiting for the next batch, whoever prepares it
-    DEVICE_COPYING = 13
-    DEVICE_COMPUTING = 14
-    WAITING_FOR_REPLICA = 15  # some replicas have arrived at a collective, others have not
+    INPUT_PYTHON = 5  # Python of the input pipeline, which keeps other Python from running
+    PROGRAM = 6  # a compiled program, of whose operations none is named
+    SHORT_OPS = 7
+    SMALL_OPS = 8  # operations so short that calling them takes the time
+    COMPILING = 9
+    COLLECTIVE = 10
+    COPYING = 11
+    COMPUTING = 12
+    INPUT = 13  # waiting for the next batch, whoever prepares it
+    DEVICE_COPYING = 14
+    DEVICE_COMPUTING = 15
+    WAITING_FOR_REPLICA = 16  # some replicas have arrived at a collective, others have not
 
 
 ACTIVITIES = len(ActivityKind)
@@ -174,12 +175,19 @@ def _leaves(track: Track) -> Int64s:
 
 
 # What an event says of the events inside it, where these say nothing themselves.
-_INHERITED = (NameClass.INPUT_AHEAD, NameClass.OPERATION, NameClass.COPY, NameClass.COLLECTIVE)
+_INHERITED = (
+    NameClass.INPUT_PYTHON,
+    NameClass.INPUT_AHEAD,
+    NameClass.OPERATION,
+    NameClass.COPY,
+    NameClass.COLLECTIVE,
+)
 _NOT_CALLING = (
     NameClass.WAIT,
     NameClass.SILENT,
     NameClass.COLLECTIVE,
     NameClass.INPUT_AHEAD,
+    NameClass.INPUT_PYTHON,
 )
 _INHERITING = (NameClass.SILENT, NameClass.RUNTIME, NameClass.WAIT)
 
@@ -207,7 +215,7 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
     events = line.track.events
     kind = line.types_for(np.arange(len(events)))
     if _INPUT_LINE.search(line.track.name):
-        _add_input_line(layers, events, kind)
+        _add_input_line(layers, events, kind, classes)
         return 0
     marks = kind == MARK
     name_class = np.where(marks, NameClass.SILENT, classes[events.name]).astype(np.uint8)
@@ -228,6 +236,7 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
         (ActivityKind.INPUT, waited),
         (ActivityKind.WAITING, name_class == NameClass.WAIT),
         (ActivityKind.RUNTIME, runtime),
+        (ActivityKind.INPUT_PYTHON, name_class == NameClass.INPUT_PYTHON),
         (ActivityKind.INPUT_AHEAD, name_class == NameClass.INPUT_AHEAD),
         (ActivityKind.PROGRAM, name_class == NameClass.PROGRAM),
         (ActivityKind.COMPILING, compiling),
@@ -260,10 +269,12 @@ def _long_by_name(events: Events, rows: Bools) -> Bools:
     return out
 
 
-def _add_input_line(layers: _Layers, events: Events, kind: UInt8s) -> None:
+def _add_input_line(layers: _Layers, events: Events, kind: UInt8s, classes: UInt8s) -> None:
     """A thread of the input pipeline: someone waits for a batch, or batches are prepared."""
     waited = kind == EventType.WAIT_INPUT
     layers.add(ActivityKind.INPUT, events.start[waited], events.end[waited])
+    python = classes[events.name] == NameClass.INPUT_PYTHON
+    layers.add(ActivityKind.INPUT_PYTHON, events.start[python], events.end[python])
     busy = (kind != MARK) & ~waited
     layers.add(ActivityKind.INPUT_AHEAD, events.start[busy], events.end[busy])
 

@@ -63,6 +63,7 @@ class NameClass(enum.IntEnum):
     PROFILER = 10
     PROGRAM = 11
     INPUT_AHEAD = 7  # preparing batches
+    INPUT_PYTHON = 13  # the same, by a function of Python
     FUNCTION = 12  # a call of a function of TensorFlow: by itself it only prepares
 
 
@@ -72,6 +73,7 @@ CALLS = (
     NameClass.OPERATION,
     NameClass.COPY,
     NameClass.INPUT_AHEAD,
+    NameClass.INPUT_PYTHON,
     NameClass.COMPILE,
     NameClass.COLLECTIVE,
     NameClass.PROGRAM,
@@ -99,7 +101,9 @@ def _name_class(name: str) -> NameClass:
         return NameClass.COLLECTIVE
     if _COMPILE.search(short) or (category is Category.COMPILE and not _COMPILED.search(short)):
         return NameClass.COMPILE
-    if category is Category.INPUT or _INPUT_FUNCTION.search(short):
+    if _INPUT_FUNCTION.search(short):
+        return NameClass.INPUT_PYTHON
+    if category is Category.INPUT:
         return NameClass.INPUT_AHEAD
     if _PROGRAM.search(short):
         return NameClass.PROGRAM

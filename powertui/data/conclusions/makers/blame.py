@@ -13,7 +13,7 @@ import numpy as np
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
 from powertui.data.opened import Profile
 from powertui.data.tools import activity
-from powertui.data.tools.covered_time import CoveredTime
+from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.tools.name_classes import NameClass, name_classes
 from powertui.data.tools.wall_time import WallTime
 from powertui.plain import plain
@@ -26,6 +26,9 @@ _MIN_FALLBACK_SHARE = 0.5
 # What takes less says nothing of what the stretch is for. Chosen, not measured: a checkpoint that
 # is written and then synchronized to disk spends about half its time in each.
 _MIN_PURPOSE_SHARE = 0.2
+# Python that calls no function for longer probably waits for a lock, which leaves no frame.
+# Chosen, not measured.
+_MAX_CALL_PERIOD_PS = 5_000_000_000
 _MAX_NAME = 60
 
 _KINETO_FRAME = re.compile(r"^(?P<path>.+\.py)\((?P<line>\d+)\): (?P<name>.+)$")
@@ -114,6 +117,7 @@ class Blame:
 
     told: Named | None  # whom to name
     purpose: Purpose | None
+    calls_nothing: bool = False  # for long stretches: a loop without calls, or a lock
     waits_in: str = ""  # the built-in function in which it waits: "sleep", "acquire"
 
     @property
@@ -141,7 +145,20 @@ def blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Blame:
     purpose = _decisive(profile, wall, stretches) if told is None else None
     if purpose is None:
         purpose = _purpose(chain[chain.index(told) :] if told in chain else chain)
-    return Blame(told, purpose, _waits_in(frames))
+    silent = told is not None and told.is_frame and _calls_nothing(profile, stretches)
+    return Blame(told, purpose, silent, _waits_in(frames))
+
+
+def _calls_nothing(profile: Profile, stretches: CoveredTime) -> bool:
+    """Whether most of the time passes without any call of a function, which Python rarely does."""
+    starts = [
+        track.events.start[stretches.hold(track.events.start)] for track in _threads(profile.trace)
+    ]
+    moments = np.sort(np.concatenate([*starts, stretches.start, stretches.end]))
+    gaps = np.diff(moments)
+    within = stretches.hold(moments[:-1])
+    long = gaps[within & (gaps > _MAX_CALL_PERIOD_PS)].sum()
+    return bool(2 * long > stretches.length)
 
 
 def _waits_in(frames: Sequence[Named]) -> str:
@@ -224,7 +241,26 @@ def _is_library(name: str) -> bool:
     if _LIBRARY.search(path):
         return True
     module = re.split(r"[/\\]", path)[-1].removesuffix(".py")
-    return module in sys.stdlib_module_names
+    return module.startswith("_") or module in sys.stdlib_module_names
+
+
+def dispatched(profile: Profile, wall: WallTime, windows: CoveredTime) -> Blame:
+    """The compiled function that is called in these windows and in no step: its work runs on other
+    threads, so that the call itself is short.
+    """
+    if wall.driver is None:
+        return NOBODY
+    events, names = wall.driver.events, profile.trace.names
+    inside = windows.hold(events.start)
+    in_steps = joined([CoveredTime(wall.periods.start, wall.periods.mark_end)])
+    of_steps = np.unique(events.name[in_steps.hold(events.start)])
+    called, count = np.unique(events.name[inside], return_counts=True)
+    for index in called[np.argsort(-count, kind="stable")].tolist():
+        name = names.full(index)[:300]
+        if index not in of_steps and _FUNCTION.match(name) is not None:
+            told = Named(_label(name), name, 0, is_frame=False)
+            return Blame(told, _purpose([told]))
+    return NOBODY
 
 
 def _label(name: str) -> str:

@@ -141,7 +141,7 @@ def words_of_few(words: CauseWords) -> Told:
     if cause.kind is Kind.SLOW_STEPS and not words.who and cause.part is RunPart.BETWEEN:
         first = cause.activities[0] if cause.activities else ActivityKind.NOTHING
         if first is not ActivityKind.RUNTIME:
-            who = ", probably an evaluation, a checkpoint, or logging"
+            who = ", probably an evaluation, a callback, a checkpoint, or logging"
     return Told(
         sentence=f"{_capital(subject)} {where} {words.steps} takes {words.amount}{who}.",
         short=f"{kind_in_words(cause.kind)} {whole_percent(words.share)}",
@@ -168,7 +168,7 @@ def _pause(words: CauseWords, where: str) -> Told:
     if where == "in":
         guess = "garbage collection, a lock, a sleep, a file, or another process"
     else:
-        guess = "a checkpoint, an evaluation, logging, a lock, or garbage collection"
+        guess = "a callback, a checkpoint, an evaluation, logging, or garbage collection"
     whom = f"{words.who} ran then" if words.who else "no thread recorded anything then"
     if len(cause.slow) == 1:
         pause = f"A pause {where} {words.steps} takes {words.amount}"

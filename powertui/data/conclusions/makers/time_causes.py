@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from powertui.data.conclusions.conclusion import Kind
-from powertui.data.conclusions.makers.blame import NOBODY, Blame, Purpose, blame
+from powertui.data.conclusions.makers.blame import NOBODY, Blame, Purpose, blame, dispatched
 from powertui.data.model import Int64s
 from powertui.data.opened import Profile
 from powertui.data.tools.activity import WORK, ActivityKind
@@ -27,6 +27,7 @@ _MIN_TIMES_USUAL = 2.0
 _MIN_OWN_SHARE = 0.3
 
 _SILENT = (ActivityKind.NOTHING, ActivityKind.WAITING)
+_INPUT = (ActivityKind.INPUT, ActivityKind.INPUT_AHEAD, ActivityKind.INPUT_PYTHON)
 _CALLING = (ActivityKind.SMALL_OPS, ActivityKind.RUNTIME)
 _OF_PURPOSE = {
     Purpose.GARBAGE: Kind.GARBAGE_COLLECTION,
@@ -113,7 +114,7 @@ def _groups(extra: Int64s) -> list[tuple[ActivityKind, ...]]:
         kinds
         for kinds in (
             (ActivityKind.COMPILING,),
-            (ActivityKind.INPUT, ActivityKind.INPUT_AHEAD),
+            _INPUT,
             (ActivityKind.WAITING_FOR_REPLICA, ActivityKind.COLLECTIVE),
         )
         if extra[list(kinds)].sum() >= _MIN_OWN_SHARE * total
@@ -139,6 +140,8 @@ def _few(
     whom = NOBODY
     if ps >= _MIN_SHARE * wall.length:
         whom = blame(profile, wall, stretches)
+        if whom.told is None and part is RunPart.BETWEEN:
+            whom = dispatched(profile, wall, windows)
     if part is RunPart.BETWEEN and whom.told is None and profile.steps.asynchronous:
         working = int(extra[list(WORK)].sum())
         if 2 * working > ps and ActivityKind.COMPUTING in activities:
@@ -210,7 +213,7 @@ def _of_all(profile: Profile, wall: WallTime, usual: Int64s) -> Iterator[TimeCau
     )
     main = RunPart.STEP if len(wall.periods) else RunPart.WITHOUT_STEPS
     for kind, activities in (
-        (Kind.INPUT, (ActivityKind.INPUT, ActivityKind.INPUT_AHEAD)),
+        (Kind.INPUT, _INPUT),
         (Kind.COLLECTIVES, (ActivityKind.COLLECTIVE,)),
         (Kind.STRAGGLER, (ActivityKind.WAITING_FOR_REPLICA,)),
         (Kind.COPIES, (ActivityKind.COPYING, ActivityKind.DEVICE_COPYING)),
@@ -237,7 +240,7 @@ def _between(wall: WallTime, usual: Int64s) -> tuple[Int64s, CoveredTime]:
     own = (ActivityKind.NOTHING, ActivityKind.WAITING, ActivityKind.PYTHON, ActivityKind.RUNTIME)
     driven = windows.common(wall.driven)
     for kind in ActivityKind:
-        if kind in (ActivityKind.INPUT, ActivityKind.INPUT_AHEAD, ActivityKind.COMPILING):
+        if kind in (*_INPUT, ActivityKind.COMPILING):
             continue
         going_on = wall.timeline[kind].common(windows)
         if kind not in own:

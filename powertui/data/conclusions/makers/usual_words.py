@@ -139,6 +139,8 @@ def _launch(words: CauseWords) -> Told:
 
 def _python(words: CauseWords) -> Told:
     who = words.who or "Python code"
+    if words.cause.blame.calls_nothing and words.cause.blame.purpose is None:
+        who += ", which calls no function then: it waits for a lock, or runs a loop"
     where = " in the steps" if len(words.wall.periods) else ""
     subject = "Python"
     if words.cause.blame.purpose is Purpose.INPUT:
@@ -170,9 +172,11 @@ _WAITS = {"acquire": "a lock (acquire)"}
 def _unknown(words: CauseWords) -> Told:
     count = len(words.wall.periods)
     each = f", {words.each} of each step" if count else ""
+    guess = "Python code (such as preprocessing), files, a sleep, or a lock"
+    if not count:
+        guess = "waiting for requests or data, a sleep, a lock, or Python code"
     return Told(
-        sentence=f"No event was recorded in {words.amount}{each}: Python code (such as "
-        "preprocessing), files, a sleep, or a lock.",
+        sentence=f"No event was recorded in {words.amount}{each}: {guess}.",
         short=f"not recorded {whole_percent(words.share)}",
         tool="timeline",
         next=RECORD_FRAMES[words.inquiry.framework],

@@ -1,0 +1,148 @@
+"""Each second of a profile has one cause, and the first sentence names the costliest."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from powertui import api
+from powertui.data.conclusions.conclusion import Conclusion, Kind
+from powertui.data.conclusions.makers.time_causes import time_causes
+from powertui.data.conclusions.run_conclusions import run_conclusions
+from powertui.data.opened import Opened
+from powertui.data.tools import wall_time
+from tests.synthetic import torch_json
+from tests.synthetic.torch_json import event
+
+_RECORDED = Path(__file__).parents[2] / "data" / "causes"
+_MS = 1_000  # µs
+
+
+def _recorded(name: str, folder: Path) -> Opened:
+    """A program with its cause built in (make causes), as it was recorded."""
+    packed = _RECORDED / f"{name}.xplane.pb.gz"
+    (folder / f"{name}.xplane.pb").write_bytes(gzip.decompress(packed.read_bytes()))
+    return api.open(str(folder))[0].opened
+
+
+def _first(run: Opened) -> Conclusion:
+    first = run_conclusions(run).first
+    assert first is not None
+    return first
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "share", "words"),
+    [
+        ("tf_slow_step", Kind.PAUSE, 0.975, "A pause in step 14"),
+        ("jax_slow_step", Kind.PAUSE, 0.959, "A pause in step 17"),
+        ("tf_gc_pause", Kind.PAUSE, 0.884, "garbage collection"),
+        ("tf_requests", Kind.BETWEEN_STEPS, 0.959, "waiting for the next request"),
+        ("jax_python_unseen", Kind.UNKNOWN_TIME, 0.936, "Python code"),
+        ("jax_sleep", Kind.WAITING, 0.982, "sleep, called by step in jax_programs.py"),
+    ],
+)
+def test_the_first_sentence_names_the_cause_with_the_share_that_the_program_measured(
+    tmp_path: Path, name: str, kind: Kind, share: float, words: str
+) -> None:
+    first = _first(_recorded(name, tmp_path))
+    assert first.kind is kind
+    assert first.cost.share == pytest.approx(share, abs=0.03)
+    assert words in first.sentence
+
+
+def _steps(
+    lengths_ms: Sequence[int], inside: Sequence[tuple[str, str, int, int]]
+) -> list[dict[str, object]]:
+    """Steps one after the other, each with the same events: (category, name, start, length) ms."""
+    events = []
+    at = 0
+    for number, length in enumerate(lengths_ms):
+        events.append(event(("user_annotation", f"ProfilerStep#{number}", at, length * _MS)))
+        for category, name, start, took in inside:
+            events.append(event((category, name, at + start * _MS, took * _MS)))
+        at += length * _MS
+    return events
+
+
+_WORK = ("cpu_op", "aten::mm", 1, 8)
+
+
+def test_the_causes_of_a_profile_add_up_to_all_of_its_time(tmp_path: Path) -> None:
+    run = torch_json.write(tmp_path, _steps([10, 10, 10, 400, 10, 10, 10, 10], [_WORK]))
+    wall = wall_time.wall_time(run.profiles[0])
+    causes = time_causes(run.profiles[0], wall)
+    assert sum(cause.ps for cause in causes) == wall.length
+    lo, hi = run.profiles[0].trace.span
+    assert wall.length == hi - lo
+
+
+def test_a_step_in_which_no_thread_ran_is_a_pause_and_not_what_all_steps_are_made_of(
+    tmp_path: Path,
+) -> None:
+    run = torch_json.write(tmp_path, _steps([10] * 6 + [400] + [10] * 6, [_WORK]))
+    first = _first(run)
+    assert first.kind is Kind.PAUSE
+    assert "in step 6 takes 75 % of the time (390 ms of 520 ms)" in first.sentence
+
+
+def test_what_every_fifth_step_does_beside_its_work_is_named(tmp_path: Path) -> None:
+    events = _steps([10, 10, 10, 10, 200] * 4, [_WORK])
+    for block in range(4):
+        at = (block * 240 + 50) * _MS
+        events.append(event(("user_annotation", "evaluate", at, 180 * _MS)))
+        events.append(event(("cpu_op", "aten::linear", at, 179 * _MS)))
+    first = _first(torch_json.write(tmp_path, events))
+    assert first.kind is Kind.VALIDATION
+    assert first.sentence.startswith("Evaluation in 4 of 20 steps (every 5th) takes 79 %")
+
+
+def test_thousands_of_short_operations_are_launching_and_not_computing(tmp_path: Path) -> None:
+    events = []
+    for step in range(5):
+        at = step * 10 * _MS
+        events.append(event(("user_annotation", f"ProfilerStep#{step}", at, 10 * _MS)))
+        events += [event(("cpu_op", "aten::add", at + 20 * call, 5)) for call in range(500)]
+    first = _first(torch_json.write(tmp_path, events))
+    assert first.kind is Kind.LAUNCH
+    assert first.cost.share == pytest.approx(1.0, abs=0.02)
+    assert "about 2,500 calls" in first.sentence
+
+
+def test_a_short_operation_that_waited_for_a_core_is_still_a_short_one(tmp_path: Path) -> None:
+    durations = np.full(2_000, 5)
+    durations[::200] = 4_000
+    starts = np.concatenate([[0], np.cumsum(durations + 15)[:-1]])
+    events = [
+        event(("cpu_op", "aten::add", int(start), int(length)))
+        for start, length in zip(starts, durations, strict=True)
+    ]
+    first = _first(torch_json.write(tmp_path, events))
+    assert first.kind is Kind.LAUNCH
+
+
+def test_copies_on_the_host_are_no_computing(tmp_path: Path) -> None:
+    copy = ("cpu_op", "aten::copy_", 1, 8)
+    first = _first(torch_json.write(tmp_path, _steps([10] * 6, [copy])))
+    assert first.kind is Kind.COPIES
+
+
+def test_a_function_that_calls_nothing_for_long_may_wait_for_a_lock(tmp_path: Path) -> None:
+    events = _steps([100] * 5, [("cpu_op", "aten::mm", 90, 9)])
+    for step in range(5):
+        start = step * 100 * _MS
+        events.append(event(("python_function", "train.py(7): step", start, 90 * _MS)))
+    first = _first(torch_json.write(tmp_path, events))
+    assert first.kind is Kind.PYTHON
+    assert "it waits for a lock, or runs a loop" in first.sentence
+
+
+def test_a_first_step_that_takes_long_is_told_after_what_limits_the_run(tmp_path: Path) -> None:
+    run = torch_json.write(tmp_path, _steps([600] + [10] * 20, [_WORK]))
+    kinds = [conclusion.kind for conclusion in run_conclusions(run)]
+    assert kinds[0] is Kind.COMPUTE
+    assert Kind.COMPILATION in kinds
