@@ -16,6 +16,7 @@ _MIN_LOSS_FIRST_SHARE = 0.20
 _LOSSES = frozenset(
     (
         Kind.INPUT,
+        Kind.IDLE_DEVICE,
         Kind.COPIES,
         Kind.COLLECTIVES,
         Kind.STRAGGLER,

@@ -191,7 +191,7 @@ def _work(words: CauseWords) -> str:
 
 _ACTIVITIES = {
     ActivityKind.PYTHON: "Python",
-    ActivityKind.RUNTIME: "calls of the framework",
+    ActivityKind.RUNTIME: "the framework itself",
     ActivityKind.SMALL_OPS: "calling small operations",
     ActivityKind.SHORT_OPS: "further computing",
     ActivityKind.COMPUTING: "further computing",
