@@ -35,7 +35,7 @@ Status = Literal["aligned", "clock corrected", "ambiguous", "cannot tell", "none
 
 @dataclass(frozen=True)
 class _ClockRules:
-    """When an answer is sure. Chosen on half of the worlds of `benchmarks/clock_answers`."""
+    """When an answer is sure. Chosen on half of the worlds of `benchmarks.clock_answers`."""
 
     search_s: float = 600.0  # on either side of a clock; BMCs that were minutes off have been seen
     # A clock that is wrong is so much off, as a rule (mean of an exponential).

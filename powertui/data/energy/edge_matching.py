@@ -31,7 +31,7 @@ BORDER, START, END = range(3)  # kinds of expected edges
 
 @dataclass(frozen=True)
 class _MatchingRules:
-    """What jumps and edges are worth. Chosen on the worlds of `benchmarks/clock_answers`."""
+    """What jumps and edges are worth. Chosen on the worlds of `benchmarks.clock_answers`."""
 
     known_share: float = 0.6  # of a log's jumps, those that a record of the training explains
     sign_share: float = 0.85  # of edges with a known direction, those that keep it

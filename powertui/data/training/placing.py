@@ -7,43 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from powertui.data.energy import (
     account,
     align,
     anchor,
-    clock_check,
-    clock_kinds,
-    edge_matching,
     log_zone,
-    samples,
 )
 from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.alignment_places import Where
-from powertui.data.energy.clock_check import ClockOffset
-from powertui.data.energy.edge_matching import OffsetWeights
-from powertui.data.energy.expected_work import OUTSIDE, WindowShares
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times
-from powertui.data.training import expected_edges
-from powertui.data.training.stretches import KINDS, TRAINING
+from powertui.data.training import edge_placing
 from powertui.data.training.training_parts import Moment
 from powertui.data.training.training_records import TrainingRecords
 
 OWN_CLOCK = "its own clock"  # of a log that nothing ties to wall time, alone on its axis
-# Bins of the training's course. Chosen, not measured.
-_GRID_BINS = 1 << 16
-# The clocks of two programs on one machine agree this well. Chosen, not measured.
-_CLOCK_ERROR_S = 0.010
-# Log and training overlap by this part of the shorter one. Chosen, not measured.
-_MIN_OVERLAP_SHARE = 0.3
-_EPOCH_SHARE = 0.25  # of an epoch: longer means of readings hide its edges
-_MIN_SAMPLES = 8
-# Of all offsets that were searched: a log that may be at more of them has no place. Chosen, not
-# measured.
-_MAX_OPEN_SHARE = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +103,14 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
     if options.mode in ("auto", "clock"):
         clock = _clock(training, series, notes)
         if (away := _gap_ns(training, series, clock)) is not None:
+            if clock is not None and clock.known:
+                notes += edge_placing.hours_off(training, series, clock)
             return base, align.elsewhere(series, away, *notes, align.BY_HAND)
         if clock is not None and clock.lo_ns is not None and clock.hi_ns is not None:
             base = clock.mid_ns
-            checked = _by_clock(training, series, clock, check=options.mode == "auto")
+            checked = edge_placing.place_by_clock(
+                training, series, clock, check=options.mode == "auto"
+            )
             by_session = None if checked.is_sure else _by_session(training, series)
             if by_session is not None and by_session[1].is_sure:
                 return by_session
@@ -136,7 +119,7 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
         by_session = _by_session(training, series)
         if by_session is not None:
             return by_session
-        by_edges = _by_edges(training, series, base, notes)
+        by_edges = edge_placing.place_by_edges(training, series, base, notes)
         by_sessions = [] if _tells_within(training) else _by_short_sessions(training, series, base)
         if by_edges is not None or by_sessions:
             return base, surest(by_sessions, by_edges)
@@ -336,107 +319,6 @@ def _of_islands(training: TrainingRecords) -> tuple[int, int] | None:
         if session.start is not None and session.end is not None
     ]
     return (min(a for a, _ in spans), max(b for _, b in spans)) if spans else None
-
-
-# ── by the edges of the training ─────────────────────────────────────────────────────────────────
-
-
-def _by_clock(
-    training: TrainingRecords, series: PowerSeries, clock: Clock, *, check: bool
-) -> Alignment:
-    """Where wall time puts a log, and what its readings say of that; s from the clock's middle."""
-    half = clock.half_ns / NS_PER_S + _CLOCK_ERROR_S
-    by_clock = Alignment(0.0, -half, half, "aligned", clock.source, (clock.detail or clock.source,))
-    if not check:
-        return by_clock
-    kind = clock_kinds.clock_kind(series, _hosts(training))
-    kind = clock_kinds.MARKED if clock.source == align.MARKER else kind
-    half = clock.half_ns / NS_PER_S
-    offset = ClockOffset(-half, half, kind)
-    data = samples.power_samples(series)
-    weights = _weights_of_edges(training, data, clock.mid_ns, offset.search_range)
-    readings = None if isinstance(weights, str) else weights
-    verdict = clock_check.judge(offset, readings, data)
-    return align.checked(by_clock, offset, verdict)
-
-
-def _hosts(training: TrainingRecords) -> list[str]:
-    return [session.host for session in training.islands]
-
-
-def _weights_of_edges(
-    training: TrainingRecords,
-    data: samples.Samples,
-    base_ns: int,
-    range_s: tuple[float, float] | None,
-) -> OffsetWeights | str:
-    """How likely each offset is by the edges of the training, in s from `base_ns`."""
-    edges = expected_edges.expected_edges(training, base_ns)
-    shares = _shares_of(training, base_ns)
-    if edges is None or shares is None or not len(data):
-        return "the records of the training show no edges"
-    first, last = edges.span
-    least = _MIN_OVERLAP_SHARE * min(last - first, float(data.hi[-1] - data.lo[0]))
-    lo, hi = first + least - float(data.hi[-1]), last - least - float(data.lo[0])
-    if range_s is not None:
-        lo, hi = max(lo, range_s[0]), min(hi, range_s[1])
-        # Of a log of weeks only what may be near the training.
-        beside = last - first
-        near = (data.hi > first - hi - beside) & (data.lo < last - lo + beside)
-        data = data[near]
-    if len(data) < _MIN_SAMPLES or hi <= lo:
-        return "log and training do not overlap enough at any offset"
-    longest_mean_s = _EPOCH_SHARE * (last - first) / max(len(training.epochs), 1)
-    return edge_matching.offset_weights(data, edges, shares, (lo, hi), longest_mean_s)
-
-
-def _by_edges(
-    training: TrainingRecords, series: PowerSeries, base: int, notes: list[str]
-) -> Alignment | None:
-    """Where a log without wall time is; s from `base`."""
-    data = samples.power_samples(series)
-    weights = _weights_of_edges(training, data, base, None)
-    if isinstance(weights, str):
-        notes.append(f"by the edges of the training: {weights}")
-        return None
-    verdict = clock_check.judge(None, weights, data)
-    words = f"{weights.matched} of {weights.jumps} jumps of power happen at edges of the training"
-    return Alignment(
-        verdict.offset_s,
-        verdict.lo_s,
-        verdict.hi_s,
-        verdict.status,
-        align.SIGNAL,
-        (*notes, words, *align.places_in_words(verdict.places)),
-        places=verdict.places,
-    )
-
-
-def _shares_of(training: TrainingRecords, base: int) -> WindowShares | None:
-    """What a sensor should have seen of the training: steps, validation, pauses, and neither.
-
-    Seconds from `base`.
-    """
-    stretches = training.stretches
-    if not len(stretches) or not stretches.seconds(TRAINING):
-        return None
-    lo, hi = int(stretches.start[0]), int(stretches.end.max())
-    grid = np.linspace(lo, hi, _GRID_BINS + 1).astype(np.int64)
-    length = (hi - lo) / NS_PER_S
-    names = [kind for kind in KINDS if stretches.seconds(kind) >= max(0.02 * length, 1.0)]
-    if TRAINING not in names:
-        return None
-    table = np.stack([stretches.running(kind, grid) / NS_PER_S for kind in names], axis=1)
-    span = ((lo - base) / NS_PER_S, (hi - base) / NS_PER_S)
-    return WindowShares(
-        ("base", *names, OUTSIDE),
-        span,
-        span,
-        table,
-        table[-1] / max(length, 1e-12),
-        length / _GRID_BINS,
-        True,
-    )
 
 
 def _wider(alignment: Alignment, by_s: float) -> Alignment:

@@ -79,3 +79,16 @@ def test_a_slow_sensor_that_shows_nothing_leaves_the_clock_to_two_seconds(tmp_pa
     assert found.status == "cannot tell"
     assert (found.lo_s, found.hi_s) == (-2.0, 2.0)
     assert "believed to ± 2 s" in found.clock_sentence
+
+
+@pytest.mark.parametrize("off_s", [3600.0, -5400.0])
+def test_a_log_that_is_whole_half_hours_off_says_so_and_is_not_used(tmp_path, off_s) -> None:
+    course, taken = recorded(11, "mean 1 s, 1 W", True)
+    shifted = replace(taken, unix=taken.unix + off_s)
+    log = write_log(shifted, tmp_path / "power.csv", "wall")
+    (entry,) = [one for one in logdir.scan(write_whole(course, tmp_path)).trainings if one.tfevents]
+    training = Training(entry, ReadOptions(power=(str(log),), find_power=False))
+    (channel,) = training.power
+    assert channel.status == "none"
+    way = "1 h ahead" if off_s > 0 else "1.5 h behind"
+    assert any(f"if its clock is {way}" in one for one in channel.alignment.evidence)
