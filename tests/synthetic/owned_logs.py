@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from .owned import Gpu, Rank, moments, watts
+from .owned import BEGIN, Gpu, Rank, moments, watts
 
 
 def gpu(number: int = 0, **stats: str) -> Gpu:
@@ -100,4 +100,15 @@ def recording(host: str, channels: Sequence[tuple[str, str, float]]) -> str:
             f"{at:.6f},{k + 100:.6f},bmc,{name},{watts(level, k, row):.2f},,0.001,ok,,"
             for row, (name, _, level) in enumerate(channels)
         ]
+    return "\n".join(lines) + "\n"
+
+
+def code_carbon(runs: Sequence[tuple[str, float, float]]) -> str:
+    """CodeCarbon's emissions.csv: a row of 110 W for each run (id, end since BEGIN, seconds)."""
+    names = "timestamp,project_name,run_id,duration,emissions,emissions_rate,cpu_power,gpu_power"
+    lines = [f"{names},ram_power,cpu_energy,gpu_energy,ram_energy,energy_consumed"]
+    for run, end, seconds in runs:
+        cpu, ram = (level * seconds / 3.6e6 for level in (100, 10))
+        stamp = _utc(BEGIN + end, "%Y-%m-%dT%H:%M:%S")
+        lines.append(f"{stamp},p,{run},{seconds},0.1,0.01,100,0,10,{cpu},0,{ram},{cpu + ram}")
     return "\n".join(lines) + "\n"

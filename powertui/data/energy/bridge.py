@@ -195,6 +195,16 @@ def build(
     )
 
 
+def between_stretches(bridges: Bridges, knots: Int64s, known: Bools) -> Bridges:
+    """The same for a log of stretches that somebody asked for: between two of them the machine may
+    have drawn anything from nothing to twice as much as in them.
+    """
+    seconds = np.diff(knots) / _PS_PER_S_FLOAT
+    least = np.where(known, 0.0, seconds * bridges.watts**2 / 3)
+    spread = np.maximum(bridges.spread, least)
+    return bridges._replace(spread=spread, variance=summed_up(spread * seconds))
+
+
 def summed_up(values: Floats) -> Floats:
     """Up to each place, from 0."""
     out = np.zeros(len(values) + 1)

@@ -426,6 +426,18 @@ def _build(power: PowerOnTrace) -> Curve:
         if kind is PowerKind.SAMPLED
         else 0.0
     )
+    bridges = _bridges(
+        knots,
+        gaps_between,
+        left,
+        right,
+        known,
+        energy,
+        covered,
+        refresh if kind is PowerKind.SAMPLED else 0.0,
+    )
+    if bridges is not None and series.in_stretches:
+        bridges = bridge.between_stretches(bridges, knots, known)
     return Curve(
         knots=knots,
         left=left,
@@ -434,16 +446,7 @@ def _build(power: PowerOnTrace) -> Curve:
         whole=all_known,
         energy=energy,
         covered=covered,
-        bridges=_bridges(
-            knots,
-            gaps_between,
-            left,
-            right,
-            known,
-            energy,
-            covered,
-            refresh if kind is PowerKind.SAMPLED else 0.0,
-        ),
+        bridges=bridges,
         cut=bridge.within(knots, left, known, refresh) if kind is PowerKind.INTERVAL else None,
         squares=squares,
         turns=turns,

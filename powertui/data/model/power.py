@@ -137,6 +137,9 @@ class PowerSeries:
     limits: tuple[PowerCap, ...] = ()  # what it was held to, by time
     # How much later some of its rows may be than others, because its clock may have been set.
     parted_s: float = 0.0
+    # Each row is a stretch that somebody asked for. Between two stretches nobody looked, and the
+    # readings do not show what was drawn.
+    in_stretches: bool = False
     # Where its clock was set: the zeros of the clocks before and after, that of most rows first.
     clocks_ns: tuple[int, ...] = ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
@@ -138,7 +139,7 @@ class _EnergyLog:
             device=groups.device_of_column(label),
             scale=energy_column.scale,
         )
-        return power_series(
+        made = power_series(
             sensor,
             ns,
             watts,
@@ -146,6 +147,7 @@ class _EnergyLog:
             notes=self.notes,
             joules=joules,
         )
+        return replace(made, in_stretches=True)
 
     def _since_last_total(self, rows: Int64s, totals: Floats) -> tuple[Int64s, Floats]:
         """Start and joules of these rows.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tests.synthetic.owned import Rank, long, wide
 from tests.synthetic.owned_logs import (
     amd_smi,
+    code_carbon,
     gpu,
     nvidia_smi,
     pci,
@@ -331,5 +332,13 @@ FIRST = (
         {"power.csv": wide({"node-a_w": 200, "node-b_w": 300, "node-c_w": 400})},
         {"node-a": 200, "node-b": 300},
         500,
+    ),
+    Case(
+        "pauses between runs of a tracker are not filled in",
+        VM,
+        {"emissions.csv": code_carbon([("a", 6, 14), ("b", 20, 6), ("c", 44, 14)])},
+        {"vm": None},
+        None,
+        ("--tz", "UTC"),
     ),
 )
