@@ -23,6 +23,7 @@ from powertui.data.run import clocks
 from powertui.data.table import Column, ColumnKind, Place, Table, optional, text_column
 from powertui.plain import plain
 
+_BEHIND_ALL_S = 1e11  # three thousand years: no run of a known date is older
 _UNDATED = "undated"
 _NO_DATE = "no date"  # of a power log whose times count from its own start
 _BEING_WRITTEN = "being written"
@@ -40,6 +41,7 @@ class KnownRun:
     when: str = ""  # as the profiled machine's clock showed it
     # Unix time of its folder's name or of its file: its place in the list before it was read.
     placed: float | None = None
+    by_file: bool = False  # `placed` is when its file was written, which copying changes
     began: float | None = None  # Unix time by its own clock
     device: str = ""
     took_ps: int | None = None
@@ -84,7 +86,7 @@ def first(entry: RunEntry) -> KnownRun:
     paths = [file.path for files in groups for file in files]
     if paths and entry.path != "-":
         with contextlib.suppress(OSError, ValueError):
-            return replace(facts, placed=Path(paths[0]).stat().st_mtime)
+            return replace(facts, placed=Path(paths[0]).stat().st_mtime, by_file=True)
     return facts
 
 
@@ -103,6 +105,7 @@ def of_training(run: RunEntry, training: TrainingEntry) -> KnownRun:
         facts,
         when=when.replace(" UTC", " local") if training.is_local else when,
         placed=first_ns / NS_PER_S,
+        by_file=False,
         took_ps=(last_ns - first_ns) * PS_PER_NS,
     )
 
@@ -214,6 +217,17 @@ def _alignment(placed: Sequence[PowerOnTrace]) -> str:
     return f"±{sensor.seconds((worst.offset_hi_ps - worst.offset_lo_ps) / 2 / PS_PER_S)}"
 
 
+def _place_in_list(facts: KnownRun) -> float | None:
+    """A moment that orders the list: a copied file is younger than what it holds."""
+    if facts.placed is None or not facts.by_file:
+        return facts.placed
+    return facts.placed - _BEHIND_ALL_S
+
+
+def _or_last(moment: float | None) -> float:
+    return -2 * _BEHIND_ALL_S if moment is None else moment
+
+
 def table(
     entries: Sequence[RunEntry],
     facts: Sequence[KnownRun],
@@ -222,17 +236,18 @@ def table(
     *,
     by_clock: bool = True,
 ) -> Table:
-    """The list, newest first. Runs without a date come last, in the order of their names.
+    """The list, newest first. Runs that only their files' times date come after all others, and
+    those without a date last, in the order of their names.
 
     `trainings` maps the path of a session to that of its training: a session is listed below its
     training where both are in the list. `by_clock` is False where runs are read as they come into
     sight: then reading a run must not move it out of sight.
     """
     moments = [
-        run_facts.began if by_clock and run_facts.began is not None else run_facts.placed
+        run_facts.began if by_clock and run_facts.began is not None else _place_in_list(run_facts)
         for run_facts in facts
     ]
-    order = sorted(range(len(entries)), key=lambda row: -(moments[row] or 0.0))
+    order = sorted(range(len(entries)), key=lambda row: -_or_last(moments[row]))
     runs, facts = [entries[row] for row in order], [facts[row] for row in order]
     paths = [run.path for run in runs]
     names = [run.name for run in runs]

@@ -48,8 +48,8 @@ def when(run: RunEntry, index: int | None = None) -> Captured | None:
     return _by_names(run) or _by_file(run)
 
 
-def _by_names(run: RunEntry) -> Captured | None:
-    """By the local time in the folder's name; a file that was written then shows the zone."""
+def local_ns(run: RunEntry) -> int | None:
+    """The local time in the folder's name, as if it were UTC; None where it names none."""
     match = _FOLDER.match(Path(run.path).name)
     if match is None:
         return None
@@ -58,7 +58,14 @@ def _by_names(run: RunEntry) -> Captured | None:
         named_at = datetime(year, month, day, hour, minute, second, tzinfo=timezone.utc)
     except ValueError:
         return None
-    local = round(named_at.timestamp()) * _S
+    return round(named_at.timestamp()) * _S
+
+
+def _by_names(run: RunEntry) -> Captured | None:
+    """By the local time in the folder's name; a file that was written then shows the zone."""
+    local = local_ns(run)
+    if local is None:
+        return None
     for event in run.tfevents:
         split = split_events(Path(event.path).name) if event.kind == "profile-empty" else None
         if split is not None and _is_one_moment(split[0] * _S, local, _NEAR_NS):

@@ -27,7 +27,7 @@ from typing import NamedTuple
 from powertui.data import elsewhere
 from powertui.data.formats import filenames, tfevents_ends
 from powertui.data.formats.tfevents import run_of
-from powertui.data.logdir import captured, log_groups, pytorch
+from powertui.data.logdir import log_groups, pytorch, session_turns
 from powertui.data.logdir.entries import EventFile, OtherFile, PowerFile, RunEntry
 
 # A program that started later than this after another one is a training of its own, unless its
@@ -230,8 +230,15 @@ class _Grouping:
         if len(turns) < 2:
             return [self._entry(name, path, runs, programs, self._why(runs, programs, reasons))]
         runs_of_turns: list[list[RunEntry]] = [[] for _ in turns]
-        for run in runs:
-            runs_of_turns[_nearest(run, turns)].append(run)
+        spans = [
+            (
+                min(program.first_ns for program in turn),
+                max(program.last_ns for program in turn),
+            )
+            for turn in turns
+        ]
+        for run, number in zip(runs, session_turns.turns_of_sessions(runs, spans), strict=True):
+            runs_of_turns[number].append(run)
         entries = []
         for number, (turn, turn_runs) in enumerate(zip(turns, runs_of_turns, strict=True), 1):
             also = f"{len(turns)} programs wrote into this folder in turn; this is number {number}"
@@ -494,21 +501,6 @@ def _goes_on(turn: Sequence[_Program], later: _Program) -> bool:
         return False
     soon = later.first_ns - last_ns <= _MAX_PAUSE_NS
     return soon or later.first_step >= _MIN_RESUMED_SHARE_AFTER_PAUSE * last_step
-
-
-def _nearest(run: RunEntry, turns: Sequence[Sequence[_Program]]) -> int:
-    """The training in which a session was recorded: by when it was exported, else by when its files
-    were written.
-    """
-    at = captured.when(run)
-    if at is None:
-        return len(turns) - 1
-    distances = []
-    for turn in turns:
-        first = min(program.first_ns for program in turn)
-        last = max(program.last_ns for program in turn)
-        distances.append(max(0, first - at.hi_ns, at.lo_ns - last))
-    return distances.index(min(distances))
 
 
 def _below(base: str, log: str) -> bool:
