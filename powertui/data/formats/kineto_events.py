@@ -58,6 +58,7 @@ DEVICE_WORK = frozenset(
 # Drawn on a device's streams, but no work of the device.
 DEVICE_COPIES = frozenset(("gpu_user_annotation", "cuda_sync"))
 _PYTHON = "python_function"
+_ADDRESS = re.compile(r"(?<= object) at 0x[0-9a-fA-F]+(?=>)")
 _SYNTHETIC = frozenset(("trace",))  # the profiling window itself
 # A stat of the host: the `ts` of the trace's zero.
 ZERO = "ts of the trace's zero (us)"
@@ -151,6 +152,10 @@ class _CategoryNames(PairNames):
     def name_number(self, category: str, name: str) -> int:
         """The index of a name in a category; a new index for a new name."""
         index = self._index_by_category.get((category, name))
+        if index is None and category == _PYTHON and _ADDRESS.search(name):
+            # Where an object lay in memory says nothing, and makes a name of every object.
+            index = self.name_number(category, _ADDRESS.sub("", name))
+            self._index_by_category[category, name] = index
         if index is None:
             index = self._index_by_category[category, name] = self.add(name, name)
             self._categories.append(clean(category))

@@ -20,6 +20,9 @@ from powertui.data.run.step_rows import StepRows
 
 # Of a step's stretch that its devices cover: with less they are apart. Chosen, not measured.
 _MIN_DEVICE_COVERAGE = 0.5
+# Of the time from their first work to their last: devices that do less are not behind the host, and
+# only begin late in each step. Chosen, not measured.
+_MIN_BEHIND_SHARE = 0.5
 # Of the steps' work that runs while their mark is not open. Chosen, not measured.
 _ASYNCHRONOUS_SHARE = 0.5
 
@@ -65,9 +68,9 @@ def step_times(
         wins = by_device
     else:
         holds = by_device & (begins <= earliest) & (earliest + longest <= begins + length)
-        wins = by_device & ~holds & (later or not mark_is_step)
+        wins = by_device & ~holds & (not mark_is_step or (bool(later) and _is_behind(lo, hi)))
     step = np.where(wins, longest, length)
-    if mark_is_step and later:
+    if mark_is_step:
         step = np.where(wins, _distances(earliest, longest, wins), step)
     if later and by_device.any():  # what a device did for the others is not in the file
         step = np.where(by_device, step, UNKNOWN)
@@ -122,6 +125,14 @@ def _longest(row: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s, I
     rows, first = np.unique(row[order], return_index=True)
     at[rows] = order[first]
     return at, np.where(at >= 0, (hi - lo)[at], -1), lo[at]
+
+
+def _is_behind(lo: Int64s, hi: Int64s) -> bool:
+    """Whether devices work on steps most of the time: with less, they wait for the host."""
+    if not len(lo):
+        return False
+    span = int(hi.max()) - int(lo.min())
+    return int(covered_ps(np.zeros(len(lo), np.int64), lo, hi, 1)[0]) > _MIN_BEHIND_SHARE * span
 
 
 def _distances(start: Int64s, length: Int64s, known: Bools) -> Int64s:

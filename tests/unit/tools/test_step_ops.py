@@ -53,3 +53,20 @@ def test_a_wait_says_what_it_waited_for(tmp_path: Path) -> None:
     assert wait["difference_s"] == 0.01
     assert wait["waited_for"] == "sgemm_kernel"
     assert by_name["aten::conv2d"]["waited_for"] is None
+
+
+def test_frames_of_one_function_are_one_name_whatever_object_it_was_called_on(
+    tmp_path: Path,
+) -> None:
+    events = [
+        event(
+            ("python_function", f"<built-in method add_ of Tensor object at 0x7f{i:02x}>", i, 0.5)
+        )
+        for i in range(5)
+    ]
+    opened = torch_json.write(tmp_path, events)
+    tool = next(tool for tool in registry.TOOLS if tool.name == "op_stats")
+    found = rows(tool.answer(Question(opened)).tables[0])
+    assert [(row["name"], row["count"]) for row in found] == [
+        ("<built-in method add_ of Tensor object>", 5)
+    ]
