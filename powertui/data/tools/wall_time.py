@@ -15,7 +15,6 @@ import numpy as np
 
 from powertui.data.model import Bools, Int64s, ProcessKind, Steps, Trace, Track
 from powertui.data.opened import Profile
-from powertui.data.run import dispatch
 from powertui.data.tools import activity, name_classes
 from powertui.data.tools.activity import (
     ACTIVITIES,
@@ -123,8 +122,7 @@ def _wall_time(profile: Profile) -> WallTime:
     driver = _driving_track(trace, steps)
     series = _Series(trace, timeline) if driver is not None else None
     evaluations = _evaluations(profile, series)
-    dispatched = dispatch.work_stretches(trace, steps) if not trace.devices else None
-    periods = _periods(steps, timeline, evaluations, series, dispatched)
+    periods = _periods(steps, timeline, evaluations, series)
     by_part = _by_part(timeline, periods, evaluations)
     slow = _slow(periods, evaluations)
     usual, extra = _usual_and_extra(by_part, slow)
@@ -182,11 +180,10 @@ def _periods(
     timeline: ActivityTimeline,
     evaluations: CoveredTime,
     series: _Series | None,
-    dispatched: tuple[Int64s, Int64s] | None,
 ) -> Periods:
     """From the start of each step to the next, without those that are an evaluation's."""
     lo, hi = timeline.span
-    start, mark_end = dispatched or (steps.start, steps.mark_ends())
+    start, mark_end = steps.start, steps.mark_ends()
     row = np.arange(len(steps), dtype=np.int64)
     if steps.inferred and series is not None and len(series.training.start):
         start, mark_end = series.training

@@ -146,3 +146,15 @@ def test_a_first_step_that_takes_long_is_told_after_what_limits_the_run(tmp_path
     kinds = [conclusion.kind for conclusion in run_conclusions(run)]
     assert kinds[0] is Kind.COMPUTE
     assert Kind.COMPILATION in kinds
+
+
+def test_an_operation_that_only_saves_tells_a_checkpoint(tmp_path: Path) -> None:
+    events = _steps([10] * 4, [_WORK])
+    for block in range(5):
+        for step in range(4):
+            at = (block * 440 + step * 10) * _MS
+            events.append(event(("user_annotation", f"ProfilerStep#{4 * block + step}", at, 9_000)))
+            events.append(event(("cpu_op", "aten::mm", at, 8 * _MS)))
+        events.append(event(("cpu_op", "torch::save", (block * 440 + 41) * _MS, 390 * _MS)))
+    first = _first(torch_json.write(tmp_path, events[8:]))
+    assert first.kind is Kind.CHECKPOINT

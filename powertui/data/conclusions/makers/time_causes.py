@@ -140,7 +140,7 @@ def _few(
     whom = NOBODY
     if ps >= _MIN_SHARE * wall.length:
         whom = blame(profile, wall, stretches)
-        if whom.told is None and part is RunPart.BETWEEN:
+        if whom == NOBODY and part is RunPart.BETWEEN:
             whom = dispatched(profile, wall, windows)
     if part is RunPart.BETWEEN and whom.told is None and profile.steps.asynchronous:
         working = int(extra[list(WORK)].sum())
