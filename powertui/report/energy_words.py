@@ -95,11 +95,10 @@ def clock_words(alignment: Alignment | None) -> str:
         return "clock: nothing aligns the log with this run"
     half = (alignment.hi_s - alignment.lo_s) / 2
     error = units.duration(round(half * PS_PER_S), 2)
-    correction_s = getattr(alignment, "correction_s", None)
-    if correction_s:
-        side = "ahead" if correction_s > 0 else "behind"
-        off = units.duration(round(abs(correction_s) * PS_PER_S), 3)
-        return f"clock: the log's was {off} {side} and is corrected, ± {error}"
+    if alignment.correction_s:  # what is added to the log's times
+        side = "ahead" if alignment.correction_s < 0 else "behind"
+        off = units.duration(round(abs(alignment.correction_s) * PS_PER_S), 3)
+        return f"clock: was {off} {side}, corrected, ± {error}"
     return f"clock: {alignment.status} by {_evidence(alignment.source)}, ± {error}"
 
 

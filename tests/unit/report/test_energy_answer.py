@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from powertui import cli, units
+from powertui.data.energy.align import Alignment
 from powertui.data.energy.measured_energy import unresolved
-from powertui.report.energy_words import EnergyWords
+from powertui.report.energy_words import EnergyWords, clock_words
 from tests.synthetic import Burst, Plan, build
 
 
@@ -127,3 +128,9 @@ def test_the_gain_stands_beside_the_error() -> None:
     assert EnergyWords().with_error(energy) == "3,479 J ± 16 (gain ± 170)"
     nothing = replace(energy, joules=1.0, hi=36.0, sigma_sampling=18.0)
     assert EnergyWords().with_error(nothing) == "≤ 36 J"
+
+
+def test_a_clock_that_was_wrong_is_said_with_its_side() -> None:
+    ahead = Alignment(-25.4, -25.7, -25.1, "clock corrected", "x", (), correction_s=-15.09)
+    assert clock_words(ahead) == "clock: was 15.1 s ahead, corrected, ± 300 ms"
+    assert clock_words(None) == "clock: the log has no reading"
