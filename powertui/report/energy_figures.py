@@ -85,6 +85,7 @@ def json_finding(finding: Finding) -> dict[str, Any]:
         "kind": finding.kind,
         "witness": ", ".join(finding.witnesses),
         "epoch": finding.epoch,
+        "epochs": _epochs(finding),
         "step_lo": finding.step_lo,
         "step_hi": finding.step_hi,
         "start_s": finding.start_ps / PS_PER_S,
@@ -116,6 +117,13 @@ def json_finding(finding: Finding) -> dict[str, Any]:
         "share_lo": finding.share[0] if finding.share is not None else None,
         "share_hi": finding.share[1] if finding.share is not None else None,
     }
+
+
+def _epochs(finding: Finding) -> list[int]:
+    """The epochs that it lies in."""
+    if finding.epochs:
+        return list(finding.epochs)
+    return [finding.epoch] if finding.epoch is not None else []
 
 
 def json_findings(findings: Findings) -> dict[str, Any]:

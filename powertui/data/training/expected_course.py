@@ -13,31 +13,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from powertui.data.energy.findings.noise import calm, spread
 from powertui.data.energy.findings.reading_windows import WindowPrior
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, Bools, Floats
+from powertui.data.training.epoch_course import epoch_course, usual_length
+from powertui.data.training.epoch_ends import EpochEnds, epoch_ends
 from powertui.data.training.stretches import KINDS, PAUSE, STARTING, VALIDATION, Stretches
 
 # Readings that a level needs. This and the others here are chosen, not measured, but for Tukey's
 # constant.
-_MIN_READINGS = 8
+_MIN_READINGS = 5
 # Of a window in the training: then it is judged.
 _MIN_INSIDE_SHARE = 0.98
 # Tukey's constant: residuals farther off than this many deviations count nothing.
 _TUKEY_CUT = 4.685
-# Rounds of the robust fit.
+# Rounds of the robust fit, the first of which look at the closest readings alone.
 _MAX_FIT_ROUNDS = 30
+_MODE_ROUNDS = 8
+# So many readings of one level are enough to begin with; normal ones are within so many deviations.
+_MODE_SHARE = 0.25
+_MODE_DEVIATIONS = 0.3186
+# Percentiles of the readings that a fit begins with as well.
+_START_PERCENTILES = (25, 40, 50, 60, 75)
 # Stretches of a kind: of fewer no median can be told.
 _MIN_STRETCHES = 4
 # Kinds of which one stretch may draw more than another.
 _LOOSE_KINDS = (VALIDATION, PAUSE, STARTING)
+# What is around the ends of epochs, where nothing but the readings tells.
+_ENDS = "ends of epochs"
 # Of the swing: what a kind that was hardly seen may draw more or less.
 _UNLIKE_SHARE = 0.5
 # Of the swing: how well the level of a kind is known at best.
 _MIN_LEVEL_ERROR = 0.01
-# Of the first epoch: it begins unlike the others, for how long is not known.
-_STARTING_SHARE = 0.4
+# Starting is over when so many readings, and readings of so many seconds, are at the level.
+_SETTLED_READINGS = 3
+_SETTLED_S = 2.0
 # Readings that are worked on at once: their windows take many columns each.
 _CHUNK_READINGS = 1 << 16
 _DRIFT_S = 600.0  # warmth and fans: a level is that of so long around it
@@ -97,13 +109,23 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
     kinds = [kind for kind in KINDS if shares[judged, KINDS.index(kind)].sum() > 0.5]
     columns = shares[:, [KINDS.index(kind) for kind in kinds]]
     low = float(np.percentile(data.watts[good], 3))
+    ends = None if course.by_steps else _ends(data, judged, course, low)
+    if ends is not None:
+        share = ends.share(data.lo, data.hi, course.epochs)
+        kinds = [*kinds, _ENDS]
+        columns = np.column_stack([*(columns * (1 - share)[:, None]).T, share])
     watts = _fitted(columns[judged], data.watts[judged], low, data.quantum)
     expected = columns @ watts
     swing = max(float(np.percentile(data.watts[judged], 90)) - low, 0.02 * low, data.quantum)
+    by_records = kinds[: len(kinds) - (ends is not None)]
+    level = watts[: len(by_records)]
     doubt = np.hypot(
-        _doubt(data, course, kinds, watts, shares, unsure, swing),
-        _windows(data, course, kinds, watts, unsure),
+        _doubt(data, course, by_records, level, shares, unsure, swing),
+        _windows(data, course, by_records, level, unsure),
     )
+    if ends is not None:
+        unlike = ends.unsure(data.lo, data.hi, course.epochs)
+        doubt = np.hypot(doubt, unlike * abs(float(watts[-1] - watts[0])))
     residual = np.where(good, data.watts - expected, 0.0)
     # Where nothing within an epoch is known, what is slower than two of them is drift, and all else
     # their course.
@@ -111,11 +133,13 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
     drift = _drift(data, residual, judged, turn)
     floor = ceiling = expected + drift
     if not course.by_steps:
-        judged &= ~_starting(data, course.epochs)
+        doubt = np.hypot(
+            doubt, _UNLIKE_SHARE * swing * _starting_share(data, residual, course.epochs)
+        )
     if len(course.epochs) >= 2:
-        below, above, unlike = _course(data, residual - drift, judged, course)
-        floor, ceiling = expected + drift + below, expected + drift + above
-        doubt = np.hypot(doubt, unlike)
+        others = epoch_course(data, residual - drift, judged, course.epochs)
+        floor, ceiling = expected + drift + others.least, expected + drift + others.most
+        doubt = np.hypot(doubt, others.doubt)
     floor = np.where(judged, floor, low)
     ceiling = np.where(judged, ceiling, np.inf)
     doubt = np.where(judged, doubt, 0.25 * swing)
@@ -130,6 +154,17 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
         data.quantum,
     )
     return ExpectedOfTraining(readings, tuple(zip(kinds, watts.tolist(), strict=True)))
+
+
+def _ends(data: Samples, judged: Bools, course: KnownCourse, low: float) -> EpochEnds | None:
+    """For how long around its end an epoch does not train, as the readings tell."""
+    watts = data.watts[judged]
+
+    def fit(share: Floats) -> Floats:
+        columns = np.column_stack([1 - share, share]) if share.any() else np.ones((len(watts), 1))
+        return np.asarray(watts - columns @ _fitted(columns, watts, low, data.quantum))
+
+    return epoch_ends(data, judged, course.epochs, usual_length(course.epochs), fit)
 
 
 def _shares(lo: Floats, hi: Floats, course: KnownCourse) -> Floats:
@@ -154,40 +189,68 @@ def _covered(data: Samples, islands: tuple[tuple[float, float], ...]) -> Bools:
 
 def _fitted(columns: Floats, watts: Floats, low: float, quantum: float) -> Floats:
     """Watts of each kind: robustly, and none far below the least that the machine ever drew."""
-    prior = np.full(columns.shape[1], float(np.median(watts)))
-    scale = max(
-        float(np.median(np.abs(watts - prior[0]))) * 1.4826,
-        quantum / 12**0.5,
-        1e-3 * abs(prior[0]),
-        1e-9,
-    )
-    ridge = np.eye(columns.shape[1]) * 1e-3
-    level = prior
+    usual_w = float(np.median(watts))
+    floor = max(quantum / 12**0.5, 1e-3 * abs(usual_w), 1e-9)
+    scale = max(float(np.median(np.abs(watts - usual_w))) * 1.4826, floor)
+    level = np.full(columns.shape[1], usual_w)
     pure = columns.max(axis=1) > 0.9
+    mixed = False
     for kind in range(
         columns.shape[1]
     ):  # begin with the medians of windows that hold one kind alone
         rows = pure & (columns.argmax(axis=1) == kind)
         if rows.sum() >= 3:
             level[kind] = float(np.median(watts[rows]))
-    start = level.copy()
-    for _ in range(_MAX_FIT_ROUNDS):
-        residual = watts - columns @ level
-        scale = max(
-            1.4826 * float(np.median(np.abs(residual))),
-            quantum / 12**0.5,
-            1e-3 * abs(float(np.median(watts))),
-            1e-9,
-        )
+        else:
+            mixed = True
+    if mixed:
+        level = _least_absolute(columns, watts, scale)
+    starts = [level]
+    starts += [level + high - level[0] for high in np.percentile(watts, _START_PERCENTILES)]
+    tried = [_refined(columns, watts, start, low, floor) for start in starts]
+    residuals = [np.abs(watts - columns @ fit) for fit in tried]
+    scale = max(min(_mode_scale(residual) for residual in residuals), floor)
+    costs = [np.minimum(residual / scale, _TUKEY_CUT).sum() for residual in residuals]
+    return tried[int(np.argmin(costs))]
+
+
+def _mode_scale(residual: Floats) -> float:
+    """The deviation of normal residuals whose smallest part is as small as of these."""
+    return float(np.quantile(residual, _MODE_SHARE)) / _MODE_DEVIATIONS
+
+
+def _refined(columns: Floats, watts: Floats, start: Floats, low: float, floor: float) -> Floats:
+    """The robust fit next to these watts: what is far from it moves nothing."""
+    level = start
+    ridge = np.eye(columns.shape[1]) * 1e-3
+    for turn in range(_MAX_FIT_ROUNDS):
+        residual = np.abs(watts - columns @ level)
+        middle = 1.4826 * float(np.median(residual))
+        # Where three levels share the readings, their median would hold all of them.
+        scale = max(min(middle, _mode_scale(residual)) if turn < _MODE_ROUNDS else middle, floor)
         weight = np.clip(1 - (residual / (_TUKEY_CUT * scale)) ** 2, 0, None) ** 2
         if weight.sum() < _MIN_READINGS / 2:
             break
         weighted = (columns * weight[:, None]).T
         moved = np.linalg.solve(weighted @ columns + ridge, weighted @ watts + ridge @ start)
-        done = float(np.abs(moved - level).max()) < 1e-3 * scale
+        done = float(np.abs(moved - level).max()) < 1e-3 * scale and turn >= _MODE_ROUNDS
         level = np.maximum(moved, 0.5 * low)
         if done:
             break
+    return np.asarray(level)
+
+
+def _least_absolute(columns: Floats, watts: Floats, scale: float) -> Floats:
+    """The watts of each kind with the least sum of absolute residuals: no far reading moves them.
+
+    That is for kinds that hardly a window contains alone.
+    """
+    ridge = np.eye(columns.shape[1]) * 1e-6
+    level = np.full(columns.shape[1], float(np.median(watts)))
+    for _ in range(_MAX_FIT_ROUNDS):
+        weight = 1.0 / np.maximum(np.abs(watts - columns @ level), 0.01 * scale)
+        weighted = (columns * weight[:, None]).T
+        level = np.linalg.solve(weighted @ columns + ridge, weighted @ watts + ridge @ level)
     return np.asarray(level)
 
 
@@ -282,82 +345,22 @@ def _drift(data: Samples, residual: Floats, judged: Bools, least: float) -> Floa
     return np.asarray(np.interp((data.lo + data.hi) / 2, middles, smooth))
 
 
-def _starting(data: Samples, epochs: tuple[tuple[float, float], ...]) -> Bools:
-    """Windows at the beginning of the first epoch, which is longer than the others by what starting
-    took.
+def _starting_share(
+    data: Samples, residual: Floats, epochs: tuple[tuple[float, float], ...]
+) -> Floats:
+    """The share of each window in the start of the first epoch: by so much it is longer than the
+    others. It is over when the readings come to the level of training and stay there for a while.
     """
-    lo, hi = epochs[0]
-    usual = float(np.median([b - a for a, b in epochs[1:]])) if len(epochs) > 1 else 0.0
-    width = float(np.median(data.hi - data.lo))
-    until = max(hi - usual, lo) + _STARTING_SHARE * (hi - max(hi - usual, lo)) + 2 * width
-    return np.asarray(data.lo < until)
-
-
-# ── epochs against epochs ────────────────────────────────────────────────────────────────────────
-
-
-def _course(
-    data: Samples, residual: Floats, judged: Bools, known_course: KnownCourse
-) -> tuple[Floats, Floats, Floats]:
-    """(least, most) that the other epochs drew more than their level at the same share of theirs,
-    and one sigma of it.
-    """
-    below, above, unlike = np.zeros(len(data)), np.zeros(len(data)), np.zeros(len(data))
-    length = np.array([hi - lo for lo, hi in known_course.epochs])
-    middle = (data.lo + data.hi) / 2
-    usual = float(np.median(length[1:]))  # the first one starts, too
-    first = [
-        max(lo, hi - usual) if number == 0 else lo
-        for number, (lo, hi) in enumerate(known_course.epochs)
-    ]
-    pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else usual
-    count = int(np.clip(usual / max(pace, 1e-9), 4, 400))
-    width = float(np.median(data.hi - data.lo))
-    grid = (np.arange(count) + 0.5) / count
-    table = np.full((len(length), count), np.nan)
-    rows_of = []
-    for number, (start, (_, hi)) in enumerate(zip(first, known_course.epochs, strict=True)):
-        rows = np.flatnonzero(judged & (middle >= start) & (middle < hi))
-        rows_of.append(rows)
-        if len(rows) >= 3:
-            share = (middle[rows] - start) / (hi - start)
-            near = np.abs(
-                grid[:, None]
-                - share[np.clip(np.searchsorted(share, grid), 0, len(share) - 1)][:, None]
-            ).min(axis=1)
-            values = np.interp(grid, share, residual[rows])
-            table[number] = np.where(near <= 2.0 / count + pace / usual, values, np.nan)
-    scatter = 1.4826 * float(np.median(np.abs(length[1:] - usual))) / usual
-    for number, rows in enumerate(rows_of):
-        others = np.delete(table, number, axis=0)
-        have = np.isfinite(others).any(axis=1)
-        if not len(rows) or not have.any():
-            continue
-        others = others[have]
-        off_length = abs(length[number] - usual) / usual if number else 0.0
-        reach = int(np.ceil(count * (max(off_length, scatter) + (width / 2 + pace) / usual)))
-        course = _middle(others)
-        padded = np.pad(
-            course, reach, mode="wrap"
-        )  # behind the end of an epoch begins the next one
-        around = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1)
-        share = np.clip(
-            (middle[rows] - first[number]) / (known_course.epochs[number][1] - first[number]), 0, 1
-        )
-        column = np.minimum((share * count).astype(np.int64), count - 1)
-        # Of one other epoch alone nobody knows which of the two is as usual: what lies between it
-        # and the level is explained.
-        few = len(others) < 2
-        above[rows] = np.maximum(around.max(axis=1), 0.0 if few else -np.inf)[column]
-        below[rows] = np.minimum(around.min(axis=1), 0.0 if few else np.inf)[column]
-        if len(others) >= 3:
-            unlike[rows] = 1.4826 * _middle(np.abs(others - course))[column] / np.sqrt(len(others))
-    return below, above, unlike
-
-
-def _middle(rows: Floats) -> Floats:
-    """The median of each column as far as it is known; 0 where nothing is."""
-    finite = np.isfinite(rows).any(axis=0)
-    out = np.zeros(rows.shape[1])
-    out[finite] = np.nanmedian(rows[:, finite], axis=0)
-    return out
+    start, end = epochs[0]
+    until = max(end - usual_length(epochs), start)
+    inside = np.isfinite(residual) & (data.lo >= start) & (data.hi <= until)
+    noise_w = spread(calm(residual[(data.lo >= start) & (data.hi <= epochs[-1][1])], data.quantum))
+    near = np.abs(residual) <= 3 * max(noise_w, data.quantum / 12**0.5)
+    pace_s = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
+    count = max(_SETTLED_READINGS, int(np.ceil(_SETTLED_S / pace_s)))
+    settled = np.cumsum(np.concatenate([[0], near & inside]))
+    runs = np.flatnonzero(settled[count:] - settled[:-count] == count)
+    if len(runs):
+        until = float(data.lo[runs[0]])
+    overlap = np.minimum(data.hi, until) - np.maximum(data.lo, start)
+    return np.asarray(np.clip(overlap, 0.0, None) / np.maximum(data.hi - data.lo, 1e-12))

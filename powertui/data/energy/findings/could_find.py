@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +35,8 @@ SHORTEST_S = 0.25
 _MOMENTS = 60  # at which a burst of one length is tried
 _LENGTHS = 16  # of bursts that are tried
 _MAX_LENGTH_SHARE = 0.4  # of the span
-_LISTED_LIMITS = 3  # in the sentence
-_LISTED_STRETCHES = 2  # of which nothing is promised, in the sentence
+_LISTED_LIMITS = 2  # in the sentence
+_ALL_OF_IT = 0.985  # of the time: the rest is not worth the words
 _SHORTER_SHARE = 0.8  # of the limit before: from there on another limit is worth listing
 _MIN_WINDOW_SHARE = 0.02  # of a reading's window, for a burst to show in it
 _UNUSUAL_DOUBTS = 4.0  # times the usual doubt: that of other work
@@ -178,52 +177,32 @@ def _outside(starts: Floats, length: float, apart: Sequence[tuple[float, float]]
     return np.asarray(1 - inside / length)
 
 
-def sentence(limits_found: Limits, span_s: float) -> str:
-    """The limits in words."""
+def sentence(limits_found: Limits, span: tuple[float, float], elsewhere_s: float = 0.0) -> str:
+    """The limits in words, and in how much of the span they hold.
+
+    `elsewhere_s`: of the span, what is looked at elsewhere.
+    """
+    length = max(span[1] - span[0] - elsewhere_s, 1e-9)
     if not limits_found.seen:
-        return (
-            f"no burst shorter than {_MAX_LENGTH_SHARE * span_s:.3g} s would have been found here"
-        )
-    return _shown(limits_found) + _but(limits_found.apart)
+        return f"would have seen no load shorter than {_seconds(_MAX_LENGTH_SHARE * length)}"
+    told, addition = limits_found.findings, ""
+    if not told:
+        told, addition = limits_found.seen, ", as a smaller difference only"
+    hidden = sum(min(end, span[1]) - max(start, span[0]) for start, end in limits_found.apart)
+    share = max(1.0 - hidden / length, 0.0)
+    where = f" (here: {share:.0%} of the time)" if share < _ALL_OF_IT else ""
+    return f"would have seen {_listed(told)}{addition}{where}"
 
 
-def _but(apart: Sequence[tuple[float, float]]) -> str:
-    """Where that does not hold, the longest first."""
-    if not apart:
-        return ""
-    longest = sorted(apart, key=lambda stretch: stretch[0] - stretch[1])[:_LISTED_STRETCHES]
-    names = [f"{start:.1f} to {end:.1f} s" for start, end in sorted(longest)]
-    rest = len(apart) - len(longest)
-    if rest:
-        names.append(f"{rest} shorter stretch{'es' if rest > 1 else ''}")
-    listed = names[0]
-    if len(names) > 1:
-        listed = f"{', '.join(names[:-1])} and {names[-1]}"
-    return f"; not in {listed}: too little is known there"
-
-
-def _shown(limits_found: Limits) -> str:
-    text = "this sensor and this run would show a burst of "
-    if not limits_found.findings:
-        return (
-            f"{text}{_listed(limits_found.seen, _LISTED_LIMITS)} on, as a smaller difference only"
-        )
-    smaller = [
-        limit for limit in limits_found.seen if limit.watts < 0.9 * limits_found.findings[0].watts
-    ]
-    text += _listed(limits_found.findings, _LISTED_LIMITS - bool(smaller))
-    if not smaller:
-        return f"{text} on"
-    return f"{text}; as a smaller difference {_listed(smaller, 1)} on"
-
-
-def _listed(limits_found: Sequence[DetectionLimit], most: int) -> str:
+def _listed(limits_found: Sequence[DetectionLimit]) -> str:
     """A few of them: the first, and each that is clearly shorter than the one before."""
     few: list[DetectionLimit] = []
     for limit in limits_found:
         if not few or limit.seconds <= 0.5 * few[-1].seconds:
             few.append(limit)
-    return ", ".join(f"{limit.watts:.0f} W from {_seconds(limit.seconds)}" for limit in few[:most])
+    return ", ".join(
+        f"+{limit.watts:.0f} W for {_seconds(limit.seconds)}" for limit in few[:_LISTED_LIMITS]
+    )
 
 
 def _seconds(value: float) -> str:
@@ -290,7 +269,9 @@ class _Bursts:
         )  # running, of the weight and of each doubt by it
         for row, column in zip(self.sums, (1.0, readings.blunt[judged], *ways), strict=True):
             np.cumsum(column * self.weight, out=row[1:])
-        self.min_errors = _asked(noise, looks)
+        self.min_errors = max(
+            stretch_search.MIN_ERRORS, noise.errors_of_chance(stretch_search.ALPHA / looks)
+        )
 
     def at(
         self, starts: Floats, length: float, least_w: Floats, joules: float, strong_w: Floats | None
@@ -342,19 +323,4 @@ def _middle(values: Floats, rows: Bools) -> Floats:
     line = np.arange(len(values))
     return np.asarray(
         (ordered[line, np.maximum(count - 1, 0) // 2] + ordered[line, count // 2]) / 2
-    )
-
-
-def _asked(noise: Noise, looks: int) -> float:
-    """The errors that a stretch must lie off to be told: `noise.chance` the other way round."""
-    freedom = max(noise.blocks - 2, 1.0)
-    stretches = 4 * noise.blocks * max(1.0, math.log(noise.blocks)) * looks
-    normal = (
-        -NormalDist().inv_cdf(min(stretch_search.ALPHA / stretches, 0.4))
-        * (8 * freedom + 3)
-        / (8 * freedom + 1)
-    )
-    return max(
-        stretch_search.MIN_ERRORS,
-        math.sqrt(freedom * math.expm1(min(normal * normal / freedom, 50.0))),
     )

@@ -64,6 +64,7 @@ class Finding:
     share: tuple[float, float] | None = (
         None  # of the epoch that it lies in, where that is all that tells
     )
+    epochs: tuple[int, ...] = ()  # all that it lies in, where these are several
 
     @property
     def span(self) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +13,20 @@ from powertui.data.model import Bools, Floats
 
 # Of a stretch with fewer readings than this, the middle one says little. Chosen, not measured.
 _MIN_READINGS_FOR_MEDIAN = 6
-# Noise has tails where less than this share of the readings is near the middle one. Tuned on
-# simulated worlds; at half, one simulated burst is not found (docs/energy-evidence.md).
-_MIN_NEAR_SHARE = 0.95
+# Readings farther from the middle one than so many deviations are no noise.
+_CLIP_DEVIATIONS = 5.0
+# Rounds in which far readings are set aside: each makes the deviation smaller. Chosen.
+_CLIP_ROUNDS = 12
+# Far readings are tails of the noise when they come at least so often, and mostly as so few
+# neighbors. Chosen, not measured.
+_MIN_TAIL_RUNS = 5
+_MAX_TAIL_READINGS = 2
 # Means over so many readings show how long noise remembers. Chosen, not measured.
 _MEMORY_READINGS = 8.0
+# What is known of noise before any reading: so large a share of the power, as surely as so many
+# readings would tell it. Chosen, not measured.
+PRIOR_NOISE_SHARE = 0.01
+PRIOR_READINGS = 2.0
 # Readings are cut into so many blocks to find the center of their means. Chosen, not measured.
 _CENTER_BLOCKS = 15
 # Degrees of freedom of a doubt that was not learned from a sample. Chosen, not measured.
@@ -42,6 +52,30 @@ class Noise:
     shortest: int = 1  # readings of a stretch: shorter ones differ everywhere
     # What single readings are off by again and again, W. What is more was cut off.
     most: float = math.inf
+    floor: float = 0.0  # what of `one` is rounding, and not learned
+
+    def freedom(self, random: float, count: float, shared: float = 0.0) -> float:
+        """The degrees of freedom of the error of a mean over `count` readings.
+
+        The noise was learned from few readings, but rounding is known. Doubts are no sample of
+        anything: they count as `_DOUBT_FREEDOM` (Welch and Satterthwaite).
+        """
+        learned = max(random**2 - self.floor**2 / count, 0.0)
+        total = random**2 + shared**2
+        blocks = self.means if count >= _MEMORY_READINGS else self.blocks
+        of_noise = learned**2 / max(blocks + PRIOR_READINGS - 1, 1.0)
+        of_doubts = (total - learned) ** 2 / _DOUBT_FREEDOM
+        return total**2 / max(of_noise + of_doubts, 1e-300)
+
+    def errors_of_chance(self, chance: float) -> float:
+        """How many errors a stretch of a few readings is off that noise shows as rarely as this:
+        `_chance` the other way round.
+        """
+        freedom = self.freedom(self.one, 1.0)
+        stretches = 4 * self.blocks * max(1.0, math.log(self.blocks))
+        normal = -NormalDist().inv_cdf(min(chance / stretches, 0.4))
+        normal *= (8 * freedom + 3) / (8 * freedom + 1)
+        return math.sqrt(freedom * math.expm1(min(normal * normal / freedom, 50.0)))
 
     def mean_error(self, length: float) -> float:
         """The error of a mean over so many readings."""
@@ -53,14 +87,17 @@ class Noise:
         return np.asarray(np.exp(log_errors))
 
 
-def noise_of(values: Floats, floor: float, together: float = 1.0) -> Noise:
+def noise_of(values: Floats, floor: float, together: float = 1.0, usual_w: float = 0.0) -> Noise:
     """The noise of readings that are taken to contain no stretch.
 
     It is learned from how means over more and more readings scatter. `together`: how many readings
-    report the same moment, as those of running means do.
+    report the same moment, as those of running means do. `usual_w`: what they usually show.
     """
     count = len(values)
     one = max(_scatter(values), floor)
+    # Few readings that happen to be alike do not show that there is no noise.
+    expected = PRIOR_READINGS * max(PRIOR_NOISE_SHARE * usual_w, floor) ** 2
+    one = math.sqrt((count * one**2 + expected) / (count + PRIOR_READINGS))
     lengths, errors, alike = [1.0], [one], 1.0
     length = 2
     memory_readings = max(_MEMORY_READINGS, 2.5 * together)
@@ -90,6 +127,7 @@ def noise_of(values: Floats, floor: float, together: float = 1.0) -> Noise:
         alike=alike,
         blocks=max(count / alike, 2.0),
         means=max(count / memory, 2.0),
+        floor=floor,
     )
 
 
@@ -142,22 +180,54 @@ def _chance(score: float, freedom: float, blocks: float) -> float:
     return min(1.0, stretches * math.erfc(normal / math.sqrt(2)))
 
 
-def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float) -> Floats:
+def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float, tail: float = 0.0) -> Floats:
     """The readings that noise may be learned from.
 
-    They are those of which enough is known; far ones are among them only where they are many.
+    They are those of which enough is known, without the far ones, however many these are: bursts
+    and pauses are no noise. Tails are. `tail`: W by which single readings are off again and again.
     """
     values, doubts = beyond[free], doubt[free]
     if not len(values):
         return values
     sure = values[doubts <= max(floor, 2 * float(np.percentile(doubts, 25)))]
-    near = np.abs(sure - np.median(sure)) <= 6 * max(spread(sure), floor)
-    return np.asarray(sure if near.mean() < _MIN_NEAR_SHARE else sure[near])
+    kept = calm(sure, floor, tail)
+    near = (sure >= kept.min()) & (sure <= kept.max())
+    return np.asarray(sure[near | _tails(sure, near)])
 
 
-def certainty(
-    beyond: Floats, weight: Floats, shared: float, noise: Noise, floor: float
-) -> tuple[float, float]:
+def _tails(values: Floats, near: Bools) -> Bools:
+    """The far values that come singly and again and again: no load and no pause does that."""
+    tails = np.zeros(len(values), np.bool_)
+    for sign in (-1.0, 1.0):
+        far = ~near & (sign * (values - np.median(values)) > 0)
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], far, [False]]).astype(np.int8)))
+        first, length = edges[::2], edges[1::2] - edges[::2]
+        if len(first) < _MIN_TAIL_RUNS or np.median(length) > _MAX_TAIL_READINGS:
+            continue
+        short = length <= 2 * _MAX_TAIL_READINGS
+        for offset in range(2 * _MAX_TAIL_READINGS):
+            rows = first[short & (length > offset)] + offset
+            tails[rows] = True
+    return tails
+
+
+def calm(values: Floats, floor: float, tail: float = 0.0) -> Floats:
+    """The values without those far from the middle one, as often as that makes a difference.
+
+    `tail`: nothing within so much is far.
+    """
+    for _ in range(_CLIP_ROUNDS):
+        if not len(values):
+            break
+        off = np.abs(values - np.median(values))
+        near = off <= max(_CLIP_DEVIATIONS * max(spread(values), floor), tail)
+        if near.all():
+            break
+        values = values[near]
+    return values
+
+
+def certainty(beyond: Floats, weight: Floats, shared: float, noise: Noise) -> tuple[float, float]:
     """(how many errors a stretch is off, how often noise alone would show such a stretch anywhere).
 
     `shared`: by how much the expectation of their weighted mean may be off, one sigma.
@@ -170,12 +240,6 @@ def certainty(
         median = 1.25 * math.copysign(1.0, mean) * float(np.median(beyond))
         size = min(size, max(median, 0.0))
     score = size / math.hypot(random, shared)
-    # The noise was learned from few readings (but rounding is known). Doubts are no sample of
-    # anything: they count as `_DOUBT_FREEDOM` (Welch and Satterthwaite).
-    learned = max(random**2 - floor**2 / len(beyond), 0.0)
-    total = random**2 + shared**2
     blocks = noise.means if len(beyond) >= _MEMORY_READINGS else noise.blocks
-    of_noise = learned**2 / max(blocks - 2, 1.0)
-    of_doubts = (total - learned) ** 2 / _DOUBT_FREEDOM
-    freedom = total**2 / max(of_noise + of_doubts, 1e-300)
+    freedom = noise.freedom(random, len(beyond), shared)
     return score, _chance(score, freedom, blocks)

@@ -97,6 +97,7 @@ class _Search:
     ) -> None:
         self.readings, self.rows, self.floor = readings, rows, floor
         self.least, self.looks = least, looks
+        self.usual_w = float(np.median(np.abs(readings.watts[rows])))
         self.beyond = readings.beyond()[rows]
         self.doubt = readings.doubt[rows]
         judged = readings_subset(readings, rows)
@@ -109,6 +110,10 @@ class _Search:
         self.together = float(np.median(judged.hi - judged.lo)) / max(pace, 1e-9)
         self.explained = np.zeros(len(rows), np.bool_)  # readings of boxes found so far
         self.free = np.ones(len(rows), np.bool_) if quiet is None else quiet[rows]
+        # Of a reading within a range of what is explained nobody knows by how much it is off.
+        exact = judged.ceiling - judged.floor <= self.floor
+        if (exact & self.free).sum() >= MIN_READINGS:
+            self.free &= exact
         self.shortest, self.cut_off = 1, math.inf
 
     def run(self) -> tuple[list[Box], Noise]:
@@ -154,10 +159,10 @@ class _Search:
 
     def _most_certain(self) -> tuple[_Candidate | None, float]:
         """(the stretch that noise shows most rarely, the deviation of ordinary readings)."""
-        usual = ordinary(self.beyond, self.doubt, ~self.explained & self.free, self.floor)
+        usual = self._ordinary(~self.explained & self.free)
         deviation = max(self.floor, spread(usual))
         rough = noise_of(usual[:1], deviation)
-        full = noise_of(usual, self.floor, self.together)
+        full = noise_of(usual, self.floor, self.together, self.usual_w)
         # The stretch that is farthest off if all noise were single, and the one for noise that
         # remembers: a burst that counts as noise hides in the second one.
         bounds = {self._largest(rough), self._largest(full)}
@@ -169,6 +174,11 @@ class _Search:
             return None, deviation
         best = min(candidates, key=lambda candidate: (candidate.p, -candidate.score))
         return best, deviation
+
+    def _ordinary(self, free: Bools) -> Floats:
+        """The readings among these that noise may be learned from."""
+        tail = self.cut_off if math.isfinite(self.cut_off) else 0.0
+        return ordinary(self.beyond, self.doubt, free, self.floor, tail)
 
     def _largest(self, noise: Noise) -> tuple[int, int]:
         flat = np.where(self.explained, 0.0, self.beyond)
@@ -184,11 +194,11 @@ class _Search:
         rest = ~self.explained & self.free
         rest[max(0, first - 1) : last + 1] = False
         first, last = _even(beyond, doubt, first, last, rough)
-        noise = noise_of(ordinary(beyond, doubt, rest, self.floor), self.floor, self.together)
+        noise = noise_of(self._ordinary(rest), self.floor, self.together, self.usual_w)
         stretch = readings_subset(self.readings, self.rows[first:last])
         weight = 1.0 / (noise.one**2 + stretch.doubt**2)
         shared = stretch.shared(weight)
-        score, p = certainty(beyond[first:last], weight, shared, noise, self.floor)
+        score, p = certainty(beyond[first:last], weight, shared, noise)
         return _Candidate(first, last, noise, score, p)
 
     def _is_common(self, candidate: _Candidate) -> bool:
@@ -199,8 +209,12 @@ class _Search:
         return _is_common(self.beyond, self.doubt, rest, self.beyond[first:last])
 
     def _cut_off_like(self, candidate: _Candidate, deviation: float) -> None:
-        """Treat stretches like this one as tails of the noise: no reading counts for more."""
+        """Treat stretches like this one as tails of the noise: no reading counts for more.
+
+        What is found after that was looked for once more.
+        """
         first, last = candidate.first, candidate.last
+        self.looks += 1
         self.shortest = max(self.shortest + 1, math.ceil(1.5 * (last - first)))
         height = abs(float(self.beyond[first:last].mean()))
         self.cut_off = max(_MIN_ALIKE_HEIGHT * height, _TAIL_DEVIATIONS * deviation)

@@ -346,7 +346,7 @@ class _Joining:
         least = min_watts(expected_watts(readings.ceiling))
         apart = could_find.doubtful(readings, span, least)
         limits = could_find.limits(readings, by_trace.noise, span, least, joules, apart=apart)
-        return limits, could_find.sentence(limits, span[1] - span[0])
+        return limits, could_find.sentence(limits, span)
 
     def _place_s(self) -> float:
         """How far off the log may lie, where that is not sure: a load has to stand out at all of

@@ -1,0 +1,101 @@
+"""How long around the end of each epoch it does something else than train: validation before it, a
+pause after it.
+
+Where only epochs are logged, the readings tell. A sensor of seconds shows hardly a reading of
+validation alone; but a reading is a sum of parts, and which lengths explain all of them best can be
+told from many that hold a part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from powertui.data.energy.samples import Samples
+from powertui.data.model import Bools, Floats
+
+# Moments around an end that are tried, as shares of an epoch. After it, too, is where a sensor of
+# which nobody knows how late it is shows what was before. These and the others here are chosen, not
+# measured.
+_BEGINS = (-0.3, -0.2, -0.15, -0.1, -0.07, -0.04, -0.02, 0.0, 0.04, 0.1, 0.15)
+_ENDS = (0.0, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4)
+# Of an epoch, from one to the other.
+_MAX_SHARE = 0.4
+# Of an epoch. With more, its readings show by themselves what it draws at which time.
+_MAX_EPOCH_READINGS = 60
+_MAX_READINGS = 4000
+_MIN_EPOCHS = 3
+# A residual of more errors than this counts as one of so many: it is a load, or a pause.
+_MAX_ERRORS = 4.0
+# Figures that are fitted more than without: each must be worth what chance gains (Bayesian
+# information criterion).
+_FITTED_FIGURES = 3
+# How unlike the ends of epochs are, as a share of their lengths.
+_UNLIKE_SHARE = 0.15
+
+Fit = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
+class EpochEnds:
+    """From how long before the end of each epoch until how long after it."""
+
+    before_s: float  # below 0: it begins after the end
+    after_s: float
+    step_s: float  # the lengths are known no better
+
+    def share(self, lo: Floats, hi: Floats, epochs: Sequence[tuple[float, float]]) -> Floats:
+        """The share of each window that lies around an end."""
+        end = np.array([end for _, end in epochs])
+        begin, until = end - self.before_s, end + self.after_s
+        until[-1] = max(end[-1], begin[-1])
+        seconds = np.concatenate([[0.0], np.cumsum(until - begin)])
+
+        def running(at: Floats) -> Floats:
+            row = np.searchsorted(begin, at, side="right") - 1
+            inside = np.clip(at - begin[row], 0.0, (until - begin)[row])
+            return np.where(row >= 0, seconds[np.maximum(row, 0)] + inside, 0.0)
+
+        return np.asarray((running(hi) - running(lo)) / np.maximum(hi - lo, 1e-12))
+
+    def unsure(self, lo: Floats, hi: Floats, epochs: Sequence[tuple[float, float]]) -> Floats:
+        """One sigma of that share."""
+        length = np.maximum(hi - lo, 1e-12)
+        share = self.share(lo, hi, epochs)
+        off_s = _UNLIKE_SHARE * share * length + np.where(share > 0, self.step_s / 2, 0.0)
+        return np.asarray(np.minimum(off_s / length, 1.0))
+
+
+def epoch_ends(
+    data: Samples, judged: Bools, epochs: Sequence[tuple[float, float]], usual_s: float, fit: Fit
+) -> EpochEnds | None:
+    """The lengths that explain the readings best; None where they explain no more than chance.
+
+    `fit` gives the residual of a robust fit in which this share of each window draws as it likes.
+    """
+    rows = int(judged.sum())
+    pace_s = float(np.median(np.diff(data.hi))) if len(data) > 1 else usual_s
+    if len(epochs) < _MIN_EPOCHS or rows > _MAX_READINGS or usual_s > _MAX_EPOCH_READINGS * pace_s:
+        return None
+    lo, hi = data.lo[judged], data.hi[judged]
+    tried = [
+        EpochEnds(-begin * usual_s, end * usual_s, 0.02 * usual_s)
+        for begin in _BEGINS
+        for end in _ENDS
+        if 0 < end - begin <= _MAX_SHARE
+    ]
+    residuals = [fit(ends.share(lo, hi, epochs)) for ends in tried]
+    without = fit(np.zeros(rows))
+    floor = max(data.quantum / 12**0.5, 1e-3 * float(np.median(data.watts[judged])))
+    scale = max(min(1.4826 * float(np.median(np.abs(rest))) for rest in residuals), floor)
+
+    def cost(residual: Floats) -> float:
+        return float((np.minimum(np.abs(residual) / scale, _MAX_ERRORS) ** 2).sum())
+
+    costs = [cost(residual) for residual in residuals]
+    best = int(np.argmin(costs))
+    if cost(without) - costs[best] < _FITTED_FIGURES * np.log(rows):
+        return None
+    return tried[best]
