@@ -35,7 +35,7 @@ _FITTED_FIGURES = 3
 # How unlike the ends of epochs are, as a share of their lengths.
 _UNLIKE_SHARE = 0.15
 
-Fit = Callable[[Floats], Floats]
+_ResidualFit = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,11 @@ class EpochEnds:
 
 
 def epoch_ends(
-    data: Samples, judged: Bools, epochs: Sequence[tuple[float, float]], usual_s: float, fit: Fit
+    data: Samples,
+    judged: Bools,
+    epochs: Sequence[tuple[float, float]],
+    usual_s: float,
+    fit: _ResidualFit,
 ) -> EpochEnds | None:
     """The lengths that explain the readings best; None where they explain no more than chance.
 

@@ -25,8 +25,8 @@ _MAX_TAIL_READINGS = 2
 _MEMORY_READINGS = 8.0
 # What is known of noise before any reading: so large a share of the power, as surely as so many
 # readings would tell it. Chosen, not measured.
-PRIOR_NOISE_SHARE = 0.01
-PRIOR_READINGS = 2.0
+_PRIOR_NOISE_SHARE = 0.01
+_PRIOR_READINGS = 2.0
 # Readings are cut into so many blocks to find the center of their means. Chosen, not measured.
 _CENTER_BLOCKS = 15
 # Degrees of freedom of a doubt that was not learned from a sample. Chosen, not measured.
@@ -63,7 +63,7 @@ class Noise:
         learned = max(random**2 - self.floor**2 / count, 0.0)
         total = random**2 + shared**2
         blocks = self.means if count >= _MEMORY_READINGS else self.blocks
-        of_noise = learned**2 / max(blocks + PRIOR_READINGS - 1, 1.0)
+        of_noise = learned**2 / max(blocks + _PRIOR_READINGS - 1, 1.0)
         of_doubts = (total - learned) ** 2 / _DOUBT_FREEDOM
         return total**2 / max(of_noise + of_doubts, 1e-300)
 
@@ -96,8 +96,8 @@ def noise_of(values: Floats, floor: float, together: float = 1.0, usual_w: float
     count = len(values)
     one = max(_scatter(values), floor)
     # Few readings that happen to be alike do not show that there is no noise.
-    expected = PRIOR_READINGS * max(PRIOR_NOISE_SHARE * usual_w, floor) ** 2
-    one = math.sqrt((count * one**2 + expected) / (count + PRIOR_READINGS))
+    expected = _PRIOR_READINGS * max(_PRIOR_NOISE_SHARE * usual_w, floor) ** 2
+    one = math.sqrt((count * one**2 + expected) / (count + _PRIOR_READINGS))
     lengths, errors, alike = [1.0], [one], 1.0
     length = 2
     memory_readings = max(_MEMORY_READINGS, 2.5 * together)
