@@ -155,11 +155,13 @@ def _keys(
         is_reading = [long_tables.is_power(name) for name in long_tables.quantities(rows, quantity)]
     keys: list[_Key] = []
     doubtful: list[_Key] = []
+    # Cells are looked at only where they may decide something: a log may have millions of rows.
+    repeats = ns is not None and quantity is None and _has_repeats(ns)
     for column, name in enumerate(rows.names):
         if column == quantity or column in readings:
             continue
         could_name = _could_name(name)
-        if not could_name and (ns is None or quantity is not None):
+        if not could_name and not repeats:
             continue
         cells = rows.texts(column)
         if rows.is_numeric(column):
@@ -177,7 +179,7 @@ def _keys(
         are_no_names = are_numbers and not _are_names(counted, list(dict.fromkeys(counted)))
         is_sure = could_name and not are_no_names
         (keys if is_sure else doubtful).append(key)
-    if ns is not None and quantity is None and _has_repeats(ns):
+    if ns is not None and repeats:
         for key in doubtful:
             if _tells_rows_apart(keys, key, ns):
                 keys.append(key)
