@@ -31,7 +31,7 @@ MARKED = ClockKind("the marker", 0.010, 0.98)
 # A person said that the clock is right.
 GIVEN = ClockKind("the log", 0.010, 1.0)
 # A clock that time servers set, or that a person set by hand. 2 s: chosen, not measured.
-FOREIGN = ClockKind("the log", 2.0, 0.8)
+FOREIGN = ClockKind("the log", 2.0, 0.95)
 # The interval of a BMC's clock is minutes wide already (`times.BMC_SLACK`).
 _CONTROLLER = ClockKind("the BMC", 2.0, 0.8)
 

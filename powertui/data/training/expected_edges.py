@@ -18,13 +18,16 @@ from powertui.data.training.stretches import KINDS, TRAINING, Stretches
 from powertui.data.training.training_records import TrainingRecords
 
 # Power rises and falls as steps begin and end; what else changes may do either.
+# Of what lies between the first and last record: so long before and after them it may have run.
+# Chosen, not measured.
+_OPEN_SHARE = 0.1
 _RISES, _FALLS, _EITHER = 1.0, -1.0, 0.0
 
 
 def expected_edges(training: TrainingRecords, base_ns: int) -> ExpectedEdges | None:
     """The edges of a training in s from `base_ns`; None where fewer than two are known."""
     if len(training.records) > 2:
-        moments = _of_stretches(training.stretches)
+        moments = _of_stretches(training.stretches, begun=bool(training.epochs))
     else:
         moments = _of_epochs(training)
     if len(moments) < 2:
@@ -51,13 +54,17 @@ def _of_epochs(training: TrainingRecords) -> list[tuple[int, int, float, int]]:
     return moments
 
 
-def _of_stretches(stretches: Stretches) -> list[tuple[int, int, float, int]]:
+def _of_stretches(stretches: Stretches, *, begun: bool) -> list[tuple[int, int, float, int]]:
+    """`begun`: the records contain when the training began, not only its first record."""
     at, half = stretches.edges()
-    if len(at) < 2:
+    # A loop that logs every few steps began before its first record and ended after its last one:
+    # those two alone tell nothing.
+    if len(at) < (2 if begun else 4):
         return []
+    open_ns = 0 if begun else round(_OPEN_SHARE * int(at[-1] - at[0]))
     moments = [
-        (int(at[0]), int(half[0]), _RISES, START),
-        (int(at[-1]), int(half[-1]), _FALLS, END),
+        (int(at[0]), int(half[0]) + open_ns, _RISES, START),
+        (int(at[-1]), int(half[-1]) + open_ns, _FALLS, END),
     ]
     row = stretches.start.searchsorted(at[1:-1], side="right") - 1
     after = stretches.kind[row]

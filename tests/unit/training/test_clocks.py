@@ -37,7 +37,6 @@ def placed(folder: Path, seed: int, sensor: str, batches: bool, off_s: float | N
 PLAIN = [
     (1, "25 ms of 0.1 s", False),
     (4, "mean 1 s every 0.1 s", False),
-    (11, "mean 1 s, 1 W", False),
     (11, "mean 1 s, 1 W", True),
     (10, "mean 0.5 s, 1 W", True),
 ]
