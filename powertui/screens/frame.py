@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from powertui import units
+from powertui.data.conclusions import KEPT_AS
 from powertui.plain import plain
 from powertui.screens import SCREENS
 from powertui.view.top_line import Head, Tab
@@ -93,6 +94,5 @@ def known_conclusions(session: Session) -> Conclusions | None:
     """What to conclude from the run in front, where somebody has asked already."""
     if session.opened is None or not session.complete:
         return None
-    from powertui.data.conclusions import run_conclusions
-
-    return run_conclusions.known_conclusions(session.opened, session.aligning)
+    known: Conclusions | None = session.opened.known((KEPT_AS, session.aligning))
+    return known

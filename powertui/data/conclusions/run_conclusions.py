@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from powertui.data.asked import Aligning
+from powertui.data.conclusions import KEPT_AS
 from powertui.data.conclusions.conclusion import Conclusion, Conclusions
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import (
@@ -37,13 +38,7 @@ _MAKERS: tuple[_Maker, ...] = (
 def run_conclusions(opened: Opened, aligning: Aligning | None = None) -> Conclusions:
     """What to conclude from a run, the costliest first."""
     how = aligning or Aligning()
-    return opened.cached(("conclusions", how), lambda: _make(opened, how))
-
-
-def known_conclusions(opened: Opened, aligning: Aligning | None = None) -> Conclusions | None:
-    """The same, where somebody has asked already."""
-    known: Conclusions | None = opened.known(("conclusions", aligning or Aligning()))
-    return known
+    return opened.cached((KEPT_AS, how), lambda: _make(opened, how))
 
 
 def smaller_conclusions(opened: Opened, aligning: Aligning | None = None) -> tuple[Conclusion, ...]:
