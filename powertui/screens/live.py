@@ -204,7 +204,7 @@ class LiveScreen(BaseScreen):
         history, total = self.shown(feed, keys)
         glyphs = glyph_sets.get(self.shell.capabilities.glyphs)
         now = feed.now_ns()
-        first, last, _ = self.view.bounds(now, max(8, columns - AXIS_WIDTH), 1)
+        first, last, _ = self.view.bounds(now, max(8, columns - AXIS_WIDTH))
         summary = live_summary.summary(feed, history, total, (first, last), columns, glyphs)
         self._fill("summary", summary)
         size = columns, self.query_one("#chart", LivePane).size.height or chart_rows

@@ -34,6 +34,9 @@ class Glyphs:
     range_left: str
     range_right: str
     shade: str  # fills a window, or what cannot be said
+    area: str  # a full cell of an area
+    area_range: str  # between the lowest and the highest value of an area
+    broken: str  # where an axis leaves a part out
 
 
 UNICODE = Glyphs(
@@ -57,6 +60,9 @@ UNICODE = Glyphs(
     "├",
     "┤",
     "░",
+    "█",
+    "▒",
+    "≈",
 )
 CONSOLE = Glyphs(
     "console",
@@ -79,6 +85,9 @@ CONSOLE = Glyphs(
     "├",
     "┤",
     "░",
+    "█",
+    "▒",
+    "~",
 )
 ASCII = Glyphs(
     "ascii",
@@ -101,6 +110,9 @@ ASCII = Glyphs(
     "[",
     "]",
     ":",
+    "#",
+    ":",
+    "~",
 )
 
 _GLYPHS = {"unicode": UNICODE, "console": CONSOLE, "ascii": ASCII}

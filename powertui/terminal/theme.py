@@ -81,6 +81,21 @@ _ROLES = {
     "wrapper_bar":   _Role((250, 238), (236, 253), ink16=7, paper16=8, plain="dim reverse"),
     "power":         _Role((214, 166), ink16=11),
     "power_gap":     _Role((240, 248), ink16=8, plain="dim"),
+    # Power from low to high: each shade is about as much lighter (on light: darker) than the one
+    # before, so that the picture reads without hue.
+    "ember_0":       _Role((53, 223), ink16=1),
+    "ember_1":       _Role((89, 222), ink16=1),
+    "ember_2":       _Role((125, 215), ink16=1),
+    "ember_3":       _Role((161, 209), ink16=9),
+    "ember_4":       _Role((167, 173), ink16=9),
+    "ember_5":       _Role((203, 167), ink16=9),
+    "ember_6":       _Role((209, 131), ink16=3),
+    "ember_7":       _Role((215, 125), ink16=3),
+    "ember_8":       _Role((221, 89), ink16=11),
+    "ember_9":       _Role((229, 53), ink16=11),
+    "power_floor":   _Role((237, 252), ink16=8, plain="dim"),
+    "power_band":    _Role((252, 236), (52, 224), plain="underline"),
+    "power_flag":    _Role((255, 232), (88, 224), ink16=15, paper16=1, attributes="bold"),
     "power_limit":   _Role((203, 160), ink16=9),
     "overview":      _Role((74, 31), ink16=6),
     "overview_view": _Role((255, 232), (24, 153), ink16=15, paper16=4, plain="reverse"),
@@ -98,24 +113,25 @@ _ROLES = {
     "key":           _Role((117, 25), ink16=14, attributes="bold"),
 }
 
-# Category → shades of one hue (palette entries) and one of the sixteen. The first shade stands for
-# the category.
-CATEGORIES: dict[str, tuple[tuple[int, ...], int]] = {
-    "matmul":        ((68, 67, 75, 74), 4),
-    "convolution":   ((104, 98, 105, 141), 12),
-    "elementwise":   ((73, 66, 79, 72), 6),
-    "reduction":     ((37, 30, 43, 36), 14),
-    "normalization": ((109, 103, 110, 116), 14),
-    "memory":        ((173, 137, 180, 167), 3),
-    "communication": ((168, 132, 175, 169), 5),
-    "input":         ((107, 101, 113, 150), 2),
-    "optimizer":     ((179, 143, 178, 185), 11),
-    "compile":       ((140, 96, 134, 176), 13),
-    "python":        ((144, 138, 186, 145), 7),
-    "host":          ((102, 95, 108, 139), 7),
-    "runtime":       ((245, 243, 247, 241), 7),
-    "idle":          ((240, 239, 241, 238), 8),
-    "other":         ((246, 242, 248, 244), 7),
+# Category → four shades of one hue (palette entries) on dark, four on light, one of the sixteen.
+# The first shade stands for the category. The first shades are far apart for every kind of color
+# vision: at least 13 (CIE76, Machado's matrices) between any two of the ten kinds of work.
+CATEGORIES: dict[str, tuple[tuple[int, ...], tuple[int, ...], int]] = {
+    "matmul":        ((68, 67, 75, 74), (26, 32, 25, 68), 12),
+    "convolution":   ((99, 141, 62, 105), (140, 97, 182, 134), 4),
+    "elementwise":   ((116, 80, 73, 152), (37, 73, 30, 79), 6),
+    "reduction":     ((121, 85, 84, 157), (28, 22, 64, 29), 2),
+    "normalization": ((64, 70, 106, 71), (107, 143, 101, 149), 10),
+    "memory":        ((214, 208, 215, 172), (52, 94, 88, 130), 3),
+    "communication": ((219, 213, 212, 218), (90, 127, 126, 91), 13),
+    "input":         ((228, 191, 227, 229), (178, 179, 220, 214), 11),
+    "optimizer":     ((168, 132, 175, 169), (162, 161, 198, 168), 9),
+    "compile":       ((137, 101, 180, 138), (131, 137, 173, 167), 3),
+    "python":        ((110, 109, 147, 103), (67, 110, 66, 103), 7),
+    "host":          ((102, 95, 108, 139), (102, 95, 108, 139), 7),
+    "runtime":       ((60, 59, 61, 66), (245, 243, 247, 241), 8),
+    "idle":          ((240, 239, 241, 238), (252, 251, 253, 250), 8),
+    "other":         ((247, 242, 248, 244), (246, 242, 248, 244), 7),
 }
 # fmt: on
 
@@ -184,9 +200,9 @@ def _role_style(theme: Theme, role: str) -> Style:
 def _category_style(theme: Theme, category: str, variant: int, as_ink: bool) -> Style:
     if theme.depth == "none":
         return Style() if as_ink else Style(reverse=True)
-    shades, ansi = (
-        CATEGORIES.get(category) or CATEGORIES[_FALLBACK[sum(category.encode()) % len(_FALLBACK)]]
-    )
+    fallback = _FALLBACK[sum(category.encode()) % len(_FALLBACK)]
+    dark, light, ansi = CATEGORIES.get(category) or CATEGORIES[fallback]
+    shades = light if theme.name == "light" else dark
     if theme.depth == "16":
         if as_ink:
             return Style(color=Color.from_ansi(ansi))

@@ -14,7 +14,7 @@ from powertui.data.live import History
 from powertui.feed import NS
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
-from powertui.view import curve, limit_line
+from powertui.view import curve, limit_line, power_area
 from powertui.view.live_texts import RoleLine, time_of_day
 
 # How long a chart can be; each is a rung of the zoom.
@@ -43,15 +43,14 @@ class LiveSpan:
     def follows(self) -> bool:
         return self.end_ns is None
 
-    def bounds(self, now_ns: int, cells: int, per_cell: int) -> tuple[int, int, int]:
-        """(first edge, last edge, ns per column), on a grid that stands still while time passes."""
-        columns = max(1, cells * per_cell)
-        column = max(1, -(-self.span_s * NS // columns))
-        # Edges lie on multiples of a whole cell: what was drawn moves left by cells and is not
+    def bounds(self, now_ns: int, cells: int) -> tuple[int, int, int]:
+        """(first edge, last edge, ns per cell), on a grid that stands still while time passes."""
+        cells = max(1, cells)
+        cell = max(1, -(-self.span_s * NS // cells))
+        # Edges are at multiples of a whole cell: what was drawn moves left by cells and is not
         # drawn anew.
-        cell = column * per_cell
         last = -(-(now_ns if self.end_ns is None else self.end_ns) // cell) * cell
-        return last - columns * column, last, column
+        return last - cells * cell, last, cell
 
     def zoomed(self, direction: int) -> LiveSpan:
         """The next shorter (1) or longer (-1) span."""
@@ -81,49 +80,46 @@ def chart(
     height = rows - 2
     if cells < 8 or height < 2:
         return []
-    per_cell = curve.columns_per_cell(glyphs)
-    first, last, column = view.bounds(now_ns, cells, per_cell)
-    edges = first + column * np.arange(cells * per_cell + 1, dtype=np.int64)
+    first, last, cell_ns = view.bounds(now_ns, cells)
+    edges = first + cell_ns * np.arange(cells + 1, dtype=np.int64)
     part = history.pieces(first - hold_ns, last)
     shape = curve.envelope(part.since, part.low, edges, hold_ns, high=part.high, until=part.until)
     # The future is not known: a value holds until now, no further.
     shape.low[edges[:-1] > now_ns] = np.nan
     caps = _caps(history, first, last, now_ns)
-    scale = curve.Axis(0, 1, 1)
+    lowest = highest = math.nan
     if shape.known.any():
+        lowest = float(np.nanmin(shape.low))
         highest = limit_line.highest(float(np.nanmax(shape.high)), (watts for _, _, watts in caps))
-        scale = curve.axis(float(np.nanmin(shape.low)), highest, height)
-    chars = [list(text) for text in curve.draw(shape, scale, height, glyphs)]
-    starts = edges[:-1:per_cell]
-    cell_ns = column * per_cell
+    scale = power_area.power_scale(lowest, highest, height)
+    chars = [list(text) for text in power_area.draw_area(shape, scale, height, glyphs)]
+    starts = edges[:-1]
     capped = (
         (np.flatnonzero((starts + cell_ns > lo) & (starts < hi)), watts) for lo, hi, watts in caps
     )
-    limit_cells = set(limit_line.draw(chars, capped, scale, glyphs.horizontal))
+    limit_cells = set(limit_line.draw(chars, capped, scale.axis, glyphs.horizontal))
     lines: list[RoleLine] = []
     labels = _axis_labels(scale, height, glyphs)
+    roles = power_area.row_roles(scale, height)
     for row, (text, label) in enumerate(zip(chars, labels, strict=True)):
         limits = [(row, cell) in limit_cells for cell in range(cells)]
-        lines.append([(label, "axis"), *_runs(text, limits)])
+        lines.append([(label, "axis"), *_runs(text, limits, roles[row])])
     indent = (" " * AXIS_WIDTH, "axis")
     lines.append([indent, (_marks(marks, first, cell_ns, cells, glyphs), "cursor")])
     lines.append([indent, (_times(first, cell_ns, cells), "axis")])
     return lines
 
 
-def _axis_labels(scale: curve.Axis, height: int, glyphs: Glyphs) -> list[str]:
+def _axis_labels(scale: power_area.PowerScale, height: int, glyphs: Glyphs) -> list[str]:
     """The label left of each row: ticks in watts, the unit in the first row where it fits."""
-    ticks = {}
-    for tick in scale.ticks():
-        row = round((scale.hi - tick) / (scale.hi - scale.lo) * (height - 1))
-        ticks[row] = scale.text(tick)
-    has_unit = max(map(len, ticks.values())) <= AXIS_WIDTH - 3
+    ticks = power_area.row_labels(scale, height, glyphs)
+    has_unit = max(map(len, ticks)) <= AXIS_WIDTH - 3
     labels = []
-    for row in range(height):
-        label = ticks.get(row, "")
+    for row, tick in enumerate(ticks):
+        label = tick
         if has_unit:
             label += " W" if row == 0 else "  "
-        labels.append(label.rjust(AXIS_WIDTH - 1) + (glyphs.vertical if row in ticks else " "))
+        labels.append(label.rjust(AXIS_WIDTH - 1) + (glyphs.vertical if tick else " "))
     return labels
 
 
@@ -137,13 +133,13 @@ def _caps(history: History, first: int, last: int, now_ns: int) -> list[tuple[in
     return caps
 
 
-def _runs(text: Sequence[str], limits: Sequence[bool]) -> RoleLine:
-    """A row of the chart: the curve, and the line of a limit where that is."""
+def _runs(text: Sequence[str], limits: Sequence[bool], role: str) -> RoleLine:
+    """A row of the chart: the area in its role, and the line of a limit where that is."""
     runs = []
     cells = zip(text, limits, strict=True)
     for is_limit, group in itertools.groupby(cells, key=lambda cell: cell[1]):
         chars = "".join(char for char, _ in group)
-        runs.append((chars, "estimated" if is_limit else "power"))
+        runs.append((chars, "estimated" if is_limit else role))
     return runs
 
 

@@ -85,7 +85,7 @@ def table(
     """One row a channel: its present power, its recent course, its window, its health."""
     names = channel_names(feed.board.histories)
     layout = _TableLayout([names[key] for key in rows], columns)
-    bounds = view.bounds(feed.now_ns(), max(1, layout.spark), 1)
+    bounds = view.bounds(feed.now_ns(), max(1, layout.spark))
     lines: list[RoleLine] = [[(layout.header()[:columns], "dim")]]
     for key in rows:
         name = plain(names[key], layout.name)

@@ -73,6 +73,7 @@ class LabelledSpan:
     lo: int
     hi: int
     texts: tuple[str, ...]
+    sizes: tuple[str, ...] = ()  # how much, the longest first
 
 
 @dataclass(frozen=True, eq=False)
@@ -448,7 +449,11 @@ def _finding_span(finding: Finding) -> LabelledSpan:
         watts,
         "!",
     )
-    return LabelledSpan(finding.start_ps, finding.end_ps, tuple(text for text in texts if text))
+    took = units.duration(finding.end_ps - finding.start_ps, 2)
+    sizes = (f"{watts} for {took}", watts) if watts else ()
+    return LabelledSpan(
+        finding.start_ps, finding.end_ps, tuple(text for text in texts if text), sizes
+    )
 
 
 def _evidence(island: training_parts.PlacedSession, half: int) -> str:

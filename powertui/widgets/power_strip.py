@@ -12,16 +12,26 @@ from rich.segment import Segment
 from rich.style import Style
 
 from powertui import units
-from powertui.data.model import Int64s, PowerOnTrace
+from powertui.data.model import Bools, Int64s, PowerOnTrace
 from powertui.plain import plain
 from powertui.plain import width as plain_width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import limit_line
-from powertui.view.curve import Axis, axis, columns_per_cell, draw
+from powertui.view.curve import columns_per_cell
 from powertui.view.navigation import State
+from powertui.view.power_area import (
+    PowerScale,
+    draw_area,
+    power_scale,
+    row_labels,
+    row_roles,
+)
 from powertui.view.power_curve import PowerCurve, channel_curve
+from powertui.view.surroundings import LabelledSpan, Surroundings
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
+
+_MAX_FLAG_ROWS = 3  # from the top of the strip, in which a finding's size may be written
 
 
 def half_edges(view: Viewport) -> Int64s:
@@ -86,13 +96,17 @@ class PowerStrip(TimeLane):
         )
 
     @property
-    def axis(self) -> Axis:
+    def scale(self) -> PowerScale:
         """The scale of the whole series, so that it stays while the view moves along it."""
         values = self.curve.range if self.curve is not None else None
         lo, hi = values or (math.nan, math.nan)
         if self.power is not None:
             hi = limit_line.highest(hi, (cap.watts for cap in self.power.series.limits))
-        return axis(lo, hi, max(1, self.size.height))
+        return power_scale(lo, hi, max(1, self.size.height))
+
+    @property
+    def _surroundings(self) -> Surroundings | None:
+        return self.model.surroundings if self.model is not None else None
 
     # ── the gutter: name, unit and axis; the value under the cursor ──────────────────────────────
 
@@ -102,16 +116,17 @@ class PowerStrip(TimeLane):
             return self.name_label("")
         height = self.size.height
         theme = self.theme_colors
-        scale = self.axis
+        scale = self.scale
         watts = self.curve.value(self.state.cursor_ps)
         value = "no value" if math.isnan(watts) else units.quantity(watts, "W")
-        top = value if height == 1 else f"{scale.text(scale.hi)} W"
+        ticks = row_labels(scale, height, self.glyphs)
+        top = value if height == 1 else f"{ticks[0]} W"
         name, below = self._names(self.label_width - 2 - len(top), height)
         if y == 0:
             return self.name_label(name, top)
         if y == height - 1:
             uncertainty = value if height == 2 else self._uncertainty_text()
-            return self.name_label(uncertainty, f"{scale.text(scale.lo)} W")
+            return self.name_label(uncertainty, ticks[y])
         if y == 1:
             room = self.label_width - 1
             style = theme.style("gutter")
@@ -122,7 +137,7 @@ class PowerStrip(TimeLane):
                 room -= len(host)
             shown = fit_text(value, room, self.glyphs.ellipsis) + " "
             return [*segments, Segment(shown, style + theme.style("power"))]
-        return self.name_label(self._source() if y == 2 else "")
+        return self.name_label(self._source() if y == 2 else "", ticks[y])
 
     def _names(self, room: int, height: int) -> tuple[str, str]:
         """The names for the first line and the one below it.
@@ -167,6 +182,7 @@ class PowerStrip(TimeLane):
             self.size.height,
             self.glyphs,
             self.theme_colors,
+            self._surroundings,
         )
         if self._lines is None or self._lines[0] != key:
             self._lines = (key, self._draw(view, max(1, self.size.height)))
@@ -179,25 +195,76 @@ class PowerStrip(TimeLane):
             why = "no power was read" if self.curve is None else "this series holds no values"
             texts = [" " + why, *[""] * (height - 1)]
             return [[Segment(fit_text(text, view.width), theme.style("dim"))] for text in texts]
-        envelope = self.curve.envelope(column_edges(view, glyphs))
-        chars = [list(line) for line in draw(envelope, self.axis, height, glyphs)]
-        styles: list[list[Style]] = [[theme.style("power")] * view.width for _ in range(height)]
-        # A gap is a stretch without a value inside the series: before it began and after it ended
-        # nothing is missing.
-        has_value = envelope.known.reshape(view.width, -1).any(axis=1)
-        starts = view.edges()[:-1]
-        begin, end = self.curve.span
-        inside = (starts + view.cell_ps > begin) & (starts < end)
-        for column in np.flatnonzero(inside & ~has_value).tolist():
-            chars[-1][column], styles[-1][column] = glyphs.shade, theme.style("power_gap")
-        self._draw_limits(view, chars, styles)
+        envelope = self.curve.envelope(view.edges())
+        scale = self.scale
+        chars = [list(line) for line in draw_area(envelope, scale, height, glyphs)]
+        styles = [[theme.style(role)] * view.width for role in row_roles(scale, height)]
+        self._draw_findings(view, chars, styles)
+        self._draw_gaps(view, envelope.known, chars, styles)
+        self._draw_limits(view, scale, chars, styles)
         self._draw_uncertainty(view, chars, styles)
         for column in {view.column(ps) for ps in self.pins if view.shows(ps)}:
             chars[0][column], styles[0][column] = glyphs.cursor, theme.style("estimated")
         return [styled(row, style) for row, style in zip(chars, styles, strict=True)]
 
-    def _draw_limits(
+    def _draw_gaps(
+        self, view: Viewport, known: Bools, chars: list[list[str]], styles: list[list[Style]]
+    ) -> None:
+        """A shade where the series has no value.
+
+        Before it began and after it ended nothing is missing.
+        """
+        assert self.curve is not None
+        starts = view.edges()[:-1]
+        begin, end = self.curve.span
+        inside = (starts + view.cell_ps > begin) & (starts < end)
+        style = self.theme_colors.style("power_gap")
+        for column in np.flatnonzero(inside & ~known).tolist():
+            chars[-1][column], styles[-1][column] = self.glyphs.shade, style
+
+    def _draw_findings(
         self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]
+    ) -> None:
+        """A band behind the curve wherever a finding is, and its size in it where that fits."""
+        surroundings = self._surroundings
+        if surroundings is None:
+            return
+        band = self.theme_colors.style("power_band")
+        for finding in surroundings.findings:
+            covered = view.covered(finding.lo, finding.hi)
+            if not covered:
+                continue
+            for row, style in zip(chars, styles, strict=True):
+                for column in covered:
+                    if row[column] == " ":
+                        style[column] = band
+            self._draw_flag(finding, covered, chars, styles)
+
+    def _draw_flag(
+        self,
+        finding: LabelledSpan,
+        covered: range,
+        chars: list[list[str]],
+        styles: list[list[Style]],
+    ) -> None:
+        """The size of a finding beside its band, in the highest row that has room for it."""
+        style = self.theme_colors.style("power_flag")
+        for text in finding.sizes:
+            before = covered.start - len(text) - 2
+            for row, row_styles in zip(chars[:_MAX_FLAG_ROWS], styles, strict=False):
+                for flag, first in (
+                    (f" {text} {self.glyphs.right}", before - 1),
+                    (f"{self.glyphs.left} {text} ", covered.stop),
+                ):
+                    cells = slice(first, first + len(flag))
+                    if first < 0 or cells.stop > len(row) or any(c != " " for c in row[cells]):
+                        continue
+                    row[cells] = flag
+                    row_styles[cells] = [style] * len(flag)
+                    return
+
+    def _draw_limits(
+        self, view: Viewport, scale: PowerScale, chars: list[list[str]], styles: list[list[Style]]
     ) -> None:
         """The power limits of the channel, each from its start to the next one's."""
         assert self.power is not None
@@ -208,7 +275,7 @@ class PowerStrip(TimeLane):
         stretches = []
         for cap, start, end in zip(caps, starts, ends, strict=True):
             stretches.append((np.flatnonzero((edges[1:] > start) & (edges[:-1] < end)), cap.watts))
-        for row, column in limit_line.draw(chars, stretches, self.axis, self.glyphs.horizontal):
+        for row, column in limit_line.draw(chars, stretches, scale.axis, self.glyphs.horizontal):
             styles[row][column] = self.theme_colors.style("estimated")
 
     def _draw_uncertainty(

@@ -21,12 +21,19 @@ class ValueStrip(TimeLane):
     def __init__(self, **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
         self.strip: Strip | None = None
+        self._hidden = 0  # strips that have no room, and that `T` shows
         self._lines: tuple[object, list[str]] | None = None  # what they depend on, and they
 
     def set_strip(self, strip: Strip | None) -> None:
         if strip is not self.strip:
             self.strip = strip
             self._lines = None
+            self.refresh()
+
+    def set_hidden(self, count: int) -> None:
+        """So many more strips could be drawn: the name says so."""
+        if count != self._hidden:
+            self._hidden = count
             self.refresh()
 
     def differs(self, before: State | None, after: State) -> bool:
@@ -52,7 +59,10 @@ class ValueStrip(TimeLane):
         scale = self.axis
         height = self.size.height
         if y == 0:
-            return self.name_label(self.strip.name, shown if height == 1 else scale.text(scale.hi))
+            more = f" +{self._hidden}" if self._hidden else ""
+            return self.name_label(
+                self.strip.name + more, shown if height == 1 else scale.text(scale.hi)
+            )
         if y == height - 1:
             return self.name_label(shown, scale.text(scale.lo))
         return self.name_label("")

@@ -34,6 +34,11 @@ _VALUE_ROWS = 4
 _MIN_TRACK_ROWS = 3  # where nothing in sight was profiled
 _MAX_PANEL_ROWS = 14  # of the panel about the view
 _MAX_POWER_ROWS = 20  # of a power strip
+_MIN_TIMELINE_ROWS = 8  # that stay for what ran, beside power
+_MIN_FIRST_ROWS = 4  # of the first power strip, where it has more than two
+# Of the view's rows, for the first power strip: at 24, 36 and 50 rows it has a quarter of the
+# screen, and what ran keeps more than it.
+_FIRST_STRIP_SHARE = 0.29
 _MIN_ROWS_FOR_LEGEND = 14
 # The share of the view that a profile must cover for its tracks to get most of the rows, and for
 # them to get any (both chosen, not measured).
@@ -50,21 +55,20 @@ def strip_heights(height: int, series: int, lanes: int) -> list[int]:
     """How many rows each power strip gets beside so many lanes, where eight rows of the timeline
     stay.
 
-    The first has two as long as four stay: a pane below takes rows from both, and never all of the
-    power's.
+    The first is the picture of the page. It has two rows as long as four stay: a pane below takes
+    rows from both, and never all of the power's.
     """
-    spare = height - 3 - lanes - 8
-    heights: list[int] = []
-    if series and spare < 4:
-        return [2] if height - 3 - lanes >= 2 + 4 else []
-    for _ in range(min(series, _MAX_POWER_STRIPS)):
-        if heights:
-            max_rows = 3 if height < 40 else 4
-        elif height < 32:
-            max_rows = 4
-        else:
-            max_rows = 5 if height < 40 else 7
-        rows = min(max_rows, spare // 2)
+    room = height - 3 - lanes
+    if not series or room < 2 + 4:
+        return []
+    spare = room - _MIN_TIMELINE_ROWS
+    if spare < 4:
+        return [2]
+    first = max(_MIN_FIRST_ROWS, round(height * _FIRST_STRIP_SHARE))
+    heights = [min(first, spare)]
+    spare -= heights[0]
+    for _ in range(1, min(series, _MAX_POWER_STRIPS)):
+        rows = min(3 if height < 40 else 4, spare // 2)
         if rows < 2:
             break
         heights.append(rows)
@@ -85,7 +89,9 @@ def _far_heights(height: int, power: int, values: int, lanes: int) -> tuple[list
         return [], [min(7, spare // values)] * values if values else []
     values = min(values, max(2, (spare - 6) // _VALUE_ROWS), max(0, spare - 3) // 2)
     value_rows = 0
-    if values:
+    if values == 1:
+        value_rows = 2
+    elif values:
         value_rows = max(2, min(_VALUE_ROWS, spare // 2 // values))
     remaining = spare - value_rows * values
     power = min(power, max(1, remaining // 5))
@@ -286,13 +292,18 @@ class TimelineView(Vertical):
             room = height * 2 // 3 if self._partly_inside else height
             if not self._has_tracks:
                 room += _MIN_TRACK_ROWS - 1
-            heights, values = _far_heights(room, len(self._power), len(self._chosen), lane_rows)
+            heights, values = _far_heights(room, len(self._power), self._strips_shown, lane_rows)
+            if heights and self._has_tracks:
+                free = height - sum(heights) - sum(values) - 2 - lane_rows - _MIN_TIMELINE_ROWS
+                wanted = round(height * _FIRST_STRIP_SHARE)
+                heights[0] = max(heights[0], min(wanted, heights[0] + free))
         room = height - sum(heights) - sum(values) - 2 - lane_rows
         if inside and self.steps.display:
             room -= 1
         spare = self._share_rows(room)
         if heights:
             heights[0] = max(heights[0], min(heights[0] + spare, _MAX_POWER_ROWS))
+        self.values[0].set_hidden(len(self._chosen) - len(values) if values else 0)
         for rows, strips in ((heights, self.strips), (values, self.values)):
             for number, strip in enumerate(strips):
                 strip.display = number < len(rows)
@@ -304,6 +315,16 @@ class TimelineView(Vertical):
         self.sight.set_label_width(cells)
         for lane in self.lanes:
             lane.set_label_width(cells)
+
+    @property
+    def _strips_shown(self) -> int:
+        """How many scalars are drawn around a profile.
+
+        Power is the picture there, so that those that nobody picked share one strip.
+        """
+        if self._power and not self._picked:
+            return min(1, len(self._chosen))
+        return len(self._chosen)
 
     @property
     def _has_tracks(self) -> bool:

@@ -443,7 +443,7 @@ async def test_a_limit_is_a_line_above_the_curve_and_one_far_away_is_none() -> N
                 strip.render_line(y).text[strip.label_width :] for y in range(strip.size.height)
             ]
             assert any("limit 300 W" in line for line in lines) is drawn
-            assert (strip.axis.hi >= 300) is drawn
+            assert (strip.scale.hi >= 300) is drawn
             if drawn:
                 line = next(line for line in lines if "limit 300 W" in line)
                 first = next(at for at, char in enumerate(line) if char == "l")

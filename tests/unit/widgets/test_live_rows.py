@@ -48,9 +48,9 @@ def text(line: RoleLine) -> str:
 
 def test_the_grid_of_the_chart_stands_still_while_time_passes() -> None:
     view = live_chart.LiveSpan(60)
-    before = view.bounds(ZERO, 92, 2)
-    after = view.bounds(ZERO + 300_000_000, 92, 2)
-    assert (after[0] - before[0]) % (before[2] * 2) == 0, (
+    before = view.bounds(ZERO, 92)
+    after = view.bounds(ZERO + 300_000_000, 92)
+    assert (after[0] - before[0]) % before[2] == 0, (
         "a later picture is the former one moved by whole cells"
     )
     assert after[1] >= ZERO + 300_000_000
@@ -87,7 +87,7 @@ def test_every_line_fits(glyphs: Glyphs, size: tuple[int, int]) -> None:
     )
     history = feed.board.histories[ChannelKey("bmc", "power")]
     view = live_chart.LiveSpan(300)
-    bounds = view.bounds(feed.now_ns(), columns, 1)[:2]
+    bounds = view.bounds(feed.now_ns(), columns)[:2]
     lines = [
         live_summary.head(feed, columns),
         *live_summary.summary(feed, history, None, bounds, columns, glyphs),

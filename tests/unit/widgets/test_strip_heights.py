@@ -20,3 +20,9 @@ def test_the_power_goes_last_and_the_tracks_keep_four_rows(series: int, lanes: i
 
 def test_without_power_nothing_is_taken() -> None:
     assert strip_heights(40, 0, 3) == []
+
+
+@pytest.mark.parametrize(("rows", "quarter"), [(24, 6), (36, 9), (50, 12)])
+def test_power_has_a_quarter_of_the_screen(rows: int, quarter: int) -> None:
+    """Two or three rows of a screen are its heading and its foot."""
+    assert strip_heights(rows - 3, 1, 3)[0] >= quarter

@@ -1,0 +1,137 @@
+"""A power series as a filled area in text. Pure arithmetic, no screen.
+
+Cells are full up to the lowest value of a column, and a shade from there to its highest.
+
+An area is seen from further away than a line, and its colour follows the height alone: a row is one
+style, so that a picture costs few bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Floats, Int64s
+from powertui.terminal.glyphs import Glyphs
+from powertui.view.curve import Axis, Envelope
+
+# Rows of a strip from which on one is spent on the axis's lower part.
+_MIN_ROWS_WITH_FLOOR = 4
+# The least height of an axis as a share of its highest value: ±2 W of 240 W is a ripple, no storm.
+_MIN_AXIS_SHARE = 0.2
+# Shades of power in the theme.
+EMBER_SHADES = 10
+# Rows from one tick of an axis to the next.
+_ROWS_BETWEEN_TICKS = 3
+# From this share of the highest value on, the lowest value is far enough from zero to be cut off.
+_MIN_FLOOR_SHARE = 0.4
+# What a row may stand for, times a power of ten.
+_ROUND_FACTORS = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 15, 20)
+
+
+class PowerScale(NamedTuple):
+    """An axis, and whether its lowest row stands for all that is below the axis's start."""
+
+    axis: Axis
+    has_floor: bool
+
+    @property
+    def lo(self) -> float:
+        """The value at the lower end of the linear rows."""
+        return self.axis.lo
+
+    @property
+    def hi(self) -> float:
+        """The value at the upper end."""
+        return self.axis.hi
+
+
+def power_scale(lowest: float, highest: float, rows: int) -> PowerScale:
+    """The scale of power between these values in so many rows.
+
+    It begins at zero where that leaves the curve most of the rows, and where no row is left to show
+    that a part is missing. Otherwise the lowest row stands for the part that never changes.
+    """
+    if math.isnan(lowest) or math.isnan(highest):
+        lowest, highest = 0.0, 1.0
+    if highest - lowest < _MIN_AXIS_SHARE * highest:
+        lowest = highest * (1 - _MIN_AXIS_SHARE)
+    if rows < _MIN_ROWS_WITH_FLOOR or lowest < _MIN_FLOOR_SHARE * highest:
+        return PowerScale(_whole_steps(min(lowest, 0.0), highest, rows), False)
+    return PowerScale(_whole_steps(lowest, highest, rows - 1), True)
+
+
+def _whole_steps(lowest: float, highest: float, rows: int) -> Axis:
+    """An axis around these values on which each row is a round number: ticks and rows meet."""
+    span = max(highest - lowest, abs(highest) * 1e-6, 1e-9)
+    power = 10.0 ** math.floor(math.log10(span / rows))
+    if rows == 1 and lowest < 0:
+        return Axis(lowest, highest, span)
+    for factor in _ROUND_FACTORS:
+        step = factor * power
+        lo = math.floor(lowest / step + 1e-9) * step
+        if lo + rows * step >= highest:
+            break
+    return Axis(lo, lo + rows * step, step)
+
+
+def row_roles(scale: PowerScale, rows: int) -> list[str]:
+    """The role of each row, top first: color is height, so that a row is one run of bytes."""
+    linear_rows = rows - 1 if scale.has_floor else rows
+    roles = []
+    for row in range(linear_rows - 1, -1, -1):
+        roles.append(f"ember_{int((row + 0.5) / linear_rows * EMBER_SHADES)}")
+    return [*roles, "power_floor"] if scale.has_floor else roles
+
+
+def row_labels(scale: PowerScale, rows: int, glyphs: Glyphs) -> list[str]:
+    """The axis: the highest value in the first row, others where they are at a row's lower edge."""
+    linear_rows = rows - 1 if scale.has_floor else rows
+    labels = [""] * rows
+    for row in range(0, linear_rows - 2, _ROWS_BETWEEN_TICKS):
+        labels[linear_rows - 1 - row] = scale.axis.text(scale.lo + row * scale.axis.step)
+    labels[0] = scale.axis.text(scale.hi)
+    labels[linear_rows - 1] = scale.axis.text(scale.lo)
+    if scale.has_floor:
+        labels[-1] = f"0 {glyphs.broken}"
+    return labels
+
+
+def draw_area(shape: Envelope, scale: PowerScale, rows: int, glyphs: Glyphs) -> list[str]:
+    """The area as `rows` lines of text, top first. `shape` has one column for each cell."""
+    known = shape.known
+    linear_rows = rows - 1 if scale.has_floor else rows
+    parts = len(glyphs.bars) if glyphs.braille else 1
+    low = _heights(shape.low, scale.axis, linear_rows, parts)
+    high = _heights(shape.high, scale.axis, linear_rows, parts)
+    full = glyphs.area
+    lines = []
+    tops = [_top(part, glyphs) for part in range(parts + 1)]
+    chars = np.array([*tops, glyphs.area_range, " "])
+    for row in range(linear_rows - 1, -1, -1):
+        below = row * parts
+        filled = np.clip(high - below, 0, parts)
+        is_range = (low <= below) & (high >= below + parts)
+        code = np.where(is_range, parts + 1, filled)
+        code = np.where(known, code, parts + 2)
+        lines.append("".join(chars[code].tolist()))
+    if scale.has_floor:
+        lines.append("".join(np.where(known, full, " ").tolist()))
+    return lines
+
+
+def _heights(values: Floats, scale: Axis, rows: int, parts: int) -> Int64s:
+    """How high each value is, in parts of a row, at least one: where power is, it is seen."""
+    share = np.nan_to_num((values - scale.lo) / (scale.hi - scale.lo))
+    return np.clip(np.rint(share * rows * parts), 1, rows * parts).astype(np.int64)
+
+
+def _top(part: int, glyphs: Glyphs) -> str:
+    """The character of a cell that is filled by so many parts."""
+    if part == 0:
+        return " "
+    if not glyphs.braille or part == len(glyphs.bars):
+        return glyphs.area
+    return glyphs.bars[part - 1]
