@@ -1,19 +1,25 @@
 """The first line of every page: what is open, and the pages with their keys.
 
-In a narrow window the names of the other pages go first, then the facts of the run, then the middle
-of its name. The page in front and pages with news always have their names.
+In a narrow window the names of pages without content go first, then the facts of the run, then the
+ends of the pages' names, then the middle of the run's name. The page in front and pages with news
+always have their names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from powertui.plain import width
 from powertui.view import truncation
 
+Form: TypeAlias = Literal["full", "filled", "short", "keys"]
+
 _MIN_NAME_CELLS = 8  # cells of the run's name, however narrow
 _GOOD_NAME_CELLS = 16  # as many as tell one run from another
+_FEWEST_NAME_CELLS = 12  # as many beside short names of pages, before those go
+_SHORT_TITLES = {"Overview": "Over", "Timeline": "Time", "Findings": "Find", "Alignment": "Align"}
 _PAGES_GAP_CELLS = 2  # cells between the run and the pages
 
 
@@ -59,9 +65,11 @@ def top_line_pieces(head: Head, tabs: Sequence[Tab], room: int) -> list[Piece]:
     pages: list[Piece] = []
     facts = ""
     name_room = 0
-    for pages, facts in _forms(head, tabs):
+    for form, facts in _forms(head):
+        pages = list(_pages(tabs, form))
         name_room = room - 1 - _cells(pages) - _PAGES_GAP_CELLS - width(facts)
-        if name_room >= min(width(head.name), _GOOD_NAME_CELLS):
+        enough = _FEWEST_NAME_CELLS if form == "short" else _GOOD_NAME_CELLS
+        if name_room >= min(width(head.name), enough):
             break
     name = truncation.middle(head.name, max(_MIN_NAME_CELLS, name_room))
     line = [Piece(" ", "ruler"), Piece(name, "title"), Piece(facts, "label")]
@@ -79,33 +87,37 @@ def page_at(pieces: Sequence[Piece], x: int) -> str:
     return ""
 
 
-def _forms(head: Head, tabs: Sequence[Tab]) -> Iterator[tuple[list[Piece], str]]:
-    """Pages and facts, each time shorter."""
+def _forms(head: Head) -> Iterator[tuple[Form, str]]:
+    """How the pages are named, and the facts: each time shorter."""
     power = head.power or ("",)
     all_facts = [_joined(head.host, head.took, power[0])]
     all_facts += [_joined(head.took, words) for words in power]
-    pages: list[Piece] = []
-    for form in (0, 1, 2):
-        pages = list(_pages(tabs, form))
+    all_facts += [_joined(power[-1]), ""]
+    forms: tuple[Form, ...] = ("full", "filled", "short", "keys")
+    for form in forms:
         for facts in all_facts:
-            yield pages, facts
-    yield pages, _joined(power[-1])
-    yield pages, ""
+            yield form, facts
 
 
 def _joined(*facts: str) -> str:
     return "".join(f" · {fact}" for fact in facts if fact)
 
 
-def _pages(tabs: Sequence[Tab], form: int) -> Iterator[Piece]:
-    """The pages: in form 0 all with names, in form 1 those without content as keys alone.
-
-    In form 2 only the present one and those with news have names.
+def _pages(tabs: Sequence[Tab], form: Form) -> Iterator[Piece]:
+    """The pages: all with names; or those without content as keys alone; or with short names; or
+    only the present one and those with news with names.
     """
     for tab in tabs:
-        has_name = tab.present or tab.news or form == 0 or (form == 1 and not tab.dim)
+        has_name = {
+            "full": True,
+            "filled": not tab.dim,
+            "short": not tab.dim,
+            "keys": False,
+        }[form]
+        title = _SHORT_TITLES.get(tab.title, tab.title) if form == "short" else tab.title
         news = f"·{tab.news}" if tab.news else ""
-        words = f"{tab.key} {tab.title}{news}" if has_name else tab.key
+        is_named = has_name or tab.present or tab.news
+        words = f"{tab.key} {title}{news}" if is_named else tab.key
         if tab.present:
             words = f"[{words}]"  # bold type alone is not seen on every terminal
             role = "title"
@@ -114,7 +126,7 @@ def _pages(tabs: Sequence[Tab], form: int) -> Iterator[Piece]:
         else:
             role = "warn" if tab.news else "label"
         yield Piece(words, role, tab.name)
-        yield Piece(" " if form == 2 else "  ", "ruler")
+        yield Piece("  " if form in ("full", "filled") else " ", "ruler")
 
 
 def _cells(pieces: Sequence[Piece]) -> int:
