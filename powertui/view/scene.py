@@ -5,7 +5,8 @@ Pure arithmetic, no terminal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ _GIVES_WAY = np.isin(
     np.arange(QUIET) // SHADES,
     [kind.number for kind in (Category.RUNTIME, Category.OTHER, Category.IDLE)],
 )
+# Lanes of a folded track that are asked for its color. Python's stacks are deeper; what is below
+# that counts for the lane above it.
+_MAX_FOLDED_DEPTHS = 16
 
 
 class Scene:
@@ -102,16 +106,62 @@ class Scene:
         filled = level > 0
         if filled.any():
             ink[filled] = self.model.labels.inks(name[filled])
-            for y in single:
+            by_work = self._folded_tracks(rows)
+            for y, work in self._work_inside(edges, rows, by_work):
+                ink[y][filled[y]] = self.model.labels.inks(work[filled[y]])
+            for y in set(single).difference(by_work):
                 quiet = self._holds(rows[y], event[y])
-                track = rows[y].track
-                has_row_below = track >= 0 and y + 1 < len(rows) and rows[y + 1].track == track
-                if rows[y].folded and not has_row_below:
+                if rows[y].folded and not _has_row_below(rows, y):
                     # What it holds is out of sight: only kinds that say little give way.
                     quiet &= _GIVES_WAY[ink[y] & (QUIET - 1)]
                 ink[y][quiet & filled[y]] |= QUIET
         ink[[y for y, row in enumerate(rows) if not row.lanes]] = NOTE
         return Cells(level, ink, name, event, np.zeros(shape, np.uint8))
+
+    def _folded_tracks(self, rows: tuple[Row, ...]) -> list[int]:
+        """The rows that stand for a track with more lanes below."""
+        forest = self.model.forest
+        folded = []
+        for y, row in enumerate(rows):
+            if not row.folded or len(row.lanes) != 1 or _has_row_below(rows, y):
+                continue
+            lane_id = forest.lanes[row.lanes[0]]
+            track = self.model.tracks[lane_id.track].track
+            if lane_id.depth + 1 < track.lane_count:
+                folded.append(y)
+        return folded
+
+    def _work_inside(
+        self, edges: Int64s, rows: tuple[Row, ...], folded: Sequence[int]
+    ) -> Iterator[tuple[int, Int64s]]:
+        """For each of these rows the names of what has most self time in each cell.
+
+        A folded thread is colored by what it does, as its legend is, and not by the event around
+        all of it.
+        """
+        if not folded:
+            return
+        lanes: list[int] = []
+        bounds = [0]
+        for y in folded:
+            first = rows[y].lanes[0]
+            lane_id = self.model.forest.lanes[first]
+            depths = self.model.tracks[lane_id.track].track.lane_count - lane_id.depth
+            lanes.extend(range(first, first + min(depths, _MAX_FOLDED_DEPTHS)))
+            bounds.append(len(lanes))
+        frame = self.model.forest.frame(edges, lanes)
+        for y, (lo, hi) in zip(folded, pairwise(bounds), strict=True):
+            self_time = frame.busy[lo:hi].copy()
+            self_time[:-1] -= frame.busy[lo + 1 : hi]
+            self_time[frame.dominant[lo:hi] < 0] = -1
+            deepest = self_time.argmax(axis=0)
+            names = np.zeros(len(edges) - 1, np.int64)
+            for depth in np.unique(deepest).tolist():
+                cells = (deepest == depth) & (frame.dominant[lo + depth] >= 0)
+                if cells.any():
+                    shown = frame.dominant[lo + depth][cells]
+                    names[cells] = self.model.names_of(lanes[lo + depth], shown)
+            yield y, names
 
     def _folded_row(
         self, edges: Int64s, lanes: Sequence[int], cell_ps: int
@@ -201,3 +251,9 @@ class Scene:
             part = self.model.tracks[track].track.lane(depth)
             starts[lane] = part.start[hits.names[part.name]]
         return starts[lane]
+
+
+def _has_row_below(rows: tuple[Row, ...], y: int) -> bool:
+    """Whether the next row shows more of the same track."""
+    track = rows[y].track
+    return track >= 0 and y + 1 < len(rows) and rows[y + 1].track == track

@@ -90,12 +90,17 @@ def page_at(pieces: Sequence[Piece], x: int) -> str:
 def _forms(head: Head) -> Iterator[tuple[Form, str]]:
     """How the pages are named, and the facts: each time shorter."""
     power = head.power or ("",)
-    all_facts = [_joined(head.host, head.took, power[0])]
-    all_facts += [_joined(head.took, words) for words in power]
-    all_facts += [_joined(power[-1]), ""]
-    forms: tuple[Form, ...] = ("full", "filled", "short", "keys")
-    for form in forms:
-        for facts in all_facts:
+    long_facts = [_joined(head.host, head.took, power[0])]
+    long_facts += [_joined(head.took, words) for words in power]
+    all_facts = [*long_facts, _joined(power[-1]), ""]
+    forms: tuple[tuple[Form, list[str]], ...] = (
+        ("full", long_facts),
+        ("filled", long_facts),
+        ("short", all_facts),
+        ("keys", all_facts),
+    )
+    for form, each in forms:
+        for facts in each:
             yield form, facts
 
 

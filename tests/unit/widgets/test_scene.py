@@ -117,3 +117,30 @@ def test_quiet_or_not_is_the_same_after_a_pan() -> None:
         np.testing.assert_array_equal(
             scene.cells(n.state, n.rows).ink, Scene(model, 8).cells(n.state, n.rows).ink
         )
+
+
+def test_a_folded_thread_has_the_color_of_what_has_most_self_time() -> None:
+    """The executor's call lasts all the time and does nothing itself."""
+    events = [
+        (0, 100 * MS, "ExecutorState::Process"),
+        (0, 60 * MS, "Conv2D:Conv2D"),
+        (60 * MS, 39 * MS, "MatMul:MatMul"),
+    ]
+    model = TimelineModel.from_run(
+        traces.run(traces.trace({("/host:CPU", "pool"): events, ("/host:CPU", "x"): events[:1]}))
+    )
+    n = Navigator(model, 100, 10)
+    row = next(row for row in n.rows if row.lanes and row.track >= 0)
+    folded = replace(row, folded=True)
+    cells = Scene(model, 8).cells(replace(n.state, cursor_ps=-1), (folded,))
+    inks = model.labels.inks
+    names = {model.trace.names.full(number): number for number in range(len(model.trace.names))}
+    convolution, product = (
+        int(inks(np.array([names[name]]))[0]) for name in ("Conv2D:Conv2D", "MatMul:MatMul")
+    )
+    drawn = cells.ink[0][cells.level[0] > 0].tolist()
+    assert set(drawn[1:50]) == {convolution}
+    assert set(drawn[65:95]) == {product}
+    assert len(set(cells.event[0][cells.event[0] >= 0].tolist())) == 1, (
+        "what the cursor stands on is the call all the same"
+    )
