@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from powertui.data import category
 from powertui.data.model import Int64s, Names, UInt8s
 from powertui.plain import plain
+from powertui.view.readable_names import readable
 
 SHADES = 4  # per category; an ink is category number × SHADES + shade
 INKS = len(category.CATEGORIES) * SHADES
@@ -82,7 +83,7 @@ class Labels:
         texts = self._texts.get(index)
         if texts is None:
             display = self.names.display(index)
-            texts = (plain(display, 300), plain(short(display[:300]), 100))
+            texts = (plain(display, 300), plain(short(readable(display[:300])), 100))
             if len(self._texts) > 50_000:
                 self._texts.clear()
             self._texts[index] = texts

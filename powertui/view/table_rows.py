@@ -20,6 +20,7 @@ from powertui.data.table import Column, ColumnKind, Table, Value, shown
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.plain import plain, width
 from powertui.view import nested_rows, truncation
+from powertui.view.readable_names import readable
 
 GAP = 2  # cells between two columns
 ALWAYS = 9  # columns of this weight are never left out
@@ -249,8 +250,11 @@ def layered(path: str, scopes: Scopes) -> str:
 def fitted(text: str, cells: int, ellipsis: str = "…") -> str:
     """Words in exactly so many cells.
 
-    Names of layers and ops differ at both ends: they are cut in the middle.
+    Names of kernels are given by what differs between them. Names of layers and ops differ at both
+    ends: they are cut in the middle.
     """
+    if width(text) > cells:
+        text = readable(text)
     shown = truncation.middle(text, cells, ellipsis)
     return shown + " " * (cells - width(shown))
 

@@ -1,0 +1,78 @@
+"""Long names of kernels are shown by what differs between them."""
+
+from __future__ import annotations
+
+import pytest
+
+from powertui.view.readable_names import readable
+
+ELEMENTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::"
+NOCAST = (
+    "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (
+            ELEMENTWISE + "CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(int, at::x)",
+            "add bf16 vectorized_elementwise_kernel",
+        ),
+        (
+            NOCAST + "BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, "
+            "at::native::binary_internal::MulFunctor<float> > >(at::TensorIteratorBase&)",
+            "Mul bf16 elementwise_kernel",
+        ),
+        (
+            NOCAST + "direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::operator()()"
+            " const::{lambda(float)#1}>(int)",
+            "direct_copy fp32 elementwise_kernel",
+        ),
+        (
+            ELEMENTWISE + "(anonymous namespace)::silu_kernel(at::TensorIteratorBase&)"
+            "::{lambda(c10::BFloat16)#1}, std::array<char*, 2ul> >(int)",
+            "silu bf16 vectorized_elementwise_kernel",
+        ),
+        (
+            "void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, c10::BFloat16>(int)",
+            "cunn_SoftMaxForward bf16",
+        ),
+        (
+            "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_nn_align1>(x)",
+            "cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_nn_align1 Kernel2",
+        ),
+        (
+            "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Traits<64, cutlass::bfloat16_t>>(x)",
+            "flash_fwd_kernel bf16",
+        ),
+    ],
+)
+def test_a_kernel_is_named_by_what_it_applies(name: str, shown: str) -> None:
+    assert readable(name) == shown
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "aten::mm",
+        "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_cublas",
+        "model/conv2d/Conv2D:Conv2D",
+        "threading.py(1032): _bootstrap",
+        "Iterator::Model::Prefetch",
+        "fusion.12 (f32[3,4])",
+        "a < b",
+        "(",
+        "<",
+        "",
+        "日本語<x>",
+    ],
+)
+def test_other_names_stay(name: str) -> None:
+    assert readable(name) == name
+
+
+def test_an_address_that_changes_with_each_run_goes() -> None:
+    assert readable("<built-in method run_backward of object at 0x7f3d5c0>") == (
+        "<built-in method run_backward of object>"
+    )
