@@ -37,6 +37,8 @@ class Glyphs:
     area: str  # a full cell of an area
     area_range: str  # between the lowest and the highest value of an area
     broken: str  # where an axis leaves a part out
+    bar: str  # a cell of a thin bar beside a number
+    bar_end: str  # its last half cell
 
 
 UNICODE = Glyphs(
@@ -63,6 +65,8 @@ UNICODE = Glyphs(
     "█",
     "▒",
     "≈",
+    "━",
+    "╸",
 )
 CONSOLE = Glyphs(
     "console",
@@ -88,6 +92,8 @@ CONSOLE = Glyphs(
     "█",
     "▒",
     "~",
+    "═",
+    "═",
 )
 ASCII = Glyphs(
     "ascii",
@@ -113,6 +119,8 @@ ASCII = Glyphs(
     "#",
     ":",
     "~",
+    "=",
+    "=",
 )
 
 _GLYPHS = {"unicode": UNICODE, "console": CONSOLE, "ascii": ASCII}

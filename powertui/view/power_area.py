@@ -22,7 +22,7 @@ _MIN_ROWS_WITH_FLOOR = 4
 # The least height of an axis as a share of its highest value: ±2 W of 240 W is a ripple, no storm.
 _MIN_AXIS_SHARE = 0.2
 # Shades of power in the theme.
-EMBER_SHADES = 10
+_EMBER_SHADES = 10
 # Rows from one tick of an axis to the next.
 _ROWS_BETWEEN_TICKS = 3
 # From this share of the highest value on, the lowest value is far enough from zero to be cut off.
@@ -82,7 +82,7 @@ def row_roles(scale: PowerScale, rows: int) -> list[str]:
     linear_rows = rows - 1 if scale.has_floor else rows
     roles = []
     for row in range(linear_rows - 1, -1, -1):
-        roles.append(f"ember_{int((row + 0.5) / linear_rows * EMBER_SHADES)}")
+        roles.append(f"ember_{int((row + 0.5) / linear_rows * _EMBER_SHADES)}")
     return [*roles, "power_floor"] if scale.has_floor else roles
 
 

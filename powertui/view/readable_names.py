@@ -71,7 +71,14 @@ def readable(name: str) -> str:
     if function not in _WRAPPERS:
         return f"{function} {element}".rstrip()
     functor = next((word for word in words if word not in _NO_FUNCTORS), "")
-    return " ".join(part for part in (_plain_functor(functor), element, function) if part)
+    return " ".join(part for part in (_plain_functor(functor), element, _manner(function)) if part)
+
+
+def _manner(wrapper: str) -> str:
+    """How the functor is applied, in few letters: "vectorized", "reduce"."""
+    if wrapper in ("Kernel", "Kernel2", "device_kernel"):
+        return ""
+    return wrapper.removesuffix("_kernel").removesuffix("_elementwise")
 
 
 def _is_path(text: str) -> bool:

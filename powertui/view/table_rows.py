@@ -19,9 +19,13 @@ from powertui.data.model import Int64s
 from powertui.data.table import Column, ColumnKind, Table, Value, shown
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.plain import plain, width
+from powertui.terminal.glyphs import Glyphs
 from powertui.view import nested_rows, truncation
 from powertui.view.readable_names import readable
 
+_BAR_CELLS = 12  # the longest bar of a share
+_NAME_SHARE_BESIDE_BAR = 0.3  # of the room, for the names of rows that have a bar
+_MIN_BAR_WEIGHT = 8  # of a column of shares, to be what its table is about
 GAP = 2  # cells between two columns
 ALWAYS = 9  # columns of this weight are never left out
 _MIN_TEXT_CELLS = 14
@@ -81,6 +85,8 @@ class FittedColumns:
 
     columns: tuple[Column, ...]
     cells: tuple[int, ...]
+    share: Column | None = None  # drawn as a bar behind the last column
+    greatest_share: float = 0.0
 
     def at(self, x: int) -> str | None:
         """The id of the column at a cell."""
@@ -92,10 +98,13 @@ class FittedColumns:
         return None
 
 
-def fit(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> FittedColumns:
+def fit(
+    table: Table, room: int, kept_ids: Collection[str | None] = (), name_share: float = 0.0
+) -> FittedColumns:
     """Which columns fit into so many cells.
 
-    The lightest give way, never `kept_ids`; the heaviest words take the rest of the room.
+    The lightest give way, never `kept_ids`; the heaviest words take the rest of the room, and have
+    `name_share` of it before another column goes.
     """
     columns = [column for column in table.columns if column.weight or column.id in kept_ids]
     cells = {column.id: _natural(column) for column in columns}
@@ -107,7 +116,7 @@ def fit(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> Fitte
         if table.within is not None:
             natural += 2 * nested_rows.INDENT
         # The name of a row counts more than its last figures.
-        part = room * 2 // 5 if table.layer else room // 3
+        part = round(room * (name_share or (0.4 if table.layer else 1 / 3)))
         cells[main.id] = min(natural, max(_MIN_TEXT_CELLS, part))
 
     def weight(column: Column) -> int:
@@ -125,6 +134,36 @@ def fit(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> Fitte
     if main is not None and spare() > 0:
         cells[main.id] += min(spare(), max(0, natural - cells[main.id]))
     return FittedColumns(tuple(columns), tuple(cells[column.id] for column in columns))
+
+
+def fit_with_bar(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> FittedColumns:
+    """The same with a bar of each row's share behind it, where no column has to go for that."""
+    plain_fit = fit(table, room, kept_ids)
+    shares = [
+        column
+        for column in plain_fit.columns
+        if column.kind == "share" and column.weight >= _MIN_BAR_WEIGHT
+    ]
+    if not shares:
+        return plain_fit
+    narrower = fit(table, room - _BAR_CELLS - GAP, kept_ids, _NAME_SHARE_BESIDE_BAR)
+    if len(narrower.columns) < len(plain_fit.columns):
+        return plain_fit
+    share = max(shares, key=lambda column: column.weight)
+    values = np.asarray(share.values, np.float64)
+    if share.present is not None:
+        values = values[share.present]
+    greatest = float(np.nanmax(values, initial=0.0))
+    return FittedColumns(narrower.columns, narrower.cells, share, greatest)
+
+
+def bar_of_share(fit: FittedColumns, row: int, glyphs: Glyphs) -> str:
+    """A row's share as a bar: the greatest of the table has the full length."""
+    value = fit.share.value(row) if fit.share is not None else None
+    if not isinstance(value, float) or value <= 0 or fit.greatest_share <= 0:
+        return ""
+    halves = round(2 * _BAR_CELLS * value / fit.greatest_share)
+    return glyphs.bar * (halves // 2) + glyphs.bar_end * (halves % 2)
 
 
 def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[str, ...]:

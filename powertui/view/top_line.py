@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 from powertui.plain import width
 from powertui.view import truncation
 
-Form: TypeAlias = Literal["full", "filled", "short", "keys"]
+_Form: TypeAlias = Literal["full", "filled", "short", "keys"]
 
 _MIN_NAME_CELLS = 8  # cells of the run's name, however narrow
 _GOOD_NAME_CELLS = 16  # as many as tell one run from another
@@ -87,13 +87,13 @@ def page_at(pieces: Sequence[Piece], x: int) -> str:
     return ""
 
 
-def _forms(head: Head) -> Iterator[tuple[Form, str]]:
+def _forms(head: Head) -> Iterator[tuple[_Form, str]]:
     """How the pages are named, and the facts: each time shorter."""
     power = head.power or ("",)
     long_facts = [_joined(head.host, head.took, power[0])]
     long_facts += [_joined(head.took, words) for words in power]
     all_facts = [*long_facts, _joined(power[-1]), ""]
-    forms: tuple[tuple[Form, list[str]], ...] = (
+    forms: tuple[tuple[_Form, list[str]], ...] = (
         ("full", long_facts),
         ("filled", long_facts),
         ("short", all_facts),
@@ -108,7 +108,7 @@ def _joined(*facts: str) -> str:
     return "".join(f" · {fact}" for fact in facts if fact)
 
 
-def _pages(tabs: Sequence[Tab], form: Form) -> Iterator[Piece]:
+def _pages(tabs: Sequence[Tab], form: _Form) -> Iterator[Piece]:
     """The pages: all with names; or those without content as keys alone; or with short names; or
     only the present one and those with news with names.
     """

@@ -341,7 +341,7 @@ class TableView(Widget, can_focus=True):
         stands = self._stands
         key = (room, table, order, stands)
         if self._fit is None or self._fit[0] != key:
-            fit = table_rows.fit(table, room, (order.column,))
+            fit = table_rows.fit_with_bar(table, room, (order.column,))
             if order.text and stands is not None and stands.table is table:
                 matching = table_rows.holding(table, stands.rows, order.text, fit)
                 wider = table_rows.fit(table, room, (order.column, *matching))
@@ -493,9 +493,14 @@ class TableView(Widget, can_focus=True):
             at = fit.columns.index(name)
             cells[at] = table_rows.with_found(cells[at], words, text, fit.cells[at], ellipsis)
         segments = [Segment((" " * GAP).join(cells), style)]
+        ink = theme.style("overview")
         if table.kind_of_work is not None:
             work = table.kind_of_work(row)
-            segments.insert(0, Segment(Category(work).code + " ", theme.category_ink(work)))
+            ink = theme.category_ink(work)
+            segments.insert(0, Segment(Category(work).code + " ", ink))
+        if fit.share is not None:
+            bar = table_rows.bar_of_share(fit, row, self.glyphs)
+            segments += [Segment(" " * GAP, style), Segment(bar, style + ink)]
         return Strip(segments).adjust_cell_length(self.content_size.width, style)
 
     def _cell(self, column: Column, row: int, cells: int, scopes: table_rows.Scopes | None) -> str:

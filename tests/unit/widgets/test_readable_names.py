@@ -17,22 +17,22 @@ NOCAST = (
     [
         (
             ELEMENTWISE + "CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(int, at::x)",
-            "add bf16 vectorized_elementwise_kernel",
+            "add bf16 vectorized",
         ),
         (
             NOCAST + "BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, "
             "at::native::binary_internal::MulFunctor<float> > >(at::TensorIteratorBase&)",
-            "Mul bf16 elementwise_kernel",
+            "Mul bf16 elementwise",
         ),
         (
             NOCAST + "direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#3}::operator()()"
             " const::{lambda(float)#1}>(int)",
-            "direct_copy fp32 elementwise_kernel",
+            "direct_copy fp32 elementwise",
         ),
         (
             ELEMENTWISE + "(anonymous namespace)::silu_kernel(at::TensorIteratorBase&)"
             "::{lambda(c10::BFloat16)#1}, std::array<char*, 2ul> >(int)",
-            "silu bf16 vectorized_elementwise_kernel",
+            "silu bf16 vectorized",
         ),
         (
             "void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, c10::BFloat16>(int)",
@@ -40,7 +40,7 @@ NOCAST = (
         ),
         (
             "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_nn_align1>(x)",
-            "cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_nn_align1 Kernel2",
+            "cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_nn_align1",
         ),
         (
             "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Traits<64, cutlass::bfloat16_t>>(x)",

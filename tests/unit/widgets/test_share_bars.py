@@ -1,0 +1,31 @@
+"""A table about shares shows them as bars, where no column has to go for that."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from powertui.data.table import Column, Table
+from powertui.terminal import glyphs
+from powertui.view.table_rows import bar_of_share, fit, fit_with_bar
+
+
+def table(shares: list[float]) -> Table:
+    names = [f"op {number}" for number in range(len(shares))]
+    share = Column("share", "share", "share", np.array(shares), weight=8)
+    return Table("ops", "ops", (Column("name", "name", "text", names, weight=9), share))
+
+
+@pytest.mark.parametrize("room", range(10, 120, 5))
+def test_no_column_goes_for_a_bar(room: int) -> None:
+    ops = table([0.5, 0.25])
+    assert [c.id for c in fit_with_bar(ops, room).columns] == [c.id for c in fit(ops, room).columns]
+
+
+@pytest.mark.parametrize("name", ["unicode", "console", "ascii"])
+def test_the_greatest_share_has_the_longest_bar(name: str) -> None:
+    ops = table([0.2, 0.1, 0.0001, float("nan"), 0.0])
+    fitted = fit_with_bar(ops, 100)
+    lengths = [len(bar_of_share(fitted, row, glyphs.get(name))) for row in range(5)]
+    assert lengths[0] == 2 * lengths[1] > 0
+    assert lengths[2:] == [0, 0, 0], "an unknown share and one too small to see have none"
