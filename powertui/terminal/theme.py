@@ -20,6 +20,8 @@ from rich.style import Style
 
 Depth: TypeAlias = Literal["none", "16", "256", "true"]
 
+_BLACK = 16
+_WHITE = 231
 _CUBE = (0, 95, 135, 175, 215, 255)
 
 
@@ -37,10 +39,25 @@ def hex_of(index: int) -> str:
     return "#{:02x}{:02x}{:02x}".format(*rgb(index))
 
 
-def _luminance(index: int) -> float:
-    """Perceived lightness, 0 to 255: decides between black and white text."""
-    red, green, blue = rgb(index)
-    return 0.299 * red + 0.587 * green + 0.114 * blue
+def luminance(index: int) -> float:
+    """Relative luminance as WCAG has it, 0 to 1."""
+    linear = []
+    for channel in rgb(index):
+        share = channel / 255
+        linear.append(share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4)
+    red, green, blue = linear
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: int, other: int) -> float:
+    """The contrast of two palette entries as WCAG has it, 1 to 21."""
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _ink_on(paper: int) -> int:
+    """Black or white, whichever is read more easily on it: at least 4.5 on any color."""
+    return max((_BLACK, _WHITE), key=lambda ink: contrast(ink, paper))
 
 
 @dataclass(frozen=True)
@@ -62,7 +79,7 @@ _ROLES = {
     "text":          _Role((252, 236)),
     "background":    _Role((252, 236), (233, 231)),
     "panel":         _Role((252, 236), (234, 255)),
-    "dim":           _Role((245, 242), ink16=8, plain="dim"),
+    "dim":           _Role((247, 240), ink16=8, plain="dim"),
     "title":         _Role((255, 232), attributes="bold"),
     "label":         _Role((250, 238)),
     "gutter":        _Role((250, 238), (234, 255)),
@@ -70,16 +87,16 @@ _ROLES = {
                            plain="reverse"),
     "gutter_process": _Role((117, 25), (234, 255), ink16=14, attributes="bold"),
     "grid":          _Role((236, 253), ink16=8, plain="dim"),
-    "axis":          _Role((245, 242), ink16=8),
+    "axis":          _Role((247, 240), ink16=8),
     "ruler":         _Role((250, 238), (235, 254), ink16=7, paper16=0),
-    "cursor":        _Role((221, 130), ink16=11, attributes="bold"),
+    "cursor":        _Role((221, 94), ink16=11, attributes="bold"),
     "marked":        _Role((255, 232), (24, 153), ink16=15, paper16=4, plain="reverse"),
     "selected":      _Role(attributes="bold reverse"),
     "found":         _Role(attributes="bold underline"),
     "lane":          _Role((252, 236), (233, 231)),
     "wrapper":       _Role((240, 248), ink16=8, plain="dim"),
     "wrapper_bar":   _Role((250, 238), (236, 253), ink16=7, paper16=8, plain="dim reverse"),
-    "power":         _Role((214, 166), ink16=11),
+    "power":         _Role((214, 94), ink16=11),
     "power_gap":     _Role((240, 248), ink16=8, plain="dim"),
     # Power from low to high: each shade is about as much lighter (on light: darker) than the one
     # before, so that the picture reads without hue.
@@ -96,20 +113,20 @@ _ROLES = {
     "power_floor":   _Role((237, 252), ink16=8, plain="dim"),
     "power_band":    _Role((252, 236), (52, 224), plain="underline"),
     "power_flag":    _Role((255, 232), (88, 224), ink16=15, paper16=1, attributes="bold"),
-    "power_limit":   _Role((203, 160), ink16=9),
+    "power_limit":   _Role((203, 124), ink16=9),
     "overview":      _Role((74, 31), ink16=6),
     "overview_view": _Role((255, 232), (24, 153), ink16=15, paper16=4, plain="reverse"),
     "step":          _Role((255, 232), (23, 158), ink16=15, paper16=6),
-    "step_alt":      _Role((255, 232), (29, 151), ink16=15, paper16=2, plain="reverse"),
+    "step_alt":      _Role((231, 232), (29, 151), ink16=15, paper16=2, plain="reverse"),
     "epoch":         _Role((255, 232), (60, 189), ink16=15, paper16=5, plain="reverse"),
     "phase":         _Role((255, 232), (94, 223), ink16=0, paper16=3, plain="underline"),
     "focus":         _Role((117, 25), ink16=14, attributes="bold"),
-    "warn":          _Role((221, 130), ink16=11, attributes="bold"),
-    "error":         _Role((210, 160), ink16=9, attributes="bold"),
-    "ok":            _Role((114, 28), ink16=10),
-    "measured":      _Role((114, 28), ink16=10),
-    "estimated":     _Role((221, 130), ink16=11),
-    "assumed":       _Role((245, 242), ink16=8),
+    "warn":          _Role((221, 94), ink16=11, attributes="bold"),
+    "error":         _Role((210, 124), ink16=9, attributes="bold"),
+    "ok":            _Role((114, 22), ink16=10),
+    "measured":      _Role((114, 22), ink16=10),
+    "estimated":     _Role((221, 94), ink16=11),
+    "assumed":       _Role((247, 240), ink16=8),
     "key":           _Role((117, 25), ink16=14, attributes="bold"),
 }
 
@@ -212,7 +229,7 @@ def _category_style(theme: Theme, category: str, variant: int, as_ink: bool) -> 
     shade = shades[variant % len(shades)]
     if as_ink:
         return Style(color=_color(shade))
-    return Style(color=_color(16 if _luminance(shade) > 110 else 231), bgcolor=_color(shade))
+    return Style(color=_color(_ink_on(shade)), bgcolor=_color(shade))
 
 
 @lru_cache(maxsize=16)
