@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
+from powertui import config
+from powertui.errors import UsageError
 from powertui.terminal.transfer_line import transfers_shown
 from powertui.verbs import common
 
@@ -17,6 +19,7 @@ EXAMPLES = (
     ("powertui ~/logs", "browse the runs of a logdir"),
     ("powertui vm.xplane.pb power.csv", "one profile with its power log"),
     ("powertui run_a run_b", "both, R goes from one to the other"),
+    ("powertui RUN --svg found.svg --page findings", "a page as a picture, without a terminal"),
 )
 _FIRST_S = (
     0.2  # folders are looked through so long before the list is shown, and each time that it grows
@@ -29,6 +32,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.more_paths(parser, "more logdirs, runs or profiles, to open together; or power logs")
     common.reading(parser)
     common.screen(parser)
+    picture = common.group(parser, "a picture instead of screens")
+    picture.add_argument("--svg", metavar="FILE", help="draw one page as SVG and end")
+    picture.add_argument(
+        "--page", metavar="PAGE", help="this page, by its key or name (default: the first one)"
+    )
+    picture.add_argument("--at", metavar="PLACE", help="there: 12.5s, step 40, a tool (as after :)")
+    picture.add_argument(
+        "--size", metavar="COLSxROWS", default="120x36", help="how large (default: 120x36)"
+    )
 
 
 def run(args: argparse.Namespace, notice: str = "") -> int:
@@ -40,9 +52,14 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
         paths = common.sort_out(
             args
         )  # a path that is not there is told as that, with or without a terminal
-    display = common.display_of(
-        args, f"`powertui report {args.path}` prints the same facts as text."
-    )
+    if args.svg is None:
+        display = common.display_of(
+            args, f"`powertui report {args.path}` prints the same facts as text."
+        )
+        marker = display.settings.step_marker
+    else:
+        columns, rows = _size(args.size)
+        marker = config.load().step_marker
     from powertui.data import logdir
 
     stages = logdir.stream_all(
@@ -55,12 +72,9 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
     if args.run is not None:
         scanned = dataclasses.replace(scanned, runs=scanned.chosen(args.run), parts=())
     from powertui.screens.session import Session
-    from powertui.screens.shell import Shell
 
     reading = common.reading_of(args)
-    reading = dataclasses.replace(
-        reading, step_marker=reading.step_marker or display.settings.step_marker
-    )
+    reading = dataclasses.replace(reading, step_marker=reading.step_marker or marker)
     session = Session(
         reading,
         common.aligning_of(args),
@@ -68,4 +82,32 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
         rest=None if scanned.complete else stages,
         notice=notice,
     )
+    if args.svg is not None:
+        from powertui.screens import page_picture
+
+        picture = page_picture.Picture(
+            args.svg,
+            page=args.page or "",
+            at=args.at or "",
+            columns=columns,
+            rows=rows,
+            theme=args.theme or "dark",
+        )
+        page_picture.save(session, picture)
+        return 0
+    from powertui.screens.shell import Shell
+
     return Shell(session, display).run_to_exit()
+
+
+def _size(words: str) -> tuple[int, int]:
+    """Columns and rows of "120x36"."""
+    columns, _, rows = words.lower().partition("x")
+    if columns.isdecimal() and rows.isdecimal():
+        size = int(columns), int(rows)
+        if 20 <= size[0] <= 500 and 5 <= size[1] <= 200:
+            return size
+    raise UsageError(
+        f"--size {words!r} is no size.",
+        hint="Write columns x rows, such as 120x36, between 20x5 and 500x200.",
+    )

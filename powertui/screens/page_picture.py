@@ -1,0 +1,91 @@
+"""A page as an SVG file, drawn without a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from powertui import config
+from powertui.data.export import files
+from powertui.errors import PowertuiError, UsageError
+from powertui.screens import SCREENS
+from powertui.screens.session import Session
+from powertui.screens.shell import Shell
+from powertui.terminal import theme as themes
+from powertui.terminal.capabilities import Capabilities
+from powertui.terminal.launch import Display
+
+_LOOK_EVERY_S = 0.02
+# Once nothing is read any more, what is worked out beside the page (findings, a panel) may still
+# come. A page that stays the same for so long is drawn.
+_STILL_S = 0.5
+# How long all of it may take before the page is drawn as it is. A run of 10 M events takes 3 s.
+_MAX_WAIT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is asked for: a page by its key or name, a moment or step to go to, and a size."""
+
+    path: str
+    page: str = ""
+    at: str = ""
+    columns: int = 120
+    rows: int = 36
+    theme: str = "dark"
+
+
+def page_key(page: str) -> str:
+    """The key of a page that is named by its key, its title or the beginning of it."""
+    wanted = page.strip().lower()
+    for entry in SCREENS:
+        if entry.key and wanted and (wanted == entry.key or entry.title.lower().startswith(wanted)):
+            return entry.key
+    pages = ", ".join(f"{entry.key} {entry.title}" for entry in SCREENS if entry.key)
+    raise UsageError(f"There is no page {page!r}.", hint=f"Pages: {pages}.")
+
+
+def save(session: Session, picture: Picture) -> int:
+    """Draw the page of this session and write it; how many bytes were written.
+
+    Never in place of a file that is there.
+    """
+    key = page_key(picture.page) if picture.page else ""
+    look = themes.get("light" if picture.theme == "light" else "dark", "true")
+    display = Display(Capabilities(color="true"), look, config.load())
+    with files.opened(picture.path) as stream:
+        svg = asyncio.run(_drawn(Shell(session, display), picture, key)).encode()
+        stream.write(svg)
+    return len(svg)
+
+
+async def _drawn(shell: Shell, picture: Picture, key: str) -> str:
+    """The page as SVG, once nothing more comes to it."""
+    async with shell.run_test(size=(picture.columns, picture.rows)) as pilot:
+        deadline = time.monotonic() + _MAX_WAIT_S
+        while not _has_read(shell) and time.monotonic() < deadline:
+            await asyncio.sleep(_LOOK_EVERY_S)
+        await pilot.pause()
+        if key:
+            await pilot.press(key)
+        if picture.at:
+            await pilot.press("colon", *picture.at, "enter")
+        svg = ""
+        since = time.monotonic()
+        while time.monotonic() - since < _STILL_S and time.monotonic() < deadline:
+            await pilot.pause(_LOOK_EVERY_S)
+            drawn = shell.export_screenshot(title="powertui", simplify=True)
+            if drawn != svg or shell.workers:
+                svg, since = drawn, time.monotonic()
+    if shell.return_code:
+        raise PowertuiError("The page could not be drawn.")
+    return svg
+
+
+def _has_read(shell: Shell) -> bool:
+    """Whether the run, or the list of runs, is there as a whole."""
+    session = shell.session
+    if session.entry is None:
+        return session.logdir is not None and session.logdir.complete
+    return session.complete and session.model is not None
