@@ -194,6 +194,8 @@ def _graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LinePiece
     if glyphs == "ascii":
         letters = "".join(_LETTERS.get(series.label, "?") for series in chart.series)
     eighths = glyphs == "unicode"
+    if chart.series and len(chart.series[0].y) == 1:
+        return _one_step(chart, width - 12, letters)
     bars = stacked_bars.draw(chart, width - 12, height, letters=letters, eighths=eighths)
     if not bars.rows:
         return []
@@ -214,6 +216,17 @@ def _graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LinePiece
     if notes and legend:
         legend.append(("  " + ", ".join(notes), "dim"))
     return [*lines, ((" " * 11, "text"), *legend)]
+
+
+def _one_step(chart: Chart, width: int, letters: str) -> list[LinePieces]:
+    """A single step as one bar from left to right: there is no other to stand beside it."""
+    bar: list[tuple[str, str]] = []
+    for piece in stacked_bars.one_bar(chart, width, letters=letters):
+        bar.append((piece.text, _ink(chart, piece.part)))
+    if not bar:
+        return []
+    indent = (" " * 11, "text")
+    return [(indent, *bar), (indent, *bar), (indent, *_legend(chart, letters))]
 
 
 def _ink(chart: Chart, part: int) -> str:

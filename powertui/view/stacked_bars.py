@@ -65,6 +65,21 @@ def draw(
     return StackedBars(rows, top, each, int(cut.sum()))
 
 
+def one_bar(chart: Chart, width: int, *, letters: str = "") -> list[BarPiece]:
+    """The parts of the only bar from left to right, each in as many cells as its share has."""
+    parts = np.nan_to_num(np.array([float(np.asarray(series.y)[0]) for series in chart.series]))
+    total = float(parts.sum())
+    if total <= 0 or width < 1:
+        return []
+    edges = np.rint(np.concatenate([[0.0], np.cumsum(parts)]) / total * width).astype(np.int64)
+    pieces = []
+    for part, cells in enumerate(np.diff(edges).tolist()):
+        if cells:
+            char = letters[part % len(letters)] if letters else _EIGHTHS[-1]
+            pieces.append(BarPiece(char * cells, part))
+    return pieces
+
+
 def _chosen(totals: Floats, width: int) -> tuple[Int64s, int]:
     """(which bars are shown, how many a cell stands for)."""
     count = len(totals)

@@ -113,3 +113,12 @@ def test_text_from_a_file_is_no_markup_and_no_escape() -> None:
     made = overview_lines.lines(_result(straggler_0="host \x1b[31m[red]evil"), 120, 30)
     texts = ["".join(text for text, _ in line) for line in made]
     assert not any("\x1b" in text for text in texts)
+
+
+@pytest.mark.parametrize("cells", [1, 10, 73])
+def test_the_only_step_is_a_bar_from_left_to_right(cells: int) -> None:
+    drawn = stacked_bars.one_bar(_chart([3], [1], [0]), cells, letters="HIA")
+    text = "".join(piece.text for piece in drawn)
+    assert len(text) == cells
+    assert text == "H" * round(0.75 * cells) + "I" * (cells - round(0.75 * cells))
+    assert stacked_bars.one_bar(_chart([0], [0]), cells) == []
