@@ -25,7 +25,7 @@ _MAX_WAIT_S = 60.0
 
 
 @dataclass(frozen=True)
-class Picture:
+class PagePicture:
     """What is asked for: a page by its key or name, a moment or step to go to, and a size."""
 
     path: str
@@ -46,7 +46,7 @@ def page_key(page: str) -> str:
     raise UsageError(f"There is no page {page!r}.", hint=f"Pages: {pages}.")
 
 
-def save(session: Session, picture: Picture) -> int:
+def save(session: Session, picture: PagePicture) -> int:
     """Draw the page of this session and write it; how many bytes were written.
 
     Never in place of a file that is there.
@@ -60,7 +60,7 @@ def save(session: Session, picture: Picture) -> int:
     return len(svg)
 
 
-async def _drawn(shell: Shell, picture: Picture, key: str) -> str:
+async def _drawn(shell: Shell, picture: PagePicture, key: str) -> str:
     """The page as SVG, once nothing more comes to it."""
     async with shell.run_test(size=(picture.columns, picture.rows)) as pilot:
         deadline = time.monotonic() + _MAX_WAIT_S

@@ -85,7 +85,7 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
     if args.svg is not None:
         from powertui.screens import page_picture
 
-        picture = page_picture.Picture(
+        picture = page_picture.PagePicture(
             args.svg,
             page=args.page or "",
             at=args.at or "",
