@@ -106,6 +106,8 @@ def test_a_load_in_a_third_of_a_run_is_held_against_what_the_rest_reads(tmp_path
     (entry, *_) = logdir.scan(str(logs)).chosen(None)
     opened = Opened(entry, ReadOptions(power=(str(log),), find_power=False, tz="UTC"))
     found = account.findings(opened.profiles[0])
-    (one,) = [one for one in (*found.findings, *found.smaller) if one.kind == "power"]
+    every = [one for one in (*found.findings, *found.smaller) if one.kind == "power"]
+    # The pause to save draws less: the trace says so, and it is no load.
+    (one,) = (one for one in every if (one.delta_watts or 0.0) > 0)
     assert one.lo_watts < 49.4 < one.hi_watts
-    assert one.delta_watts == pytest.approx(49.4, abs=2)
+    assert one.delta_watts == pytest.approx(49.4, abs=3)
