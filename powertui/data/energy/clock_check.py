@@ -54,6 +54,7 @@ _RULES = _ClockRules()
 _TAILS = (0.025, 0.975)  # of the 95 % interval
 _PLACE_SURES = 4.0  # a place reaches so many times as far as it may be open
 _MIN_GRID = 601  # offsets that stand for a clock of which readings say nothing
+_CLOCK_STEPS = 81  # offsets within the interval that a clock is believed to
 _BELIEVED_PLACES = 4  # pieces of half of the interval that a clock is believed to
 
 
@@ -166,6 +167,7 @@ def _posterior(
     clock: ClockOffset | None, readings: OffsetWeights | None, data: Samples
 ) -> _Posterior:
     if readings is not None:
+        readings = _with_clock_on_grid(readings, clock)
         offsets, log_weight, width = readings.offset_s, readings.log_weight, readings.width_s
     else:
         assert clock is not None
@@ -177,6 +179,21 @@ def _posterior(
     spare_s = _RULES.min_error_s + (readings.common_s if readings is not None else 0.0)
     older_s = max(data.age_s, data.older_s)
     return _Posterior(offsets, weight / weight.sum(), data.age_s + spare_s, older_s + spare_s)
+
+
+def _with_clock_on_grid(readings: OffsetWeights, clock: ClockOffset | None) -> OffsetWeights:
+    """The same weights with offsets where the clock is believed.
+
+    A grid of seconds has none within ±10 ms, and a clock that is on no point of it would count for
+    nothing.
+    """
+    if clock is None or len(readings.offset_s) < 2:
+        return readings
+    believed = np.linspace(*clock.believed, _CLOCK_STEPS)
+    inside = (believed >= readings.offset_s[0]) & (believed <= readings.offset_s[-1])
+    offsets = np.union1d(readings.offset_s, believed[inside])
+    log_weight = np.interp(offsets, readings.offset_s, readings.log_weight)
+    return readings._replace(offset_s=offsets, log_weight=log_weight, width_s=np.gradient(offsets))
 
 
 def _without_clock(posterior: _Posterior, sure_s: float) -> Verdict:

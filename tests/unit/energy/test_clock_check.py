@@ -139,3 +139,13 @@ def test_a_clock_is_believed_by_who_wrote_the_log(source, logged_on, hosts, kind
     )
     expected = SAME_MACHINE if kind == "same" else FOREIGN
     assert clock_kinds.clock_kind(series, hosts) == expected
+
+
+@pytest.mark.parametrize("step", [0.3, 0.317, 5.0])
+def test_a_clock_between_the_offsets_that_were_tried_counts(step: float) -> None:
+    """Flat readings like all offsets alike: a clock of the same machine decides."""
+    offsets = np.arange(-32.1, 33.7, step)
+    flat = OffsetWeights(offsets, np.zeros(len(offsets)), np.gradient(offsets), 0, 0)
+    verdict = clock_check.judge(ClockOffset(0.0, 0.0, SAME_MACHINE), flat, LOG)
+    assert (verdict.status, verdict.offset_s) == ("aligned", 0.0)
+    assert -0.02 <= verdict.lo_s <= verdict.hi_s <= 0.02

@@ -21,8 +21,7 @@ def answer(folder: Path, case: Case, capsys: pytest.CaptureFixture[str]) -> dict
     for name, text in case.logs.items():
         (logs / name).write_text(text)
     arguments = [argument.replace("LOGS", str(logs)) for argument in case.args]
-    # Whose the watts are is asked here, and not when: these logs have no edges to place them by.
-    assert cli.main(["energy", str(logs), "--json", "--align", "clock", *arguments]) == 0
+    assert cli.main(["energy", str(logs), "--json", *arguments]) == 0
     answered: dict[str, Any] = json.loads(capsys.readouterr().out)
     return answered
 
