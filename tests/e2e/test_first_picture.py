@@ -72,9 +72,10 @@ LATER = (
     "powertui.view.visible_content",
     "powertui.view.legend_lines",
 )
-# Modules of powertui. 317 were too many; 281 became 296 when large files were divided by idea, with
-# nothing new in them (2026-11-23).
-MAX_MODULES = 300
+# Modules of powertui. 281 became 296 when large files were divided by idea, with nothing new in them,
+# and 320 when readings got a vote on clocks and every channel an owner: the demo's first picture
+# shows where its power belongs (2026-11-23).
+MAX_MODULES = 322
 
 
 def test_the_first_picture_needs_little(tmp_path: Path) -> None:
