@@ -59,6 +59,11 @@ TERMS: tuple[Term, ...] = (
         ("overview", "timeline", "tool"),
     ),
     Term(
+        "cannot tell",
+        "readings do not say whether the log's clock is right; it is believed as far as its kind",
+        ("timeline", "alignment", "open"),
+    ),
+    Term(
         "channel",
         "one column of a power log: one sensor of one machine or device",
         ("timeline", "alignment", "live"),
@@ -67,6 +72,11 @@ TERMS: tuple[Term, ...] = (
         "clock",
         "what ties the profile's own time to the time of day, and how well",
         ("timeline", "alignment"),
+    ),
+    Term(
+        "clock corrected",
+        "readings show that the log's clock is wrong, and by how much; its times were moved",
+        ("timeline", "alignment", "open"),
     ),
     Term(
         "conclusion",

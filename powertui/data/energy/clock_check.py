@@ -156,7 +156,7 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
         and by_readings.share_of(best) >= _RULES.min_reading_weight
         and hi - lo <= widest_s
     ):
-        return _sure(clock, best)
+        return _sure(clock, best, sure_s)
     lo, hi = clock.believed
     if posterior.share(lo, hi) >= _RULES.min_believed_weight:
         return _believed(clock, posterior.between(lo, hi))
@@ -210,8 +210,11 @@ def _ambiguous(posterior: _Posterior, sure_s: float) -> Verdict:
     return Verdict("ambiguous", offset, min(lo, offset), max(hi, offset), places)
 
 
-def _sure(clock: ClockOffset, posterior: _Posterior) -> Verdict:
-    """One place: the clock's, or one beside it."""
+def _sure(clock: ClockOffset, posterior: _Posterior, sure_s: float) -> Verdict:
+    """One place: the clock's, or one beside it.
+
+    A place that is known to seconds only does not confirm a clock.
+    """
     lo, hi = posterior.interval(_TAILS)
     doubt_lo, doubt_hi = posterior.interval(_RULES.doubt_tails)
     beside = max(clock.middle_s - doubt_hi, doubt_lo - clock.middle_s)
@@ -224,7 +227,9 @@ def _sure(clock: ClockOffset, posterior: _Posterior) -> Verdict:
     lo, hi = min(lo, clock.middle_s), max(hi, clock.middle_s)
     # Where the clock is near an end of the interval, its middle is more likely.
     is_central = abs(clock.middle_s - (lo + hi) / 2) < (hi - lo) / 4 or hi - lo <= 2 * SURE_S
-    return Verdict("aligned", clock.middle_s if is_central else (lo + hi) / 2, lo, hi)
+    confirming_s = max(_RULES.min_vague_s, sure_s + posterior.newer_s + posterior.older_s)
+    status: Status = "aligned" if hi - lo <= 2 * confirming_s else "cannot tell"
+    return Verdict(status, clock.middle_s if is_central else (lo + hi) / 2, lo, hi)
 
 
 def _believed(clock: ClockOffset, posterior: _Posterior) -> Verdict:
