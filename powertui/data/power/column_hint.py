@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 
 import numpy as np
 
 from powertui.data.power import table, times, units
-from powertui.data.power.time_columns import is_time, listed, rises
+from powertui.data.power.time_signs import is_time, rises
 from powertui.plain import plain
 
 # What a column of power may be called beyond the words that are taken for it without asking.
@@ -18,6 +19,7 @@ _LIKELY_WORDS = frozenset(
 # Readings of most machines and their parts, in W; chosen, not measured. It decides only which
 # column the answer names.
 _LIKELY_WATTS = (3.0, 5000.0)
+_MAX_LISTED_NAMES = 12  # of columns, in a message
 _MAX_NAME_CHARS = 40  # of a file's own words in a message
 
 
@@ -37,6 +39,12 @@ def column_hint(rows: table.FileCells) -> str:
         f"{names} If {_shown(rows.names[likely])} is the power in W, add: "
         f"--watts-col {_quoted(rows, likely)}{time_option} --unit W (and --tz for local times)"
     )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names of columns, for a message."""
+    more = " …" if len(names) > _MAX_LISTED_NAMES else ""
+    return ", ".join(names[:_MAX_LISTED_NAMES]) + more
 
 
 def _shown(name: str) -> str:

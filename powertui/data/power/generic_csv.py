@@ -49,7 +49,8 @@ from powertui.data.power.power_columns import pick_power
 from powertui.data.power.source import LogFile
 from powertui.data.power.steps_of_clock import Joined
 from powertui.data.power.table_form import TableForm
-from powertui.data.power.time_columns import ambiguous_date, day_first, falls, is_time, pick_time
+from powertui.data.power.time_columns import ambiguous_date, day_first, pick_time
+from powertui.data.power.time_signs import falls, is_time
 from powertui.errors import UnreadableFile
 
 NAME = "csv"

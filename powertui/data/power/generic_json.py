@@ -21,7 +21,7 @@ from powertui.data.power import (
     power_gadget,
     stamps,
     table,
-    time_columns,
+    time_signs,
     units,
 )
 from powertui.data.power.notes import Notes
@@ -62,7 +62,7 @@ def sniff(head: str, _path: str) -> int:
     return (
         55
         if power
-        and (is_timed or any(time_columns.is_time(key) for key in keys))
+        and (is_timed or any(time_signs.is_time(key) for key in keys))
         and re.search(r"[:\[]\s*\"?-?\d", head)
         else 0
     )

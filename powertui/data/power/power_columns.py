@@ -11,9 +11,9 @@ import numpy as np
 from powertui.data.asked import LogColumns
 from powertui.data.model import Bools
 from powertui.data.power import groups, long_tables, reading_sizes, table, titles, units
-from powertui.data.power.column_hint import column_hint
+from powertui.data.power.column_hint import column_hint, listed
 from powertui.data.power.picked_columns import PickedColumn, with_one_unit
-from powertui.data.power.time_columns import is_time, listed
+from powertui.data.power.time_signs import is_time
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile, UsageError
 

@@ -16,7 +16,7 @@ from powertui.data.asked import LogColumns
 from powertui.data.power import generic_csv, stamps, table, units
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
-from powertui.data.power.time_columns import is_time
+from powertui.data.power.time_signs import is_time
 from powertui.errors import UnreadableFile
 
 NAME = "rows below times"

@@ -5,50 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
 from powertui.data.asked import LogColumns
-from powertui.data.power import table, times, units
+from powertui.data.power import table, times
+from powertui.data.power.column_hint import column_hint, listed
 from powertui.data.power.table_form import TableForm
+from powertui.data.power.time_signs import counts_epochs, is_time, rises, time_score
 from powertui.data.power.times import TimeColumn
 from powertui.errors import UnreadableFile, UsageError
 
-_MAX_LISTED_NAMES = 12  # of columns, in a message
-_TIME_WORDS = {
-    "time",
-    "timestamp",
-    "timestamps",
-    "datetime",
-    "date",
-    "epoch",
-    "unix",
-    "elapsed",
-    "ts",
-    "clock",
-    "t",
-    "uhrzeit",
-    "datum",
-    "zeit",
-    "seconds",
-    "secs",
-    "walltime",
-    "utc",
-    "unixtime",
-    "timesec",
-    "systemtime",
-    "lastchanged",
-    "lastupdated",
-    "recordedat",
-    "createdat",
-    "sampledat",
-    "collectedat",
-}
 # Of several columns that could be the time, the one that says most of it is taken.
 _KINDS = ("elapsed", "time of day", "local", "absolute")
 # Shares of a column's rows, chosen, not measured.
 _MIN_READABLE_SHARE = 0.5
-_MIN_RISING_SHARE = 0.6  # a log may repeat a time for each of its channels, or repeat its tail
-_MIN_FALLING_SHARE = 0.9
 _SCIENTIFIC = re.compile(r"\s*\d\.?(\d{0,20})[eE]\+?(\d{1,2})\s*")
 _MAX_PROBED_TIMES = 50  # cells that show how a column's times are written; chosen, not measured
 _MAX_ROUNDING_NS = 1 * times.S  # of a written time, as of a log with whole seconds
@@ -57,27 +25,6 @@ _TIME_OF_DAY = re.compile(r"\d{1,2}:\d\d")
 _DAY_AND_MONTH = re.compile(r"(\d{1,2})[/.-](\d{1,2})[/.-]\d{4}")
 # A date with points is written day first: only these two signs leave it open.
 _EITHER_ORDER = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2\d{4}")
-
-
-def is_time(name: str) -> bool:
-    """Whether a name means time."""
-    return _time_score(name) > 0
-
-
-def _time_score(name: str) -> int:
-    """How surely a name means time: 0 not at all, 3 as sure as can be."""
-    words = units.tokens(name)
-    if units.unit_of_name(name) is not None or "duration" in words:
-        return 0
-    if "".join(words) in _TIME_WORDS or not _TIME_WORDS.isdisjoint(words):
-        return 3 if "unix" in words or "epoch" in words else 2
-    return 1 if len(words) == 1 and words[0] in ("s", "sec", "ms") else 0
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names of columns, for a message."""
-    more = " …" if len(names) > _MAX_LISTED_NAMES else ""
-    return ", ".join(names[:_MAX_LISTED_NAMES]) + more
 
 
 def pick_time(
@@ -98,14 +45,10 @@ def pick_time(
     for column in named or candidates:
         read = _time_column(path, rows, column, form)
         if _could_be_time(rows.names, column, read, is_named=bool(named)):
-            rank = (_KINDS.index(read.kind), _time_score(rows.names[column]), -column)
+            rank = (_KINDS.index(read.kind), time_score(rows.names[column]), -column)
             ranked.append((rank, column, read))
     if not ranked:
-        from powertui.data.power import column_hint
-
-        raise UnreadableFile(
-            path, "has no column that can be read as time", hint=column_hint.column_hint(rows)
-        )
+        raise UnreadableFile(path, "has no column that can be read as time", hint=column_hint(rows))
     _, column, read = max(ranked, key=lambda item: item[0])
     return [column], read
 
@@ -142,12 +85,7 @@ def _could_be_time(names: Sequence[str], column: int, read: TimeColumn, *, is_na
     # they may count anything.
     if not is_named and (column or names[0] != "column 1"):
         return False
-    return not _counts_epochs(names[column])
-
-
-def _counts_epochs(name: str) -> bool:
-    """Whether a name means an epoch of the training, not of a clock: "epoch", "EPOCH_COUNT"."""
-    return _TIME_WORDS & set(units.tokens(name)) == {"epoch"} and not times.unit_in(name)
+    return not counts_epochs(names[column])
 
 
 def _time_column(path: str, rows: table.FileCells, column: int, form: TableForm) -> TimeColumn:
@@ -233,22 +171,3 @@ def ambiguous_date(texts: Sequence[str]) -> str:
     date, first, second = matches[0][0], int(matches[0][1]), int(matches[0][3])
     is_ambiguous = matches[0][1] != matches[0][3] and max(first, second) <= 12
     return date if is_ambiguous else ""
-
-
-# ── the order of the rows ────────────────────────────────────────────────────────────────────────
-
-
-def rises(read: TimeColumn) -> bool:
-    """Whether times mostly ascend, or the newest row comes first."""
-    steps = np.diff(read.ns[read.ok])
-    return not len(steps) or bool((steps >= 0).mean() >= _MIN_RISING_SHARE) or falls(read)
-
-
-def falls(read: TimeColumn) -> bool:
-    """Whether rows with dates come newest first, as dashboards export them."""
-    if read.kind not in ("local", "absolute"):
-        return False
-    steps = np.diff(read.ns[read.ok])
-    if len(steps) < 2:
-        return False
-    return bool((steps <= 0).mean() >= _MIN_FALLING_SHARE) and bool((steps < 0).any())

@@ -88,7 +88,7 @@ def test_the_steps_stand_under_the_converters_ids_and_labels(shared_data: Path) 
 def test_the_first_sentence_says_what_limits_by_how_much_and_what_to_do(shared_data: Path) -> None:
     limit = _fact(_ask(shared_data / "own" / "custom_loop"), "limit")
     assert re.fullmatch(
-        r"Waiting for input takes 95 % of a step \(11\d ms of 11\d ms\)\.", str(limit.value)
+        r"Waiting for input takes 95 % of the time \(6\.\d+ s of 7\.\d+ s\)\.", str(limit.value)
     )
     assert limit.why.startswith("Read in parallel and ahead: dataset.map")
 
@@ -133,7 +133,8 @@ def test_steps_that_are_dispatched_ahead_are_told_with_their_work(shared_data: P
     """Twenty steps of 3.6 ms of which the original sees 0.02 ms each."""
     result = _ask(shared_data / "own" / "jax_cpu" / "plugins" / "profile" / "2026_11_21_00_50_50")
     assert 3.4e9 < float(_fact(result, "step_work_s").value or 0) < 3.9e9
-    assert "3.6" in str(_fact(result, "limit").value)
+    limit = str(_fact(result, "limit").value)
+    assert limit.startswith("Computing on the host takes 97 % of the time (70.3 ms of 72.5 ms).")
 
 
 @pytest.mark.parametrize("compat", COMPAT)
@@ -245,12 +246,12 @@ def test_top_ops_and_where_they_ran_as_tensorflow_stored_it(path: str) -> None:
 
 
 def test_collectives_of_a_host_without_devices_are_no_computing(shared_data: Path) -> None:
-    """PyTorch's gloo: 85 % of the step.
+    """PyTorch's gloo, of which the profile shows one replica: 80 % of the time.
 
     Beside it a few ops of microseconds, of which none is worth a word.
     """
     limit = str(_fact(_ask(shared_data / "public" / "kineto_hta_cpu_only"), "limit").value)
-    assert limit.startswith("Communication between devices (collectives) takes 85 %")
+    assert limit.startswith("Communication between replicas (collectives) takes 80 %")
     assert "aten::empty" not in limit
 
 
@@ -265,9 +266,9 @@ def test_an_exchange_is_no_op_that_computes(shared_data: Path, run: str) -> None
 
 
 def test_steps_dispatched_ahead_are_told_by_how_much_computes(shared_data: Path) -> None:
-    limit = str(
-        _fact(_ask(shared_data / "own/jax_cpu/plugins/profile/2026_11_21_00_50_50"), "limit").value
-    )
+    """Of a window, and by the rules of other tools, the steps alone are judged."""
+    folder = shared_data / "own" / "jax_cpu" / "plugins" / "profile" / "2026_11_21_00_50_50"
+    limit = str(_fact(_ask(folder, "tf2"), "limit").value)
     assert limit.startswith("Computing on the host takes 74 % of the time")
     assert "a step with its work takes 3.62 ms" in limit
 
