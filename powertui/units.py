@@ -180,8 +180,7 @@ def energy(joules: float, unit: str = "J", half: float = 0.0) -> str:
     """An energy with up to four digits, and no more of them than its error leaves: "3,479 J"."""
     shown = _energy_unit(joules, unit)
     value = joules / _JOULES_IN[shown]
-    digits = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    decimals = _ENERGY_FIGURES - digits
+    decimals = _free_decimals(value)
     if 0 < half < math.inf:
         decimals = min(decimals, _error_decimals(half / _JOULES_IN[shown]))
     elif 0 < abs(value) < 1:
@@ -190,12 +189,32 @@ def energy(joules: float, unit: str = "J", half: float = 0.0) -> str:
 
 
 def energy_error(half: float, joules: float, unit: str = "J") -> str:
-    """The error of an energy in the unit in which that is shown, with two digits: "16"."""
-    value = half / _JOULES_IN[_energy_unit(joules, unit)]
+    """The error of an energy with two digits, in the unit in which the energy is shown: "16".
+
+    An error with more decimals than the energy shows is in a smaller unit, with that unit:
+    "6.0 J" beside "13.19 kJ". Where there is none, it is rounded to the energy's last digit.
+    """
+    shown = _energy_unit(joules, unit)
+    value = half / _JOULES_IN[shown]
     if not 0 < value < math.inf:
         return "0"
     decimals = _error_decimals(value)
-    return f"{round(value, decimals):,.{max(decimals, 0)}f}"
+    most = max(_free_decimals(joules / _JOULES_IN[shown]), 0)
+    if decimals <= most:
+        return f"{round(value, decimals):,.{max(decimals, 0)}f}"
+    smaller = _energy_unit(half, "Wh" if shown.endswith("Wh") else "J")
+    if smaller != shown:
+        value = half / _JOULES_IN[smaller]
+        return f"{value:,.{max(_error_decimals(value), 0)}f} {smaller}"
+    return f"{max(round(value, most), 10.0**-most):,.{most}f}"
+
+
+def _free_decimals(value: float) -> int:
+    """Decimals of an energy that no error limits; below 0 where it has more digits than are
+    shown.
+    """
+    digits = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    return _ENERGY_FIGURES - digits
 
 
 def _error_decimals(error: float) -> int:
