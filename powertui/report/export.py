@@ -138,11 +138,13 @@ def _write_profile(
     if output.format == "parquet" and output.path == "-" and sys.stdout.isatty():
         raise UsageError("Parquet is not for a terminal.", hint="Name a file with -o FILE.")
     lo, hi = window
-    # The joules of a whole epoch are those that `powertui energy` reports, with its bounds' ±.
-    edge_ps, total = 0.0, None
+    # The joules of a whole epoch are those that `powertui energy` reports, with its bounds' ±, and
+    # the readings are where those joules were counted.
+    edge_ps, total, placed = 0.0, None, energies.placed
     for epoch in energies.epoch_energies:
         if (epoch.lo, epoch.hi) == window:
             edge_ps, total = epoch.edge, epoch.energy
+            placed = epoch.told_by.placed[: len(placed)]  # a sum of them may follow
             break
     else:
         total = energies.energy(lo, hi)
@@ -155,7 +157,7 @@ def _write_profile(
         path=output.path,
         format=output.format,
         force=output.force,
-        power=tuple(placement.power for placement in energies.placed),
+        power=tuple(placement.power for placement in placed),
         comments=output.comments,
         edge_ps=edge_ps,
         total=total,
