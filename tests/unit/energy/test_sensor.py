@@ -253,7 +253,9 @@ def test_the_public_recording_says_what_its_sensor_can(shared_data) -> None:  # 
 
 
 def channel(name: str, scope: Scope, host: str = "", rows: int = 10) -> PowerSeries:
-    return series(np.arange(rows), np.full(rows, 10.0), name=name, scope=scope, host=host)
+    """10 W of a part; of what holds a whole machine, more than all its parts here draw."""
+    watts = 100.0 if scope in (Scope.NODE, Scope.PLUG) else 10.0
+    return series(np.arange(rows), np.full(rows, watts), name=name, scope=scope, host=host)
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,9 @@ import pytest
 import powertui
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
-from powertui.data.energy import account, overview
+from powertui.data.energy import account
 from powertui.data.opened import Profile
+from powertui.data.overview import overview_page
 from powertui.data.tools.registry import Question
 from powertui.data.training.training import Trainings
 from powertui.data.training.training_energy import training_energy
@@ -90,7 +91,7 @@ def test_every_surface_tells_the_same_of_an_epoch(
             drew = one.energy
             assert drew is not None
             found[one.number][f"the account of {entry.name}"] = drew.joules, drew.lo, drew.hi  # type: ignore[assignment]
-        for fact in overview.answer(Question(opened, 0)).facts:
+        for fact in overview_page.answer(Question(opened, 0)).facts:
             if fact.id.removeprefix("epoch_").removesuffix("_joules").isdigit():
                 found[int(fact.id.split("_")[1])][f"the overview of {entry.name}"] = (
                     fact.value,
