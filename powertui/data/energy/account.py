@@ -166,18 +166,48 @@ class Account:
         """The counted channels as one."""
         return summed_channels.summed(self.channels)
 
-    def energy(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
+    def energy(
+        self,
+        lo_ps: int,
+        hi_ps: int,
+        *,
+        edge_ps: float = 0.0,
+        with_log: tuple[bool, bool] = (False, False),
+    ) -> Energy | None:
         """The counted channels over any window, and what of it was more than idle."""
-        drawn = self.drew(lo_ps, hi_ps, edge_ps=edge_ps)
+        drawn = self.drew(lo_ps, hi_ps, edge_ps=edge_ps, with_log=with_log)
         return above_idle(drawn, self.idle) if drawn is not None else None
 
-    def drew(self, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy | None:
+    def drew(
+        self,
+        lo_ps: int,
+        hi_ps: int,
+        *,
+        edge_ps: float = 0.0,
+        with_log: tuple[bool, bool] = (False, False),
+    ) -> Energy | None:
         """The counted channels over any window, for those who do not ask what an idle machine would
         have drawn.
+
+        `with_log`: whether the window begins, and whether it ends, with the log: wherever the log
+        is, no reading there is lost.
         """
         if not self.counted:
             return unresolved(lo_ps, hi_ps, self.apart) if self.elsewhere else None
         every = [powers for _, powers in self._worlds] or [self.channels]
+        if any(with_log) and len({channel.series.path for channel in self.channels}) == 1:
+            moved = [powers[0].offset_ps - self.channels[0].offset_ps for powers in every]
+            return self._over_places(
+                [
+                    integrate.across(
+                        powers,
+                        lo_ps + shift * with_log[0],
+                        hi_ps + shift * with_log[1],
+                        edge_ps=edge_ps,
+                    )
+                    for powers, shift in zip(every, moved, strict=True)
+                ]
+            )
         # All channels at all places at once: one place after the other costs as much again for
         # each.
         results = iter(

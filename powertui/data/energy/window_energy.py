@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from powertui.data.energy import integrate, placing, scopes
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import combined
 from powertui.data.energy.measured_energy import Energy
-from powertui.data.model import PS_PER_NS, Int64s, Mark, PowerSeries
+from powertui.data.model import PS_PER_NS, Int64s, Mark, PowerOnTrace, PowerSeries
 
 
 class MarkEnergy(NamedTuple):
@@ -51,6 +52,27 @@ def window_energies(series: Sequence[PowerSeries]) -> list[MarkEnergy]:
         )
         out += [MarkEnergy(path, mark, drew.get(mark)) for mark in windows]
     return out
+
+
+def log_energy(channels: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int) -> Energy | None:
+    """What all readings of one log add up to, from its first to its last (`lo_ps` to `hi_ps`); None
+    for channels of several logs.
+
+    That is the same wherever the log is: at another place the window would miss one of its ends.
+    """
+    if len({channel.series.path for channel in channels}) != 1:
+        return None
+    at_one_place = [
+        replace(
+            channel,
+            offset_lo_ps=channel.offset_ps,
+            offset_hi_ps=channel.offset_ps,
+            status="aligned",
+            places=(),
+        )
+        for channel in channels
+    ]
+    return combined(integrate.across(at_one_place, lo_ps, hi_ps))
 
 
 def _drawn(channels: Sequence[PowerSeries], lo: Int64s, hi: Int64s) -> list[Energy | None]:

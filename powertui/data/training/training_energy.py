@@ -19,13 +19,14 @@ from powertui.data.energy import (
     main_log,
     meeting,
     summed_channels,
+    window_energy,
 )
 from powertui.data.energy.account import Account
 from powertui.data.energy.align import SIGNAL, Alignment, Placed
 from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.idle import IdlePower
-from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.measured_energy import Energy, above_idle
 from powertui.data.model import (
     NS_PER_S,
     PS_PER_NS,
@@ -93,12 +94,15 @@ class TrainingEnergy:
         """Sentences on the power in its logs that belongs to no machine of the training."""
         return self.owned.strangers
 
-    def energy(self, lo: int, hi: int, half: int = 0) -> Energy | None:
+    def energy(
+        self, lo: int, hi: int, half: int = 0, *, with_log: tuple[bool, bool] = (False, False)
+    ) -> Energy | None:
         """Any window of the axis (ps).
 
         Not resolved where a machine of the training has no power: a part is not the training.
+        `with_log`: whether it begins, and whether it ends, with the log, wherever that is.
         """
-        drawn = self.account.energy(lo, hi, edge_ps=half / Z95)
+        drawn = self.account.energy(lo, hi, edge_ps=half / Z95, with_log=with_log)
         lacking = self.owned.lacking if self.seen.profile is None else ()
         if drawn is None or not lacking:
             return drawn
@@ -304,9 +308,15 @@ class TrainingEnergy:
 
     def whole(self) -> TrainingWindow:
         """As far as its power tells; without any, everything that is placed."""
-        return self._window(
+        window = self._window(
             "whole", "everything", None, *(self._power_reach or (self.seen.start, self.seen.end)), 0
         )
+        if window.energy is None or not window.energy.resolved:
+            return window
+        energy = window_energy.log_energy(self.account.channels, window.start, window.end)
+        if energy is None:
+            return window
+        return replace(window, energy=above_idle(energy, self.account.idle))
 
     def window(self, axis_window: AxisWindow) -> TrainingWindow:
         """Any window that was asked for."""
@@ -334,7 +344,10 @@ class TrainingEnergy:
         bounds = (reach[0], training.start) if which == "before" else (training.end, reach[1])
         if bounds[1] - bounds[0] < PS_PER_S // 2:
             return []
-        return [self._window(which, f"{which} the training", None, *bounds, LOGGED_NS * PS_PER_NS)]
+        half = LOGGED_NS * PS_PER_NS
+        with_log = (which == "before", which == "after")
+        energy = self.energy(*bounds, half, with_log=with_log)
+        return [TrainingWindow(which, f"{which} the training", None, *bounds, half, energy)]
 
     @functools.cached_property
     def _power_reach(self) -> tuple[int, int] | None:
