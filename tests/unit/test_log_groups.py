@@ -20,6 +20,7 @@ from powertui.data.training.training import Training
 from powertui.data.training.training_energy import training_energy
 from powertui.report import runs as listing
 from powertui.screens import trainings as rows
+from tests.synthetic import write_scalars
 
 HERE = Path(__file__).parents[1] / "data" / "power"
 BEGINS_S = 1_760_000_000
@@ -204,3 +205,38 @@ def test_a_log_without_wall_time_has_no_place_beside_one_that_has(tmp_path: Path
     assert seen.wall
     assert seen.zero_ns == BEGINS_S * 10**9
     assert [one.power.status for one in seen.placements].count("aligned") == 1
+
+
+def test_a_log_of_several_hosts_alone_is_theirs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a run nobody else could own it, so nothing is left out and nobody is asked."""
+    watts = {"node-a": 200, "node-b": 300, "": 100}
+    rows = [f"{BEGINS_S + i}.0,{host},{watts[host]}" for i in range(60) for host in watts]
+    path = tmp_path / "power.csv"
+    path.write_text("time_unix_s,host,power_w\n" + "\n".join(rows) + "\n")
+    (entry,) = logdir.scan(path).trainings
+    energy = training_energy(Training(entry, ReadOptions()).seen_from())
+    assert energy.strangers == ()
+    assert energy.owned.owners.machines == ("node-a", "node-b", "")
+    total = energy.whole().energy
+    assert total is not None
+    assert total.joules == pytest.approx(59 * sum(watts.values()))
+    assert cli.main(["report", str(path)]) == 0
+    assert "of no host" not in capsys.readouterr().out
+
+
+def test_power_of_a_training_without_a_name_is_asked_for(tmp_path: Path) -> None:
+    """Its scalars do not say where it ran, and its log names two hosts: a person says which."""
+    rows = [(BEGINS_S + i, i, "epoch_loss", 1.0 / (1 + i)) for i in range(60)]
+    write_scalars(tmp_path / "events.out.tfevents", rows, BEGINS_S)
+    log(tmp_path / "power.csv", host="node-a")
+    with (tmp_path / "power.csv").open("a") as file:
+        file.writelines(f"{BEGINS_S + i}.5,node-b,300\n" for i in range(60))
+    (entry,) = logdir.scan(tmp_path).trainings
+    energy = training_energy(Training(entry, ReadOptions()).seen_from())
+    (sentence,) = energy.strangers
+    assert sentence == (
+        "Not counted: power of node-a, node-b (no host of this run has that name). To say whose it "
+        "is: --power-host node-a=HOST, where HOST is what you call the machine that trained."
+    )

@@ -101,6 +101,9 @@ def strangers_and_remedies(
 
 def _remedy(left: str, hosts: Sequence[str], owners: Belongings) -> str:
     """What to type, so that a channel is a host's."""
+    if not hosts:
+        words = shlex.quote(f"{left}=HOST")
+        return f"--power-host {words}, where HOST is what you call the machine that trained"
     if len(hosts) == 1:
         return f"--power-host {shlex.quote(f'{left}={hosts[0]}')}"
     words = f"--power-host {shlex.quote(f'{left}=HOST')}, one of {listed(hosts)}"

@@ -4,7 +4,8 @@ A channel is a host's when its log says so: the host's name (whatever the case, 
 marks of a controller), what a person said (`--power-host bmc-17=host-a`, the config file), or the
 name of its column or file. What names nobody is taken for the host's where the run has one alone,
 and that is an assumption. Everything else belongs to nobody here, is said, and is never added to a
-host: a watt under the wrong name is worse than none.
+host: a watt under the wrong name is worse than none. Logs without any run have no such doubt: each
+channel is of the host that its log names.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from powertui.data.energy import hostnames, owner_doubts, owner_evidence
 from powertui.data.energy.hostnames import HostName
 from powertui.data.energy.owner_evidence import Owner
 from powertui.data.energy.profiled_machines import (
+    HostEvidence,
     Machines,
     Profiled,
     inside_names,
@@ -31,9 +33,15 @@ class Belongings:
     """The machines of a run, and whose each of its channels is."""
 
     machines: tuple[str, ...]  # as their first profiles name them
-    of_trace: tuple[int, ...]  # the machine of each trace: workers and ranks may share one
+    # The machine of each trace: workers and ranks may share one. Empty of logs without a run.
+    of_trace: tuple[int, ...]
     owners: tuple[Owner, ...]  # of each channel
     may_be_one: bool = False  # whether its profiles leave open that some ran on one machine
+
+    @property
+    def are_of_logs_alone(self) -> bool:
+        """Whether there is no run, so that the logs stand for themselves."""
+        return not self.of_trace
 
     def mine(self, trace: int) -> tuple[int, ...]:
         """The channels of a trace's machine."""
@@ -71,11 +79,13 @@ def attribute_power(
     same: Sequence[Sequence[str]] = (),
 ) -> Belongings:
     """Whose power these channels are: of the machines that these traces were made on, or
-    nobody's.
+    nobody's; of the hosts that the logs name, where there is no trace.
 
     `said` are pairs of a name in the log and a host; `same` are hosts that are one machine, where
     no profile says which.
     """
+    if not traces:
+        return _of_logs_alone(power)
     assigned_names: dict[str, list[str]] = {}
     for words, name in said:
         assigned_names.setdefault(words.strip().casefold(), []).append(name)
@@ -110,6 +120,21 @@ def attribute_power(
         tuple(owner_doubts.undoubted(power, owners)),
         may_be_one=len(unknown) > 1,
     )
+
+
+def _of_logs_alone(power: Sequence[PowerSeries]) -> Belongings:
+    """The hosts that logs without a run name. What names none is of a host without a name."""
+    hosts = tuple(dict.fromkeys(series.sensor.host for series in power))
+    rows = {host: row for row, host in enumerate(hosts)}
+    owners = []
+    for series in power:
+        host = series.sensor.host
+        if host:
+            owners.append(Owner(rows[host], HostEvidence.EQUAL, f"the log names {host}"))
+        else:
+            why = "it names no host, and there is no run whose host it could be"
+            owners.append(Owner(rows[host], HostEvidence.ALONE, why))
+    return Belongings(hosts, (), tuple(owners))
 
 
 def _labels(power: Sequence[PowerSeries], machines: Machines) -> list[HostName | None]:

@@ -71,6 +71,8 @@ class TrainingPower:
 
     def total(self, series: Sequence[PowerSeries]) -> Addends:
         """Of owned channels those that may be added up: on each machine the disjoint ones."""
+        if self.owners.are_of_logs_alone:
+            return scopes.total(series)
         rows: dict[int, list[int]] = {}
         for row, channel in enumerate(series):
             if (machine := self._owner_of(channel).machine) is not None:
@@ -117,7 +119,8 @@ def power_of(training: TrainingRecords) -> TrainingPower:
     if not profiles:
         # Scalars are written by the machine that trains; without any, a person's word has to do.
         hosts = training.entry.hosts or tuple(dict.fromkeys(host for _, host in assigned))
-        hosts = hosts or _only_name_in(power) or ("",)
+        if not hosts and training.entry.tfevents:
+            hosts = _only_name_in(power) or ("",)
         profiles = tuple(_UnreadProfile(host) for host in hosts)
     owners = power_owners.attribute_power(power, profiles, assigned, _one_process(profiles))
     return TrainingPower(power, owners, *_gpus(training))

@@ -108,9 +108,9 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
             return base, align.elsewhere(series, away, *notes, align.BY_HAND)
         if clock is not None and clock.lo_ns is not None and clock.hi_ns is not None:
             base = clock.mid_ns
-            checked = edge_placing.place_by_clock(
-                training, series, clock, check=options.mode == "auto"
-            )
+            # Of a log alone nothing contradicts the clock: its own times are the axis.
+            check = options.mode == "auto" and training.extent_ns is not None
+            checked = edge_placing.place_by_clock(training, series, clock, check=check)
             by_session = None if checked.is_sure else _by_session(training, series)
             if by_session is not None and by_session[1].is_sure:
                 return by_session
