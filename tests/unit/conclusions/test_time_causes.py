@@ -158,3 +158,12 @@ def test_an_operation_that_only_saves_tells_a_checkpoint(tmp_path: Path) -> None
         events.append(event(("cpu_op", "torch::save", (block * 440 + 41) * _MS, 390 * _MS)))
     first = _first(torch_json.write(tmp_path, events[8:]))
     assert first.kind is Kind.CHECKPOINT
+
+
+def test_steps_that_were_dispatched_ahead_compute_while_an_evaluation_waits_for_them(
+    shared_data: Path,
+) -> None:
+    """Thirty unmarked steps of JAX; every tenth one is followed by a small evaluation."""
+    first = _first(api.open(str(shared_data / "own/sentences/jax_nomark"))[0].opened)
+    assert first.kind is Kind.COMPUTE
+    assert first.cost.share == pytest.approx(0.98, abs=0.02)

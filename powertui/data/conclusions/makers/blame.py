@@ -47,7 +47,7 @@ _LIBRARY = re.compile(
 _WRAPPER = re.compile(
     r"^(?:TFE_(?!DeleteTensorHandle)|Eager|KernelAndDeviceFunc|FunctionRun|ExecutorState"
     r"|CommonPjRt|PjRt|Handle inputs|ThunkExecutor|Optional|Iterator|ProfilerStep|ParseArguments"
-    r"|Allocate|convert_to_tensor|tf\.constant|Validate)"
+    r"|Allocate|convert_to_tensor|tf\.constant|Validate|np\.asarray\(jax\.Array\))"
 )
 
 
@@ -99,6 +99,9 @@ _DECISIVE: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
     (Purpose.LOGGING, re.compile(r"Write\w*Summary|FlushSummaryWriter|HistogramSummary")),
     (Purpose.CHECKPOINT, re.compile(r"SaveV2|ShardedFilename|MergeV2Checkpoints|torch::save")),
 )
+# XPlanes name a frame's file without its folder: these are JAX's own, in which a program that was
+# dispatched ahead waits for its results.
+_JAX_MODULES = frozenset(("array", "pjit", "profiler", "traceback_util", "xla_bridge"))
 
 
 @dataclass(frozen=True)
@@ -241,6 +244,8 @@ def _is_library(name: str) -> bool:
     if _LIBRARY.search(path):
         return True
     module = re.split(r"[/\\]", path)[-1].removesuffix(".py")
+    if module == path.removesuffix(".py") and module in _JAX_MODULES:
+        return True
     return module.startswith("_") or module in sys.stdlib_module_names
 
 

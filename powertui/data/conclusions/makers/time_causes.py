@@ -11,6 +11,7 @@ from powertui.data.conclusions.conclusion import Kind
 from powertui.data.conclusions.makers.blame import NOBODY, Blame, Purpose, blame, dispatched
 from powertui.data.model import Int64s
 from powertui.data.opened import Profile
+from powertui.data.run.launched_work import function_key, shares_of_functions
 from powertui.data.tools.activity import WORK, ActivityKind
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
 from powertui.data.tools.wall_time import RunPart, WallTime
@@ -25,6 +26,9 @@ _MAIN_SHARE = 0.9
 _MIN_TIMES_USUAL = 2.0
 # Extra time of one kind of activity is told apart from the others from this share of it on.
 _MIN_OWN_SHARE = 0.3
+# Share of XLA's work from which on a function that a few steps call is what computes there.
+# Chosen, not measured.
+_MIN_BLAMED_WORK = 0.5
 
 _SILENT = (ActivityKind.NOTHING, ActivityKind.WAITING)
 _INPUT = (ActivityKind.INPUT, ActivityKind.INPUT_AHEAD, ActivityKind.INPUT_PYTHON)
@@ -142,7 +146,7 @@ def _few(
         whom = blame(profile, wall, stretches)
         if whom == NOBODY and part is RunPart.BETWEEN:
             whom = dispatched(profile, wall, windows)
-    if part is RunPart.BETWEEN and whom.told is None and profile.steps.asynchronous:
+    if part is RunPart.BETWEEN and profile.steps.asynchronous and _is_steps_work(profile, whom):
         working = int(extra[list(WORK)].sum())
         if 2 * working > ps and ActivityKind.COMPUTING in activities:
             return None
@@ -155,6 +159,19 @@ def _few(
         slow=slow,
         stretches=stretches,
     )
+
+
+def _is_steps_work(profile: Profile, whom: Blame) -> bool:
+    """Whether what computes after a few steps may be the work of steps that were dispatched ahead.
+
+    A function that is called there alone is blamed only if most of XLA's work is its own: a program
+    that evaluates waits for all the steps before.
+    """
+    if whom.told is None:
+        return True
+    shares = profile.cached("xla shares", lambda: shares_of_functions(profile.trace))
+    own = shares.get(function_key(whom.told.name), 0.0)
+    return bool(shares) and not whom.told.is_frame and own < _MIN_BLAMED_WORK
 
 
 def _main_slow(
