@@ -43,6 +43,8 @@ _MAX_SCALARS = 100
 
 if TYPE_CHECKING:
     from powertui.data.energy.measured_energy import Energy
+    from powertui.data.energy.owner_evidence import Owner
+    from powertui.data.energy.power_owners import Belongings
     from powertui.data.opened import Profile
 
 
@@ -247,11 +249,18 @@ def _power_of(run: Run) -> list[Facts]:
     return [
         power_facts(series)
         | {
-            "belongs_to": None if owner.machine is None else owners.machines[owner.machine],
+            "belongs_to": _host_of(owners, owner),
             "belongs_why": owner.why,
         }
         for series, owner in zip(run.power, owners.owners, strict=True)
     ]
+
+
+def _host_of(owners: Belongings, owner: Owner) -> str | None:
+    if owner.machine is None:
+        return None
+    host = owners.machines[owner.machine]
+    return (host or None) if owners.are_of_logs_alone else host
 
 
 def _energy_of(run: Run, entry: RunEntry, profiles: Sequence[Profile]) -> Facts | None:

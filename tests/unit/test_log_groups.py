@@ -224,6 +224,9 @@ def test_a_log_of_several_hosts_alone_is_theirs(
     assert total.joules == pytest.approx(59 * sum(watts.values()))
     assert cli.main(["report", str(path)]) == 0
     assert "of no host" not in capsys.readouterr().out
+    assert cli.main(["report", "--json", str(path)]) == 0
+    channels = json.loads(capsys.readouterr().out)["runs"][0]["power"]
+    assert [channel["belongs_to"] for channel in channels] == ["node-a", "node-b", None]
 
 
 def test_power_of_a_training_without_a_name_is_asked_for(tmp_path: Path) -> None:
