@@ -24,6 +24,7 @@ BURSTS = (
     "long_training",
     "two_epochs_with_burst",
 )
+UNCONFIRMED = "long_training"
 
 
 def opened(folder: Path) -> Opened:
@@ -31,12 +32,9 @@ def opened(folder: Path) -> Opened:
     return Opened(entry, ReadOptions(power=(str(folder / "power.csv"),), find_power=False))
 
 
-def power_of(one: Opened) -> list[Finding]:
-    return [
-        found
-        for found in account.findings(one.profiles[0], Aligning()).findings
-        if found.kind == "power"
-    ]
+def power_of(one: Opened, aligning: Aligning | None = None) -> list[Finding]:
+    findings = account.findings(one.profiles[0], aligning or Aligning()).findings
+    return [found for found in findings if found.kind == "power"]
 
 
 def truth(folder: Path, one: Opened) -> tuple[float, float]:
@@ -62,14 +60,31 @@ def test_the_burst_is_found_and_nothing_else_is(shared_data: Path, name: str) ->
     window = max(
         0.5, 3.0 if "slow_sensor" in name else 1.0 if "1s" in name or "long" in name else 0.5
     )
+    alignment = account.energy_account(one.profiles[0], Aligning()).alignment
+    assert alignment is not None
+    assert (alignment.status == "cannot tell") == (name == UNCONFIRMED)
+    if name == UNCONFIRMED:  # nothing in the profile shows whether its log's clock is right
+        window = (alignment.hi_s - alignment.lo_s) / 2
     assert abs(found.start_ps / 1e12 - begin) <= window
     assert abs(found.end_ps / 1e12 - end) <= window
+    assert found.start_within[0] <= begin * 1e12 <= found.start_within[1]
+    assert found.end_within[0] <= end * 1e12 <= found.end_within[1]
     assert found.delta_watts == pytest.approx(60, rel=0.1)
     assert found.lo_watts is not None
     assert found.hi_watts is not None
     assert found.lo_watts - 2 < 60 < found.hi_watts + 2  # the process did not draw 60 W to the watt
     assert "unexplained" in found.witnesses
     assert not found.explained
+
+
+def test_with_a_clock_that_is_believed_the_burst_has_its_bounds(shared_data: Path) -> None:
+    """Only the doubt about its clock moves the bounds of this burst."""
+    folder = shared_data / "own" / UNCONFIRMED
+    one = opened(folder)
+    begin, end = truth(folder, one)
+    (found,) = power_of(one, Aligning(mode="clock"))
+    assert abs(found.start_ps / 1e12 - begin) <= 1.0  # the sensor's refresh
+    assert abs(found.end_ps / 1e12 - end) <= 1.0
 
 
 def test_a_quiet_recording_has_no_finding(shared_data: Path) -> None:

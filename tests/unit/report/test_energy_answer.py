@@ -113,6 +113,23 @@ def test_an_energy_has_four_digits_at_most(joules, unit, half, words) -> None:
     assert units.energy(joules, unit, half) == words
 
 
+@pytest.mark.parametrize(
+    ("half", "joules", "unit", "words"),
+    [
+        (16.3, 3479.2, "J", "16"),
+        (6.0, 13_190.0, "J", "6.0 J"),
+        (42.0, 15_380.0, "J", "42 J"),
+        (6.0, 13_190.0, "kJ", "6.0 J"),
+        (1_800.0, 15_382_800.0, "Wh", "0.50 Wh"),
+        (5.3, 3479.2, "J", "5"),  # no smaller unit is shown: rounded to the last digit of 3,479
+        (0.02, 3479.2, "J", "1"),
+        (0.13, 21.654, "J", "0.13"),
+    ],
+)
+def test_an_error_has_no_more_decimals_than_its_energy(half, joules, unit, words) -> None:
+    assert units.energy_error(half, joules, unit) == words
+
+
 def test_the_gain_stands_beside_the_error() -> None:
     from dataclasses import replace
 
