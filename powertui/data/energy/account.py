@@ -641,8 +641,8 @@ def _usable(
     """
     rows = [*rows]
     usable = [row for row in rows if span is None or meeting.meets(power[row], span)] or rows
-    best = min((main_log.STATUS_RANK[power[row].status] for row in usable), default=2)
-    usable = [row for row in usable if main_log.STATUS_RANK[power[row].status] == best]
+    best = min((main_log.placement_rank(power[row]) for row in usable), default=2)
+    usable = [row for row in usable if main_log.placement_rank(power[row]) == best]
     if span is None or len(usable) < 2:
         return usable
     usable = [

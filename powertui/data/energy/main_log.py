@@ -21,6 +21,9 @@ from powertui.data.energy.meeting import Span
 from powertui.data.model import PowerOnTrace, Scope
 
 STATUS_RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
+# A place that is open by so little is no reason to prefer a log that measures less of the machine:
+# clocks of unknown machines are believed to ±2 s.
+_MAX_NEAR_PS = 4_500_000_000_000
 FULL_COVERAGE = 0.9  # share of the trace from which on coverage does not decide
 _SCOPE_RANK = {
     Scope.NODE: 0,
@@ -65,6 +68,12 @@ class Log:
         )
 
 
+def placement_rank(power: PowerOnTrace) -> int:
+    """How surely a channel is placed, 0 the surest: a few seconds of doubt do not count."""
+    is_near = power.offset_hi_ps - power.offset_lo_ps <= _MAX_NEAR_PS
+    return 0 if power.status == "ambiguous" and is_near else STATUS_RANK[power.status]
+
+
 def coverage(power: PowerOnTrace, span: Span) -> float:
     """The share of the trace between readings; holes are not covered."""
     if len(power.times) < 2 or power.status == "none" or span[1] <= span[0]:
@@ -95,7 +104,7 @@ def logs(power: Sequence[PowerOnTrace], span: Span) -> list[Log]:
                 path,
                 tuple(rows),
                 any(meeting.meets(channel, span) for channel in mine),
-                min(STATUS_RANK[channel.status] for channel in mine),
+                min(placement_rank(channel) for channel in mine),
                 max(coverage(channel, span) for channel in mine),
                 all(channel.source == align.SIGNAL for channel in mine),
                 min(

@@ -462,8 +462,8 @@ def _usable_rows(power: Sequence[PowerOnTrace], reach: tuple[int, int]) -> list[
     """The channels that may be counted, the main log first: those that are placed best."""
     order = main_log.order(power, reach)
     usable = [row for row in order if meeting.meets(power[row], reach)] or list(order)
-    best = min((main_log.STATUS_RANK[power[row].status] for row in usable), default=2)
-    usable = [row for row in usable if main_log.STATUS_RANK[power[row].status] == best]
+    best = min((main_log.placement_rank(power[row]) for row in usable), default=2)
+    usable = [row for row in usable if main_log.placement_rank(power[row]) == best]
     enough = [
         row for row in usable if main_log.coverage(power[row], reach) >= main_log.FULL_COVERAGE
     ]
