@@ -25,6 +25,7 @@ from powertui.view.readable_names import readable
 
 _BAR_CELLS = 12  # the longest bar of a share
 _NAME_SHARE_BESIDE_BAR = 0.3  # of the room, for the names of rows that have a bar
+_MIN_NAME_CELLS = 34  # that names keep beside a bar: "conv2d_1_2 · Conv2DBackpropFilter" has 33
 _MIN_BAR_WEIGHT = 8  # of a column of shares, to be what its table is about
 GAP = 2  # cells between two columns
 ALWAYS = 9  # columns of this weight are never left out
@@ -147,7 +148,8 @@ def fit_with_bar(table: Table, room: int, kept_ids: Collection[str | None] = ())
     if not shares:
         return plain_fit
     narrower = fit(table, room - _BAR_CELLS - GAP, kept_ids, _NAME_SHARE_BESIDE_BAR)
-    if len(narrower.columns) < len(plain_fit.columns):
+    before, after = _name_cells(plain_fit), _name_cells(narrower)
+    if len(narrower.columns) < len(plain_fit.columns) or after < min(before, _MIN_NAME_CELLS):
         return plain_fit
     share = max(shares, key=lambda column: column.weight)
     values = np.asarray(share.values, np.float64)
@@ -155,6 +157,12 @@ def fit_with_bar(table: Table, room: int, kept_ids: Collection[str | None] = ())
         values = values[share.present]
     greatest = float(np.nanmax(values, initial=0.0))
     return FittedColumns(narrower.columns, narrower.cells, share, greatest)
+
+
+def _name_cells(fit: FittedColumns) -> int:
+    """Cells of the widest words."""
+    sizes = zip(fit.columns, fit.cells, strict=True)
+    return max((cells for column, cells in sizes if column.kind == "text"), default=0)
 
 
 def bar_of_share(fit: FittedColumns, row: int, glyphs: Glyphs) -> str:
