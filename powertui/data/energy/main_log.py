@@ -36,7 +36,7 @@ _SCOPE_RANK = {
 _OTHER_SCOPE_RANK = 3
 _MAX_INT64 = (1 << 63) - 1  # ps
 
-_Key = tuple[bool, int, bool, bool, int, float, float]
+_Key = tuple[bool, int, bool, bool, int, float, float, int]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Log:
     rows: tuple[int, ...]  # into the channels that were given
     meets: bool
     rank: int
+    status_rank: int  # without the few seconds of doubt that `rank` leaves out
     coverage: float  # of the trace, by its best channel
     by_signal: bool  # nothing but its own power says where it lies
     scope: int
@@ -65,6 +66,7 @@ class Log:
             self.scope,
             covers,
             self.resolves_s,
+            self.status_rank,
         )
 
 
@@ -105,6 +107,7 @@ def logs(power: Sequence[PowerOnTrace], span: Span) -> list[Log]:
                 tuple(rows),
                 any(meeting.meets(channel, span) for channel in mine),
                 min(placement_rank(channel) for channel in mine),
+                min(STATUS_RANK[channel.status] for channel in mine),
                 max(coverage(channel, span) for channel in mine),
                 all(channel.source == align.SIGNAL for channel in mine),
                 min(
@@ -150,4 +153,5 @@ def _because(first: Log, second: Log) -> str:
         4: "it measures more of the machine",
         5: covers,
         6: f"it resolves {sensors.seconds(first.resolves_s)}",
+        7: "its place is more certain",
     }.get(differs, "they are otherwise equal, and it was read first")

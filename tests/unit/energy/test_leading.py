@@ -31,7 +31,9 @@ def log(
     scope: Scope = Scope.UNKNOWN,
     status: str = "aligned",
     source: str = "wall clocks of both",
+    open_s: int = 20,
 ):
+    """A log on the trace; `open_s` is the interval of its place where that is ambiguous."""
     at = np.arange(lo * S, hi * S, round(every_s * S), dtype=np.int64)
     power = traces.power(at, [200.0 + i % 3 for i in range(len(at))])
     sensor = replace(
@@ -40,6 +42,8 @@ def log(
     return replace(
         power,
         status=status,
+        offset_lo_ps=-open_s * S // 2 if status == "ambiguous" else power.offset_lo_ps,
+        offset_hi_ps=open_s * S // 2 if status == "ambiguous" else power.offset_hi_ps,
         source=source,
         series=replace(power.series, sensor=sensor, path=f"/logs/{name}.csv"),
     )
@@ -54,6 +58,12 @@ def first(*power: PowerOnTrace) -> str:
     [
         (log("a", status="ambiguous"), log("b", 100, 200), "does not overlap"),
         (log("a", scope=Scope.GPU), log("b", scope=Scope.NODE, status="ambiguous"), "more certain"),
+        (
+            log("a", scope=Scope.NODE, status="ambiguous", open_s=4),
+            log("b", scope=Scope.GPU),
+            "more of the machine",
+        ),
+        (log("a"), log("b", status="ambiguous", open_s=4), "more certain"),
         (log("a", every_s=3.0), log("b", 0, 20), "covers 100%"),
         (
             log("a"),
