@@ -610,7 +610,10 @@ class OpenRuns:
         def look() -> None:
             from powertui.data.conclusions.run_conclusions import run_conclusions
 
-            run_conclusions(opened, aligning)
+            try:
+                run_conclusions(opened, aligning)
+            except PowertuiError:
+                return  # the file is another one by now: its page says so, and is read again
             self.shell.from_thread(self.tell_news)
 
         self.shell.run_worker(look, thread=True, exclusive=True, group="news")
