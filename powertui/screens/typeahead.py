@@ -51,7 +51,8 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
     """An application that handles keys one after the other."""
 
     _closing_all = False  # screens are being taken away, one after another
-    _entering = False  # Enter in a box is on its way
+    _entering = False  # what was typed into a box is on its way
+    _has_typed = False  # letters went to a box, and nobody waited for what they lead to
     _entering_timer: Any = None
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -105,7 +106,7 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
             self.call_later(self._replay)
 
     def _hold_until_entered(self, box: Widget) -> None:
-        """Keys wait until Enter has gone from the widget through everything around it.
+        """Keys wait until what was typed has gone from the widget through everything around it.
 
         What the widget sends then goes up from queue to queue; a callback that is passed on in the
         same way arrives behind it.
@@ -122,11 +123,24 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
 
     async def _replay(self) -> None:
         while self._held and not self.is_leaving and self.takes_keys:
+            if self._is_behind_letters(self._held[0]):
+                return
             self._awaited = self._awaited_by(self._held[0])
             if self._awaited and not self._give_way():
                 self._look_again_soon()
                 return
             await self._handle(self._held.popleft())
+
+    def _is_behind_letters(self, event: events.Key | events.Paste) -> bool:
+        """Enter answers what is in the box, so it comes after the letters and what they list."""
+        box = self.focused
+        if not (self._has_typed and isinstance(box, Input)):
+            return False
+        if not (isinstance(event, events.Key) and event.key == "enter"):
+            return False
+        self._has_typed = False
+        self._hold_until_entered(box)
+        return True
 
     # ── answers that are under way ───────────────────────────────────────────────────────────────
 
@@ -223,6 +237,7 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
 
     async def _handle(self, event: events.Key | events.Paste) -> None:
         if isinstance(event, events.Paste):
+            self._has_typed = True
             await super().on_event(event)
             return
         self.key_pressed()
@@ -231,6 +246,7 @@ class TypeAhead(PacedApp[ReturnType], Generic[ReturnType]):
             if await self._check_bindings(event.key, priority=True):
                 return
             if event.is_printable:
+                self._has_typed = True
                 await super().on_event(event)
                 return
             if event.key in focused._bindings.key_to_bindings:
