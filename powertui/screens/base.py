@@ -57,19 +57,25 @@ class _Paced(Screen[Any]):
     """Renders only when the result can leave: what changes meanwhile is rendered once."""
 
     is_there = False  # in front with all its widgets: keys and other screens wait for that
+    _owes_render = False  # a layout was not rendered, as its frame could not leave
 
     def _on_timer_update(self) -> None:
         # Textual's own update method: while the gate is closed, or a page has no widgets yet, the
         # timer asks again.
         if self.is_mounted and not cast("Shell", self.app).holds_frames:
             self._dirty_widgets.update(self.before_frame())
+            if self._owes_render:
+                # Not by `_repaint_required`: that stands for all widgets, and forgets those that
+                # changed since.
+                self._owes_render = False
+                self._dirty_widgets.add(self)
             super()._on_timer_update()
 
     def _compositor_refresh(self) -> None:
         # Textual renders after each layout, too, and a page that comes up is laid out several
         # times.
         if cast("Shell", self.app).holds_frames:
-            self._repaint_required = True
+            self._owes_render = True
             self._update_timer.resume()
         else:
             super()._compositor_refresh()

@@ -60,12 +60,14 @@ def entries(page: str) -> list[PaletteLine]:
 
 def rank(entry: PaletteLine, words: list[str]) -> int | None:
     """How well an entry fits what was typed: 0 is best, None not at all."""
+    if not words:
+        return 0
     title = entry.title.lower()
     name = title.removeprefix(_TOOL_TITLE.lower())
     text = f"{title} {entry.note.lower()} {entry.command}"
     if not all(word in text for word in words):
         return None
-    if words and (title.startswith(words[0]) or name.startswith(words[0])):
+    if title.startswith(words[0]) or name.startswith(words[0]):
         return 0
     if not all(word in title for word in words):
         return 3

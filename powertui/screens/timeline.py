@@ -157,12 +157,17 @@ class TimelineScreen(Moving):
         self.view.display = room or not self.below.open
 
     def news_came(self) -> None:
-        """Show the first conclusion at the foot, once it is known."""
+        """Show the first conclusion at the foot, once it is known.
+
+        Its row is kept for it from the start: nothing on the page moves when it comes.
+        """
         pane = self.query_one("#conclusion", LinesPane)
         conclusions = frame.known_conclusions(self.session)
         width, height = self.size
-        pane.display = conclusions is not None and height >= _BELOW_FROM
-        if conclusions is not None and pane.display:
+        pane.display = self.session.model is not None and height >= _BELOW_FROM
+        if conclusions is None:
+            pane.set_lines([()])
+        elif pane.display:
             key = spec("symmetry").key
             pieces = conclusion_line(conclusions, key, width, pane.glyphs.ellipsis)
             style = self.shell.look.style

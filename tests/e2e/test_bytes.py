@@ -20,7 +20,8 @@ FIRST_FRAME = 40_000
 PAN = 5_000
 ZOOM = 15_000
 CURSOR = 2_000
-READY = "whole run"
+# At the foot: the run is read, and what it says is known.
+READY = r"3: (all \d+|more)"
 
 
 def cost(terminal: Terminal, key: str) -> int:

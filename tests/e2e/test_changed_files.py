@@ -21,7 +21,8 @@ from .terminal import Terminal
 
 pytestmark = pytest.mark.e2e
 
-READY = "whole run"
+# At the foot: the run is read, and what it says is known.
+READY = r"3: (all \d+|more)"
 CHANGED = "The file has changed since it was read. Press r to read it again."
 DEMO = Path(__file__).parents[2] / "powertui/demo/data/logs/Nfit/20261121/train/plugins/profile"
 MOMENTS = int(os.environ.get("POWERTUI_MOMENTS", "4"))  # of each kind

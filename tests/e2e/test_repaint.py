@@ -15,7 +15,8 @@ from .terminal import Terminal
 pytestmark = pytest.mark.e2e
 
 ROUNDS, KEYS = 12, 50
-READY = "whole run"
+# At the foot: the run is read, and what it says is known.
+READY = r"3: (all \d+|more)"
 REDRAW = "C-l"
 
 # Of every page: mostly what moves things, some of what opens and closes them. None that leaves,

@@ -26,7 +26,8 @@ from .terminal import MODES, Terminal, environment
 
 pytestmark = pytest.mark.e2e
 
-READY = "whole run"
+# At the foot: the run is read, and what it says is known.
+READY = r"3: (all \d+|more)"
 TAKEN = b"\x1b[?1049h"
 ENDING = pytest.mark.parametrize(("number", "code"), SIGNALS.items())
 POWERTUI = f"{sys.executable} -m powertui"

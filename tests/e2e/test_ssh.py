@@ -15,7 +15,8 @@ from .terminal import Terminal, environment
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("needs_sshd")]
 
-READY = "whole run"
+# At the foot: the run is read, and what it says is known.
+READY = r"3: (all \d+|more)"
 RTT_S, BYTES_PER_S = 0.1, 125_000.0
 FRAME = 40_000  # bytes: a frame that goes in one piece, in the packets of ssh
 

@@ -14,7 +14,8 @@ from .terminal import Terminal
 
 pytestmark = pytest.mark.e2e
 
-READY = "whole run"
+# At the foot: the run is read, and what it says is known.
+READY = r"3: (all \d+|more)"
 
 
 def ready(start: Opener, profile: Path) -> Terminal:

@@ -25,6 +25,7 @@ from powertui.terminal import keymap, theme
 from powertui.view import top_line, truncation
 from powertui.view.top_line import Head, Tab
 from powertui.widgets.table import TableView
+from tests.waiting import until_then
 
 from .conftest import Maker, loaded, settled
 
@@ -440,3 +441,23 @@ async def test_the_op_table_below_the_timeline_groups_and_shows_wrappers(make: M
         assert table.group is not None
         assert "Enter unfold" in bottom(shell).text
         assert shell.screen.timeline.viewport == before  # type: ignore[attr-defined]
+
+
+async def test_what_changes_while_frames_wait_is_drawn_when_they_leave(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A layout that could not leave, then a change of one line: the line is in the next frame."""
+    shell = make("logdirs/jax_cpu")
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        drawn: list[int] = []
+        line = top(shell)
+        render_line = line.render_line
+        monkeypatch.setattr(line, "render_line", lambda y: drawn.append(y) or render_line(y))
+        with monkeypatch.context() as held:
+            held.setattr(Shell, "holds_frames", True)
+            shell.screen._compositor_refresh()
+            line.refresh()
+            await pilot.pause(0.1)
+            assert drawn == []
+        await until_then(lambda: drawn != [])

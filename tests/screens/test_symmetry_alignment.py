@@ -319,7 +319,8 @@ async def test_the_foot_of_the_timeline_has_the_first_conclusion_once_it_is_know
     async with shell.run_test(size=SIZE) as pilot:
         await loaded(pilot)
         foot = shell.screen.query_one("#conclusion", LinesPane)
-        assert not foot.display
+        assert foot.display  # its row is kept: nothing moves when the conclusion comes
+        assert foot.lines == ((),)
         opened = shell.session.opened
         assert opened is not None
         conclusions = run_conclusions(opened, shell.session.aligning)
