@@ -154,7 +154,7 @@ def _all_steps(profile: Profile, compat: Compat) -> Breakdown:
         typed = devices, _with_roots_as_marks(groups, hosts)
     flat = _Flat(groups, *typed, only_devices=compat == "xprof" and has_device)
     if compat == "corrected":
-        by_group = _of_steps(trace, steps, groups, flat, has_device=has_device)
+        by_group = _of_steps(profile, groups, flat, has_device=has_device)
         by_time = _by_time(profile, has_device=has_device)
         return by_group if by_group is not None and _reaches(by_group, by_time) else by_time
     return _of_groups(trace, groups, flat, compat, has_device=has_device)
@@ -310,11 +310,12 @@ def _device_steps(
 
 
 def _of_steps(
-    trace: Trace, steps: Steps, groups: Groups, flat: _Flat, *, has_device: bool
+    profile: Profile, groups: Groups, flat: _Flat, *, has_device: bool
 ) -> Breakdown | None:
     """None where the groups tell nothing of the steps, or of the devices' work: TPUs, and programs
     that mark no group.
     """
+    trace, steps = profile.trace, profile.steps
     row = _rows_of(trace, steps, groups, flat)
     if not (row >= 0).any() or (
         has_device and not any((row[piece.group] >= 0).any() for piece in flat.devices)
@@ -322,7 +323,7 @@ def _of_steps(
         return None
     lo, hi = steps.start, steps.start + np.maximum(steps.step, 0)
     of_rows = pieces.renumbered([*flat.devices, *flat.hosts], row)
-    parts, _ = pieces.swept(of_rows, lo, hi, python_frames.working_stretches(trace))
+    parts, _ = pieces.swept(of_rows, lo, hi, python_frames.working_stretches(profile))
     return Breakdown(
         names=[steps.names[i] for i in range(len(steps))],
         start=lo,

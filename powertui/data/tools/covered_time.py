@@ -50,8 +50,7 @@ class CoveredTime(NamedTuple):
         """What of them the removed ones leave."""
         if not len(removed.start) or not len(self.start):
             return self
-        moments = np.unique(np.concatenate([*self, *removed]))
-        start, end = moments[:-1], moments[1:]
+        start, end = _between_ends(self, removed)
         keep = self.hold(start) & ~removed.hold(start)
         return union(start[keep], end[keep])
 
@@ -59,13 +58,21 @@ class CoveredTime(NamedTuple):
         """The moments that are in both."""
         if not len(self.start) or not len(other.start):
             return NO_TIME
-        moments = np.unique(np.concatenate([*self, *other]))
-        start, end = moments[:-1], moments[1:]
+        start, end = _between_ends(self, other)
         keep = self.hold(start) & other.hold(start)
         return union(start[keep], end[keep])
 
 
 NO_TIME = CoveredTime(_NONE, _NONE)
+
+
+def _between_ends(first: CoveredTime, second: CoveredTime) -> CoveredTime:
+    """The stretches between all starts and ends of both."""
+    moments = np.concatenate([*first, *second])
+    # Four ascending runs: the stable sort merges them, which np.unique would not.
+    moments.sort(kind="stable")
+    new = moments[1:] > moments[:-1]
+    return CoveredTime(moments[:-1][new], moments[1:][new])
 
 
 def window(lo: int, hi: int) -> CoveredTime:

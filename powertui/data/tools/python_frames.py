@@ -18,6 +18,7 @@ import numpy as np
 from powertui.data import category, texts, wire
 from powertui.data.category import Category
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
+from powertui.data.opened import Profile
 from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.op_stack import parents
 
@@ -98,8 +99,14 @@ def frame_names(trace: Trace) -> Bools:
     return texts.beginning(trace.names, "$")
 
 
-def working_stretches(trace: Trace) -> CoveredTime:
-    """When at least one thread ran Python: its innermost event is a frame that does not wait."""
+def working_stretches(profile: Profile) -> CoveredTime:
+    """When at least one thread ran Python: its innermost event is a frame that does not wait. Made
+    once.
+    """
+    return profile.cached("working Python", lambda: _working_stretches(profile.trace))
+
+
+def _working_stretches(trace: Trace) -> CoveredTime:
     starts, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     waiting = _Waiting(trace)
     for thread in _threads(trace, waiting):
@@ -185,8 +192,10 @@ class _Waiting:
         self._known: dict[int, bool] = {}
 
     def of(self, names: Int64s) -> Bools:
-        values, which = np.unique(names, return_inverse=True)
-        return np.array([self.waits(index) for index in values.tolist()], np.bool_)[which.ravel()]
+        waits = np.zeros(len(self._trace.names), np.bool_)
+        for index in np.flatnonzero(np.bincount(names)).tolist():
+            waits[index] = self.waits(index)
+        return waits[names]
 
     def waits(self, index: int) -> bool:
         if index not in self._known:
@@ -251,13 +260,15 @@ def _idle(lines: list[Track], waiting: _Waiting) -> CoveredTime:
 def _innermost(thread: _ThreadFrames, chosen: Bools) -> CoveredTime:
     """When one of the chosen events is the innermost of its thread."""
     count = len(thread.start)
-    moments = np.concatenate([thread.start, thread.end])
-    owner = np.concatenate([np.arange(count), thread.parent])
-    is_start = np.repeat([True, False], count)
-    # Of one moment first what ends, the inner events first; then what begins, the outer ones first.
-    rank = np.concatenate([thread.depth, -thread.depth])
-    order = np.lexsort((rank, is_start, moments))
-    moments, owner = moments[order], owner[order]
+    # Rows are by start, the outer events first. Of one moment come first what ends, the inner
+    # events first; then what begins, the outer ones first.
+    ended = count - 1 - np.argsort(thread.end[::-1], kind="stable")
+    ends = thread.end[ended]
+    at_start = np.arange(count) + ends.searchsorted(thread.start, side="right")
+    at_end = np.arange(count) + thread.start.searchsorted(ends, side="left")
+    moments, owner = np.empty((2, 2 * count), np.int64)
+    moments[at_start], moments[at_end] = thread.start, ends
+    owner[at_start], owner[at_end] = np.arange(count), thread.parent[ended]
     start, end = moments[:-1], moments[1:]
     owner = owner[:-1]
     keep = (end > start) & (owner >= 0) & chosen[np.maximum(owner, 0)]

@@ -164,12 +164,21 @@ def _driving_track(trace: Trace, steps: Steps) -> Track | None:
         for track in process.tracks:
             if track.derived or not len(track.events) or activity.is_pool(track.name):
                 continue
-            starts = track.events.start
-            marked = int(np.isin(steps.start, starts).sum()) if len(steps) else 0
-            rank = (marked, len(starts))
+            rank = (_marked_steps(track, steps), len(track.events))
             if best is None or rank > best[:2]:
                 best = (*rank, track)
     return None if best is None else best[2]
+
+
+def _marked_steps(track: Track, steps: Steps) -> int:
+    """How many steps begin with an event of this line."""
+    marked = np.zeros(len(steps), np.bool_)
+    for depth in range(track.lane_count):
+        starts = track.lane(depth).start
+        if len(starts):
+            at = starts.searchsorted(steps.start)
+            marked |= starts[np.minimum(at, len(starts) - 1)] == steps.start
+    return int(marked.sum())
 
 
 # ── steps, as far as they tell where time goes ───────────────────────────────────────────────────

@@ -20,7 +20,7 @@ from powertui.data.tools.sweep import Sweep
 
 def work_by_time(profile: Profile) -> Sweep:
     """The most telling type of work at each moment of a profile. Made once."""
-    return profile.cached("work by time", lambda: _of_trace(profile.trace))
+    return profile.cached("work by time", lambda: _of_profile(profile))
 
 
 def parts_of(axis: Sweep, lo: Int64s, hi: Int64s) -> Int64s:
@@ -34,7 +34,8 @@ def at_work(axis: Sweep) -> CoveredTime:
     return CoveredTime(start - axis.shift[0], end - axis.shift[0])
 
 
-def _of_trace(trace: Trace) -> Sweep:
+def _of_profile(profile: Profile) -> Sweep:
+    trace = profile.trace
     devices, hosts = event_types.typed_events(trace, "corrected")
     begin, end = (np.array([moment], np.int64) for moment in trace.span)
     events = pieces.columns(pieces.whenever([*devices, *_typed_by_time(trace, hosts)]), 0, 1)
@@ -46,7 +47,7 @@ def _of_trace(trace: Trace) -> Sweep:
         end=events.end[lasting],
         kind=events.kind[lasting],
     )
-    python = python_frames.working_stretches(trace)
+    python = python_frames.working_stretches(profile)
     every = pieces.with_python(events, python, begin, end)
     axis = sweep.sweep_events(*every, begin, end)
     assert isinstance(axis, Sweep)  # one group is never split

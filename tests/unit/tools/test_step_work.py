@@ -192,7 +192,7 @@ def test_a_stretch_that_the_program_named_is_no_work_of_its_own(tmp_path: Path) 
 
 def test_the_innermost_event_of_a_thread_says_what_it_does(tmp_path: Path) -> None:
     run = _with_stacks(tmp_path, "<built-in method acquire of _thread.lock object at 0x7f00>")
-    working = python_frames.working_stretches(run.profiles[0].trace)
+    working = python_frames.working_stretches(run.profiles[0])
     asleep = working.without(working).start
     assert not len(asleep)
     microsecond = 1_000_000

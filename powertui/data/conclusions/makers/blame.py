@@ -197,12 +197,11 @@ def _chain(profile: Profile, wall: WallTime, stretches: CoveredTime, total: int)
             rows = np.flatnonzero((inside > 0) & ~(launch & called))
             if not len(rows):
                 continue
-            names, which = np.unique(lane.name[rows], return_inverse=True)
-            sums = np.bincount(which.ravel(), weights=inside[rows].astype(np.float64))
-            wholes = np.bincount(which.ravel(), weights=lane.duration[rows].astype(np.float64))
-            for name, ps, whole in zip(names.tolist(), sums.tolist(), wholes.tolist(), strict=True):
-                if ps >= _MIN_PURPOSE_SHARE * total and whole <= 1.5 * total + ps:
-                    found.setdefault((depth, name), (int(ps), int(whole)))
+            sums = np.bincount(lane.name[rows], inside[rows].astype(np.float64))
+            wholes = np.bincount(lane.name[rows], lane.duration[rows].astype(np.float64))
+            large = (sums >= _MIN_PURPOSE_SHARE * total) & (wholes <= 1.5 * total + sums)
+            for name in np.flatnonzero(large).tolist():
+                found.setdefault((depth, name), (int(sums[name]), int(wholes[name])))
     out = []
     for (_, name), (ps, _) in sorted(found.items()):
         text = trace.names.full(name)[:300]
