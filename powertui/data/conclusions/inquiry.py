@@ -16,6 +16,7 @@ from powertui.data.tools.framework import Framework, framework_of
 from powertui.data.tools.registry import Question
 from powertui.data.tools.shares import Shares
 from powertui.data.tools.top_ops import Top
+from powertui.data.tools.wall_time import wall_time
 from powertui.data.window import touches
 
 
@@ -72,7 +73,12 @@ class Inquiry:
 
     @cached_property
     def length_ps(self) -> int:
-        """How long the run was profiled: the host that was recorded longest."""
+        """How long the run was profiled, without the profiler's own start and stop.
+
+        One length for all shares: those of steps, of what lies between them, and of findings.
+        """
+        if self.question.lo is None and self.question.hi is None:
+            return max(1, wall_time(self.profile).length)
         return max(1, *(hi - lo for _, lo, hi in self.question.parts))
 
     @cached_property

@@ -8,10 +8,12 @@ import numpy as np
 
 from powertui.data.conclusions.conclusion import Confidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.conclusions.makers import python_time
 from powertui.data.conclusions.makers.time_causes import TimeCause
 from powertui.data.conclusions.words import percent, seconds, whole_percent
 from powertui.data.model import PS_PER_S
 from powertui.data.opened import Profile
+from powertui.data.tools import framework_advice
 from powertui.data.tools.activity import ActivityKind
 from powertui.data.tools.framework import Framework
 from powertui.data.tools.wall_time import RunPart, WallTime
@@ -138,6 +140,8 @@ def words_of_few(words: CauseWords) -> Told:
     who = f": {words.who}" if words.who else ""
     if subject is None:
         subject = _work(words)
+        if words.who and cause.activities[:1] == (ActivityKind.RUNTIME,):
+            subject, who = f"The call {words.who}", ""
     if cause.kind is Kind.SLOW_STEPS and not words.who and cause.part is RunPart.BETWEEN:
         first = cause.activities[0] if cause.activities else ActivityKind.NOTHING
         if first is not ActivityKind.RUNTIME:
@@ -244,12 +248,18 @@ def words_between(words: CauseWords) -> Told:
         sentence=_capital(sentence),
         short=f"between steps {whole_percent(words.share)}",
         tool="timeline",
-        next=RECORD_FRAMES[words.inquiry.framework]
-        if silent and not words.who
-        else "Do it less often, or in another thread.",
+        next=_next_between(words, silent=silent),
         confidence=Confidence.LIKELY if silent and not words.who else Confidence.SURE,
         doubt="Nothing was recorded there: what it was is a guess." if silent else "",
     )
+
+
+def _next_between(words: CauseWords, *, silent: bool) -> str:
+    if silent and not words.who:
+        return RECORD_FRAMES[words.inquiry.framework]
+    if python_time.calls_operators(words.who):
+        return framework_advice.LAUNCH_LESS[words.inquiry.framework]
+    return "Do it less often, or in another thread."
 
 
 def _guess_between(words: CauseWords) -> str:

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.words import percent
-from powertui.data.tools import breakdown
+from powertui.data.tools import breakdown, framework_advice
+from powertui.data.tools.framework import Framework
 from powertui.data.tools.python_frames import PythonFunction
 from powertui.plain import plain
 
 # A function with this share of the time in question is named for all of it. Chosen, not measured.
 _MIN_NAMED_SHARE = 0.5
+# How PyTorch's profiler names the frames of a model's own modules.
+_MODULE = "nn.Module: "
+# Functions by which JAX and TensorFlow hand one operation after the other to the runtime.
+_DISPATCHERS = frozenset(
+    (
+        "_pjit_call_impl",
+        "_python_pjit_helper",
+        "apply_primitive",
+        "bind_with_trace",
+        "cache_miss",
+        "quick_execute",
+    )
+)
 
 
 def working_function(inquiry: Inquiry, ps: float) -> PythonFunction | None:
@@ -18,6 +32,21 @@ def working_function(inquiry: Inquiry, ps: float) -> PythonFunction | None:
     if function is None or function.ps < _MIN_NAMED_SHARE * ps:
         return None
     return function
+
+
+def calls_operators(label: str) -> bool:
+    """Whether a function, or what it calls, hands operations to the framework one by one.
+
+    Its Python is the price of launching them: it cannot be moved elsewhere.
+    """
+    return _MODULE in label or label.split(" in ", 1)[0] in _DISPATCHERS
+
+
+def advice(label: str, framework: Framework) -> str:
+    """What to do about a function that keeps the host busy."""
+    if calls_operators(label):
+        return framework_advice.LAUNCH_LESS[framework]
+    return framework_advice.LESS_PYTHON[framework]
 
 
 def subject(function: PythonFunction) -> str:

@@ -158,7 +158,7 @@ def _of_part(inquiry: Inquiry, part: _Part, share: float) -> Conclusion:
         if function is not None:
             is_known = True
             subject, most = python_time.subject(function), python_time.most_of_it(function, ps)
-            next_step = framework_advice.LESS_PYTHON[inquiry.framework]
+            next_step = python_time.advice(subject, inquiry.framework)
     sentence = f"{subject} takes {_of_a_step(inquiry, share)}{most}."
     if not is_known:
         amount = _of_a_step(inquiry, share)
@@ -198,15 +198,16 @@ def _idle_devices(inquiry: Inquiry, shares: Shares) -> Conclusion:
     """The devices are idle most of the time; what the host does meanwhile, the most first."""
     framework = inquiry.framework
     look = "See in the timeline what the host does while the devices are idle."
+    python = _python(inquiry, shares.python)
     parts = (
-        (shares.host, "computing", framework_advice.LAUNCH_LESS[framework]),
+        (shares.host, "calling operators", framework_advice.LAUNCH_LESS[framework]),
         (shares.launch, "launching kernels", framework_advice.LAUNCH_LESS[framework]),
         (shares.input, "waiting for input", framework_advice.READ_AHEAD[framework]),
         (shares.output, "copying results", _COPY_LESS),
         (
             shares.python,
-            _python(inquiry, shares.python),
-            framework_advice.LESS_PYTHON[framework],
+            f"Python ({python})" if python else "Python",
+            python_time.advice(python, framework),
         ),
         (shares.other, "nothing recorded", look),
     )
@@ -225,10 +226,11 @@ def _idle_devices(inquiry: Inquiry, shares: Shares) -> Conclusion:
 
 
 def _python(inquiry: Inquiry, share: float) -> str:
+    """Which function takes so much of the steps; "" where none does."""
     function = python_time.working_function(inquiry, share * _all_steps_ps(inquiry))
     if function is None:
-        return "Python"
-    return f"Python ({python_time.subject(function).removesuffix(',')})"
+        return ""
+    return python_time.subject(function).removesuffix(",")
 
 
 # ── computing ────────────────────────────────────────────────────────────────────────────────────
@@ -318,12 +320,14 @@ def _dispatched_ahead(inquiry: Inquiry) -> Conclusion | None:
 
 
 def _without_steps(inquiry: Inquiry) -> Iterator[Conclusion]:
-    """What can be said without steps: what took most time, and how busy the busiest line was."""
+    """What can be said without steps: what took most time, and how busy the busiest thread was."""
     if not inquiry.ops:
         return
     op = inquiry.ops[0]
     busy = _busiest_line(inquiry)
-    line = f"; the busiest line works {percent(min(1.0, busy))} of the time" if busy > 0 else ""
+    line = ""
+    if busy > 0:
+        line = f"; the busiest thread or device works {percent(min(1.0, busy))} of the time"
     yield Conclusion(
         kind=Kind.COMPUTE,
         sentence="No step was found. The op that takes most time is "

@@ -19,6 +19,7 @@ from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import EPOCHS, LIMIT, Finding
 from powertui.data.model import PS_PER_S, Badge
 from powertui.data.opened import Profile
+from powertui.data.tools.python_frames import parse_frame
 from powertui.plain import plain
 
 _CONFIDENCE = {
@@ -77,9 +78,12 @@ def _evidence(finding: Finding, kind: Kind) -> Evidence:
 
 def _cost(inquiry: Inquiry, finding: Finding, *, outside: bool) -> Cost:
     """What it costs; outside the profile no share of the profile's time or energy."""
+    longer_s = _longer_s(finding)
+    if longer_s is not None and longer_s < 0:
+        longer_s = None  # steps that were quicker cost no time
     if outside:
-        return Cost(seconds=_longer_s(finding), joules=finding.delta_joules)
-    return inquiry.cost(_longer_s(finding), finding.delta_joules)
+        return Cost(seconds=longer_s, joules=finding.delta_joules)
+    return inquiry.cost(longer_s, finding.delta_joules)
 
 
 def _longer_s(finding: Finding) -> float | None:
@@ -103,10 +107,11 @@ def _sentence(finding: Finding, kind: Kind, *, outside: bool) -> str:
     where = finding_texts.where(finding)
     where = where[:1].upper() + where[1:]
     if kind is Kind.SLOW_STEPS:
+        longest = f": {_longest_op(finding)}" if finding.ops else ""
         against = "in the other epochs" if EPOCHS in finding.witnesses else "the steps around"
         return (
             f"{where}: {words.seconds(finding.delta_seconds or 0.0)} longer than {against}"
-            f"{_longer_op(finding)}."
+            f"{longest}."
         )
     longer_s = _longer_s(finding)
     took = ""
@@ -129,21 +134,26 @@ def _explanation(finding: Finding, *, outside: bool) -> str:
     if outside:
         return ", unlike the rest of the training; no profile shows what ran then"
     if finding.ops:
-        return _longer_op(finding)
+        # That it ran longer is no proof that it drew the power: a call that waits draws none.
+        return f". Meanwhile {_longest_op(finding)}"
     if (finding.delta_watts or 0.0) < 0:
         return ", although the profile shows the same work as around"
     return " that nothing in the profile explains"
 
 
-def _longer_op(finding: Finding) -> str:
+def _longest_op(finding: Finding) -> str:
     """The op that ran longer there more than any other, with what it usually takes."""
-    if not finding.ops:
-        return ""
     op = finding.ops[0]
-    return (
-        f": {plain(op.name, 80)} took {words.seconds(op.here_s)}, usually "
-        f"{words.seconds(op.usual_s)}"
-    )
+    usual = f"usually {words.seconds(op.usual_s)}"
+    if not op.usual_s:
+        usual = "which does not usually run"
+    return f"{_readable(op.name)} took {words.seconds(op.here_s)}, {usual}"
+
+
+def _readable(name: str) -> str:
+    """An op's name; a frame of Python as its function and where that is."""
+    frame = parse_frame(name)
+    return plain(frame.label if frame.file else name, 80)
 
 
 def _short(finding: Finding, kind: Kind) -> str:

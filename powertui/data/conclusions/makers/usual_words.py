@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from powertui.data.conclusions.conclusion import Confidence, Kind
-from powertui.data.conclusions.makers import computing
+from powertui.data.conclusions.makers import computing, python_time
 from powertui.data.conclusions.makers.blame import Purpose
 from powertui.data.conclusions.makers.cause_words import (
     PURPOSES_IN_WORDS,
@@ -149,7 +149,7 @@ def _python(words: CauseWords) -> Told:
         sentence=f"{subject} takes {words.amount}{where}, while no operation runs: {who}.",
         short=f"Python {whole_percent(words.share)}",
         tool="timeline",
-        next=framework_advice.LESS_PYTHON[words.inquiry.framework],
+        next=python_time.advice(words.who, words.inquiry.framework),
     )
 
 

@@ -1,0 +1,97 @@
+"""What a conclusion costs has one measure, and its advice is for what really runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from powertui import api
+from powertui.data.asked import Aligning
+from powertui.data.conclusions.conclusion import Conclusion, Cost, Stretch
+from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.conclusions.makers import python_time, stretches
+from powertui.data.conclusions.run_conclusions import run_conclusions
+from powertui.data.energy.findings.finding import NEIGHBOURS, Finding, LongerOp
+from powertui.data.model import PS_PER_S, Badge
+from powertui.data.tools import framework_advice
+from powertui.data.tools.framework import Framework
+
+
+@pytest.mark.parametrize("run", ["logdirs/jax_cpu", "logdirs/trace_export"])
+def test_all_shares_of_a_run_are_of_one_length(data: Path, run: str) -> None:
+    for opened in api.open(str(data / run)):
+        for conclusion in run_conclusions(opened.opened):
+            cost = conclusion.cost
+            if cost.share is not None and cost.seconds is not None:
+                length_s = Inquiry.of_run(opened.opened, Aligning()).length_ps / PS_PER_S
+                assert cost.share * length_s == pytest.approx(cost.seconds)
+
+
+@pytest.mark.parametrize(
+    ("label", "framework", "advice"),
+    [
+        (
+            "nn.Module: BertEncoder_0, called by forward in modeling_bert.py:1001",
+            Framework.PYTORCH,
+            framework_advice.LAUNCH_LESS,
+        ),
+        ("apply_primitive in dispatch.py:87", Framework.JAX, framework_advice.LAUNCH_LESS),
+        ("quick_execute in execute.py:54", Framework.TENSORFLOW, framework_advice.LAUNCH_LESS),
+        (
+            "preprocess in image_processing_videomae.py:235",
+            Framework.PYTORCH,
+            framework_advice.LESS_PYTHON,
+        ),
+        ("bind_batches in loop.py:3", Framework.JAX, framework_advice.LESS_PYTHON),
+        ("", Framework.JAX, framework_advice.LESS_PYTHON),
+    ],
+)
+def test_python_that_calls_operators_cannot_be_moved_elsewhere(
+    label: str, framework: Framework, advice: dict[Framework, str]
+) -> None:
+    assert python_time.advice(label, framework) == advice[framework]
+
+
+def _finding(kind: str, seconds: float, *ops: LongerOp) -> Finding:
+    return Finding(
+        kind=kind,
+        witnesses=(NEIGHBOURS,),
+        start_ps=0,
+        end_ps=4 * PS_PER_S,
+        start_within=(0, 0),
+        end_within=(0, 0),
+        epoch=None,
+        step_lo=3,
+        step_hi=9,
+        elsewhere=(),
+        delta_watts=60.0,
+        lo_watts=50.0,
+        hi_watts=70.0,
+        delta_joules=240.0,
+        lo_joules=200.0,
+        hi_joules=280.0,
+        delta_seconds=seconds,
+        p=0.001,
+        badge=Badge.MEASURED,
+        ops=ops,
+    )
+
+
+def _told(finding: Finding) -> Conclusion:
+    return stretches.conclusion(finding, Stretch(0, *finding.span), Cost(), outside=False)
+
+
+def test_an_op_that_ran_longer_beside_foreign_power_is_no_reason_for_it() -> None:
+    waited = LongerOp("TFE_DeleteTensorHandle", 2.09, 0.002, 2.092)
+    assert (
+        "+240 J. Meanwhile TFE_DeleteTensorHandle took"
+        in _told(_finding("power", 0, waited)).sentence
+    )
+    assert "nothing in the profile explains" in _told(_finding("power", 0)).sentence
+
+
+def test_a_frame_is_told_as_a_function_and_what_never_runs_has_no_usual_time() -> None:
+    waited = LongerOp("$array.py:615 _value", 0.526, 0.0, 0.526)
+    sentence = _told(_finding("time", 0.5, waited)).sentence
+    assert sentence.endswith("_value in array.py:615 took 526 ms, which does not usually run.")
