@@ -215,6 +215,8 @@ def _ops(content: VisibleContent) -> _List | None:
     rows = []
     for op in content.ops:
         figures = f"{units.duration(op.self_ps, 3)}  {_percent(op.share):>5}"
+        if op.replicas > 1:
+            figures = f"{op.replicas} replicas  {figures}"
         # A tail that several ops share would not tell them apart.
         rows.append(_Row(op.name, figures, op.tail if tails[op.tail] == 1 else ""))
     return _List(f"Top ops here, self time{where}", tuple(rows))

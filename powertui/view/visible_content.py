@@ -17,6 +17,7 @@ from powertui.data.model import Bools, Int64s, Steps
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import op_stats
 from powertui.data.tools.op_stats import OpStats
+from powertui.data.tools.replicas import without_replica
 from powertui.data.window import touches
 from powertui.view.timeline_model import TimelineModel
 
@@ -45,6 +46,7 @@ class TopOp:
     kind: Category
     self_ps: int
     share: float
+    replicas: int = 1  # whose copies of the op were counted together
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,22 @@ def _top(model: TimelineModel, ops: OpStats) -> tuple[TopOp, ...]:
     rows = np.flatnonzero(side & ~ops.wrappers & (ops.self_time > 0))
     rows = rows[np.argsort(-ops.self_time[rows], kind="stable")]
     top = rows[:_MAX_OPS]
-    columns = (ops.name[top].tolist(), ops.self_time[top].tolist(), ops.share[top].tolist())
-    return tuple(
-        TopOp(*model.labels.texts(name), model.category(name), self_ps, share)
-        for name, self_ps, share in zip(*columns, strict=True)
+    return tuple(_top_op(model, ops, row) for row in top.tolist())
+
+
+def _top_op(model: TimelineModel, ops: OpStats, row: int) -> TopOp:
+    number = int(ops.name[row])
+    name, tail = model.labels.texts(number)
+    on_replicas = int(ops.replicas[row])
+    if on_replicas > 1:
+        name, tail = without_replica(name), without_replica(tail)
+    return TopOp(
+        name=name,
+        tail=tail,
+        kind=model.category(number),
+        self_ps=int(ops.self_time[row]),
+        share=float(ops.share[row]),
+        replicas=on_replicas,
     )
 
 

@@ -64,7 +64,8 @@ class Inquiry:
     @cached_property
     def ops(self) -> list[Top]:
         """The run's ops, those that took most time first."""
-        return top_ops.top_ops(self.question.parts, self.question.compat)
+        tops = top_ops.top_ops(self.question.parts, self.question.compat)
+        return top_ops.of_all_replicas(tops)
 
     @cached_property
     def framework(self) -> Framework:

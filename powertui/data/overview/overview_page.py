@@ -61,7 +61,10 @@ def answer(question: Question) -> Result:
     )
     tables = (
         overview_tables.summary(steps),
-        overview_tables.ops(tops, device=any_device),
+        # TensorBoard has no such table of the host's ops, and its own of the devices' ops.
+        overview_tables.ops(
+            tops if any_device else top_ops.of_all_replicas(tops), device=any_device
+        ),
         overview_tables.recommendations(advice_rows),
         *overview_tables.hosts_side_by_side(question),
         *overview_tables.tpu(question),

@@ -17,6 +17,7 @@ from powertui.data.table import (
     Series,
     Table,
     columns_of,
+    int_column,
     optional,
     text_column,
 )
@@ -143,6 +144,7 @@ def ops(tops: Sequence[Top], *, device: bool) -> Table:
     share = np.array([op.share for op in listed], np.float64)
     cumulative = np.cumsum(share)
     category, name = [op.type for op in listed], [op.name for op in listed]
+    replicas = [op.replicas for op in listed]
     columns = (
         Column("selfTimePercent", "time", "share", share, "%", weight=9, head="Time (%)"),
         Column(
@@ -156,6 +158,11 @@ def ops(tops: Sequence[Top], *, device: bool) -> Table:
         ),
         Column("category", "type", "text", category, weight=6, head="Category"),
         Column("operation", "op", "text", name, weight=9, head="Operation"),
+        *(
+            (int_column("replicas", "replicas", "integer", replicas, weight=4),)
+            if max(replicas, default=1) > 1
+            else ()
+        ),
         *(columns_of(listed, _TENSOR_CORE_FIELDS) if device and listed else ()),
         *columns_of(listed, _TIME_FIELDS),
     )

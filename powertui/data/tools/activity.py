@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
 from powertui.data.opened import Profile
-from powertui.data.tools import covered_time, event_types, op_stats
+from powertui.data.tools import covered_time, event_types, op_sums
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
 from powertui.data.tools.event_types import MARK, EventType, Typed
 from powertui.data.tools.name_classes import NameClass, name_classes
@@ -169,7 +169,7 @@ def _leaves(track: Track) -> Int64s:
         begin = int(track.lanes[depth])
         own = lane.duration
         if depth + 1 < track.lane_count:
-            own = own - op_stats.covered(track.lane(depth + 1), lane.start, lane.end)
+            own = own - op_sums.covered(track.lane(depth + 1), lane.start, lane.end)
         parts.append(np.flatnonzero(2 * own > lane.duration) + begin)
     return np.concatenate(parts)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.model import Int64s, Trace, Track
-from powertui.data.tools import op_stats
+from powertui.data.tools import op_sums
 from powertui.data.tools.kernels import Kernels
 from powertui.data.tools.launches import Launches
 from powertui.data.window import lane_rows
@@ -149,10 +149,10 @@ def busiest_event(trace: Trace, line: int, lo: int, hi: int) -> tuple[str, int]:
         if first >= last:
             break  # deeper events are inside these
         events = lane[slice(first, last)]
-        start, end = op_stats.inside(events, lo, hi)
+        start, end = op_sums.inside(events, lo, hi)
         self_time = end - start
         if depth + 1 < track.lane_count:
-            self_time = self_time - op_stats.covered(track.lane(depth + 1), start, end)
+            self_time = self_time - op_sums.covered(track.lane(depth + 1), start, end)
         for name, ps in zip(events.name.tolist(), self_time.tolist(), strict=True):
             self_times[name] = self_times.get(name, 0) + ps
     if not self_times:

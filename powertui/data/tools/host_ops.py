@@ -22,7 +22,7 @@ from powertui.data.run import marks
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import op_names, op_stack, torch_links
 from powertui.data.tools.op_names import OpTable
-from powertui.data.tools.op_stats import exact
+from powertui.data.tools.op_sums import exact
 from powertui.data.window import touches
 
 _EAGER = "EagerKernelExecute"

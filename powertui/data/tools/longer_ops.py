@@ -14,14 +14,15 @@ import numpy as np
 
 from powertui.data import texts
 from powertui.data.model import Int32s, Int64s, Names, Trace
-from powertui.data.tools import op_stats
+from powertui.data.tools import op_sums, replicas
+from powertui.data.tools.replicas import without_replica
 from powertui.data.window import rows_of_windows
 
 # Stretches that are compared with the one that was asked for; of more only so many, evenly spread.
 # Chosen, not measured.
 MAX_COMPARED_STRETCHES = 32
 
-_CHUNK_EVENTS = 1 << 16  # events looked at together, as in op_stats
+_CHUNK_EVENTS = 1 << 16  # events looked at together, as in op_sums
 
 
 class LongerOps:
@@ -62,9 +63,9 @@ class LongerOps:
 
     def _here(self, lo: int, hi: int, least_ps: float) -> dict[str, tuple[int, list[int]]]:
         """By text: how long it ran, and its numbers among the names."""
-        parts: list[op_stats.OpSums] = []
+        parts: list[op_sums.OpSums] = []
         for number, process in enumerate(self._trace.processes):
-            sums = op_stats.summed(process, number, lo, hi)
+            sums = op_sums.summed(process, number, lo, hi)
             if sums is not None:
                 parts.append(sums)
         if not parts:
@@ -72,11 +73,11 @@ class LongerOps:
         name = np.concatenate([sums.name for sums in parts])
         ran = np.concatenate([sums.self_time for sums in parts])
         group = self._names.group[name]
-        long = op_stats.exact(group, ran, len(self._names)) > least_ps
+        long = op_sums.exact(group, ran, len(self._names)) > least_ps
         ran_by_text: dict[str, int] = {}
         numbers: dict[str, list[int]] = {}
         for row in np.flatnonzero(long[group]).tolist():
-            text = self._trace.names.display(int(name[row]))
+            text = without_replica(self._trace.names.display(int(name[row])))
             ran_by_text[text] = ran_by_text.get(text, 0) + int(ran[row])
             if text not in numbers:
                 numbers[text] = self._names.called(text, int(group[row]))
@@ -86,7 +87,7 @@ class LongerOps:
         """[ops × windows]: self time of the names that have a code."""
         out = np.zeros((size, len(windows)), np.int64)
         for _, track in self._trace.tracks():
-            if not op_stats.counts(track):
+            if not op_sums.counts(track):
                 continue
             for depth in range(track.lane_count):
                 begin = int(track.lanes[depth])
@@ -103,16 +104,17 @@ class LongerOps:
                         rows = np.flatnonzero(some >= 0)
                         if not len(rows):
                             continue
-                        start, end = op_stats.inside(track.events[rows + at], lo, hi)
+                        start, end = op_sums.inside(track.events[rows + at], lo, hi)
                         self_time = end - start
                         if depth + 1 < track.lane_count:
-                            self_time -= op_stats.covered(track.lane(depth + 1), start, end)
-                        out[:, window] += op_stats.exact(some[rows], self_time, size)
+                            self_time -= op_sums.covered(track.lane(depth + 1), start, end)
+                        out[:, window] += op_sums.exact(some[rows], self_time, size)
         return out
 
 
 class _NamesByText:
-    """All names of a trace, those brought together whose displayed texts have the same mark.
+    """All names of a trace, those brought together whose displayed texts have the same mark
+    without the scope of their replica.
 
     The texts decide who is alike.
     """
@@ -122,7 +124,11 @@ class _NamesByText:
         marks = np.empty(len(names), np.uint64)
         for at in range(0, len(names), texts.BATCH):
             some = np.arange(at, min(at + texts.BATCH, len(names)))
-            marks[some] = texts.displayed(names, some).marks()
+            shown = texts.displayed(names, some)
+            marks[some] = shown.marks()
+            scoped = np.flatnonzero(shown.contain(replicas.SCOPE))
+            if len(scoped):
+                marks[some[scoped]] = replicas.all_without_replica(shown.take(scoped)).marks()
         order = np.argsort(marks, kind="stable")
         new = np.ones(len(order), np.bool_)
         new[1:] = marks[order][1:] != marks[order][:-1]
@@ -138,6 +144,6 @@ class _NamesByText:
         return len(self._first) - 1
 
     def called(self, text: str, group: int) -> list[int]:
-        """The names of a group that are displayed as this text."""
+        """The names of a group that are displayed as this text, whatever the replica."""
         members = self._order[self._first[group] : self._first[group + 1]].tolist()
-        return [name for name in members if self._all.display(name) == text]
+        return [name for name in members if without_replica(self._all.display(name)) == text]

@@ -1,10 +1,9 @@
 """What ran in a window, by name: count, total, self time, average, share, and where the longest one
 is.
 
-An event counts when it touches the window; its times are those of the part inside. Self time is
-what no child covers: the children of an event are in the next lane of its track, so it is the
-event's length less what that lane covers of it. That is one subtraction of two prefix sums per
-event, for many events of a lane at once.
+An event counts when it touches the window; its times are those of the part inside (`op_sums`).
+
+Copies of one op on several replicas are one op, with their number (`replicas`).
 
 What a thread spends waiting for ops that other threads run for it (`category.HAND_OVER`) is no part
 of the shares: those ops are counted where they ran, and all the work there is comes to 100 %.
@@ -17,43 +16,33 @@ are left out: their time is in the lines they came from.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data import category, texts
 from powertui.data.model import (
     Bools,
-    Events,
     Floats,
     Int32s,
     Int64s,
-    Names,
-    Process,
     ProcessKind,
     Trace,
-    Track,
-    TrackKind,
-    UInt32s,
 )
 from powertui.data.table import Column, Lazy, Place, Quick, Result, Table, TablePart, Value
 from powertui.data.texts import CancelCheck, unhindered
-from powertui.data.tools import op_types
+from powertui.data.tools import op_sums, op_types, replicas
 from powertui.data.tools.registry import Question
-from powertui.data.window import lane_rows
+from powertui.data.tools.replicas import ReplicaRows
 
 # An op whose self time is a smaller share of its total only holds other ops. Chosen, not measured.
 _MAX_WRAPPER_SHARE = 0.05
 
 COLUMNS = ("name", "type", "device", "count", "total", "self", "average", "share")
 
-_CHUNK_EVENTS = 1 << 16  # events summed together: their columns stay in the processor's cache
-_FLUSH_EVENTS = 1 << 20  # events added to the sums in one call
 # Up to so many rows with equal numbers are put in the order of their names; nobody waits for that.
 _MAX_NAMED_TIES = 50_000
-_EXACT_FLOAT = 1 << 53  # below this, sums of floats are exact
 
 
 @dataclass(frozen=True)
@@ -71,6 +60,7 @@ class OpRow:
     # Of all self time in the window on the devices, or on the host; NaN for an op that only waits
     # for others.
     share: float
+    replicas: int = 1  # whose copies of the op were counted together
 
     @property
     def average(self) -> float:
@@ -96,6 +86,7 @@ class OpStats:
     events: int
     # (names, rows): further names with the same text that were counted into these rows.
     twins: tuple[Int64s, Int64s]
+    copies: ReplicaRows  # of the ops that ran on several replicas
     _types: list[tuple[Int32s, tuple[str, ...]]] = field(default_factory=list)
     # The last order that was asked for: a filter needs it again at every key.
     _order: dict[tuple[str, bool], Int64s] = field(default_factory=dict)
@@ -105,8 +96,7 @@ class OpStats:
 
     def __getitem__(self, row: int) -> OpRow:
         """One row with its texts."""
-        index = int(self.name[row])
-        full, display = self.trace.names.full(index), self.trace.names.display(index)
+        full, display = self._texts(row)
         kind, group = op_types.kind_of(full, display)
         return OpRow(
             name=display,
@@ -118,7 +108,23 @@ class OpStats:
             total=int(self.total[row]),
             self_time=int(self.self_time[row]),
             share=float(self.share[row]),
+            replicas=int(self.replicas[row]),
         )
+
+    def _texts(self, row: int) -> tuple[str, str]:
+        """The name as recorded and as displayed; without the replica where it stands for
+        several.
+        """
+        index = int(self.name[row])
+        full, display = self.trace.names.full(index), self.trace.names.display(index)
+        if self.replicas[row] > 1:
+            return replicas.without_replica(full), replicas.without_replica(display)
+        return full, display
+
+    @cached_property
+    def replicas(self) -> Int64s:
+        """On how many replicas each op ran; 1 where its name does not say that there are any."""
+        return np.maximum(1, np.bincount(self.copies.row, minlength=len(self.name)))
 
     @cached_property
     def ops(self) -> tuple[OpRow, ...]:
@@ -172,6 +178,9 @@ class OpStats:
                 name = names.data[names.start[place] : names.start[place + 1]]
                 if name.tobytes() == encoded:
                     return int(places[chunk.start + place])
+        for place in places[self.replicas[rows[places]] > 1].tolist():
+            if self._texts(int(rows[place]))[0] == full:
+                return int(place)
         return -1
 
     def longest(self, row: int) -> tuple[int, int]:
@@ -181,19 +190,23 @@ class OpStats:
         """
         twins, twin_rows = self.twins
         numbers = np.concatenate(([self.name[row]], twins[twin_rows == row]))
-        op_process = self.trace.processes[int(self.process[row])]
+        return self.longest_named(numbers, int(self.process[row]))
+
+    def longest_named(self, numbers: Int64s, process_number: int) -> tuple[int, int]:
+        """The same of these names on one process."""
+        op_process = self.trace.processes[process_number]
         best = (-1, -1, -1)  # (length, -track, -row): of equally long ones the first
         for number, (process, track) in enumerate(self.trace.tracks()):
-            if process is not op_process or not counts(track):
+            if process is not op_process or not op_sums.counts(track):
                 continue
             for depth in range(track.lane_count):
-                first, last = _touching(track, depth, self.lo, self.hi)
+                first, last = op_sums.touching(track, depth, self.lo, self.hi)
                 names = track.events.name[first:last]
                 # A comparison is much quicker than isin, and hardly any op has twins.
                 same = names == numbers[0] if len(numbers) == 1 else np.isin(names, numbers)
                 rows = np.flatnonzero(same) + first
                 if len(rows):
-                    start, end = inside(track.events[rows], self.lo, self.hi)
+                    start, end = op_sums.inside(track.events[rows], self.lo, self.hi)
                     at = int(np.argmax(end - start))
                     best = max(best, (int(end[at] - start[at]), -number, -int(rows[at])))
         return -best[1], -best[2]
@@ -214,6 +227,7 @@ class OpStats:
             share=self.share[rows],
             events=self.events,
             twins=(self.twins[0], place[self.twins[1]]),
+            copies=self.copies.with_rows(place[self.copies.row]),
         )
 
     # ── in an order, and some of them ────────────────────────────────────────────────────────────
@@ -283,6 +297,11 @@ class OpStats:
         in_device = [low in process.name.lower() for process in self.trace.processes]
         matches = texts.matching(self.trace.names, texts.holding(text, fold=True), self.name, check)
         matches |= np.array(in_device, np.bool_)[self.process]
+        if len(self.copies):
+            copies = texts.matching(
+                self.trace.names, texts.holding(text, fold=True), self.copies.name, check
+            )
+            matches[self.copies.row[copies]] = True
         # An op's own type is part of its name. Only where the text is part of another type does
         # anyone need the types of all rows, which are slow to find.
         if any(low in kind for kind in _OTHER_TYPES):
@@ -320,6 +339,11 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
         Column("name", "name", "text", Lazy(count, lambda row: _short(ops[row])), weight=9),
         Column("type", "type", "text", Lazy(count, lambda row: ops[row].type), weight=4),
         Column("device", "device", "text", Lazy(count, ops.device), weight=3),
+        *(
+            (Column("replicas", "replicas", "integer", ops.replicas, weight=6),)
+            if len(ops.copies)
+            else ()
+        ),
         Column("count", "count", "integer", ops.count, weight=7),
         Column("total_s", "total", "duration", ops.total, weight=5),
         Column("self_s", "self", "duration", ops.self_time, weight=9),
@@ -331,12 +355,7 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
     )
 
     def place(row: int) -> Place:
-        track, event = ops.longest(row)
-        events = list(stats.trace.tracks())[track][1].events
-        lo = int(events.start[event])
-        return Place(
-            run=run, host=host, lo=lo, hi=lo + int(events.duration[event]), track=track, event=event
-        )
+        return _place(stats.trace, *ops.longest(row), run, host)
 
     quick = Quick(
         lambda id, descending, check: ops.order(
@@ -363,7 +382,57 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
         total=ops.sums,
         layer=True,
     )
-    return Result("op_stats", "Ops", (table, *_counted(stats.trace)))
+    copies = (_replica_table(ops, run, host),) if len(ops.copies) else ()
+    return Result("op_stats", "Ops", (table, *copies, *_counted(stats.trace)))
+
+
+def _replica_table(ops: OpStats, run: str, host: int) -> Table:
+    """What each replica's copy of an op came to."""
+    copies = ops.copies
+    count = len(copies)
+    process = ops.process[copies.row]
+    columns = (
+        Column(
+            "name",
+            "recorded as",
+            "text",
+            Lazy(count, lambda row: ops.trace.names.full(int(copies.name[row]))),
+            weight=9,
+        ),
+        Column("replica", "replica", "integer", copies.number, weight=8),
+        Column(
+            "device",
+            "device",
+            "text",
+            Lazy(count, lambda row: ops.device(int(copies.row[row]))),
+            weight=3,
+        ),
+        Column("count", "count", "integer", copies.count, weight=6),
+        Column("total_s", "total", "duration", copies.total, weight=5),
+        Column("self_s", "self", "duration", copies.self_time, weight=7),
+    )
+
+    def place(row: int) -> Place:
+        track, event = ops.longest_named(copies.name[row : row + 1], int(process[row]))
+        return _place(ops.trace, track, event, run, host)
+
+    return Table(
+        "replicas",
+        "Each replica's copy of the ops",
+        columns,
+        place=place,
+        order=("self_s", True),
+        key=("name", "device"),
+        noun="copy",
+    )
+
+
+def _place(trace: Trace, track: int, event: int, run: str, host: int) -> Place:
+    events = list(trace.tracks())[track][1].events
+    lo = int(events.start[event])
+    return Place(
+        run=run, host=host, lo=lo, hi=lo + int(events.duration[event]), track=track, event=event
+    )
 
 
 def _parts(ops: OpStats) -> tuple[TablePart, ...]:
@@ -432,17 +501,21 @@ def op_stats(
     """The op table of [lo, hi) (the whole trace by default). `check` may raise to break it off."""
     lo = trace.span[0] if lo is None else lo
     hi = trace.span[1] + 1 if hi is None else hi
-    parts: list[OpSums] = []
+    parts: list[op_sums.OpSums] = []
     for number, process in enumerate(trace.processes):
-        sums = summed(process, number, lo, hi, check)
+        sums = op_sums.summed(process, number, lo, hi, check)
         if sums is not None:
-            parts.append(_merged(trace.names, sums, check))
+            parts.append(op_sums.merged(trace.names, sums, check))
 
     def joined(columns: Iterable[Int64s]) -> Int64s:
-        return np.concatenate([_NONE, *columns])
+        return np.concatenate([np.empty(0, np.int64), *columns])
 
     first = np.cumsum([0, *(len(sums.name) for sums in parts)])
     twin_rows = [sums.twins[1] + at for sums, at in zip(parts, first.tolist(), strict=False)]
+    copies = [
+        sums.copies.with_rows(sums.copies.row + at)
+        for sums, at in zip(parts, first.tolist(), strict=False)
+    ]
     return OpStats(
         trace=trace,
         lo=lo,
@@ -455,10 +528,11 @@ def op_stats(
         share=_shares(trace, parts),
         events=sum(int(sums.count.sum()) for sums in parts),
         twins=(joined(sums.twins[0] for sums in parts), joined(twin_rows)),
+        copies=ReplicaRows.joined(copies),
     )
 
 
-def _shares(trace: Trace, parts: list[OpSums]) -> Floats:
+def _shares(trace: Trace, parts: list[op_sums.OpSums]) -> Floats:
     """Each row's share of the self time on all devices, or on the host: either adds up to 1.
 
     NaN for what only waits for others.
@@ -474,199 +548,3 @@ def _shares(trace: Trace, parts: list[OpSums]) -> Floats:
         on_device = trace.processes[sums.process].kind is ProcessKind.DEVICE
         work /= max(1, totals[on_device])
     return np.concatenate([np.empty(0), *columns])
-
-
-_NONE = np.empty(0, np.int64)
-
-
-@dataclass(frozen=True, eq=False)
-class OpSums:
-    """The rows of one process."""
-
-    process: int
-    name: Int64s
-    count: Int64s
-    total: Int64s
-    self_time: Int64s
-    twins: tuple[Int64s, Int64s] = (_NONE, _NONE)
-    # Which only wait for other threads; set when names are merged.
-    waits: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
-
-
-class _Adder:
-    """Adds up columns by name, many events at a time, whatever the lines are that they come
-    from.
-    """
-
-    def __init__(self, names: int) -> None:
-        self.size = names
-        self.count, self.total, self.self_time = (np.zeros(names, np.int64) for _ in range(3))
-        self._parts: list[tuple[UInt32s, Int64s, Int64s]] = []
-        self._pending = 0
-
-    def add(self, name: UInt32s, total: Int64s, self_time: Int64s) -> None:
-        self._parts.append((name, total, self_time))
-        self._pending += len(name)
-        if self._pending >= _FLUSH_EVENTS:
-            self.flush()
-
-    def flush(self) -> None:
-        """Add what is pending to the sums.
-
-        Small lines are added together: a pass over all names for each of ten thousand lines would
-        never end.
-        """
-        if not self._parts:
-            return
-        columns = zip(*self._parts, strict=True)
-        name, total, self_time = (np.concatenate(column) for column in columns)
-        self._parts, self._pending = [], 0
-        self.count += np.bincount(name, minlength=self.size)
-        self.total += exact(name, total, self.size)
-        self.self_time += exact(name, self_time, self.size)
-
-
-def exact(name: UInt32s | Int32s, values: Int64s, size: int) -> Int64s:
-    """Exact integer sums per name.
-
-    bincount adds floats: where they could round, the high and the low bits are added separately.
-    """
-    if float(values.sum(dtype=np.float64)) < _EXACT_FLOAT / 2:
-        return np.bincount(name, values, size).astype(np.int64)
-    high = np.bincount(name, values >> 26, size)
-    low = np.bincount(name, values & ((1 << 26) - 1), size)
-    return (high.astype(np.int64) << 26) + low.astype(np.int64)
-
-
-class _LaneRows(NamedTuple):
-    """The rows of one lane that belong to a window."""
-
-    track: Track
-    depth: int
-    first: int  # in the track's columns
-    last: int
-
-    @property
-    def name(self) -> UInt32s:
-        return self.track.events.name[self.first : self.last]
-
-
-def summed(
-    process: Process, number: int, lo: int, hi: int, check: CancelCheck = unhindered
-) -> OpSums | None:
-    """What ran on one process in [lo, hi), by the number of its name; None where nothing did."""
-    lanes: list[_LaneRows] = []
-    for track in process.tracks:
-        for depth in range(track.lane_count if counts(track) else 0):
-            lane = _LaneRows(track, depth, *_touching(track, depth, lo, hi))
-            if lane.first < lane.last:
-                lanes.append(lane)
-    if not lanes:
-        return None
-    lowest = min(int(lane.name.min()) for lane in lanes)
-    name_range = max(int(lane.name.max()) for lane in lanes) - lowest + 1
-    event_count = sum(lane.last - lane.first for lane in lanes)
-    used: Int64s | None = None
-    # Few events whose names have far numbers: columns over all numbers between would be mostly
-    # empty.
-    if name_range > 4 * event_count + 1024:
-        used = np.unique(np.concatenate([lane.name for lane in lanes])).astype(np.int64)
-    adder = _Adder(name_range if used is None else len(used))
-    for track, depth, first, last in lanes:
-        for at in range(first, last, _CHUNK_EVENTS):
-            check()
-            events = track.events[slice(at, min(at + _CHUNK_EVENTS, last))]
-            start, end = inside(events, lo, hi)
-            total = end - start
-            self_time = total
-            if depth + 1 < track.lane_count:
-                self_time = total - covered(track.lane(depth + 1), start, end)
-            if used is None:
-                index = events.name - lowest
-            else:
-                index = np.searchsorted(used, events.name).astype(np.uint32)
-            adder.add(index, total, self_time)
-    adder.flush()
-    ran = np.flatnonzero(adder.count)
-    name = ran + lowest if used is None else used[ran]
-    return OpSums(number, name, adder.count[ran], adder.total[ran], adder.self_time[ran])
-
-
-def counts(track: Track) -> bool:
-    """Whether the events of a line are work of their own."""
-    return not track.derived and track.kind not in (TrackKind.STEPS, TrackKind.COUNTER)
-
-
-def _touching(track: Track, depth: int, lo: int, hi: int) -> tuple[int, int]:
-    """Rows of a lane, in the track's columns, that belong to the window."""
-    begin = int(track.lanes[depth])
-    first, last = lane_rows(track.lane(depth), lo, hi)
-    return begin + first, begin + last
-
-
-def inside(events: Events, lo: int, hi: int) -> tuple[Int64s, Int64s]:
-    """Start and end of the part of each event that is in the window."""
-    return np.maximum(events.start, lo), np.minimum(events.start + events.duration, hi)
-
-
-def covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:
-    """How much of each stretch the lane covers.
-
-    The stretches come in the order of time, one after the other.
-    """
-    first = max(0, int(lane.start.searchsorted(start[0])) - 1)
-    last = int(lane.start.searchsorted(end[-1]))
-    events = lane[slice(first, last)]
-    if not len(events):
-        return np.zeros(len(start), np.int64)
-    # The time that the lane covers before each of its events.
-    before = np.concatenate(([0], np.cumsum(events.duration)))
-    stop = events.start + events.duration
-
-    def covered_until(moments: Int64s) -> Int64s:
-        at = events.start.searchsorted(moments, side="left")
-        # The last event that began may go on after the moment: that part does not count.
-        after = np.where(at > 0, np.maximum(0, stop[at - 1] - moments), 0)
-        covered_ps: Int64s = before[at] - after
-        return covered_ps
-
-    covered_ps: Int64s = covered_until(end) - covered_until(start)
-    return covered_ps
-
-
-# ── names with the same text ─────────────────────────────────────────────────────────────────────
-
-
-def _merged(names: Names, sums: OpSums, check: CancelCheck) -> OpSums:
-    """The same sums with one row for each text: files number some texts twice."""
-    marks, waits = np.empty(len(sums.name), np.uint64), np.empty(len(sums.name), np.bool_)
-    for rows, full, display in texts.batches(names, sums.name, check):
-        marks[rows] = full.marks() * np.uint64(3) + display.marks()
-        waits[rows] = full.among(category.HAND_OVER)
-    in_order = np.sort(marks)
-    repeated = in_order[1:][in_order[1:] == in_order[:-1]]
-    if not len(repeated):
-        return replace(sums, waits=waits)
-    # Equal marks are a hint: the texts decide.
-    target = np.arange(len(marks))
-    suspects = np.flatnonzero(np.isin(marks, repeated))
-    row_of_text: dict[tuple[str, str], int] = {}
-    for rows, full, display in texts.batches(names, sums.name[suspects], check):
-        pairs = zip(full.strings(), display.strings(), strict=True)
-        for row, pair in zip(suspects[rows].tolist(), pairs, strict=True):
-            target[row] = row_of_text.setdefault(pair, row)
-    is_first = target == np.arange(len(target))
-    new_row = np.cumsum(is_first) - 1
-    firsts, twins = np.flatnonzero(is_first), np.flatnonzero(~is_first)
-    count, total, self_time = sums.count.copy(), sums.total.copy(), sums.self_time.copy()
-    for column in (count, total, self_time):
-        np.add.at(column, target[twins], column[twins])
-    return OpSums(
-        process=sums.process,
-        name=sums.name[firsts],
-        count=count[firsts],
-        total=total[firsts],
-        self_time=self_time[firsts],
-        twins=(sums.name[twins], new_row[target[twins]]),
-        waits=waits[firsts],
-    )

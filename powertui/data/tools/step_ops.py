@@ -18,11 +18,21 @@ from powertui import units
 from powertui.data import category
 from powertui.data.model import UNKNOWN, Events, Int64s, ProcessKind, Steps, Trace
 from powertui.data.run.device_intervals import work_tracks
-from powertui.data.table import Column, Fact, Place, Result, Table, optional, text_column
+from powertui.data.table import (
+    Column,
+    Fact,
+    Place,
+    Result,
+    Table,
+    int_column,
+    optional,
+    text_column,
+)
 from powertui.data.tools import op_stats
 from powertui.data.tools import steps as step_tool
 from powertui.data.tools.op_stats import OpStats
 from powertui.data.tools.registry import Question
+from powertui.data.tools.replicas import without_replica
 
 REFERENCES = 9  # steps that tell what is usual
 _LISTED = 500
@@ -168,6 +178,11 @@ def _waited_for(trace: Trace, at: tuple[OpStats, int] | None) -> str:
     return trace.names.display(longest[1]) if longest[1] >= 0 else ""
 
 
+def _replicas(at: tuple[OpStats, int] | None) -> int:
+    """On how many replicas an op ran in these steps."""
+    return 1 if at is None else int(at[0].replicas[at[1]])
+
+
 def _times(
     stats: OpStats, steps: Steps
 ) -> tuple[dict[_OpKey, int], dict[_OpKey, tuple[OpStats, int]]]:
@@ -175,7 +190,9 @@ def _times(
     times: dict[_OpKey, int] = defaultdict(int)
     places: dict[_OpKey, tuple[OpStats, int]] = {}
     for row in range(len(stats)):
-        key = (stats.trace.names.display(int(stats.name[row])), stats.device(row))
+        # One replica may have run alone in one step, and several in another.
+        name = without_replica(stats.trace.names.display(int(stats.name[row])))
+        key = (name, stats.device(row))
         if steps.is_own_mark(key[0]):
             continue
         times[key] += int(stats.self_time[row])
@@ -199,6 +216,7 @@ def _table(
         else ""
         for row, key in enumerate(keys)
     ]
+    replicas = [_replicas(places.get(key)) for key in keys]
     columns = (
         text_column("name", "name", [name for name, _ in keys], weight=9),
         *(
@@ -207,6 +225,11 @@ def _table(
             else ()
         ),
         text_column("device", "device", [device for _, device in keys], weight=2),
+        *(
+            (int_column("replicas", "replicas", "integer", replicas, weight=3),)
+            if any(n > 1 for n in replicas)
+            else ()
+        ),
         Column("usual_s", "usual", "duration", then, weight=8),
         Column("here_s", "here", "duration", now, weight=9),
         Column("difference_s", "difference", "duration", now - then, weight=9, signed=True),

@@ -18,6 +18,7 @@ from powertui.data.opened import Profile
 from powertui.data.tools import device_ops, event_types, host_ops, op_stats, tensor_cores
 from powertui.data.tools.device_ops import DeviceOps
 from powertui.data.tools.host_ops import HostOps
+from powertui.data.tools.replicas import without_replica
 
 SHOWN = 10
 _LOOKED_AT = 400  # names, where nothing says which are ops
@@ -38,6 +39,7 @@ class Top(NamedTuple):
     eligible: bool = False  # tensor cores could do it
     tensor_core: bool = False  # and they did
     flops: float | None = None  # FLOP/s
+    replicas: int = 1  # whose copies of the op were put together
 
 
 class Sides(NamedTuple):
@@ -103,6 +105,33 @@ def top_ops(parts: Parts, compat: Compat = "corrected") -> list[Top]:
         )
         for op_sum in sorted(sums, key=lambda op_sum: (-op_sum.self_time, op_sum.name))
     ]
+
+
+def of_all_replicas(tops: list[Top]) -> list[Top]:
+    """The same ops by time, the copies of each on several replicas put together."""
+    copies: dict[tuple[str, str], list[Top]] = {}
+    for top in tops:
+        copies.setdefault((without_replica(top.name), top.type), []).append(top)
+    if len(copies) == len(tops):
+        return tops
+    together = [_together(name, several) for (name, _), several in copies.items()]
+    return sorted(together, key=lambda op: (-op.self_time, op.name))
+
+
+def _together(name: str, copies: list[Top]) -> Top:
+    if len(copies) == 1:
+        return copies[0]
+    rates = [(copy.flops, copy.self_time) for copy in copies if copy.flops is not None]
+    rated_ps = sum(self_time for _, self_time in rates)
+    return copies[0]._replace(
+        name=name,
+        occurrences=sum(copy.occurrences for copy in copies),
+        self_time=sum(copy.self_time for copy in copies),
+        share=sum(copy.share for copy in copies),
+        tensor_core=any(copy.tensor_core for copy in copies),
+        flops=sum(rate * ps for rate, ps in rates) / rated_ps if rated_ps else None,
+        replicas=len(copies),
+    )
 
 
 def sides(parts: Parts, compat: Compat = "corrected") -> Sides:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from powertui.data.model import Int64s, Trace
 from powertui.data.texts import Texts
-from powertui.data.tools import longer_ops, op_stats
+from powertui.data.tools import longer_ops, op_stats, op_sums
 from powertui.data.window import lane_rows, rows_of_windows
 from tests.synthetic import traces
 
@@ -80,9 +80,9 @@ def test_names_whose_marks_are_the_same_are_told_apart_by_their_texts(
 def test_of_very_many_stretches_some_tell_what_is_usual(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = traces.trace({("/host:CPU", "a"): [(10 * i, 1 + i % 7, "op") for i in range(1000)]})
     walked = []
-    inside = op_stats.inside
+    inside = op_sums.inside
     monkeypatch.setattr(
-        op_stats, "inside", lambda some, lo, hi: (walked.append(len(some)), inside(some, lo, hi))[1]
+        op_sums, "inside", lambda some, lo, hi: (walked.append(len(some)), inside(some, lo, hi))[1]
     )
     others = [(10 * i, 10 * i + 10) for i in range(1000)]
     (_, there) = longer_ops.LongerOps(trace)(0, 10, others, 0)["op"]

@@ -22,7 +22,8 @@ def notable_op(ops: list[Top], computing_ps: float) -> Top | None:
 
 def op_words(op: Top) -> str:
     """An op with its share: "dense/MatMul (40 % of all ops' time)"."""
-    return f"{_short_name(op.name)} ({percent(op.share)} of all ops' time)"
+    where = f" on {op.replicas} replicas" if op.replicas > 1 else ""
+    return f"{_short_name(op.name)}{where} ({percent(op.share)} of all ops' time)"
 
 
 def _short_name(name: str) -> str:

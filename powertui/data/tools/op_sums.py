@@ -1,0 +1,295 @@
+"""Count, total and self time of the ops of one process in a window, by the number of their name.
+
+Self time is what no child covers: the children of an event are in the next lane of its track, so it
+is the event's length less what that lane covers of it. That is one subtraction of two prefix sums
+per event, for many events of a lane at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data import category, texts
+from powertui.data.model import (
+    Bools,
+    Events,
+    Int32s,
+    Int64s,
+    Names,
+    Process,
+    Track,
+    TrackKind,
+    UInt32s,
+    UInt64s,
+)
+from powertui.data.texts import CancelCheck, Texts, unhindered
+from powertui.data.tools import replicas
+from powertui.data.tools.replicas import ReplicaRows
+from powertui.data.window import lane_rows
+
+_CHUNK_EVENTS = 1 << 16  # events summed together: their columns stay in the processor's cache
+_FLUSH_EVENTS = 1 << 20  # events added to the sums in one call
+_EXACT_FLOAT = 1 << 53  # below this, sums of floats are exact
+
+_NONE = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class OpSums:
+    """The rows of one process."""
+
+    process: int
+    name: Int64s
+    count: Int64s
+    total: Int64s
+    self_time: Int64s
+    twins: tuple[Int64s, Int64s] = (_NONE, _NONE)
+    # Which only wait for other threads; set when names are merged.
+    waits: Bools = field(default_factory=lambda: np.zeros(0, np.bool_))
+    copies: ReplicaRows = field(default_factory=ReplicaRows.empty)  # set then, too
+
+
+class _Adder:
+    """Adds up columns by name, many events at a time, whatever the lines are that they come
+    from.
+    """
+
+    def __init__(self, names: int) -> None:
+        self.size = names
+        self.count, self.total, self.self_time = (np.zeros(names, np.int64) for _ in range(3))
+        self._parts: list[tuple[UInt32s, Int64s, Int64s]] = []
+        self._pending = 0
+
+    def add(self, name: UInt32s, total: Int64s, self_time: Int64s) -> None:
+        self._parts.append((name, total, self_time))
+        self._pending += len(name)
+        if self._pending >= _FLUSH_EVENTS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Add what is pending to the sums.
+
+        Small lines are added together: a pass over all names for each of ten thousand lines would
+        never end.
+        """
+        if not self._parts:
+            return
+        columns = zip(*self._parts, strict=True)
+        name, total, self_time = (np.concatenate(column) for column in columns)
+        self._parts, self._pending = [], 0
+        self.count += np.bincount(name, minlength=self.size)
+        self.total += exact(name, total, self.size)
+        self.self_time += exact(name, self_time, self.size)
+
+
+def exact(name: UInt32s | Int32s, values: Int64s, size: int) -> Int64s:
+    """Exact integer sums per name.
+
+    bincount adds floats: where they could round, the high and the low bits are added separately.
+    """
+    if float(values.sum(dtype=np.float64)) < _EXACT_FLOAT / 2:
+        return np.bincount(name, values, size).astype(np.int64)
+    high = np.bincount(name, values >> 26, size)
+    low = np.bincount(name, values & ((1 << 26) - 1), size)
+    return (high.astype(np.int64) << 26) + low.astype(np.int64)
+
+
+class _LaneRows(NamedTuple):
+    """The rows of one lane that belong to a window."""
+
+    track: Track
+    depth: int
+    first: int  # in the track's columns
+    last: int
+
+    @property
+    def name(self) -> UInt32s:
+        return self.track.events.name[self.first : self.last]
+
+
+def summed(
+    process: Process, number: int, lo: int, hi: int, check: CancelCheck = unhindered
+) -> OpSums | None:
+    """What ran on one process in [lo, hi), by the number of its name; None where nothing did."""
+    lanes: list[_LaneRows] = []
+    for track in process.tracks:
+        for depth in range(track.lane_count if counts(track) else 0):
+            lane = _LaneRows(track, depth, *touching(track, depth, lo, hi))
+            if lane.first < lane.last:
+                lanes.append(lane)
+    if not lanes:
+        return None
+    lowest = min(int(lane.name.min()) for lane in lanes)
+    name_range = max(int(lane.name.max()) for lane in lanes) - lowest + 1
+    event_count = sum(lane.last - lane.first for lane in lanes)
+    used: Int64s | None = None
+    # Few events whose names have far numbers: columns over all numbers between would be mostly
+    # empty.
+    if name_range > 4 * event_count + 1024:
+        used = np.unique(np.concatenate([lane.name for lane in lanes])).astype(np.int64)
+    adder = _Adder(name_range if used is None else len(used))
+    for track, depth, first, last in lanes:
+        for at in range(first, last, _CHUNK_EVENTS):
+            check()
+            events = track.events[slice(at, min(at + _CHUNK_EVENTS, last))]
+            start, end = inside(events, lo, hi)
+            total = end - start
+            self_time = total
+            if depth + 1 < track.lane_count:
+                self_time = total - covered(track.lane(depth + 1), start, end)
+            if used is None:
+                index = events.name - lowest
+            else:
+                index = np.searchsorted(used, events.name).astype(np.uint32)
+            adder.add(index, total, self_time)
+    adder.flush()
+    ran = np.flatnonzero(adder.count)
+    name = ran + lowest if used is None else used[ran]
+    return OpSums(number, name, adder.count[ran], adder.total[ran], adder.self_time[ran])
+
+
+def counts(track: Track) -> bool:
+    """Whether the events of a line are work of their own."""
+    return not track.derived and track.kind not in (TrackKind.STEPS, TrackKind.COUNTER)
+
+
+def touching(track: Track, depth: int, lo: int, hi: int) -> tuple[int, int]:
+    """Rows of a lane, in the track's columns, that belong to the window."""
+    begin = int(track.lanes[depth])
+    first, last = lane_rows(track.lane(depth), lo, hi)
+    return begin + first, begin + last
+
+
+def inside(events: Events, lo: int, hi: int) -> tuple[Int64s, Int64s]:
+    """Start and end of the part of each event that is in the window."""
+    return np.maximum(events.start, lo), np.minimum(events.start + events.duration, hi)
+
+
+def covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:
+    """How much of each stretch the lane covers.
+
+    The stretches come in the order of time, one after the other.
+    """
+    first = max(0, int(lane.start.searchsorted(start[0])) - 1)
+    last = int(lane.start.searchsorted(end[-1]))
+    events = lane[slice(first, last)]
+    if not len(events):
+        return np.zeros(len(start), np.int64)
+    # The time that the lane covers before each of its events.
+    before = np.concatenate(([0], np.cumsum(events.duration)))
+    stop = events.start + events.duration
+
+    def covered_until(moments: Int64s) -> Int64s:
+        at = events.start.searchsorted(moments, side="left")
+        # The last event that began may go on after the moment: that part does not count.
+        after = np.where(at > 0, np.maximum(0, stop[at - 1] - moments), 0)
+        covered_ps: Int64s = before[at] - after
+        return covered_ps
+
+    covered_ps: Int64s = covered_until(end) - covered_until(start)
+    return covered_ps
+
+
+# ── names with the same text, and copies on several replicas ─────────────────────────────────────
+
+
+def merged(names: Names, sums: OpSums, check: CancelCheck) -> OpSums:
+    """The same sums with one row for each op: files number some texts twice, and name its copy on
+    each replica.
+    """
+    marks, waits = np.empty(len(sums.name), np.uint64), np.empty(len(sums.name), np.bool_)
+    scoped = np.empty(len(sums.name), np.bool_)  # may be a replica's copy
+    zero_is_scoped = False
+    for rows, full, display in texts.batches(names, sums.name, check):
+        marks[rows] = _marks(full, display)
+        waits[rows] = full.among(category.HAND_OVER)
+        scoped[rows] = full.contain(replicas.SCOPE)
+        at = np.flatnonzero(scoped[rows])
+        if len(at):
+            zero_is_scoped |= bool(full.contain(replicas.FIRST_SCOPE).any())
+            marks[rows.start + at] = _marks(
+                replicas.all_without_replica(full.take(at)),
+                replicas.all_without_replica(display.take(at)),
+            )
+    in_order = np.sort(marks)
+    repeated = in_order[1:][in_order[1:] == in_order[:-1]]
+    if not len(repeated):
+        return replace(sums, waits=waits)
+    # Equal marks are a hint: the texts decide.
+    alike = _Alike(len(marks), zero_is_scoped=zero_is_scoped)
+    suspects = np.flatnonzero(np.isin(marks, repeated))
+    for rows, full, display in texts.batches(names, sums.name[suspects], check):
+        alike.add(suspects[rows], scoped[suspects[rows]], full.strings(), display.strings())
+    target = alike.target
+    is_first = target == np.arange(len(target))
+    new_row = np.cumsum(is_first) - 1
+    firsts, twins = np.flatnonzero(is_first), np.flatnonzero(~is_first)
+    count, total, self_time = sums.count.copy(), sums.total.copy(), sums.self_time.copy()
+    for column in (count, total, self_time):
+        np.add.at(column, target[twins], column[twins])
+    return OpSums(
+        process=sums.process,
+        name=sums.name[firsts],
+        count=count[firsts],
+        total=total[firsts],
+        self_time=self_time[firsts],
+        twins=(sums.name[twins], new_row[target[twins]]),
+        waits=waits[firsts],
+        copies=_copies(sums, new_row[target], alike.replica),
+    )
+
+
+def _marks(full: Texts, display: Texts) -> UInt64s:
+    marks: UInt64s = full.marks() * np.uint64(3) + display.marks()
+    return marks
+
+
+class _Alike:
+    """Which names are one op."""
+
+    def __init__(self, size: int, *, zero_is_scoped: bool) -> None:
+        self.target: Int64s = np.arange(size)  # for each name the first name of the same op
+        self.replica = np.full(size, -1)  # the number of its replica; -1 for a name without one
+        self._zero_is_scoped = zero_is_scoped  # so that a name without a scope is no copy
+        self._rows: dict[tuple[str, str, bool], int] = {}
+
+    def add(self, rows: Int64s, scoped: Bools, full: list[str], display: list[str]) -> None:
+        """Compare the texts of these names with all that were added before."""
+        columns = zip(rows.tolist(), scoped.tolist(), full, display, strict=True)
+        for row, is_scoped, text, shown in columns:
+            if is_scoped:
+                number = replicas.replica_of(text)
+                self.replica[row] = -1 if number is None else number
+                text, shown = replicas.without_replica(text), replicas.without_replica(shown)
+            apart = self._zero_is_scoped and not is_scoped
+            self.target[row] = self._rows.setdefault((text, shown, apart), row)
+
+
+def _copies(sums: OpSums, new_row: Int64s, replica: Int64s) -> ReplicaRows:
+    """The copies of the ops that ran on several replicas, each of them once."""
+    numbered = np.flatnonzero(replica >= 0)
+    if not len(numbered):
+        return ReplicaRows.empty()
+    rows = np.flatnonzero(np.isin(new_row, new_row[numbered]))
+    number = np.maximum(replica[rows], 0)  # the first replica has no scope of its own
+    order = np.lexsort((number, new_row[rows]))
+    rows, number = rows[order], number[order]
+    op = new_row[rows]
+    new = np.ones(len(rows), np.bool_)
+    new[1:] = (op[1:] != op[:-1]) | (number[1:] != number[:-1])
+    first = np.flatnonzero(new)
+    count, total, self_time = (
+        np.add.reduceat(column[rows], first) for column in (sums.count, sums.total, sums.self_time)
+    )
+    several = np.bincount(op[first])[op[first]] > 1
+    return ReplicaRows(
+        row=op[first][several],
+        name=sums.name[rows][first][several],
+        number=number[first][several],
+        count=count[several],
+        total=total[several],
+        self_time=self_time[several],
+    )
