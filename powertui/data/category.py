@@ -193,8 +193,9 @@ _OP = re.compile(r"(?P<name>[A-Za-z0-9_.][\w.\\/>-]*):(?P<type>[A-Za-z_]\w*)$")
 _INSTANCE = re.compile(r"(?<=[._\-/:# ])\d+")  # numbers of instances say nothing of the kind
 _NUMBERED = re.compile(r"(?:[._-]\d+)+$")
 _READ_LETTERS = 400  # of a name; chosen, not measured
-# Calls of TensorFlow's runtime whose ops run on other threads meanwhile: all that the calling
-# thread does is wait for them.
+# Calls whose ops run on other threads meanwhile: all that the calling thread does is wait for them.
+# Those of TensorFlow's runtime, and PyTorch's backward pass, which runs on the autograd engine's
+# threads (on the CPU alone it runs inside the call, which then has no time of its own).
 HAND_OVER = frozenset(
     (
         "KernelAndDeviceFunc::Run",
@@ -206,6 +207,7 @@ HAND_OVER = frozenset(
         "EagerKernelExecute",
         "EagerExecute",
         "EagerLocalExecute",
+        "<built-in method run_backward of torch._C._EngineBase object>",
     )
 )
 

@@ -58,7 +58,7 @@ DEVICE_WORK = frozenset(
 # Drawn on a device's streams, but no work of the device.
 DEVICE_COPIES = frozenset(("gpu_user_annotation", "cuda_sync"))
 _PYTHON = "python_function"
-_ADDRESS = re.compile(r"(?<= object) at 0x[0-9a-fA-F]+(?=>)")
+_ADDRESS = re.compile(r"(?<=\S) at 0x[0-9a-fA-F]+(?=>)")
 _SYNTHETIC = frozenset(("trace",))  # the profiling window itself
 # A stat of the host: the `ts` of the trace's zero.
 ZERO = "ts of the trace's zero (us)"

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from powertui.data import texts
-from powertui.data.model import Int32s, Int64s, Names, Trace
-from powertui.data.tools import op_sums, replicas
+from powertui.data.model import Int32s, Int64s, Names, Trace, Track
+from powertui.data.tools import op_sums, replicas, thread_time
 from powertui.data.tools.replicas import without_replica
 from powertui.data.window import rows_of_windows
 
@@ -86,30 +86,41 @@ class LongerOps:
     def _there(self, code: Int32s, size: int, windows: Int64s) -> Int64s:
         """[ops × windows]: self time of the names that have a code."""
         out = np.zeros((size, len(windows)), np.int64)
-        for _, track in self._trace.tracks():
-            if not op_sums.counts(track):
-                continue
-            for depth in range(track.lane_count):
-                begin = int(track.lanes[depth])
-                first, last = (
-                    rows + begin
-                    for rows in rows_of_windows(track.lane(depth), windows[:, 0], windows[:, 1])
-                )
-                for window in np.flatnonzero(first < last).tolist():
-                    lo, hi = windows[window].tolist()
-                    for at in range(int(first[window]), int(last[window]), _CHUNK_EVENTS):
-                        some = code[
-                            track.events.name[at : min(at + _CHUNK_EVENTS, int(last[window]))]
-                        ]
-                        rows = np.flatnonzero(some >= 0)
-                        if not len(rows):
-                            continue
-                        start, end = op_sums.inside(track.events[rows + at], lo, hi)
-                        self_time = end - start
-                        if depth + 1 < track.lane_count:
-                            self_time -= op_sums.covered(track.lane(depth + 1), start, end)
-                        out[:, window] += op_sums.exact(some[rows], self_time, size)
+        for process in self._trace.processes:
+            threads = thread_time.framed_threads(process)
+            framed = {id(line) for lines in threads.values() for line in lines}
+            for track in process.tracks:
+                if op_sums.counts(track) and id(track) not in framed:
+                    _add_line(out, track, code, windows)
+            for thread in threads:
+                for window, (lo, hi) in enumerate(windows.tolist()):
+                    times = thread.inside(lo, hi)
+                    rows = np.flatnonzero(code[times.name] >= 0)
+                    some = code[times.name[rows]]
+                    out[:, window] += op_sums.exact(some, times.self_time[rows], size)
         return out
+
+
+def _add_line(out: Int64s, track: Track, code: Int32s, windows: Int64s) -> None:
+    """Add the self times of one line to [ops × windows]."""
+    for depth in range(track.lane_count):
+        begin = int(track.lanes[depth])
+        first, last = (
+            rows + begin
+            for rows in rows_of_windows(track.lane(depth), windows[:, 0], windows[:, 1])
+        )
+        for window in np.flatnonzero(first < last).tolist():
+            lo, hi = windows[window].tolist()
+            for at in range(int(first[window]), int(last[window]), _CHUNK_EVENTS):
+                some = code[track.events.name[at : min(at + _CHUNK_EVENTS, int(last[window]))]]
+                rows = np.flatnonzero(some >= 0)
+                if not len(rows):
+                    continue
+                start, end = op_sums.inside(track.events[rows + at], lo, hi)
+                self_time = end - start
+                if depth + 1 < track.lane_count:
+                    self_time -= op_sums.covered(track.lane(depth + 1), start, end)
+                out[:, window] += op_sums.exact(some[rows], self_time, len(out))
 
 
 class _NamesByText:

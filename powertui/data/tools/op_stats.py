@@ -15,7 +15,7 @@ are left out: their time is in the lines they came from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -32,7 +32,7 @@ from powertui.data.model import (
 )
 from powertui.data.table import Column, Lazy, Place, Quick, Result, Table, TablePart, Value
 from powertui.data.texts import CancelCheck, unhindered
-from powertui.data.tools import op_sums, op_types, replicas
+from powertui.data.tools import op_sums, op_types, replicas, thread_time
 from powertui.data.tools.registry import Question
 from powertui.data.tools.replicas import ReplicaRows
 
@@ -142,6 +142,12 @@ class OpStats:
         """Which rows ran on a device."""
         devices = [process.kind is ProcessKind.DEVICE for process in self.trace.processes]
         return np.array(devices, np.bool_)[self.process]
+
+    @cached_property
+    def is_frame(self) -> Bools:
+        """Which rows are Python frames that have a line of their own, beside that of the calls."""
+        names = thread_time.frame_names(self.trace)
+        return np.isin(self.name, names) & ~self.on_device
 
     @cached_property
     def wrappers(self) -> Bools:
@@ -436,16 +442,26 @@ def _place(trace: Trace, track: int, event: int, run: str, host: int) -> Place:
 
 
 def _parts(ops: OpStats) -> tuple[TablePart, ...]:
-    """What ran on devices is not mixed with what ran on the host, unless that is asked for."""
-    on_device = ops.on_device
-    if on_device.all() or not on_device.any():
+    """What ran on devices is not mixed with what ran on the host, unless that is asked for.
+
+    Nor are PyTorch's operators with the Python frames around them.
+    """
+    on_device, frames = ops.on_device, ops.is_frame
+    sides = {
+        "devices": on_device,
+        ("host calls" if frames.any() else "host"): ~on_device & ~frames,
+        "Python frames": frames,
+    }
+    parts = [TablePart(name, _always(rows)) for name, rows in sides.items() if rows.any()]
+    if len(parts) < 2:
         return ()
     every = np.ones(len(ops), np.bool_)
-    return (
-        TablePart("devices", lambda _check: on_device),
-        TablePart("host", lambda _check: ~on_device),
-        TablePart("devices and host", lambda _check: every),
-    )
+    all_name = "devices and host" if on_device.any() else "all of the host"
+    return (*parts, TablePart(all_name, _always(every)))
+
+
+def _always(rows: Bools) -> Callable[[CancelCheck], Bools]:
+    return lambda _check: rows
 
 
 def _base(ops: OpStats) -> str:

@@ -2,11 +2,13 @@
 
 Self time is what no child covers: the children of an event are in the next lane of its track, so it
 is the event's length less what that lane covers of it. That is one subtraction of two prefix sums
-per event, for many events of a lane at once.
+per event, for many events of a lane at once. A PyTorch thread with Python frames
+is two lines, which `thread_time` counts as one.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -26,8 +28,9 @@ from powertui.data.model import (
     UInt64s,
 )
 from powertui.data.texts import CancelCheck, Texts, unhindered
-from powertui.data.tools import replicas
+from powertui.data.tools import replicas, thread_time
 from powertui.data.tools.replicas import ReplicaRows
+from powertui.data.tools.thread_time import EventTimes
 from powertui.data.window import lane_rows
 
 _CHUNK_EVENTS = 1 << 16  # events summed together: their columns stay in the processor's cache
@@ -60,10 +63,10 @@ class _Adder:
     def __init__(self, names: int) -> None:
         self.size = names
         self.count, self.total, self.self_time = (np.zeros(names, np.int64) for _ in range(3))
-        self._parts: list[tuple[UInt32s, Int64s, Int64s]] = []
+        self._parts: list[tuple[UInt32s | Int64s, Int64s, Int64s]] = []
         self._pending = 0
 
-    def add(self, name: UInt32s, total: Int64s, self_time: Int64s) -> None:
+    def add(self, name: UInt32s | Int64s, total: Int64s, self_time: Int64s) -> None:
         self._parts.append((name, total, self_time))
         self._pending += len(name)
         if self._pending >= _FLUSH_EVENTS:
@@ -85,7 +88,7 @@ class _Adder:
         self.self_time += exact(name, self_time, self.size)
 
 
-def exact(name: UInt32s | Int32s, values: Int64s, size: int) -> Int64s:
+def exact(name: UInt32s | Int32s | Int64s, values: Int64s, size: int) -> Int64s:
     """Exact integer sums per name.
 
     bincount adds floats: where they could round, the high and the low bits are added separately.
@@ -114,41 +117,62 @@ def summed(
     process: Process, number: int, lo: int, hi: int, check: CancelCheck = unhindered
 ) -> OpSums | None:
     """What ran on one process in [lo, hi), by the number of its name; None where nothing did."""
-    lanes: list[_LaneRows] = []
-    for track in process.tracks:
-        for depth in range(track.lane_count if counts(track) else 0):
-            lane = _LaneRows(track, depth, *touching(track, depth, lo, hi))
-            if lane.first < lane.last:
-                lanes.append(lane)
-    if not lanes:
+    parts = _parts(process, lo, hi)
+    if not parts:
         return None
-    lowest = min(int(lane.name.min()) for lane in lanes)
-    name_range = max(int(lane.name.max()) for lane in lanes) - lowest + 1
-    event_count = sum(lane.last - lane.first for lane in lanes)
+    lowest = min(int(part.name.min()) for part in parts)
+    name_range = max(int(part.name.max()) for part in parts) - lowest + 1
+    event_count = sum(len(part.name) for part in parts)
     used: Int64s | None = None
     # Few events whose names have far numbers: columns over all numbers between would be mostly
     # empty.
     if name_range > 4 * event_count + 1024:
-        used = np.unique(np.concatenate([lane.name for lane in lanes])).astype(np.int64)
+        used = np.unique(np.concatenate([part.name for part in parts])).astype(np.int64)
     adder = _Adder(name_range if used is None else len(used))
-    for track, depth, first, last in lanes:
-        for at in range(first, last, _CHUNK_EVENTS):
-            check()
-            events = track.events[slice(at, min(at + _CHUNK_EVENTS, last))]
-            start, end = inside(events, lo, hi)
-            total = end - start
-            self_time = total
-            if depth + 1 < track.lane_count:
-                self_time = total - covered(track.lane(depth + 1), start, end)
-            if used is None:
-                index = events.name - lowest
-            else:
-                index = np.searchsorted(used, events.name).astype(np.uint32)
-            adder.add(index, total, self_time)
+    for name, total, self_time in _times(parts, lo, hi):
+        check()
+        if used is None:
+            index = name - lowest
+        else:
+            index = np.searchsorted(used, name).astype(np.uint32)
+        adder.add(index, total, self_time)
     adder.flush()
     ran = np.flatnonzero(adder.count)
     name = ran + lowest if used is None else used[ran]
     return OpSums(number, name, adder.count[ran], adder.total[ran], adder.self_time[ran])
+
+
+def _parts(process: Process, lo: int, hi: int) -> list[_LaneRows | EventTimes]:
+    """What of a process belongs to [lo, hi): lane by lane, of threads with frames all at once."""
+    threads = thread_time.framed_threads(process)
+    framed = {id(line) for lines in threads.values() for line in lines}
+    lanes: list[_LaneRows] = []
+    for track in process.tracks:
+        lane_count = track.lane_count if counts(track) and id(track) not in framed else 0
+        for depth in range(lane_count):
+            lane = _LaneRows(track, depth, *touching(track, depth, lo, hi))
+            if lane.first < lane.last:
+                lanes.append(lane)
+    inside_threads = [thread.inside(lo, hi) for thread in threads]
+    return [*lanes, *(times for times in inside_threads if len(times.name))]
+
+
+def _times(
+    parts: list[_LaneRows | EventTimes], lo: int, hi: int
+) -> Iterator[tuple[UInt32s | Int64s, Int64s, Int64s]]:
+    """(names, lengths, self times) of the events of these parts, some at a time."""
+    for part in parts:
+        if isinstance(part, EventTimes):
+            yield part
+            continue
+        track, depth, first, last = part
+        for at in range(first, last, _CHUNK_EVENTS):
+            events = track.events[slice(at, min(at + _CHUNK_EVENTS, last))]
+            start, end = inside(events, lo, hi)
+            self_time = total = end - start
+            if depth + 1 < track.lane_count:
+                self_time = total - covered(track.lane(depth + 1), start, end)
+            yield events.name, total, self_time
 
 
 def counts(track: Track) -> bool:

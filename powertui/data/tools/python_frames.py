@@ -21,8 +21,8 @@ from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
 from powertui.data.opened import Profile
 from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.op_stack import parents
+from powertui.data.tools.thread_time import FRAME_LINE_SUFFIX
 
-_LINE_OF_FRAMES = " Python"  # how PyTorch's lines of frames end
 _KINETO_FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<name>.+)$")
 _XPLANE_FRAME = re.compile(r"^\$(?P<file>.+):(?P<line>\d+) (?P<name>.+)$")
 _BUILT_IN = re.compile(r"^(?:<built-in (?:method|function) |\$\S+ )(?P<name>\w+)")
@@ -91,7 +91,7 @@ def has_frames(trace: Trace) -> bool:
 
 def is_frame_line(trace: Trace, track: Track) -> bool:
     """Whether a line holds the frames of a thread and nothing else."""
-    return trace.format == "kineto" and track.name.endswith(_LINE_OF_FRAMES)
+    return trace.format == "kineto" and track.name.endswith(FRAME_LINE_SUFFIX)
 
 
 def frame_names(trace: Trace) -> Bools:
@@ -216,7 +216,7 @@ def _lines(trace: Trace) -> Iterator[tuple[Track, list[Track]]]:
             if track.derived or not len(track.events):
                 continue
             if is_frame_line(trace, track):
-                thread = track.name.removesuffix(_LINE_OF_FRAMES)
+                thread = track.name.removesuffix(FRAME_LINE_SUFFIX)
                 yield track, [line for line in process.tracks if line.name == thread]
             elif trace.format != "kineto":
                 names = frame_names(trace) if names is None else names

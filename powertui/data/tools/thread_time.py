@@ -1,0 +1,130 @@
+"""Which event each moment of a PyTorch thread belongs to.
+
+PyTorch records a thread twice: its operators and calls on one line, the Python frames around them
+on another. An operator runs inside the frame that called it, so two lines that are counted one by
+one count its time twice. Here both lines are one thread, and each moment of it belongs to one
+event: of those that run, the one that began last.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Int64s, Process, ProcessKind, Trace, Track
+from powertui.data.window import touches
+
+FRAME_LINE_SUFFIX = " Python"  # "thread 7 (python) Python" holds the frames of "thread 7 (python)"
+
+_THREADS: weakref.WeakKeyDictionary[Track, FramedThread] = weakref.WeakKeyDictionary()
+
+
+class EventTimes(NamedTuple):
+    """Events of a window: the name of each, its length there, and its self time."""
+
+    name: Int64s
+    total: Int64s
+    self_time: Int64s
+
+
+class FramedThread:
+    """The events of a thread by start, and a list of stretches that each belong to one event."""
+
+    def __init__(self, frames: Track, calls: tuple[Track, ...]) -> None:
+        lines = [frames.events, *(line.events for line in calls)]
+        start = np.concatenate([events.start for events in lines])
+        duration = np.concatenate([events.duration for events in lines])
+        # Of a frame and an operator of the same extent the operator is the inner one: it stays
+        # behind the frame.
+        order = np.lexsort((-duration, start))
+        self._start = start[order]
+        self._end = self._start + duration[order]
+        self._name = np.concatenate([events.name for events in lines])[order].astype(np.int64)
+        moments = np.unique(np.concatenate([self._start, self._end]))
+        owner = self._running(moments)
+        owned = np.flatnonzero(owner[:-1] >= 0)
+        self._from, self._until = moments[owned], moments[owned + 1]
+        self._owner = owner[owned]
+
+    def inside(self, lo: int, hi: int) -> EventTimes:
+        """The events that touch [lo, hi), by the part inside."""
+        rows = np.flatnonzero(touches(self._start, self._end, lo, hi))
+        total = np.minimum(self._end[rows], hi) - np.maximum(self._start[rows], lo)
+        first = int(self._until.searchsorted(lo, side="right"))
+        last = max(first, int(self._from.searchsorted(hi, side="left")))
+        stretch = slice(first, last)
+        length = np.minimum(self._until[stretch], hi) - np.maximum(self._from[stretch], lo)
+        self_time = np.zeros(len(rows), np.int64)
+        np.add.at(self_time, rows.searchsorted(self._owner[stretch]), length)
+        return EventTimes(self._name[rows], total, self_time)
+
+    def _running(self, moments: Int64s) -> Int64s:
+        """The last begun of the events that run at each moment; -1 for none."""
+        around = _outlasting(self._end)
+        owner = self._start.searchsorted(moments, side="right") - 1
+        ended = np.flatnonzero((owner >= 0) & (self._end[np.maximum(owner, 0)] <= moments))
+        while len(ended):
+            owner[ended] = around[owner[ended]]
+            still = owner[ended] >= 0
+            still &= self._end[np.maximum(owner[ended], 0)] <= moments[ended]
+            ended = ended[still]
+        return owner.astype(np.int64)
+
+
+def _outlasting(end: Int64s) -> Int64s:
+    """For each event the last one before it that ends later; -1 for none.
+
+    Only nested events end in the order of their nesting. These may overlap in any way: a profiler's
+    mark of a step begins inside the frame that sets it and outlasts that frame.
+    """
+    ends = end.tolist()
+    out = np.full(len(ends), -1, np.int64)
+    open_rows: list[int] = []
+    for row, moment in enumerate(ends):
+        while open_rows and ends[open_rows[-1]] <= moment:
+            open_rows.pop()
+        if open_rows:
+            out[row] = open_rows[-1]
+        open_rows.append(row)
+    return out
+
+
+def framed_threads(process: Process) -> dict[FramedThread, tuple[Track, ...]]:
+    """The threads of a process whose frames have a line of their own, each with its lines."""
+    out: dict[FramedThread, tuple[Track, ...]] = {}
+    if process.kind is not ProcessKind.HOST:
+        return out
+    for frames, calls in _pairs(process):
+        thread = _THREADS.get(frames)
+        if thread is None:
+            thread = _THREADS[frames] = FramedThread(frames, calls)
+        out[thread] = (frames, *calls)
+    return out
+
+
+def frame_names(trace: Trace) -> Int64s:
+    """The names of the frames that have a line of their own."""
+    used = [
+        np.unique(frames.events.name).astype(np.int64)
+        for process in trace.processes
+        if process.kind is ProcessKind.HOST
+        for frames, _ in _pairs(process)
+    ]
+    return np.concatenate([np.empty(0, np.int64), *used])
+
+
+def _pairs(process: Process) -> Iterator[tuple[Track, tuple[Track, ...]]]:
+    for frames in process.tracks:
+        if frames.derived or not frames.name.endswith(FRAME_LINE_SUFFIX):
+            continue
+        thread_name = frames.name.removesuffix(FRAME_LINE_SUFFIX)
+        calls = tuple(
+            line
+            for line in process.tracks
+            if line.name == thread_name and line.key == frames.key and not line.derived
+        )
+        if calls and len(frames.events):
+            yield frames, calls
