@@ -29,6 +29,8 @@ _LOSSES = frozenset(
         Kind.GARBAGE_COLLECTION,
     )
 )
+# Several hosts may hold the others up, and several clocks be wrong: each has its own sentence.
+_SEVERAL = frozenset((Kind.STRAGGLER, Kind.CLOCK))
 # What the host does while devices are idle: their own sentence says it already.
 _OF_IDLE_DEVICES = frozenset((Kind.LAUNCH, Kind.UNKNOWN_TIME, Kind.EAGER, Kind.PYTHON))
 # Causes of a stretch that took longer or drew more, the one that explains most first: of two that
@@ -45,6 +47,8 @@ _OF_A_STRETCH = (
     Kind.LONG_EPOCH,
     Kind.SLOW_STEPS,
 )
+# What rests on where a power log is.
+_OF_POWER = frozenset((Kind.POWER, Kind.THROTTLING))
 _CONFIDENCES = (Confidence.SURE, Confidence.LIKELY, Confidence.UNSURE)
 
 
@@ -54,7 +58,20 @@ def ranked(conclusions: Iterable[Conclusion]) -> tuple[Conclusion, ...]:
     for conclusion in sorted(conclusions, key=_precedence):
         if not any(_says_the_same(conclusion, other) for other in kept):
             kept.append(conclusion)
-    return tuple(sorted(kept, key=_rank))
+    return _with_clocks(sorted(kept, key=_rank))
+
+
+def _with_clocks(conclusions: list[Conclusion]) -> tuple[Conclusion, ...]:
+    """With doubtful clocks right before what rests on them, but after every sure cause of time."""
+    clocks = [conclusion for conclusion in conclusions if conclusion.kind is Kind.CLOCK]
+    others = [conclusion for conclusion in conclusions if conclusion.kind is not Kind.CLOCK]
+    at = len(others)
+    for row in range(len(others) - 1, -1, -1):
+        if others[row].kind in _OF_POWER:
+            at = row
+        elif others[row].confidence is Confidence.SURE:
+            break
+    return (*others[:at], *clocks, *others[at:])
 
 
 def _rank(conclusion: Conclusion) -> tuple[int, float, int]:
@@ -88,8 +105,7 @@ def _says_the_same(first: Conclusion, second: Conclusion) -> bool:
         are_of_host = kinds == {Kind.LAUNCH, Kind.EAGER}
         if Kind.IDLE_DEVICE in kinds:
             are_of_host = bool(kinds & _OF_IDLE_DEVICES)
-        # Several hosts may hold the others up: each has a sentence of its own.
-        is_one_kind = first.kind is second.kind and first.kind is not Kind.STRAGGLER
+        is_one_kind = first.kind is second.kind and first.kind not in _SEVERAL
         return is_one_kind or are_of_host
     if first.stretch is None or second.stretch is None:
         return False

@@ -9,6 +9,7 @@ from powertui.data.conclusions import KEPT_AS
 from powertui.data.conclusions.conclusion import Conclusion, Conclusions
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import (
+    clocks,
     precision,
     stragglers,
     stretches,
@@ -30,6 +31,7 @@ _MAKERS: tuple[_Maker, ...] = (
     stragglers.straggling_hosts,
     stragglers.straggling_devices,
     stretches.unusual_stretches,
+    clocks.doubtful_clocks,
     precision.single_precision,
     precision.eager_ops,
 )
@@ -64,7 +66,11 @@ def _without_profile(opened: Opened, aligning: Aligning) -> Conclusions:
     looked_at = "Nothing unusual: looked at the power of the training. There is no profile."
     if energy.findings.reason:
         looked_at = sentence(f"there is no profile; the power alone: {energy.findings.reason}")
-    return Conclusions(ranked(unprofiled.unprofiled_stretches(energy)), looked_at)
+    found = [
+        *unprofiled.unprofiled_stretches(energy),
+        *clocks.doubtful_training_clocks(energy),
+    ]
+    return Conclusions(ranked(found), looked_at)
 
 
 def _looked_at(inquiry: Inquiry) -> str:

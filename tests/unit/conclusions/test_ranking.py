@@ -12,6 +12,8 @@ from powertui.data.conclusions.conclusion import (
 )
 from powertui.data.conclusions.ranking import ranked
 
+_UNSURE = Confidence.UNSURE
+
 
 def _conclusion(
     kind: Kind,
@@ -89,3 +91,20 @@ def test_why_devices_wait_for_the_host_is_said_once() -> None:
 def test_every_host_that_holds_others_up_has_its_sentence() -> None:
     hosts = [_conclusion(Kind.STRAGGLER, share) for share in (0.1, 0.2)]
     assert [conclusion.cost.share for conclusion in ranked(hosts)] == [0.2, 0.1]
+
+
+def test_a_wrong_clock_comes_before_the_power_that_rests_on_it_but_after_sure_causes() -> None:
+    clock = _conclusion(Kind.CLOCK, confidence=Confidence.LIKELY)
+    power = _conclusion(Kind.POWER, joules_share=0.01, stretch=(10, 20), confidence=_UNSURE)
+    compute = _conclusion(Kind.COMPUTE, 0.5)
+    assert _kinds(clock, power, compute) == [Kind.COMPUTE, Kind.CLOCK, Kind.POWER]
+    guess = _conclusion(Kind.UNKNOWN_TIME, 0.3, confidence=_UNSURE)
+    assert _kinds(clock, power, guess) == [Kind.UNKNOWN_TIME, Kind.CLOCK, Kind.POWER]
+    sure_power = _conclusion(Kind.POWER, joules_share=0.01, stretch=(10, 20))
+    assert _kinds(clock, sure_power, compute) == [Kind.POWER, Kind.COMPUTE, Kind.CLOCK]
+    assert _kinds(clock, compute) == [Kind.COMPUTE, Kind.CLOCK]
+
+
+def test_each_wrong_clock_has_its_own_sentence() -> None:
+    first, second = _conclusion(Kind.CLOCK, None), _conclusion(Kind.CLOCK, 0.0)
+    assert len(_kinds(first, second)) == 2

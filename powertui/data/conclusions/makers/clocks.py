@@ -1,0 +1,204 @@
+"""Logs whose clock is wrong, or cannot be checked: what that does to joules, and what would show
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from powertui import units
+from powertui.data.conclusions import words
+from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidence, Kind
+from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.energy import account, clock_kinds, placing
+from powertui.data.energy.account import Account
+from powertui.data.energy.align import Alignment, Placed
+from powertui.data.energy.measured_energy import Energy
+from powertui.data.model import PS_PER_S
+from powertui.data.training.training_energy import TrainingEnergy
+from powertui.plain import plain
+
+# ± of the joules, as a share of them, from which on a doubtful clock has a sentence. Chosen, not
+# measured: the share of the time from which on a cause has one.
+_MIN_OPEN_SHARE = 0.05
+_MAX_CLOCKS = 3  # logs that have a sentence of their own
+_DOUBTFUL = ("ambiguous", "cannot tell")
+_RECORD_ENDS = (
+    "Log power from before the training starts until after it ends: its start and end in the "
+    "readings show where the log is. Or give --offset."
+)
+
+
+@dataclass(frozen=True)
+class _Log:
+    """A log that joules are made of, with what is known of its clock."""
+
+    placed: Placed
+    what: str  # "the profile": whose joules `energy` are
+    energy: Energy | None
+    own_energy: Energy | None = None  # by its own times, where these were corrected
+
+    @property
+    def alignment(self) -> Alignment:
+        return self.placed.alignment
+
+    @property
+    def file(self) -> str:
+        """What to call the log."""
+        series = self.placed.power.series
+        return plain(PurePath(series.path).name if series.path else series.sensor.label, 60)
+
+    @property
+    def owner(self) -> str:
+        """Whose clock it is: "the BMC (power.csv)"."""
+        owner = clock_kinds.clock_kind(self.placed.power.series, ()).owner
+        return self.file if owner == clock_kinds.FOREIGN.owner else f"{owner} ({self.file})"
+
+    @property
+    def half_s(self) -> float:
+        """How far the log may be from where it is."""
+        alignment = self.alignment
+        if alignment.lo_s is None or alignment.hi_s is None:
+            return 0.0
+        return (alignment.hi_s - alignment.lo_s) / 2
+
+
+def doubtful_clocks(inquiry: Inquiry) -> Iterator[Conclusion]:
+    """Every log of a profile whose clock is wrong or may be."""
+    if not inquiry.opened.run.power:
+        return
+    logs: dict[str, _Log] = {}
+    has_findings = False
+    for profile in inquiry.profiles:
+        aligning = inquiry.question.aligning
+        host_account = account.energy_account(profile, aligning)
+        lo_ps, hi_ps = profile.trace.span
+        what = "the profile" if len(inquiry.profiles) == 1 else f"{plain(profile.host, 40)}"
+        for placed in _in_doubt(host_account.placed[row] for row in host_account.counted):
+            path = placed.power.series.path
+            if path not in logs:
+                own = _by_own_times(host_account, path, lo_ps, hi_ps, placed.alignment)
+                logs[path] = _Log(placed, what, host_account.energy(lo_ps, hi_ps), own)
+        if logs:
+            findings = account.findings(profile, aligning).findings
+            has_findings |= any(finding.delta_watts is not None for finding in findings)
+    yield from _conclusions(logs.values(), has_findings=has_findings)
+
+
+def doubtful_training_clocks(energy: TrainingEnergy) -> Iterator[Conclusion]:
+    """The same for a training that was never profiled."""
+    axis = energy.seen
+    counted = {id(series) for series in energy.counted}
+    channels = [
+        placed for placed in axis.by_wall or axis.placements if id(placed.power.series) in counted
+    ]
+    drawn = energy.whole().energy if energy.whole() is not None else None
+    logs = {
+        placed.power.series.path: _Log(placed, "the training", drawn)
+        for placed in _in_doubt(channels)
+    }
+    has_findings = bool(energy.findings.findings)
+    yield from _conclusions(logs.values(), has_findings=has_findings)
+
+
+def _in_doubt(channels: Iterable[Placed]) -> Iterator[Placed]:
+    for placed in channels:
+        if placed.alignment.status == "clock corrected" or placed.alignment.status in _DOUBTFUL:
+            yield placed
+
+
+def _by_own_times(
+    host_account: Account, path: str, lo_ps: int, hi_ps: int, alignment: Alignment
+) -> Energy | None:
+    """What the log would show of a profile if its clock were believed."""
+    if alignment.status != "clock corrected":
+        return None
+    by_ps = -round(alignment.correction_s * PS_PER_S)
+    channels = tuple(
+        replace(placed, power=placing.shifted(placed.power, by_ps))
+        if placed.power.series.path == path
+        else placed
+        for placed in host_account.placed
+    )
+    return replace(host_account, placed=channels).drew(lo_ps, hi_ps)
+
+
+def _conclusions(logs: Iterable[_Log], *, has_findings: bool) -> Iterator[Conclusion]:
+    worth_saying = [log for log in logs if has_findings or _matters(log)]
+    for log in worth_saying[:_MAX_CLOCKS]:
+        yield _corrected(log) if log.alignment.status == "clock corrected" else _doubtful(log)
+
+
+def _matters(log: _Log) -> bool:
+    """Whether it is worth a sentence: a clock that nothing contradicts is, where joules depend on
+    it.
+    """
+    energy = log.energy
+    if log.alignment.status != "cannot tell" or energy is None or energy.joules is None:
+        return True
+    if energy.lo is None or energy.hi is None:
+        return True
+    half = (energy.hi - energy.lo) / 2 - (energy.gain_j or 0.0)
+    return half >= _MIN_OPEN_SHARE * energy.joules
+
+
+def _corrected(log: _Log) -> Conclusion:
+    # A clock that is ahead writes later times, so they are moved back.
+    way = "ahead" if log.alignment.correction_s < 0 else "behind"
+    off = words.seconds(abs(log.alignment.correction_s))
+    return Conclusion(
+        kind=Kind.CLOCK,
+        sentence=f"The clock of {log.owner} is {off} {way} (± {words.seconds(log.half_s)}): its "
+        f"times are corrected.{_joules_of_both(log)}",
+        short=f"clock off {off}".replace(" ms", "ms"),
+        confidence=Confidence.LIKELY,
+        evidence=Evidence("energy", "where the log is, and why"),
+        next="Set that clock by a time server (NTP) before the next run.",
+        doubt="The readings show it: another load may look like the start or end of the training.",
+    )
+
+
+def _joules_of_both(log: _Log) -> str:
+    if log.energy is None or log.energy.joules is None or log.own_energy is None:
+        return ""
+    corrected = f" The energy of {log.what} is {_joules(log.energy.joules)}"
+    if log.own_energy.joules is None:
+        return f"{corrected}; by its own times the log would not cover it."
+    return f"{corrected}, and would be {_joules(log.own_energy.joules)} by its own times."
+
+
+def _doubtful(log: _Log) -> Conclusion:
+    return Conclusion(
+        kind=Kind.CLOCK,
+        sentence=f"{_doubt(log)}{_open_joules(log)}",
+        short="clock unsure",
+        confidence=Confidence.UNSURE,
+        evidence=Evidence("energy", "where the log may be, and why"),
+        next=_RECORD_ENDS,
+    )
+
+
+def _doubt(log: _Log) -> str:
+    places = f"{len(log.alignment.places)} places, up to {words.seconds(2 * log.half_s)} apart"
+    if log.alignment.status == "cannot tell":
+        return (
+            f"Whether the clock of {log.owner} is right cannot be told: it is believed to "
+            f"± {words.seconds(log.half_s)}."
+        )
+    if not log.alignment.clock_sentence:
+        return f"Nothing but its readings shows where {log.file} is, and they fit {places}."
+    return f"The readings of {log.file} fit {places}, and its clock does not decide."
+
+
+def _open_joules(log: _Log) -> str:
+    energy = log.energy
+    if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
+        return f" The energy of {log.what} is not known."
+    lo, hi = (_joules(end) for end in (max(0.0, energy.lo), energy.hi))
+    return f" The energy of {log.what} is between {lo} and {hi}."
+
+
+def _joules(joules: float) -> str:
+    return units.quantity(joules, "J", 3)
