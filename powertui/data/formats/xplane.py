@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.formats import xplane_tables
+from powertui.data.formats import hardware_counters, xplane_tables
 from powertui.data.formats.builder import LIMIT_PS, LineEvents, ProcessBuilder, TraceBuilder
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import MANGLED, MANGLED_HINT, OpenedFile, describe, looks_mangled
@@ -210,7 +210,11 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
             ),
             hint="Copy it again and compare the sizes; if they agree, profile again.",
         )
-    yield builder.build(names, complete=True, warnings=source.warnings)
+    trace = builder.build(names, complete=True, warnings=source.warnings)
+    try:
+        yield hardware_counters.with_counters(trace)
+    except FileChanged:  # what was read before is shown
+        yield trace
 
 
 def _bounded(

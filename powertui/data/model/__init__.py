@@ -46,6 +46,7 @@ from powertui.data.model.run import Run, ScalarSeries
 from powertui.data.model.steps import UNKNOWN, Epoch, Epochs, Marker, Phase, Step, Steps, StepsOn
 from powertui.data.model.trace import (
     Aggregates,
+    CountedEvents,
     Counter,
     Events,
     Names,
@@ -73,6 +74,7 @@ __all__ = [
     "Badge",
     "Bools",
     "Clock",
+    "CountedEvents",
     "Counter",
     "Device",
     "Epoch",

@@ -225,6 +225,14 @@ class Names(Protocol):
         ...
 
 
+class CountedEvents(NamedTuple):
+    """What was counted from the start to the end of each of some events, by start."""
+
+    start: Int64s  # ps
+    end: Int64s
+    value: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Counter:
     """A quantity that a trace recorded beside its events: memory in use, a clock rate, the energy
@@ -236,6 +244,7 @@ class Counter:
     process: str  # the name of the process that it belongs to; "" for the machine
     times: Int64s  # ps since the profile's zero, ascending
     values: Floats  # what holds from each time on
+    counted: CountedEvents | None = None  # where it was counted over events, with 0 between them
 
     def __len__(self) -> int:
         return len(self.times)

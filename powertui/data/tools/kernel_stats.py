@@ -23,6 +23,7 @@ from powertui.data.table import Column, Fact, Place, Result, Table, optional
 from powertui.data.tools import (
     device_facts,
     device_ops,
+    kernel_counters,
     kernel_streams,
     kernels,
     launches,
@@ -168,6 +169,9 @@ def answer(question: Question) -> Result:
             kernel_streams.longest_gaps(question, work, calls),
             kernel_streams.graphs(question, work, calls),
         ]
+        measured = kernel_counters.kernel_counters(question)
+        if measured is not None:
+            tables.insert(1, measured)
     return Result(
         "kernel_stats",
         "GPU kernels",

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from powertui.data.formats.builder import (
+    MAX_COUNTERS,
     FileWarnings,
     LineEvents,
     LineQuota,
     ProcessBuilder,
     TraceBuilder,
 )
+from powertui.data.formats.hardware_counters import counters_of_kernels
 from powertui.data.formats.json_stats import PairNames, clean, stat
 from powertui.data.formats.rocprof.records import (
     COPIES,
@@ -24,7 +27,7 @@ from powertui.data.formats.rocprof.records import (
     RocprofRecords,
 )
 from powertui.data.formats.source import OpenedFile
-from powertui.data.model import PS_PER_NS, Int64s, Stat, Trace, UInt32s, UInt64s
+from powertui.data.model import PS_PER_NS, Int64s, ProcessKind, Stat, Trace, UInt32s, UInt64s
 
 _Place = tuple[Any, ...]
 _LineParts = dict[_Place, list[tuple[Int64s, Int64s, UInt32s, UInt64s]]]
@@ -52,7 +55,14 @@ def assembled(source: OpenedFile, records: RocprofRecords) -> Trace:
             np.concatenate(column) for column in zip(*lines[place], strict=True)
         )
         processes[owner].add(key, label, LineEvents(start, length, name_code, position))
-    return builder.build(names, complete=True, warnings=source.warnings)
+    trace = builder.build(names, complete=True, warnings=source.warnings)
+    counters = [
+        counter
+        for process in trace.processes
+        if process.kind is ProcessKind.DEVICE
+        for counter in counters_of_kernels(process, list(records.counters)[:MAX_COUNTERS])
+    ]
+    return replace(trace, counters=tuple(counters))
 
 
 def _lines(

@@ -172,6 +172,7 @@ def _with_counters(
         kernels = counters.drop_duplicates("dispatch_id").drop(
             columns=["counter_name", "counter_value"]
         )
+    out.counters.update(dict.fromkeys(map(str, wide.columns)))
     new_columns = [str(name) for name in wide.columns if name not in kernels.columns]
     joined: pd.DataFrame = kernels.join(wide[new_columns], on="dispatch_id")
     return joined

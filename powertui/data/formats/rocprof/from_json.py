@@ -183,6 +183,7 @@ class _Process:
                 if isinstance(value.get("value"), (int, float)) and (
                     name not in row or isinstance(row[name], (int, float))
                 ):
+                    self._out.counters[name] = None
                     row[name] = (
                         row.get(name, 0) + value["value"]
                     )  # of all the instances of a counter

@@ -34,6 +34,8 @@ class RocprofRecords:
     agents: dict[str, Agent] = field(default_factory=dict)  # by what records call them
     lost: dict[str, int] = field(default_factory=dict)  # what could not be used, counted
     tool: tuple[Stat, ...] = ()
+    # The hardware counters of the kernels: names of their columns.
+    counters: dict[str, None] = field(default_factory=dict)
 
     def lose(self, cause: str, count: int = 1) -> None:
         """Something cannot be used."""
