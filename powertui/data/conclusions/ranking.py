@@ -27,6 +27,7 @@ _LOSSES = frozenset(
         Kind.LOGGING,
         Kind.CHECKPOINT,
         Kind.GARBAGE_COLLECTION,
+        Kind.MEMORY,
     )
 )
 # Several hosts may hold the others up, and several clocks be wrong: each has its own sentence.

@@ -10,6 +10,7 @@ from powertui.data.conclusions.conclusion import Conclusion, Conclusions
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import (
     clocks,
+    memory,
     precision,
     stragglers,
     stretches,
@@ -30,6 +31,7 @@ _MAKERS: tuple[_Maker, ...] = (
     wall_time.wall_time_causes,
     stragglers.straggling_hosts,
     stragglers.straggling_devices,
+    memory.memory_pressure,
     stretches.unusual_stretches,
     clocks.doubtful_clocks,
     precision.single_precision,

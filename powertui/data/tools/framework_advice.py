@@ -38,6 +38,14 @@ COMPILE_STEP = {
     Framework.JAX: "Wrap the step in jax.jit.",
     Framework.UNKNOWN: "Compile the step.",
 }
+KEEP_MEMORY = {
+    Framework.TENSORFLOW: "Use smaller batches, or leave more memory to this program.",
+    Framework.PYTORCH: "Leave out torch.cuda.empty_cache() in the loop. Else use smaller batches, "
+    "or PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.",
+    Framework.JAX: "Let JAX keep memory: no XLA_PYTHON_CLIENT_ALLOCATOR=platform. Else use smaller "
+    "batches.",
+    Framework.UNKNOWN: "Use smaller batches, or keep memory from step to step.",
+}
 EXAMINE_INPUT = {
     Framework.TENSORFLOW: "See which op of the pipeline takes the time.",
     Framework.PYTORCH: "See in the timeline what the DataLoader's threads do while steps wait.",
