@@ -112,6 +112,27 @@ def _says_the_same(first: Conclusion, second: Conclusion) -> bool:
         return False
     if first.kind not in _OF_A_STRETCH or second.kind not in _OF_A_STRETCH:
         return False
+    if Kind.LONG_EPOCH in (first.kind, second.kind):
+        return _explains_epoch(first, second) or _explains_epoch(second, first)
     return first.stretch.host == second.stretch.host and same_stretch(
         first.stretch.span, second.stretch.span
+    )
+
+
+def _explains_epoch(part: Conclusion, epoch: Conclusion) -> bool:
+    """Whether an epoch is long for what one stretch of it took, or drew."""
+    if epoch.kind is not Kind.LONG_EPOCH or epoch.stretch is None or part.stretch is None:
+        return False
+    if part.stretch.host != epoch.stretch.host or part.kind is Kind.LONG_EPOCH:
+        return False
+    lo, hi = epoch.stretch.span
+    inside = min(hi, part.stretch.end_ps) - max(lo, part.stretch.start_ps)
+    if 2 * inside < part.stretch.end_ps - part.stretch.start_ps:
+        return False
+    amounts = (
+        (part.cost.seconds, epoch.cost.seconds),
+        (part.cost.joules, epoch.cost.joules),
+    )
+    return all(
+        of_epoch is None or 2 * (of_part or 0.0) >= of_epoch for of_part, of_epoch in amounts
     )

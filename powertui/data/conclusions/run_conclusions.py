@@ -10,6 +10,7 @@ from powertui.data.conclusions.conclusion import Conclusion, Conclusions
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import (
     clocks,
+    long_epochs,
     memory,
     precision,
     stragglers,
@@ -33,6 +34,7 @@ _MAKERS: tuple[_Maker, ...] = (
     stragglers.straggling_devices,
     memory.memory_pressure,
     stretches.unusual_stretches,
+    long_epochs.long_epochs,
     clocks.doubtful_clocks,
     precision.single_precision,
     precision.eager_ops,
@@ -70,6 +72,7 @@ def _without_profile(opened: Opened, aligning: Aligning) -> Conclusions:
         looked_at = sentence(f"there is no profile; the power alone: {energy.findings.reason}")
     found = [
         *unprofiled.unprofiled_stretches(energy),
+        *long_epochs.long_training_epochs(energy),
         *clocks.doubtful_training_clocks(energy),
     ]
     return Conclusions(ranked(found), looked_at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from powertui.data.conclusions.conclusion import (
     Conclusion,
     Confidence,
@@ -108,3 +110,15 @@ def test_a_wrong_clock_comes_before_the_power_that_rests_on_it_but_after_sure_ca
 def test_each_wrong_clock_has_its_own_sentence() -> None:
     first, second = _conclusion(Kind.CLOCK, None), _conclusion(Kind.CLOCK, 0.0)
     assert len(_kinds(first, second)) == 2
+
+
+def test_an_epoch_that_is_long_for_one_pause_is_told_by_the_pause() -> None:
+    epoch = replace(
+        _conclusion(Kind.LONG_EPOCH, stretch=(100, 200)), cost=Cost(seconds=10.0, share=0.1)
+    )
+    pause = replace(_conclusion(Kind.PAUSE, stretch=(150, 160)), cost=Cost(seconds=8.0, share=0.08))
+    assert _kinds(epoch, pause) == [Kind.PAUSE]
+    short = replace(pause, cost=Cost(seconds=3.0, share=0.03))
+    assert _kinds(epoch, short) == [Kind.LONG_EPOCH, Kind.PAUSE]
+    elsewhere = replace(pause, stretch=Stretch(0, 250, 260))
+    assert _kinds(epoch, elsewhere) == [Kind.LONG_EPOCH, Kind.PAUSE]

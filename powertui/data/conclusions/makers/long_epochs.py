@@ -1,0 +1,183 @@
+"""Epochs that took longer, or drew more, than every other epoch of the same steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from powertui.data.conclusions import words
+from powertui.data.conclusions.conclusion import (
+    Conclusion,
+    Confidence,
+    Cost,
+    Evidence,
+    Kind,
+    Stretch,
+)
+from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.energy import account
+from powertui.data.energy.measured_energy import Energy
+from powertui.data.model import PS_PER_S, Z95
+from powertui.data.opened import Profile
+from powertui.data.training.training_energy import TrainingEnergy
+
+# Of the largest of the other epochs, by which one has to exceed it. Chosen: of ten and of nineteen
+# equal epochs of two recorded trainings (e4040) the longest exceeded the next by 3.5 % and 0.4 %.
+_MIN_EXCESS_SHARE = 0.1
+_MIN_LATER_EPOCHS = 2  # that are compared with; with fewer the first one counts, too
+_SAME_STEPS_SHARE = 0.02  # epochs of numbers of steps that differ by more are not compared
+
+
+@dataclass(frozen=True)
+class _Epoch:
+    """One epoch, with its length and energy between bounds."""
+
+    number: int
+    start_ps: int
+    end_ps: int
+    half_ps: float  # ± of its bounds
+    steps: int  # in the profile
+    energy: Energy | None
+
+    @property
+    def seconds(self) -> float:
+        return (self.end_ps - self.start_ps) / PS_PER_S
+
+    @property
+    def seconds_between(self) -> tuple[float, float]:
+        half_s = 2 * self.half_ps / PS_PER_S
+        return self.seconds - half_s, self.seconds + half_s
+
+    @property
+    def joules_between(self) -> tuple[float, float] | None:
+        """Without the sensor's gain, which is the same in all epochs."""
+        energy = self.energy
+        if energy is None or not energy.resolved or energy.lo is None or energy.hi is None:
+            return None
+        gain = energy.gain_j or 0.0
+        return energy.lo + gain, energy.hi - gain
+
+    @property
+    def joules(self) -> float:
+        assert self.energy is not None
+        assert self.energy.joules is not None
+        return self.energy.joules
+
+
+@dataclass(frozen=True)
+class _LongEpoch:
+    """An epoch that exceeds those that it is compared with."""
+
+    epoch: _Epoch
+    cost: Cost  # beyond the median of them
+    against: str  # "the other epochs"
+
+
+def long_epochs(inquiry: Inquiry) -> Iterator[Conclusion]:
+    """The epochs of a profile that stick out."""
+    profile = inquiry.profile
+    if len(profile.epochs) < 2:
+        return
+    lo, hi = profile.trace.span
+    for found in _unusual(_epochs_of(profile, inquiry)):
+        cost = found.cost
+        if found.epoch.start_ps < hi and found.epoch.end_ps > lo:
+            cost = inquiry.cost(cost.seconds, cost.joules)
+        yield _conclusion(found, cost, profile.index)
+
+
+def long_training_epochs(energy: TrainingEnergy) -> Iterator[Conclusion]:
+    """The same for a training that was never profiled."""
+    epochs = [
+        _Epoch(
+            number=window.epoch if window.epoch is not None else -1,
+            start_ps=window.start,
+            end_ps=window.end,
+            half_ps=window.half,
+            steps=0,
+            energy=window.energy,
+        )
+        for window in energy.epochs()
+    ]
+    for found in _unusual(epochs):
+        yield _conclusion(found, found.cost, 0)
+
+
+def _epochs_of(profile: Profile, inquiry: Inquiry) -> list[_Epoch]:
+    energies = account.energy_account(profile, inquiry.question.aligning).epoch_energies
+    return [
+        _Epoch(
+            number=epoch.number,
+            start_ps=epoch.lo,
+            end_ps=epoch.hi,
+            half_ps=Z95 * epoch.edge,
+            steps=int((profile.steps.epoch == epoch.index).sum()),
+            energy=epoch.energy,
+        )
+        for epoch in energies
+    ]
+
+
+def _unusual(epochs: Sequence[_Epoch]) -> Iterator[_LongEpoch]:
+    """The epochs that exceed every other one, with by how much. The first one compiles and fills
+    caches: it is compared with only where there are few others.
+    """
+    for epoch in epochs[1:]:
+        others = [other for other in epochs if other is not epoch and _is_same_work(epoch, other)]
+        later = [other for other in others if other is not epochs[0]]
+        if len(later) >= _MIN_LATER_EPOCHS:
+            others = later
+        if not others:
+            continue
+        longer_s = joules = None
+        longest_s = max(other.seconds_between[1] for other in others)
+        if epoch.seconds_between[0] > (1 + _MIN_EXCESS_SHARE) * longest_s:
+            longer_s = epoch.seconds - median(other.seconds for other in others)
+        if _drew_more(epoch, others):
+            joules = epoch.joules - median(other.joules for other in others)
+        if longer_s is not None or joules is not None:
+            against = f"epoch {others[0].number}" if len(others) == 1 else "the other epochs"
+            yield _LongEpoch(epoch, Cost(seconds=longer_s, joules=joules), against)
+
+
+def _drew_more(epoch: _Epoch, others: Sequence[_Epoch]) -> bool:
+    """Whether its joules exceed those of every other one, and all of them are known."""
+    between, ends = epoch.joules_between, [other.joules_between for other in others]
+    highest = [hi for _, hi in filter(None, ends)]
+    if between is None or len(highest) < len(others):
+        return False
+    return between[0] > (1 + _MIN_EXCESS_SHARE) * max(highest)
+
+
+def _is_same_work(first: _Epoch, second: _Epoch) -> bool:
+    more = max(first.steps, second.steps)
+    return more - min(first.steps, second.steps) <= _SAME_STEPS_SHARE * more
+
+
+def _conclusion(found: _LongEpoch, cost: Cost, host: int) -> Conclusion:
+    epoch = found.epoch
+    longer = f"takes {words.seconds(cost.seconds)} longer" if cost.seconds is not None else ""
+    more = ""
+    if cost.joules is not None:
+        more = f"draws {words.joules(cost.joules).removeprefix('+')} more"
+    amount = " and ".join(filter(None, (longer, more)))
+    took = f" ({words.seconds(epoch.seconds)} in all)" if longer else ""
+    return Conclusion(
+        kind=Kind.LONG_EPOCH,
+        sentence=f"Epoch {epoch.number} {amount} than {found.against}{took}.",
+        short=_short(cost),
+        confidence=Confidence.SURE if epoch.steps else Confidence.LIKELY,
+        evidence=Evidence("epochs"),
+        cost=cost,
+        stretch=Stretch(host, epoch.start_ps, epoch.end_ps),
+        next="See in the timeline what this epoch does besides: validation, a checkpoint, other "
+        "jobs on the machine.",
+        doubt="" if epoch.steps else "Whether its steps do the same work is not in the profile.",
+    )
+
+
+def _short(cost: Cost) -> str:
+    if cost.seconds is not None:
+        return f"long epoch +{words.seconds(cost.seconds)}".replace(" ms", "ms").replace(" s", "s")
+    return f"epoch {words.joules(cost.joules or 0.0)}"
