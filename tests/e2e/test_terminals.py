@@ -118,7 +118,7 @@ def test_a_mistake_in_the_config_file_is_told_before_any_screen(
 @pytest.mark.parametrize("size", [(200, 50), (120, 30), (80, 24), (60, 15)])
 def test_sizes(start: Opener, profile: Path, size: tuple[int, int]) -> None:
     terminal = start(profile, size=size)
-    terminal.wait_for(READY)
+    terminal.wait_for("whole run")
     terminal.settle()
     terminal.press("t")
     terminal.settle()

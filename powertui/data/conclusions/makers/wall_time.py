@@ -35,6 +35,8 @@ def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
         causes = [cause for cause in causes if _is_beside_steps(cause)]
         largest = []
     for cause in causes:
+        if _ends_the_profile(wall, cause):
+            continue
         if cause.ps >= _MIN_SHARE * wall.length or cause in largest:
             yield _conclusion(CauseWords(inquiry, profile, wall, cause))
 
@@ -42,6 +44,13 @@ def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
 def _is_beside_steps(cause: TimeCause) -> bool:
     """Whether a cause says nothing of the usual step."""
     return cause.is_of_few or cause.part in (RunPart.BETWEEN, RunPart.EVALUATION)
+
+
+def _ends_the_profile(wall: WallTime, cause: TimeCause) -> bool:
+    """Whether it is the silence after the only step: the profiler's end, as far as anybody knows."""
+    is_silent = cause.activities[:1] in ((ActivityKind.NOTHING,), (ActivityKind.WAITING,))
+    is_after = cause.part is RunPart.BETWEEN and len(wall.periods) == 1
+    return is_after and is_silent and not cause.blame.label
 
 
 def _shows_host(wall: WallTime) -> bool:
