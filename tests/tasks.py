@@ -76,7 +76,7 @@ TASKS = (
         "Energy of epoch 0 against epoch 1",
         "demo",
         ("1",),
-        ("epoch 0 2.618 kJ", "epoch 1 2.746 kJ", "epoch 1 less epoch 0 "),
+        ("epoch 0 2.617 kJ", "epoch 1 2.748 kJ", "epoch 1 less epoch 0 "),
         (
             "Both with ±, and their difference with its interval; the epoch lane of the timeline "
             "has the joules, too"

@@ -183,7 +183,10 @@ class Loader:
                     self._give(run, None)
                     self._parted = time.monotonic()
             if latest is not None:
-                self._give(latest, Opened(self.entry, self._options, latest, around=training))
+                opened = Opened(self.entry, self._options, latest, around=training)
+                if training is not None:
+                    training.take(opened)
+                self._give(latest, opened)
         except Cancelled:
             pass
         except Exception as error:

@@ -131,8 +131,10 @@ class OpenRuns:
 
         def read() -> None:
             try:
-                opened.around = training()
+                around = opened.around = training()
                 opened.run  # noqa: B018  # asking for it reads it
+                if around is not None:
+                    around.take(opened)
                 problem = ""
             except PowertuiError as error:
                 problem = error.message
@@ -475,6 +477,8 @@ class OpenRuns:
         session.power = part.power
         if not part.complete:
             return
+        if part.training is not None:
+            part.training.take(opened)
         if model is not None:
             opened.keep(("model", model.index), model)
         if power_account is not None:

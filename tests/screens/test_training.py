@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from powertui import api, demo
+from powertui.data.asked import Aligning
+from powertui.data.energy.account import energy_account
 from powertui.data.model import PS_PER_S
 from powertui.screens.shell import Shell
 from powertui.screens.strips import StripsDialog
@@ -367,3 +370,22 @@ async def test_a_session_whose_clock_is_not_believed_lies_on_its_own_axis(
         assert other.surroundings is None or other.surroundings.key is None, (
             "nothing else lies on its axis"
         )
+
+
+async def test_screens_and_reports_tell_the_same_joules_of_an_epoch(make: Maker) -> None:
+    """The profile that is shown places the log of its training, as it does for a report."""
+    run = api.open(str(demo.folder()))[0].opened
+    reported = energy_account(run.profiles[0], Aligning())
+    shell = make("demo")
+    async with shell.run_test(size=SIZE) as pilot:
+        await whole(pilot)
+        surroundings = timeline_screen(shell).timeline.model.surroundings  # type: ignore[union-attr]
+        assert surroundings is not None
+        assert [
+            (number, energy.joules, energy.lo, energy.hi, energy.badge)
+            for number, energy in surroundings.energies
+        ] == [
+            (epoch.number, energy.joules, energy.lo, energy.hi, energy.badge)
+            for epoch in reported.epoch_energies
+            if (energy := epoch.energy) is not None
+        ]

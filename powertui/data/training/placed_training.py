@@ -112,6 +112,7 @@ class PlacedTraining(TrainingRecords):
         """The same training with its power placed by other options; what was read is shared."""
         training = PlacedTraining(self.entry, self.options, aligning)
         training.beside, training._opened, training._lock = self.beside, self._opened, self._lock
+        training._taken, training._released = self._taken, self._released
         training._memory = self._memory.share(_NOT_BY_POWER)
         training._session_rate = self._session_rate
         training._rate_changes = self._rate_changes

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from powertui.data import packed
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
@@ -95,6 +96,8 @@ class TrainingRecords:
         self.aligning = aligning or Aligning()
         self.beside = Beside()
         self._opened: dict[str, Opened] = {}
+        # Sessions that somebody else opened and keeps, as long as they are kept.
+        self._taken: WeakValueDictionary[str, Opened] = WeakValueDictionary()
         # Where the traces of sessions that were read and let go put them.
         self._released: dict[str, tuple[PlacedSession, ...]] = {}
         self._lock = threading.RLock()
@@ -127,10 +130,24 @@ class TrainingRecords:
     def _open(self, entry: RunEntry) -> Opened:
         return Opened(entry, self.options)
 
+    def take(self, opened: Opened) -> None:
+        """Know of a session that somebody else has read: its trace tells where the training is.
+
+        Its place is known from now on, whether or not it is kept.
+        """
+        key = _session_key(opened.entry)
+        with self._lock:
+            self._taken[key] = opened
+            self._released[key] = _places_of_read(opened)
+
+    def _session(self, key: str) -> Opened | None:
+        return self._taken.get(key) or self._opened.get(key)
+
     def read_sessions(self) -> tuple[Opened, ...]:
         """Those that somebody has read."""
         with self._lock:
-            return tuple(opened for opened in self._opened.values() if opened.is_read)
+            sessions = {**self._opened, **self._taken}
+            return tuple(opened for opened in sessions.values() if opened.is_read)
 
     def let_go(self, entry: RunEntry) -> None:
         """Forget what was read of a session, but for its place."""
@@ -180,7 +197,7 @@ class TrainingRecords:
     def _places(self, entry: RunEntry) -> tuple[PlacedSession, ...]:
         """Where one of its sessions is: each profile of it."""
         key = _session_key(entry)
-        opened = self._opened.get(key)
+        opened = self._session(key)
         if opened is not None and opened.is_read:
             return _places_of_read(opened)
         return self._released.get(key) or session_places.unread(entry)
@@ -364,7 +381,7 @@ class TrainingRecords:
 
     def _is_read(self, entry: RunEntry) -> bool:
         key = _session_key(entry)
-        opened = self._opened.get(key)
+        opened = self._session(key)
         return key in self._released or (opened is not None and opened.is_read)
 
     @property

@@ -47,7 +47,7 @@ def _is_beside_steps(cause: TimeCause) -> bool:
 
 
 def _ends_the_profile(wall: WallTime, cause: TimeCause) -> bool:
-    """Whether it is the silence after the only step: the profiler's end, as far as anybody knows."""
+    """Whether it is the silence after the only step: for all that is known, the profiler's end."""
     is_silent = cause.activities[:1] in ((ActivityKind.NOTHING,), (ActivityKind.WAITING,))
     is_after = cause.part is RunPart.BETWEEN and len(wall.periods) == 1
     return is_after and is_silent and not cause.blame.label
