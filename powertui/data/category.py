@@ -111,7 +111,7 @@ _WORDS: dict[Category, str] = {
     Category.MATMUL: r"""
         mat_?mul | (?<!fb)gemm | ^cijk_ | gemv | ^attn_ |
         (?:^|[/_.:\-\x20])dot(?:[_.\-]|$|general|product) | einsum | cublas | cutlass | tensordot |
-        \bmma | xdot | _rnn | cudnnrnn | attention | \blstm | \bgru
+        \bmma | xdot | _rnn | cudnnrnn | attention | fmha | sdpa | \blstm | \bgru
     """,
     Category.COMPILE: r"""
         compil | graph_?building | auto_?tun | hlo.?pass | xla.?pass | \bllvm | \bptx |
@@ -120,7 +120,7 @@ _WORDS: dict[Category, str] = {
     """,
     Category.NORMALIZATION: r"""
         (?:batch|layer|group|instance|rms).?norm | soft_?max | normaliz | _bn_ | \bbn_ | \blrn\b |
-        cross_?entropy
+        cross_?entropy | cudnn\W*norm
     """,
     Category.OPTIMIZER: r"""
         adam | \bsgd\b | momentum | rmsprop | adagrad | optimi[sz]er | apply_?gradient |
@@ -133,25 +133,25 @@ _WORDS: dict[Category, str] = {
         cond_?wait | acquire_?lock | semaphore | \bbarrier\b
     """,
     Category.MEMORY: r"""
-        mem_?cpy | mem_?set | (?:^|[-_/.\x20:])copy | copy(?:start|done) | transpose | reshape | h2d
-        | d2h | d2d | htod | dtoh | transfer | concat | \bslice | ^stridedslice | ^expanddims |
-        ^squeeze | ^reverse | gather | scatter | \bpad(?:v2)?\b | (?:un)?pack\b | alloc | deallocat
-        | \bfree\b | swizzle | nchwtonhwc | nhwctonchw | bitcast | tile\b | (?:un)?stack\b | split |
-        literal | buffer
+        mem_?cpy | mem_?set | (?:^|[-_/.\x20:])copy | copy(?:start|done) | transpose | reshape |
+        h2d | d2h | d2d | htod | dtoh | transfer | concat | \bslice | ^stridedslice | ^expanddims |
+        ^squeeze | ^reverse | gather | (?<!and[-_])scatter | \bpad(?:v2)?\b | (?:un)?pack\b | alloc
+        | deallocat | \bfree\b | swizzle | nchwtonhwc | nhwctonchw | bitcast | tile\b |
+        (?:un)?stack\b | split | literal | buffer
     """,
     Category.REDUCTION: r"""
-        reduc | (?:^|[/_.:\-\x20])(?:arg_?)?(?:sum|mean|max|min|prod)(?:[_.\-:]|$) | max_?pool |
-        avg_?pool | l2loss | \bnorm\b | top_?k | \bsort | argmax | argmin | cumsum | count_?nonzero
+        reduc | select[-_]and[-_]scatter |
+        (?:^|[/_.:\-\x20])(?:arg_?)?(?:sum|mean|max|min|prod)(?:[_.\-:]|$) | max_?pool | avg_?pool
+        | l2loss | \bnorm\b | top_?k | \bsort | argmax | argmin | cumsum | count_?nonzero
     """,
     Category.ELEMENTWISE: r"""
         fusion | fused | relu | sigmoid | tanh | gelu | \bexp\b | \blog\b | sqrt | \bpow | square |
         bias_?add | (?:^|[/_.:\-\x20])(?:add(?:v2|n)?|sub|mul|div|neg|cast|select|equal|
         greater|less|where|fill|real_?div|maximum|minimum|clip|convert|broadcast\w*|identity|iota|
-        compare)(?:[_.\-:\d]|$) |
-        elementwise | pointwise | loop_ | dropout | random | philox | wrapped_ | threshold | clamp |
-        silu | ^logical_?(?:and|or|not|xor) | ^bitwise | ^selectv\d | ^reciprocal |
-        ^floor(?:mod|div)? | ^(?:greater|less|not)_?equal | ^divnonan | ^(?:ones|zeros)like |
-        ^onehot | ^range$
+        compare)(?:[_.\-:\d]|$) | elementwise | pointwise | loop_ | dropout | random | philox |
+        \brng\b | wrapped_ | threshold | clamp | silu | ^logical_?(?:and|or|not|xor) | ^bitwise |
+        ^selectv\d | ^reciprocal | ^floor(?:mod|div)? | ^(?:greater|less|not)_?equal | ^divnonan |
+        ^(?:ones|zeros)like | ^onehot | ^range$
     """,
     Category.RUNTIME: r"""
         executor | eager | ^tfe_ | functionrun | sessionrun | rungraph |

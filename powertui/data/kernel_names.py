@@ -12,7 +12,9 @@ import re
 
 # Which names are functions of a device, and no calls on the host.
 _DECLARED = re.compile(
-    r"^(?:void |_Z|std::enable_if)|kernel\w*\s*[<(]|\w\((?:at|c10|cub)::|\.kd$", re.IGNORECASE
+    r"^(?:void |_Z|std::enable_if)|kernel\w*\s*[<(]|\w\((?:at|c10|cub)::|\.kd$"
+    r"|^[a-z_]\w*_(?:kernel(?:_\w+)?|triton)$",  # as Triton's compiler writes a Python function
+    re.IGNORECASE,
 )
 _NAMELESS = re.compile(r"\((?:anonymous namespace|anonymous)\)(?:::)?|<unnamed>::|decltype\(\w+\)")
 
@@ -22,18 +24,18 @@ _RULES: tuple[tuple[str, str], ...] = (
         "communication",
         (
             "nccl | rccl | all_?reduce | all_?gather | all_?to_?all | reduce_?scatter | "
-            "cross_device | nvshmem | multimem"
+            "cross_device | nvshmem | multimem | deep_ep:: | userbuffers"
         ),
     ),
     (
         "normalization",
-        r"""(?:batch|layer|group|instance|rms|ln)_?norm | soft_?max | \bbn_ | _bn_ | gammabeta |
-        rowwisemoments | nll | cross_?entropy | normalizedprob | \blrn |
+        r"""(?:batch|layer|group|instance|rms|ln|l2|qk)_?norm | normaliz | soft_?max | \bbn_ |
+        _bn_ | gammabeta | rowwisemoments | nll | cross_?entropy | normalizedprob | \blrn |
         norm(?:forward|backward)""",
     ),
     (
         "optimizer",
-        r"""adam | adagrad | adadelta | rmsprop | momentum | \blamb_ | sgd | ftrl |
+        r"""optimizer | adam | adagrad | adadelta | rmsprop | momentum | \blamb_ | sgd | ftrl |
         apply(?:gradient|centered|power|proximal) | swa_ | lars""",
     ),
     ("memory", "nchwtonhwc | nhwctonchw | nchw2nhwc | nhwc2nchw"),
@@ -45,30 +47,35 @@ _RULES: tuple[tuple[str, str], ...] = (
     ),
     (
         "matmul",
-        r"""(?<!fb)gemm | gemv | \bcijk_ | split_?k | mat_?mul | _mm(?:_|$|\d) | flash | fmha | attn
-        | attention | cublas | cutlass | xmma | \bmma | dot_kernel | \bdot_ | epilogue | trsm | syrk
-        | lstm | gru | rnn""",
+        r"""(?<!fb)gemm | gemv | \bcijk_ | split_?k | mat_?mul | mul_?mat | _mm(?:_|$|\d) |
+        flash | fmha | attn | attention | cublas | cutlass | xmma | \bmma | dot_kernel |
+        \bdot_ | epilogue | trsm | syrk | lstm | gru | rnn | delta_?rule | marlin |
+        weight_only""",
     ),
     (
         "memory",
         r"""copy | memcpy | memset | transpose | permut | swap_?dim | catarray | concat |
-        (?:^|[_:])cat(?:_|$) | pad(?:input|ding|_|$) | gather | scatter | index | embedding | slice
-        | stack | (?:^|[_:])tile(?:_|$) | swizzle | reorder | to_dense | one_?hot | bounds_check |
-        offsets_range | recat | compact | where_kernel | nonzero | shuffle | reverse | flip | roll_
-        | masked_select""",
+        (?:^|[_:])cat(?:_|$) | pad(?:input|ding|ded|kernel|_|$) | gather | scatter | index |
+        embedding | slice | stack | (?:^|[_:])tile(?:_|$) | swizzle | reorder | to_dense |
+        one_?hot | bounds_check | lookup | expand_?input | kv_?(?:cache|buffer|indices) |
+        get_?rows | nhwcto | (?:^|_)(?:write|split(?!_?k)) | nchw_to | nhwc_to | offsets_range
+        | recat | compact | where_kernel | nonzero | shuffle | reverse | flip | roll_ |
+        masked_select""",
     ),
     (
         "reduction",
-        r"""reduc | scan | sort | pool | arg_?(?:max|min) | top_?k | cumsum | cumprod | histogram |
-        segment | biasgrad | norm | \bsum | _sum | mean | unique | multinomial | bincount""",
+        r"""reduc | scan | sort | pool | arg_?(?:max|min) | top_?[kp](?!erm) | cumsum |
+        cumprod | histogram | segment | biasgrad | norm | \bsum | _sum | mean | unique |
+        multinomial | bincount | (?<!up)(?<!down)(?<!grid_)sampl""",
     ),
     (
         "elementwise",
-        r"""elementwise | pointwise | eigen_?meta | relu | gelu | silu | sigmoid | tanh | bias |
-        scal(?:e|_) | random | philox | dropout | distribution | unroll | vectorized | fusion |
-        fused | wrapped | loop_ | fill | clamp | cast | quantize | float_to | to_float | add | mul |
-        multi_tensor_apply | upsample | interp | rope | rotary | swiglu | iota | range | compare |
-        select""",
+        r"""elementwise | pointwise | eigen_?meta | relu | gelu | silu | sigmoid | tanh | bias
+        | scal(?:e|_) | random | philox | dropout | distribution | unroll | vectorized |
+        fusion | fused | wrapped | loop_ | fill | clamp | cast | quant | float_to | to_float |
+        add | mul | multi_tensor_apply | upsample | resize | interp | rope | rotary | swiglu |
+        iota | range | compare | select | axpy | (?:^|_)op_?(?:generic)?_?tensor |
+        generic_tensor""",
     ),
 )
 
@@ -81,7 +88,7 @@ _PATTERNS = tuple((kind, _pattern(words)) for kind, words in _RULES)
 
 # Functions whose name says how they run; what they do, their template arguments say first.
 _GENERAL = re.compile(
-    r"(?:^|[:_])(?:kernel\d*|device_kernel|globalkernel|kernel_entry|run_kernel)$"
+    r"(?:^|:)(?:kernel\d*|device_kernel|globalkernel|kernel_entry|run_kernel|kentry)$"
 )
 _CARRIERS = re.compile(
     r"elementwise_kernel|reduce_kernel|multi_tensor_apply|eigenmetakernel|for_each|transform|parallel_for"
@@ -100,7 +107,7 @@ _CARRIED: tuple[tuple[str, re.Pattern[str]], ...] = (
             f"copy_kernel | copy_device | gather | scatter | index_(?:put|copy|kernel) | {_SHAPING}"
         ),
     ),
-    ("reduction", _pattern("tensorreductionop | tensortupleop")),
+    ("reduction", _pattern("tensorreductionop | tensortupleop | normfunctor")),
 )
 _TRITON = re.compile(r"^triton_(?P<how>poi|red|per|tem|mm|bmm)")
 
@@ -111,28 +118,67 @@ _TRITON = re.compile(r"^triton_(?P<how>poi|red|per|tem|mm|bmm)")
 _FAMILIES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (value, _pattern(words))
     for value, words in (
-        ("communication", "^(?:nccl|rccl|msccl) | allreduce_fusion"),
+        ("communication", "^(?:nccl|rccl|msccl) | allreduce_fusion | \\bdeep_ep::"),
         (
             "memory",
-            r"""reshape_and_cache | concat_and_cache | finalize(?:moe|kernel|deepseek) |
-            moe_align_block | permutekernel | (?:nchw|nhwc)to(?:nchw|nhwc)""",
+            r"""fill_?buffer | ^subtensorop(?!\w*cast) | reshape_and_cache | concat_and_cache
+            | finalize(?:moe|kernel|deepseek) | moe_align_block | permutekernel |
+            (?:nchw|nhwc)to(?:nchw|nhwc)""",
         ),
-        ("reduction", r"moe::\S*routing | routing(?:main|index|histogram|init)\w*kernel"),
-        ("convolution", r"^igemm_(?:fwd|bwd|wrw) | ^miopen\w*conv | sp3asmconv"),
+        (
+            "reduction",
+            r"""moe::\S*routing | top_?k_?(?:gating_?)?softmax | (?:^|_)count_(?!er) |
+            ^device(?:radixsort|scan|reduce|segmented|mergesort|select) |
+            routing(?:main|index|histogram|init)\w*kernel | ^mlopooling |
+            ^(?:sum|mean|prod|max|min|arg\w+)\w*(?:fwd|bwd)contiguous""",
+        ),
+        ("normalization", "^miopenlrn"),
+        ("elementwise", "^betaonly | rope_?(?:append|update)"),
+        (
+            "convolution",
+            r"""^igemm_ | s\d+cudnn | ^miopen\w*conv | ^miopencv(?:fwd|bwd) | ^miopengcnasm |
+            sp3asmconv | ^im\dd2col | ^col2im\dd""",
+        ),
         (
             "matmul",
-            r"""^nvjet_ | ^(?:bmm|gemm)_(?:e\dm\d|bfloat16|fp\d+|mxe\dm\d|mxint\d) | ^cijk_ | fmha |
-            ^flash(?:::|_fwd|_bwd) | flash::flash_ | flashattn | _sdpa_ | _attn_(?:fwd|bwd) |
-            (?:^|[_:])attention_ | attention_\dd | multihead_attention |
-            (?:^|:)mha_(?:fwd|bwd)?_?kernel | fused_moe | deep_gemm""",
+            r"""^nvjet_ | _bmm_ | ^(?:bmm|gemm)_(?:e\dm\d|bfloat16|fp\d+|mxe\dm\d|mxint\d) |
+            (?:^|[:_])cijk_ | gemm_softmax_gemm |
+            (?:^|[:_\d])(?:mla_[ad]|fmoe_|f4gemm_|pa_[bf]) | _fwd_(?:grouped_)?kernel_stage\d
+            | fmha | ^flash(?:::|_fwd|_bwd) | flash::flash_ | flashattn | _sdpa_ |
+            _attn_(?:fwd|bwd) | (?:^|[_:])attention_ | attention_\dd | multihead_attention |
+            (?:^|[:_])mha(?:_|$) | (?:prefill|decode)with\w*kvcache | merge_?(?:attn_?)?states
+            | fused_moe | (?:^|_)chunk_(?:scan|state|fwd|bwd|gated|local|delta)""",
         ),
         (
             "elementwise",
-            r"elementwise_kernel_with_index | rotary | rope_ | activation\w*kernel | act_and_mul",
+            r"""elementwise_kernel_with_index | rotary | rope_ | activation\w*kernel |
+            act_and_mul | ^miopen(?:neuron|active) | ^op(?:\dd)?tensor | ^subtensorop\w*cast |
+            ^_\w*_quant(?:ize)?_""",
         ),
     )
 )
 _BARE = re.compile(r"[\w:]+(?:\.kd)?")
+
+# Operators that only move or make values: a fusion of nothing else is a copy.
+_TRITON_MOVES = re.compile(
+    r"triton_poi_fused(?:_(?:_to_copy|_unsafe_view|as_strided|cat|clone|constant_pad_nd|contiguous|"
+    r"copy|detach|embedding|empty|expand|flip|full|gather|index|index_put|index_select|permute|"
+    r"reflection_pad\dd|repeat|replication_pad\dd|reshape|roll|scatter|select|slice|split|squeeze|"
+    r"stack|t|transpose|unbind|unsqueeze|view|zeros|zeros_like))+_?\d*"
+)
+_XLA_FUSION = re.compile(
+    r"(?:(?:loop|input|nested|transpose|scatter)_)*(?P<ops>[a-z_]+?)_fusion(?:[._]\d+)*(?:\.kd)?"
+    r"|wrapped_(?P<op>[a-z_]+?)(?:[._]\d+)*(?:\.kd)?"
+)
+_XLA_OPS = (
+    ("convolution", re.compile("convolution")),
+    ("matmul", re.compile(r"(?:^|_)dot(?:_|$)|gemm")),
+    ("normalization", re.compile("softmax")),
+    ("reduction", re.compile("reduce|sort|(?:^|_)top_?k")),
+)
+_XLA_MOVES = re.compile(
+    r"(?:bitcast|concatenate|copy|dynamic|gather|pad|reshape|reverse|scatter|slice|transpose|update|_)+"
+)
 
 
 def kind(name: str) -> str | None:
@@ -142,6 +188,9 @@ def kind(name: str) -> str | None:
     triton = _TRITON.match(name)
     if triton is not None:
         return _triton(triton["how"], name.lower())
+    fusion = _fusion(name)
+    if fusion is not None:
+        return fusion
     if _DECLARED.search(name) is None:
         return _family(name.lower()) if _BARE.fullmatch(name) else None
     head, arguments = (part.lower() for part in _declared(name))
@@ -149,12 +198,13 @@ def kind(name: str) -> str | None:
     if family is not None:
         return family
     if _GENERAL.search(head):
-        return _first(arguments) or _first(head) or "other"
+        return _family(arguments) or _first(arguments) or _first(head) or "other"
     if _CARRIERS.search(head):
         carried = next((value for value, pattern in _CARRIED if pattern.search(arguments)), None)
         if carried is not None:
             return carried
-    return _first(head) or _first(arguments) or "other"
+    function = head.rpartition("::")[2]
+    return _first(function) or _first(head) or _first(arguments) or "other"
 
 
 def _declared(name: str) -> tuple[str, str]:
@@ -194,10 +244,27 @@ def _family(text: str) -> str | None:
 
 def _triton(how: str, name: str) -> str:
     """Inductor's own kernels say how they run: pointwise, reduction, persistent reduction, a
-    template of a product.
+    template of a product; and which operators they are made of.
     """
     if how in ("tem", "mm", "bmm"):
         return "convolution" if "conv" in name else "matmul"
     if re.search(r"norm|softmax|nll|cross_entropy", name):
         return "normalization"
-    return "elementwise" if how == "poi" else "reduction"
+    if how != "poi":
+        return "reduction"
+    return "memory" if _TRITON_MOVES.fullmatch(name) else "elementwise"
+
+
+def _fusion(name: str) -> str | None:
+    """XLA's fusions are called after the ops that they end with: `input_add_reduce_fusion`.
+
+    None for a name that has another form.
+    """
+    match = _XLA_FUSION.fullmatch(name)
+    if match is None:
+        return None
+    ops = match["ops"] or match["op"]
+    for value, pattern in _XLA_OPS:
+        if pattern.search(ops):
+            return value
+    return "memory" if _XLA_MOVES.fullmatch(ops) else "elementwise"
