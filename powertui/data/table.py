@@ -64,6 +64,7 @@ class Column:
         ""  # its label for programs, where TensorBoard's table has one: "Total Duration (us)"
     )
     signed: bool = False  # a difference: a person reads its plus sign, too
+    faint: Bools | None = None  # rows whose words stand for a value that nobody looked up: dim
     ranks: Floats | None = (
         None  # of words that do not sort by their letters: what their rows sort by; NaN is missing
     )
@@ -182,6 +183,7 @@ class Column:
             self,
             values=values,
             present=present,
+            faint=None if self.faint is None else self.faint[rows],
             ranks=None if self.ranks is None else self.ranks[rows],
         )
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from powertui.plain import plain
 _BEHIND_ALL_S = 1e11  # three thousand years: no run of a known date is older
 _UNDATED = "undated"
 _NO_DATE = "no date"  # of a power log whose times count from its own start
+_NOT_LOOKED_AT = "open to see"
 _BEING_WRITTEN = "being written"
 # A file changed within this is taken for one that is still written. A writer that rests for longer
 # has ended, and clocks of file servers differ by less. Chosen, not measured.
@@ -53,6 +55,7 @@ class KnownRun:
     joules_hi: float | None = None
     found: int | None = None  # conclusions
     conclusion: str = ""  # the first one, in a mark and three words: "! idle 84 %"
+    unseen: bool = False  # it is too large, or too far away, to be looked at unasked
     power: str = ""
     readable: bool | None = None  # None: not tried yet
     growing: bool = False  # a profile of it was written to just before
@@ -204,6 +207,41 @@ def concluded(opened: Opened, facts: KnownRun, aligning: Aligning | None = None)
     return replace(facts, found=len(conclusions), conclusion=f"{mark}{first.short}")
 
 
+class SeenRun(NamedTuple):
+    """What was concluded from a run that was open, and the state of its files then."""
+
+    files: tuple[tuple[str, int, int], ...]
+    found: int | None
+    conclusion: str
+
+    def added_to(self, entry: RunEntry, facts: KnownRun) -> KnownRun:
+        """The facts with these conclusions, unless a file changed since."""
+        if _state_of_files(entry) != self.files:
+            return facts
+        return replace(facts, found=self.found, conclusion=self.conclusion, unseen=False)
+
+
+def seen_run(opened: Opened, aligning: Aligning) -> SeenRun:
+    """What to remember of a run that is open."""
+    files = _state_of_files(opened.entry)
+    facts = concluded(opened, KnownRun(), aligning)
+    return SeenRun(files, facts.found, facts.conclusion)
+
+
+def _state_of_files(entry: RunEntry) -> tuple[tuple[str, int, int], ...]:
+    """(path, size, time of the last change) of each profile and power log."""
+    out = []
+    paths = [file.path for file in entry.profiles]
+    paths += [file.path for file in entry.power]
+    for path in paths:
+        size = changed_ns = -1
+        with contextlib.suppress(OSError, ValueError):
+            status = Path(path).stat()
+            size, changed_ns = status.st_size, status.st_mtime_ns
+        out.append((path, size, changed_ns))
+    return tuple(out)
+
+
 def _alignment(placed: Sequence[PowerOnTrace]) -> str:
     """How well the worst of the power channels is aligned."""
     worst = max(
@@ -282,7 +320,10 @@ def table(
         figures("joules", "energy", "number", "joules", weight=8, unit="J"),
         figures("joules_lo", "from", "number", "joules_lo", weight=0, unit="J"),
         figures("joules_hi", "to", "number", "joules_hi", weight=0, unit="J"),
-        words("conclusion", "finding", "conclusion", weight=9),
+        replace(
+            text_column("conclusion", "finding", [_conclusion(row) for row in facts], weight=9),
+            faint=np.array([row.unseen for row in facts], np.bool_),
+        ),
         figures("found", "found", "integer", "found", weight=4),
         words("power", "power", "power", weight=8),
         optional("size_bytes", "size", "number", sizes, unit="B", weight=2),
@@ -314,6 +355,10 @@ def _training_rows(paths: Sequence[str], trainings: Mapping[str, str]) -> list[i
     """For each path the row of its training; -1 where that is not listed."""
     rows = {path: row for row, path in enumerate(paths)}
     return [rows.get(trainings.get(path, ""), -1) for path in paths]
+
+
+def _conclusion(facts: KnownRun) -> str:
+    return _NOT_LOOKED_AT if facts.unseen else facts.conclusion
 
 
 def _device(facts: KnownRun) -> str:

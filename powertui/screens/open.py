@@ -35,8 +35,7 @@ from powertui.widgets.folding import FoldingTable
 from powertui.widgets.table import TableView
 
 # Runs up to these sizes are read to list their steps, and their joules and conclusions, which take
-# longer. What a larger
-# run holds is known when it is opened. (Both chosen, not measured.)
+# longer. What a larger run holds is known when it is opened. Both chosen, not measured.
 _MAX_READ_BYTES = 100_000_000
 _MAX_COUNTED_BYTES = 30_000_000
 MAX_READ_RUNS = 500  # of more runs only those in sight are read
@@ -135,13 +134,19 @@ class OpenScreen(BaseScreen):
         facts = self._from_files.get(run.path) or self._from_names.get(run.path)
         if facts is None:
             facts = self._from_names[run.path] = listing.first(run)
-        return facts
+        if facts.found is not None or facts.readable is False or not run.profiles:
+            return facts
+        if run.size <= _MAX_COUNTED_BYTES and _is_cheap(run):
+            return facts  # it is looked at by itself
+        facts = replace(facts, unseen=True)
+        seen = self.session.seen.get(run.path)
+        return facts if seen is None else seen.added_to(run, facts)
 
     def session_changed(self) -> None:
         """Read the runs while this page is in front, and only then."""
         self._group()
-        if len(self.session.together) > 1:
-            self._show_rows()  # they show which runs are open
+        if len(self.session.together) > 1 or self.session.seen:
+            self._show_rows()  # they show which runs are open, and what was concluded from them
         self._read_runs()
 
     def restyle(self, look: Theme) -> None:

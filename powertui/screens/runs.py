@@ -612,10 +612,10 @@ class OpenRuns:
             return
 
         def look() -> None:
-            from powertui.data.conclusions.run_conclusions import run_conclusions
+            from powertui.report import runs as listing
 
             try:
-                run_conclusions(opened, aligning)
+                self.session.seen[opened.path] = listing.seen_run(opened, aligning)
             except PowertuiError:
                 return  # the file is another one by now: its page says so, and is read again
             self.shell.from_thread(self.tell_news)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # names alone: importing all this would be time until the fir
     from powertui.data.opened import Opened, Profile
     from powertui.data.training.training import Training
     from powertui.feed import Feed
+    from powertui.report.runs import SeenRun
     from powertui.screens.trainings import KeptTrainings
     from powertui.view.timeline_model import TimelineModel
 
@@ -49,6 +50,8 @@ class Session:
     window: tuple[int, int] | None = None  # marked by the person, ps
     view: tuple[int, int] | None = None  # visible in the timeline, ps
     cursor_ps: int | None = None
+    # By the run's path: what was concluded from runs that were open, for the list of runs.
+    seen: dict[str, SeenRun] = field(default_factory=dict)
     trainings: KeptTrainings | None = None  # of the logdir as it was found last
     tool: str = "op_stats"  # the tool that the tool page shows
     _chosen: dict[str, Aligning] = field(default_factory=dict)  # by the run's path

@@ -493,6 +493,12 @@ class TableView(Widget, can_focus=True):
             at = fit.columns.index(name)
             cells[at] = table_rows.with_found(cells[at], words, text, fit.cells[at], ellipsis)
         segments = [Segment((" " * GAP).join(cells), style)]
+        if not current and any(_is_faint(column, row) for column in fit.columns):
+            segments = []
+            for column, text_of_cell in zip(fit.columns, cells, strict=True):
+                shade = theme.style("dim") if _is_faint(column, row) else style
+                segments += [Segment(text_of_cell, shade), Segment(" " * GAP, style)]
+            segments.pop()
         ink = theme.style("overview")
         if table.kind_of_work is not None:
             work = table.kind_of_work(row)
@@ -534,3 +540,8 @@ class TableView(Widget, can_focus=True):
         """Three rows down."""
         event.stop()
         self.action_move(3)
+
+
+def _is_faint(column: Column, row: int) -> bool:
+    """Whether a cell stands for a value that nobody looked up."""
+    return column.faint is not None and bool(column.faint[row])

@@ -13,6 +13,8 @@ from powertui import cli, demo
 from powertui.config import Config
 from powertui.data import logdir
 from powertui.screens import loader
+from powertui.screens import open as open_screen
+from powertui.screens import runs as run_control
 from powertui.screens.open import MAX_READ_RUNS, OpenScreen
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell
@@ -538,3 +540,41 @@ async def test_a_marked_training_opens_by_its_first_session_and_a_log_says_that_
             "two/train/session_0",
             "one/train/session_0",
         ]
+
+
+async def test_a_run_that_is_too_large_to_look_at_says_so_until_it_was_open(
+    make: Maker, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_screen, "_MAX_COUNTED_BYTES", 1_000)
+    monkeypatch.setattr(run_control, "LOOK_FOR_NEWS_S", 0.01)
+    shutil.copytree(data / "logdirs" / "jax_cpu", tmp_path / "a")
+    shutil.copytree(data / "logdirs" / "trace_export", tmp_path / "b")
+    shell = make(tmp_path)
+    async with shell.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        assert shell.session.logdir is not None
+        first = next(
+            run for run in shell.session.logdir.runs if run.path.startswith(f"{tmp_path}/a")
+        )
+        table = await looked(shell, 2)
+
+        def finding() -> str:
+            assert table.table is not None
+            return str(table.table["conclusion"].value(paths_in_table(table).index(first.path)))
+
+        assert finding() == "open to see"
+        shell.runs.open(first)
+        await loaded(pilot)
+        await until_then(lambda: first.path in shell.session.seen)
+        await pilot.press("backspace")
+        assert isinstance(shell.screen, OpenScreen)
+        assert finding() not in ("", "open to see")
+        profile = Path(first.profiles[0].path)
+        profile.touch()  # another recording, for all the list knows
+        shell.screen.session_changed()
+        assert finding() == "open to see"
+
+
+def paths_in_table(table: TableView) -> list[str]:
+    assert table.table is not None
+    return [str(table.table["path"].value(row)) for row in range(len(table.table))]
