@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from powertui.data.model import Bools, Int32s, Int64s, Trace
-from powertui.data.run import repeated_launches
+from powertui.data.run import repeated_launches, unmarked_steps
 from powertui.data.run.candidates import Candidate
 from powertui.data.run.device_intervals import DeviceWork, extents
 from powertui.data.run.device_work import MAX_HOPS, HandOvers
+from powertui.data.run.marks import Marks
 from powertui.data.run.step_rows import StepRows, with_unmarked_steps
 
 _GROUP, LINE, _ORDER, TIME = "group id", "device step line", "order of modules", "time"
@@ -66,31 +67,25 @@ def drawn_steps(
     marks = rows.marks if made_of_lines else lines.marks
     names = {line: process.name for line, (process, _) in enumerate(trace.tracks())}
     device = [names[line] for line in marks.lines.tolist()]
-    row = (
-        rows.row_of
-        if made_of_lines
-        else _rows_of(marks.group, marks.number, marks.start, marks.duration, device, rows, work)
-    )
+    row = rows.row_of if made_of_lines else _rows_of(marks, device, rows, work)
     return DrawnSteps(device, marks.start, marks.duration, row)
 
 
 def _rows_of(
-    group: Int64s,
-    number: Int64s,
-    start: Int64s,
-    duration: Int64s,
-    device: Sequence[str],
-    rows: StepRows,
-    work: DeviceWork | None,
+    marks: Marks, device: Sequence[str], rows: StepRows, work: DeviceWork | None
 ) -> Int64s:
-    by_group = _looked_up(group, rows.marks.group, rows.row_of)
+    start, duration, number = marks.start, marks.duration, marks.number
+    by_group = _looked_up(marks.group, rows.marks.group, rows.row_of)
     if (by_group >= 0).mean() > _MAJORITY:
         return by_group
+    by_number = _by_number(number, start, rows)
+    # Work that was launched between marks would go to the mark before it.
+    if unmarked_steps.numbered_alike(rows, marks, by_number):
+        return by_number
     if work is not None and work.launched.any():
         by_launch = _by_majority(start, duration, device, work, _by_call(work, rows)[0])
         if (by_launch >= 0).mean() > _MAJORITY:
             return by_launch
-    by_number = _by_number(number, start, rows)
     return by_number if (by_number >= 0).mean() > _MAJORITY else _by_order(start, device, rows)
 
 
@@ -152,21 +147,26 @@ def _by_majority(
 def with_cut_steps(
     rows: StepRows, lines: Candidate, drawn: DrawnSteps, other_groups: Int64s, *, roots: bool
 ) -> tuple[StepRows, DrawnSteps, Int64s]:
-    """(the same with steps that only a device's line tells, before the first and after the last
-    marked one; those lines).
+    """(the same with steps that only a device's line tells: those that go on with the numbers of
+    the marks, and those before the first and after the last marked one; those lines).
 
-    The profile's ends cut off their marks. `other` are the groups of other work: an evaluation's
-    are no steps. Where the marks are `roots` of the collector's groups, none of them the program's
-    own, every group that a device drew is a step, as in TensorFlow.
+    The profile's ends cut off the marks of the latter. `other` are the groups of other work: an
+    evaluation's are no steps. Where the marks are `roots` of the collector's groups, none of them
+    the program's own, every group that a device drew is a step, as in TensorFlow.
     """
     none = np.empty(0, np.int64)
     has = drawn.row >= 0
     grouped = roots and bool((lines.marks.group >= 0).all())
-    if has.all() or not has.any() or (has.mean() <= _MAJORITY and not grouped):
-        return rows, drawn, none
     marks = lines.marks
+    continuing = unmarked_steps.continuing_steps(rows, marks, drawn.row)
+    few = has.mean() <= _MAJORITY and not grouped and not continuing.any()
+    if has.all() or not has.any() or few:
+        return rows, drawn, none
     outside = (
-        grouped | (drawn.start < drawn.start[has].min()) | (drawn.start > drawn.start[has].max())
+        grouped
+        | continuing
+        | (drawn.start < drawn.start[has].min())
+        | (drawn.start > drawn.start[has].max())
     )
     cut = np.flatnonzero(
         ~has

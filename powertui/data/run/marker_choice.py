@@ -163,7 +163,12 @@ def _last(candidate: Candidate) -> int:
 
 
 def _regularity(candidate: Candidate) -> float:
-    gaps = np.diff(candidate.marks.start)
+    marks = candidate.marks
+    if candidate.apart:  # devices draw the same steps at the same times
+        line = marks.lines[0]
+        gaps = np.diff(marks.start[marks.lines == line])
+    else:
+        gaps = np.diff(marks.start)
     if len(gaps) < 2:
         return 0.5
     middle = wire.median(gaps)

@@ -127,7 +127,8 @@ def modules(trace: Trace) -> Iterator[Candidate]:
         default=[],
     )
     for name, _ in best[:_MAX_LAUNCH_NAMES]:
-        rows = [(line, lane[lane.name == name]) for line, lane in lanes]
+        full = trace.names.full(name)
+        rows = [(line, lane[_called(trace, lane, full)]) for line, lane in lanes]
         most = max(len(events) for _, events in rows)
         # Each device runs a module of its own; one that ran it less often entered the profile late,
         # and cannot be counted along.
@@ -136,7 +137,6 @@ def modules(trace: Trace) -> Iterator[Candidate]:
             for line, events in rows
             if len(events) == most
         ]
-        full = trace.names.full(name)
         title = f"launches of the module {full[:80]} (no step marker in the profile)"
         yield Candidate(
             title,
@@ -147,6 +147,12 @@ def modules(trace: Trace) -> Iterator[Candidate]:
             apart=True,
             inferred=True,
         )
+
+
+def _called(trace: Trace, lane: Events, full: str) -> Bools:
+    """Which events have this name: planes number their names apart."""
+    names = [name for name in np.unique(lane.name).tolist() if trace.names.full(name) == full]
+    return np.isin(lane.name, names)
 
 
 def _functions(trace: Trace) -> Iterator[Candidate]:

@@ -46,6 +46,7 @@ class StepsEvidence(NamedTuple):
     alone: bool  # an evaluation without training
     cut: int  # steps whose own mark is not in the file
     asked: bool  # a person named the marker
+    unmarked: int = 0  # steps that only a device's line shows, between or beside the marks
 
 
 def source(evidence: StepsEvidence) -> str:
@@ -99,6 +100,8 @@ def _doubts(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
         and best.score - evidence.judged[1].score < _CLOSE_SCORES
     ):
         rival = evidence.judged[1].candidate
+        if best.candidate.by_kind and np.isin(rival.marks.start, best.candidate.marks.start).all():
+            return  # one of the series
         if not best.candidate.inferred and rival.numbering >= best.candidate.numbering:
             yield f"{rival.title} would fit nearly as well"
 
@@ -137,6 +140,8 @@ def _weaknesses(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]
         yield "the step marks have no number that moves"
     elif (best.candidate.numbering < NAMED or best.candidate.device) and not evidence.asked:
         yield "the step marks have no number (step_num)"
+    if evidence.unmarked:
+        yield "the program marks only some of its steps"
     if evidence.given is not None and evidence.given.by == TIME:
         yield "device work was given to steps by time"
     elif evidence.given is not None and not evidence.given.direct:
@@ -153,6 +158,8 @@ def _batches_per_mark(evidence: StepsEvidence) -> int:
     """By how much Keras counts from one mark to the next: more than 1 with steps_per_execution."""
     marks = evidence.rows.marks
     if evidence.rows.ordinal or not marks.kinds or marks.kinds[0] not in _KERAS_MARKS:
+        return 1
+    if evidence.unmarked:  # the device ran what lies between the numbers step by step
         return 1
     change = np.diff(marks.number)
     change = change[change > 0]
@@ -174,6 +181,12 @@ def _notes(evidence: StepsEvidence, gaps: Bools, number: Int64s) -> Iterator[str
         yield (
             f"{which} no mark in the file, as the end of the profile cuts it off: the time "
             "is that of what ran."
+        )
+    if evidence.unmarked:
+        which = "1 step has" if evidence.unmarked == 1 else f"{evidence.unmarked} steps have"
+        yield (
+            f"{which} no mark on the host: the device ran them, and the program's numbers go on in "
+            "them."
         )
     if evidence.rows.unmoved:
         yield (

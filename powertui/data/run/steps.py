@@ -30,6 +30,7 @@ from powertui.data.run import (
     step_confidence,
     step_rows,
     step_times,
+    unmarked_steps,
 )
 from powertui.data.run.assign import DrawnSteps, StepOfWork
 from powertui.data.run.candidates import Candidate
@@ -202,9 +203,18 @@ def _found(
     drawn = assign.drawn_steps(
         trace, chosen if chosen.apart else lines, made, ran, made_of_lines=chosen.apart
     )
+    if lines is None and not chosen.device:
+        module_lines = unmarked_steps.numbered_modules(trace, made, ran)
+        if module_lines is not None:
+            by_modules = assign.drawn_steps(trace, module_lines, made, ran, made_of_lines=False)
+            if unmarked_steps.numbered_alike(made, module_lines.marks, by_modules.row):
+                lines, drawn = module_lines, by_modules
     cut_lines = np.empty(0, np.int64)
+    unmarked = 0
     if lines is not None and not chosen.device:
         roots = chosen.numbering == candidates.TITLED
+        if not roots:  # else the numbers are the collector's
+            unmarked = unmarked_steps.unmarked_count(made, lines.marks, drawn.row)
         made, drawn, cut_lines = assign.with_cut_steps(
             made, lines, drawn, other_marks.group, roots=roots
         )
@@ -232,7 +242,15 @@ def _found(
     )
     on = [_placed(steps_on, place) for steps_on in timed.on] + _replicas(trace, made, place, chosen)
     evidence = step_confidence.StepsEvidence(
-        made, judged, given, ran, later, alone, len(bare) + len(cut_lines), asked
+        rows=made,
+        judged=judged,
+        given=given,
+        work=ran,
+        asynchronous=later,
+        alone=alone,
+        cut=0 if unmarked else len(bare) + len(cut_lines),
+        asked=asked,
+        unmarked=unmarked,
     )
     steps = Steps(
         made.number[order],

@@ -1,0 +1,108 @@
+"""Steps that a device ran and no mark of the host names: the program's numbers go on in them.
+
+A program that marks some of its steps only (the first ones, or every tenth) runs the others all the
+same. Where the numbers that a device's line has are those of the marks, the numbers between and
+beside them are steps as well. A line of modules has no numbers: they are counted from the marked
+runs, where each mark has one run and all marks agree on the count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from powertui.data.model import Bools, Int64s, Trace
+from powertui.data.run import repeated_launches
+from powertui.data.run.candidates import Candidate, in_marks
+from powertui.data.run.device_intervals import DeviceWork
+from powertui.data.run.marks import Marks
+from powertui.data.run.step_rows import StepRows
+
+# Of the marks whose steps a device's line has to hold, so that both count alike. One or two may be
+# cut by the profile's ends. Chosen, not measured.
+_MIN_HELD_SHARE = 0.9
+_MIN_MARKS = 2  # that agree: one number is equal by chance
+# Of the devices' work that a module has to do, so that its runs are steps. Chosen, not measured.
+_MIN_MODULE_SHARE = 0.5
+
+
+def continuing_steps(rows: StepRows, drawn: Marks, row: Int64s) -> Bools:
+    """Which of the steps that devices drew go on with the numbers of the marks; `row` is the
+    run's step that each drawn one is, -1 for none.
+    """
+    none = np.zeros(len(drawn), np.bool_)
+    has = row >= 0
+    if len(rows) < _MIN_MARKS or rows.ordinal or not has.any():
+        return none
+    held = np.unique(row[has])
+    same = rows.number[row[has]] == drawn.number[has]
+    later = drawn.start[has] >= rows.start[row[has]]
+    if (
+        len(held) < max(_MIN_MARKS, _MIN_HELD_SHARE * len(rows))
+        or not same.all()
+        or not later.all()
+        or not _ascending(drawn)
+    ):
+        return none
+    new = ~has & (drawn.number >= 0) & ~np.isin(drawn.number, rows.number)
+    # What runs while a mark is open is a part of its step: a mark of several batches.
+    return new & ~in_marks(rows.marks, drawn.start)
+
+
+def unmarked_count(rows: StepRows, drawn: Marks, row: Int64s) -> int:
+    """How many steps devices drew beyond those whose marks the profile's ends may have cut off."""
+    numbers = np.unique(drawn.number[continuing_steps(rows, drawn, row)])
+    ends = [int(rows.number.min()) - 1, int(rows.number.max()) + 1]
+    return 0 if np.isin(numbers, ends).all() else len(numbers)
+
+
+def numbered_alike(rows: StepRows, drawn: Marks, row: Int64s) -> bool:
+    """Whether the numbers of drawn steps are those of the marks, few as these may be."""
+    return bool(continuing_steps(rows, drawn, row).any())
+
+
+def _ascending(drawn: Marks) -> bool:
+    """Whether each line counts one by one."""
+    for line in np.unique(drawn.lines).tolist():
+        mine = np.flatnonzero(drawn.lines == line)
+        number = drawn.number[mine[np.argsort(drawn.start[mine], kind="stable")]]
+        if (np.diff(number) != 1).any():
+            return False
+    return True
+
+
+def numbered_modules(trace: Trace, rows: StepRows, work: DeviceWork | None) -> Candidate | None:
+    """The runs of the module that is most of the devices' work, with the numbers that the marks
+    give them; None where the marks do not agree on them.
+    """
+    if work is None or rows.ordinal or len(rows) < _MIN_MARKS:
+        return None
+    for candidate in repeated_launches.modules(trace):
+        total = int(work.duration.sum())
+        inside = int(work.duration[in_marks(candidate.marks, work.start)].sum())
+        if inside < _MIN_MODULE_SHARE * total or len(candidate.marks) <= len(rows):
+            continue
+        parts = list(_numbered(rows, candidate.marks))
+        lines = len(np.unique(candidate.marks.lines))
+        if parts and len(parts) == lines and len(set(parts)) == 1:
+            marks = replace(candidate.marks, number=candidate.marks.number + parts[0])
+            return replace(candidate, marks=marks)
+    return None
+
+
+def _numbered(rows: StepRows, runs: Marks) -> Iterator[int]:
+    """For each line by how much the program's numbers are ahead of the count of runs, where each
+    mark has one run that begins before the next mark.
+    """
+    for line in np.unique(runs.lines).tolist():
+        mine = np.flatnonzero(runs.lines == line)
+        start, count = runs.start[mine], runs.number[mine]
+        at = start.searchsorted(rows.start)
+        until = np.append(rows.start[1:], np.iinfo(np.int64).max)
+        if (at >= len(start)).any() or (start[np.minimum(at, len(start) - 1)] >= until).any():
+            continue
+        ahead = rows.number - count[at]
+        if (ahead == ahead[0]).all():
+            yield int(ahead[0])
