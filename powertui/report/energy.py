@@ -47,6 +47,10 @@ def tell(
         if asked.steps is not None:
             windows = energy_window.step_windows(trainings, name, aligning, asked)
         else:
+            # A profile that was read may place the log better than records do: a window has to say
+            # what the page of all windows says.
+            for entry in trainings.found.chosen(name):
+                summary.load(trainings.opened(entry))
             windows = energy_window.training_windows(path, chosen, asked)
         energy_window.print_windows(path, windows, form, unit)
         return 0

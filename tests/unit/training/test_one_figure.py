@@ -13,12 +13,14 @@ import pandas as pd
 import pytest
 
 import powertui
+from powertui import demo
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account
 from powertui.data.opened import Profile
 from powertui.data.overview import overview_page
 from powertui.data.tools.registry import Question
+from powertui.data.training.named_windows import WindowRequest
 from powertui.data.training.training import Trainings
 from powertui.data.training.training_energy import training_energy
 from powertui.report import brief, export, tool
@@ -160,3 +162,22 @@ def test_of_several_logs_the_same_counts_for_the_profile_and_for_its_training(
                     assert (window.energy.joules, window.energy.lo) == pytest.approx(
                         (drew.joules, drew.lo), rel=1e-6
                     )
+
+
+def test_one_epoch_alone_is_told_as_among_all_where_a_profile_places_the_log(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def epochs(asked: WindowRequest | None) -> Any:
+        return json.loads(
+            _printed(
+                lambda: energy_report.tell(
+                    str(demo.folder()), None, ReadOptions(), Aligning(), "json", asked
+                ),
+                capsys,
+            )
+        )
+
+    among = {epoch["number"]: _of(epoch) for epoch in epochs(None)["trainings"][0]["epochs"]}
+    for number, figure in among.items():
+        (alone,) = epochs(WindowRequest(epoch=number))["windows"]
+        _same({"all": figure, "--epoch": _of(alone)}, f"epoch {number}")
