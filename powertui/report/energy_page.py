@@ -175,7 +175,8 @@ def _answer(
     if energy is not None and energy.joules is None:
         lines.append(energy.reason)
     elif energy is not None:
-        parts = [writer.words.with_error(energy)]
+        length = units.duration(energy.hi_ps - energy.lo_ps, 3)
+        parts = [f"{writer.words.with_error(energy)} in {length}"]
         if energy.mean_w is not None:
             parts.append(f"{units.quantity(energy.mean_w, 'W')} mean")
         if per_step is not None:

@@ -303,12 +303,12 @@ def _watts(channel: Facts) -> str:
 
 
 def _energy(energy: Facts) -> list[str]:
-    """Joules over the whole profile; with several hosts each of them, and all together."""
+    """Joules while it was profiled; with several hosts each of them, and all together."""
     hosts = energy.get("hosts", ())
     if all(host["joules"] is None for host in hosts):
         return []
     if len(hosts) == 1:
-        return [_joules(hosts[0])]
+        return [f"while profiled: {_joules(hosts[0])}"]
     lines = [f"{plain(host['host'])}: {_joules(host)}" for host in hosts]
     return [*lines, f"all hosts: {_joules(energy)}"]
 

@@ -150,11 +150,10 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     if difference is not None:
         sign = "+" if float(difference.value or 0) > 0 else ""
         figures.append(f"{difference.label} {sign}{difference.text()}")
-    for id, words in (
-        ("energy", "in all"),
-        ("step_joules", "a step"),
-        ("sample_joules", "a sample"),
-    ):
+    if "energy" in facts:
+        of_what = facts["energy"].label.removeprefix("energy ")
+        figures.append(f"{of_what} {_with_interval(facts['energy'])}")
+    for id, words in (("step_joules", "a step"), ("sample_joules", "a sample")):
         if id in facts:
             figures.append(f"{words} {_with_interval(facts[id])}")
     return _joined("energy", figures, width)

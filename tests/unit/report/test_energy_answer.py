@@ -42,7 +42,7 @@ def _lines(capsys, *args: str) -> list[str]:
 def test_the_first_three_lines_are_the_answer(logdir, capsys) -> None:
     root, _ = logdir
     lines = _lines(capsys, str(root), "--power", str(root / "power.csv"))
-    figures = r"[\d,.]+ k?J ± [\d.]+   [\d.]+ W mean   [\d.]+ J a step   [\d.]+ Wh"
+    figures = r"[\d,.]+ k?J ± [\d.]+ in [\d.]+ s   [\d.]+ W mean   [\d.]+ J a step   [\d.]+ Wh"
     assert re.fullmatch(figures, lines[0])
     assert lines[1].startswith("epoch 1, steps ")
     assert lines[2].startswith("clock: aligned by wall clocks")
