@@ -48,6 +48,7 @@ class Candidate:
     device: bool = False  # the marks lie on devices
     apart: bool = False  # each line is one device's own steps
     inferred: bool = False  # nothing marks steps: it only repeats
+    repeats: str = "launches"  # what does
     doubt: str = ""  # why it may be something else
     whole: bool = False  # the mark is the step by definition: no device's stretch takes its place
     share: float | None = (

@@ -33,10 +33,10 @@ CONVINCING_SCORE = 0.55
 STEP_NAMES = re.compile(
     r"^(train|TraceContext|Profiled batch|ProfilerStep|train_step|step)\b", re.IGNORECASE
 )
-_BESIDES = re.compile(
+BESIDES = re.compile(
     r"(data|read|load|input|fetch|next|log|metric|callback|summary)(?![a-z])", re.IGNORECASE
 )
-_AROUND = re.compile(r"(epoch|fit|loop|session)(?![a-z])", re.IGNORECASE)
+AROUND = re.compile(r"(epoch|fit|loop|session)(?![a-z])", re.IGNORECASE)
 # What a telling name adds to a score, or takes from it. Chosen, not measured.
 _NAME_SCORE = 0.05
 # What the gradients in its program add to a score: a validation that runs longer than the training
@@ -93,7 +93,7 @@ def _judged(
     kind = candidate.marks.kinds[0] if candidate.marks.kinds else ""
     if STEP_NAMES.search(kind):
         score += _NAME_SCORE
-    if not candidate.device and _BESIDES.search(kind):
+    if not candidate.device and BESIDES.search(kind):
         score -= 2 * _NAME_SCORE
     if covers < MIN_COVERED or _marked_on_host(candidate, among):
         score *= 0.5
@@ -198,7 +198,7 @@ def _nesting(candidate: Candidate, among: Sequence[Candidate]) -> tuple[float, s
 
 
 def _around(candidate: Candidate) -> bool:
-    return bool(candidate.marks.kinds) and _AROUND.search(candidate.marks.kinds[0]) is not None
+    return bool(candidate.marks.kinds) and AROUND.search(candidate.marks.kinds[0]) is not None
 
 
 def _lies_in(inner: Candidate, outer: Candidate) -> bool:

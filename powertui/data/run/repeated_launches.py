@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.model import Bools, Events, ProcessKind, Trace, TrackKind
-from powertui.data.run import functions, launched_work, marks
+from powertui.data.run import functions, launched_work, marks, repeated_annotations
 from powertui.data.run.candidates import (
     MIN_LAUNCHES,
     NONE,
@@ -57,9 +57,11 @@ def repeated(trace: Trace) -> list[Candidate]:
     repeats = list(modules(trace))
     if not repeats:
         repeats = _that_train(trace, _longest(_functions(trace)))
-    if not repeats:
-        repeats = _with_their_work(trace, list(_calls(trace)))
-    return repeats[:_MAX_LAUNCH_NAMES]
+    if repeats:
+        return repeats[:_MAX_LAUNCH_NAMES]
+    calls = _with_their_work(trace, list(_calls(trace)))[:_MAX_LAUNCH_NAMES]
+    # What a program annotates around its calls may be the step that they are parts of.
+    return [*calls, *repeated_annotations.annotated_series(trace)]
 
 
 def _that_train(trace: Trace, functions: list[Candidate]) -> list[Candidate]:

@@ -86,7 +86,7 @@ def _times(evidence: StepsEvidence) -> Iterator[str]:
 def _doubts(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
     if best.candidate.inferred:
         yield (
-            "nothing marks steps, these are launches that repeat: a step_num or "
+            f"nothing marks steps, these are {best.candidate.repeats} that repeat: a step_num or "
             "--step-marker would settle it"
         )
     if best.candidate.doubt:
