@@ -207,6 +207,12 @@ def kind(name: str) -> str | None:
     return _first(function) or _first(head) or _first(arguments) or "other"
 
 
+def kind_of_words(name: str) -> str | None:
+    """The kind that words in a name speak of, such as that of an operator; None without any."""
+    low = name.lower()
+    return _family(low) or _first(low)
+
+
 def _declared(name: str) -> tuple[str, str]:
     """(a function's own name with its namespaces, its template arguments) of a declaration; a
     mangled name is all of the first.

@@ -6,6 +6,7 @@ Asked for the names in sight, remembered for each.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -47,8 +48,15 @@ class Labels:
     def __init__(self, names: Names) -> None:
         self.names = names
         self._inks = np.full(len(names), _UNKNOWN, np.uint8)
+        self._launched: Mapping[int, category.Category] = {}
         self._texts: dict[int, tuple[str, str]] = {}
         self._cells: dict[tuple[int, int, str], npt.NDArray[np.uint32]] = {}
+
+    def adopt(self, launched: Mapping[int, category.Category]) -> None:
+        """Give the kinds of their operators to kernels whose names say nothing."""
+        if launched is not self._launched:
+            self._launched = launched
+            self._inks[list(launched)] = _UNKNOWN
 
     def inks(self, indices: Int64s) -> UInt8s:
         """The ink of each name: any shape of indices, all of them valid.
@@ -62,6 +70,7 @@ class Labels:
                 kind = category.work_category(name)
                 if kind is category.Category.OTHER:
                     kind = category.work_category(self.names.display(index))
+                kind = self._launched.get(index, kind)
                 quiet = QUIET if name in category.HAND_OVER else 0
                 self._inks[index] = quiet | (kind.number * SHADES + category.shade(name) % SHADES)
             out = self._inks[indices]

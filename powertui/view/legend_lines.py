@@ -101,7 +101,7 @@ def _kinds(side: Side, room: int, *, words: bool) -> tuple[list[tuple[str, str]]
         used += 1 + len(text) + (_KIND_GAP_CELLS if used else 0)
         ends.append(used)
     for count in range(len(entries), -1, -1):
-        rest = f"{len(entries) - count} more" if count < len(entries) else ""
+        rest = _rest(side.kinds[count:], words=words)
         gap = _KIND_GAP_CELLS if rest and count else 0
         if ends[count] + gap + len(rest) <= room:
             break
@@ -113,6 +113,18 @@ def _kinds(side: Side, room: int, *, words: bool) -> tuple[list[tuple[str, str]]
     if rest:
         return [*pieces, (rest, "dim")], count
     return pieces[:-1], count  # without the gap behind the last
+
+
+def _rest(kinds: tuple[tuple[Category | None, float], ...], *, words: bool) -> str:
+    """How many kinds have no room; what no rule knows is never hidden among them."""
+    if not kinds:
+        return ""
+    unknown = next((share for kind, share in kinds if kind is Category.OTHER), None)
+    count = f"{len(kinds)} more"
+    if unknown is None:
+        return count
+    name = _KIND_NAMES[Category.OTHER] if words else Category.OTHER.code
+    return f"{count}, {name} {_percent(unknown)}"
 
 
 def _kind(

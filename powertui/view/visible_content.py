@@ -15,7 +15,7 @@ import numpy as np
 from powertui.data.category import CATEGORIES, Category
 from powertui.data.model import Bools, Int64s, Steps
 from powertui.data.texts import CancelCheck, unhindered
-from powertui.data.tools import op_stats
+from powertui.data.tools import launched_kinds, op_stats
 from powertui.data.tools.op_stats import OpStats
 from powertui.data.tools.replicas import without_replica
 from powertui.data.window import touches
@@ -80,6 +80,7 @@ def visible_summary(
     if not len(model.tracks):
         return VisibleContent(lo, hi, findings=findings)
     ops = op_stats.op_stats(model.trace, lo, hi, check)
+    model.labels.adopt(launched_kinds.launched_kinds(model.trace))
     sides = tuple(
         side
         for side in (_side(model, ops, devices=True), _side(model, ops, devices=False))

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from powertui.data.formats import stat_columns
 from powertui.data.formats.builder import LineEvents, TraceBuilder
 from powertui.data.model import (
     Epoch,
@@ -63,7 +64,7 @@ class NumberedStats:
         return (Stat("position", position, "int64"),)
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
-        raise NotImplementedError
+        return {name: stat_columns.absent(len(positions)) for name in names}
 
 
 def trace(

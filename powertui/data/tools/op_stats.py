@@ -32,7 +32,7 @@ from powertui.data.model import (
 )
 from powertui.data.table import Column, Lazy, Place, Quick, Result, Table, TablePart, Value
 from powertui.data.texts import CancelCheck, unhindered
-from powertui.data.tools import op_sums, op_types, replicas, thread_time
+from powertui.data.tools import launched_kinds, op_sums, op_types, replicas, thread_time
 from powertui.data.tools.registry import Question
 from powertui.data.tools.replicas import ReplicaRows
 
@@ -98,6 +98,9 @@ class OpStats:
         """One row with its texts."""
         full, display = self._texts(row)
         kind, group = op_types.kind_of(full, display)
+        launched = self._launched_kind(row)
+        if launched is not None:
+            kind, group = category.op_type(full) or launched.value, launched
         return OpRow(
             name=display,
             full=full,
@@ -110,6 +113,12 @@ class OpStats:
             share=float(self.share[row]),
             replicas=int(self.replicas[row]),
         )
+
+    def _launched_kind(self, row: int) -> category.Category | None:
+        """The kind of the operator that launched a kernel whose name says nothing."""
+        if not self.on_device[row]:
+            return None
+        return launched_kinds.launched_kinds(self.trace).get(int(self.name[row]))
 
     def _texts(self, row: int) -> tuple[str, str]:
         """The name as recorded and as displayed; without the replica where it stands for
@@ -292,8 +301,18 @@ class OpStats:
     def types(self, check: CancelCheck = unhindered) -> tuple[Int32s, tuple[str, ...]]:
         """(which type each row has, the types)."""
         if not self._types:
-            self._types.append(op_types.op_types(self.trace.names, self.name, check))
+            self._types.append(self._find_types(check))
         return self._types[0]
+
+    def _find_types(self, check: CancelCheck) -> tuple[Int32s, tuple[str, ...]]:
+        codes, types = op_types.op_types(self.trace.names, self.name, check)
+        known = launched_kinds.launched_kinds(self.trace)
+        if not known:
+            return codes, types
+        numbers = {text: number for number, text in enumerate(types)}
+        for row in np.flatnonzero(np.isin(self.name, list(known)) & self.on_device).tolist():
+            codes[row] = numbers.setdefault(self[row].type, len(numbers))
+        return codes, tuple(numbers)
 
     def matching(self, text: str, check: CancelCheck = unhindered) -> Bools:
         """Which rows hold the text in their name, type or device (in any case)."""
@@ -532,6 +551,7 @@ def op_stats(
         sums.copies.with_rows(sums.copies.row + at)
         for sums, at in zip(parts, first.tolist(), strict=False)
     ]
+    launched_kinds.launched_kinds(trace)  # here, and not when a row is drawn
     return OpStats(
         trace=trace,
         lo=lo,

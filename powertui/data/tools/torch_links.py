@@ -112,14 +112,14 @@ def torch_links(profile: Profile) -> Links | None:
     PyTorch's.
     """
     return (
-        profile.cached("torch links", lambda: _linked(profile.trace))
+        profile.cached("torch links", lambda: linked(profile.trace))
         if profile.trace.format == kineto.NAME
         else None
     )
 
 
-def _linked(trace: Trace) -> Links:
-    """The links of a trace."""
+def linked(trace: Trace) -> Links:
+    """The links of a trace, made now."""
     categories = [_category(trace, index) for index in range(len(trace.names))]
     host, calls = _host(trace, categories)
     device = _device(trace, categories, calls)
