@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+from powertui.data.conclusions.makers import device_copies
 from powertui.data.energy import account
 from powertui.data.overview import (
     overview_advice,
@@ -41,6 +42,8 @@ def answer(question: Question) -> Result:
     if question.lo is not None or question.hi is not None:
         steps = steps.take(touches(steps.start, steps.start + steps.length, *question.window))
     step_shares = shares.step_shares(steps)
+    if step_shares is not None:
+        step_shares = device_copies.with_copies(question, steps, step_shares).shares
     host_account = None
     if not question.together:
         host_account = account.energy_account(profile, question.aligning)

@@ -38,6 +38,14 @@ COMPILE_STEP = {
     Framework.JAX: "Wrap the step in jax.jit.",
     Framework.UNKNOWN: "Compile the step.",
 }
+COPY_AHEAD = {
+    Framework.TENSORFLOW: "Copy ahead: tf.data's prefetch_to_device, or keep the data on the "
+    "device.",
+    Framework.PYTORCH: "Copy ahead: pin_memory=True and .to(device, non_blocking=True), or keep "
+    "the data on the device.",
+    Framework.JAX: "Copy ahead: jax.device_put of the next batch, or keep the data on the device.",
+    Framework.UNKNOWN: "Copy the next batch while this one computes.",
+}
 KEEP_MEMORY = {
     Framework.TENSORFLOW: "Use smaller batches, or leave more memory to this program.",
     Framework.PYTORCH: "Leave out torch.cuda.empty_cache() in the loop. Else use smaller batches, "

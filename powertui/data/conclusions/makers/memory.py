@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,13 +36,22 @@ _MIN_STEPS = 3
 _MIN_STEPS_SHARE = 0.1
 
 
-def memory_pressure(inquiry: Inquiry) -> Iterator[Conclusion]:
-    """Steps that give device memory back and take it anew."""
+@dataclass(frozen=True)
+class MemoryCalls:
+    """What giving memory back and taking it anew costs the steps."""
+
+    ps: int
+    steps: int  # that do both
+    all_steps: int
+
+
+def memory_calls(inquiry: Inquiry) -> MemoryCalls | None:
+    """The calls of steps that give device memory back and take it anew; None where few do."""
     profile = inquiry.profile
     trace = profile.trace
     frees = _calls(trace, texts.beginning(trace.names, *_FREES, whole=True))
     if not len(frees.start):
-        return
+        return None
     allocations = _calls(trace, texts.beginning(trace.names, *_ALLOCATIONS, whole=True))
     periods = wall_time.wall_time(profile).periods
     both = (frees.inside(periods.start, periods.end) > 0) & (
@@ -50,18 +60,28 @@ def memory_pressure(inquiry: Inquiry) -> Iterator[Conclusion]:
     both[:1] = False  # the first step warms up
     steps = CoveredTime(periods.start[both], periods.end[both])
     ps = joined([frees, allocations]).common(steps).length
-    share = ps / inquiry.length_ps
-    if both.sum() < max(_MIN_STEPS, _MIN_STEPS_SHARE * len(both)) or share < _MIN_SHARE:
+    count = int(both.sum())
+    if count < max(_MIN_STEPS, _MIN_STEPS_SHARE * len(both)):
+        return None
+    return MemoryCalls(ps, count, len(both))
+
+
+def memory_pressure(inquiry: Inquiry) -> Iterator[Conclusion]:
+    """Steps that give device memory back and take it anew."""
+    calls = memory_calls(inquiry)
+    if calls is None or calls.ps < _MIN_SHARE * inquiry.length_ps:
         return
-    length = f"{seconds(ps / PS_PER_S)} of {seconds(inquiry.length_ps / PS_PER_S)}"
+    share = calls.ps / inquiry.length_ps
+    length = f"{seconds(calls.ps / PS_PER_S)} of {seconds(inquiry.length_ps / PS_PER_S)}"
+    reserved = _reserved(inquiry.profile.trace)
     yield Conclusion(
         kind=Kind.MEMORY,
-        sentence=f"{int(both.sum()):,} of {len(both):,} steps give device memory back and take it "
-        f"anew: that takes {percent(share)} of the time ({length}){_reserved(trace)}.",
+        sentence=f"{calls.steps:,} of {calls.all_steps:,} steps give device memory back and take "
+        f"it anew: that takes {percent(share)} of the time ({length}){reserved}.",
         short=f"memory {whole_percent(share)}",
         confidence=Confidence.LIKELY,
         evidence=Evidence("timeline", "cudaFree, cudaMalloc and their like"),
-        cost=inquiry.cost_of_time(ps),
+        cost=inquiry.cost_of_time(calls.ps),
         next=framework_advice.KEEP_MEMORY[inquiry.framework],
         doubt="Memory may be full, or the program gives it back itself. Part of the time is the "
         "wait for the device that such a call implies.",

@@ -10,7 +10,7 @@ import numpy as np
 from powertui import units
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
-from powertui.data.conclusions.makers import computing, python_time
+from powertui.data.conclusions.makers import computing, device_copies, memory, python_time
 from powertui.data.conclusions.words import percent, whole_percent
 from powertui.data.model import Track, TrackKind
 from powertui.data.opened import Profile
@@ -29,6 +29,9 @@ _MIN_IDLE_SHARE = 0.50
 # Chosen, not measured.
 _MIN_BUSY_SHARE = 0.5
 _COPY_LESS = "Copy fewer results back from the device, or less often."
+_COMPILE_LESS = (
+    "Keep the shapes of inputs the same from step to step, so that nothing is compiled anew."
+)
 
 
 @dataclass(frozen=True)
@@ -83,12 +86,11 @@ def _parts(shares: Shares, framework: Framework) -> list[tuple[_Part, float]]:
         ),
         (
             _Part(
-                Kind.COMPILATION,
-                "Compiling",
+                Kind.RECOMPILATION,
+                "Tracing and compiling anew",
                 "compiling",
                 "op_stats",
-                "Keep the shapes of inputs the same from step to step, so that nothing is "
-                "compiled anew.",
+                _COMPILE_LESS,
             ),
             shares.compile,
         ),
@@ -137,16 +139,41 @@ def step_parts(inquiry: Inquiry) -> Iterator[Conclusion]:
         if dispatched is not None:
             yield dispatched
             return
+    shares, to_devices = device_copies.with_copies(inquiry.question, inquiry.steps, shares)
+    memory_share = _memory_share(inquiry)
+    # Such calls count as launches, as far as they carry the number of one.
+    launches = min(shares.launch, memory_share)
+    shares = shares._replace(
+        launch=shares.launch - launches,
+        host=max(0.0, shares.host - (memory_share - launches)),
+    )
     parts = _parts(shares, inquiry.framework)
+    copying = _Part(
+        Kind.COPIES,
+        "Copying to the devices",
+        "copying",
+        "op_stats",
+        framework_advice.COPY_AHEAD[inquiry.framework],
+    )
+    parts.append((copying, to_devices))
     largest = max(share for _, share in parts)
     if inquiry.steps.has_device and shares.idle >= _MIN_IDLE_SHARE:
-        yield _idle_devices(inquiry, shares)
+        yield _idle_devices(inquiry, shares, memory_share)
     elif max(shares.compute, shares.host) >= largest:
         yield _computing(inquiry, shares)
     for part, share in parts:
         is_limit = share == largest and share > max(shares.compute, shares.host)
         if share >= _MIN_SHARE or is_limit:
             yield _of_part(inquiry, part, share)
+
+
+def _memory_share(inquiry: Inquiry) -> float:
+    """Share of the steps that give memory of a device back and take it anew."""
+    calls = memory.memory_calls(inquiry)
+    is_corrected = inquiry.question.compat == "corrected"
+    if calls is None or not inquiry.steps.has_device or not is_corrected:
+        return 0.0
+    return min(1.0, calls.ps / _all_steps_ps(inquiry))
 
 
 def _of_part(inquiry: Inquiry, part: _Part, share: float) -> Conclusion:
@@ -194,13 +221,19 @@ def _confidence(inquiry: Inquiry) -> Confidence:
 # ── idle devices ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _idle_devices(inquiry: Inquiry, shares: Shares) -> Conclusion:
+def _idle_devices(inquiry: Inquiry, shares: Shares, memory_share: float) -> Conclusion:
     """The devices are idle most of the time; what the host does meanwhile, the most first."""
     framework = inquiry.framework
     look = "See in the timeline what the host does while the devices are idle."
     python = _python(inquiry, shares.python)
     parts = (
         (shares.host, "calling operators", framework_advice.LAUNCH_LESS[framework]),
+        (
+            memory_share,
+            "giving device memory back and taking it anew",
+            framework_advice.KEEP_MEMORY[framework],
+        ),
+        (shares.compile, "compiling", _COMPILE_LESS),
         (shares.launch, "launching kernels", framework_advice.LAUNCH_LESS[framework]),
         (shares.input, "waiting for input", framework_advice.READ_AHEAD[framework]),
         (shares.output, "copying results", _COPY_LESS),
