@@ -95,7 +95,7 @@ _WORDS: dict[Category, str] = {
     """,
     Category.COMMUNICATION: r"""
         all[-_\x20]?reduce | all[-_\x20]?gather | reduce[-_\x20]?scatter |
-        all[-_\x20]?to[-_\x20]?all | collective | \bnccl | \brccl |
+        all[-_\x20]?(?:to|2)[-_\x20]?all | collective | \bnccl | \brccl |
         ^(?:send|recv)(?:-done)?(?:\.\d+)?$ | ncclkernel | ^c10d:: | record_param_comms |
         cross[-_\x20]?replica
     """,

@@ -23,7 +23,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (
         "communication",
         (
-            "nccl | rccl | all_?reduce | all_?gather | all_?to_?all | reduce_?scatter | "
+            "nccl | rccl | all_?reduce | all_?gather | all_?(?:to|2)_?all | reduce_?scatter | "
             "cross_device | nvshmem | multimem | deep_ep:: | userbuffers"
         ),
     ),

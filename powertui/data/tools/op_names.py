@@ -15,6 +15,7 @@ import numpy as np
 from powertui.data import category, texts
 from powertui.data.asked import Compat
 from powertui.data.model import Bools, Int32s, Names
+from powertui.data.tools import launched_kinds
 
 _DATASET = "Dataset"
 UNKNOWN = "Unknown"
@@ -81,7 +82,8 @@ def hlo(name: str) -> OpName:
 
 def torch(name: str) -> OpName:
     """An operator of PyTorch's: its type is the kind of its work."""
-    return OpName(name, category.work_category(name).value, "torch")
+    kind = launched_kinds.operator_kind(name) or category.work_category(name)
+    return OpName(name, kind.value, "torch")
 
 
 def _copy_type(text: str) -> str:

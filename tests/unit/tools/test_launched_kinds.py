@@ -113,6 +113,7 @@ def test_an_op_that_the_collector_wrote_beside_the_kernel_decides(
         ("sgl_kernel::fp8_scaled_mm", Category.MATMUL),
         ("fbgemm::FloatToFP8RowwiseQuantized", Category.ELEMENTWISE),
         ("_C::rms_norm", Category.NORMALIZATION),
+        ("All2All_Pooled_Req", Category.COMMUNICATION),
         ("symm_mem::two_shot_all_reduce_", Category.COMMUNICATION),
         ("CompiledFunctionBackward", None),
         ("execute", None),
