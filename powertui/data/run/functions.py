@@ -11,10 +11,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from powertui.data.model import Bools, Events, ProcessKind, Trace, Track
+from powertui.data import texts
+from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track
 from powertui.data.run import marks
 
 _CALL = "tf_function_call"
+# What a graph runs to take a batch from its iterator.
+_INPUT_OPS = ("IteratorGetNextAsOptionalOp::DoCompute", "IteratorGetNextOp::DoCompute")
+_NONE = np.empty(0, np.int64)
+_MIN_CALLS = 3  # fewer agree by chance
+_MIN_EQUAL_SHARE = 0.8  # of the calls; the profile's ends cut some. Chosen, not measured
 _GRAPH = "EagerLocalExecute: __inference_"
 
 
@@ -45,6 +51,24 @@ def calls(trace: Trace) -> Iterator[tuple[int, Track, int, Events]]:
                 )
             elif len(events):
                 yield line, track, name, events
+
+
+def batches_taken(trace: Trace, starts: Int64s) -> int:
+    """How many batches each call takes from its input, by the starts of the calls; 0 where they
+    differ or nothing says so.
+    """
+    asked = texts.beginning(trace.names, *_INPUT_OPS, whole=True)
+    if not asked.any() or len(starts) < _MIN_CALLS:
+        return 0
+    moments = [
+        track.events.start[asked[track.events.name]]
+        for process, track in trace.tracks()
+        if process.kind is ProcessKind.HOST and not track.derived and len(track.events)
+    ]
+    step = np.searchsorted(np.sort(starts), np.concatenate([_NONE, *moments]), side="right") - 1
+    taken = np.bincount(step[step >= 0], minlength=len(starts))
+    usual = int(np.median(taken))
+    return usual if (taken == usual).mean() >= _MIN_EQUAL_SHARE else 0
 
 
 def _of(track: Track, rows: Bools) -> Events:

@@ -46,6 +46,7 @@ class StepsEvidence(NamedTuple):
     alone: bool  # an evaluation without training
     cut: int  # steps whose own mark is not in the file
     asked: bool  # a person named the marker
+    batches: int = 0  # that each launch takes from its input, where nothing marks steps
     unmarked: int = 0  # steps that only a device's line shows, between or beside the marks
 
 
@@ -203,6 +204,12 @@ def _notes(evidence: StepsEvidence, gaps: Bools, number: Int64s) -> Iterator[str
         yield (
             f"Each mark is {batches} batches (steps_per_execution): a step here is {batches} "
             "steps of the training."
+        )
+    if evidence.batches > 1:
+        yield (
+            f"Each step here takes {evidence.batches} batches from its input: "
+            f"{evidence.batches} steps of the training (steps_per_execution), or one batch for "
+            "each of as many replicas."
         )
     if evidence.rows.parts:
         yield "Several marks have the same step number: they were taken as parts of one step."

@@ -24,6 +24,7 @@ from powertui.data.run import (
     device_intervals,
     device_work,
     dispatch,
+    functions,
     marker_choice,
     marks,
     repeated_launches,
@@ -251,6 +252,9 @@ def _found(
         cut=0 if unmarked else len(bare) + len(cut_lines),
         asked=asked,
         unmarked=unmarked,
+        batches=functions.batches_taken(trace, made.start)
+        if chosen.inferred and not chosen.device
+        else 0,
     )
     steps = Steps(
         made.number[order],
