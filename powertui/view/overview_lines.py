@@ -245,7 +245,7 @@ def _legend(chart: Chart, letters: str) -> list[tuple[str, str]]:
         if label.startswith("device coll"):
             label = "collectives"
         share = part / total
-        percent = f"{share:.0%}" if share >= 0.005 else "<1%"
+        percent = f"{100 * share:.0f} %" if share >= 0.005 else "<1 %"
         mark = letters[number] if letters else "■"
         pieces += [(mark, _ink(chart, number)), (f" {label} {percent}  ", "label")]
     return pieces

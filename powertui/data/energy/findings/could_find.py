@@ -184,14 +184,15 @@ def sentence(limits_found: Limits, span: tuple[float, float], elsewhere_s: float
     """
     length = max(span[1] - span[0] - elsewhere_s, 1e-9)
     if not limits_found.seen:
-        return f"would have seen no load shorter than {_seconds(_MAX_LENGTH_SHARE * length)}"
+        shortest = _seconds(_MAX_LENGTH_SHARE * length)
+        return f"no load shorter than {shortest} would have been found"
     told, addition = limits_found.findings, ""
     if not told:
         told, addition = limits_found.seen, ", as a smaller difference only"
     hidden = sum(min(end, span[1]) - max(start, span[0]) for start, end in limits_found.apart)
     share = max(1.0 - hidden / length, 0.0)
-    where = f" (here: {share:.0%} of the time)" if share < _ALL_OF_IT else ""
-    return f"would have seen {_listed(told)}{addition}{where}"
+    where = f" (in {100 * share:.0f} % of the time)" if share < _ALL_OF_IT else ""
+    return f"a load of {_listed(told)} would have been found{addition}{where}"
 
 
 def _listed(limits_found: Sequence[DetectionLimit]) -> str:
@@ -200,7 +201,7 @@ def _listed(limits_found: Sequence[DetectionLimit]) -> str:
     for limit in limits_found:
         if not few or limit.seconds <= 0.5 * few[-1].seconds:
             few.append(limit)
-    return ", ".join(
+    return " or ".join(
         f"+{limit.watts:.0f} W for {_seconds(limit.seconds)}" for limit in few[:_LISTED_LIMITS]
     )
 
