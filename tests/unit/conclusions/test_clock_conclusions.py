@@ -27,12 +27,12 @@ from powertui.data.training.training import Trainings
 from powertui.screens.trainings import only
 
 
-def _profiled(folder: Path, seed: int, sensor: str, off_s: float) -> Opened:
+def _profiled(folder: Path, seed: int, sensor: str, off_s: float, form: str = "wall") -> Opened:
     """A profile with the log of a sensor whose clock is so much ahead."""
     world = make(plan(seed))
     write(world, folder)
     taken = record(world, SENSORS[sensor], seed)
-    write_log(replace(taken, unix=taken.unix + off_s), folder / "power.csv", "wall")
+    write_log(replace(taken, unix=taken.unix + off_s), folder / "power.csv", form)
     scan = logdir.scan(str(folder))
     return next(opened for opened in Trainings(scan).each(scan.runs) if opened.profiles)
 
@@ -75,6 +75,12 @@ def test_readings_that_fit_several_places_leave_joules_open(tmp_path: Path) -> N
     )
     assert clock.confidence is Confidence.UNSURE
     assert "start and end" in clock.next
+
+
+def test_a_log_without_a_clock_is_mentioned_only_where_joules_depend_on_its_place(
+    tmp_path: Path,
+) -> None:
+    assert not _clocks(_profiled(tmp_path / "a", 36, "mean 1 s, 1 W", 0.0, "relative"))
 
 
 def test_a_clock_that_cannot_be_checked_is_no_wrong_clock(tmp_path: Path) -> None:

@@ -132,13 +132,15 @@ def _conclusions(logs: Iterable[_Log], *, has_findings: bool) -> Iterator[Conclu
 
 
 def _matters(log: _Log) -> bool:
-    """Whether it is worth a sentence: a clock that nothing contradicts is, where joules depend on
-    it.
+    """Whether it is worth a sentence: a clock that readings contradict always is, and any other
+    doubt where joules depend on it.
     """
-    energy = log.energy
-    if log.alignment.status != "cannot tell" or energy is None or energy.joules is None:
+    alignment, energy = log.alignment, log.energy
+    if alignment.status == "clock corrected":
         return True
-    if energy.lo is None or energy.hi is None:
+    if alignment.status == "ambiguous" and alignment.clock_sentence:
+        return True
+    if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
         return True
     half = (energy.hi - energy.lo) / 2 - (energy.gain_j or 0.0)
     return half >= _MIN_OPEN_SHARE * energy.joules
@@ -166,7 +168,10 @@ def _joules_of_both(log: _Log) -> str:
     corrected = f" The energy of {log.what} is {_joules(log.energy.joules)}"
     if log.own_energy.joules is None:
         return f"{corrected}; by its own times the log would not cover it."
-    return f"{corrected}, and would be {_joules(log.own_energy.joules)} by its own times."
+    own = _joules(log.own_energy.joules)
+    if own == _joules(log.energy.joules):
+        return f"{corrected} either way."
+    return f"{corrected}, and would be {own} by its own times."
 
 
 def _doubtful(log: _Log) -> Conclusion:
@@ -197,6 +202,8 @@ def _open_joules(log: _Log) -> str:
     if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
         return f" The energy of {log.what} is not known."
     lo, hi = (_joules(end) for end in (max(0.0, energy.lo), energy.hi))
+    if lo == hi:
+        return f" The energy of {log.what} is {lo} all the same."
     return f" The energy of {log.what} is between {lo} and {hi}."
 
 

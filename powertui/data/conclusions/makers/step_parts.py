@@ -169,11 +169,10 @@ def step_parts(inquiry: Inquiry) -> Iterator[Conclusion]:
 
 def _memory_share(inquiry: Inquiry) -> float:
     """Share of the steps that give memory of a device back and take it anew."""
-    calls = memory.memory_calls(inquiry)
-    is_corrected = inquiry.question.compat == "corrected"
-    if calls is None or not inquiry.steps.has_device or not is_corrected:
+    if inquiry.question.compat != "corrected" or not inquiry.steps.has_device:
         return 0.0
-    return min(1.0, calls.ps / _all_steps_ps(inquiry))
+    calls = memory.memory_calls(inquiry)
+    return 0.0 if calls is None else min(1.0, calls.ps / _all_steps_ps(inquiry))
 
 
 def _of_part(inquiry: Inquiry, part: _Part, share: float) -> Conclusion:
