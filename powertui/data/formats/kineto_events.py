@@ -12,6 +12,7 @@ import numpy as np
 
 from powertui.data.formats import filenames, flow_ends, json_flows, stat_columns
 from powertui.data.formats.builder import LineQuota, ProcessBuilder, TraceBuilder
+from powertui.data.formats.hardware_counters import counter_unit
 from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import CAT, DEVICE, PID, STREAM, TID, EventBatch, Tokens
 from powertui.data.formats.json_batch import NAME as TITLE
@@ -58,6 +59,7 @@ DEVICE_WORK = frozenset(
 # Drawn on a device's streams, but no work of the device.
 DEVICE_COPIES = frozenset(("gpu_user_annotation", "cuda_sync"))
 _PYTHON = "python_function"
+_RANGE = "cuda_profiler_range"
 _ADDRESS = re.compile(r"(?<=\S) at 0x[0-9a-fA-F]+(?=>)")
 _SYNTHETIC = frozenset(("trace",))  # the profiling window itself
 # A stat of the host: the `ts` of the trace's zero.
@@ -175,6 +177,7 @@ class _Collector:
         self.stats, self.names = _LaunchStats(text), _CategoryNames()
         self.origin = Origin(_DIGITS)
         self._kinds: list[int] = []  # of each category, by its token
+        self._ranges: list[int] = []  # tokens of the category of CUPTI's ranges
         self._names_of: dict[tuple[int, ...], int] = {}
         # By pid, tid, and whether they are Python's frames.
         self.host: dict[tuple[Any, Any, bool], ThreadEvents] = {}
@@ -189,6 +192,7 @@ class _Collector:
         self.about: tuple[Stat, ...] = ()  # facts of the run: rank, world size, versions
         self.first_us = math.inf  # the earliest ts: the trace's zero
         self.readings = CounterReadings()
+        self.ranged: dict[Any, str] = {}  # the devices that a range profiler counted on
         self.flows = JsonFlows()
         self.held: dict[str, float] = {}  # bytes since the start, by device
         self.counts_from: TimeOrigin | None = None
@@ -215,13 +219,20 @@ class _Collector:
         if not len(batch):
             return
         for number in range(len(self._kinds), len(tokens)):
-            self._kinds.append(_kind(_category(tokens[number])))
+            category = _category(tokens[number])
+            self._kinds.append(_kind(category))
+            if category == _RANGE:
+                self._ranges.append(number)
         table = np.array([*self._kinds, _HOST], np.int64)  # the last for events without a category
         kind = table[batch.member[CAT]]
         spans = (batch.phase == ord("X")) & batch.timed
         rows = np.flatnonzero(spans & (kind != _DROPPED))
         if len(rows):
             self._spans(batch, rows, kind, tokens)
+        if self._ranges:
+            ranged = spans & np.isin(batch.member[CAT], self._ranges)
+            for event, _ in decoded_events(batch, np.flatnonzero(ranged)):
+                self._range(event)
         is_flow_end = json_flows.plain_ends(batch)
         ends, at = in_reach(batch, np.flatnonzero(is_flow_end), self.origin, self.builder.findings)
         self.flows.take(batch, ends, at, tokens)
@@ -337,10 +348,26 @@ class _Collector:
         thread = self._thread(
             kind, event.get("pid"), event.get("tid"), args.get("device"), args.get("stream")
         )
+        if category == _RANGE:
+            self._range(event)
         name = self.names.name_number(category, event_name(event))
         position = self.stats.add(args, raw) if args else 0
         thread.add(start, length, name, position)
         self.count += 1
+
+    def _range(self, event: dict[str, Any]) -> None:
+        """What CUPTI's range profiler counted over a kernel, as readings.
+
+        The profiler knows the order of its ranges and not their times, which are made up: so they
+        are no work of the device.
+        """
+        args = event.get("args")
+        process = f"GPU {clean(str(event.get('pid')))[:20]} (range profiler)"
+        for metric, value in args.items() if isinstance(args, dict) else ():
+            if "__" in metric and isinstance(value, (int, float)):
+                unit = counter_unit(metric)
+                self.readings.put(process, metric, unit, float(event["ts"]), float(value))
+                self.ranged[process] = process
 
     def _memory(self, event: dict[str, Any]) -> None:
         """A mark of the allocator: the bytes that one call took or freed.
@@ -447,7 +474,8 @@ class _Collector:
             thread = self._flow_thread(place)
             lines.append(tracks.get(thread) if thread is not None else None)
         builder.draw(self.flows.arrows(shift_ps), lines)
-        self.readings.build(builder, base_us, {**self.processes, "memory": "memory"}, _DIGITS)
+        processes = {**self.processes, **self.ranged, "memory": "memory"}
+        self.readings.build(builder, base_us, processes, _DIGITS)
         return builder.build(self.names, complete=complete, warnings=source.warnings)
 
     def _build_devices(self, builder: TraceBuilder, put: _PutThread) -> None:

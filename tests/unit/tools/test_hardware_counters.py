@@ -22,7 +22,7 @@ from powertui.data.tools import registry as tools
 from powertui.data.tools.registry import Question
 from powertui.view.surroundings import counter_strips
 from tests.answers import rows
-from tests.synthetic import xplane
+from tests.synthetic import torch_json, xplane
 from tests.synthetic.xplane import Event, Line, Plane
 from tests.unit.formats import test_rocprof
 
@@ -200,6 +200,27 @@ def test_counters_of_rocprofv3_are_strips_and_belong_to_their_kernels(tmp_path: 
     assert add["bytes_per_s"] == pytest.approx(15 * 1024 / 16.157e-6)
     assert add["flops"] == pytest.approx(64 * 512 / 16.157e-6)
     assert len(measured) == 2
+
+
+def test_ranges_of_pytorch_are_readings_without_a_kernel(tmp_path: Path) -> None:
+    """Kineto names the ranges after the kernels and makes up their times."""
+    metric = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
+    events = [
+        torch_json.event(
+            ("cuda_profiler_range", f"gemm_{i % 2}", 10.0 * i, 10), **{metric: 4096 * i}
+        )
+        for i in range(5)
+    ]
+    for event in events:
+        event["pid"] = 0
+    opened = torch_json.write(tmp_path, [*events, torch_json.event(("cpu_op", "aten::mm", 0, 50))])
+    trace = opened.run.traces[0]
+    (counter,) = trace.counters
+    assert (counter.name, counter.unit) == (metric, "instructions")
+    assert counter.process == "GPU 0 (range profiler)"
+    assert counter.values.tolist() == [0, 4096, 8192, 12288, 16384]
+    assert _measured(opened) == {}
+    assert not any(process.kind.value == "device" for process in trace.processes)
 
 
 def test_a_file_without_counters_has_no_such_table(tmp_path: Path) -> None:
