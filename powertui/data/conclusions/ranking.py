@@ -28,6 +28,7 @@ _LOSSES = frozenset(
         Kind.CHECKPOINT,
         Kind.GARBAGE_COLLECTION,
         Kind.MEMORY,
+        Kind.THROTTLING,  # the time that its steps took longer
     )
 )
 # Several hosts may hold the others up, and several clocks be wrong: each has its own sentence.

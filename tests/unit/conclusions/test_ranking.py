@@ -122,3 +122,11 @@ def test_an_epoch_that_is_long_for_one_pause_is_told_by_the_pause() -> None:
     assert _kinds(epoch, short) == [Kind.LONG_EPOCH, Kind.PAUSE]
     elsewhere = replace(pause, stretch=Stretch(0, 250, 260))
     assert _kinds(epoch, elsewhere) == [Kind.LONG_EPOCH, Kind.PAUSE]
+
+
+def test_what_throttling_cost_comes_before_computing_where_it_is_a_fifth() -> None:
+    compute = _conclusion(Kind.COMPUTE, 0.9)
+    throttled = _conclusion(Kind.THROTTLING, 0.25, stretch=(10, 90))
+    assert _kinds(compute, throttled) == [Kind.THROTTLING, Kind.COMPUTE]
+    little = _conclusion(Kind.THROTTLING, 0.1, stretch=(10, 90))
+    assert _kinds(compute, little) == [Kind.COMPUTE, Kind.THROTTLING]
