@@ -50,6 +50,9 @@ _MIN_LIST_ROWS = 3  # with fewer rows each list is one line
 _KIND_GAP_CELLS = 2
 # The legend names kinds in words only where at least so many fit; else it has letters alone.
 _MIN_NAMED_KINDS = 3
+# On a host a smaller share of unknown names may be hidden among "4 more"; of kernels none is.
+# Chosen, not measured: at 0 the words of the other kinds gave way to it in 120 columns.
+_MIN_UNKNOWN_HOST_SHARE = 0.05
 # Steps that are longer than the median by less than this count as equally long (chosen, not
 # measured).
 _SAME_LENGTH_SHARE = 0.02
@@ -101,7 +104,7 @@ def _kinds(side: Side, room: int, *, words: bool) -> tuple[list[tuple[str, str]]
         used += 1 + len(text) + (_KIND_GAP_CELLS if used else 0)
         ends.append(used)
     for count in range(len(entries), -1, -1):
-        rest = _rest(side.kinds[count:], words=words)
+        rest = _rest(side, count, words=words)
         gap = _KIND_GAP_CELLS if rest and count else 0
         if ends[count] + gap + len(rest) <= room:
             break
@@ -115,16 +118,17 @@ def _kinds(side: Side, room: int, *, words: bool) -> tuple[list[tuple[str, str]]
     return pieces[:-1], count  # without the gap behind the last
 
 
-def _rest(kinds: tuple[tuple[Category | None, float], ...], *, words: bool) -> str:
-    """How many kinds have no room; what no rule knows is never hidden among them."""
-    if not kinds:
+def _rest(side: Side, shown: int, *, words: bool) -> str:
+    """How many kinds have no room; what no rule knows is not hidden among them where it matters."""
+    hidden = side.kinds[shown:]
+    if not hidden:
         return ""
-    unknown = next((share for kind, share in kinds if kind is Category.OTHER), None)
-    count = f"{len(kinds)} more"
-    if unknown is None:
-        return count
+    unknown = next((share for kind, share in hidden if kind is Category.OTHER), 0.0)
+    least = 0.0 if side.name == "devices" else _MIN_UNKNOWN_HOST_SHARE
+    if unknown <= least:
+        return f"{len(hidden)} more"
     name = _KIND_NAMES[Category.OTHER] if words else Category.OTHER.code
-    return f"{count}, {name} {_percent(unknown)}"
+    return f"{len(hidden)} more, {name} {_percent(unknown)}"
 
 
 def _kind(

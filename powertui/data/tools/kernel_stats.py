@@ -26,6 +26,7 @@ from powertui.data.tools import (
     kernel_counters,
     kernel_streams,
     kernels,
+    launched_kinds,
     launches,
     op_names,
     tensor_cores,
@@ -443,6 +444,7 @@ def _table(question: Question, work: Kernels, found: _Found, told: bool) -> Tabl
         empty=empty,
         key=("kernel_name", "op_name", "grid_dim", "block_dim"),
         noun="kernel",
+        kind_of_work=lambda row: launched_kinds.kernel_kind(rows[row].kernel, rows[row].op).value,
     )
 
 

@@ -57,6 +57,14 @@ def launched_kinds(trace: Trace) -> Mapping[int, Category]:
     return kinds
 
 
+def kernel_kind(kernel: str, operator: str) -> Category:
+    """The kind of a kernel's work, by its own name or, where that is silent, by its operator's."""
+    kind = category.work_category(kernel)
+    if kind.value not in _SILENT or not operator:
+        return kind
+    return _op_kind(operator) or kind
+
+
 def operator_kind(name: str) -> Category | None:
     """The kind of work that an operator gives to a device; None where its name says nothing."""
     kind = category.work_category(name)

@@ -10,8 +10,9 @@ import pytest
 from powertui.data import logdir
 from powertui.data.category import Category
 from powertui.data.opened import Opened
-from powertui.data.tools import op_stats
+from powertui.data.tools import op_stats, registry
 from powertui.data.tools.launched_kinds import launched_kinds, operator_kind
+from powertui.data.tools.registry import Question
 from powertui.view import visible_content
 from powertui.view.timeline_model import TimelineModel
 from tests.synthetic.torch_json import event, write
@@ -122,3 +123,16 @@ def test_an_op_that_the_collector_wrote_beside_the_kernel_decides(
 )
 def test_kinds_of_operators(operator: str, kind: Category | None) -> None:
     assert operator_kind(operator) is kind
+
+
+def test_a_table_of_kernels_has_their_kinds(tmp_path: Path) -> None:
+    run = opened(
+        tmp_path,
+        launch(["aten::repeat_interleave"], SILENT, 100, 9),
+        launch(["aten::mm"], "void softmax_warp_forward<float>(P)", 200, 5),
+        launch([], "void nobody::knows<int>(int)", 300, 2),
+    )
+    (table, *_) = registry.get("kernel_stats").answer(Question(run)).tables
+    assert table.kind_of_work is not None
+    kinds_of_rows = [table.kind_of_work(row) for row in range(len(table))]
+    assert kinds_of_rows == ["memory", "normalization", "other"]
