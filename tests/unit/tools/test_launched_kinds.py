@@ -29,7 +29,10 @@ def launch(operators: list[str], kernel: str, start: float, length: float) -> li
     ]
     call = ("cuda_runtime", "cudaLaunchKernel", start + 8, 2)
     rows.append(event(call, correlation=int(start)))
-    rows.append(event(("kernel", kernel, start + 40, length), thread=3, correlation=int(start)))
+    args: dict[str, Any] = {"grid": [1, 1, 1], "block": [128, 1, 1], "registers per thread": 32}
+    args["correlation"] = int(start)
+    work = event(("kernel", kernel, start + 40, length), thread=3, **args)
+    rows.append(work)
     return rows
 
 
