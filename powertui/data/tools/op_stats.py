@@ -413,7 +413,7 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
 
 def _replica_table(ops: OpStats, run: str, host: int) -> Table:
     """What each replica's copy of an op came to."""
-    copies = ops.copies
+    copies = ops.copies.take(np.argsort(-ops.copies.self_time, kind="stable"))
     count = len(copies)
     process = ops.process[copies.row]
     columns = (

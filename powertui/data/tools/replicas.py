@@ -42,6 +42,17 @@ class ReplicaRows:
     def __len__(self) -> int:
         return len(self.row)
 
+    def take(self, order: Int64s) -> ReplicaRows:
+        """The same in another order."""
+        return ReplicaRows(
+            row=self.row[order],
+            name=self.name[order],
+            number=self.number[order],
+            count=self.count[order],
+            total=self.total[order],
+            self_time=self.self_time[order],
+        )
+
     def with_rows(self, row: Int64s) -> ReplicaRows:
         """The same copies of ops that are in other rows now."""
         return ReplicaRows(row, self.name, self.number, self.count, self.total, self.self_time)

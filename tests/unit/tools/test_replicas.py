@@ -79,6 +79,8 @@ def test_each_copy_leads_to_its_own_event() -> None:
     answer = op_stats.result(op_stats.op_stats(trace))
     ops, copies = answer.tables[0], answer.tables[1]
     assert copies.id == "replicas"
+    self_times = [int(ps) for ps in copies["self_s"].values]
+    assert self_times == sorted(self_times, reverse=True)
     names = [str(name) for name in copies["name"].values]
     for row, name in enumerate(names):
         place = copies.place(row)
