@@ -15,7 +15,7 @@ import numpy as np
 
 from powertui.data.model import PS_PER_US, Bools, Floats, Int64s
 from powertui.data.table import Column, Place, Result, Table, int_column, text_column
-from powertui.data.tools import torch_links
+from powertui.data.tools import launched_kinds, torch_links
 from powertui.data.tools.registry import Question
 from powertui.data.tools.torch_links import COPIES, SETS, DeviceStreams, Links, covered, covered_by
 from powertui.data.window import touches
@@ -126,13 +126,21 @@ def kernel_summary(question: Question) -> Result:
             noun="kernel",
         )
         return Result("kernel_summary", "Kernels by operator", (empty,))
+    columns = _kernel_columns(links, question)
+    _, operators, kernels, *_ = columns
+
+    def kind(row: int) -> str:
+        names = str(kernels.values[row]), str(operators.values[row])
+        return launched_kinds.kernel_kind(*names).value
+
     table = Table(
         "kernel_summary",
         "Kernels by operator",
-        _kernel_columns(links, question),
+        columns,
         empty="No kernel ran in this window.",
         noun="kernel",
         order=("Kernel duration (µs)_sum", True),
+        kind_of_work=kind,
     )
     return Result("kernel_summary", "Kernels by operator", (table,))
 

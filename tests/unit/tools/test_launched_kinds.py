@@ -128,14 +128,15 @@ def test_kinds_of_operators(operator: str, kind: Category | None) -> None:
     assert operator_kind(operator) is kind
 
 
-def test_a_table_of_kernels_has_their_kinds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tool", ["kernel_stats", "kernel_summary"])
+def test_a_table_of_kernels_has_their_kinds(tmp_path: Path, tool: str) -> None:
     run = opened(
         tmp_path,
         launch(["aten::repeat_interleave"], SILENT, 100, 9),
         launch(["aten::mm"], "void softmax_warp_forward<float>(P)", 200, 5),
         launch([], "void nobody::knows<int>(int)", 300, 2),
     )
-    (table, *_) = registry.get("kernel_stats").answer(Question(run)).tables
+    (table, *_) = registry.get(tool).answer(Question(run)).tables
     assert table.kind_of_work is not None
     kinds_of_rows = [table.kind_of_work(row) for row in range(len(table))]
     assert kinds_of_rows == ["memory", "normalization", "other"]
