@@ -162,6 +162,9 @@ def _batches_per_mark(evidence: StepsEvidence) -> int:
         return 1
     if evidence.unmarked:  # the device ran what lies between the numbers step by step
         return 1
+    # Steps without a mark launched that work; a call of several batches launches all of its own.
+    if evidence.given is not None and not evidence.given.direct:
+        return 1
     change = np.diff(marks.number)
     change = change[change > 0]
     if len(change) < _MIN_CHANGES or (change != change[0]).any():

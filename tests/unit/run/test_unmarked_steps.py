@@ -110,6 +110,24 @@ def test_a_count_that_the_marks_do_not_share_proves_nothing(tmp_path: Path) -> N
     assert _steps(tmp_path, marks, _device(16, modules=True)).number.tolist() == [0, 1, 2, 3]
 
 
+def test_launches_between_the_marks_are_no_batches_of_one_call(tmp_path: Path) -> None:
+    """Every third step is marked; of the others only the kernels and their launches are known."""
+    marks = _host({3 * i: 3 * i for i in range(4)})
+    kernels, calls = [], []
+    for step in range(12):
+        for at, kernel in enumerate(("conv", "relu", "gemm")):
+            number = 3 * step + at
+            start = step * PERIOD_MS + 0.3 * (at + 1)
+            calls.append(_event("cuLaunchKernel", start, 0.1, correlation_id=number))
+            start = step * PERIOD_MS + 3 + 2.5 * at
+            kernels.append(_event(kernel, start, 2, correlation_id=number))
+    host = Plane("/host:CPU", [Line("python", [*marks.lines[0].events, *calls], key=1)])
+    device = Plane("/device:GPU:0", [Line("Stream #7", kernels, key=7)])
+    steps = _steps(tmp_path, host, device)
+    assert "steps_per_execution" not in " ".join(steps.notes)
+    assert "launched between the marks" in steps.confidence
+
+
 def test_one_mark_proves_no_count(tmp_path: Path) -> None:
     assert len(_steps(tmp_path, _host({3: 3}), _device(9, modules=True))) in (1, 9)
 
