@@ -74,17 +74,22 @@ def run(first: int, count: int) -> dict[tuple[str, str], Counter[str]]:
     return dict(cells)
 
 
+def answers(first: int, count: int) -> Table:
+    """How many of so many trainings got which answer, by scalars and by what the clock is off."""
+    shown = ("aligned", "clock corrected", "ambiguous", "cannot tell", "none", "sure and wrong")
+    table = Table(f"{count} trainings with wrong clocks", ("scalars", "clock off by", *shown))
+    for key, cell in run(first, count).items():
+        table.row(*key, *(cell[name] for name in shown))
+    return table
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.clock_answers", description=__doc__)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=8)
     args = parser.parse_args()
-    shown = ("aligned", "clock corrected", "ambiguous", "cannot tell", "none", "sure and wrong")
-    table = Table(f"{args.count} trainings with wrong clocks", ("scalars", "clock off by", *shown))
-    for key, cell in run(args.first, args.count).items():
-        table.row(*key, *(cell[name] for name in shown))
-    table.print()
+    answers(args.first, args.count).print()
 
 
 if __name__ == "__main__":
