@@ -33,6 +33,8 @@ _DEVICE_WORK = frozenset(
 _SILENT = frozenset((Category.OTHER.value, Category.RUNTIME.value, Category.HOST.value))
 # Where XLA and TensorFlow write what an event of a device belongs to, the most exact first.
 _STATS = ("tf_op", "hlo_category", "name", "hlo_op")
+# Names whose kinds are looked up, of those with most time. Chosen, not measured.
+_MAX_LOOKED_AT = 20_000
 # Silent names that are looked at, from the one with most time on. Chosen, not measured.
 _MAX_NAMES = 256
 # Events of one name that are asked for their operator. Chosen, not measured.
@@ -85,10 +87,17 @@ def _silent_names(trace: Trace) -> Bools:
     silent = np.zeros(len(trace.names), np.bool_)
     time = np.zeros(len(trace.names))
     for _, track in _device_lines(trace):
-        time += np.bincount(track.events.name, track.events.duration, len(time))
+        events = track.events
+        # A pass over all names for each of ten thousand short lines would never end.
+        if len(events) < len(time) // 8:
+            np.add.at(time, events.name, events.duration)
+        else:
+            time += np.bincount(events.name, events.duration, len(time))
     used = np.flatnonzero(time)
     if not len(used):
         return silent
+    if len(used) > _MAX_LOOKED_AT:
+        used = used[np.argpartition(-time[used], _MAX_LOOKED_AT)[:_MAX_LOOKED_AT]]
     codes, types = op_types.op_types(trace.names, used)
     says_nothing = np.array([kind in _SILENT for kind in types], np.bool_)
     rows = used[says_nothing[codes]]
