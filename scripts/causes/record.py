@@ -14,13 +14,21 @@ from scripts.causes import (
     keras_programs,
     second_programs,
     tensorflow_programs,
+    third_programs,
     torch_programs,
 )
 from scripts.causes.truth import CauseClock
 
 Program = Callable[[CauseClock, Path], None]
 
-_MODULES = (keras_programs, tensorflow_programs, jax_programs, torch_programs, second_programs)
+_MODULES = (
+    keras_programs,
+    tensorflow_programs,
+    jax_programs,
+    torch_programs,
+    second_programs,
+    third_programs,
+)
 CAUSES: dict[str, str] = {
     program.__name__: cause for module in _MODULES for program, cause in module.PROGRAMS.items()
 }

@@ -80,7 +80,8 @@ _WORDS: dict[Purpose, tuple[str, ...]] = {
         r"(?:^|[^a-z])(?:eval|valid(?!ate_?(?:input|arg|shape))|test_step|predict)",
     ),
     Purpose.LOGGING: (
-        r"summary|histogram|write_scalar|add_scalar|metrics?_writer|report",
+        r"summary|histogram|add_scalar|metrics?_writer|report",
+        r"(?:write|record|flush|append)_(?:scalars?|metrics?|stat(?:s|istics)|loss(?:es)?)\b",
         r"(?:^|[^a-z])log(?:s|ger|ging|_|\b)|\bprint\b",
         r"wandb|mlflow|tensorboard",
     ),
