@@ -105,7 +105,7 @@ def test_figures_stand_below_the_graph() -> None:
         for text in texts
     )
     assert any("a step 23.07 J ±170 mJ" in text for text in texts)
-    assert any("input 65%" in text for text in texts)
+    assert any("input 65 %" in text for text in texts)
     assert any("2 hosts · CPU only" in text for text in texts)
 
 

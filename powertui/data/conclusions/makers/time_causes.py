@@ -294,6 +294,7 @@ def _named(profile: Profile, wall: WallTime, cause: TimeCause) -> TimeCause:
     if kind in (Kind.PYTHON, Kind.UNKNOWN_TIME) and whom.told is not None and whom.told.is_frame:
         own = Kind.PYTHON if kind is Kind.PYTHON else Kind.WAITING
         kind = own if whom.purpose is None else _OF_PURPOSE.get(whom.purpose, own)
-        if kind is Kind.INPUT and own is Kind.PYTHON:
-            kind = own  # prepared by the program itself: nobody else could have it ready
+        # Prepared by the program itself, or asleep there: nobody else could have it ready.
+        if kind is Kind.INPUT and (own is Kind.PYTHON or whom.waits_in == "sleep"):
+            kind = own
     return TimeCause(kind, cause.ps, cause.part, cause.activities, whom, stretches=stretches)
