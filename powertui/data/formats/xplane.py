@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.formats import hardware_counters, xplane_tables
+from powertui.data.formats import xplane_tables
 from powertui.data.formats.builder import LIMIT_PS, LineEvents, ProcessBuilder, TraceBuilder
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import MANGLED, MANGLED_HINT, OpenedFile, describe, looks_mangled
 from powertui.data.formats.xplane_tables import EventNames, PlaneStats, TextTable
-from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, Stat, Trace
+from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, ProcessKind, Stat, Trace
 from powertui.data.wire import windows
 from powertui.data.wire.stored import Stored
 from powertui.data.wire.windows import MessagePart
@@ -212,9 +212,18 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
         )
     trace = builder.build(names, complete=True, warnings=source.warnings)
     try:
-        yield hardware_counters.with_counters(trace)
+        yield _with_counters(trace)
     except FileChanged:  # what was read before is shown
         yield trace
+
+
+def _with_counters(trace: Trace) -> Trace:
+    """The trace with what its devices counted; a trace of hosts alone needs no code for that."""
+    if all(process.kind is not ProcessKind.DEVICE for process in trace.processes):
+        return trace
+    from powertui.data.formats import hardware_counters
+
+    return hardware_counters.with_counters(trace)
 
 
 def _bounded(

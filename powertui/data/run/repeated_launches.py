@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.model import Bools, Events, ProcessKind, Trace, TrackKind
-from powertui.data.run import functions, launched_work, marks, repeated_annotations
+from powertui.data.run import functions, launched_work, marks
 from powertui.data.run.candidates import (
     MIN_LAUNCHES,
     NONE,
@@ -60,6 +60,8 @@ def repeated(trace: Trace) -> list[Candidate]:
     if repeats:
         return repeats[:_MAX_LAUNCH_NAMES]
     calls = _with_their_work(trace, list(_calls(trace)))[:_MAX_LAUNCH_NAMES]
+    from powertui.data.run import repeated_annotations  # most programs mark their steps
+
     # What a program annotates around its calls may be the step that they are parts of.
     return [*calls, *repeated_annotations.annotated_series(trace)]
 
