@@ -34,14 +34,15 @@ class ActivityKind(enum.IntEnum):
     PROGRAM = 6  # a compiled program, of whose operations none is named
     SHORT_OPS = 7
     SMALL_OPS = 8  # operations so short that calling them takes the time
-    COMPILING = 9
-    COLLECTIVE = 10
-    COPYING = 11
-    COMPUTING = 12
-    INPUT = 13  # waiting for the next batch, whoever prepares it
-    DEVICE_COPYING = 14
-    DEVICE_COMPUTING = 15
-    WAITING_FOR_REPLICA = 16  # some replicas have arrived at a collective, others have not
+    CALLED_PYTHON = 9  # Python that an operation calls: the graph waits for it
+    COMPILING = 10
+    COLLECTIVE = 11
+    COPYING = 12
+    COMPUTING = 13
+    INPUT = 14  # waiting for the next batch, whoever prepares it
+    DEVICE_COPYING = 15
+    DEVICE_COMPUTING = 16
+    WAITING_FOR_REPLICA = 17  # some replicas have arrived at a collective, others have not
 
 
 ACTIVITIES = len(ActivityKind)
@@ -66,6 +67,14 @@ _CROWD_CALLS = 40
 # keras_eager), and a machine with more threads than cores makes some of them a few ms long.
 _MAX_USUAL_PERIOD_PS = 500_000_000
 _MAX_PERIOD_PS = 5_000_000_000
+# A call shorter than this share of the mean one only cleans up after another: handles that are
+# deleted take 0.03 of it, usage holds of JAX 0.01 (make causes, tiny_ops).
+_MIN_CALL_SHARE = 0.1
+
+# Python of the input pipeline delays the program's own small operations, where it goes on for more
+# than this share of their time: both need the interpreter. Chosen, not measured; it is 0.6 to 0.9
+# where such Python is the cause (make causes: keras_numpy_map, keras_generator, tf_generator).
+_MIN_DELAYED_SHARE = 0.5
 
 _INPUT_LINE = re.compile(r"tf_data|iterator|pin_?memory", re.IGNORECASE)
 _POOL_LINE = re.compile(r"^tf_|eigen|pool", re.IGNORECASE)
@@ -82,7 +91,7 @@ class ActivityTimeline:
 
     span: tuple[int, int]  # without the profiler's own start and stop
     by_activity: tuple[CoveredTime, ...]
-    small_ops: int  # how many operations the crowds of small ones hold
+    small_ops: int  # how many operations the crowds of small ones hold, without what these call
     collectives: int  # how many replicas meet in collectives, at the most
 
     def __getitem__(self, activity: ActivityKind) -> CoveredTime:
@@ -111,6 +120,12 @@ class _Layers:
         if real.any():
             self._parts[activity].append(union(start[real], end[real]))
 
+    def give_what_is_delayed(self, delayed: ActivityKind, delaying: ActivityKind) -> None:
+        """Where the one mostly goes on beside the other, their common time is the other's."""
+        mine, other = joined(self._parts[delayed]), joined(self._parts[delaying])
+        if mine.common(other).length > _MIN_DELAYED_SHARE * mine.length:
+            self._parts[delayed] = [mine.without(other)]
+
     def hidden(self, span: tuple[int, int]) -> tuple[CoveredTime, ...]:
         """Each without what a higher one covers, inside the span; nothing is what is left."""
         window = covered_time.window(*span)
@@ -136,6 +151,7 @@ def _timeline(profile: Profile) -> ActivityTimeline:
         small_ops += _add_host_line(layers, line, classes)
     frames, profiler = _frames(trace, classes)
     layers.add(ActivityKind.PYTHON, *frames)
+    layers.give_what_is_delayed(ActivityKind.SMALL_OPS, ActivityKind.INPUT_PYTHON)
     for line in devices:
         _add_device_line(layers, line)
     replicas = _add_replicas(layers, [*devices, *hosts], classes)
@@ -176,7 +192,7 @@ def _leaves(track: Track) -> Int64s:
 
 # What an event says of the events inside it, where these say nothing themselves.
 _INHERITED = (
-    NameClass.INPUT_PYTHON,
+    NameClass.CALLED_PYTHON,
     NameClass.INPUT_AHEAD,
     NameClass.OPERATION,
     NameClass.COPY,
@@ -187,7 +203,7 @@ _NOT_CALLING = (
     NameClass.SILENT,
     NameClass.COLLECTIVE,
     NameClass.INPUT_AHEAD,
-    NameClass.INPUT_PYTHON,
+    NameClass.CALLED_PYTHON,
 )
 _INHERITING = (NameClass.SILENT, NameClass.RUNTIME, NameClass.WAIT)
 
@@ -236,7 +252,7 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
         (ActivityKind.INPUT, waited),
         (ActivityKind.WAITING, name_class == NameClass.WAIT),
         (ActivityKind.RUNTIME, runtime),
-        (ActivityKind.INPUT_PYTHON, name_class == NameClass.INPUT_PYTHON),
+        (ActivityKind.CALLED_PYTHON, name_class == NameClass.CALLED_PYTHON),
         (ActivityKind.INPUT_AHEAD, name_class == NameClass.INPUT_AHEAD),
         (ActivityKind.PROGRAM, name_class == NameClass.PROGRAM),
         (ActivityKind.COMPILING, compiling),
@@ -247,9 +263,27 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
         layers.add(activity, events.start[chosen], events.end[chosen])
     if _POOL_LINE.search(line.track.name):
         return 0
-    crowds, count = _crowds(events, leaf[(~is_frame & ~marks & ~waited)[leaf]])
-    layers.add(ActivityKind.SMALL_OPS, *crowds)
-    return count
+    crowds = _crowds(events, leaf[(~is_frame & ~marks & ~waited)[leaf]])
+    layers.add(ActivityKind.SMALL_OPS, crowds.start, crowds.end)
+    small = ~is_frame & ~marks & (events.duration < _MAX_USUAL_PERIOD_PS)
+    rows = np.flatnonzero(_outermost(line.track, small))
+    calls = events.duration[rows[crowds.hold(events.start[rows])]]
+    return int((calls > _MIN_CALL_SHARE * calls.mean()).sum()) if len(calls) else 0
+
+
+def _outermost(track: Track, chosen: Bools) -> Bools:
+    """Which of the chosen events of a line lie in no other chosen one, however deep."""
+    covered: Bools = chosen.copy()  # those that are chosen, and all that lie in them
+    out: Bools = chosen.copy()
+    for depth in range(1, track.lane_count):
+        outer, lane = track.lane(depth - 1), track.lane(depth)
+        rows = slice(int(track.lanes[depth]), int(track.lanes[depth]) + len(lane))
+        at = np.maximum(outer.start.searchsorted(lane.start, side="right") - 1, 0)
+        held = lane.end <= outer.end[at]
+        inside = held & covered[int(track.lanes[depth - 1]) + at]
+        out[rows] &= ~inside
+        covered[rows] |= inside
+    return out
 
 
 def _long_by_name(events: Events, rows: Bools) -> Bools:
@@ -273,17 +307,17 @@ def _add_input_line(layers: _Layers, events: Events, kind: UInt8s, classes: UInt
     """A thread of the input pipeline: someone waits for a batch, or batches are prepared."""
     waited = kind == EventType.WAIT_INPUT
     layers.add(ActivityKind.INPUT, events.start[waited], events.end[waited])
-    python = classes[events.name] == NameClass.INPUT_PYTHON
+    python = classes[events.name] == NameClass.CALLED_PYTHON
     layers.add(ActivityKind.INPUT_PYTHON, events.start[python], events.end[python])
     busy = (kind != MARK) & ~waited
     layers.add(ActivityKind.INPUT_AHEAD, events.start[busy], events.end[busy])
 
 
-def _crowds(events: Events, rows: Int64s) -> tuple[CoveredTime, int]:
-    """(where small calls follow each other closely, how many they are)."""
+def _crowds(events: Events, rows: Int64s) -> CoveredTime:
+    """Where small calls follow each other closely."""
     portions = len(rows) // _CROWD_CALLS
     if not portions:
-        return NO_TIME, 0
+        return NO_TIME
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     start, duration = events.start[rows], events.duration[rows]
     period = np.append(np.diff(start), duration[-1])
@@ -296,8 +330,7 @@ def _crowds(events: Events, rows: Int64s) -> tuple[CoveredTime, int]:
     member[whole:] = member[whole - 1]
     delayed = (2 * duration > period) & (duration < _MAX_DELAYED_PS)
     member &= (period < _MAX_PERIOD_PS) | delayed
-    stretches = union(start[member], (start + period)[member])
-    return stretches, int(member.sum())
+    return union(start[member], (start + period)[member])
 
 
 def _add_device_line(layers: _Layers, line: Typed) -> None:

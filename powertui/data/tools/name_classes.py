@@ -27,7 +27,9 @@ _WAITING_FRAME = re.compile(
     r"(?i)\b(?:sleep|acquire|join|select|poll|recv(?:_into)?|accept|try_to_block|block_until_ready"
     r"|wait|epoll|_wait_for_tstate_lock)\b"
 )
-_INPUT_FUNCTION = re.compile(r"PyFunc\b|PyFunc:")
+_CALLED_PYTHON = re.compile(
+    r"PyFunc\b|PyFunc:|PyFuncStateless|^(?:pure|io|debug)_callback|xla_(?:ffi_)?python_\w*callback"
+)
 _PROGRAM = re.compile(r"^ThunkExecutor::Execute|^XlaModule|^Torch-Compiled Region")
 _FUNCTION = re.compile(r"^EagerLocalExecute: __inference_")
 _COPY = re.compile(
@@ -63,7 +65,7 @@ class NameClass(enum.IntEnum):
     PROFILER = 10
     PROGRAM = 11
     INPUT_AHEAD = 7  # preparing batches
-    INPUT_PYTHON = 13  # the same, by a function of Python
+    CALLED_PYTHON = 13  # an operation that calls a function of Python
     FUNCTION = 12  # a call of a function of TensorFlow: by itself it only prepares
 
 
@@ -73,7 +75,7 @@ CALLS = (
     NameClass.OPERATION,
     NameClass.COPY,
     NameClass.INPUT_AHEAD,
-    NameClass.INPUT_PYTHON,
+    NameClass.CALLED_PYTHON,
     NameClass.COMPILE,
     NameClass.COLLECTIVE,
     NameClass.PROGRAM,
@@ -101,8 +103,8 @@ def _name_class(name: str) -> NameClass:
         return NameClass.COLLECTIVE
     if _COMPILE.search(short) or (category is Category.COMPILE and not _COMPILED.search(short)):
         return NameClass.COMPILE
-    if _INPUT_FUNCTION.search(short):
-        return NameClass.INPUT_PYTHON
+    if _CALLED_PYTHON.search(short):
+        return NameClass.CALLED_PYTHON
     if category is Category.INPUT:
         return NameClass.INPUT_AHEAD
     if _PROGRAM.search(short):

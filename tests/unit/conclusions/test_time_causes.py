@@ -15,7 +15,7 @@ from powertui.data.conclusions.makers.time_causes import time_causes
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.opened import Opened
 from powertui.data.tools import wall_time
-from tests.synthetic import torch_json
+from tests.synthetic import torch_json, xplane
 from tests.synthetic.torch_json import event
 
 _RECORDED = Path(__file__).parents[2] / "data" / "causes"
@@ -111,6 +111,56 @@ def test_thousands_of_short_operations_are_launching_and_not_computing(tmp_path:
     assert first.kind is Kind.LAUNCH
     assert first.cost.share == pytest.approx(1.0, abs=0.02)
     assert "about 2,500 calls" in first.sentence
+
+
+def test_only_the_outermost_of_nested_calls_count_as_operations(tmp_path: Path) -> None:
+    """An operation that calls three others, two of them at once, and a handle that is deleted."""
+    events = []
+    for call in range(500):
+        at = 40 * call
+        events.append(event(("cpu_op", "aten::mul", at, 20)))
+        events.append(event(("cpu_op", "aten::to", at + 1, 12)))
+        events.append(event(("cpu_op", "aten::_to_copy", at + 2, 11)))
+        events.append(event(("cpu_op", "aten::fill_", at + 14, 5)))
+        events.append(event(("cpu_op", "release", at + 25, 0.2)))
+    first = _first(torch_json.write(tmp_path, events))
+    assert first.kind is Kind.LAUNCH
+    assert "about 500 calls, one every 40" in first.sentence
+
+
+def test_python_that_an_operation_calls_back_is_told_with_the_function(tmp_path: Path) -> None:
+    called = [
+        ("cpu_op", "PjitFunction(train)", 0, 9),
+        ("cpu_op", "pure_callback.1", 1, 8),
+    ]
+    events = _steps([10] * 6, called)
+    for step in range(6):
+        start = (step * 10 + 1) * _MS
+        events.append(event(("python_function", "train.py(7): shuffle_rows", start, 8 * _MS)))
+    first = _first(torch_json.write(tmp_path, events))
+    assert first.kind is Kind.PYTHON
+    assert first.sentence.startswith("Python that operations call back takes 8")
+    assert first.sentence.endswith(": shuffle_rows in train.py:7.")
+
+
+@pytest.mark.parametrize(("python_us", "kind"), [(80, Kind.INPUT), (20, Kind.LAUNCH)])
+def test_small_operations_that_python_of_the_input_delays_wait_for_input(
+    tmp_path: Path, python_us: int, kind: Kind
+) -> None:
+    """Both need the interpreter: which of them is the limit, the busier one tells."""
+    us = 1_000_000
+    calls = [
+        xplane.Event("TFE_Py_FastPathExecute_C", call * 100 * us, 20 * us) for call in range(400)
+    ]
+    prepared = [
+        xplane.Event("PyFunc:PyFunc", call * 100 * us, python_us * us) for call in range(400)
+    ]
+    lines = (
+        xplane.Line("python", calls, key=1),
+        xplane.Line("tf_data_private_threadpool/1", prepared, key=2),
+    )
+    (tmp_path / "host.xplane.pb").write_bytes(xplane.encode([xplane.Plane("/host:CPU", lines)]))
+    assert _first(api.open(str(tmp_path))[0].opened).kind is kind
 
 
 def test_a_short_operation_that_waited_for_a_core_is_still_a_short_one(tmp_path: Path) -> None:

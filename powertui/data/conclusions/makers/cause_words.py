@@ -195,6 +195,7 @@ def _work(words: CauseWords) -> str:
 
 _ACTIVITIES = {
     ActivityKind.PYTHON: "Python",
+    ActivityKind.CALLED_PYTHON: "Python that operations call back",
     ActivityKind.RUNTIME: "the framework itself",
     ActivityKind.SMALL_OPS: "calling small operations",
     ActivityKind.SHORT_OPS: "further computing",

@@ -238,6 +238,7 @@ def _of_all(profile: Profile, wall: WallTime, usual: Int64s) -> Iterator[TimeCau
         (Kind.COMPUTE, WORK),
         (Kind.LAUNCH, _CALLING),
         (Kind.PYTHON, (ActivityKind.PYTHON,)),
+        (Kind.PYTHON, (ActivityKind.CALLED_PYTHON,)),
         (Kind.UNKNOWN_TIME, _SILENT),
     ):
         ps = int(inside[list(activities)].sum())

@@ -137,7 +137,19 @@ def _launch(words: CauseWords) -> Told:
     )
 
 
+def _called_python(words: CauseWords) -> Told:
+    who = f": {words.who}" if words.who else ""
+    return Told(
+        sentence=f"Python that operations call back takes {words.amount}{who}.",
+        short=f"Python {whole_percent(words.share)}",
+        tool="timeline",
+        next="Write it with the framework's own operations, or call it outside the step.",
+    )
+
+
 def _python(words: CauseWords) -> Told:
+    if words.cause.activities[:1] == (ActivityKind.CALLED_PYTHON,):
+        return _called_python(words)
     who = words.who or "Python code"
     if words.cause.blame.calls_nothing and words.cause.blame.purpose is None:
         who += ", which calls no function then: it waits for a lock, or runs a loop"
