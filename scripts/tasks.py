@@ -25,7 +25,6 @@ from powertui.screens.shell import Shell  # noqa: E402
 from powertui.terminal import keymap, theme  # noqa: E402
 from powertui.terminal.capabilities import Capabilities  # noqa: E402
 from powertui.terminal.launch import Display  # noqa: E402
-from scripts import small_svg  # noqa: E402
 from tests.tasks import SIZES, TASKS, Task  # noqa: E402
 
 PAGE = ROOT / "docs" / "tasks.md"
@@ -102,7 +101,7 @@ async def picture(task: Task, size: str) -> None:
                 await shell.workers.wait_for_complete()
                 await pilot.pause()
         await pilot.pause(SETTLED_S)
-        svg = small_svg.small_svg(shell)
+        svg = shell.svg_of(shell.screen)
     path = FOLDER / f"{task.id}-{size}.svg"
     path.write_text(svg, encoding="utf-8")
     print(f"{path.name}: {len(svg):,} bytes")

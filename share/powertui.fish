@@ -23,7 +23,7 @@ complete -c powertui -n '__fish_seen_subcommand_from open; or not __fish_seen_su
 complete -c powertui -n '__fish_seen_subcommand_from open; or not __fish_seen_subcommand_from open report doctor energy export record live capture sensors demo' -l fps -x -d 'at most N frames a second'
 complete -c powertui -n '__fish_seen_subcommand_from open; or not __fish_seen_subcommand_from open report doctor energy export record live capture sensors demo' -l svg -r -d 'draw one page as SVG and end'
 complete -c powertui -n '__fish_seen_subcommand_from open; or not __fish_seen_subcommand_from open report doctor energy export record live capture sensors demo' -l page -x -d 'this page, by its key or name (default: the first one)'
-complete -c powertui -n '__fish_seen_subcommand_from open; or not __fish_seen_subcommand_from open report doctor energy export record live capture sensors demo' -l at -x -d 'there: 12.5s, step 40, a tool (as after :)'
+complete -c powertui -n '__fish_seen_subcommand_from open; or not __fish_seen_subcommand_from open report doctor energy export record live capture sensors demo' -l at -x -d 'there: 12.5s, epoch 1 step 45-71, a command (as after :)'
 complete -c powertui -n '__fish_seen_subcommand_from open; or not __fish_seen_subcommand_from open report doctor energy export record live capture sensors demo' -l size -x -d 'how large (default: 120x36)'
 complete -c powertui -n '__fish_use_subcommand' -a report -d 'print the facts of each run, or one tool'\''s table'
 complete -c powertui -n '__fish_seen_subcommand_from report' -s h -l help -d 'show this help message and exit'

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from powertui.plain import plain
-from powertui.screens import frame
+from powertui.screens import frame, spec
 from powertui.screens.session import Session
 from powertui.screens.status import Hint, StatusLine, WayBack, hint
 from powertui.screens.top_line import TopLine
@@ -247,6 +247,21 @@ class BaseScreen(_Paced):
         message, *fewer = (plain(text.replace("\n", "  ")) for text in (message, *shorter))
         self.shell.messages.add(message, warn=warn)
         self.query_one("#status", StatusLine).say(message, *fewer, warn=warn)
+
+    def export_page(self) -> None:
+        """Write what this page shows to a file."""
+        self.ask_export(None)
+
+    def ask_export(self, window: tuple[int, int] | None) -> None:
+        """Ask what to write of this window (None: the page alone), and where."""
+        from powertui.screens.export import ExportDialog, PageOnScreen
+
+        name = spec(self.page_name or self.NAME).title
+        page = PageOnScreen(name, self.shell.svg_of(self))
+        self.shell.ask(
+            ExportDialog(self.session, page, window),
+            lambda message: self.say(message) if message else None,
+        )
 
     def goto(self, lo: int, hi: int, *, mark: bool = False) -> None:
         """Show a stretch of time (ps) in the timeline; `mark` makes it the window."""

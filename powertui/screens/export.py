@@ -1,10 +1,12 @@
-"""`e`: write the window to a file.
+"""`e`: write the window, or a picture of the page, to a file.
 
 A form of three fields; what is written where is the business of `data.export`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.text import Text
@@ -34,10 +36,17 @@ _MEANINGS = {
     "ops": "count, total, self and share of every op",
     "events": "every event as recorded",
     "perfetto": "events and power as JSON, for ui.perfetto.dev",
+    "page": "a picture of this page as SVG",
 }
+_ENDINGS = {"perfetto": "json", "page": "svg"}  # csv for all else
 
 
-NOTHING_TO_EXPORT = "There is nothing to export: no power, no steps and no events."
+@dataclass(frozen=True)
+class PageOnScreen:
+    """What the page showed when it was asked for, as SVG."""
+
+    title: str
+    svg: str
 
 
 def offered(session: Session) -> tuple[str, ...]:
@@ -53,7 +62,7 @@ def offered(session: Session) -> tuple[str, ...]:
     return tuple(what for what in export.WHAT if there[what])
 
 
-def _suggested_name(run: str, what: str) -> str:
+def _suggested_name(run: str, contents: str, what: str) -> str:
     """A file name of letters that every file system takes."""
     stem = (
         "".join(char if char.isalnum() or char in "-_" else "-" for char in run.rsplit("/", 1)[-1])[
@@ -61,7 +70,7 @@ def _suggested_name(run: str, what: str) -> str:
         ].strip("-")
         or "window"
     )
-    return f"{stem}-{what}.{'json' if what == 'perfetto' else 'csv'}"
+    return f"{stem}-{contents}.{_ENDINGS.get(what, 'csv')}"
 
 
 class ExportDialog(Dialog):
@@ -72,36 +81,46 @@ class ExportDialog(Dialog):
         Binding("up", "choose(-1)", show=False),
     ]
 
-    def __init__(self, session: Session, lo: int, hi: int) -> None:
+    def __init__(
+        self, session: Session, page: PageOnScreen, window: tuple[int, int] | None
+    ) -> None:
         super().__init__()
         self._session = session
-        self._offered = offered(session)
-        self._lo = lo
-        self._hi = hi
+        self._page = page
+        self._offered = (*(offered(session) if window is not None else ()), "page")
+        self._window = window
         self._exists = ""  # the path that a second Enter overwrites
         self._busy = False
 
     def compose(self) -> ComposeResult:
-        marked = "The marked window" if self._session.window is not None else "The visible window"
-        length = units.duration(self._hi - self._lo)
         with Vertical(id="export"):
-            yield Static(
-                f"Export. {marked}: {units.instant(self._lo, self._hi - self._lo)} + {length}",
-                id="export-title",
-                markup=False,
-            )
+            yield Static(self._title(), id="export-title", markup=False)
             options = [
                 Option(Text.assemble((f"{what:<10}", "bold"), _MEANINGS.get(what, "")), id=what)
                 for what in self._offered
             ]
             yield Choices(*options, markup=False, compact=True)
             yield Static(
-                "File (.csv, .json or .parquet); Enter writes, Esc cancels",
+                self._file_words(),
+                id="export-file",
                 classes="label",
                 markup=False,
             )
             yield Input(compact=True)
             yield Static("", id="export-message", markup=False)
+
+    def _title(self) -> str:
+        """What is exported."""
+        if self._window is None:
+            return f"Export. This page: {self._page.title}"
+        lo, hi = self._window
+        which = "The marked window" if self._session.window is not None else "The visible window"
+        return f"Export. {which}: {units.instant(lo, hi - lo)} + {units.duration(hi - lo)}"
+
+    def _file_words(self, what: str = "") -> str:
+        """Which files can be written, above the box."""
+        endings = {"page": ".svg", "perfetto": ".json"}.get(what, ".csv, .json or .parquet")
+        return f"File ({endings}); Enter writes, Esc cancels"
 
     def on_mount(self) -> None:
         listed = self.query_one(OptionList)
@@ -126,12 +145,44 @@ class ExportDialog(Dialog):
 
     @on(OptionList.OptionHighlighted)
     def _suggest(self) -> None:
-        assert self._session.run is not None
         box = self.query_one(Input)
-        names = {_suggested_name(self._session.run.name, what) for what in self._offered}
+        names = {self._file_name(what) for what in self._offered}
         if not box.value or box.value in names:  # a name that was typed stays
-            box.value = _suggested_name(self._session.run.name, self.what)
+            box.value = _suggested_name(name, self.what)
             box.cursor_position = len(box.value)
+        self.query_one("#export-file", Static).update(self._file_words(self.what))
+
+    def _file_name(self, what: str) -> str:
+        """A name for a file of it: after the run, and what it holds."""
+        run = self._session.run
+        contents = self._page.title.lower() if what == "page" else what
+        return _suggested_name(run.name if run is not None else "powertui", contents, what)
+
+    @property
+    def what(self) -> str:
+        """What is chosen in the list."""
+        return self._offered[self.query_one(OptionList).highlighted or 0]
+
+    def action_choose(self, by: int) -> None:
+        """Up and down choose what is written."""
+        self.query_one(Choices).move_highlight(by)
+
+    @on(OptionList.OptionHighlighted)
+    def _suggest(self) -> None:
+        box = self.query_one(Input)
+        names = {self._file_name(what) for what in self._offered}
+        if not box.value or box.value in names:  # a name that was typed stays
+            box.value = _suggested_name(name, self.what)
+            box.cursor_position = len(box.value)
+        self.query_one("#export-file", Static).update(self._file_words(self.what))
+
+    @property
+    def _file_stem(self) -> str:
+        """What files are named after."""
+        run = self._session.run
+        if self._window is not None and run is not None:
+            return run.name
+        return f"powertui-{self._page.title.lower()}"
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Another name: another question."""
@@ -142,7 +193,7 @@ class ExportDialog(Dialog):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter."""
         event.stop()
-        if self._busy or self._session.run is None:
+        if self._busy:
             return
         try:
             path, there = files.look(event.value.strip())
@@ -158,39 +209,53 @@ class ExportDialog(Dialog):
             return
         self._busy = True
         self._say("Writing …")
-        run = self._session.run
-        index = self._session.trace_index
-        power = self._session.power
         what = self.what
         force = bool(self._exists)
         shell = cast("Shell", self.app)
-        training = self._session.training
 
         def write() -> None:
             try:
-                of = run
-                total = None
-                if not run.traces and training is not None:  # scalars and power, or power alone
-                    on_axis = training.seen_from()
-                    of = run_of(on_axis)
-                    total = training_energy(on_axis).energy(self._lo, self._hi)
-                message = export.write(
-                    of,
-                    index,
-                    self._lo,
-                    self._hi,
-                    what=what,
-                    path=str(path),
-                    force=force,
-                    power=power,
-                    total=total,
-                )
+                if what == "page":
+                    message = self._write_page(path, force)
+                else:
+                    message = self._write_window(what, path, force)
             except (PowertuiError, OSError) as error:
                 shell.from_thread(self._failed, str(error))
             else:
                 shell.from_thread(self._written, message)
 
         self.run_worker(write, thread=True, exclusive=True)
+
+    def _write_page(self, path: Path, force: bool) -> str:
+        """Write the picture (in a thread); what was written, in a sentence."""
+        content = self._page.svg.encode()
+        with files.opened(str(path), force=force) as stream:
+            stream.write(content)
+        return f"Wrote {plain(str(path))}: {units.size(len(content))}."
+
+    def _write_window(self, what: str, path: Path, force: bool) -> str:
+        """Write the window (in a thread); what was written, in a sentence."""
+        session = self._session
+        assert self._window is not None
+        assert session.run is not None
+        lo, hi = self._window
+        run, total = session.run, None
+        training = session.training
+        if not run.traces and training is not None:  # scalars and power, or power alone
+            on_axis = training.seen_from()
+            run = run_of(on_axis)
+            total = training_energy(on_axis).energy(lo, hi)
+        return export.write(
+            run,
+            session.trace_index,
+            lo,
+            hi,
+            what=what,
+            path=str(path),
+            force=force,
+            power=session.power,
+            total=total,
+        )
 
     def _written(self, message: str) -> None:
         if not self.answer(message):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from powertui import config
 from powertui.data.export import files
 from powertui.errors import PowertuiError, UsageError
-from powertui.screens import SCREENS
+from powertui.screens import SCREENS, palette
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell
 from powertui.terminal import theme as themes
@@ -67,20 +67,30 @@ async def _drawn(shell: Shell, picture: PagePicture, key: str) -> str:
         while not _has_read(shell) and time.monotonic() < deadline:
             await asyncio.sleep(_LOOK_EVERY_S)
         await pilot.pause()
+        if picture.at:
+            await _go_there(shell, picture.at, deadline)
+            await pilot.pause()
         if key:
             await pilot.press(key)
-        if picture.at:
-            await pilot.press("colon", *picture.at, "enter")
         svg = ""
         since = time.monotonic()
         while time.monotonic() - since < _STILL_S and time.monotonic() < deadline:
             await pilot.pause(_LOOK_EVERY_S)
-            drawn = shell.export_screenshot(title="powertui", simplify=True)
+            drawn = shell.svg_of(shell.screen)
             if drawn != svg or shell.workers:
                 svg, since = drawn, time.monotonic()
     if shell.return_code:
         raise PowertuiError("The page could not be drawn.")
     return svg
+
+
+async def _go_there(shell: Shell, place: str, deadline: float) -> None:
+    """Do what `:` would do after this text. A place may be one of the training around the run."""
+    while shell.runs.awaits_training and time.monotonic() < deadline:
+        await asyncio.sleep(_LOOK_EVERY_S)
+    page = shell.current()
+    assert page is not None
+    await shell.run_command(palette.first_command(page, place))
 
 
 def _has_read(shell: Shell) -> bool:

@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from powertui import units
 from powertui.data.tools import registry
-from powertui.errors import PowertuiError
+from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
 from powertui.screens import SCREENS
 from powertui.screens.base import BaseScreen
@@ -74,6 +74,41 @@ def rank(entry: PaletteLine, words: list[str]) -> int | None:
     return 2 if entry.command.startswith("do:") else 1  # a table of it, before what it does
 
 
+def _ranked(lines: list[PaletteLine], text: str) -> list[PaletteLine]:
+    """The lines that fit a text, the best first."""
+    words = text.lower().split()
+    places = ((rank(line, words), number) for number, line in enumerate(lines))
+    return [lines[number] for _, number in sorted((r, n) for r, n in places if r is not None)]
+
+
+def _place_of(page: BaseScreen, text: str) -> tuple[Destination | None, str]:
+    """Where a text leads to, or why it leads nowhere."""
+    model = page.session.model
+    if not text.strip() or model is None:
+        return None, ""
+    try:
+        return model.destination(text, page.session.cursor_ps), ""
+    except PowertuiError as error:
+        return None, str(error)
+
+
+def first_command(page: BaseScreen, text: str) -> str:
+    """What Enter would do after this text: a command for `Shell.run_command`.
+
+    Raises `UsageError` where it would do nothing.
+    """
+    place, why = _place_of(page, text)
+    if place is not None:
+        return f"goto:{place.lo},{place.hi}"
+    lines = _ranked(entries(page.NAME), text) if text.strip() else []
+    if lines:
+        return lines[0].command
+    message, _, hint = why.partition("\n")
+    raise UsageError(
+        message or f"There is no place and no command {plain(text, 80)!r}.", hint=hint.strip()
+    )
+
+
 class Palette(ChoosingDialog):
     """Answers with a command for `Shell.run_command`, or None."""
 
@@ -93,14 +128,7 @@ class Palette(ChoosingDialog):
 
     def fill(self, text: str) -> None:
         look = self._page.shell.look
-        words = text.lower().split()
-        ranked = [
-            (place, number)
-            for number, entry in enumerate(self._entries)
-            if (place := rank(entry, words)) is not None
-        ]
-        entries = [self._entries[number] for _, number in sorted(ranked)]
-        self._place, why = self._place_of(text)
+        self._place, why = _place_of(self._page, text)
         options: list[Option] = []
         if self._place is not None:
             lo, hi, note = self._place
@@ -111,7 +139,7 @@ class Palette(ChoosingDialog):
             if note:
                 line.append(f"  {note}", look.style("dim"))
             options.append(Option(line, id=f"goto:{lo},{hi}"))
-        for entry in entries:
+        for entry in _ranked(self._entries, text):
             line = Text(no_wrap=True, overflow="ellipsis")
             line.append(f"{entry.keys:>16}  ", look.style("key"))
             line.append(entry.title)
@@ -129,16 +157,6 @@ class Palette(ChoosingDialog):
         listed.clear_options()
         listed.add_options(options)
         listed.highlighted = 0 if not options[0].disabled else None
-
-    def _place_of(self, text: str) -> tuple[Destination | None, str]:
-        """Where a text leads to, or why it leads nowhere."""
-        model = self._page.session.model
-        if not text.strip() or model is None:
-            return None, ""
-        try:
-            return model.destination(text, self._page.session.cursor_ps), ""
-        except PowertuiError as error:
-            return None, str(error)
 
     def awaits(self, action: str) -> str:
         """Enter is for a command of the page, or for a place in a run that may still be read."""

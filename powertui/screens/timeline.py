@@ -563,20 +563,11 @@ class TimelineScreen(Moving):
         self.shell.runs.show_trace((self.session.trace_index + 1) % len(run.traces))
 
     def action_export(self) -> None:
-        """Write the window to a file."""
-        from powertui.screens.export import NOTHING_TO_EXPORT, ExportDialog, offered
-
+        """Write the window, or a picture of the page, to a file."""
         if not self.session.complete:
             self.say("The run is still being read. Export it when it is complete.", warn=True)
             return
-        lo_hi = self.timeline.window or self.in_sight()
-        if not offered(self.session):
-            self.say(NOTHING_TO_EXPORT)
-        elif lo_hi is not None:
-            self.shell.ask(
-                ExportDialog(self.session, *lo_hi),
-                lambda message: self.say(message) if message else None,
-            )
+        self.ask_export(self.timeline.window or self.in_sight())
 
     def action_step_marker(self) -> None:
         """Choose among all that could mark the steps, and read the run again by it."""

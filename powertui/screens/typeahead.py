@@ -40,6 +40,7 @@ _SETTLED = (
 )  # keys whose effect comes by messages between widgets
 _ASKING = (
     *("palette", "search", "filter", "filter-runs", "table-filter", "export"),
+    "export-page",
     *("run-belongs", "strips", "step-marker", "messages"),
 )
 _OPENERS = frozenset(

@@ -21,6 +21,7 @@ from textual.app import App
 from textual.color import Color
 from textual.filter import LineFilter
 from textual.screen import Screen
+from textual.strip import Strip
 
 from powertui.terminal import theme as themes
 from powertui.terminal.capabilities import Capabilities
@@ -147,6 +148,18 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
     def holds_frames(self) -> bool:
         """Whether rendering now would be in vain, because the result could not leave yet."""
         return isinstance(self._driver, TerminalDriver) and not self.gate.is_open(time.monotonic())
+
+    def drawn_rows(self, screen: Screen[Any]) -> list[Strip]:
+        """What a screen shows, row by row; also of one that another one is in front of."""
+        return screen._compositor.render_strips()
+
+    def svg_of(self, screen: Screen[Any]) -> str:
+        """What a screen shows, as SVG."""
+        from powertui.terminal.svg_picture import svg_picture  # only for a picture
+
+        look = self.look
+        ink, paper = hex_of(look.foreground), hex_of(look.background)
+        return svg_picture(self.drawn_rows(screen), self.size.width, ink, paper)
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         if not isinstance(self._driver, TerminalDriver) or not isinstance(

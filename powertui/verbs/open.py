@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import sys
 
-from powertui import config
+from powertui import config, units
 from powertui.errors import UsageError
 from powertui.terminal.transfer_line import transfers_shown
 from powertui.verbs import common
@@ -37,7 +38,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     picture.add_argument(
         "--page", metavar="PAGE", help="this page, by its key or name (default: the first one)"
     )
-    picture.add_argument("--at", metavar="PLACE", help="there: 12.5s, step 40, a tool (as after :)")
+    picture.add_argument(
+        "--at", metavar="PLACE", help="there: 12.5s, epoch 1 step 45-71, a command (as after :)"
+    )
     picture.add_argument(
         "--size", metavar="COLSxROWS", default="120x36", help="how large (default: 120x36)"
     )
@@ -83,6 +86,8 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
         notice=notice,
     )
     if args.svg is not None:
+        from powertui.data.export import files
+        from powertui.plain import plain
         from powertui.screens import page_picture
 
         picture = page_picture.PagePicture(
@@ -93,7 +98,9 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
             rows=rows,
             theme=args.theme or "dark",
         )
-        page_picture.save(session, picture)
+        byte_count = page_picture.save(session, picture)
+        name = "standard output" if args.svg == files.STDOUT else plain(args.svg)
+        print(f"Wrote {name}: {units.size(byte_count)}, {columns}x{rows} cells.", file=sys.stderr)
         return 0
     from powertui.screens.shell import Shell
 

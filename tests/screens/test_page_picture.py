@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from rich.segment import Segment
+from rich.style import Style
+from textual.widgets import Input
 
 from powertui import cli, demo
 from powertui.errors import UsageError
+from powertui.screens.export import ExportDialog
 from powertui.screens.page_picture import page_key
+from powertui.terminal.svg_picture import svg_picture
+from tests.screens.conftest import Maker, loaded, settled
 
 
 def text_of(path: Path) -> str:
-    return path.read_text(encoding="utf-8").replace("&#160;", " ")
+    return path.read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_a_page_is_drawn_at_the_size_that_was_asked_for(tmp_path: Path) -> None:
@@ -24,6 +32,64 @@ def test_a_page_is_drawn_at_the_size_that_was_asked_for(tmp_path: Path) -> None:
     assert "python" in drawn
     assert "10.5" in drawn, "the cursor is at the moment that was asked for"
     assert [child.name for child in tmp_path.iterdir()] == ["timeline.svg"]
+
+
+def test_a_page_is_drawn_of_the_place_that_was_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "ops.svg"
+    where = ["--at", "epoch 1 step 45-71", "--page", "ops"]
+    assert cli.main([str(demo.folder()), "--svg", str(picture), *where]) == 0
+    drawn = text_of(picture)
+    assert "Conv2DBackpropFilter" in drawn
+    assert "2.617 s" in drawn, "the ops of those steps alone"
+    size_told = f"{picture.stat().st_size / 1000:.1f} kB"
+    assert f"{size_told}, 120x36 cells" in capsys.readouterr().err
+
+
+def test_a_place_that_is_not_there_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "x.svg"
+    assert cli.main([str(demo.folder()), "--svg", str(picture), "--at", "epoch 7"]) == 2
+    assert "Epochs in this profile: 0, 1." in capsys.readouterr().err
+    assert not picture.exists()
+
+
+def test_a_picture_holds_no_more_than_what_was_on_the_screen() -> None:
+    hostile = '<script>alert("x")</script>&\x1b]0;mine\x07\u202e'
+    rows = [[Segment(hostile), Segment("▅▅░", Style.parse("red on #102030"))], [Segment("")]]
+    drawn = svg_picture(rows, 60, "#d0d0d0", "#121212")
+    root = ElementTree.fromstring(drawn)
+    tags = {element.tag.partition("}")[2] for element in root.iter()}
+    assert tags == {"svg", "style", "rect", "g", "text", "tspan"}
+    assert "alert(" in "".join(root.itertext())
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", drawn)
+    assert drawn.count("http") == 1, "the name of the format, and nothing to fetch"
+    blocks = [element for element in root.iter() if element.get("fill-opacity") == "0.25"]
+    assert len(blocks) == 1, "░ is a rectangle"
+
+
+async def test_e_writes_the_page_that_is_in_front(make: Maker, tmp_path: Path) -> None:
+    shell = make()
+    target = tmp_path / "findings.svg"
+    async with shell.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        await pilot.press("e")
+        await settled(pilot)
+        assert isinstance(shell.screen, ExportDialog)
+        box = shell.screen.query_one(Input)
+        assert box.value.endswith("-findings.svg")
+        box.value = str(target)
+        await pilot.press("enter")
+        await settled(pilot)
+        said = shell.screen.query_one("#status").message  # type: ignore[attr-defined]
+    assert said == f"Wrote {target}: {target.stat().st_size / 1000:.1f} kB."
+    drawn = text_of(target)
+    assert "that nothing in the profile explains" in drawn
+    assert "Export." not in drawn, "the page, and not the question in front of it"
 
 
 def test_a_file_that_is_there_is_never_replaced(
