@@ -134,24 +134,6 @@ class ExportDialog(Dialog):
     def awaits(self, action: str) -> str:
         return "the file" if self._busy else ""
 
-    @property
-    def what(self) -> str:
-        """What is chosen in the list."""
-        return self._offered[self.query_one(OptionList).highlighted or 0]
-
-    def action_choose(self, by: int) -> None:
-        """Up and down choose what is written."""
-        self.query_one(Choices).move_highlight(by)
-
-    @on(OptionList.OptionHighlighted)
-    def _suggest(self) -> None:
-        box = self.query_one(Input)
-        names = {self._file_name(what) for what in self._offered}
-        if not box.value or box.value in names:  # a name that was typed stays
-            box.value = _suggested_name(name, self.what)
-            box.cursor_position = len(box.value)
-        self.query_one("#export-file", Static).update(self._file_words(self.what))
-
     def _file_name(self, what: str) -> str:
         """A name for a file of it: after the run, and what it holds."""
         run = self._session.run
@@ -172,7 +154,7 @@ class ExportDialog(Dialog):
         box = self.query_one(Input)
         names = {self._file_name(what) for what in self._offered}
         if not box.value or box.value in names:  # a name that was typed stays
-            box.value = _suggested_name(name, self.what)
+            box.value = self._file_name(self.what)
             box.cursor_position = len(box.value)
         self.query_one("#export-file", Static).update(self._file_words(self.what))
 
