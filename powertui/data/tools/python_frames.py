@@ -181,6 +181,14 @@ def parse_frame(text: str, ps: int = 0) -> PythonFunction:
     return PythonFunction(name, "", -1, ps)
 
 
+def readable_name(text: str) -> str:
+    """An event's name as a sentence has it; of a frame the function, and where that is."""
+    frame = parse_frame(text)
+    if frame.file:
+        return frame.label
+    return frame.name if text.startswith(("$", "<built-in ")) else text
+
+
 # ── threads and their frames ─────────────────────────────────────────────────────────────────────
 
 

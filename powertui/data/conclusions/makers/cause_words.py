@@ -71,16 +71,24 @@ class CauseWords:
         if len(distances) == 1 and distances[0] > 1:
             often = f" (every {_ordinal(int(distances[0]))})"
         elif len(slow) <= _MAX_NAMED_STEPS:
-            often = f" ({', '.join(self._name(row) for row in slow.tolist())})"
+            often = f" ({', '.join(str(self._number(row)) for row in slow.tolist())})"
         return f"{len(slow):,} of {len(self.wall.periods):,} steps{often}"
 
     def _name(self, row: int) -> str:
-        """A step as the program numbers it."""
+        """A step as the program numbers it, else by its place."""
+        number = self._number(row)
+        if self._is_numbered(row):
+            return f"step {number}"
+        return f"step {number} of {len(self.wall.periods)}"
+
+    def _number(self, row: int) -> int:
+        if self._is_numbered(row):
+            return int(self.profile.steps.number[self.wall.periods.row[row]])
+        return row + 1
+
+    def _is_numbered(self, row: int) -> bool:
         step = int(self.wall.periods.row[row])
-        steps = self.profile.steps
-        if step >= 0 and steps.number[step] >= 0:
-            return f"step {int(steps.number[step])}"
-        return f"step {row + 1} of {len(self.wall.periods)}"
+        return step >= 0 and int(self.profile.steps.number[step]) >= 0
 
 
 @dataclass(frozen=True)
@@ -256,6 +264,8 @@ def words_between(words: CauseWords) -> Told:
 
 
 def _next_between(words: CauseWords, *, silent: bool) -> str:
+    if words.cause.kind is Kind.INPUT:
+        return framework_advice.READ_AHEAD[words.inquiry.framework]
     if silent and not words.who:
         return RECORD_FRAMES[words.inquiry.framework]
     if python_time.calls_operators(words.who):

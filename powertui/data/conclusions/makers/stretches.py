@@ -19,7 +19,7 @@ from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import EPOCHS, LIMIT, Finding
 from powertui.data.model import PS_PER_S, Badge
 from powertui.data.opened import Profile
-from powertui.data.tools.python_frames import parse_frame
+from powertui.data.tools.python_frames import readable_name
 from powertui.plain import plain
 
 _CONFIDENCE = {
@@ -147,13 +147,7 @@ def _longest_op(finding: Finding) -> str:
     usual = f"usually {words.seconds(op.usual_s)}"
     if not op.usual_s:
         usual = "which does not usually run"
-    return f"{_readable(op.name)} took {words.seconds(op.here_s)}, {usual}"
-
-
-def _readable(name: str) -> str:
-    """An op's name; a frame of Python as its function and where that is."""
-    frame = parse_frame(name)
-    return plain(frame.label if frame.file else name, 80)
+    return f"{plain(readable_name(op.name), 80)} took {words.seconds(op.here_s)}, {usual}"
 
 
 def _short(finding: Finding, kind: Kind) -> str:

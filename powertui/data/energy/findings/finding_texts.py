@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from powertui.data.energy.findings.finding import EPOCHS, UNEXPLAINED, Finding
 from powertui.data.model import PS_PER_S
+from powertui.data.tools.python_frames import readable_name
 
 
 def sentence(finding: Finding, *, asked: bool, outside: bool) -> str:
@@ -59,7 +60,8 @@ def _because(finding: Finding) -> str:
     if not finding.ops:
         return "no difference in the trace"
     return "; ".join(
-        f"{op.name} ran {op.more_s:.2f} s longer ({op.here_s:.2f} s, usually {op.usual_s:.2f} s)"
+        f"{readable_name(op.name)} ran {op.more_s:.2f} s longer "
+        f"({op.here_s:.2f} s, usually {op.usual_s:.2f} s)"
         for op in finding.ops
     )
 
