@@ -163,6 +163,33 @@ def test_small_operations_that_python_of_the_input_delays_wait_for_input(
     assert _first(api.open(str(tmp_path))[0].opened).kind is kind
 
 
+def test_a_callback_of_lightning_is_named_as_the_program_names_it(tmp_path: Path) -> None:
+    events = _steps([10, 10, 10, 10, 200] * 4, [_WORK])
+    name = "[pl][profile][Callback]main.<locals>.PlotWeights.on_train_batch_end"
+    for block in range(4):
+        at = (block * 240 + 50) * _MS
+        events.append(event(("user_annotation", name, at, 180 * _MS)))
+    first = _first(torch_json.write(tmp_path, events))
+    assert first.sentence.startswith(
+        "The callback PlotWeights.on_train_batch_end in 4 of 20 steps (every 5th) takes 7"
+    )
+
+
+def test_steps_that_compile_longer_than_the_others_are_told_with_them(tmp_path: Path) -> None:
+    events = []
+    lengths = [100, 100, 100, 100, 400] * 4
+    for step, (at, length) in enumerate(zip(np.cumsum([0, *lengths]), lengths, strict=False)):
+        start = int(at) * _MS
+        events.append(event(("user_annotation", f"ProfilerStep#{step}", start, length * _MS)))
+        compiling = ("cpu_op", "_compile.<locals>.compile_inner", start, (length - 10) * _MS)
+        events.append(event(compiling))
+    told = run_conclusions(torch_json.write(tmp_path, events))
+    assert [conclusion.kind for conclusion in told].count(Kind.RECOMPILATION) == 1
+    assert Kind.COMPILATION not in [conclusion.kind for conclusion in told]
+    assert told.first is not None
+    assert told.first.cost.share == pytest.approx(0.94, abs=0.02)
+
+
 def test_a_short_operation_that_waited_for_a_core_is_still_a_short_one(tmp_path: Path) -> None:
     durations = np.full(2_000, 5)
     durations[::200] = 4_000

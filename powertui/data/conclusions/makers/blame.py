@@ -44,6 +44,8 @@ _LIBRARY = re.compile(
     r"site-packages|dist-packages|/python3\.\d+/|^python3|^torch[/\\]|^<|[/\\]torch[/\\]"
     r"|^(?:tensorflow|keras|jax|numpy)[/\\]"
 )
+# Lightning's names: "[pl][profile][Callback]make_plots.<locals>.PlotWeights.on_train_batch_end".
+_LIGHTNING = re.compile(r"^\[pl\]\[\w+\](?:\[\w+\])?\.?(?:[\w.<>]*?\.)??(?P<name>(?:\w+\.)?\w+)$")
 _WRAPPER = re.compile(
     r"^(?:TFE_(?!DeleteTensorHandle)|Eager|KernelAndDeviceFunc|FunctionRun|ExecutorState"
     r"|CommonPjRt|PjRt|Handle inputs|ThunkExecutor|Optional|Iterator|ProfilerStep|ParseArguments"
@@ -277,6 +279,9 @@ def _label(name: str) -> str:
     function = _FUNCTION.match(name)
     if function is not None:
         return plain(function["name"] or function["jit"], _MAX_NAME)
+    lightning = _LIGHTNING.match(name)
+    if lightning is not None:
+        return plain(lightning["name"], _MAX_NAME)
     return plain(re.sub(r" at 0x[0-9a-f]+", "", name), _MAX_NAME)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from powertui.data.conclusions.conclusion import Confidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import python_time
+from powertui.data.conclusions.makers.blame import Purpose
 from powertui.data.conclusions.makers.time_causes import TimeCause
 from powertui.data.conclusions.words import percent, seconds, whole_percent
 from powertui.data.model import PS_PER_S
@@ -148,7 +149,9 @@ def words_of_few(words: CauseWords) -> Told:
     who = f": {words.who}" if words.who else ""
     if subject is None:
         subject = _work(words)
-        if words.who and cause.activities[:1] == (ActivityKind.RUNTIME,):
+        if words.who and cause.blame.purpose is Purpose.CALLBACK:
+            subject, who = f"The callback {words.who}", ""
+        elif words.who and cause.activities[:1] == (ActivityKind.RUNTIME,):
             subject, who = f"The call {words.who}", ""
     if cause.kind is Kind.SLOW_STEPS and not words.who and cause.part is RunPart.BETWEEN:
         first = cause.activities[0] if cause.activities else ActivityKind.NOTHING
@@ -242,7 +245,8 @@ def words_between(words: CauseWords) -> Told:
         who = f": {words.who}" if words.who else ""
         sentence = f"{subject} between the steps takes {words.amount}, {after_each}{who}."
     elif words.who:
-        sentence = f"Between the steps, {words.who} takes {words.amount}, {after_each}."
+        callback = "the callback " if cause.blame.purpose is Purpose.CALLBACK else ""
+        sentence = f"Between the steps, {callback}{words.who} takes {words.amount}, {after_each}."
     elif silent:
         sentence = (
             f"Between the steps {words.amount} passes, {after_each}, and no event was recorded "

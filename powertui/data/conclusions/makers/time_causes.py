@@ -29,6 +29,9 @@ _MIN_OWN_SHARE = 0.3
 # Share of XLA's work from which on a function that a few steps call is what computes there.
 # Chosen, not measured.
 _MIN_BLAMED_WORK = 0.5
+# Where more of the other steps than that compile as well, compiling is no matter of a few slow
+# ones. As the largest share of slow steps (wall_time).
+_MAX_FEW_SHARE = 0.34
 
 _SILENT = (ActivityKind.NOTHING, ActivityKind.WAITING)
 _INPUT = (ActivityKind.INPUT, ActivityKind.INPUT_AHEAD, ActivityKind.INPUT_PYTHON)
@@ -136,6 +139,8 @@ def _few(
     """
     extra = wall.extra[part]
     ps = int(extra[list(activities)].sum())
+    if activities == (ActivityKind.COMPILING,) and _compiles_often(wall):
+        return None
     slow, windows = _main_slow(wall, part, activities)
     usual_ps = int(wall.usual[part][list(activities)].sum())
     if ps / max(1, len(slow)) < _MIN_TIMES_USUAL * usual_ps / max(1, len(wall.periods)):
@@ -159,6 +164,13 @@ def _few(
         slow=slow,
         stretches=stretches,
     )
+
+
+def _compiles_often(wall: WallTime) -> bool:
+    """Whether many of the steps that are not slow trace or compile."""
+    periods, others = wall.periods, ~wall.slow
+    compiling = wall.timeline[ActivityKind.COMPILING].inside(periods.start, periods.end) > 0
+    return bool(others.any() and compiling[others].mean() > _MAX_FEW_SHARE)
 
 
 def _is_steps_work(profile: Profile, whom: Blame) -> bool:

@@ -26,6 +26,11 @@ from powertui.data.tools.wall_time import RunPart
 # Of the time that calls take, as small operations in crowds, from which on these are the reason.
 # Chosen, not measured; eager Keras has 0.45 on a busy machine (make causes).
 _MIN_SMALL_SHARE = 0.25
+# Calls that are further apart, or fewer, are no crowd of small operations: what takes the time is
+# inside them. With Python between them operations are 100 to 250 µs apart (make causes,
+# keras_eager). The number was chosen, not measured.
+_MAX_CALL_PERIOD_PS = 250_000_000
+_MIN_CALLS = 100
 
 
 def told_cause(words: CauseWords) -> Told:
@@ -118,7 +123,8 @@ def _compute(words: CauseWords) -> Told:
 def _launch(words: CauseWords) -> Told:
     calls = words.wall.timeline.small_ops
     small = words.wall.timeline[ActivityKind.SMALL_OPS].length
-    if small < _MIN_SMALL_SHARE * words.cause.ps:
+    are_many = calls >= _MIN_CALLS and small <= _MAX_CALL_PERIOD_PS * calls
+    if small < _MIN_SMALL_SHARE * words.cause.ps or not are_many:
         who = f", most of all {words.who}" if words.who else ""
         sentence = (
             f"Calls of the framework itself take {words.amount}{who}, while no operation runs."
