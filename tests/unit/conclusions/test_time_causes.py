@@ -163,6 +163,22 @@ def test_small_operations_that_python_of_the_input_delays_wait_for_input(
     assert _first(api.open(str(tmp_path))[0].opened).kind is kind
 
 
+def test_a_wait_for_a_server_names_the_function_that_calls_into_python_s_own_modules(
+    tmp_path: Path,
+) -> None:
+    frames = [
+        ("python_function", "train.py(12): ask_scheduler", 0, 8),
+        ("python_function", "client.py(285): _read_status", 0, 8),
+        ("python_function", "<built-in method recv_into of socket object at 0x7f>", 0, 8),
+    ]
+    work = ("cpu_op", "aten::mm", 8, 2)
+    first = _first(torch_json.write(tmp_path, _steps([10] * 6, [*frames, work])))
+    assert first.kind is Kind.WAITING
+    assert first.sentence.endswith(
+        ": an answer over the network, called by ask_scheduler in train.py:12."
+    )
+
+
 def test_a_callback_of_lightning_is_named_as_the_program_names_it(tmp_path: Path) -> None:
     events = _steps([10, 10, 10, 10, 200] * 4, [_WORK])
     name = "[pl][profile][Callback]main.<locals>.PlotWeights.on_train_batch_end"

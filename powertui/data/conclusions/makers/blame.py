@@ -38,7 +38,7 @@ _FUNCTION = re.compile(
 )
 _BUILT_IN = re.compile(
     r"(?:^<built-in (?:function|method) |^\$\S+ )"
-    r"(?P<name>sleep|acquire|select|poll|recv|accept|wait)\b"
+    r"(?P<name>sleep|acquire|select|poll|recv|recv_into|recvfrom|accept|wait|waitpid|connect)\b"
 )
 _LIBRARY = re.compile(
     r"site-packages|dist-packages|/python3\.\d+/|^python3|^torch[/\\]|^<|[/\\]torch[/\\]"
@@ -83,7 +83,7 @@ _WORDS: dict[Purpose, tuple[str, ...]] = {
     ),
     Purpose.LOGGING: (
         r"summary|histogram|add_scalar|metrics?_writer|report",
-        r"(?:write|record|flush|append)_(?:scalars?|metrics?|stat(?:s|istics)|loss(?:es)?)\b",
+        r"(?:write|record|flush|append|post|push|send|publish|upload)_(?:scalars?|metrics?|stat(?:s|istics)|loss(?:es)?)\b",
         r"(?:^|[^a-z])log(?:s|ger|ging|_|\b)|\bprint\b",
         r"wandb|mlflow|tensorboard",
     ),
@@ -102,8 +102,16 @@ _DECISIVE: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
     (Purpose.LOGGING, re.compile(r"Write\w*Summary|FlushSummaryWriter|HistogramSummary")),
     (Purpose.CHECKPOINT, re.compile(r"SaveV2|ShardedFilename|MergeV2Checkpoints|torch::save")),
 )
-# XPlanes name a frame's file without its folder: these are JAX's own, in which a program that was
-# dispatched ahead waits for its results.
+# XPlanes name a frame's file without its folder. A program's own file may have such a name, too:
+# then the function that calls into it is named.
+_PYTHON_MODULES = """
+    base_events selector_events runners client cookiejar decoder encoder scanner handlers
+    connection queues managers synchronize popen_fork popen_spawn_posix request response error
+    ElementTree feedparser
+"""  # of asyncio, concurrent.futures, http, json, logging, multiprocessing, urllib, xml
+_CLIENT_MODULES = "adapters sessions connectionpool poolmanager"  # of requests and urllib3
+_PACKAGE_MODULES = frozenset(f"{_PYTHON_MODULES} {_CLIENT_MODULES}".split())
+# JAX's own, in which a program that was dispatched ahead waits for its results.
 _JAX_MODULES = frozenset(("array", "pjit", "profiler", "traceback_util", "xla_bridge"))
 
 
@@ -178,8 +186,10 @@ def _deepest(chain: Sequence[Named], total: int, share: float) -> Named | None:
 
 
 def _purpose(chain: Sequence[Named]) -> Purpose | None:
+    # "_read_status" of a client reads an answer, and no input.
+    telling = [named for named in chain if _module(named.name) not in _PACKAGE_MODULES]
     for purpose, pattern in _PURPOSES:
-        if any(pattern.search(named.name) for named in chain):
+        if any(pattern.search(named.name) for named in telling):
             return purpose
     return None
 
@@ -245,10 +255,16 @@ def _is_library(name: str) -> bool:
     path = match["path"]
     if _LIBRARY.search(path):
         return True
-    module = re.split(r"[/\\]", path)[-1].removesuffix(".py")
-    if module == path.removesuffix(".py") and module in _JAX_MODULES:
+    module = _module(name)
+    if module == path.removesuffix(".py") and module in _JAX_MODULES | _PACKAGE_MODULES:
         return True
     return module.startswith("_") or module in sys.stdlib_module_names
+
+
+def _module(name: str) -> str:
+    """The module of a frame, without its packages; empty for what is no frame."""
+    match = _KINETO_FRAME.match(name) or _XPLANE_FRAME.match(name)
+    return "" if match is None else re.split(r"[/\\]", match["path"])[-1].removesuffix(".py")
 
 
 def dispatched(profile: Profile, wall: WallTime, windows: CoveredTime) -> Blame:

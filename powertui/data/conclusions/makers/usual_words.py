@@ -184,7 +184,13 @@ def _waiting(words: CauseWords) -> Told:
     )
 
 
-_WAITS = {"acquire": "a lock (acquire)"}
+_WAITS = {
+    "acquire": "a lock (acquire)",
+    "waitpid": "another process (waitpid)",
+    **dict.fromkeys(("recv", "recv_into", "recvfrom"), "an answer over the network"),
+    "connect": "a connection over the network",
+    "accept": "a request over the network",
+}
 
 
 def _unknown(words: CauseWords) -> Told:
@@ -220,6 +226,9 @@ def _evaluation(words: CauseWords) -> Told:
 def _purposeful(words: CauseWords) -> Told:
     subject = PURPOSES_IN_WORDS[words.cause.kind]
     who = f": {words.who}" if words.who else ""
+    waits_for = _WAITS.get(words.cause.blame.waits_in)
+    if who and waits_for is not None:
+        who += f", which waits for {waits_for}"
     return Told(
         sentence=f"{subject} takes {words.amount}{who}.",
         short=f"{kind_in_words(words.cause.kind)} {whole_percent(words.share)}",
