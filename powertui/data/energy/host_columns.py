@@ -10,6 +10,7 @@ a general word. `host_in` gives the one name to show to a person.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -31,13 +32,18 @@ _PART = re.compile(
     r"vdd|vcs|device|dev|card|accelerator|aiu|tpu|npu|xpu|gcd|gfx|die|chip|module|psu|ps|phase|rail|fans?|disks?|ssd|nic|pcie|io|"
     r"storage|cache|proc|processor|l)(\d*)"
 )
+_PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")  # of a word in camel case
+_SUPPLIED = re.compile(r"supply|psu|phase|line|inlet|feed")  # what a machine has several of
 _NUMBER = re.compile(r"\d+")
 _TAIL = re.compile(r"(?:\d+|[a-z])")  # node_12, host-a: what tells hosts with one prefix apart
-# What no machine of a run is: others, and what holds many.
+# What no machine of a run is: others, what holds many, what it holds itself, what stands beside it.
 _OTHERS = re.compile(
     r"others?|foreign|neighbou?rs?|remote|peers?|unrelated|elsewhere|cluster|racks?|rooms?|"
-    r"aisle|facility|building|site|datacent(?:er|re)"
+    r"aisle|facility|building|site|datacent(?:er|re)|vms?|guests?|hypervisors?|containers?|pods?|"
+    r"logins?|head ?nodes?|frontends?|gateways?|routers?|cooling|chillers?|hvac|crac"
 )
+# A name with its domain; the dots of "acpi-0.power1.power1" are steps into a JSON document.
+_DOMAIN = re.compile(r"(?!.*\.(?:power|energy|curr|in)\d)[a-z0-9-]+(?:\.[a-z0-9-]+){2,}")
 _LOOKS_LIKE_A_HOST = re.compile(
     r"(?:(?:node|host|server|worker|gpunode)(?:[-_.][a-z]|[a-rt-z])"
     r"|(?:node|host|server|srv|worker|compute|login|vm|nid|cn|gn|gpunode|dgx|hgx|instance|chassis|blade|machine|system|computer|bmc)[-_.]?[a-z]?\d+[a-z0-9-]*)"
@@ -74,9 +80,13 @@ def host_in(name: str) -> str:
         return ""
     texts = [word[0].casefold() for word in words]
     first, last = 0, len(words) - 1
-    while first <= last and (_general(texts, first) or _MACHINE.fullmatch(texts[first])):
+    is_general = [
+        _general(texts, at) or _MACHINE.fullmatch(texts[at]) or _is_compound(word[0])
+        for at, word in enumerate(words)
+    ]
+    while first <= last and is_general[first]:
         first += 1
-    while last >= first and (_general(texts, last) or _MACHINE.fullmatch(texts[last])):
+    while last >= first and is_general[last]:
         last -= 1
     if first > last:
         return ""
@@ -105,7 +115,7 @@ def looks_like_a_host(text: str) -> bool:
         return False
     return (
         name.address
-        or len(name.full.split(".")) > 2
+        or _DOMAIN.fullmatch(name.full) is not None
         or _LOOKS_LIKE_A_HOST.fullmatch(name.short) is not None
     )
 
@@ -148,6 +158,21 @@ def _general(texts: list[str], at: int) -> bool:
         return False
     part = _PART.fullmatch(texts[at - 1])
     return part is not None and not part[1]
+
+
+def _is_compound(word: str) -> bool:
+    """Whether a word is put together of general ones alone: PowerSupply1, InputWatts. A machine's
+    word with a number is a name: chassis7.
+    """
+    pieces = [piece.casefold() for piece in _PIECE.findall(word)]
+    numbered = {before for before, number in itertools.pairwise(pieces) if number.isdigit()}
+    if len(pieces) < 2 or not all(_SUPPLIED.fullmatch(piece) for piece in numbered):
+        return False
+    return all(
+        _QUANTITY.fullmatch(piece) or _PART.fullmatch(piece) or _MACHINE.fullmatch(piece)
+        for piece in pieces
+        if not piece.isdigit()
+    )
 
 
 def _ranges(texts: list[str]) -> Iterator[tuple[int, int]]:

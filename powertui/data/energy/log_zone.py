@@ -8,8 +8,6 @@ a log of some hours on any run.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from powertui.data.energy import meeting
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.data.power import times
@@ -119,28 +117,33 @@ def _on_the_day(series: PowerSeries, run: tuple[int, int], machine_s: int | None
     tells no day, or two.
     """
     of_day = series.clock.of_day_ns or 0
-    zone_s = series.clock.utc_offset_s if series.clock.utc_offset_s is not None else machine_s
-    if zone_s is None or not len(series):
+    if not len(series):
         return None
-    clocks = []
-    for day in range(
-        (run[0] + zone_s * NS_PER_S) // times.DAY - _DAYS_OF_LOG,
-        (run[1] + zone_s * NS_PER_S) // times.DAY + 1,
-    ):
-        zero = day * times.DAY + of_day - zone_s * NS_PER_S
-        name = times.offset_words(zone_s)
-        clock = Clock(zero, zero, times.ABSOLUTE, f"time of day at UTC{name}", zone_s)
-        if _overlap(series, clock, run):
-            clocks.append(
-                replace(
-                    clock,
-                    assumed=(
-                        f"date {times.day_words(zero + zone_s * NS_PER_S)} assumed from "
-                        "the run's own day"
-                    ),
-                )
-            )
-    return clocks[0] if len(clocks) == 1 else None
+    zone_s = series.clock.utc_offset_s if series.clock.utc_offset_s is not None else machine_s
+    zones = [zone_s] if zone_s is not None else [at * _HALF_HOUR_S for at in _ZONES]
+    clocks = {
+        zero: zone
+        for zone in zones
+        for zero in _zeros_on_the_day(series, of_day - zone * NS_PER_S, zone, run)
+    }
+    if len(clocks) != 1:
+        return None
+    zero, zone = clocks.popitem()
+    name = times.offset_words(zone)
+    day = times.day_words(zero + zone * NS_PER_S)
+    assumed = f"date {day} assumed from the run's own day"
+    if zone_s is None:
+        assumed = f"{assumed}, in the only time zone in which log and run overlap"
+    return Clock(zero, zero, times.ABSOLUTE, f"time of day at UTC{name}", zone, assumed=assumed)
+
+
+def _zeros_on_the_day(
+    series: PowerSeries, of_day_ns: int, zone_s: int, run: tuple[int, int]
+) -> list[int]:
+    """The zeros of a log (Unix ns), one for each day on which it would meet a run."""
+    first, last = ((moment + zone_s * NS_PER_S) // times.DAY for moment in run)
+    zeros = [day * times.DAY + of_day_ns for day in range(first - _DAYS_OF_LOG, last + 1)]
+    return [zero for zero in zeros if _overlap(series, Clock(zero, zero, times.ABSOLUTE, ""), run)]
 
 
 def _overlap(series: PowerSeries, clock: Clock, run: tuple[int, int]) -> bool:

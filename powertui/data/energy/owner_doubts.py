@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from powertui.data.energy import host_columns, hostnames, supplies
 from powertui.data.energy.hostnames import HostName
-from powertui.data.energy.owner_evidence import OTHER_COLUMN, Owner, listed
+from powertui.data.energy.owner_evidence import OTHER_COLUMN, OTHERS_COLUMN, Owner, listed
 from powertui.data.energy.profiled_machines import HostEvidence
 from powertui.data.model import PowerSeries, Scope
 
@@ -89,7 +89,8 @@ class _ChannelsOfFile:
         self.names.update(
             _name_in(series)
             for series, owner in zip(self.power, self.owners, strict=True)
-            if owner.how is HostEvidence.ALONE and series.sensor.scope in _MACHINE_WIDE
+            if series.sensor.scope in _MACHINE_WIDE
+            and (owner.how is HostEvidence.ALONE or owner.why == OTHERS_COLUMN)
         )
         names_hosts = any(map(self._names_a_host, self.power, self.owners))
         outlets = supplies.outlets(self.power)
@@ -100,6 +101,8 @@ class _ChannelsOfFile:
 
     def _names_a_host(self, series: PowerSeries, owner: Owner) -> bool:
         if owner.how is HostEvidence.COLUMN or owner.why == OTHER_COLUMN:
+            return True
+        if series.sensor.host and not all(one.sensor.host for one in self.power):
             return True
         is_named = owner.how in (HostEvidence.SAID, HostEvidence.PROFILE_FILE)
         return is_named and bool(host_columns.host_in(series.sensor.name))

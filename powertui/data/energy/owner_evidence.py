@@ -17,6 +17,7 @@ from powertui.data.model import Badge, PowerSeries
 MAX_LISTED_NAMES = 4  # in one sentence
 _NO_SUCH_HOST = "no host of this run has that name"
 OTHER_COLUMN = "its column names another host"
+OTHERS_COLUMN = "its column names more than this host, or another"
 _UNIT_AT_END = re.compile(
     r"\s*[\[(][mkuµ]?(?:w|wh|j|watts?|joules?)[\])]$|[_ ](?:[mu]?[wj]|watts?|joules?)$"
 )
@@ -188,11 +189,34 @@ def can_be(left: str, _series: PowerSeries, label: HostName | None) -> bool:
     )
 
 
-def unlabeled_owner(series: PowerSeries, machines: Machines) -> Owner:
+def all_gpus(power: Sequence[PowerSeries], machines: Machines) -> frozenset[int]:
+    """The channels of logs that number their GPUs from 0 to the last: gpu0 to gpu7 are parts, also
+    where the host is called gpu17. Where a host is called gpu3, they may be hosts.
+    """
+    files: dict[str, dict[int, int]] = {}
+    for row, series in enumerate(power):
+        device = series.sensor.device
+        if device is not None and device.index is not None and not series.sensor.host:
+            files.setdefault(series.path, {})[row] = device.index
+    found: set[int] = set()
+    for numbers in files.values():
+        hosts = [
+            host for row in numbers for host in host_columns.sensor_hosts(power[row].sensor.name)
+        ]
+        is_complete = len(numbers) > 1 and set(numbers.values()) == set(range(len(numbers)))
+        if is_complete and not any(machines.called(host)[1] for host in hosts):
+            found.update(numbers)
+    return frozenset(found)
+
+
+def unlabeled_owner(series: PowerSeries, machines: Machines, *, is_gpu: bool = False) -> Owner:
     """The owner of a channel whose log says no host beside it: by its column, its file, or because
     there is only one host.
+
+    `is_gpu`: its column is known to be named after a GPU.
     """
-    owner = _by_column(series.sensor.name, machines) or _by_file(series.path, machines)
+    named = None if is_gpu else _by_column(series.sensor.name, machines)
+    owner = named or _by_file(series.path, machines)
     if owner is not None:
         return owner
     if len(machines) == 1:
@@ -225,7 +249,7 @@ def _by_column(column: str, machines: Machines) -> Owner | None:
 def _not_this_machine(column: str) -> Owner | None:
     """For a column that says itself that it is of something else, or of more than one machine."""
     if host_columns.names_others(column):
-        return Owner(None, HostEvidence.NOBODY, "its column names more than this host, or another")
+        return Owner(None, HostEvidence.NOBODY, OTHERS_COLUMN)
     return None
 
 

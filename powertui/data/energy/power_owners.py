@@ -103,12 +103,13 @@ def attribute_power(
         inside_names(traces, of_trace),
     )
     by_name.update(owner_evidence.recorded_here(power, by_name, machines))
+    gpus = owner_evidence.all_gpus(power, machines)
     owners = []
-    for series, label in zip(power, labels, strict=True):
+    for row, (series, label) in enumerate(zip(power, labels, strict=True)):
         owner = owner_evidence.as_assigned(series, label, assigned)
         if owner is None:
             owner = (
-                owner_evidence.unlabeled_owner(series, machines)
+                owner_evidence.unlabeled_owner(series, machines, is_gpu=row in gpus)
                 if label is None
                 else owner_evidence.owner_by_source(series, label, by_name[label], machines)
             )

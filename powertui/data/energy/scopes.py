@@ -20,6 +20,11 @@ NUMBER = re.compile(
 # A node whose peak is less than this share of what its parts draw is no node: two sensors of one
 # thing differ by their gains, of ±5 % each. Chosen, not measured.
 _MIN_NODE_SHARE = 0.85
+_READ_IN_A_WAY = re.compile(r" \([^()]*\)$")  # behind a name: "GPU 0 (average)"
+_NUMBERED = re.compile(r"\d+")
+_TOTAL = re.compile(
+    r"(?<![a-z])(?:total|sum|all|overall|combined|aggregate)s?(?![a-z])", re.IGNORECASE
+)
 _WHOLE = (Scope.NODE, Scope.PLUG)  # scopes of channels that hold a whole machine
 _FEEDING = "together they feed the machine"
 _MAX_NAMED = 4  # channels in one sentence
@@ -48,7 +53,7 @@ def _overlap(series: PowerSeries, rival: PowerSeries) -> bool:
     a, b = series.sensor, rival.sensor
     if a.scope is not b.scope:
         return False
-    if a.name.split(" (")[0].casefold() == b.name.split(" (")[0].casefold():
+    if _READ_IN_A_WAY.sub("", a.name).casefold() == _READ_IN_A_WAY.sub("", b.name).casefold():
         return True
     first, second = device(a), device(b)
     if first is None or second is None:
@@ -217,9 +222,27 @@ class _Machine:
             channel = self.series[row]
             if channel.sensor.scope not in _PART_SCOPES or row in self.other_gpus:
                 continue
+            if self._is_total_of_parts(channel):
+                continue
             if not any(_overlap(channel, self.series[part]) for part in parts):
                 parts.append(row)
         return parts
+
+    def _is_total_of_parts(self, channel: PowerSeries) -> bool:
+        """Whether a channel is what several parts beside it draw together: `Total_GPU_Power` beside
+        `GPU0_Power` and `GPU1_Power`.
+        """
+        sensor = channel.sensor
+        if not _TOTAL.search(sensor.name) or _NUMBERED.search(sensor.name):
+            return False
+        beside = [
+            row
+            for row in self._living()
+            if self.series[row].path == channel.path
+            and self.series[row].sensor.scope is sensor.scope
+            and _NUMBERED.search(self.series[row].sensor.name)
+        ]
+        return len(beside) > 1
 
     def _unknown(self) -> tuple[list[int], str]:
         living = self._living()

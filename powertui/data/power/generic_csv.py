@@ -161,7 +161,7 @@ class _TableLog:
     ) -> None:
         self.path = path
         self.rows = rows
-        self.options = options
+        self.options = options if options.host else replace(options, host=form.above.host)
         self.notes = notes
         self.form = form
         self._pick_columns()

@@ -353,6 +353,7 @@ def _channel_word(name: str, value: str) -> str:
     """ "GPU 0" of a column gpu_index and the cell 0; a text stands for itself."""
     if not value.isdigit():
         return value
+    name = name.rpartition(".")[2]  # `tags.index` of a JSON document
     words = units.tokens(name)
     if name == "index" or any(word.startswith("gpu") for word in words):
         return f"GPU {value}"

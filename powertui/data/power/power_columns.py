@@ -18,6 +18,7 @@ from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile, UsageError
 
 _MAX_PROBED_CELLS = 200  # of a column, that show its unit; chosen, not measured
+_MAX_PARTS = 64  # of one kind in a machine: whole numbers below are theirs; chosen, not measured
 _UNNAMED = re.compile(r"column \d+")
 # A name that says which part was read and nothing else: "GPU 0", "psu1".
 _BARE_PART = re.compile(r"(gpu|package|pkg|socket|dram|psys|node|psu|card)[ _-]?\d*", re.IGNORECASE)
@@ -60,6 +61,16 @@ def named_power(names: Sequence[str]) -> list[NamedColumn]:
         for column, name in enumerate(names)
         if _BARE_PART.fullmatch(name.strip()) and not is_time(name)
     ]
+
+
+def _holds_numbers_of_parts(rows: table.FileCells, column: int) -> bool:
+    """Whether a column called "socket" or "gpu" says which of them a row is about."""
+    name = rows.names[column].strip()
+    if _BARE_PART.fullmatch(name) is None or name[-1].isdigit():
+        return False
+    values = rows.floats(column)[0]
+    values = values[np.isfinite(values)]
+    return bool(len(values)) and bool(((values == values.round()) & (values < _MAX_PARTS)).all())
 
 
 def _quantity(candidate: NamedColumn) -> str:
@@ -115,7 +126,11 @@ def pick_power(
     if options.watts_col:
         candidates = _asked_columns(path, rows, options.watts_col)
     else:
-        candidates = named_power(rows.names)
+        candidates = [
+            candidate
+            for candidate in named_power(rows.names)
+            if candidate.unit is not None or not _holds_numbers_of_parts(rows, candidate.column)
+        ]
         long = long_tables.long_form(rows, [candidate.column for candidate in candidates])
         if long is not None:
             picked = [_long_column(rows, long, unit, where, given) for unit, where in long.kinds]

@@ -37,6 +37,9 @@ NAME = "prometheus"
 _LINE = re.compile(
     r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+(-?\d+(?:\.\d+)?))?\s*(?:#.*)?"
 )
+# `promtool query range` prints a metric, and its points below it; of `query instant` in one line.
+_PROMTOOL = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*(?:\{.*\})?) =>(.*)")
+_PROMTOOL_POINT = re.compile(r"(\S+) @\[(\d+(?:\.\d+)?)\]")
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
 _SELECTOR = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)?\{(.+)\}")
 _MAX_SELECTOR_CHARS = 2000  # of a column's name; chosen, not measured
@@ -334,10 +337,17 @@ def _text(source: LogFile, notes: Notes) -> list[_Metric]:
     """The metrics of scraped text, on one zero."""
     scrapes = _Scrapes()
     lines = source.text.split("\n")
+    metric_above = ""
     for number, line in enumerate(lines, 1):
         bare = line.strip()
         if not bare:
             continue
+        if (printed := _PROMTOOL.fullmatch(bare)) is not None:
+            metric_above, bare = printed[1], printed[2].strip()
+            if not bare:
+                continue
+        if metric_above and (point := _PROMTOOL_POINT.fullmatch(bare)) is not None:
+            bare = f"{metric_above} {point[1]} {point[2]}"
         if when := stamps.time_of_line(bare):
             scrapes.set_time(when)
             continue

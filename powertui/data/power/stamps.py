@@ -16,6 +16,16 @@ _LEADING = re.compile(
     r"|\d\d[-/]\d\d[-/]\d{4} "
     r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)[\])]?[\s,;|:]{1,9}(?=\S)"
 )
+# What `date` prints, and `ts` before each line: "Sat Nov 21 17:48:12 UTC 2026",
+# "Sat 21 Nov 2026 05:48:12 PM UTC", "Nov 21 17:48:12".
+_WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),?\s{1,2}"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_DAY = rf"(?:{_MONTH}\s{{1,2}}\d{{1,2}}|\d{{1,2}}\s{_MONTH})(?:\s\d{{4}})?"
+_CLOCK = r"\d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})?(?:\s[AP]M)?"
+_CALLED = re.compile(
+    rf"\s*[\[(]?((?:{_WEEKDAY})?{_DAY}\s({_CLOCK})(?:\s(?:[A-Z]{{3,4}}|[+-]\d\d:?\d\d))?(?:\s\d{{4}})?)"
+    r"[\])]?[\s,;|:]{1,9}(?=\S)"
+)
 _TITLE = re.compile(r"(?:date|time|timestamp|ts|at|sample|now)\s{0,9}[:=]\s{0,9}", re.IGNORECASE)
 _MAX_TIME_LINE_CHARS = 60  # characters of a line that is nothing but a time
 
@@ -41,5 +51,10 @@ def time_of_line(line: str) -> str:
 
 def split_time(line: str) -> tuple[str, str]:
     """(the time that a line begins with, the rest); ("", the line) where it begins with none."""
-    match = _LEADING.match(line)
-    return (match[1].replace(",", "."), line[match.end() :]) if match else ("", line)
+    if match := _LEADING.match(line):
+        return match[1].replace(",", "."), line[match.end() :]
+    if match := _CALLED.match(line):
+        # Without a year, as `ts` and syslog write it, the time of day alone counts.
+        when = match[1] if times.parse(match[1]) is not None else match[2]
+        return when, line[match.end() :]
+    return "", line

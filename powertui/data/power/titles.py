@@ -1,5 +1,5 @@
 """What the lines above a table say of it: the unit of its readings and of its times, a scale, a
-date, a zone.
+date, a zone, a host.
 
 They are prose, so a number before a unit is a value ("1100 W supply") and no unit, and what they
 say of a scale is asked about and never applied.
@@ -43,6 +43,11 @@ _ZONE = re.compile(
     r"(UTC|GMT|[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+|(?:UTC|GMT)?[+-]\d\d:?\d\d)(?![\w/])",
     re.IGNORECASE,
 )
+_HOST = re.compile(
+    r"(?:host|host[ _]?name|node|node[ _]?name|server|machine)\s{0,3}[:=]\s{0,3}"
+    r"([\w.:\[\]-]{1,253})",
+    re.IGNORECASE,
+)
 _DATE = re.compile(r"(?<!\d)(20\d\d)([-/._]?)(\d\d)\2(\d\d)(?!\d)")
 
 
@@ -56,6 +61,7 @@ class Titles:
     time_unit: str = ""
     zone: str = ""
     date: tuple[int, int, int] | None = None
+    host: str = ""
     lines: tuple[str, ...] = ()
 
     def unit_of(self, name: str, quantity: units.Quantity) -> Unit | None:
@@ -100,6 +106,7 @@ def read_titles(lines: Sequence[str]) -> Titles:
         next((m[1] for line in stripped if (m := _TIME_UNIT.search(line))), ""),
         next((m[1] for line in stripped if (m := _ZONE.match(line))), ""),
         next((day for line in stripped if (day := date_in(line)) is not None), None),
+        next((m[1] for line in stripped if (m := _HOST.fullmatch(line))), ""),
         stripped,
     )
 

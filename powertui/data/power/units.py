@@ -120,6 +120,8 @@ _POWER = re.compile(
 _ENERGY = re.compile(r"(?<![a-z])energy|energie|(?<![a-z])joules?\b|consumed", re.IGNORECASE)
 _POWER_ALONE = re.compile(r"power|watts?(?![ _-]?h)|pwr", re.IGNORECASE)
 _HWMON = re.compile(r"\bpower\d{1,2}_(?:input|average)$")  # the kernel's, always in µW
+# The same as `sensors -j` prints it, below its chip: in watts.
+_OF_CHIP = re.compile(r"-(?:acpi|isa|pci|i2c|virtual|hid|mdio|scsi|spi|usb)-[0-9a-f-]{1,12}\.")
 _SCALED = re.compile(
     r"[\[(/]\s*(?:0?[.,]0{0,3}1|10{1,3})\s*[x×*]?\s*[kmuµ]?(?:W|J|Wh)\b|"
     r"[kmuµ]?(?:W|J|Wh)\s*[x×*/]\s*10|\b[x×*]\s*10|"
@@ -183,7 +185,7 @@ def unit_of_name(name: str) -> Unit | None:
     if no_power(name):
         return None
     if _HWMON.search(name):
-        return UNITS["uW"]
+        return UNITS["W" if _OF_CHIP.search(name) else "uW"]
     bracket = re.search(r"[\[(/]\s*([A-Za-zµμ]+)\s*[\])]?\s*$", name)
     if bracket:
         word = bracket[1].replace("μ", "µ").lower()
@@ -258,7 +260,8 @@ _SCOPES = (
         (
             r"dcmi|\btotal(?!.*\b(?:cpu|proc|processor|package|pkg)\b)|node|\bhost\b|server|"
             r"(?<!sub)(?<!sub[ -])system|chassis|pwr consumption|"
-            r"sys power|\bpsys\b|platform|machine|instantaneous|acpi000d"
+            r"sys power|\bpsys\b|platform|machine|instantaneous|acpi000d|"
+            r"power meter-acpi|power tot\b"
         ),
     ),
     (Scope.PACKAGE, r"package|\bpkg|\bp\d+\b|\bcpu|\bproc|processor|socket|pp1|rapl"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -17,6 +18,7 @@ from powertui.data import packed
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import meeting
 from powertui.data.energy import sensor as sensors
+from powertui.data.formats import filenames
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.loading import Beside
 from powertui.data.logdir import RunEntry, TrainingEntry
@@ -249,7 +251,7 @@ class TrainingRecords:
         paths = list(dict.fromkeys((*self.options.power, *beside)))
         if not paths:
             return power
-        from powertui.data.power import log_columns
+        from powertui.data.power import hosts_like_parts, log_columns
 
         columns = log_columns.columns_by_log(paths, options)
         for path in paths:
@@ -270,7 +272,14 @@ class TrainingRecords:
         ]
         if sum(len(series) for series in power) > GIVE_BACK_ROWS:
             packed.give_back()
-        return power
+        return hosts_like_parts.with_hosts(power, self._host_names()) if power else power
+
+    def _host_names(self) -> Iterator[str]:
+        """What the files of its sessions call their hosts."""
+        for session in self.entry.sessions:
+            for file in session.profiles:
+                writer = filenames.trace_writer(PurePath(file.path).name)
+                yield writer.host if writer is not None else file.host
 
     @property
     def warnings(self) -> tuple[Warn, ...]:

@@ -12,8 +12,9 @@ from powertui import cli
 from tests.synthetic import owned
 from tests.unit.energy.later_owner_cases import LATER
 from tests.unit.energy.owner_cases import FIRST, Case
+from tests.unit.energy.owners_like_parts import LIKE_PARTS
 
-CASES = (*FIRST, *LATER)
+CASES = (*FIRST, *LATER, *LIKE_PARTS)
 
 
 def answer(folder: Path, case: Case, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

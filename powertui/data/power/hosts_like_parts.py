@@ -1,0 +1,60 @@
+"""Columns of machines that are called like a part of one: gpu17, gpu18.
+
+Their reader takes `gpu17_power_w` for GPU 17. GPUs are numbered from 0, or from 1, and a log of
+them names all up to the last one; where a log names the host of the run and not the numbers before
+it, its columns are machines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from powertui.data.model import PowerSeries, Scope
+from powertui.data.power import groups, units
+
+_LIKE_A_PART = re.compile(r"(gpu|cpu|card|cuda|dev|device|accel|npu|aiu|tpu|socket)(\d{1,5})")
+
+
+def with_hosts(power: Sequence[PowerSeries], hosts: Iterable[str]) -> list[PowerSeries]:
+    """The channels; those that a host's name like a part's begins or ends have that host."""
+    names = {host.casefold().split(".")[0] for host in hosts}
+    stems = {match[1] for name in names if (match := _LIKE_A_PART.fullmatch(name)) is not None}
+    channels = list(power)
+    if not stems:
+        return channels
+    files: dict[str, list[int]] = {}
+    for row, series in enumerate(channels):
+        if not series.sensor.host:
+            files.setdefault(series.path, []).append(row)
+    for rows in files.values():
+        for stem in stems:
+            _name_hosts(channels, rows, stem, names)
+    return channels
+
+
+def _name_hosts(
+    channels: list[PowerSeries], rows: Sequence[int], stem: str, names: set[str]
+) -> None:
+    """Give the channels of one file their hosts where its words `stem` and a number are hosts."""
+    word = re.compile(rf"(?<![A-Za-z0-9]){stem}\d{{1,5}}(?![A-Za-z0-9])", re.IGNORECASE)
+    matches = {
+        row: match for row in rows if (match := word.search(channels[row].sensor.name)) is not None
+    }
+    written = {match[0].casefold() for match in matches.values()}
+    if not written & names or _are_numbered_through({int(text[len(stem) :]) for text in written}):
+        return
+    for row, match in matches.items():
+        series = channels[row]
+        name = series.sensor.name
+        rest = f"{name[: match.start()]} {name[match.end() :]}".strip(" _-.:/()[]")
+        scope = units.scope_of(rest) if rest else Scope.UNKNOWN
+        device = groups.device_of_column(rest) if scope is Scope.GPU else None
+        sensor = replace(series.sensor, host=match[0], scope=scope, device=device)
+        channels[row] = replace(series, sensor=sensor)
+
+
+def _are_numbered_through(numbers: set[int]) -> bool:
+    """Whether these are all numbers up to the largest, as those of parts are."""
+    return numbers in (set(range(len(numbers))), set(range(1, len(numbers) + 1)))
