@@ -119,7 +119,8 @@ SCREENS: tuple[ScreenSpec, ...] = (
     ),
     ScreenSpec("ops", "5", "Ops", _TOOL, tool="op_stats", lacks=_no_profile),
     ScreenSpec("steps", "6", "Steps", _TOOL, tool="steps", lacks=_no_steps),
-    ScreenSpec("tool", "7", "Tools", _TOOL),
+    ScreenSpec("tools", "7", "Tools", "powertui.screens.tools:ToolsScreen", lacks=_nothing_to_draw),
+    ScreenSpec("tool", "", "Tool", _TOOL),
     ScreenSpec(
         "live",
         "9",

@@ -158,14 +158,6 @@ class ExportDialog(Dialog):
             box.cursor_position = len(box.value)
         self.query_one("#export-file", Static).update(self._file_words(self.what))
 
-    @property
-    def _file_stem(self) -> str:
-        """What files are named after."""
-        run = self._session.run
-        if self._window is not None and run is not None:
-            return run.name
-        return f"powertui-{self._page.title.lower()}"
-
     def on_input_changed(self, event: Input.Changed) -> None:
         """Another name: another question."""
         event.stop()

@@ -60,13 +60,14 @@ def _power(session: Session) -> tuple[str, ...]:
 
 def tabs(session: Session, present: str) -> tuple[Tab, ...]:
     """The pages that have a key, in the order of their keys."""
+    shown = "tools" if present == "tool" else present  # each tool is one of that list
     entries = sorted((entry for entry in SCREENS if entry.key), key=lambda entry: entry.key)
     return tuple(
         Tab(
             name=entry.name,
             key=entry.key,
             title=entry.title,
-            present=entry.name == present,
+            present=entry.name == shown,
             news=_news(session, entry.name),
             dim=bool(why_empty(session, entry.name)),
         )

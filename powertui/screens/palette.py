@@ -21,11 +21,14 @@ from powertui.plain import plain
 from powertui.screens import SCREENS
 from powertui.screens.base import BaseScreen
 from powertui.screens.choosing import ChoosingDialog
+from powertui.screens.run_parts import run_parts
+from powertui.screens.session import Session
 from powertui.terminal import keymap
 from powertui.view.places import Destination
 from powertui.widgets.lists import Choices
 
 _TOOL_TITLE = "Tool: "
+_MOVES = ("Move", "Cursor")  # groups of the keymap
 _NOT_LISTED = ("palette", "back", "pane-next", "pane-previous")
 
 
@@ -40,22 +43,34 @@ class PaletteLine:
 
 
 def entries(page: str) -> list[PaletteLine]:
-    """Everything that can be done on this page, from the keymap and the table of screens."""
+    """Everything that can be done on this page, from the keymap and the table of screens: where one
+    can go before what one can do, and moves last, as their keys are known soonest.
+    """
     out = [
-        PaletteLine(f"do:{action.id}", action.title, action.help, action.keys_shown)
-        for action in keymap.on_screen(page)
-        if action.id not in _NOT_LISTED
+        PaletteLine(f"show:{spec.name}", f"Show: {spec.title}", "", spec.key)
+        for spec in SCREENS
+        if spec.name not in (page, "help", "tool")
     ]
     out += [
         PaletteLine(f"tool:{tool.name}", f"{_TOOL_TITLE}{tool.title}", tool.about, "")
         for tool in registry.TOOLS
     ]
-    out += [
-        PaletteLine(f"show:{spec.name}", f"Show: {spec.title}", "", spec.key)
-        for spec in SCREENS
-        if spec.name not in (page, "help")
+    actions = [action for action in keymap.on_screen(page) if action.id not in _NOT_LISTED]
+    actions.sort(key=lambda action: action.group in _MOVES)
+    return out + [
+        PaletteLine(f"do:{action.id}", action.title, action.help, action.keys_shown)
+        for action in actions
     ]
-    return out
+
+
+def _parts_lines(session: Session) -> list[PaletteLine]:
+    """The hosts of the run, and the devices of the one that is looked at, where there are
+    several.
+    """
+    return [
+        PaletteLine(part.command, f"{part.kind}: {part.name}", part.about, "")
+        for part in run_parts(session)
+    ]
 
 
 def rank(entry: PaletteLine, words: list[str]) -> int | None:
@@ -100,7 +115,8 @@ def first_command(page: BaseScreen, text: str) -> str:
     place, why = _place_of(page, text)
     if place is not None:
         return f"goto:{place.lo},{place.hi}"
-    lines = _ranked(entries(page.NAME), text) if text.strip() else []
+    listed = entries(page.NAME) + _parts_lines(page.session)
+    lines = _ranked(listed, text) if text.strip() else []
     if lines:
         return lines[0].command
     message, _, hint = why.partition("\n")
@@ -115,7 +131,7 @@ class Palette(ChoosingDialog):
     def __init__(self, page: BaseScreen) -> None:
         super().__init__()
         self._page = page
-        self._entries = entries(page.NAME)
+        self._entries = entries(page.NAME) + _parts_lines(page.session)
         self._place: Destination | None = None
 
     def compose(self) -> ComposeResult:

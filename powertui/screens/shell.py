@@ -357,6 +357,11 @@ class Shell(TypeAhead[int]):
             self.show(text)
         elif kind == "tool":
             self.show_tool(text)
+        elif kind == "host":
+            self.runs.show_trace(int(text))
+        elif kind == "device":
+            self.show("timeline")
+            self.call_after_refresh(self._show_device, int(text))
         elif kind == "goto":
             lo, hi = (int(part) for part in text.split(","))
             if (
@@ -377,6 +382,11 @@ class Shell(TypeAhead[int]):
             )
             if asyncio.iscoroutine(result):
                 await result
+
+    def _show_device(self, process: int) -> None:
+        page = self.current()
+        if page is not None and page.NAME == "timeline":
+            page.show_device(process)  # type: ignore[attr-defined]
 
     def show_tool(self, name: str, *, how: Arriving = "page") -> None:
         """A tool, on its own page where it has one."""

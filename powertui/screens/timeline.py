@@ -555,12 +555,21 @@ class TimelineScreen(Moving):
         self._show_context()
 
     def action_host(self) -> None:
-        """The profile of the next host."""
+        """The profile of the other host; of many hosts or devices a list to choose from."""
+        from powertui.screens.run_parts import RunPartsDialog, run_parts
+
+        parts = run_parts(self.session)
         run = self.session.run
-        if run is None or len(run.traces) < 2:
+        if run is None or not parts:
             self.say("This run has only one host.")
-            return
-        self.shell.runs.show_trace((self.session.trace_index + 1) % len(run.traces))
+        elif len(parts) == len(run.traces) == 2:
+            self.shell.runs.show_trace(1 - self.session.trace_index)
+        else:
+            self.shell.ask(RunPartsDialog(self), self.shell.run_command)
+
+    def show_device(self, process: int) -> None:
+        """Put the cursor on a device's own row."""
+        self.timeline.move(Navigator.go_process, process)
 
     def action_export(self) -> None:
         """Write the window, or a picture of the page, to a file."""

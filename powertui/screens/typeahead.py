@@ -41,6 +41,7 @@ _SETTLED = (
 _ASKING = (
     *("palette", "search", "filter", "filter-runs", "table-filter", "export"),
     "export-page",
+    "tools-search",
     *("run-belongs", "strips", "step-marker", "messages"),
 )
 _OPENERS = frozenset(

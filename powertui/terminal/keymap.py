@@ -48,6 +48,7 @@ _LIVE = ("live",)
 _SYMMETRY = ("symmetry",)
 _ALIGNMENT = ("alignment",)
 _TOOL = ("tool",)
+_TOOLS = ("tools",)
 
 
 def _section(group: str, screens: tuple[str, ...], *actions: Action) -> Iterator[Action]:
@@ -138,8 +139,9 @@ ACTIONS: tuple[Action, ...] = (
         Action("filter", ("F",), "Filter the op table"),
         Action("context", ("c",), "Context pane", "show or hide it"),
         Action("strips", ("T",), "Choose the strips", "losses and other scalars, the step rate"),
-        Action("host", ("v",), "Next host", "when the run has several"),
-        Action("export", ("e",), "Export the window or the page",
+        Action("host", ("v",), "Choose a host or device",
+               "a list with search, when the run has several; of two hosts the other one"),
+        Action("export", ("e",), "Export window or page",
                "as CSV, Parquet, Perfetto JSON or SVG"),
         Action("power-left", ("less_than_sign",), "Shift the power left",
                "by a tenth of its refresh", do=lambda page: page.shift_power(-0.1)),
@@ -231,6 +233,13 @@ ACTIONS: tuple[Action, ...] = (
         Action("owner", ("o",), "Take power for this host",
                "power that names no host of the run: the next name each time"),
     ),
+    *_section("List of tools", _TOOLS,
+        Action("tool-open", ("enter",), "Open the tool", do=lambda page: page.open_tool()),
+        Action("tools-up", ("up", "k"), "Tool above", do=lambda page: page.move(-1)),
+        Action("tools-down", ("down", "j"), "Tool below", do=lambda page: page.move(1)),
+        Action("tools-search", ("slash",), "Search the tools",
+               "by any letters of a name, in order"),
+    ),
     *_section("Tools", _TOOL,
         Action("row-show", ("enter",), "Show the row in the timeline", "where it has a place there",
                do=lambda page: page.table.action_choose()),
@@ -253,7 +262,8 @@ ACTIONS: tuple[Action, ...] = (
                "in the step under the cursor, against a usual one"),
         Action("table-copy", ("y",), "Copy the rows", "as CSV, to your own clipboard (OSC 52)"),
     ),
-    *_section("Everywhere", ("open", "live", "symmetry", "alignment", "tool", "help"),
+    *_section("Everywhere", ("open", "live", "symmetry", "alignment", "tool", "tools",
+                            "help"),
         Action("export-page", ("e",), "Export the page", "as a picture, SVG",
                do=lambda page: page.export_page()),
     ),
@@ -293,6 +303,7 @@ _GROUPS = (
     "Runs",
     "Findings",
     "Alignment",
+    "List of tools",
     "Tools",
     "Live",
     "Everywhere",

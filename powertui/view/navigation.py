@@ -332,6 +332,16 @@ class Navigator:
         self._set(cursor_row=row)
         self._keep_cursor_in_sight()
 
+    def go_process(self, process: int) -> None:
+        """To the heading of a process, unfolded."""
+        name = self.model.trace.processes[process].name
+        if name in self.state.folds.processes:
+            self._set(folds=self.state.folds.toggled_process(name))
+        for number, row in enumerate(self.rows):
+            if row.process == process:
+                self._go_row(number)
+                return
+
     def move_track(self, by: int) -> None:
         """The next row; the selection is what stands at the cursor there."""
         self._go_row(min(max(0, self.state.cursor_row + by), max(0, len(self.rows) - 1)))

@@ -1,0 +1,90 @@
+"""Why a tool can have no answer for a profile, told without asking the tool.
+
+A reason is given only where the answer is certain to be empty: a list of tools is grey where a look
+is in vain, and asking all of them would take longer than the list is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from powertui.data import texts
+from powertui.data.opened import Opened, Profile
+from powertui.data.run import marks
+from powertui.data.tools.framework import Framework, framework_of
+
+_NO_DEVICE = "This profile describes no device."
+_NOT_PYTORCH = "Only profiles of PyTorch have this."
+_NO_STEPS = "No steps were found. Name what marks them: --step-marker REGEX."
+
+
+def missing_data(tool: str, opened: Opened, index: int) -> str:
+    """Why this tool has nothing to say of the profile with this index; "" where it may have."""
+    if tool in ("energy", "sensors"):
+        return "" if opened.run.power else "No power log was found with this run."
+    if not opened.profiles:
+        return "This run has no profile."
+    reason = _REASONS.get(tool)
+    if reason is None:
+        return ""
+    profile = opened.profiles[min(index, len(opened.profiles) - 1)]
+    return profile.cached(("missing data", tool), lambda: reason(profile))
+
+
+def _device(profile: Profile) -> str:
+    return "" if profile.trace.devices else _NO_DEVICE
+
+
+def _pytorch(profile: Profile) -> str:
+    return "" if framework_of(profile.trace) is Framework.PYTORCH else _NOT_PYTORCH
+
+
+def _pytorch_on_device(profile: Profile) -> str:
+    return _pytorch(profile) or _device(profile)
+
+
+def _tf_data(profile: Profile) -> str:
+    has_iterators = texts.beginning(profile.trace.names, "Iterator::").any()
+    return "" if has_iterators else "No pipeline of tf.data was recorded."
+
+
+def _hlo_ops(profile: Profile) -> str:
+    trace = profile.trace
+    for process in trace.processes:
+        tracks = [track for track in process.tracks if len(track.events)]
+        if tracks and marks.carried(trace, process, tracks, ("hlo_op",))["hlo_op"].any():
+            return ""
+    return "No event names an HLO op: XLA did not run this program, or it was not recorded."
+
+
+def _hlo_ops_or_device(profile: Profile) -> str:
+    return _hlo_ops(profile) if not profile.trace.devices else ""
+
+
+def _steps(profile: Profile) -> str:
+    return "" if len(profile.steps) else _NO_STEPS
+
+
+def _epochs(profile: Profile) -> str:
+    return "" if len(profile.epochs) else "This profile has no epochs."
+
+
+def _counters(profile: Profile) -> str:
+    return "" if profile.trace.counters else "The trace recorded no counters."
+
+
+_REASONS: dict[str, Callable[[Profile], str]] = {
+    "collectives": _device,
+    "counters": _counters,
+    "epochs": _epochs,
+    "gpu_timeline": _pytorch_on_device,
+    "hlo_stats": _hlo_ops,
+    "input_pipeline_analyzer": _steps,
+    "kernel_stats": _device,
+    "kernel_summary": _pytorch_on_device,
+    "op_profile": _hlo_ops_or_device,
+    "ops_summary": _pytorch,
+    "step_ops": _steps,
+    "steps": _steps,
+    "tf_data_bottleneck_analysis": _tf_data,
+}
