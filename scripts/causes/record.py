@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from scripts.causes import (
+    fifth_programs,
+    fourth_programs,
     jax_programs,
     keras_programs,
     second_programs,
@@ -28,6 +30,8 @@ _MODULES = (
     torch_programs,
     second_programs,
     third_programs,
+    fourth_programs,
+    fifth_programs,
 )
 CAUSES: dict[str, str] = {
     program.__name__: cause for module in _MODULES for program, cause in module.PROGRAMS.items()

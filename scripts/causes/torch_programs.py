@@ -46,6 +46,36 @@ def profiled(
     del torch
 
 
+def profiled_by_schedule(
+    clock: CauseClock,
+    folder: Path,
+    step: Callable[[int], None],
+    *,
+    active: int,
+    use_gzip: bool = False,
+    **options: bool,
+) -> None:
+    """As tutorials do it: one step to wait, one to warm up, and a handler that writes the trace."""
+    torch = load_framework()
+    profiler = torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU],
+        schedule=torch.profiler.schedule(wait=1, warmup=1, active=active, repeat=1),
+        on_trace_ready=torch.profiler.tensorboard_trace_handler(str(folder), use_gzip=use_gzip),
+        **options,
+    )
+    with profiler:
+        for number in range(2):
+            step(number)
+            profiler.step()
+        clock.reset()
+        with clock.wall():
+            for number in range(2, active + 1):
+                step(number)
+                profiler.step()
+            step(active + 1)
+        profiler.step()
+
+
 def make_model(torch: Any, width: int = 64) -> tuple[Any, Any]:
     model = torch.nn.Sequential(
         torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)

@@ -52,3 +52,38 @@ def lock_hog(lock: Any, hold_s: float, pause_s: float) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
+
+
+def answer_slowly(port: Any, delay_s: float) -> None:
+    """A server of its own process that thinks before it answers; it sends its port first."""
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+
+    class Answer(BaseHTTPRequestHandler):
+        """Takes metrics."""
+
+        def do_POST(self) -> None:
+            """Answer one request."""
+            self.rfile.read(int(self.headers["Content-Length"]))
+            time.sleep(delay_s)
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    server = HTTPServer(("127.0.0.1", 0), Answer)
+    port.send(server.server_port)
+    server.serve_forever()
+
+
+def write_shards(folder: str, shards: int, pause_s: float) -> None:
+    """A process that prepares the shards of the data, one after the other."""
+    from pathlib import Path
+
+    import numpy
+
+    for number in range(shards):
+        time.sleep(pause_s)
+        part = Path(folder) / f"part_{number}.npy"
+        numpy.save(part, numpy.ones((256, 128), numpy.float32))
+        part.rename(Path(folder) / f"shard_{number}.npy")
