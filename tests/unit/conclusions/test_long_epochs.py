@@ -4,6 +4,7 @@ and in profiles.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -11,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from powertui import api
 from powertui.data import logdir
 from powertui.data.conclusions.conclusion import Conclusion, Kind
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.opened import Opened
 from powertui.data.training.training import Trainings
 from powertui.screens.trainings import only
+from tests.synthetic import torch_json
 from tests.synthetic.tfevents import write_scalars
 
 _BEGIN = 1_700_000_000.0
@@ -81,3 +84,31 @@ def test_an_epoch_that_drew_more_for_a_load_that_is_told_has_no_second_sentence(
 ) -> None:
     kinds = [one.kind for one in _epochs(tmp_path, (22, 20, 20, 20, 20), foreign=3)]
     assert kinds == [Kind.POWER]
+
+
+@pytest.mark.parametrize(
+    ("start_s", "steps", "is_told"),
+    [(0.5, [0.25] * 28, False), (0.0, [0.25] * 24 + [0.9625] * 9, True)],
+)
+def test_an_epoch_in_which_the_profiler_stopped_is_not_compared(
+    tmp_path: Path, start_s: float, steps: list[float], is_told: bool
+) -> None:
+    """Stopping a profiler takes seconds: an epoch in which that happens looks long."""
+    ends = (2.0, 4.0, 6.0, 13.7)
+    rows = [(_BEGIN + end, number, "epoch_loss", 1.0) for number, end in enumerate(ends)]
+    write_scalars(
+        tmp_path / "events.out.tfevents.1700000000.vm.77.0.v2", rows, _BEGIN, graph=_BEGIN
+    )
+    events = []
+    for step, (at, length) in enumerate(zip(np.cumsum([start_s, *steps]), steps, strict=False)):
+        for category, name in (("user_annotation", f"ProfilerStep#{step}"), ("cpu_op", "aten::mm")):
+            events.append(torch_json.event((category, name, at * 1e6, length * 1e6)))
+    torch_json.write(tmp_path, events)
+    (trace,) = tmp_path.glob("*.pt.trace.json")
+    content = json.loads(trace.read_text())
+    content["baseTimeNanoseconds"] = int((_BEGIN - 1) * 1e9)
+    trace.write_text(json.dumps(content))
+    (run,) = api.open(str(tmp_path))
+    kinds = [one.kind for one in run_conclusions(run.opened)]
+    assert len(run.opened.profiles[0].epochs) >= 3
+    assert (Kind.LONG_EPOCH in kinds) is is_told

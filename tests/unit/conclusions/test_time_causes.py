@@ -260,3 +260,18 @@ def test_steps_that_were_dispatched_ahead_compute_while_an_evaluation_waits_for_
     first = _first(api.open(str(shared_data / "own/sentences/jax_nomark"))[0].opened)
     assert first.kind is Kind.COMPUTE
     assert first.cost.share == pytest.approx(0.98, abs=0.02)
+
+
+def test_the_program_s_own_function_is_named_and_not_the_library_s_or_a_comprehension(
+    tmp_path: Path,
+) -> None:
+    frames = [
+        ("python_function", "photos.py(40): __getitem__", 0, 8),
+        ("python_function", "photos.py(42): <listcomp>", 0, 8),
+        ("python_function", "$fromnumeric.py:3699 mean", 0, 8),
+    ]
+    work = ("cpu_op", "aten::mm", 8, 2)
+    first = _first(torch_json.write(tmp_path, _steps([10] * 6, [*frames, work])))
+    assert first.kind is Kind.PYTHON
+    assert first.sentence.startswith("Preparing input in Python takes 80 %")
+    assert first.sentence.endswith(": __getitem__ in photos.py:40.")

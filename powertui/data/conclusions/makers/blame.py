@@ -10,6 +10,7 @@ from enum import Enum
 
 import numpy as np
 
+from powertui.data.conclusions.makers import library_modules
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
 from powertui.data.opened import Profile
 from powertui.data.tools import activity
@@ -42,8 +43,11 @@ _BUILT_IN = re.compile(
 )
 _LIBRARY = re.compile(
     r"site-packages|dist-packages|/python3\.\d+/|^python3|^torch[/\\]|^<|[/\\]torch[/\\]"
-    r"|^(?:tensorflow|keras|jax|numpy)[/\\]"
+    r"|^(?:tensorflow|keras|jax|numpy|pandas|scipy|sklearn|matplotlib|PIL|optax|flax|lightning"
+    r"|pytorch_lightning|transformers|accelerate|datasets)[/\\]"
 )
+# Frames that a person finds by the function around them.
+_NAMELESS = re.compile(r"<(?:listcomp|setcomp|dictcomp|genexpr|lambda)>$")
 # Lightning's names: "[pl][profile][Callback]make_plots.<locals>.PlotWeights.on_train_batch_end".
 _LIGHTNING = re.compile(r"^\[pl\]\[\w+\](?:\[\w+\])?\.?(?:[\w.<>]*?\.)??(?P<name>(?:\w+\.)?\w+)$")
 _WRAPPER = re.compile(
@@ -102,17 +106,6 @@ _DECISIVE: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
     (Purpose.LOGGING, re.compile(r"Write\w*Summary|FlushSummaryWriter|HistogramSummary")),
     (Purpose.CHECKPOINT, re.compile(r"SaveV2|ShardedFilename|MergeV2Checkpoints|torch::save")),
 )
-# XPlanes name a frame's file without its folder. A program's own file may have such a name, too:
-# then the function that calls into it is named.
-_PYTHON_MODULES = """
-    base_events selector_events runners client cookiejar decoder encoder scanner handlers
-    connection queues managers synchronize popen_fork popen_spawn_posix request response error
-    ElementTree feedparser
-"""  # of asyncio, concurrent.futures, http, json, logging, multiprocessing, urllib, xml
-_CLIENT_MODULES = "adapters sessions connectionpool poolmanager"  # of requests and urllib3
-_PACKAGE_MODULES = frozenset(f"{_PYTHON_MODULES} {_CLIENT_MODULES}".split())
-# JAX's own, in which a program that was dispatched ahead waits for its results.
-_JAX_MODULES = frozenset(("array", "pjit", "profiler", "traceback_util", "xla_bridge"))
 
 
 @dataclass(frozen=True)
@@ -152,6 +145,7 @@ def blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Blame:
     large = [named for named in chain if named.ps >= _MIN_FALLBACK_SHARE * total]
     frames = [named for named in large if named.is_frame]
     own = [named for named in frames if not _is_library(named.name)]
+    own = [named for named in own if not _NAMELESS.search(named.name)] or own
     calls = [named for named in large if not named.is_frame and not _WRAPPER.search(named.name)]
     told = _deepest(own, total, _MIN_SHARE) or _deepest(own, total, _MIN_FALLBACK_SHARE)
     if told is None:
@@ -159,6 +153,9 @@ def blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Blame:
     purpose = _decisive(profile, wall, stretches) if told is None else None
     if purpose is None:
         purpose = _purpose(chain[chain.index(told) :] if told in chain else chain)
+    if purpose is None and told in own:
+        # What calls the function may say what it is for: __getitem__, on_train_batch_end.
+        purpose = _purpose(own)
     silent = told is not None and told.is_frame and _calls_nothing(profile, stretches)
     return Blame(told, purpose, silent, _waits_in(frames))
 
@@ -187,7 +184,7 @@ def _deepest(chain: Sequence[Named], total: int, share: float) -> Named | None:
 
 def _purpose(chain: Sequence[Named]) -> Purpose | None:
     # "_read_status" of a client reads an answer, and no input.
-    telling = [named for named in chain if _module(named.name) not in _PACKAGE_MODULES]
+    telling = [named for named in chain if not library_modules.is_client(_module(named.name))]
     for purpose, pattern in _PURPOSES:
         if any(pattern.search(named.name) for named in telling):
             return purpose
@@ -256,7 +253,7 @@ def _is_library(name: str) -> bool:
     if _LIBRARY.search(path):
         return True
     module = _module(name)
-    if module == path.removesuffix(".py") and module in _JAX_MODULES | _PACKAGE_MODULES:
+    if module == path.removesuffix(".py") and library_modules.is_known(module):
         return True
     return module.startswith("_") or module in sys.stdlib_module_names
 

@@ -105,6 +105,10 @@ def long_training_epochs(energy: TrainingEnergy) -> Iterator[Conclusion]:
 
 
 def _epochs_of(profile: Profile, inquiry: Inquiry) -> list[_Epoch]:
+    """The epochs in which the profiler neither started nor stopped: that alone takes seconds, and
+    of their steps only some were profiled.
+    """
+    lo, hi = profile.trace.span
     energies = account.energy_account(profile, inquiry.question.aligning).epoch_energies
     return [
         _Epoch(
@@ -116,6 +120,9 @@ def _epochs_of(profile: Profile, inquiry: Inquiry) -> list[_Epoch]:
             energy=epoch.energy,
         )
         for epoch in energies
+        if not any(
+            epoch.lo + Z95 * epoch.edge < end < epoch.hi - Z95 * epoch.edge for end in (lo, hi)
+        )
     ]
 
 
