@@ -65,7 +65,7 @@ def measure(hosts: int) -> tuple[float, int, int, float]:
         env = environment(extra={"PYTHONPATH": str(ROOT)})
         try:
             with Terminal(command, size=SIZE, env=env) as terminal:
-                terminal.wait_for(r"changed|sum of", limit=60)
+                terminal.wait_for(r"changed|sum of|hosts: least", limit=60)
                 terminal.run(8.0)
                 cpu, before, begin = _cpu(terminal.pid), terminal.total, time.monotonic()
                 terminal.run(SECONDS)

@@ -7,7 +7,7 @@ takes what has come a few times a second and draws the rows that changed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -25,6 +25,8 @@ from powertui.sampler.recorder import Event
 from powertui.sampler.source import Stamp
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.capturing import LiveCapture
+from powertui.screens.live_map import LiveMap
+from powertui.screens.status import Hint
 from powertui.terminal import glyphs as glyph_sets
 from powertui.view import live_rows, live_summary
 from powertui.view.live_chart import AXIS_WIDTH, LiveSpan, chart, fitting_span_s
@@ -40,6 +42,10 @@ _MAX_LOG_LINES = 200  # events that are kept; only the last few are in sight
 # A sum is added when a tick has nearly passed since the last one: rows arrive one after another.
 _MIN_SUM_INTERVAL_SHARE = 0.75
 _HOLD_INTERVALS = 3  # a reading is drawn for so many intervals; after that there is a gap
+_USEFUL_WITHOUT_MAP = (
+    *("live-zoom-in", "live-zoom-out", "live-back", "live-forward"),
+    *("live-pause", "live-now", "live-whole", "live-up"),
+)
 
 
 class LiveScreen(BaseScreen):
@@ -66,7 +72,7 @@ class LiveScreen(BaseScreen):
         self.log_lines: list[Event] = []
         self.epochs: list[tuple[FinishedEpoch, WindowEnergy | None]] = []
         self.profile: RunEntry | None = None  # the last one that appeared
-        self._sum: History | None = None
+        self.sum_history: History | None = None
         self._watch: Watch | None = None
         self._stop_watching = threading.Event()
         self._marked = 0
@@ -74,7 +80,8 @@ class LiveScreen(BaseScreen):
         self._over = False
         self._first_row = 0
         self.capture = LiveCapture(self)
-        self._zoomed = False  # until the person zooms, the chart grows with the history
+        self.map = LiveMap(self)
+        self.is_zoomed = False  # until the person zooms, the chart grows with the history
 
     @property
     def feed(self) -> Feed | None:
@@ -145,13 +152,13 @@ class LiveScreen(BaseScreen):
         total = feed.board.total()
         if len(total.keys) < 2:
             return
-        if self._sum is None:
-            self._sum = History(_SUM, host="sum", scope=Scope.UNKNOWN)
-        last = self._sum.last_ns
+        if self.sum_history is None:
+            self.sum_history = History(_SUM, host="sum", scope=Scope.UNKNOWN)
+        last = self.sum_history.last_ns
         newest = max(feed.board.histories[key].last_ns for key in total.keys)
         # One sum an interval, made of the newest reading of each row.
         if newest - last >= int(feed.interval_s * NS * _MIN_SUM_INTERVAL_SHARE):
-            self._sum.append(newest, None if total.missing else total.watts)
+            self.sum_history.append(newest, None if total.missing else total.watts)
 
     def order(self, feed: Feed) -> list[ChannelKey]:
         """Rows of the table: outliers first, then by host and channel."""
@@ -171,29 +178,52 @@ class LiveScreen(BaseScreen):
         if feed is None:
             nothing = [("Nothing is being sampled. ", "title")]
             advice = [("Watch a server's power with: powertui live --host BMC", "text")]
-            self._fill("head", [nothing, advice])
+            self.fill("head", [nothing, advice])
             return
         columns, height = self.size.width, self.size.height - 2  # the top line, and the bottom line
-        self._fill("head", [live_summary.head(feed, columns)])
+        self.fill("head", [live_summary.head(feed, columns)])
         keys = self.order(feed)
         if not keys:
             waiting_rows = max(1, height - 2 * _LOG_ROWS)
-            self._fill("summary", [[], [("  waiting for the first reading …", "dim")], []])
-            self._fill("table", live_rows.waiting(feed.away, waiting_rows, columns))
-            self._fill("log", live_rows.log_rows(self.log_lines, _LOG_ROWS))
+            self.fill("summary", [[], [("  waiting for the first reading …", "dim")], []])
+            self.fill("table", live_rows.waiting(feed.away, waiting_rows, columns))
+            self.fill("log", live_rows.log_rows(self.log_lines, _LOG_ROWS))
             return
-        if not self._zoomed and self.view.follows:
+        if not self.is_zoomed and self.view.follows:
             self.view = LiveSpan(fitting_span_s(self._history_s(feed), longest=_MAX_GROWN_S))
         space = self._space(height, len(keys), len(feed.away))
-        self._draw_channel(feed, keys, columns, space["chart"])
-        self._draw_table(feed, keys, columns, space)
+        if not self.map.draw(feed, len(keys), columns, space):
+            self._draw_channel(feed, keys, columns, space["chart"])
+            self._draw_table(feed, keys, columns, space)
         epochs: list[RoleLine] = []
         if self._watch is not None and space["run"]:
             epochs = live_rows.run_rows(self.epochs, space["run"])
-        self._fill("run", epochs)
-        self._fill("log", live_rows.log_rows(self.log_lines, space["log"]))
+        self.fill("run", epochs)
+        self.fill("log", live_rows.log_rows(self.log_lines, space["log"]))
 
-    def _fill(self, name: str, lines: Sequence[RoleLine]) -> None:
+    def sideways(self, by: int) -> None:
+        """The host beside the chosen one; without a map a part of the history."""
+        if not self.map.step(by):
+            self.pan(by / 4)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a tile of the map."""
+        offset = event.get_content_offset(self.query_one("#chart", LivePane))
+        if offset is not None:
+            self.map.click(offset.x, offset.y)
+
+    def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
+        """Of the map, where one is shown."""
+        return self.map.useful() or _USEFUL_WITHOUT_MAP
+
+    def closes(self) -> str:
+        return "the host" if self.map.is_left else ""
+
+    def back(self) -> bool:
+        """From a host to the map."""
+        return self.map.back()
+
+    def fill(self, name: str, lines: Sequence[RoleLine]) -> None:
         """Show these lines in one of the panes."""
         self.query_one(f"#{name}", LivePane).show(lines)
 
@@ -203,14 +233,19 @@ class LiveScreen(BaseScreen):
         """The channel that is drawn large: its present value and its chart."""
         history, total = self.shown(feed, keys)
         glyphs = glyph_sets.get(self.shell.capabilities.glyphs)
-        now = feed.now_ns()
-        first, last, _ = self.view.bounds(now, max(8, columns - AXIS_WIDTH))
+        first, last, _ = self.view.bounds(feed.now_ns(), max(8, columns - AXIS_WIDTH))
         summary = live_summary.summary(feed, history, total, (first, last), columns, glyphs)
-        self._fill("summary", summary)
+        self.fill("summary", summary)
         size = columns, self.query_one("#chart", LivePane).size.height or chart_rows
+        self.fill("chart", self.chart_lines(feed, history, size))
+
+    def chart_lines(self, feed: Feed, history: History, size: tuple[int, int]) -> list[RoleLine]:
+        """The chart of a channel in so many columns and rows."""
+        glyphs = glyph_sets.get(self.shell.capabilities.glyphs)
+        now = feed.now_ns()
         hold = int(max(feed.interval_s * _HOLD_INTERVALS, 1.0) * NS)
         moments = self._moments(feed, now)
-        self._fill("chart", chart(history, self.view, now, hold, size, glyphs, moments))
+        return chart(history, self.view, now, hold, size, glyphs, moments)
 
     def _moments(self, feed: Feed, now: int) -> list[tuple[int, str]]:
         """Moments (ns) that are named on the chart: marks, their ends, and ends of epochs."""
@@ -234,14 +269,14 @@ class LiveScreen(BaseScreen):
             lines += live_rows.table(
                 feed, shown, self.selected, outliers, self.view, columns, glyphs
             )
-        self._fill("table", lines + live_rows.waiting(feed.away, space["waiting"], columns))
+        self.fill("table", lines + live_rows.waiting(feed.away, space["waiting"], columns))
 
     def shown(self, feed: Feed, keys: list[ChannelKey]) -> tuple[History, Total | None]:
         """The channel that is drawn large: the chosen one, else the sum, else the only one."""
         if self.selected in feed.board.histories:
             return feed.board.histories[self.selected], None
-        if self._sum is not None:
-            return self._sum, feed.board.total()
+        if self.sum_history is not None:
+            return self.sum_history, feed.board.total()
         return feed.board.histories[keys[0]], None
 
     def _space(self, height: int, channels: int, waiting: int) -> dict[str, int]:
@@ -342,7 +377,7 @@ class LiveScreen(BaseScreen):
 
     def zoom(self, by: int) -> None:
         """A shorter or (below zero) a longer history."""
-        self._zoomed = True
+        self.is_zoomed = True
         self._look(self.view.zoomed(by))
 
     def pan(self, by: float) -> None:
@@ -366,16 +401,18 @@ class LiveScreen(BaseScreen):
     def action_live_whole(self) -> None:
         """Everything since the first reading."""
         if self.feed is not None:
-            self._zoomed = True
+            self.is_zoomed = True
             self._look(LiveSpan(fitting_span_s(self._history_s(self.feed))))
 
     def select(self, by: int) -> None:
-        """So many channels down."""
+        """So many channels down; on the map of hosts so many rows."""
         feed = self.feed
+        if self.map.step(by, rows=True):
+            return
         if feed is None or len(feed.board) < 2:
             return
         choices: list[ChannelKey | None] = list(self.order(feed))
-        if self._sum is not None:
+        if self.sum_history is not None:
             choices.insert(0, None)
         at = choices.index(self.selected) if self.selected in choices else 0
         self.selected = choices[max(0, min(len(choices) - 1, at + by))]
@@ -393,7 +430,11 @@ class LiveScreen(BaseScreen):
         self.capture.key()
 
     def action_live_open(self) -> None:
-        """Open the profile that appeared, with the power recorded so far."""
+        """Show the chosen host of the map, or open the profile that appeared, with the power
+        recorded so far.
+        """
+        if self.map.enter():
+            return
         if self.profile is None:
             if self._watch is not None:
                 self.say("No profile has appeared yet.")

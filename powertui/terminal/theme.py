@@ -152,6 +152,26 @@ CATEGORIES: dict[str, tuple[tuple[int, ...], tuple[int, ...], int]] = {
 }
 # fmt: on
 
+
+def _add_tiles() -> None:
+    """A cell of each shade of power with text on it, with bars in it, and as the chosen one."""
+    shades = [_ROLES[f"ember_{number}"] for number in range(10)]
+    for number, shade in enumerate(shades):
+        assert shade.ink is not None
+        papers = shade.ink
+        inks = (_ink_on(papers[0]), _ink_on(papers[1]))
+        bars = shades[number + 2 if number < 2 else number - 2].ink
+        ink16 = 0 if shade.ink16 in (3, 11) else 15
+        plain = "reverse" if number >= 8 else ""
+        _ROLES[f"tile_{number}"] = _Role(inks, papers, ink16, shade.ink16, plain=plain)
+        _ROLES[f"tile_{number}_curve"] = _Role(bars, papers, ink16, shade.ink16, plain=plain)
+        _ROLES[f"tile_{number}_chosen"] = _Role((16, 231), (231, 16), 0, 15, "bold", "reverse")
+    _ROLES["tile_none"] = _ROLES["tile_none_curve"] = _Role((221, 94), (236, 255), 11, 8)
+    _ROLES["tile_none_chosen"] = _Role((16, 231), (231, 16), 0, 15, "bold", "reverse")
+
+
+_add_tiles()
+
 _FALLBACK = tuple(name for name in CATEGORIES if name not in ("idle", "other"))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from powertui.data.live import ChannelKey, History, Total
 from powertui.feed import NS, Feed
@@ -97,7 +97,17 @@ def summary(
 
     The facts are the range of the window, the energy so far, and the health of the sensor.
     """
-    now = history.now
+
+    def facts(room: int) -> list[RoleLine]:
+        return _facts(feed, history, total, view, room)
+
+    return with_digits(history.now, facts, columns, glyphs)
+
+
+def with_digits(
+    now: float | None, facts: Callable[[int], list[RoleLine]], columns: int, glyphs: Glyphs
+) -> list[RoleLine]:
+    """Three lines: watts in large digits, and what the facts say in the cells beside them."""
     if now is None:
         text = "-"
     elif abs(now) < 100_000:
@@ -107,9 +117,8 @@ def summary(
     rows = big_digits(f"{text} W", glyphs)
     digits_width = max(width(row) for row in rows) + 4
     facts_width = columns - digits_width - 3
-    facts = _facts(feed, history, total, view, facts_width)
     lines: list[RoleLine] = []
-    for row, fact in zip(rows, facts, strict=True):
+    for row, fact in zip(rows, facts(facts_width), strict=True):
         digits = "  " + row.ljust(digits_width)
         line: list[tuple[str, str]] = [(digits, "warn" if now is None else "power")]
         room = facts_width
@@ -133,9 +142,9 @@ def _facts(
     window = _window_line(history, view, room)
     if total is not None:
         healths = [feed.healths[key] for key in total.keys]
-        return [window, _sum_line(total, room), _energy_line(healths, feed, room)]
+        return [window, _sum_line(total, room), energy_line(healths, feed, room)]
     health = feed.healths[history.key]
-    return [window, _energy_line([health], feed, room), _health_line(feed, history.key, room)]
+    return [window, energy_line([health], feed, room), _health_line(feed, history.key, room)]
 
 
 def _window_line(history: History, view: tuple[int, int], room: int) -> RoleLine:
@@ -214,7 +223,7 @@ def _sum_line(total: Total, room: int) -> RoleLine:
 _FULL_COVERAGE = 0.995
 
 
-def _energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
+def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
     """Energy since the beginning and in the last minute, and how much of the time is covered."""
     totals = [health.total() for health in healths]
     joules = 0.0

@@ -132,7 +132,7 @@ async def test_the_sum_is_unknown_while_a_row_is() -> None:
         assert "2 of 3 draw 478 W, 1 without a value" in stage.text("summary")
         assert "- W" not in stage.text("table")
         assert "no value was recorded" in stage.text("table")
-        sums = stage.page._sum
+        sums = stage.page.sum_history
         assert sums is not None
         assert np.isnan(sums.watts[-1])
         assert sums.watts[50] == 240 + 30 + 250 + 180 + 12.5
