@@ -47,7 +47,7 @@ _LIBRARY = re.compile(
     r"|pytorch_lightning|transformers|accelerate|datasets)[/\\]"
 )
 # Frames that a person finds by the function around them.
-_NAMELESS = re.compile(r"<(?:listcomp|setcomp|dictcomp|genexpr|lambda)>$")
+_NAMELESS = re.compile(r"<(?:listcomp|setcomp|dictcomp|genexpr|lambda|module)>$")
 # Lightning's names: "[pl][profile][Callback]make_plots.<locals>.PlotWeights.on_train_batch_end".
 _LIGHTNING = re.compile(r"^\[pl\]\[\w+\](?:\[\w+\])?\.?(?:[\w.<>]*?\.)??(?P<name>(?:\w+\.)?\w+)$")
 _WRAPPER = re.compile(
@@ -141,7 +141,7 @@ def blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Blame:
     total = stretches.length
     if not total:
         return NOBODY
-    chain = _chain(profile, wall, stretches, total)
+    chain = _chain(profile, wall, stretches)
     large = [named for named in chain if named.ps >= _MIN_FALLBACK_SHARE * total]
     frames = [named for named in large if named.is_frame]
     own = [named for named in frames if not _is_library(named.name)]
@@ -158,6 +158,16 @@ def blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Blame:
         purpose = _purpose(own)
     silent = told is not None and told.is_frame and _calls_nothing(profile, stretches)
     return Blame(told, purpose, silent, _waits_in(frames))
+
+
+def function_around(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Named | None:
+    """The deepest function of the program that these stretches are in, whatever else is in it."""
+    own = [
+        named
+        for named in _chain(profile, wall, stretches, with_common=True)
+        if named.is_frame and not _is_library(named.name) and not _NAMELESS.search(named.name)
+    ]
+    return _deepest(own, stretches.length, _MIN_SHARE)
 
 
 def _calls_nothing(profile: Profile, stretches: CoveredTime) -> bool:
@@ -191,11 +201,13 @@ def _purpose(chain: Sequence[Named]) -> Purpose | None:
     return None
 
 
-def _chain(profile: Profile, wall: WallTime, stretches: CoveredTime, total: int) -> list[Named]:
-    """Everything that takes much of the stretches, the outermost first, without what takes as much
-    of the rest of the profile, and without the marks of steps.
+def _chain(
+    profile: Profile, wall: WallTime, stretches: CoveredTime, *, with_common: bool = False
+) -> list[Named]:
+    """Everything that takes much of the stretches, the outermost first, without the marks of steps;
+    without what takes as much of the rest of the profile, if that is not asked for.
     """
-    trace = profile.trace
+    trace, total = profile.trace, stretches.length
     classes = name_classes(profile)
     found: dict[tuple[int, int], tuple[int, int]] = {}
     for track in _threads(trace):
@@ -209,7 +221,9 @@ def _chain(profile: Profile, wall: WallTime, stretches: CoveredTime, total: int)
                 continue
             sums = np.bincount(lane.name[rows], inside[rows].astype(np.float64))
             wholes = np.bincount(lane.name[rows], lane.duration[rows].astype(np.float64))
-            large = (sums >= _MIN_PURPOSE_SHARE * total) & (wholes <= 1.5 * total + sums)
+            large = sums >= _MIN_PURPOSE_SHARE * total
+            if not with_common:
+                large &= wholes <= 1.5 * total + sums
             for name in np.flatnonzero(large).tolist():
                 found.setdefault((depth, name), (int(sums[name]), int(wholes[name])))
     out = []

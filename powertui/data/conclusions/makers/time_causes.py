@@ -8,7 +8,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from powertui.data.conclusions.conclusion import Kind
-from powertui.data.conclusions.makers.blame import NOBODY, Blame, Purpose, blame, dispatched
+from powertui.data.conclusions.makers.blame import (
+    NOBODY,
+    Blame,
+    Purpose,
+    blame,
+    dispatched,
+    function_around,
+)
 from powertui.data.model import Int64s
 from powertui.data.opened import Profile
 from powertui.data.run.launched_work import function_key, shares_of_functions
@@ -304,7 +311,9 @@ def _named(profile: Profile, wall: WallTime, cause: TimeCause) -> TimeCause:
     stretches = wall.stretches(cause.part, *cause.activities)
     whom = blame(profile, wall, stretches)
     kind = cause.kind
-    if kind in (Kind.PYTHON, Kind.UNKNOWN_TIME) and whom.told is not None and whom.told.is_frame:
+    if whom.told is None and kind in (Kind.PYTHON, Kind.LAUNCH):
+        whom = replace(whom, told=function_around(profile, wall, stretches), purpose=None)
+    elif kind in (Kind.PYTHON, Kind.UNKNOWN_TIME) and whom.told is not None and whom.told.is_frame:
         own = Kind.PYTHON if kind is Kind.PYTHON else Kind.WAITING
         kind = own if whom.purpose is None else _OF_PURPOSE.get(whom.purpose, own)
         # Prepared by the program itself, or asleep there: nobody else could have it ready.

@@ -131,9 +131,11 @@ def _launch(words: CauseWords) -> Told:
         )
     else:
         per_call = short_time(words.cause.ps / max(1, calls))
+        blame = words.cause.blame
+        who = f", most of them in {words.who}" if blame.told and blame.told.is_frame else ""
         sentence = (
             f"Launching many small operations one by one takes {words.amount}: about "
-            f"{_rounded(calls)} calls, one every {per_call}."
+            f"{_rounded(calls)} calls, one every {per_call}{who}."
         )
     return Told(
         sentence=sentence,
