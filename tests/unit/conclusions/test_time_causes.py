@@ -206,6 +206,22 @@ def test_steps_that_compile_longer_than_the_others_are_told_with_them(tmp_path: 
     assert told.first.cost.share == pytest.approx(0.94, abs=0.02)
 
 
+@pytest.mark.parametrize(
+    ("slow", "kind"),
+    [((0,), Kind.COMPUTE), ((0, 19), Kind.COMPUTE), ((0, 5, 9, 14), Kind.RECOMPILATION)],
+)
+def test_steps_that_compile_again_and_again_are_the_limit_and_those_that_start_are_not(
+    tmp_path: Path, slow: tuple[int, ...], kind: Kind
+) -> None:
+    lengths = [400 if step in slow else 10 for step in range(20)]
+    events = _steps(lengths, [("cpu_op", "aten::mm", 1, 8)])
+    ends = np.cumsum(lengths)
+    for step in slow:
+        compiling = ("cpu_op", "_compile.inner", int(ends[step] - 389) * _MS, 388 * _MS)
+        events.append(event(compiling))
+    assert _first(torch_json.write(tmp_path, events)).kind is kind
+
+
 def test_a_short_operation_that_waited_for_a_core_is_still_a_short_one(tmp_path: Path) -> None:
     durations = np.full(2_000, 5)
     durations[::200] = 4_000

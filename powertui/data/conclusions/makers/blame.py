@@ -93,7 +93,7 @@ _WORDS: dict[Purpose, tuple[str, ...]] = {
     ),
     Purpose.CALLBACK: (r"callback|\bon_(?:train|test|epoch|batch|predict)|_hook\b",),
     Purpose.INPUT: (
-        r"__getitem__|data_?load|collate|decode|augment|resize|im_?read|pre_?process|tokeni[sz]",
+        r"__getitem__|data_?load|pre_?fetch|collate|decode|augment|resize|im_?read|pre_?process|tokeni[sz]",
         r"(?:^|[^a-z])(?:load|read|fetch|prepare)_|next_batch|next_data|transform_",
     ),
     Purpose.WAIT: (r"\b(?:sleep|acquire|lock|select|poll|recv|wait|accept)\b",),

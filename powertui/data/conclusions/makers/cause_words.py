@@ -124,6 +124,7 @@ _FEW_SUBJECTS = {
     Kind.LOGGING: "Logging",
     Kind.INPUT: "Waiting for input",
     Kind.COMPILATION: "Tracing and compiling",
+    Kind.RECOMPILATION: "Tracing and compiling anew",
     Kind.STRAGGLER: "Waiting for another replica",
     Kind.WAITING: "Waiting",
 }
@@ -133,6 +134,7 @@ WHAT_TO_DO = {
     Kind.VALIDATION: "Evaluate less often, on fewer batches, or beside the training.",
     Kind.LOGGING: "Log less often, or in the background.",
     Kind.INPUT: "Look at what these batches need: larger files, a refilled shuffle buffer.",
+    Kind.RECOMPILATION: "Keep the shapes of inputs the same, and pass numbers as tensors.",
     Kind.COMPILATION: "Compiling happens once for each shape: profile later steps, or keep the "
     "shapes of inputs the same.",
 }

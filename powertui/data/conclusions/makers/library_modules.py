@@ -18,8 +18,8 @@ _PYTHON = """
 _CLIENTS = "adapters sessions connectionpool poolmanager"
 _JAX = """
     ad api api_util array array_methods batching callback compilation compiler control_flow core
-    dispatch indexing lax lax_numpy linear_util loops mlir partial_eval pjit pxla profiler prng reductions
-    slicing stages traceback_util tree_util ufuncs xla_bridge xla_metadata
+    dispatch indexing lax lax_numpy linear_util loops mlir partial_eval pjit pxla profiler prng
+    reductions slicing stages traceback_util tree_util ufuncs xla_bridge xla_metadata
 """
 _TENSORFLOW = """
     array_ops atomic_function autograph_ops concrete_function constant_op context

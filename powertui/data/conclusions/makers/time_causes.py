@@ -39,6 +39,10 @@ _MIN_BLAMED_WORK = 0.5
 # Where more of the other steps than that compile as well, compiling is no matter of a few slow
 # ones. As the largest share of slow steps (wall_time).
 _MAX_FEW_SHARE = 0.34
+# Steps at the start of a program that compile, as every program does. Then a smaller last batch
+# compiles once more; several further steps that do are for shapes or values that keep changing.
+_STARTING_STEPS = 2
+_MIN_COMPILED_AGAIN = 2
 
 _SILENT = (ActivityKind.NOTHING, ActivityKind.WAITING)
 _INPUT = (ActivityKind.INPUT, ActivityKind.INPUT_AHEAD, ActivityKind.INPUT_PYTHON)
@@ -220,7 +224,8 @@ def _kind_of_few(
     extra: Int64s, activities: tuple[ActivityKind, ...], whom: Blame, slow: Int64s
 ) -> Kind:
     if ActivityKind.COMPILING in activities and len(activities) == 1:
-        return Kind.COMPILATION
+        is_again = (slow >= _STARTING_STEPS).sum() >= _MIN_COMPILED_AGAIN
+        return Kind.RECOMPILATION if is_again else Kind.COMPILATION
     if ActivityKind.INPUT in activities and ActivityKind.COMPUTING not in activities:
         return Kind.INPUT
     if ActivityKind.WAITING_FOR_REPLICA in activities and ActivityKind.COMPUTING not in activities:
