@@ -116,6 +116,11 @@ def size(count: float) -> str:
     return f"{count:.0f} bytes"
 
 
+def percent(share: float, decimals: int = 0) -> str:
+    """A share as a person writes it: "84 %"."""
+    return f"{100 * share:.{decimals}f} %"
+
+
 def quantity(value: float, unit: str, figures: int = 4) -> str:
     """A number with a unit: "245.3 W", "1.2 kJ"."""
     if value != value:  # NaN: not known
@@ -213,10 +218,16 @@ def _free_decimals(value: float) -> int:
     """Decimals of an energy that no error limits; below 0 where it has more digits than are
     shown.
     """
-    digits = len(str(int(abs(value)))) if abs(value) >= 1 else 0
-    return _ENERGY_FIGURES - digits
+    decimals = _ENERGY_FIGURES - _whole_digits(value)
+    # 99.999 is 100.0: rounded it may have a digit more.
+    return _ENERGY_FIGURES - _whole_digits(round(value, decimals))
+
+
+def _whole_digits(value: float) -> int:
+    return len(str(int(abs(value)))) if abs(value) >= 1 else 0
 
 
 def _error_decimals(error: float) -> int:
-    """Decimals that show an error with two digits."""
-    return _ERROR_FIGURES - 1 - math.floor(math.log10(error))
+    """Decimals that show an error with two digits: 9.99 is 10."""
+    decimals = _ERROR_FIGURES - 1 - math.floor(math.log10(error))
+    return _ERROR_FIGURES - 1 - math.floor(math.log10(round(error, decimals)))

@@ -187,7 +187,7 @@ def _evidence(finding: Finding) -> str:
     if finding.p:  # 0: it was not inferred from noise
         probability = f"p ≤ {finding.p:.2g}"
         if finding.lo_watts is not None and finding.hi_watts is not None:
-            probability += f", 95% {finding.lo_watts:+.0f} … {finding.hi_watts:+.0f} W"
+            probability += f", 95 % {finding.lo_watts:+.0f} … {finding.hi_watts:+.0f} W"
         parts.insert(0, probability)
     start_s, end_s = finding.start_ps / PS_PER_S, finding.end_ps / PS_PER_S
     return f"at {start_s:.2f} … {end_s:.2f} s of the trace ({'; '.join(parts)})"

@@ -29,6 +29,7 @@ from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.owner_evidence import listed
 from powertui.data.energy.window_energy import MarkEnergy
 from powertui.data.model import NS_PER_S, PS_PER_S, Figure, Mark, PowerSeries, Run, Warn
 from powertui.report.energy_figures import (
@@ -61,10 +62,9 @@ class TraceEnergy:
 
         It is what is wrong, what was assumed, and which power belongs to no host.
         """
-        share = self.account.share if self.account is not None else None
         return [
             *([self.problem] if self.problem else []),
-            *(share.notes if share is not None else ()),
+            *(self.account.owner_notes if self.account is not None else ()),
         ]
 
     @functools.cached_property
@@ -146,23 +146,40 @@ def _json_total(name: str, accounts: list[Account]) -> dict[str, Any]:
     the power that belongs to no host, over its whole log: in none of the sums.
     """
     energy = host_energy.of_accounts(accounts)
+    why = next(filter(None, map(_why_none, accounts)), NO_POWER)
     share = accounts[0].share
     unmatched = [_described(series) for series, _ in share.strangers] if share is not None else []
     return {
         "name": name,
-        **json_energy(energy.total),
+        **json_energy(energy.total, why),
         "unmatched": [
             _json_name(series) | {"file": series.path} | json_energy(integrate.of_series(series))
             for series in unmatched
         ],
         "hosts": [
-            {"host": host, **json_energy(host_total)}
+            {"host": host, **json_energy(host_total, why)}
             for host, host_total in zip(energy.hosts, energy.energies, strict=True)
         ],
         "epochs": [
-            {"number": number, **json_energy(epoch_total)} for number, epoch_total in energy.epochs
+            {"number": number, **json_energy(epoch_total, why)}
+            for number, epoch_total in energy.epochs
         ],
     }
+
+
+def _why_none(account: Account) -> str:
+    """Why a host has no joules though there are logs; "" where it has, or there is none."""
+    if account.counted:
+        return ""
+    if account.apart:
+        return account.apart
+    if account.text:
+        return account.text
+    strangers = account.share.strangers if account.share is not None else ()
+    if not strangers:
+        return ""
+    names = listed([series.sensor.label for series, _ in strangers])
+    return f"no power belongs to this host: {names} ({strangers[0][1].why})"
 
 
 # ── a trace ──────────────────────────────────────────────────────────────────────────────────────
@@ -194,10 +211,11 @@ def _json_trace(trace: TraceEnergy) -> dict[str, Any]:
             _json_name(series) | json_energy(integrate.of_series(series)) for series in trace.power
         ]
     else:
-        shown["profile"] = json_energy(account.energy(*account.trace.span))
+        why = _why_none(account) or NO_POWER
+        shown["profile"] = json_energy(account.energy(*account.trace.span), why)
         shown["devices"] = [_json_device(device, account) for device in trace.devices]
         shown["parts"] = json_rows(energy_rows.profile_rows(account) if account.counted else [])
-        shown["per_step"] = json_energy(account.per_step(None))
+        shown["per_step"] = json_energy(account.per_step(None), why)
     return shown
 
 
@@ -240,11 +258,12 @@ def _json_counted(account: Account | None) -> dict[str, Any] | None:
 def _json_epochs(account: Account | None) -> list[dict[str, Any]]:
     if account is None:
         return []
+    no_power = _why_none(account) or NO_POWER
     # Why a mean step may have no energy.
-    why = "none of its steps is in this profile" if account.counted else NO_POWER
+    why = "none of its steps is in this profile" if account.counted else no_power
     return [
         _json_epoch_bounds(epoch)
-        | json_energy(epoch.energy)
+        | json_energy(epoch.energy, no_power)
         | {
             "per_step": json_energy(account.per_step(epoch.index), why),
             "channels": _json_channels(account, epoch),

@@ -169,14 +169,19 @@ def _answer(
     last_line: str,
     findings: Findings | None,
     writer: _Writer,
+    *,
+    stretch: str = "",
 ) -> list[str]:
-    """The three lines that answer: how much, what differs, how sure."""
+    """The three lines that answer: how much, what differs, how sure.
+
+    `stretch` says what the energy is of, where the page is not about a run.
+    """
     lines = []
     if energy is not None and energy.joules is None:
         lines.append(energy.reason)
     elif energy is not None:
         length = units.duration(energy.hi_ps - energy.lo_ps, 3)
-        parts = [f"{writer.words.with_error(energy)} in {length}"]
+        parts = [f"{writer.words.with_error(energy)} in {length}{stretch}"]
         if energy.mean_w is not None:
             parts.append(f"{units.quantity(energy.mean_w, 'W')} mean")
         if per_step is not None:
@@ -391,7 +396,7 @@ def _logs_page(
     writer = _writer(style, options, longest)
     total = trace.total_of_logs
     last_line = sensor_words([trace.power[row] for row in trace.counted_logs])
-    answer = _answer(total, None, last_line, None, writer)
+    answer = _answer(total, None, last_line, None, writer, stretch=", the whole log")
     lines = _head(style, name, answer, is_first)
     rows = []
     for series in trace.power[:_MAX_SENSORS]:
@@ -445,7 +450,7 @@ def _alignment_words(alignment: Alignment | None) -> Sequence[str]:
         return ["none", *alignment.evidence[1:]]
     if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
         return ["none: the power log cannot be aligned with this trace", *alignment.evidence]
-    interval = f"95% interval {alignment.lo_s:.3f} … {alignment.hi_s:.3f} s"
+    interval = f"95 % interval {alignment.lo_s:.3f} … {alignment.hi_s:.3f} s"
     place = (
         f"{alignment.status}, {alignment.source}: the log's zero is at "
         f"{alignment.offset_s:.3f} s of the trace ({interval})"

@@ -11,7 +11,7 @@ from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S, Badge, PowerKind, PowerSeries, Scope, Sensor
 
 # The headings above `EnergyWords.cells`.
-HEADINGS = ("energy", "± 95%", "gain", "mean", "max", "quality")
+HEADINGS = ("energy", "± 95 %", "gain", "mean", "max", "quality")
 # From this length on joules have too many digits for a person: watt-hours are shown. A day of a log
 # is in kWh, a training of an hour in kJ. Chosen, not measured.
 _WATT_HOURS_FROM_PS = 12 * 3600 * PS_PER_S
@@ -76,7 +76,7 @@ class EnergyWords:
     def _quality(self, energy: Energy) -> str:
         quality = energy.badge.value
         if energy.extrapolated:
-            quality += f", {energy.coverage:.0%} sampled"
+            quality += f", {units.percent(energy.coverage)} sampled"
         if energy.other_joules is not None:
             quality += f"; {self.plain_joules(energy.other_joules)} if each reading held"
         return quality

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 from typing import NamedTuple, TypeAlias
 
 from powertui import units
@@ -77,8 +78,7 @@ def _other_rows(run: Facts) -> list[_Row]:
         rows += _rows("phases", _phases(profile))
     rows += _rows("hosts" if len(profiles) > 1 else "host", map(_host, profiles))
     rows += _rows("devices", [_devices(run)])
-    rows += _first_rows("power", map(_power, run["power"]), _MAX_CHANNELS)
-    rows += _first_rows("power", map(plain, energy.get("not_used", ())), _MAX_CHANNELS)
+    rows += _power_rows(run["power"], [plain(words) for words in energy.get("not_used", ())])
     rows += _rows("energy", _energy(energy))
     rows += _first_rows("windows", map(_window, run["windows"]), _MAX_WINDOWS)
     rows += _rows("files", _files(run))
@@ -279,6 +279,25 @@ def _devices(run: Facts) -> str:
     return words
 
 
+def _power_rows(channels: Sequence[Facts], not_used: Sequence[str]) -> list[_Row]:
+    """The channels, each with the reason why its log is not used, and reasons that fit none."""
+    files: dict[str, set[str]] = {}
+    for channel in channels:
+        files.setdefault(PurePath(channel["path"]).name, set()).add(channel["path"])
+    reasons: dict[str, str] = {}
+    for name, paths in files.items():
+        sentence = next((words for words in not_used if words.startswith(f"{plain(name)} ")), "")
+        if name and len(paths) == 1 and sentence:
+            reasons[name] = sentence
+    lines = []
+    for channel in channels:
+        reason = reasons.get(PurePath(channel["path"]).name)
+        lines.append(f"{_power(channel)}. {reason}" if reason else _power(channel))
+    rows = _first_rows("power", lines, _MAX_CHANNELS)
+    others = [words for words in not_used if words not in reasons.values()]
+    return rows + _first_rows("power", others, _MAX_CHANNELS)
+
+
 def _power(channel: Facts) -> str:
     """The watts of a channel, how many readings it has, and where it is from."""
     readings = text.plural(channel["readings"], "reading")
@@ -306,7 +325,9 @@ def _energy(energy: Facts) -> list[str]:
     """Joules while it was profiled; with several hosts each of them, and all together."""
     hosts = energy.get("hosts", ())
     if all(host["joules"] is None for host in hosts):
-        return []
+        reasons = dict.fromkeys(plain(host["reason"] or "") for host in hosts)
+        is_said = bool(energy.get("not_used")) or not any(reasons)
+        return [] if is_said else [f"none: {'; '.join(filter(None, reasons))}"]
     if len(hosts) == 1:
         return [f"while profiled: {_joules(hosts[0])}"]
     lines = [f"{plain(host['host'])}: {_joules(host)}" for host in hosts]

@@ -22,7 +22,7 @@ from powertui.sampler.process import RecorderProcess
 from powertui.sampler.recorder import Event
 from powertui.sampler.source import Info, Stamp
 from powertui.sampler.targets import Target
-from powertui.units import quantity
+from powertui.units import percent, quantity
 
 __all__ = ["RecordingPlan", "add_energies", "channel_lines", "complete", "rows_in", "run"]
 
@@ -356,11 +356,11 @@ def _energy_text(channel: dict[str, Any]) -> str:
     if energy := _file_energy(channel):
         text = (
             f"{quantity(energy['joules'], 'J')}, mean {energy['mean_w']:.1f} W{spread} over "
-            f"{energy['over_s']:.1f} s, 95% interval {quantity(energy['lo'], 'J')} to "
+            f"{energy['over_s']:.1f} s, 95 % interval {quantity(energy['lo'], 'J')} to "
             f"{quantity(energy['hi'], 'J')}"
         )
         if energy["coverage"] < _FULL_COVERAGE:
-            text += f", {energy['coverage']:.1%} of the time sampled"
+            text += f", {percent(energy['coverage'], 1)} of the time sampled"
         return text
     covered_s, span_s = channel["covered_s"], channel["span_s"]
     text = (
@@ -369,7 +369,7 @@ def _energy_text(channel: dict[str, Any]) -> str:
     )
     coverage = covered_s / span_s if span_s else 0.0
     if coverage < _FULL_COVERAGE:
-        text += f", which is {coverage:.1%} of the time; the rest has no values"
+        text += f", which is {percent(coverage, 1)} of the time; the rest has no values"
     if unresolved := channel.get("energy"):
         text += f", without an interval: {unresolved['reason']}"
     return text

@@ -340,7 +340,7 @@ def _under(model: TimelineModel, state: State) -> Section | None:
         ContextLine("mostly", model.labels.text(index), category=model.category(index)),
         ContextLine("events", f"{count:,} in this cell"),
     ]
-    facts.append(ContextLine("covered", f"{share:.0%}"))
+    facts.append(ContextLine("covered", units.percent(share)))
     return Section("under the cursor", tuple(facts))
 
 

@@ -9,7 +9,7 @@ from powertui.feed import NS, Feed
 from powertui.plain import plain, width
 from powertui.sampler.health import Health
 from powertui.terminal.glyphs import Glyphs
-from powertui.units import quantity
+from powertui.units import percent, quantity
 from powertui.view.live_texts import RoleLine, age_text, length_text, watts_text
 
 _RECENT_ENERGY_S = 60.0
@@ -243,7 +243,7 @@ def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
     so_far = f"{quantity(joules, 'J')} in {length_text(round(length))}"
     partly = ""
     if not measured and len(healths) == 1:
-        partly = f" ({share:.0%} covered)"
+        partly = f" ({percent(share)} covered)"
     elif not measured:
         gaps = sum(total.coverage < _FULL_COVERAGE for total in totals)
         partly = f" ({gaps} of {len(healths)} with gaps)"

@@ -84,7 +84,7 @@ def _rank(conclusion: Conclusion) -> tuple[int, float, int]:
 
 def _tier(conclusion: Conclusion) -> int:
     share = conclusion.cost.largest_share
-    if conclusion.kind is Kind.POWER and conclusion.confidence is not Confidence.UNSURE:
+    if conclusion.kind is Kind.POWER and conclusion.confidence is Confidence.SURE:
         return 0
     if conclusion.kind in _LOSSES and share >= _MIN_LOSS_FIRST_SHARE:
         return 0

@@ -356,6 +356,20 @@ class Account:
             )
         )
 
+    @property
+    def owner_notes(self) -> tuple[str, ...]:
+        """What was assumed of whose power it is, and what is nobody's. Nothing was assumed of logs
+        that are not used.
+        """
+        share = self.share
+        if share is None:
+            return ()
+        is_used = any(
+            owner.is_assumed and not channel.alignment.elsewhere
+            for owner, channel in zip(share.owners, self.placed, strict=False)
+        )
+        return tuple(note for note in share.notes if is_used or note != share.assumption)
+
     @functools.cached_property
     def apart(self) -> str:
         """Sentences on the logs that do not meet the run, and, where none meets the profile itself,

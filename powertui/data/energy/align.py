@@ -223,6 +223,11 @@ class AlignmentContext:
         )
 
 
+def is_doubtful(alignment: Alignment) -> bool:
+    """Whether the log may lie elsewhere, or nothing shows that it does not."""
+    return alignment.status in ("ambiguous", "cannot tell")
+
+
 def place_all(
     run: Run,
     index: int,
@@ -626,7 +631,8 @@ def _fit_in_words(fit: Fit) -> str:
     kinds = ", ".join(f"{name} {watts:+.0f} W" for name, watts in fit.watts[1:] if watts >= 0.5)
     next_best = f"; next best at {fit.runner_up_s:.2f} s" if fit.runner_up_s is not None else ""
     return (
-        f"what ran explains {max(fit.r2, 0):.0%} of the variation of {fit.samples} samples"
+        f"what ran explains {units.percent(max(fit.r2, 0))} of the variation of "
+        f"{fit.samples} samples"
         f" (idle {fit.watts[0][1]:.0f} W, {kinds or 'nothing above it'}){next_best}"
     )
 
@@ -641,7 +647,7 @@ def places_in_words(places: Sequence[Where]) -> list[str]:
     if len(places) < 2:
         return []
     shown = sorted(places, key=lambda place: -place.weight)[:4]
-    listed = ", ".join(f"{place.offset_s:.2f} s ({place.weight:.0%})" for place in shown)
+    listed = ", ".join(f"{place.offset_s:.2f} s ({units.percent(place.weight)})" for place in shown)
     rest = len(places) - len(shown)
     more = f" and {rest} more" if rest else ""
     return [

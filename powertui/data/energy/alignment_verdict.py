@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui import units
 from powertui.data.energy import coarse_search
 from powertui.data.energy.alignment_places import (
     SURE_S,
@@ -187,7 +188,7 @@ def _share_explained(model: OffsetCosts, best: _Best, near: float) -> float | st
         r2 = _explained(model, in_training, data, best.residual)
     if r2 < least:
         return (
-            f"what ran explains {max(r2, 0.0):.0%} of its changes where it fits best: "
+            f"what ran explains {units.percent(max(r2, 0.0))} of its changes where it fits best: "
             "no more than chance may"
         )
     return r2
@@ -359,7 +360,7 @@ def _doubts(
 ) -> list[str]:
     reasons = []
     if elsewhere >= 1 - _MIN_SURE_WEIGHT:
-        reasons.append(f"{elsewhere:.0%} of the weight is at other places")
+        reasons.append(f"{units.percent(elsewhere)} of the weight is at other places")
     limit = 2 * max(SURE_S, model.data.refresh / 10)
     if model.step_s is not None and model.step_s >= 2 * near:
         limit = min(

@@ -15,6 +15,7 @@ from pathlib import PurePath
 
 import numpy as np
 
+from powertui import units
 from powertui.data.energy import align, meeting
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.meeting import Span
@@ -144,7 +145,10 @@ def _because(first: Log, second: Log) -> str:
     differs = next(
         (i for i, (a, b) in enumerate(zip(first.key, second.key, strict=True)) if a != b), -1
     )
-    covers = f"it covers {first.coverage:.0%} of the profile, the other {second.coverage:.0%}"
+    covers = (
+        f"it covers {units.percent(first.coverage)} of the profile, "
+        f"the other {units.percent(second.coverage)}"
+    )
     return {
         0: "the other does not overlap the profile",
         1: "its place is more certain",

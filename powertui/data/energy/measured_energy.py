@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from powertui import units
 from powertui.data.energy import curve as curves
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.curve import Curve
@@ -266,7 +267,7 @@ def _why_not_enough(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> st
             "counted meanwhile may belong to either side"
         )
     within = min(hi_ps, int(curve.knots[-1])) - max(lo_ps, int(curve.knots[0]))
-    only = f"not resolved: only {coverage:.0%} of this window was sampled"
+    only = f"not resolved: only {units.percent(coverage)} of this window was sampled"
     if within < MIN_LOGGED_SHARE * (hi_ps - lo_ps):
         return only
     inside = curves.spot(curve.knots, np.array([lo_ps, hi_ps], np.int64))
@@ -274,8 +275,8 @@ def _why_not_enough(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> st
     if float(squares[1] - squares[0]) > (MAX_HOLE_SHARE * (hi_ps - lo_ps) / PS_PER_S) ** 2:
         return f"{only}, and what is missing is one gap"
     return (
-        f"not resolved: {1 - coverage:.0%} of this window was not sampled, and the power "
-        "may have changed too much meanwhile"
+        f"not resolved: {units.percent(1 - coverage)} of this window was not sampled, and the "
+        "power may have changed too much meanwhile"
     )
 
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui import units
 from powertui.data.energy import integrate, placing
 from powertui.data.energy.measured_energy import (
     Energies,
@@ -161,11 +162,10 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
             if not resolved_parts
         )
         unresolved_share = float(weight[~is_resolved].sum() / weight.sum())
-        reason = (
-            first.reason
-            if unresolved_share > 0.999
-            else f"{first.reason} in {unresolved_share:.0%} of the places where the log may lie"
-        )
+        reason = first.reason
+        if unresolved_share <= 0.999:
+            share = units.percent(unresolved_share)
+            reason = f"{first.reason} in {share} of the places where the log may lie"
         return replace(
             first,
             reason=reason,

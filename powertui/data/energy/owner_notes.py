@@ -31,6 +31,7 @@ class Share:
     owners: tuple[Owner, ...]  # of each of the host's channels
     strangers: tuple[tuple[PowerSeries, Owner], ...]  # channels that belong to no host of the run
     notes: tuple[str, ...]  # sentences on what was assumed and what is not counted
+    assumption: str = ""  # the one of them that says what was assumed
 
 
 def share(run: Run, trace: int) -> Share:
@@ -41,26 +42,36 @@ def share(run: Run, trace: int) -> Share:
         tuple(found.owners[i] for i in found.mine(trace)),
         tuple((run.power[i], found.owners[i]) for i in found.nobodys),
         notes(run, found, trace),
+        assumption(run, found, trace),
     )
 
 
 def notes(run: Run, found: Belongings, trace: int) -> tuple[str, ...]:
     """Sentences for a host: what was assumed, and which power is nobody's."""
-    out = []
-    assumed = [i for i in found.mine(trace) if found.owners[i].how in ASSUMPTIONS]
     host = found.machines[found.of_trace[trace]]
-    if assumed and host:
-        names = listed([run.power[i].sensor.label for i in assumed])
-        out.append(
-            f"{names} names no host of this run: taken for the power of {host}, the only host "
-            "of this run (assumed)."
-        )
+    assumed = assumption(run, found, trace)
+    out = [assumed] if assumed else []
     workers = found.of_trace.count(found.of_trace[trace])
     if workers > 1 and found.mine(trace):
         out.append(
             f"{host} ran {workers} of the profiled workers: its power is that of all of them."
         )
     return (*out, *strangers(run.power, found))
+
+
+def assumption(run: Run, found: Belongings, trace: int) -> str:
+    """The sentence on channels that are taken for a host's because there is no other; "" where
+    none is.
+    """
+    assumed = [i for i in found.mine(trace) if found.owners[i].how in ASSUMPTIONS]
+    host = found.machines[found.of_trace[trace]]
+    if not assumed or not host:
+        return ""
+    names = listed([run.power[i].sensor.label for i in assumed])
+    return (
+        f"{names} names no host of this run: taken for the power of {host}, the only host "
+        "of this run (assumed)."
+    )
 
 
 def strangers(power: Sequence[PowerSeries], found: Belongings) -> tuple[str, ...]:

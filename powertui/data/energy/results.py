@@ -126,7 +126,7 @@ def _stands_on(host_account: Account) -> list[Fact]:
 
 
 def _notes(host_account: Account, total: Energy | None) -> tuple[str, ...]:
-    whose = host_account.share.notes if host_account.share is not None else ()
+    whose = host_account.owner_notes
     if not host_account.placed:
         return whose or (_NO_POWER,)
     notes = [*whose, *([f"Counted: {host_account.text}."] if host_account.text else [])]

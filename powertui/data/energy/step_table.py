@@ -185,5 +185,6 @@ def _went_to(question: Question, steps: Steps, length: Int64s, usual: Int64s) ->
             )
         elif by_step.length[at] > 0:
             largest = int(np.argmax(parts[at]))
-            out[step] = f"{labels[largest]} {parts[at][largest] / by_step.length[at]:.0%}"
+            share = parts[at][largest] / by_step.length[at]
+            out[step] = f"{labels[largest]} {units.percent(share)}"
     return out

@@ -279,7 +279,7 @@ def _steps(window: Window) -> Sheet:
     for name in names:
         columns += [
             (f"joules: {name}", "empty when not resolved"),
-            (f"lo_joules: {name}", "95% interval"),
+            (f"lo_joules: {name}", "95 % interval"),
             (f"hi_joules: {name}", ""),
             (f"mean_watts: {name}", ""),
             (f"badge: {name}", "measured or estimated"),
@@ -479,7 +479,7 @@ def about(
             continue
         zero, low = _exact(channel.offset_ps), _exact(channel.offset_lo_ps)
         high = _exact(channel.offset_hi_ps)
-        at = f"its zero is at {zero} s of the profile (95% {low} to {high} s)"
+        at = f"its zero is at {zero} s of the profile (95 % {low} to {high} s)"
         facts.append(("alignment", f"{name}: {channel.status}, {channel.source}; {at}"))
     return facts
 
@@ -495,10 +495,12 @@ def energies(window: Window, *, edge_ps: float = 0.0) -> list[tuple[str, Energy]
 
 
 def in_words(energy: Energy) -> str:
-    """ "123.4 J (95% 120.0 to 126.8 J), measured" """
+    """ "123.4 J (95 % 120.0 to 126.8 J), measured" """
     if energy.joules is None or energy.lo is None or energy.hi is None:
         return energy.reason or "not resolved"
-    return f"{energy.joules:.6g} J (95% {energy.lo:.6g} to {energy.hi:.6g} J), {energy.badge.value}"
+    return (
+        f"{energy.joules:.6g} J (95 % {energy.lo:.6g} to {energy.hi:.6g} J), {energy.badge.value}"
+    )
 
 
 def _exact(ps: int) -> str:

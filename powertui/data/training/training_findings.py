@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui import units
 from powertui.data.energy import integrate, placing, samples
 from powertui.data.energy.account import Account
 from powertui.data.energy.findings import could_find, throttling, unexplained
@@ -453,7 +454,9 @@ def _where(finding: Finding) -> str:
         batches = f"batch {first}" if first == last else f"batches {first}-{last}"
         parts.append(batches + (f" ± {finding.step_half}" if finding.step_half else ""))
     elif finding.share is not None:
-        parts.append(f"{finding.share[0]:.0%} to {finding.share[1]:.0%} of it")
+        parts.append(
+            f"{units.percent(finding.share[0])} to {units.percent(finding.share[1])} of it"
+        )
     if parts:
         return ", ".join(parts)
     half = (finding.start_within[1] - finding.start_within[0]) / 2
@@ -471,7 +474,7 @@ def _from_to(first: EpochPart, last: EpochPart) -> str:
         if batch is not None:
             return f"epoch {part.epoch}, batch {batch}" + (f" ± {part.half}" if part.half else "")
         share = part.share[side] if part.share is not None else float(side)
-        return f"epoch {part.epoch}, {share:.0%} of it"
+        return f"epoch {part.epoch}, {units.percent(share)} of it"
 
     return f"from {moment(first, first.first, 0)}, to {moment(last, last.last, 1)}"
 

@@ -12,7 +12,9 @@ from powertui.data.conclusions.conclusion import (
     Kind,
     Stretch,
 )
+from powertui.data.conclusions.makers import stretches
 from powertui.data.conclusions.ranking import ranked
+from powertui.data.energy.align import Alignment
 
 _UNSURE = Confidence.UNSURE
 
@@ -67,6 +69,21 @@ def test_power_that_nothing_explains_comes_first_unless_it_is_a_guess() -> None:
     )
     assert _kinds(compute, sure) == [Kind.POWER, Kind.COMPUTE]
     assert _kinds(unsure, compute) == [Kind.COMPUTE, Kind.POWER]
+
+
+def test_power_of_a_log_whose_place_is_in_doubt_is_not_first() -> None:
+    compute = _conclusion(Kind.COMPUTE, 0.9)
+    power = _conclusion(Kind.POWER, joules_share=0.03, stretch=(10, 20))
+    for status in ("ambiguous", "cannot tell"):
+        doubtful = stretches.with_doubt(power, Alignment(0.0, -60.0, 60.0, status, "clock", ()))
+        assert doubtful.confidence is Confidence.LIKELY
+        assert doubtful.doubt
+        assert _kinds(doubtful, compute) == [Kind.COMPUTE, Kind.POWER]
+    placed = Alignment(0.0, -0.1, 0.1, "aligned", "clock", ())
+    assert stretches.with_doubt(power, placed) is power
+    # Slow steps are seen in the trace alone.
+    slow = _conclusion(Kind.SLOW_STEPS, 0.1, stretch=(10, 20))
+    assert stretches.with_doubt(slow, replace(placed, status="ambiguous")) is slow
 
 
 def test_compiling_once_does_not_limit_a_run() -> None:

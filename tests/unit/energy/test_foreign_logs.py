@@ -6,6 +6,7 @@ Answers, never a warning of numpy's.
 from __future__ import annotations
 
 import random
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
@@ -93,10 +94,14 @@ def test_a_log_of_another_time_is_one_sentence(
     apart = [
         line.strip()
         for line in said.splitlines()
-        if line.strip("- ").startswith("power.csv ") and "this run" in line
+        if re.search(r"power\.csv (?:begins|ends) .* this run", line)
     ]
     assert len(apart) == 3 * (abs(by) >= 3600), "by energy as text and as Markdown, and by report"
+    assert ("taken for the power of" in said) is not bool(apart), "nothing is assumed of no use"
     if apart:
+        assert re.search(r"power .* mean .* W; .*\. power\.csv .* It is not used\.", said), (
+            "report says it where its watts are"
+        )
         assert (" before this run. It is not used." in apart[0]) is (sign < 0)
         assert (" after this run. It is not used." in apart[0]) is (sign > 0)
         assert "epoch 0" not in [line.split("  ")[0] for line in said.splitlines()], (

@@ -198,7 +198,7 @@ def test_a_pause_is_not_bridged_where_anything_may_have_been() -> None:
     assert within.joules is None
     assert (
         within.reason
-        == "not resolved: only 32% of this window was sampled, and what is missing is one gap"
+        == "not resolved: only 32 % of this window was sampled, and what is missing is one gap"
     )
     times = np.r_[np.arange(0, 50, 0.5), np.arange(60, 100, 0.5)]
     bursts = placed(
@@ -209,12 +209,12 @@ def test_a_pause_is_not_bridged_where_anything_may_have_been() -> None:
     found = integrate.energy(bursts, ps(40), ps(75))
     assert found.joules is None
     assert found.reason == (
-        "not resolved: 30% of this window was not sampled, and the power may have changed "
+        "not resolved: 30 % of this window was not sampled, and the power may have changed "
         "too much meanwhile"
     )
     after = integrate.energy(gapped(5), ps(80), ps(115))
     assert after.joules is None
-    assert after.reason == "not resolved: only 56% of this window was sampled"
+    assert after.reason == "not resolved: only 56 % of this window was sampled"
 
 
 @pytest.mark.parametrize("rows", [6, 11, 30])

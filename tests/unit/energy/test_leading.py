@@ -64,15 +64,15 @@ def first(*power: PowerOnTrace) -> str:
             "more of the machine",
         ),
         (log("a"), log("b", status="ambiguous", open_s=4), "more certain"),
-        (log("a", every_s=3.0), log("b", 0, 20), "covers 100%"),
+        (log("a", every_s=3.0), log("b", 0, 20), "covers 100 %"),
         (
             log("a"),
             log("b", scope=Scope.NODE, source="by signal"),
             "aligned by its power alone",
         ),
-        (log("a", source="by signal"), log("b", 0, 20), "covers 100%"),
+        (log("a", source="by signal"), log("b", 0, 20), "covers 100 %"),
         (log("a", every_s=3.0, scope=Scope.NODE), log("b", scope=Scope.GPU), "more of the machine"),
-        (log("a", 10, 40), log("b", 30, 50), "covers 48%"),
+        (log("a", 10, 40), log("b", 30, 50), "covers 48 %"),
         (log("a", every_s=0.1), log("b", every_s=1.0), "resolves 0.1 s"),
     ],
 )

@@ -107,6 +107,9 @@ def test_energies_are_shown_in_the_unit_that_was_asked_for(logdir, capsys) -> No
         (3479.2, "Wh", 16.3, "0.9664 Wh"),
         (0.0, "J", 0.0, "0.0000 J"),
         (250.0, "kJ", 0.0, "0.2500 kJ"),
+        (99_999.0, "J", 9.99, "100.0 kJ"),
+        (9_999.6, "J", 0.99, "10.00 kJ"),
+        (999.96, "J", 0.09, "1,000 J"),
     ],
 )
 def test_an_energy_has_four_digits_at_most(joules, unit, half, words) -> None:
@@ -124,6 +127,8 @@ def test_an_energy_has_four_digits_at_most(joules, unit, half, words) -> None:
         (5.3, 3479.2, "J", "5"),  # no smaller unit is shown: rounded to the last digit of 3,479
         (0.02, 3479.2, "J", "1"),
         (0.13, 21.654, "J", "0.13"),
+        (9.99, 99_999.0, "J", "10 J"),
+        (0.0999, 0.9999, "J", "0.10"),
     ],
 )
 def test_an_error_has_no_more_decimals_than_its_energy(half, joules, unit, words) -> None:

@@ -56,8 +56,8 @@ def test_the_files_own_joules_and_interval_are_said():
     }
     line = _channel_line(channel(energy=read))
     assert line == (
-        "bmc1 power: 2.94 kJ, mean 245.0 W (231 to 259 W) over 12.0 s, 95% interval 2.9 kJ to "
-        "2.98 kJ, 96.0% of the time sampled"
+        "bmc1 power: 2.94 kJ, mean 245.0 W (231 to 259 W) over 12.0 s, 95 % interval 2.9 kJ to "
+        "2.98 kJ, 96.0 % of the time sampled"
     )
     assert _sum_line(
         [channel(energy=read), channel(host="bmc2", joules=1000.0, watts=100.0)]
@@ -97,7 +97,7 @@ def test_a_recordings_end_tells_what_energy_tells_of_its_file(data):
 
 def test_gaps_are_said_with_the_share_of_the_time():
     line = _channel_line(channel(covered_s=9.0, gaps=3, missed=1, reconnects=2))
-    assert "over 9.0 s, which is 75.0% of the time; the rest has no values" in line
+    assert "over 9.0 s, which is 75.0 % of the time; the rest has no values" in line
     assert line.endswith("(3 of 13 readings without a value, 1 tick missed, 2 reconnects)")
 
 

@@ -139,7 +139,7 @@ def test_every_surface_tells_the_same_of_an_epoch(
         export.write(str(folder), first, reading, Aligning(), words, output)
     joules, lo, hi = next(iter(found[1].values()))
     assert (
-        f"{joules:.6g} J (95% {lo:.6g} to {hi:.6g} J)"
+        f"{joules:.6g} J (95 % {lo:.6g} to {hi:.6g} J)"
         in beside.getvalue() + Path(out + ".about.json").read_text()
     )
 

@@ -14,7 +14,7 @@ from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidenc
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.energy import account, clock_kinds, placing
 from powertui.data.energy.account import Account
-from powertui.data.energy.align import Alignment, Placed
+from powertui.data.energy.align import Alignment, Placed, is_doubtful
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S
 from powertui.data.training.training_energy import TrainingEnergy
@@ -24,7 +24,6 @@ from powertui.plain import plain
 # measured: the share of the time from which on a cause has one.
 _MIN_OPEN_SHARE = 0.05
 _MAX_CLOCKS = 3  # logs that have a sentence of their own
-_DOUBTFUL = ("ambiguous", "cannot tell")
 _RECORD_ENDS = (
     "Log power from before the training starts until after it ends: its start and end in the "
     "readings show where the log is. Or give --offset."
@@ -105,7 +104,7 @@ def doubtful_training_clocks(energy: TrainingEnergy) -> Iterator[Conclusion]:
 
 def _in_doubt(channels: Iterable[Placed]) -> Iterator[Placed]:
     for placed in channels:
-        if placed.alignment.status == "clock corrected" or placed.alignment.status in _DOUBTFUL:
+        if placed.alignment.status == "clock corrected" or is_doubtful(placed.alignment):
             yield placed
 
 

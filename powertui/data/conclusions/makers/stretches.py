@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from powertui.data.conclusions import words
 from powertui.data.conclusions.conclusion import (
@@ -15,6 +16,7 @@ from powertui.data.conclusions.conclusion import (
 )
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.energy import account
+from powertui.data.energy.align import Alignment, is_doubtful
 from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import EPOCHS, LIMIT, Finding
 from powertui.data.model import PS_PER_S, Badge
@@ -49,7 +51,21 @@ def _of_finding(inquiry: Inquiry, profile: Profile, finding: Finding) -> Conclus
     is_outside = finding.end_ps <= lo or finding.start_ps >= hi
     where = Stretch(profile.index, finding.start_ps, finding.end_ps)
     cost = _cost(inquiry, finding, outside=is_outside)
-    return conclusion(finding, where, cost, outside=is_outside)
+    made = conclusion(finding, where, cost, outside=is_outside)
+    alignment = account.energy_account(profile, inquiry.question.aligning).alignment
+    return with_doubt(made, alignment)
+
+
+def with_doubt(made: Conclusion, alignment: Alignment | None) -> Conclusion:
+    """A conclusion from a log that is placed so: where that is in doubt, what rests on its readings
+    is not sure.
+    """
+    if alignment is None or not is_doubtful(alignment):
+        return made
+    if made.kind not in (Kind.POWER, Kind.THROTTLING) or made.confidence is not Confidence.SURE:
+        return made
+    doubt = "Where the power log is on this time axis is in doubt."
+    return replace(made, confidence=Confidence.LIKELY, doubt=doubt)
 
 
 def conclusion(finding: Finding, where: Stretch, cost: Cost, *, outside: bool) -> Conclusion:

@@ -19,4 +19,5 @@ def unprofiled_stretches(energy: TrainingEnergy) -> Iterator[Conclusion]:
             share = finding.delta_joules / joules
         cost = Cost(joules=finding.delta_joules, joules_share=share)
         where = Stretch(0, finding.start_ps, finding.end_ps)
-        yield stretches.conclusion(finding, where, cost, outside=True)
+        made = stretches.conclusion(finding, where, cost, outside=True)
+        yield stretches.with_doubt(made, energy.account.alignment)
