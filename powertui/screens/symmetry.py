@@ -5,7 +5,7 @@ one. Enter goes to its place in the timeline, or to the table that shows it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rich.style import Style
@@ -18,7 +18,7 @@ from powertui.data.conclusions.conclusion import Conclusion, Conclusions, Confid
 from powertui.data.conclusions.run_conclusions import run_conclusions, smaller_conclusions
 from powertui.data.energy import account
 from powertui.data.energy.findings import finding_texts
-from powertui.data.energy.findings.finding import Finding, Findings
+from powertui.data.energy.findings.finding import Against, Finding, Findings, Unopened
 from powertui.data.model import PS_PER_S
 from powertui.data.opened import Opened
 from powertui.plain import plain
@@ -48,7 +48,21 @@ class _Answer:
 def _answer(opened: Opened, aligning: Aligning) -> _Answer:
     conclusions = run_conclusions(opened, aligning)
     findings = tuple(account.findings(profile, aligning) for profile in opened.profiles)
-    return _Answer(conclusions, findings)
+    return _Answer(conclusions, findings or _of_training(opened, aligning))
+
+
+def _of_training(opened: Opened, aligning: Aligning) -> tuple[Findings, ...]:
+    """What the power of a training shows that was never profiled, without smaller differences:
+    nobody can say why they are.
+    """
+    from powertui.data.training.training import Training
+    from powertui.data.training.training_energy import training_energy
+
+    training = opened.around
+    if not isinstance(training, Training) or not training.logs.power:
+        return ()
+    findings = training_energy(training.seen_from(None, aligning)).findings
+    return (replace(findings, smaller=Unopened()),)
 
 
 class SymmetryScreen(BaseScreen):
@@ -205,7 +219,10 @@ class SymmetryScreen(BaseScreen):
         chosen = self._listed()[self._chosen : self._chosen + 1]
         finding = chosen[0].finding if chosen else None
         number = shown.index(finding) if finding in shown else -1
-        if findings is not None and findings.folded is not None:
+        around = self._around(findings, finding)
+        if around is not None:
+            chart.show(AgainstView(around, shown, number, profiled=False))
+        elif findings is not None and findings.folded is not None:
             chart.show(FoldedView(findings.folded, self._line, shown, number, self._times))
         elif findings is not None and findings.against is not None:
             chart.show(AgainstView(findings.against, shown, number))
@@ -213,6 +230,19 @@ class SymmetryScreen(BaseScreen):
             chart.show(None, "")
             return False
         return True
+
+    def _around(self, findings: Findings | None, finding: Finding | None) -> Against | None:
+        """The readings of the training, where the chosen finding was not profiled."""
+        opened = self.session.opened
+        if findings is None or opened is None:
+            return None
+        if not opened.profiles:
+            return findings.against
+        if finding is None or finding.kind != "power":
+            return None
+        lo, hi = opened.profiles[self.session.trace_index].trace.span
+        is_outside = finding.end_ps <= lo or finding.start_ps >= hi
+        return findings.around if is_outside else None
 
     def _of_this_host(self) -> tuple[Finding, ...]:
         """The findings of the host that is looked at, which its chart can show."""

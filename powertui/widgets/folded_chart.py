@@ -54,11 +54,15 @@ class FoldedView(NamedTuple):
 
 
 class AgainstView(NamedTuple):
-    """A run without epochs to compare: its readings, and what was expected of them."""
+    """A run without epochs to compare: its readings, and what was expected of them.
+
+    Of a training that was never profiled that is its usual level.
+    """
 
     against: Against
     findings: tuple[Finding, ...]
     selected: int = -1
+    profiled: bool = True
 
     @property
     def span(self) -> tuple[float, float]:
@@ -238,10 +242,13 @@ def _against_picture(
             (int(start / (hi - lo) * chart.cells), -int(-end / (hi - lo) * chart.cells))
         )
     power = ("measured", "power")
+    explained, rest = "what the trace explains", "Power that nothing in the trace explains"
+    if not view.profiled:
+        explained, rest = "the usual level of training", "Power beyond the usual level of training"
     rows = [
-        chart.line(("Power: ", "title"), power, (" over what the trace explains", "dim")),
+        chart.line(("Power: ", "title"), power, (f" over {explained}", "dim")),
         *chart.overlay(measured, expected),
-        chart.line(("Power that nothing in the trace explains", "title")),
+        chart.line((rest, "title")),
         *chart.difference(measured, expected),
         chart.bars(stretches, view.selected),
         chart.ruler("s", 10, lambda cell: f"{lo + (hi - lo) * cell / chart.cells:.4g}"),

@@ -107,6 +107,33 @@ async def test_without_epochs_a_finding_is_drawn_against_what_was_expected(
         assert viewport.t0 < 8.3e12 < 9.8e12 < viewport.t1
 
 
+@pytest.mark.parametrize("profiled", [True, False])
+async def test_what_was_not_profiled_is_drawn_on_the_axis_of_the_training(
+    make: Maker, shared_data: Path, tmp_path: Path, profiled: bool
+) -> None:
+    folder = shared_data / "own" / "long_training"
+    if not profiled:
+        copied = shutil.copytree(folder / "logs", tmp_path / "logs")
+        shutil.rmtree(copied / "train" / "plugins")
+        shutil.copy(folder / "power.csv", copied)
+        folder = tmp_path
+    shell = make(folder)
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        assert "no profile shows what ran then" in words(shell, "#findings")
+        chart = shell.screen.query_one("#folded", FoldedChart)
+        picture = chart_text(chart)
+        assert "Power: measured over the usual level of training" in picture
+        assert "Power beyond the usual level of training" in picture
+        assert "├" in picture
+        if profiled:  # of what is inside the profile, its own readings are drawn
+            await pilot.press("down")
+            await settled(pilot)
+            assert "what the trace explains" in chart_text(chart)
+
+
 async def test_symmetry_turns_to_other_epochs_and_to_times(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=SIZE) as pilot:

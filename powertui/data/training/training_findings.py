@@ -29,6 +29,7 @@ from powertui.data.energy.findings.finding_rules import (
 )
 from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.power_stretch import Box
+from powertui.data.energy.findings.readings import held_against
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, PS_PER_S, Z95, PowerOnTrace
 from powertui.data.training import (
@@ -170,6 +171,7 @@ def _power_findings(training: PlacedTraining, axis: TrainingOnAxis, account: Acc
         could,
         tuple(notes),
         seen=limits.seen,
+        against=held_against(likeliest.expected.readings),
         apart=limits.apart,
     )
 
@@ -511,4 +513,5 @@ def with_training_findings(
         smaller=of_profile.smaller.some(in_profile, *of_training.smaller),
         could="; ".join(could),
         notes=tuple(dict.fromkeys((*of_profile.notes, *of_training.notes))),
+        around=of_training.against,
     )

@@ -160,3 +160,4 @@ class Findings:
     apart: tuple[
         tuple[float, float], ...
     ] = ()  # stretches (s on the trace) of which the limits do not speak
+    around: Against | None = None  # what the training around a profile was held against

@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from powertui.data.energy.findings.finding import Against
 from powertui.data.model import Bools, Floats, Int64s
+
+# Kept of a log for its picture, however long it is: some megabytes. Chosen, not measured.
+MAX_DRAWN_READINGS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,3 +82,21 @@ def readings_subset(readings: SensorReadings, rows: Bools | Int64s) -> SensorRea
         readings.quantum,
         readings.ways[:, rows] if readings.ways.size else readings.ways,
     )
+
+
+def held_against(readings: SensorReadings) -> Against:
+    """What is drawn of them: each reading, and the most that was expected of it. Of very many rows
+    each is the mean of several.
+    """
+    usable = readings.judged & np.isfinite(readings.ceiling)
+    expected = np.where(usable, readings.ceiling, np.nan)
+    each = -(-len(readings) // MAX_DRAWN_READINGS)
+    if each < 2:
+        return Against(readings.lo, readings.hi, readings.watts, expected)
+    firsts = np.arange(0, len(readings), each)
+    counts = np.diff(np.append(firsts, len(readings)))
+    lasts = firsts + counts - 1
+    watts, expected = (
+        np.add.reduceat(column, firsts) / counts for column in (readings.watts, expected)
+    )
+    return Against(readings.lo[firsts], readings.hi[lasts], watts, expected)

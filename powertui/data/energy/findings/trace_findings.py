@@ -26,7 +26,6 @@ from powertui.data.energy.findings.finding import (
     EPOCHS,
     NEIGHBOURS,
     UNEXPLAINED,
-    Against,
     Finding,
     Findings,
     LongerOp,
@@ -42,7 +41,7 @@ from powertui.data.energy.findings.finding_rules import (
     same_stretch,
 )
 from powertui.data.energy.findings.power_stretch import Box
-from powertui.data.energy.findings.readings import covered_share
+from powertui.data.energy.findings.readings import covered_share, held_against
 from powertui.data.energy.findings.unexplained import Unexplained
 from powertui.data.energy.fold import Folded
 from powertui.data.model import (
@@ -116,7 +115,8 @@ class _Joining:
             findings += [self._from_box(box, UNEXPLAINED) for box in by_trace.boxes]
             findings = self._with_epochs(findings, by_trace)
             limits, could = self._could(by_trace)
-            against = _against(by_trace)
+            if by_trace.expected is not None:
+                against = held_against(by_trace.expected.readings)
             self.doubtful += by_trace.doubtful
             if self.doubtful:
                 stretches_stand = "stretches stand" if self.doubtful > 1 else "stretch stands"
@@ -504,16 +504,6 @@ class _Joining:
                     LongerOp(name, (ran - usual) / PS_PER_S, usual / PS_PER_S, ran / PS_PER_S)
                 )
         return tuple(sorted(longer_ops, key=lambda op: -op.more_s)[:_MAX_OPS])
-
-
-def _against(by_trace: Unexplained) -> Against | None:
-    if by_trace.expected is None:
-        return None
-    readings = by_trace.expected.readings
-    usable = readings.judged & np.isfinite(readings.ceiling)
-    return Against(
-        readings.lo, readings.hi, readings.watts, np.where(usable, readings.ceiling, np.nan)
-    )
 
 
 def _same_load(first: Finding, second: Finding) -> bool:
