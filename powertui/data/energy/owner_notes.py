@@ -42,14 +42,14 @@ def share(run: Run, trace: int) -> Share:
         tuple(found.owners[i] for i in found.mine(trace)),
         tuple((run.power[i], found.owners[i]) for i in found.nobodys),
         notes(run, found, trace),
-        assumption(run, found, trace),
+        _assumption(run, found, trace),
     )
 
 
 def notes(run: Run, found: Belongings, trace: int) -> tuple[str, ...]:
     """Sentences for a host: what was assumed, and which power is nobody's."""
     host = found.machines[found.of_trace[trace]]
-    assumed = assumption(run, found, trace)
+    assumed = _assumption(run, found, trace)
     out = [assumed] if assumed else []
     workers = found.of_trace.count(found.of_trace[trace])
     if workers > 1 and found.mine(trace):
@@ -59,7 +59,7 @@ def notes(run: Run, found: Belongings, trace: int) -> tuple[str, ...]:
     return (*out, *strangers(run.power, found))
 
 
-def assumption(run: Run, found: Belongings, trace: int) -> str:
+def _assumption(run: Run, found: Belongings, trace: int) -> str:
     """The sentence on channels that are taken for a host's because there is no other; "" where
     none is.
     """

@@ -10,7 +10,7 @@ from powertui.data.energy.findings.finding import Against
 from powertui.data.model import Bools, Floats, Int64s
 
 # Kept of a log for its picture, however long it is: some megabytes. Chosen, not measured.
-MAX_DRAWN_READINGS = 100_000
+_MAX_DRAWN_READINGS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ def held_against(readings: SensorReadings) -> Against:
     """
     usable = readings.judged & np.isfinite(readings.ceiling)
     expected = np.where(usable, readings.ceiling, np.nan)
-    each = -(-len(readings) // MAX_DRAWN_READINGS)
+    each = -(-len(readings) // _MAX_DRAWN_READINGS)
     if each < 2:
         return Against(readings.lo, readings.hi, readings.watts, expected)
     firsts = np.arange(0, len(readings), each)
