@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from powertui.data.conclusions.makers import device_copies
 from powertui.data.energy import account
 from powertui.data.overview import (
+    input_page,
     overview_advice,
     overview_conclusions,
     overview_facts,
@@ -48,7 +49,7 @@ def answer(question: Question) -> Result:
     if not question.together:
         host_account = account.energy_account(profile, question.aligning)
     advice_rows = overview_advice.matching_advice(question, steps, step_shares, tops)
-    bound, why_bound = advice.bound_by_input(step_shares)
+    bound, why_bound = input_page.input_verdict(question, step_shares)
     any_device = any(device_facts.has_device(profile.trace) for profile, _, _ in question.parts)
     facts = (
         *overview_conclusions.facts(question),
@@ -62,6 +63,8 @@ def answer(question: Question) -> Result:
         *overview_facts.sides(question),
         *environment.facts(question.opened, profile),
     )
+    if why_bound != advice.bound_by_input(step_shares)[1]:
+        facts = input_page.of_steps_alone(facts)
     tables = (
         overview_tables.summary(steps),
         # TensorBoard has no such table of the host's ops, and its own of the devices' ops.

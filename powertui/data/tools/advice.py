@@ -74,6 +74,11 @@ def bound_by_input(shares: Shares | None) -> tuple[str, str]:
     )
 
 
+def input_bound(share: float) -> str:
+    """TensorBoard's word for a program that waits for its input in so much of its time."""
+    return "host" if share >= _INPUT_HIGH else "both"
+
+
 _NO_STEPS = "Name what marks a step with --step-marker REGEX."
 
 

@@ -144,7 +144,7 @@ TOOLS: tuple[Tool, ...] = (
         "input_pipeline_analyzer",
         "Input pipeline",
         "Whether steps wait for their input, and what the host does for it.",
-        f"{_HERE}.input_pipeline:answer",
+        "powertui.data.overview.input_page:answer",
         combines=True,
     ),
     Tool(

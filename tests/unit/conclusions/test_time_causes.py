@@ -14,7 +14,8 @@ from powertui.data.conclusions.conclusion import Conclusion, Kind
 from powertui.data.conclusions.makers.time_causes import time_causes
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.opened import Opened
-from powertui.data.tools import wall_time
+from powertui.data.tools import registry, wall_time
+from powertui.data.tools.registry import Question
 from tests.synthetic import torch_json, xplane
 from tests.synthetic.torch_json import event
 
@@ -291,3 +292,23 @@ def test_the_program_s_own_function_is_named_and_not_the_library_s_or_a_comprehe
     assert first.kind is Kind.PYTHON
     assert first.sentence.startswith("Preparing input in Python takes 80 %")
     assert first.sentence.endswith(": __getitem__ in photos.py:40.")
+
+
+def test_no_page_says_that_a_program_which_prepares_batches_between_steps_needs_no_input(
+    tmp_path: Path,
+) -> None:
+    events = []
+    for step in range(10):
+        at = step * 100 * _MS
+        events.append(event(("user_annotation", f"ProfilerStep#{step}", at, 20 * _MS)))
+        events.append(event(("cpu_op", "aten::mm", at, 20 * _MS)))
+        events.append(event(("python_function", "train.py(9): next_batch", at + 20_000, 79_000)))
+    run = torch_json.write(tmp_path, events)
+    first = _first(run)
+    assert first.kind is Kind.INPUT
+    for tool in ("overview_page", "input_pipeline_analyzer"):
+        facts = {fact.id: fact for fact in registry.get(tool).answer(Question(run)).facts}
+        assert facts["bottleneck"].value == "host"
+    assert facts["input_conclusion"].value == first.sentence
+    assert facts["summary_nextstep"].value == first.next
+    assert facts["input_percent"].label == "waiting for input in steps"
