@@ -11,6 +11,7 @@
 #   make fuzz          hostile input for the scanner and every reader (a minute; FUZZ=--help for more)
 #   make mutants       do the tests hold? small faults put into a copy, one by one
 #   make screenshots   draw the pictures in docs/ again
+#   make cast          record the moving picture of README again (a test says when)
 #   make strings       every text that a person may read, file by file (STRINGS=screens for some of them)
 #   make power-test    the unit tests on an emulated POWER machine (root, qemu; an hour)
 #   make dist          an sdist, a wheel and a bill of materials (SPDX) in dist/
@@ -33,7 +34,7 @@ CAUSES_VENV ?= .causes-venv
 # Tests start thousands of processes. Each one would compile 270 modules again where compiled modules are not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick test check lint monkey bench fuzz mutants parity causes screenshots strings dist bundle power-test clean
+.PHONY: demo quick test check lint monkey bench fuzz mutants parity causes screenshots cast strings dist bundle power-test clean
 
 demo: $(PROGRAM)
 	$(BIN)/powertui demo
@@ -83,6 +84,10 @@ mutants: $(TESTS)
 
 screenshots: $(TESTS)
 	$(BIN)/python scripts/screenshots.py
+
+# The moving picture of README, and the same as an asciicast.
+cast: $(TESTS)
+	$(BIN)/python scripts/cast.py
 
 strings: $(TESTS)
 	$(BIN)/python scripts/strings.py $(STRINGS)

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/ and README from the demo: `make screenshots`.
+"""Draw the pictures of docs/ from the demo: `make screenshots`.
 
 They change only with the code.
 """
@@ -6,9 +6,7 @@ They change only with the code.
 from __future__ import annotations
 
 import asyncio
-import html
 import os
-import re
 import sys
 import time
 from pathlib import Path
@@ -47,21 +45,6 @@ PICTURES: dict[str, tuple[str, ...]] = {
 }
 
 
-# The moving picture of README: what a person does in the first minute. Caption → keys that lead
-# from the frame before.
-WALK: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("powertui demo: power, epochs, steps and threads on one clock", ("0",)),
-    (") goes to the finding: 60 W that the trace does not explain", ("right_parenthesis",)),
-    ("w zooms in, d moves on", ("w", "w", "d")),
-    ("t: the ops of this window", ("t",)),
-    ("3: all findings, with their joules", ("escape", "3")),
-    ("1: what limits the run, and joules of each epoch", ("1",)),
-)
-FRAME_S = 3  # long enough to read a caption twice
-_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
-_CAPTION_HEIGHT = 44
-
-
 def screen() -> Display:
     """A terminal that can show everything."""
     return Display(Capabilities(color="true"), theme.get("dark", "true"), Config())
@@ -77,7 +60,7 @@ async def picture(name: str, keys: tuple[str, ...]) -> None:
         await pilot.press(*keys)
         await shell.workers.wait_for_complete()
         await pilot.pause(1.0)
-        svg = shell.export_screenshot(title="powertui", simplify=True)
+        svg = shell.svg_of(shell.screen)
     (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
     print(f"{name}.svg: {len(svg):,} bytes")
 
@@ -95,61 +78,9 @@ async def live(name: str) -> None:
     async with shell.run_test(size=SIZE) as pilot:
         now = 1e6
         await pilot.pause(1.5)
-        svg = shell.export_screenshot(title="powertui", simplify=True)
+        svg = shell.svg_of(shell.screen)
     (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
     print(f"{name}.svg: {len(svg):,} bytes")
-
-
-async def walk(name: str) -> None:
-    """Several pictures of one session, one after the other, in one file."""
-    shell = Shell(Session(logdir=logdir.scan(demo.folder())), screen())
-    frames = []
-    async with shell.run_test(size=SIZE) as pilot:
-        while not (shell.session.complete and shell.session.model):
-            await asyncio.sleep(0.05)
-        for caption, keys in WALK:
-            await pilot.pause()
-            await pilot.press(*keys)
-            await shell.workers.wait_for_complete()
-            await pilot.pause(1.0)
-            frames.append((caption, shell.export_screenshot(title="powertui", simplify=True)))
-    svg = animation(frames)
-    (FOLDER / f"{name}.svg").write_text(svg, encoding="utf-8")
-    print(f"{name}.svg: {len(svg):,} bytes")
-
-
-def animation(frames: list[tuple[str, str]]) -> str:
-    """The frames in turns, each with its caption below.
-
-    Style sheets alone move them: a page that shows pictures runs no script.
-    """
-    view = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', frames[0][1])
-    assert view is not None
-    width, height = float(view[1]), float(view[2])
-    whole_s = FRAME_S * len(frames)
-    shown = 100 / len(frames)
-    parts = [
-        (
-            f'<svg viewBox="0 0 {width:g} {height + _CAPTION_HEIGHT:g}" '
-            'xmlns="http://www.w3.org/2000/svg">'
-        ),
-        "<style>",
-        (
-            f"@keyframes turn {{ 0% {{ opacity: 1 }} {shown:.3f}% {{ opacity: 0 }} 100% {{ "
-            f"opacity: 0 }} }}"
-        ),
-        f".frame {{ opacity: 0; animation: turn {whole_s}s step-end infinite }}",
-        ".caption { font: 22px monospace; fill: #8a8a8a }",
-        "</style>",
-    ]
-    for row, (caption, svg) in enumerate(frames):
-        parts.append(f'<g class="frame" style="animation-delay: {row * FRAME_S}s">')
-        sized = svg.replace("<svg ", f'<svg width="{width:g}" height="{height:g}" ', 1)
-        parts.append(_FONT.sub("", sized).strip())
-        parts.append(
-            f'<text class="caption" x="20" y="{height + 28:g}">{html.escape(caption)}</text></g>'
-        )
-    return "\n".join([*parts, "</svg>", ""])
 
 
 def main() -> None:
@@ -157,11 +88,9 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     os.environ["TZ"] = "UTC"
     time.tzset()
-    for name in sys.argv[1:] or [*PICTURES, "live", "walk"]:
+    for name in sys.argv[1:] or [*PICTURES, "live"]:
         if name == "live":
             asyncio.run(live(name))
-        elif name == "walk":
-            asyncio.run(walk(name))
         else:
             asyncio.run(picture(name, PICTURES[name]))
 

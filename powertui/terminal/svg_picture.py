@@ -101,22 +101,38 @@ class _Drawing:
         return f'<tspan class="{name}" {place}>{escape(words).replace(" ", _NBSP)}</tspan>'
 
 
+class SvgPage:
+    """What pictures of one size and of one page's colors share: frame, style sheet, classes."""
+
+    def __init__(self, columns: int, rows: int, ink: str, paper: str) -> None:
+        self._size = columns * _CELL_PX, rows * _ROW_PX
+        self._ink = ink
+        self._paper = paper
+        self._classes: dict[str, str] = {}  # rule of the style sheet → its class
+
+    def drawn(self, rows: Sequence[Iterable[Segment]]) -> str:
+        """These rows as elements, in the page's colors where they have none of their own."""
+        drawing = _Drawing(self._ink, self._paper, classes=self._classes)
+        for y, segments in enumerate(rows):
+            drawing.row(y, segments)
+        rects, texts = "\n".join(drawing.rects), "\n".join(drawing.texts)
+        return f'<g shape-rendering="crispEdges">\n{rects}\n</g>\n{texts}\n'
+
+    def whole(self, elements: str, more_rules: str = "") -> str:
+        """The file around what was drawn."""
+        width, height = self._size
+        rules = "".join(f".{name}{{{rule}}}" for rule, name in self._classes.items())
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}">'
+            f"<style>text{{font:14px monospace;white-space:pre}}{rules}{more_rules}</style>"
+            f'<rect width="100%" height="100%" fill="{self._paper}"/>\n{elements}</svg>\n'
+        )
+
+
 def svg_picture(rows: Sequence[Iterable[Segment]], columns: int, ink: str, paper: str) -> str:
     """These rows, in the colors of a page for what has none of its own."""
-    drawing = _Drawing(ink, paper)
-    for y, segments in enumerate(rows):
-        drawing.row(y, segments)
-    width, height = columns * _CELL_PX, len(rows) * _ROW_PX
-    rules = "".join(f".{name}{{{rule}}}" for rule, name in drawing.classes.items())
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}">'
-        f"<style>text{{font:14px monospace;white-space:pre}}{rules}</style>"
-        f'<rect width="100%" height="100%" fill="{paper}"/>\n<g shape-rendering="crispEdges">\n'
-        + "\n".join(drawing.rects)
-        + "\n</g>\n"
-        + "\n".join(drawing.texts)
-        + "\n</svg>\n"
-    )
+    page = SvgPage(columns, len(rows), ink, paper)
+    return page.whole(page.drawn(rows))
 
 
 def _px(value: float) -> str:
