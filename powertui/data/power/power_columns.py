@@ -17,8 +17,11 @@ from powertui.data.power.time_signs import is_time
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile, UsageError
 
+_NUMBERED_PART = re.compile(r"gpu|package|pkg|socket|node|psu|card", re.IGNORECASE)
 _MAX_PROBED_CELLS = 200  # of a column, that show its unit; chosen, not measured
-_MAX_PARTS = 64  # of one kind in a machine: whole numbers below are theirs; chosen, not measured
+# Of one kind in a machine: whole numbers below may be theirs, and are hardly watts. Chosen, not
+# measured.
+_MAX_PARTS = 16
 _UNNAMED = re.compile(r"column \d+")
 # A name that says which part was read and nothing else: "GPU 0", "psu1".
 _BARE_PART = re.compile(r"(gpu|package|pkg|socket|dram|psys|node|psu|card)[ _-]?\d*", re.IGNORECASE)
@@ -66,7 +69,7 @@ def named_power(names: Sequence[str]) -> list[NamedColumn]:
 def _holds_numbers_of_parts(rows: table.FileCells, column: int) -> bool:
     """Whether a column called "socket" or "gpu" says which of them a row is about."""
     name = rows.names[column].strip()
-    if _BARE_PART.fullmatch(name) is None or name[-1].isdigit():
+    if _NUMBERED_PART.fullmatch(name) is None:
         return False
     values = rows.floats(column)[0]
     values = values[np.isfinite(values)]

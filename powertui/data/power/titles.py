@@ -44,7 +44,7 @@ _ZONE = re.compile(
     re.IGNORECASE,
 )
 _HOST = re.compile(
-    r"(?:host|host[ _]?name|node|node[ _]?name|server|machine)\s{0,3}[:=]\s{0,3}"
+    r"(?:host|host[ _]?name|node|node[ _]?name)\s{0,3}[:=]\s{0,3}"
     r"([\w.:\[\]-]{1,253})",
     re.IGNORECASE,
 )
