@@ -21,7 +21,9 @@ _MOST_WORDS = 16  # a longer name is a sentence, in which no word is a host's na
 _WORD = re.compile(r"[^\s_/:.,;()\[\]{}|=\-]+")
 _QUANTITY = re.compile(
     r"(?:total|power|watts?|[mk]?w|energy|joules?|[mk]?j|input|draw|drawn|consumption|consumed|reading|readings|value|values|usage|"
-    r"used|ac|dc|dcmi|pwr|control|avg|average|mean|instant|instantaneous|current|actual|active|real|load|metered|measured|sum|all|in|out|of|the)"
+    r"used|ac|dc|dcmi|pwr|control|avg|average|mean|instant|instantaneous|current|actual|active|real|load|metered|measured|sum|all|in|out|of|the|\d+v|"
+    r"(?:wirk|gesamt|schein)?leistung|summe|gesamt|verbrauch|energie|strom|puissance|totale?|somme|"
+    r"potencia|potenza|consumo|consommation)"
 )
 _MACHINE = re.compile(
     r"(?:system|sys|node|nodes|host|server|machine|chassis|blade|board|platform|bmc|ipmi|redfish|hmc|computer|whole|wall|meter|"

@@ -124,4 +124,20 @@ LIKE_PARTS = (
         {"vm": 210},
         210,
     ),
+    Case(
+        "phases and their sum in German",
+        VM,
+        {
+            "power.csv": wide(
+                {
+                    "Wirkleistung L1 [W]": 120,
+                    "Wirkleistung L2 [W]": 90,
+                    "Wirkleistung L3 [W]": 60,
+                    "Wirkleistung Summe [W]": 270,
+                }
+            )
+        },
+        {"vm": 270},
+        270,
+    ),
 )

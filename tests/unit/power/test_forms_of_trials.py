@@ -67,6 +67,12 @@ READ: dict[str, tuple[str, dict[str, float], Scope]] = {
         Scope.NODE,
     ),
     "telegraf.jsonl": (_lines(_telegraf), {"GPU 0": 0, "GPU 1": 1}, Scope.GPU),
+    "kibana.csv": (
+        '"@timestamp","host.name","power.watts"\n'
+        + _lines(lambda k, w: f'"{at(k, "%b %d, %Y @ %H:%M:%S")}.250",vm,"{w}.0"'),
+        {"power.watts": 0},
+        Scope.UNKNOWN,
+    ),
     "jtop.csv": (
         "time,uptime,RAM,GPU,Power VDD_GPU_SOC,Power TOT\n"
         + _lines(lambda k, w: f"{at(k)}.125,1:02:03,0.31,99,{w * 600},{w * 1000}"),
