@@ -26,6 +26,8 @@ from powertui.data.tools.thread_time import FRAME_LINE_SUFFIX
 _KINETO_FRAME = re.compile(r"^(?P<file>.+)\((?P<line>\d+)\): (?P<name>.+)$")
 _XPLANE_FRAME = re.compile(r"^\$(?P<file>.+):(?P<line>\d+) (?P<name>.+)$")
 _BUILT_IN = re.compile(r"^(?:<built-in (?:method|function) |\$\S+ )(?P<name>\w+)")
+# Lightning's names: "[pl][profile][Callback]make_plots.<locals>.PlotWeights.on_train_batch_end".
+_LIGHTNING = re.compile(r"^\[pl\]\[\w+\](?:\[\w+\])?\.?(?:[\w.<>]*?\.)??(?P<name>(?:\w+\.)?\w+)$")
 # Functions in which a thread waits for another one, for a device or for time to pass.
 _WAITING = frozenset(
     (
@@ -186,7 +188,13 @@ def readable_name(text: str) -> str:
     frame = parse_frame(text)
     if frame.file:
         return frame.label
-    return frame.name if text.startswith(("$", "<built-in ")) else text
+    return frame.name if text.startswith(("$", "<built-in ")) else without_lightning(text)
+
+
+def without_lightning(text: str) -> str:
+    """An event's name without what Lightning writes before it."""
+    match = _LIGHTNING.match(text)
+    return text if match is None else match["name"]
 
 
 # ── threads and their frames ─────────────────────────────────────────────────────────────────────

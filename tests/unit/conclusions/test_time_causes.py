@@ -312,3 +312,25 @@ def test_no_page_says_that_a_program_which_prepares_batches_between_steps_needs_
     assert facts["input_conclusion"].value == first.sentence
     assert facts["summary_nextstep"].value == first.next
     assert facts["input_percent"].label == "waiting for input in steps"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("aten::embedding", ": aten::embedding took 22 ms, usually 8 ms."),
+        ("", ", and no recorded call took that much longer."),
+    ],
+)
+def test_a_slow_step_names_what_explains_it_or_says_that_nothing_does(
+    tmp_path: Path, name: str, words: str
+) -> None:
+    events = []
+    for step in range(40):
+        length = 32 if step == 20 else 20
+        at = (step * 20 + (12 if step > 20 else 0)) * _MS
+        events.append(event(("user_annotation", f"ProfilerStep#{step}", at, length * _MS)))
+        took = length - 10 if step == 20 and name else 8
+        events.append(event(("cpu_op", name or "aten::mm", at, took * _MS)))
+    told = [c.sentence for c in run_conclusions(torch_json.write(tmp_path, events))]
+    (slow,) = [sentence for sentence in told if "longer than the steps around" in sentence]
+    assert slow == f"Step 20: 12 ms longer than the steps around{words}"

@@ -10,12 +10,14 @@ from enum import Enum
 
 import numpy as np
 
+from powertui.data.category import Category, work_category
 from powertui.data.conclusions.makers import library_modules
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
 from powertui.data.opened import Profile
 from powertui.data.tools import activity
 from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.tools.name_classes import NameClass, name_classes
+from powertui.data.tools.python_frames import without_lightning
 from powertui.data.tools.wall_time import WallTime
 from powertui.plain import plain
 
@@ -48,8 +50,6 @@ _LIBRARY = re.compile(
 )
 # Frames that a person finds by the function around them.
 _NAMELESS = re.compile(r"<(?:listcomp|setcomp|dictcomp|genexpr|lambda|module)>$")
-# Lightning's names: "[pl][profile][Callback]make_plots.<locals>.PlotWeights.on_train_batch_end".
-_LIGHTNING = re.compile(r"^\[pl\]\[\w+\](?:\[\w+\])?\.?(?:[\w.<>]*?\.)??(?P<name>(?:\w+\.)?\w+)$")
 _WRAPPER = re.compile(
     r"^(?:TFE_(?!DeleteTensorHandle)|Eager|KernelAndDeviceFunc|FunctionRun|ExecutorState"
     r"|CommonPjRt|PjRt|Handle inputs|ThunkExecutor|Optional|Iterator|ProfilerStep|ParseArguments"
@@ -152,7 +152,8 @@ def blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Blame:
         told = next(iter(calls), None)
     purpose = _decisive(profile, wall, stretches) if told is None else None
     if purpose is None:
-        purpose = _purpose(chain[chain.index(told) :] if told in chain else chain)
+        own_purpose = _purpose([told]) if told is not None else None
+        purpose = own_purpose or _purpose(chain[chain.index(told) :] if told in chain else chain)
     if purpose is None and told in own:
         # What calls the function may say what it is for: __getitem__, on_train_batch_end.
         purpose = _purpose(own)
@@ -234,6 +235,12 @@ def _chain(
     return out
 
 
+def says_little(name: str) -> bool:
+    """Whether a call only holds or waits for what others do. An iterator's name tells a lot."""
+    is_wrapper = _WRAPPER.search(name) is not None and not name.startswith("Iterator")
+    return is_wrapper or _module(name) == "threading" or work_category(name) is Category.IDLE
+
+
 def _launches(lane: Events, starts: Int64s) -> Bools:
     """Which events of a lane mark or launch steps: those whose name does so for most of them."""
     at = lane.start.searchsorted(starts, side="right") - 1
@@ -306,10 +313,7 @@ def _label(name: str) -> str:
     function = _FUNCTION.match(name)
     if function is not None:
         return plain(function["name"] or function["jit"], _MAX_NAME)
-    lightning = _LIGHTNING.match(name)
-    if lightning is not None:
-        return plain(lightning["name"], _MAX_NAME)
-    return plain(re.sub(r" at 0x[0-9a-f]+", "", name), _MAX_NAME)
+    return plain(re.sub(r" at 0x[0-9a-f]+", "", without_lightning(name)), _MAX_NAME)
 
 
 def _decisive(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Purpose | None:

@@ -15,6 +15,7 @@ from powertui.data.conclusions.conclusion import (
     Stretch,
 )
 from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.conclusions.makers.blame import says_little
 from powertui.data.energy import account
 from powertui.data.energy.align import Alignment, is_doubtful
 from powertui.data.energy.findings import finding_texts
@@ -30,6 +31,10 @@ _CONFIDENCE = {
     Badge.ASSUMED: Confidence.UNSURE,
 }
 _MIN_LONGER_SHARE = 0.02  # of a stretch: a smaller difference of time has no words beside watts
+# A call that ran longer by less than this share of what the steps took longer explains nothing.
+# Chosen, not measured.
+_MIN_EXPLAINED_SHARE = 0.2
+_UNEXPLAINED = ", and no recorded call took that much longer"
 
 
 def unusual_stretches(inquiry: Inquiry) -> Iterator[Conclusion]:
@@ -123,7 +128,7 @@ def _sentence(finding: Finding, kind: Kind, *, outside: bool) -> str:
     where = finding_texts.where(finding)
     where = where[:1].upper() + where[1:]
     if kind is Kind.SLOW_STEPS:
-        longest = f": {_longest_op(finding)}" if finding.ops else ""
+        longest = f": {_longest_op(finding)}" if _explains(finding) else _UNEXPLAINED
         against = "in the other epochs" if EPOCHS in finding.witnesses else "the steps around"
         return (
             f"{where}: {words.seconds(finding.delta_seconds or 0.0)} longer than {against}"
@@ -157,9 +162,18 @@ def _explanation(finding: Finding, *, outside: bool) -> str:
     return " that nothing in the profile explains"
 
 
+def _explains(finding: Finding) -> bool:
+    """Whether some recorded call ran longer by a good part of what the steps took longer."""
+    longer_s = max((op.more_s for op in finding.ops), default=0.0)
+    return longer_s > _MIN_EXPLAINED_SHARE * (finding.delta_seconds or 0.0)
+
+
 def _longest_op(finding: Finding) -> str:
     """The op that ran longer there more than any other, with what it usually takes."""
-    op = finding.ops[0]
+    longest = finding.ops[0]
+    least_s = _MIN_EXPLAINED_SHARE * longest.more_s
+    telling = [op for op in finding.ops if op.more_s > least_s and not says_little(op.name)]
+    op = next(iter(telling), longest)
     usual = f"usually {words.seconds(op.usual_s)}"
     if not op.usual_s:
         usual = "which does not usually run"
