@@ -40,14 +40,16 @@ class Beside:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._outcomes: dict[tuple[str, str], object] = {}
+        # By kind, path, and how it is to be read.
+        self._outcomes: dict[tuple[str, str, LogColumns | None], object] = {}
         self._tails: dict[str, tfevents.Tail] = {}
         self._stamps: dict[str, FileState | None] = {}
 
     def tfevents(self, path: str, group: str, limit: MemoryLimit) -> EventLog:
         """A tfevents file. Raises `UnreadableFile` every time when it cannot be read."""
         return cast(
-            "EventLog", self._once(("tfevents", path), lambda: self._followed(path, group, limit))
+            "EventLog",
+            self._once(("tfevents", path, None), lambda: self._followed(path, group, limit)),
         )
 
     def power(self, path: str, options: LogColumns) -> PowerLog:
@@ -56,7 +58,9 @@ class Beside:
             registry as power,
         )  # fifteen dialects: only for those who have a log
 
-        return cast("PowerLog", self._once(("power", path), lambda: power.load(path, options)))
+        return cast(
+            "PowerLog", self._once(("power", path, options), lambda: power.load(path, options))
+        )
 
     def look_again(self) -> bool:
         """Whether anything came since: what was appended to scalars is read now, a power log that
@@ -69,13 +73,14 @@ class Beside:
                 try:
                     tail.read()
                 except UnreadableFile as error:
-                    self._outcomes["tfevents", path] = error
+                    self._outcomes["tfevents", path, None] = error
                 if tail.records != before:
-                    self._outcomes["tfevents", path] = tail.log()
+                    self._outcomes["tfevents", path, None] = tail.log()
                     changed = True
             for path, stamp in self._stamps.items():
                 if _stamp(path) != stamp:
-                    self._outcomes.pop(("power", path), None)
+                    for key in [key for key in self._outcomes if key[:2] == ("power", path)]:
+                        del self._outcomes[key]
                     changed = True
         return changed
 
@@ -85,7 +90,7 @@ class Beside:
         self._tails[path] = tails[0]
         return log
 
-    def _once(self, key: tuple[str, str], read: Callable[[], object]) -> object:
+    def _once(self, key: tuple[str, str, LogColumns | None], read: Callable[[], object]) -> object:
         with self._lock:
             if key not in self._outcomes:
                 if key[0] == "power":

@@ -117,9 +117,11 @@ class Opened:
         run: Run | None = None,
         *,
         around: EnclosingTraining | None = None,
+        beside: loading.Beside | None = None,
     ) -> None:
         self.entry = entry
         self.around = around  # the training that it is a session of, when somebody opened that
+        self._beside = beside  # what others have read of its scalars and power
         self.options = options or ReadOptions()
         self._run = run
         self.complete = run is not None  # False while it is still being read
@@ -142,12 +144,8 @@ class Opened:
         """What was read. Reads it now when nobody has."""
         with self._lock:
             if self._run is None:
-                if self.around is None:
-                    self._run = loading.load_run(self.entry, options=self.options)
-                else:
-                    self._run = loading.load_run(
-                        self.entry, options=self.options, beside=self.around.beside
-                    )
+                beside = self.around.beside if self.around is not None else self._beside
+                self._run = loading.load_run(self.entry, options=self.options, beside=beside)
                 self.complete = True
             return self._run
 

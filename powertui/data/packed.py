@@ -183,7 +183,8 @@ class Packed:
             return self._between(lo, max(lo, hi)) if step == 1 else self[np.arange(lo, hi, step)]
         if isinstance(rows, int):
             return self[np.array([range(self.rows)[rows]])][0]
-        rows = np.asarray(rows, np.int64)
+        rows = np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
         flat = rows.ravel()
         out = np.empty(len(flat), self.dtype)
         number, within = np.divmod(flat, PIECE_ROWS)

@@ -19,6 +19,7 @@ from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_NS, PS_PER_S
 from powertui.data.training.training import Training
 from powertui.data.training.training_energy import TrainingEnergy, training_energy
+from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.plain import plain, width
 from powertui.report import text, training_page
 from powertui.report.energy_figures import brief_findings, finding_lines
@@ -135,13 +136,14 @@ def pages(
 ) -> Iterator[str]:
     """Everything that was asked for, the largest whole first."""
     described = [training for training in trainings if training_page.deserves_page(training)]
-    measured = [
-        training for training in described if training_energy(training.seen_from()).account.counted
-    ]
+    measured: list[Training] = []
     is_first = True
-    for training in measured:
-        yield from _training_page(training, style, options, is_first)
-        is_first = False
+    for training in described:
+        axis = training.seen_from()  # what is found on it is worked out once
+        if training_energy(axis).account.counted:
+            measured.append(training)
+            yield from _training_page(training, axis, style, options, is_first)
+            is_first = False
     for run_name, energy in totals:
         if len(energy.hosts) > 1 and any(energy.energies):
             yield from _total(run_name, energy, style, options)
@@ -212,10 +214,13 @@ def _writer(style: Style, options: PageOptions, longest_ps: int) -> _Writer:
 
 
 def _training_page(
-    training: Training, style: Style, options: PageOptions, is_first: bool
+    training: Training,
+    axis: TrainingOnAxis,
+    style: Style,
+    options: PageOptions,
+    is_first: bool,
 ) -> list[str]:
     """What a whole training drew, and what it is made of."""
-    axis = training.seen_from()
     energy = training_energy(axis)
     rows = energy.parts()
     writer = _writer(style, options, max((row.length for row in rows), default=0))
@@ -391,16 +396,16 @@ def _logs_page(
     trace: TraceEnergy, name: str, style: Style, options: PageOptions, is_first: bool
 ) -> list[str]:
     """Power without a profile: every channel over its whole log."""
-    reaches = [integrate.reach(integrate.own_clock(series)) for series in trace.power]
-    longest = max((reach[1] - reach[0] for reach in reaches if reach is not None), default=0)
+    energies = [integrate.of_series(series) for series in trace.power]
+    longest = max((energy.hi_ps - energy.lo_ps for energy in energies), default=0)
     writer = _writer(style, options, longest)
     total = trace.total_of_logs
     last_line = sensor_words([trace.power[row] for row in trace.counted_logs])
     answer = _answer(total, None, last_line, None, writer, stretch=", the whole log")
     lines = _head(style, name, answer, is_first)
     rows = []
-    for series in trace.power[:_MAX_SENSORS]:
-        energy = integrate.of_series(series)
+    shown = zip(trace.power[:_MAX_SENSORS], energies, strict=False)
+    for series, energy in shown:
         length = units.duration(energy.hi_ps - energy.lo_ps)
         rows.append([series.sensor.label, length, *writer.words.cells(energy)])
     lines += writer.table(("sensor", "time", *HEADINGS), rows)

@@ -9,6 +9,7 @@ readings of a counter.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
@@ -195,10 +196,16 @@ def _share(total: Energy, count: int) -> Energy:
     return replace(total, **changes)
 
 
+_energies_of_logs: weakref.WeakKeyDictionary[PowerSeries, Energy] = weakref.WeakKeyDictionary()
+
+
 def of_series(series: PowerSeries) -> Energy:
-    """A whole log on its own clock: from its first reading to its last."""
-    power = own_clock(series)
-    return energy(power, *(reach(power) or (0, 0)))
+    """A whole log on its own clock, from its first reading to its last; worked out once."""
+    whole = _energies_of_logs.get(series)
+    if whole is None:
+        power = own_clock(series)
+        whole = _energies_of_logs[series] = energy(power, *(reach(power) or (0, 0)))
+    return whole
 
 
 def reach(power: PowerOnTrace) -> tuple[int, int] | None:

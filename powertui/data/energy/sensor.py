@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -60,10 +61,21 @@ _MAX_WRITTEN_STEP = 10
 STEP_SHARE = 0.98  # of the differences, that must be multiples of the step
 
 
+# A run, its training and its pages all ask for the same channels.
+_described: weakref.WeakKeyDictionary[PowerSeries, PowerSeries] = weakref.WeakKeyDictionary()
+
+
 def describe(series: PowerSeries) -> PowerSeries:
     """The same series, its sensor filled: what the samples tell is measured, the rest assumed or
-    left open.
+    left open. It is made once.
     """
+    described = _described.get(series)
+    if described is None:
+        described = _described[series] = _describe(series)
+    return described
+
+
+def _describe(series: PowerSeries) -> PowerSeries:
     sensor, usual = series.sensor, defaults(series.sensor)
     times, watts = series.times, series.watts
     if not (rows := np.isfinite(watts)).all():

@@ -207,7 +207,7 @@ def zeroed(
 
     Elapsed times keep the log's own zero.
     """
-    ns = column.ns[rows]
+    ns = column.ns if rows.all() else column.ns[rows]
     if not len(ns):
         return ns, Clock()
     zero = int(ns.min())

@@ -5,16 +5,18 @@ number.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+import numpy.typing as npt
 
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.packed import Packed
 
 MAX_READING = 1e30  # in any unit: beyond it a cell is damaged, and a sum or a square would overflow
+_PROBED_ROWS = 20_000  # that show whether a column has few values; chosen, not measured
 NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(?![xX])[A-Za-zµ%°]{0,6}")
 _THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+\.\d")
 _POINTS = re.compile(r"\s*[-+]?\d{1,3}(?:\.\d{3})+,\d")  # 1.234,5
@@ -41,6 +43,63 @@ def number(text: str) -> float:
     return value if abs(value) <= MAX_READING else float("nan")
 
 
+class CodedTexts(Sequence[str]):
+    """Texts many of which are equal: each text once, and which one each row holds.
+
+    Six million rows that name ten channels are so six million small numbers and ten texts.
+    """
+
+    def __init__(self, codes: npt.NDArray[np.signedinteger[Any]], values: Sequence[str]) -> None:
+        self.codes = codes
+        self.values = values  # all of them occur, in the order of their first rows
+
+    @classmethod
+    def from_texts(cls, texts: Iterable[str]) -> CodedTexts:
+        """The texts of all rows, coded."""
+        if isinstance(texts, CodedTexts):
+            return texts
+        numbers: dict[str, int] = {}
+        codes = [numbers.setdefault(text, len(numbers)) for text in texts]
+        return cls(np.array(codes, np.int32), list(numbers))
+
+    @classmethod
+    def in_order(
+        cls, codes: npt.NDArray[np.signedinteger[Any]], values: Sequence[str]
+    ) -> CodedTexts:
+        """The same where values may be equal, or may not occur, or not in the order of rows."""
+        occurring, first_rows = np.unique(codes, return_index=True)
+        numbers: dict[str, int] = {}
+        new_codes = np.zeros(len(values), np.int32)
+        for code in occurring[np.argsort(first_rows)].tolist():
+            new_codes[code] = numbers.setdefault(values[code], len(numbers))
+        return cls(new_codes[codes], list(numbers))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @overload
+    def __getitem__(self, rows: int) -> str: ...
+    @overload
+    def __getitem__(self, rows: slice) -> list[str]: ...
+    def __getitem__(self, rows: int | slice) -> str | list[str]:
+        if isinstance(rows, slice):
+            return [self.values[code] for code in self.codes[rows].tolist()]
+        return self.values[int(self.codes[rows])]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.values.__getitem__, self.codes.tolist())
+
+    def take(self, rows: Any) -> CodedTexts:
+        """Some of the rows."""
+        return CodedTexts.in_order(self.codes[rows], self.values)
+
+    def where(self, values: Iterable[str]) -> Bools:
+        """The rows that hold one of these texts."""
+        chosen = set(values)
+        is_chosen = np.array([value in chosen for value in self.values], np.bool_)
+        return np.asarray(is_chosen[self.codes]) if len(is_chosen) else np.zeros(0, np.bool_)
+
+
 @dataclass(frozen=True)
 class Shape:
     """How a text is laid out: what separates its fields, where its header is."""
@@ -57,10 +116,10 @@ class FileCells:
     """Rows of equal length. Irregular ones were counted in the notes that `read` was given."""
 
     names: tuple[str, ...]
-    lines: Int64s  # the line of the file (from 1) of each row
+    lines: Int64s | Packed  # the line of the file (from 1) of each row
     columns: Sequence[Any] = field(
         repr=False
-    )  # per name: a list of texts, or a packed column (or an array) of floats
+    )  # per name: texts (a list, or coded), or a packed column (or an array) of floats
     either: frozenset[int] = (
         frozenset()
     )  # columns in which 2.000 may be two as well as two thousand
@@ -86,12 +145,29 @@ class FileCells:
         cells = self.columns[column]
         return cells.unpack() if isinstance(cells, Packed) else cells
 
-    def texts(self, column: int) -> list[str]:
+    def texts(self, column: int) -> Sequence[str]:
         """The cells as written."""
         cells = self._cells(column)
         if isinstance(cells, np.ndarray):
-            return ["" if value != value else repr(float(value)) for value in cells]
-        return list(cells)
+            return [_written(value) for value in cells.tolist()]
+        return cells if isinstance(cells, CodedTexts) else list(cells)
+
+    def coded(self, column: int, max_values: int) -> CodedTexts | None:
+        """The cells as written, coded; None where more than so many differ."""
+        cells = self._cells(column)
+        # Most columns of readings show at once that they name nothing.
+        probe = cells[:_PROBED_ROWS]
+        probed = np.unique(probe) if isinstance(cells, np.ndarray) else set(probe)
+        if len(probed) > max_values:
+            return None
+        if isinstance(cells, np.ndarray):
+            numbers, codes = np.unique(cells, return_inverse=True)
+            if len(numbers) > max_values:
+                return None
+            coded = CodedTexts.in_order(codes, [_written(value) for value in numbers.tolist()])
+        else:
+            coded = CodedTexts.from_texts(cells)
+        return coded if len(coded.values) <= max_values else None
 
     def floats(self, column: int) -> tuple[Floats, Bools]:
         """The cells as numbers, and which of them hold something that is no number.
@@ -102,6 +178,10 @@ class FileCells:
         if isinstance(cells, np.ndarray):
             beyond = np.abs(cells) > MAX_READING
             return (np.where(beyond, np.nan, cells) if beyond.any() else cells), beyond
+        if isinstance(cells, CodedTexts):
+            each = FileCells(("",), np.arange(len(cells.values)), [list(cells.values)])
+            numbers, is_bad = each.floats(0)
+            return numbers[cells.codes], is_bad[cells.codes]
         if any(
             "," in cell and _THOUSANDS.match(cell) for cell in cells
         ):  # 1,234.5: a comma parts no decimals here
@@ -117,10 +197,20 @@ class FileCells:
         """Some of the rows."""
         picked = np.arange(len(self))[rows]
         every = (self._cells(column) for column in range(len(self.columns)))
-        columns = [
-            c[picked] if isinstance(c, np.ndarray) else [c[i] for i in picked] for c in every
-        ]
+        columns: list[Any] = []
+        for cells in every:
+            if isinstance(cells, np.ndarray):
+                columns.append(cells[picked])
+            elif isinstance(cells, CodedTexts):
+                columns.append(cells.take(picked))
+            else:
+                columns.append([cells[row] for row in picked])
         return FileCells(self.names, self.lines[picked], columns, self.either)
+
+
+def _written(value: float) -> str:
+    """A number of a parsed column as text."""
+    return "" if value != value else repr(value)
 
 
 def irregular(count: int, width: int) -> str:

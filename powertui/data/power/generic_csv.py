@@ -175,8 +175,10 @@ class _TableLog:
         self._note_ambiguous_date()
         self.channels = self._rows_by_channel()
         ns, self.clock = assemble.zeroed(self.times, self.times.ok)
-        row_ns: Int64s = np.full(len(self.rows), 0, np.int64)
-        row_ns[self.times.ok] = ns
+        row_ns = ns
+        if len(ns) < len(self.rows):
+            row_ns = np.full(len(self.rows), 0, np.int64)
+            row_ns[self.times.ok] = ns
         self.row_times = _RowTimes(row_ns)
         self.kinds: dict[tuple[str, str], str] = {}  # how joules were read, by column and unit
 

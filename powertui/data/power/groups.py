@@ -7,12 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from powertui.data.model import Bools, Device, Floats, Int64s, Scope
 from powertui.data.power import devices, long_tables, table, turns, units
+from powertui.data.power.cells import CodedTexts
 
 MAX_CHANNELS = 4096  # more of them are no channels: a column that counts. Chosen, not measured
 # Names in one column of a table (half as many as it has rows, in a short one): more are no names.
@@ -29,6 +31,7 @@ _MIN_COUNTED_SHARE = 0.1
 # Of all moments so many have a row with each name: readings wander. Chosen, not measured.
 _MIN_MOMENTS_SHARE = 0.5
 _MAX_COMPARED_ROWS = 20_000  # a bound of time
+_ROWS_TOGETHER = 1 << 16  # of a long column: temporaries stay in the cache. Chosen, not measured.
 _MAX_REPEAT_SHARE = 0.1
 _BRACKETS_AT_END = re.compile(r"[\[(][^\])]{0,40}[\])]\s{0,3}$")
 _NAME_WORDS = {
@@ -96,8 +99,12 @@ class _Key(NamedTuple):
 
     column: int
     name: str
-    cells: list[str]
-    values: list[str]  # that occur, in the order of their first rows
+    cells: CodedTexts
+
+    @property
+    def values(self) -> Sequence[str]:
+        """The names that occur, in the order of their first rows."""
+        return self.cells.values
 
 
 def rows_by_channel(
@@ -122,26 +129,62 @@ def rows_by_channel(
         (key for key in keys if key is not hosts),
         key=lambda key: bool(key.cells) and _is_address(key.cells[0]),
     )
-    owners = hosts.cells if hosts is not None else [""] * len(rows)
-    labels = _labels(others, len(rows))
+    nothing = CodedTexts(np.zeros(len(rows), np.int32), [""])
+    owners = hosts.cells if hosts is not None else nothing
+    labels = _labels(others, nothing)
     if quantity is not None:
         labels = _with_quantity(labels, long_tables.quantities(rows, quantity), owners)
     by_columns = [key.name for key in keys if len(key.values) > 1]
     if quantity is not None:
         by_columns.append(rows.names[quantity])
     by = ", ".join(f"`{name}`" for name in by_columns)
-    numbers: dict[tuple[str, str], int] = {}
-    channel_of_row = np.array(
-        [numbers.setdefault(pair, len(numbers)) for pair in zip(owners, labels, strict=True)]
-    )
-    if len(numbers) > MAX_CHANNELS:
+    pairs = _Combined.of_columns([owners, labels])
+    if len(pairs.first_rows) > MAX_CHANNELS:
         return [(ChannelRows(), everything)]
-    _, first_rows = np.unique(channel_of_row, return_index=True)
     channels = []
-    for (owner, label), number in numbers.items():
-        device = _device(others, int(first_rows[number]))
-        channels.append((ChannelRows(label, owner, by, device), channel_of_row == number))
+    for number, row in enumerate(pairs.first_rows):
+        channel = ChannelRows(labels[row], owners[row], by, _device(others, row))
+        channels.append((channel, pairs.codes == number))
     return channels
+
+
+class _Combined(NamedTuple):
+    """Several columns as one: rows that are equal in all of them have one code."""
+
+    codes: npt.NDArray[np.int32]
+    first_rows: list[int]  # of each code, ascending
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[CodedTexts]) -> _Combined:
+        """The columns, combined; their codes are counted in the order of first rows."""
+        combined = cls(np.zeros(len(columns[0]), np.int32), [0])
+        for column in columns:
+            # Counted anew after each column, so that many columns do not overflow.
+            count = len(combined.first_rows) * len(column.values)
+            if len(column.values) > 1:
+                wide = np.int32 if count < np.iinfo(np.int32).max else np.int64
+                codes = combined.codes.astype(wide)
+                codes *= len(column.values)
+                codes += column.codes
+                combined = cls._counted(codes, count)
+        return combined
+
+    @classmethod
+    def _counted(cls, codes: npt.NDArray[np.signedinteger[Any]], count: int) -> _Combined:
+        """These codes, of so many, by their first rows."""
+        if count > max(len(codes), _MAX_NAMES):
+            _, codes = np.unique(codes, return_inverse=True)
+            count = len(codes)
+        first = np.full(count, -1, np.int64)
+        for at in range(0, len(codes), _ROWS_TOGETHER):
+            part = codes[at : at + _ROWS_TOGETHER]
+            unseen = np.flatnonzero(first[part] < 0)[::-1]  # of equal ones the last written stays
+            first[part[unseen]] = at + unseen
+        occurring = np.flatnonzero(first >= 0)
+        occurring = occurring[np.argsort(first[occurring])]
+        rank = np.zeros(count, np.int32)
+        rank[occurring] = np.arange(len(occurring))
+        return cls(rank[codes], first[occurring].tolist())
 
 
 def _keys(
@@ -150,9 +193,10 @@ def _keys(
     """The columns that name channels."""
     max_names = max(1, min(_MAX_NAMES, len(rows) // 2))
     # Of a long table only the rows of power count: others may come more often.
-    is_reading = None
+    is_reading: Bools | None = None
     if quantity is not None:
-        is_reading = [long_tables.is_power(name) for name in long_tables.quantities(rows, quantity)]
+        read = long_tables.quantities(rows, quantity)
+        is_reading = read.where(filter(long_tables.is_power, read.values))
     keys: list[_Key] = []
     doubtful: list[_Key] = []
     # Cells are looked at only where they may decide something: a log may have millions of rows.
@@ -163,20 +207,25 @@ def _keys(
         could_name = _could_name(name)
         if not could_name and not repeats:
             continue
-        cells = rows.texts(column)
+        cells = rows.coded(column, max(max_names, _MAX_NAMES_OF_ONE_ROUND))
+        if cells is None:
+            continue
         if rows.is_numeric(column):
-            cells = [cell.removesuffix(".0") for cell in cells]
-        values = list(dict.fromkeys(cells))
+            written = [value.removesuffix(".0") for value in cells.values]
+            cells = CodedTexts(cells.codes, written)
+        values = cells.values
         is_one_round = quantity is not None and len(rows) <= len(values) <= _MAX_NAMES_OF_ONE_ROUND
         if len(values) > max_names and not is_one_round:
             continue
         if _are_measured(values):
             continue
-        key = _Key(column, name, cells, values)
+        key = _Key(column, name, cells)
         # A column "gpu" may hold its load.
         are_numbers = len(values) > 1 and all(value.isdigit() for value in values)
-        counted = list(itertools.compress(cells, is_reading or ())) or cells
-        are_no_names = are_numbers and not _are_names(counted, list(dict.fromkeys(counted)))
+        counted = cells
+        if is_reading is not None and is_reading.any():
+            counted = cells.take(np.flatnonzero(is_reading))
+        are_no_names = are_numbers and not _are_names(counted)
         is_sure = could_name and not are_no_names
         (keys if is_sure else doubtful).append(key)
     if ns is not None and repeats:
@@ -202,8 +251,8 @@ def _has_repeats(ns: Int64s) -> bool:
 def _tells_rows_apart(keys: Sequence[_Key], key: _Key, ns: Int64s) -> bool:
     """Whether rows of one moment and one channel are of one channel no more with this column."""
     moments: list[int] = ns[:_MAX_COMPARED_ROWS].tolist()
-    before = [each.cells[:_MAX_COMPARED_ROWS] for each in keys]
-    cells = key.cells[:_MAX_COMPARED_ROWS]
+    before = [each.cells.codes[:_MAX_COMPARED_ROWS].tolist() for each in keys]
+    cells = key.cells.codes[:_MAX_COMPARED_ROWS].tolist()
     without = len(set(zip(moments, *before, strict=True)))
     with_key = len(set(zip(moments, *before, cells, strict=True)))
     repeats = len(moments) - without
@@ -225,17 +274,18 @@ def _could_name(name: str) -> bool:
     return not units.no_power(name) or name.strip().lower() in _NAME_WORDS
 
 
-def _are_names(cells: Sequence[str], values: Sequence[str]) -> bool:
+def _are_names(cells: CodedTexts) -> bool:
     """Whether numbers name channels: those come block by block, or each as often as the others; a
     load wanders.
     """
-    changes = sum(before != after for before, after in itertools.pairwise(cells))
+    values = cells.values
+    changes = int(np.count_nonzero(np.diff(cells.codes)))
     if changes == len(values) - 1:
         return True
     if len(values) > long_tables.MAX_QUANTITIES:
         return False
-    counts = Counter(cells)
-    least, most = min(counts.values()), max(counts.values())
+    counts = np.bincount(cells.codes)
+    least, most = int(counts.min()), int(counts.max())
     if least >= _MIN_EVEN_SHARE * most:
         return True
     count_from_zero = set(values) == {str(number) for number in range(len(values))}
@@ -243,18 +293,22 @@ def _are_names(cells: Sequence[str], values: Sequence[str]) -> bool:
     return count_from_zero and is_changing and least >= _MIN_COUNTED_SHARE * most
 
 
-def _labels(keys: Sequence[_Key], row_count: int) -> list[str]:
-    """The name of each row's channel."""
+def _labels(keys: Sequence[_Key], nothing: CodedTexts) -> CodedTexts:
+    """The name of each row's channel; `nothing` where no column tells them apart."""
     telling = _keys_that_distinguish(keys)
-    labels = []
-    for row in range(row_count):
-        words = dict.fromkeys(_channel_word(key.name, key.cells[row]) for key in telling)
-        labels.append(" ".join(words))
-    if any(labels) or not keys or len(keys[0].values) != 1:
-        return labels
+    if telling:
+        combined = _Combined.of_columns([key.cells for key in telling])
+        labels = []
+        for row in combined.first_rows:
+            words = dict.fromkeys(_channel_word(key.name, key.cells[row]) for key in telling)
+            labels.append(" ".join(words))
+        if any(labels):
+            return CodedTexts.in_order(combined.codes, labels)
+    if not keys or len(keys[0].values) != 1:
+        return nothing
     # All rows are of one channel, which the first column names.
     name = keys[0].values[0]
-    return labels if name.isdigit() else [name] * row_count
+    return nothing if name.isdigit() else CodedTexts(nothing.codes, [name])
 
 
 def _keys_that_distinguish(keys: Sequence[_Key]) -> list[_Key]:
@@ -267,7 +321,7 @@ def _keys_that_distinguish(keys: Sequence[_Key]) -> list[_Key]:
         if len(key.values) < 2:
             continue
         columns = [*(each.cells for each in telling), key.cells]
-        count = len(set(zip(*columns, strict=True)))
+        count = len(_Combined.of_columns(columns).first_rows)
         if count > channel_count:
             telling.append(key)
             channel_count = count
@@ -280,17 +334,19 @@ def _is_address(text: str) -> bool:
     return named is not None and named.index is None
 
 
-def _with_quantity(labels: Sequence[str], names: Sequence[str], owners: Sequence[str]) -> list[str]:
+def _with_quantity(labels: CodedTexts, names: CodedTexts, owners: CodedTexts) -> CodedTexts:
     """What was read, of whom.
 
     A device that is read in two ways is one device: the second way stands in brackets.
     """
+    combined = _Combined.of_columns([owners, labels, names])
+    triples = [(owners[row], labels[row], names[row]) for row in combined.first_rows]
     kinds: dict[tuple[str, str], dict[str, None]] = {}
-    for owner, label, name in zip(owners, labels, names, strict=True):
+    for owner, label, name in triples:
         if long_tables.is_power(name):
             kinds.setdefault((owner, label), {})[name] = None
     out = []
-    for owner, label, name in zip(owners, labels, names, strict=True):
+    for owner, label, name in triples:
         ways = list(kinds.get((owner, label), ()))
         if not label:
             out.append(name)
@@ -298,7 +354,7 @@ def _with_quantity(labels: Sequence[str], names: Sequence[str], owners: Sequence
             out.append(label)
         else:
             out.append(f"{label} ({name})" if label.startswith("GPU ") else f"{label} {name}")
-    return out
+    return CodedTexts.in_order(combined.codes, out)
 
 
 def _device(keys: Sequence[_Key], row: int) -> Device | None:

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from powertui.data import packed
 from powertui.data.model import Floats, Int64s
 from powertui.data.packed import GrowingColumn
-from powertui.data.power.cells import FileCells, Shape, irregular, was_cut
+from powertui.data.power.cells import CodedTexts, FileCells, Shape, irregular, was_cut
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
 
@@ -22,6 +23,10 @@ _MIN_WIDE_COLUMNS, _WIDE_PIECE = 32, 2 << 20
 # Pieces after which memory is handed back: small columns that stay are scattered among what parsing
 # has freed. Chosen, not measured.
 _PIECES_BETWEEN_TRIMS = 32
+# A column of texts is kept as each text once, while fewer than this share of a piece's rows differ:
+# names and written times repeat. Chosen, not measured.
+_MAX_DIFFERING_SHARE = 0.5
+_CODES = (np.int8, np.int16, np.int32, np.int64)
 _CR_PROBE_BYTES = 4096  # in which a line that ends in a bare CR is looked for
 
 
@@ -53,18 +58,40 @@ def read(
         texts |= table.mixed
     for line, why in table.dropped:
         notes.drop(line, why)
-    numbers = np.concatenate(table.numbers) if table.numbers else np.empty(0, np.int64)
-    return FileCells(
-        names, numbers, [c.column() if isinstance(c, GrowingColumn) else c for c in table.columns]
-    )
+    columns = [cells if isinstance(cells, list) else cells.column() for cells in table.columns]
+    return FileCells(names, table.numbers.column(), columns)
+
+
+class _GrowingTexts:
+    """A column of texts many of which are equal, coded as it grows."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._codes: list[npt.NDArray[np.signedinteger[Any]]] = []
+
+    def add(self, cells: CodedTexts) -> None:
+        """More rows."""
+        numbers = self._numbers
+        codes = [numbers.setdefault(text, len(numbers)) for text in cells.values]
+        # As few bytes as hold them: pieces that begin with few names stay small.
+        kind = next(kind for kind in _CODES if len(numbers) <= np.iinfo(kind).max)
+        self._codes.append(np.array(codes, kind)[cells.codes])
+
+    def column(self) -> CodedTexts:
+        """All rows so far."""
+        codes = np.concatenate(self._codes) if self._codes else np.empty(0, np.int8)
+        return CodedTexts(codes, list(self._numbers))
+
+
+_Cells = Floats | CodedTexts | list[str]  # of one column of a piece
 
 
 class _Columns:
     """What the pieces hold, column by column: packed numbers, or texts."""
 
     def __init__(self, width: int, texts: set[int]) -> None:
-        self.columns: list[GrowingColumn | list[str]] = [[] for _ in range(width)]
-        self.numbers: list[Int64s] = []
+        self.columns: list[GrowingColumn | _GrowingTexts | list[str]] = [[] for _ in range(width)]
+        self.numbers = GrowingColumn(np.int64)
         self.dropped: list[tuple[int, str]] = []
         self.mixed: set[int] = set()  # columns of which some pieces hold numbers and others texts
         self._texts = texts
@@ -75,35 +102,60 @@ class _Columns:
         self.dropped += lines.dropped
         if not len(lines.numbers):
             return True
-        parsed = _parsed(lines.body, delimiter, len(self.columns), self._texts)
+        coded = {
+            place for place, column in enumerate(self.columns) if isinstance(column, _GrowingTexts)
+        }
+        parsed = _parsed(lines.body, delimiter, len(self.columns), self._texts, coded)
         if len(parsed[0]) != len(lines.numbers):
             return False
         for place, cells in enumerate(parsed):
             self._put(place, cells)
-        self.numbers.append(lines.numbers)
+        self.numbers.add(lines.numbers)
         self._rows += len(lines.numbers)
         return True
 
-    def _put(self, place: int, cells: Floats | list[str]) -> None:
+    def _put(self, place: int, cells: _Cells) -> None:
         before = self.columns[place]
-        if not self._rows and not isinstance(cells, list):
+        if not self._rows and isinstance(cells, np.ndarray):
             before = self.columns[place] = GrowingColumn(np.float64)
-        if isinstance(before, GrowingColumn) and isinstance(cells, list):
+        if isinstance(before, GrowingColumn):
+            if isinstance(cells, np.ndarray):
+                before.add(cells)
+                return
             if not np.isnan(before.column()[:]).all():
                 self.mixed.add(place)
-            before = self.columns[place] = [""] * self._rows
-        if isinstance(before, GrowingColumn):
-            before.add(np.asarray(cells))
-        elif isinstance(cells, list):
-            before += cells
-        else:
+        elif isinstance(cells, np.ndarray):
             if not np.isnan(cells).all():
                 self.mixed.add(place)
-            before += [""] * len(cells)
+            cells = _empty_texts(len(cells))
+        self._put_texts(place, cells)
+
+    def _put_texts(self, place: int, cells: CodedTexts | list[str]) -> None:
+        """More texts of a column: coded for as long as they repeat."""
+        column = self.columns[place]
+        if isinstance(column, GrowingColumn) or not self._rows:
+            column = self.columns[place] = _GrowingTexts()
+            if self._rows:
+                column.add(_empty_texts(self._rows))
+        if isinstance(column, _GrowingTexts) and isinstance(cells, CodedTexts):
+            column.add(cells)
+        elif isinstance(column, _GrowingTexts):
+            self.columns[place] = [*column.column(), *cells]
+        else:
+            column.extend(cells)
 
 
-def _parsed(body: bytes, delimiter: str, width: int, texts: set[int]) -> list[Any]:
-    """Each column as numbers, or as texts where it holds any or these are asked for."""
+def _empty_texts(count: int) -> CodedTexts:
+    return CodedTexts(np.zeros(count, np.int32), [""])
+
+
+def _parsed(
+    body: bytes, delimiter: str, width: int, texts: set[int], coded: set[int]
+) -> list[_Cells]:
+    """Each column as numbers, or as texts where it holds any or these are asked for.
+
+    `coded`: columns whose texts have repeated so far.
+    """
     import pandas as pd
 
     starts = (b"\n", delimiter.encode())
@@ -126,14 +178,14 @@ def _parsed(body: bytes, delimiter: str, width: int, texts: set[int]) -> list[An
         encoding="utf-8",
         encoding_errors="replace",
         engine="c",
-        dtype=dict.fromkeys(texts, str),
+        dtype={place: "category" if place in coded else str for place in texts | coded},
     )
     kinds = [column.kind for column in frame.dtypes]
     if not texts and set(kinds) <= set(
         "iuf"
     ):  # numbers alone, as nearly always: all columns at once
         return list(frame.to_numpy(np.float64).T)
-    columns: list[Any] = []
+    columns: list[_Cells] = []
     for i in range(width):
         column = frame[i]
         if (
@@ -143,8 +195,22 @@ def _parsed(body: bytes, delimiter: str, width: int, texts: set[int]) -> list[An
         ):
             columns.append(column.to_numpy(np.float64))
         else:
-            columns.append([_text(cell) for cell in column.tolist()])
+            columns.append(_texts(column))
     return columns
+
+
+def _texts(column: Any) -> CodedTexts | list[str]:
+    """A column of texts, coded where they repeat."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, values = column.cat.codes.to_numpy(), column.cat.categories
+    else:
+        codes, values = pd.factorize(column)
+    if len(values) > _MAX_DIFFERING_SHARE * len(column):
+        return [_text(cell) for cell in column.tolist()]
+    # The last one stands for empty cells, whose code is -1.
+    return CodedTexts.in_order(codes, [*map(_text, values), ""])
 
 
 def _text(cell: Any) -> str:

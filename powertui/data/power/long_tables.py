@@ -9,6 +9,7 @@ import numpy as np
 
 from powertui.data.model import Bools
 from powertui.data.power import table, units
+from powertui.data.power.cells import CodedTexts
 from powertui.data.power.units import Unit
 
 # Names of what was read, in one table: more of them are no names. Chosen, not measured.
@@ -96,13 +97,12 @@ def long_form(rows: table.FileCells, powers: Sequence[int]) -> Long | None:
     names = quantities(rows, quantity)
     # Where the value is power by its own name and so is all that was read, the second column names
     # channels.
-    if value in powers and len(meanings) == len(set(names)):
+    if value in powers and len(meanings) == len(names.values):
         return None
-    cells = np.array(names)
     kinds = []
     for of_unit in dict.fromkeys(meanings.values()):
         of_kind = [name for name, unit_meant in meanings.items() if unit_meant == of_unit]
-        kinds.append((of_unit, np.isin(cells, of_kind)))
+        kinds.append((of_unit, names.where(of_kind)))
     return Long(value, quantity, tuple(kinds))
 
 
@@ -122,7 +122,7 @@ def _quantity_column(
     for column, name in enumerate(rows.names):
         if column in others or not _is(name, _QUANTITY_WORDS):
             continue
-        cells = dict.fromkeys(quantities(rows, column))
+        cells = quantities(rows, column).values
         if len(cells) > MAX_QUANTITIES:
             continue
         of_column = {
@@ -151,18 +151,17 @@ def _by_unit(
     """A long table with a column of units: its rows in units of power or energy."""
     if quantity is None:
         quantity = _column_of_names(rows, {value, unit_column})
-    cells = rows.texts(unit_column)
-    written = np.array(cells)
+    cells = CodedTexts.from_texts(rows.texts(unit_column))
     is_limit = np.zeros(len(rows), np.bool_)
     if quantity is not None:  # a limit in watts is no reading
         names = quantities(rows, quantity)
-        is_limit = np.array([bool(units.NO_POWER.search(name)) for name in names])
+        is_limit = names.where(filter(units.NO_POWER.search, names.values))
     kinds: dict[Unit | None, Bools] = {}
-    for cell in dict.fromkeys(cells):
+    for cell in cells.values:
         unit = units.unit_of_symbol(cell)
         if unit is None:
             continue
-        of_cell = (written == cell) & ~is_limit
+        of_cell = cells.where([cell]) & ~is_limit
         kinds[unit] = kinds[unit] | of_cell if unit in kinds else of_cell
     with_rows = tuple((unit, of_unit) for unit, of_unit in kinds.items() if of_unit.any())
     return Long(value, quantity, with_rows) if with_rows else None
@@ -176,14 +175,17 @@ def _column_of_names(rows: table.FileCells, others: set[int]) -> int | None:
     return None
 
 
-def quantities(rows: table.FileCells, column: int) -> list[str]:
+def quantities(rows: table.FileCells, column: int) -> CodedTexts:
     """The cells that name what was read; DCGM's field numbers by their names."""
-    cells = rows.texts(column)
+    cells = rows.coded(column, MAX_QUANTITIES)
+    if cells is None:
+        cells = CodedTexts.from_texts(rows.texts(column))
     if rows.is_numeric(column):
-        cells = [cell.removesuffix(".0") for cell in cells]
+        cells = CodedTexts(cells.codes, [value.removesuffix(".0") for value in cells.values])
     is_field = _is(rows.names[column], {"field", "fieldid"})
     if is_field and all(cell.isdigit() for cell in cells[:50]):
-        return [_DCGM_FIELDS.get(cell, cell) for cell in cells]
+        named = [_DCGM_FIELDS.get(value, value) for value in cells.values]
+        return CodedTexts.in_order(cells.codes, named)
     return cells
 
 

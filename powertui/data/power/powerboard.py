@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -182,7 +182,7 @@ def _times(rows: table.FileCells) -> tuple[times.TimeColumn, bool]:
     return times.from_numbers(rows.floats(elapsed)[0], _ELAPSED), False
 
 
-def _labels(rows: table.FileCells) -> list[str]:
+def _labels(rows: table.FileCells) -> Sequence[str]:
     """The sensor of each row."""
     for name in ("Sensor_ID", "Sensor_Name", "Sensor"):
         column = rows.find(name)

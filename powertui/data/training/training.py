@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy.align import Placed
+from powertui.data.loading import Beside
 from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
 from powertui.data.opened import Opened, Profile
 from powertui.data.training import profile_power, training_on_axis, wall_time_epochs
@@ -113,7 +114,19 @@ class Trainings:
     def opened(self, entry: RunEntry) -> Opened:
         """A run, opened as a session of its training where it has one."""
         training = self.training_for(entry)
-        return training.opened(entry) if training is not None else Opened(entry, self._options)
+        if training is not None:
+            return training.opened(entry)
+        return Opened(entry, self._options, beside=self._beside(entry))
+
+    def _beside(self, entry: RunEntry) -> Beside | None:
+        """Where the power logs of a run without a training are read: a training of the same logs
+        has them, too.
+        """
+        paths = {log.path for log in entry.power}
+        for training in self.all:
+            if any(log.path in paths for log in training.entry.power):
+                return training.beside
+        return None
 
     def each(self, entries: Iterable[RunEntry]) -> Iterator[Opened]:
         """Runs, one after the other: what was read of one is let go before the next."""
