@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from powertui import verbs
 from powertui.errors import UsageError
+from powertui.value_types import dataclass
 
 SHELLS = ("bash", "zsh", "fish")
 _KINDS = (*SHELLS, "man", "hosts")

@@ -33,12 +33,13 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from powertui.errors import UsageError
 from powertui.opening import open_for_reading
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from powertui.capture import profile_session, servers
 from powertui.capture.profile_session import CapturedProfile, Plan, Stage
@@ -21,6 +21,7 @@ from powertui.capture.step_clock import StepClock
 from powertui.data.watch import Watch
 from powertui.errors import CaptureError, PowertuiError, UsageError
 from powertui.plain import plain
+from powertui.value_types import dataclass
 
 __all__ = ["RequestedProfile", "WhileRecording", "steps_of"]
 

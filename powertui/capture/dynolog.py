@@ -21,11 +21,12 @@ import stat
 import struct
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import TracebackType
 
 from powertui.errors import CaptureError
+from powertui.value_types import dataclass
 
 __all__ = ["Daemon", "ProcessUser", "socket_of", "user_of"]
 

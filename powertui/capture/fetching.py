@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -24,6 +23,7 @@ from powertui.capture.servers import Server
 from powertui.capture.session_files import SessionPlace, command, complete_file
 from powertui.errors import CaptureError
 from powertui.plain import plain
+from powertui.value_types import dataclass
 
 __all__ = ["FetchLimits", "FetchProgress", "fetch"]
 

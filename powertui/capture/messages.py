@@ -7,13 +7,13 @@ Both are sent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.wire import hop
 from powertui.data.wire.writing import flag, message, number, text
+from powertui.value_types import dataclass
 
 __all__ = [
     "PROFILE",

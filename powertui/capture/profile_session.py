@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +30,7 @@ from powertui.capture.session_files import SessionPlace
 from powertui.capture.surrounding_power import PowerAround
 from powertui.errors import Cancelled, CaptureError, PowertuiError
 from powertui.sampler.targets import Target
+from powertui.value_types import dataclass
 
 __all__ = ["BEFORE", "SESSIONS", "WRITING", "CapturedProfile", "Plan", "Stage", "Waiting", "take"]
 

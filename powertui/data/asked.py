@@ -6,10 +6,11 @@ Nothing here imports more than the standard library: a screen stands before anyt
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from powertui.data.limits import MACHINE, MemoryLimit
+from powertui.value_types import dataclass
 
 # By whose rules TensorBoard's tools are computed: TensorFlow's up to 2.10 with copies told as
 # copies; the same with all that those releases took them for; the converter of today, which counts

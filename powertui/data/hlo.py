@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from powertui.data.opened import Profile
 from powertui.data.wire import schemas
+from powertui.value_types import dataclass
 
 _MAX_PROGRAM_BYTES = 64 << 20  # of one program
 _NUMBERED = re.compile(r"^(?P<name>.*)\((?P<id>\d+)\)$")

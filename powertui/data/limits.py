@@ -18,12 +18,12 @@ import os
 import re
 import resource
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from powertui import units
 from powertui.errors import UnreadableFile, UsageError
+from powertui.value_types import dataclass
 
 _FREE_DIVISOR = 2  # half of the free memory
 UNCHECKED_BYTES = 64 << 20  # a smaller need is never refused

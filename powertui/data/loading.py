@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -26,6 +26,7 @@ from powertui.data.run.steps import find_steps_and_others as find_steps
 from powertui.data.run.steps import no_steps as no_steps
 from powertui.data.wire.stored import FileState
 from powertui.errors import FileChanged, UnreadableFile
+from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
     from powertui.data.power.options import PowerLog

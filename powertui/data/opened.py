@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
 from powertui.data import loading
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Clock, Epochs, Process, Run, Stat, Steps, Trace, Warn
+from powertui.value_types import dataclass
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ text), never 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
 
@@ -22,6 +22,7 @@ import numpy.typing as npt
 from powertui import units
 from powertui.data.model import PS_PER_S, PS_PER_US, Badge, Bools, Floats, Int64s
 from powertui.data.texts import CancelCheck, unhindered
+from powertui.value_types import dataclass
 
 # What the values of a column are. It decides how they read, how they sort and where they stand:
 #   text      names and words

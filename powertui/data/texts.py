@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from powertui.data.model import Bools, Int64s, Names, Stat, UInt8s, UInt64s
+from powertui.value_types import dataclass
 
 # names looked at together: what they take stays in the processor's cache, and a person who gave up
 # is heard soon

@@ -12,7 +12,7 @@ a thread.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from powertui.data.logdir import EventFile, Logdir, RunEntry
 from powertui.data.model import Run
 from powertui.data.wire import stored
 from powertui.errors import UnreadableFile
+from powertui.value_types import dataclass
 
 # A file that was written to so shortly before the watch began belongs to a run that is still going.
 FRESH_S = 120.0

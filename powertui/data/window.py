@@ -6,7 +6,6 @@ It is what a selection holds, and what is exported.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from powertui.data.model import (
     Trace,
     Track,
 )
+from powertui.value_types import dataclass
 
 
 def touches(start: Int64s, end: Int64s, lo: int, hi: int) -> Bools:

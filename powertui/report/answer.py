@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
 from functools import cached_property
 
 import pandas as pd
@@ -11,6 +10,7 @@ import pandas as pd
 from powertui.data.table import Result
 from powertui.plain import plain
 from powertui.report.writers import as_frame, as_text
+from powertui.value_types import dataclass
 
 _MAX_ROWS = 20  # of a table in a notebook
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from powertui import __version__
@@ -41,6 +41,7 @@ from powertui.report.energy_figures import (
 )
 from powertui.report.owners_json import json_owners_of_run
 from powertui.report.step_facts import seconds
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from powertui import units
 from powertui.data.energy import badges, energy_rows, host_energy, integrate
@@ -33,6 +33,7 @@ from powertui.report.energy_words import (
     unit_for,
 )
 from powertui.report.page_style import Style
+from powertui.value_types import dataclass
 
 # Rows of the text; JSON lists everything. Chosen, not measured.
 _MAX_WINDOWS = 50

@@ -5,7 +5,6 @@ by its steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from powertui import __version__, units
@@ -21,6 +20,7 @@ from powertui.report import export, text, training_json, training_page
 from powertui.report.energy_figures import NO_POWER, csv_cells, json_energy
 from powertui.report.energy_words import HEADINGS, EnergyWords, unit_for
 from powertui.report.page_style import style_of
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 from powertui.report import text
 from powertui.terminal import marked
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

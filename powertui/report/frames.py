@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -31,6 +30,7 @@ from powertui.data.model import (
 )
 from powertui.data.window import touches
 from powertui.report.writers.as_frame import frame, joined, nullable, texts
+from powertui.value_types import dataclass
 
 # What a name must be: the text itself, a pattern that is in it, or a function that is true of it.
 # None: any.

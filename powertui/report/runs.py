@@ -9,7 +9,7 @@ import contextlib
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from powertui.data.opened import Opened
 from powertui.data.run import clocks
 from powertui.data.table import Column, ColumnKind, Place, Table, optional, text_column
 from powertui.plain import plain
+from powertui.value_types import dataclass
 
 _BEHIND_ALL_S = 1e11  # three thousand years: no run of a known date is older
 _UNDATED = "undated"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from powertui import __version__
@@ -22,6 +22,7 @@ from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 from powertui.report import text
 from powertui.report.writers import as_csv, as_json, write
+from powertui.value_types import dataclass
 
 _ALL_HOSTS = "all"  # as the name of a host: all of them together
 

@@ -8,8 +8,9 @@ page is first shown. Nothing here imports textual.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
     from powertui.screens.session import Session

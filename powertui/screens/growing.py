@@ -8,7 +8,7 @@ part of the time.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from powertui.data.logdir import Logdir
 from powertui.data.opened import Opened
 from powertui.errors import PowertuiError
 from powertui.screens.loader import LoadedPart, training_model, training_of
+from powertui.value_types import dataclass
 from powertui.view.timeline_model import TimelineModel
 
 if TYPE_CHECKING:

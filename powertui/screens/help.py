@@ -5,7 +5,6 @@ terminal and connection.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.table import Table
@@ -24,6 +23,7 @@ from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.keymap import Action
 from powertui.terminal.pacing import PaintGate
 from powertui.terminal.theme import Theme
+from powertui.value_types import dataclass
 from powertui.view import glossary, truncation
 
 _MOUSE = "wheel scrolls, Ctrl+wheel zooms, click selects, drag marks a window"

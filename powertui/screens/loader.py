@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from powertui.data.logdir import RunEntry
 from powertui.data.model import PowerOnTrace, Run
 from powertui.data.opened import Opened, Profile
 from powertui.errors import Cancelled, PowertuiError
+from powertui.value_types import dataclass
 from powertui.view import surroundings
 from powertui.view.timeline_model import TimelineModel
 

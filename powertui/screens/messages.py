@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -14,6 +13,7 @@ from textual.widgets import Static
 
 from powertui.screens.base import Dialog
 from powertui.terminal.theme import Theme
+from powertui.value_types import dataclass
 
 _MAX_MESSAGES = 200
 

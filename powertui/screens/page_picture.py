@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 
 from powertui import config
 from powertui.data.export import files
@@ -15,6 +14,7 @@ from powertui.screens.shell import Shell
 from powertui.terminal import theme as themes
 from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.launch import Display
+from powertui.value_types import dataclass
 
 _LOOK_EVERY_S = 0.02
 # Once nothing is read any more, what is worked out beside the page (findings, a panel) may still

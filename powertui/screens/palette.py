@@ -5,8 +5,6 @@ Type a part of a command, a time, or a range.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -24,6 +22,7 @@ from powertui.screens.choosing import ChoosingDialog
 from powertui.screens.run_parts import run_parts
 from powertui.screens.session import Session
 from powertui.terminal import keymap
+from powertui.value_types import dataclass
 from powertui.view.places import Destination
 from powertui.widgets.lists import Choices
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from powertui.data.asked import Aligning, ReadOptions
+from powertui.value_types import dataclass
 
 if TYPE_CHECKING:  # names alone: importing all this would be time until the first picture
     from powertui.data.logdir import Logdir, RunEntry

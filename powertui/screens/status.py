@@ -8,7 +8,6 @@ key that opens all messages.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from rich.segment import Segment
 from textual.strip import Strip
@@ -17,6 +16,7 @@ from textual.widget import Widget
 from powertui import plain
 from powertui.terminal import keymap
 from powertui.terminal.theme import Theme
+from powertui.value_types import dataclass
 from powertui.view import truncation
 
 _APART = "   "  # between two hints

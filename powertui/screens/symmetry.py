@@ -5,7 +5,7 @@ one. Enter goes to its place in the timeline, or to the table that shows it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.style import Style
@@ -24,6 +24,7 @@ from powertui.data.opened import Opened
 from powertui.plain import plain
 from powertui.screens import frame
 from powertui.screens.base import BaseScreen, bindings_for
+from powertui.value_types import dataclass
 from powertui.view.overview_lines import sentence
 from powertui.widgets.folded_chart import AgainstView, FoldedChart, FoldedView
 from powertui.widgets.lines import LinesPane, StyledLine, wrapped

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
+
+from powertui.value_types import dataclass
 
 Colors: TypeAlias = Literal["none", "16", "256", "true"]
 GlyphSet: TypeAlias = Literal["unicode", "console", "ascii"]

@@ -7,7 +7,7 @@ printable ASCII alone, for anything that is not UTF-8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

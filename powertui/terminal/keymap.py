@@ -10,9 +10,11 @@ reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import methodcaller
 from typing import Any
+
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

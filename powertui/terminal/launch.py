@@ -11,12 +11,12 @@ import gc
 import os
 import sys
 import termios
-from dataclasses import dataclass
 
 from powertui import config, dependencies
 from powertui.errors import NoTerminal
 from powertui.terminal import capabilities as caps
 from powertui.terminal import signals, theme
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

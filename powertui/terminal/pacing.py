@@ -13,7 +13,9 @@ The gate is arithmetic on a clock that the caller reads: no timers, no terminal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from powertui.value_types import dataclass
 
 # a terminal that has not answered the first question by now is taken for one that does not answer
 PATIENCE_S = 0.5

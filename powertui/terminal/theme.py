@@ -11,12 +11,13 @@ care.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from rich.color import Color
 from rich.style import Style
+
+from powertui.value_types import dataclass
 
 Depth: TypeAlias = Literal["none", "16", "256", "true"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import datetime
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from powertui.data.energy import main_log, mixture
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, PowerOnTrace, Trace
 from powertui.plain import plain
+from powertui.value_types import dataclass
 from powertui.view import power_facts
 from powertui.view.navigation import State
 from powertui.view.power_curve import channel_curve

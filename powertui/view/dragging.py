@@ -5,8 +5,8 @@ shorter at an edge, or drawn anew.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
+from powertui.value_types import dataclass
 from powertui.view.viewport import Viewport
 
 

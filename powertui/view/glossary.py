@@ -7,10 +7,9 @@ explained here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from powertui.data.energy import badges
 from powertui.data.model import Badge
+from powertui.value_types import dataclass
 
 EVERYWHERE = "*"
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from powertui import units
 from powertui.data.category import Category
 from powertui.plain import width as cells
+from powertui.value_types import dataclass
 from powertui.view.truncation import middle
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import itertools
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from powertui.data.live import History
 from powertui.feed import NS
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
+from powertui.value_types import dataclass
 from powertui.view import curve, limit_line, power_area
 from powertui.view.live_texts import RoleLine, time_of_day
 

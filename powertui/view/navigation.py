@@ -7,11 +7,12 @@ and tells others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from powertui.data.search import Hits
+from powertui.value_types import dataclass
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.view.timeline_rows import NO_FOLDS, Folds, Row, RowKind
 from powertui.view.viewport import FACTOR_TWO, Viewport

@@ -8,10 +8,11 @@ as the one that is open, or has none of its tracks, stands below it under its ow
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from powertui.data.model import PS_PER_NS
+from powertui.value_types import dataclass
 from powertui.view.navigation import State
 from powertui.view.paint import Inks, Painted, paint
 from powertui.view.scene import Scene

@@ -5,12 +5,12 @@ by, and folds away with it.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
 
 from powertui.data.model import Bools, Int64s
 from powertui.data.table import Table
+from powertui.value_types import dataclass
 
 MAX_OPEN_ROWS = 8  # more rows in one are folded to begin with
 INDENT = 2  # cells of a level: the mark of a row that holds others has as many

@@ -14,7 +14,6 @@ not change how anything looks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
@@ -27,6 +26,7 @@ from powertui.data.category import CATEGORIES
 from powertui.data.model import Int64s, UInt8s
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
+from powertui.value_types import dataclass
 from powertui.view.labels import QUIET, SHADES, Labels
 
 BAR = 3  # whole cells of one event that make a bar with a name

@@ -10,7 +10,7 @@ import functools
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
@@ -21,6 +21,7 @@ from powertui import units
 from powertui.data import packed
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Epochs, Int64s, Phase
 from powertui.data.packed import KeptColumn
+from powertui.value_types import dataclass
 from powertui.view.curve import Envelope
 from powertui.view.step_curve import StepCurve, curve_of_means, curve_of_points
 from powertui.view.viewport import Viewport

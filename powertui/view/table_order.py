@@ -8,13 +8,14 @@ worked out on whole columns, wherever the caller likes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from powertui.data.model import Int64s
 from powertui.data.table import Column, Table, Value
 from powertui.data.texts import CancelCheck, unhindered
+from powertui.value_types import dataclass
 from powertui.view import nested_rows
 from powertui.view.nested_rows import NestedRows
 from powertui.view.table_rows import Order, arranged

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +19,7 @@ from powertui.data.table import Column, ColumnKind, Table, Value, shown
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
+from powertui.value_types import dataclass
 from powertui.view import nested_rows, truncation
 from powertui.view.readable_names import readable
 

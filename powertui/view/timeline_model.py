@@ -5,7 +5,7 @@ places. No terminal here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -28,6 +28,7 @@ from powertui.data.model import (
     Trace,
 )
 from powertui.data.texts import CancelCheck, NoNames, unhindered
+from powertui.value_types import dataclass
 from powertui.view import places
 from powertui.view.labels import Labels
 from powertui.view.places import Destination

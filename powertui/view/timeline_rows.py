@@ -10,13 +10,14 @@ than that, more is unfolded.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from powertui.data.lod import Forest
 from powertui.data.model import Process, ProcessKind, Trace, Track, TrackKind
 from powertui.plain import plain
+from powertui.value_types import dataclass
 
 SHOWN_THREADS = 8  # threads of a host that are shown before the rest hides
 _OPEN_LANES = 6  # a track with more lanes than this starts folded

@@ -8,10 +8,10 @@ always have their names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from powertui.plain import width
+from powertui.value_types import dataclass
 from powertui.view import truncation
 
 _Form: TypeAlias = Literal["full", "filled", "short", "keys"]

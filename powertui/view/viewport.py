@@ -13,11 +13,12 @@ run needs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from powertui.data.model import Int64s
+from powertui.value_types import dataclass
 
 # Twenty rungs a decade: the whole run never leaves more than an eighth of the window empty.
 _MANTISSAS = (

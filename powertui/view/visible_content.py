@@ -8,7 +8,6 @@ still.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from powertui.data.tools import launched_kinds, op_stats
 from powertui.data.tools.op_stats import OpStats
 from powertui.data.tools.replicas import without_replica
 from powertui.data.window import touches
+from powertui.value_types import dataclass
 from powertui.view.timeline_model import TimelineModel
 
 _MAX_NAMES = 20_000  # whose kinds are looked up; what is beyond them has none

@@ -4,14 +4,13 @@ window.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 
 from powertui import units
 from powertui.data.model import PS_PER_S
+from powertui.value_types import dataclass
 from powertui.view.navigation import State
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, styled

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +13,7 @@ from powertui import units
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.model import Epoch, Int64s, Step, Steps
 from powertui.plain import plain
+from powertui.value_types import dataclass
 from powertui.view.neighbor_profiles import NeighborProfile
 from powertui.view.surroundings import ProfiledStretch, Surroundings
 from powertui.view.timeline_model import TimelineModel

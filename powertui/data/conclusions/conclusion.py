@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from powertui.data.energy.findings.finding import Finding
+from powertui.value_types import dataclass
 
 
 class Kind(str, Enum):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from powertui.data.asked import Aligning
@@ -18,6 +17,7 @@ from powertui.data.tools.shares import Shares
 from powertui.data.tools.top_ops import Top
 from powertui.data.tools.wall_time import wall_time
 from powertui.data.window import touches
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from powertui import units
+from powertui.value_types import dataclass
 
 SILENCE_VARIABLE = "POWERTUI_REMOTE_TIMEOUT"
 _RATE_VARIABLE = "POWERTUI_REMOTE_RATE"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from powertui.errors import UnreadableFile
+from powertui.value_types import dataclass
 
 MAX_NAMES = 200_000  # names of one listing, as many as a scan of a folder of our own goes through
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -63,6 +63,7 @@ from powertui.data.model import (
     worst_badge,
 )
 from powertui.data.opened import Profile
+from powertui.value_types import dataclass
 
 if TYPE_CHECKING:  # names alone: power is drawn before somebody looks at what stands out in it
     from powertui.data.energy.findings.finding import Findings, Ops

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -54,6 +54,7 @@ from powertui.data.model import (
 )
 from powertui.data.power import in_trace, times
 from powertui.errors import UsageError
+from powertui.value_types import dataclass
 
 # What the timeline and the integrals ask: whether one place is as good as sure.
 _STATUS_ON_TRACE: dict[Status, Literal["aligned", "ambiguous", "none"]] = {

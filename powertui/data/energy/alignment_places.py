@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Z95, Floats
+from powertui.value_types import dataclass
 
 MAX_PLACES = 32  # places that are listed; further ones have next to no weight
 SURE_S = 0.3  # half-width of a sure place, or a tenth of a slow sensor's refresh

@@ -11,7 +11,6 @@ is known to about a second without any clock in the log itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from powertui.data.formats import tfevents
@@ -20,6 +19,7 @@ from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.errors import UnreadableFile
+from powertui.value_types import dataclass
 
 _MAX_LOST_READINGS = 11  # at the end: dbToCSV can lose one of its two buffers
 # start() is called before fit(), which prepares itself before it writes its first record. Chosen,

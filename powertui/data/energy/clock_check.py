@@ -13,7 +13,7 @@ one of five answers:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from powertui.data.energy.clock_kinds import ClockKind
 from powertui.data.energy.edge_matching import OffsetWeights
 from powertui.data.energy.samples import Samples
 from powertui.data.model import PS_PER_S, Floats
+from powertui.value_types import dataclass
 
 Status = Literal["aligned", "clock corrected", "ambiguous", "cannot tell", "none"]
 

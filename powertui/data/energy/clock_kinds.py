@@ -7,10 +7,10 @@ unit or a script on another machine has a clock of its own, which is often not s
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from powertui.data.energy import hostnames
 from powertui.data.model import PowerSeries
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import functools
 import math
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,7 @@ from powertui.data.model import (
     PowerSeries,
     Sensor,
 )
+from powertui.value_types import dataclass
 
 _BLOCK_ROWS = 256  # knots per block of the maxima
 # Ranges from which their maxima are looked up in one pass. A bound of time only.

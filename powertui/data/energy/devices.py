@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from powertui.data.model import (
     Trace,
     TrackKind,
 )
+from powertui.value_types import dataclass
 
 # Chosen, not measured.
 _MIN_READINGS = 12  # that power needs to be compared with what ran

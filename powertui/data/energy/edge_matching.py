@@ -13,7 +13,6 @@ not in it: see `clock_check`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from powertui.data.energy.level_fit import LevelCosts
 from powertui.data.energy.power_jumps import PowerJumps
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Z95, Floats, Int64s
+from powertui.value_types import dataclass
 
 BORDER, START, END = range(3)  # kinds of expected edges
 

@@ -8,13 +8,14 @@ its level, which holds what is left of the whole.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from powertui.data.energy.account import Account
 from powertui.data.energy.measured_energy import Energy, interval_with_gain
 from powertui.data.model import PS_PER_S, Z95
+from powertui.value_types import dataclass
 
 # A stretch shorter than this share of what it lies in gets no row of its own. Chosen, not measured.
 _MIN_ROW_SHARE = 0.005

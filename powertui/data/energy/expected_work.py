@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from powertui.data.model import (
     Track,
     TrackKind,
 )
+from powertui.value_types import dataclass
 
 # From the weakest claim on a moment to the strongest.
 IDLE, WAIT, UNSEEN, HOST, COMPILE, _INPUT, COPIES, COLLECTIVES, COMPUTE = range(9)

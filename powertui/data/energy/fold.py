@@ -8,12 +8,11 @@ the profile's edges).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from powertui.data.energy import integrate
 from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, Int64s, PowerOnTrace, Steps
+from powertui.value_types import dataclass
 
 # A first step that takes this many times the usual one traced or compiled. Chosen, not measured.
 TRACING_STEP_FACTOR = 2.5

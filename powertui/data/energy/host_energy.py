@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from powertui.data.asked import Aligning
 from powertui.data.energy import account, tables
@@ -17,6 +17,7 @@ from powertui.data.energy.account import Account, combined
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.opened import Opened
 from powertui.data.table import Place, Table, text_column
+from powertui.value_types import dataclass
 
 _NO_POWER = "no power belongs to this host"
 _ALL = "all hosts"

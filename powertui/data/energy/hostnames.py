@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import ipaddress
 import re
-from dataclasses import dataclass
+
+from powertui.value_types import dataclass
 
 # What a controller's name has beside its machine's: bmc-node17, node17-ipmi, node17.mgmt.cluster
 _MARK = r"(?:i?bmc|irmc|cimc|ipmi|ilom?|i?drac|imm|xcc|oob|lom|mgmt|mgt|management|redfish)"

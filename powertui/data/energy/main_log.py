@@ -10,7 +10,6 @@ much it covers, and how finely it resolves.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 
 import numpy as np
@@ -20,6 +19,7 @@ from powertui.data.energy import align, meeting
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.meeting import Span
 from powertui.data.model import PowerOnTrace, Scope
+from powertui.value_types import dataclass
 
 STATUS_RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
 # A place that is open by so little is no reason to prefer a log that measures less of the machine:

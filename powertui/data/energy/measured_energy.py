@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from powertui.data.model import (
     PowerOnTrace,
     worst_badge,
 )
+from powertui.value_types import dataclass
 
 # ── when a window is resolved ──
 # Share of a window that must be within the log, because nobody knows the power before and after it.

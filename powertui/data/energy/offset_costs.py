@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.placement_score import IDLE_SHARE, Likeness
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
+from powertui.value_types import dataclass
 
 # Costs are in units of the ordinary residual's (see placement_score), divided by how many
 # neighbouring residuals say the same. What half and twice of a value do to 27 logs stands in

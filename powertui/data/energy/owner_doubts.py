@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from powertui.data.energy import host_columns, hostnames, supplies
 from powertui.data.energy.hostnames import HostName
 from powertui.data.energy.owner_evidence import OTHER_COLUMN, OTHERS_COLUMN, Owner, listed
 from powertui.data.energy.profiled_machines import HostEvidence
 from powertui.data.model import PowerSeries, Scope
+from powertui.value_types import dataclass
 
 # Scopes of channels that may be a whole machine's.
 _MACHINE_WIDE = (Scope.NODE, Scope.PLUG, Scope.UNKNOWN)

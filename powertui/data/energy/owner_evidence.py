@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from powertui.data.energy import host_columns, hostnames
 from powertui.data.energy.hostnames import HostName
 from powertui.data.energy.profiled_machines import HostEvidence, Machines
 from powertui.data.model import Badge, PowerSeries
+from powertui.value_types import dataclass
 
 MAX_LISTED_NAMES = 4  # in one sentence
 _NO_SUCH_HOST = "no host of this run has that name"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from powertui.data.energy import host_columns, hostnames, power_owners
@@ -21,6 +20,7 @@ from powertui.data.energy.profiled_machines import machine_names, machines_of
 from powertui.data.model import PowerSeries, Run
 from powertui.errors import UsageError
 from powertui.plain import plain
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ from powertui.data.asked import Pins
 from powertui.data.model import Z95
 from powertui.errors import UnreadableFile, UsageError
 from powertui.opening import open_for_reading
+from powertui.value_types import dataclass
 
 _HEADER = (
     "# powertui pins: power-log seconds, trace seconds, note. A line `nudge SECONDS` "

@@ -14,7 +14,6 @@ units of the ordinary residual:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from powertui.data.energy import nnls
 from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
+from powertui.value_types import dataclass
 
 # Prices are in units of the ordinary residual's, so 0.5 is what a residual of one scale costs.
 # Unless a comment says otherwise a value was chosen on simulated worlds. What half and twice of it

@@ -8,13 +8,13 @@ that jumps do not count as noise themselves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats, Int64s
+from powertui.value_types import dataclass
 
 _MAX_READINGS = 20_000  # neighbors of a longer log are averaged: a bound of time
 _MAX_JUMPS = 150  # the clearest ones; more add time and hardly any evidence

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from powertui.data.energy import hostnames, owner_doubts, owner_evidence
 from powertui.data.energy.hostnames import HostName
@@ -26,6 +25,7 @@ from powertui.data.energy.profiled_machines import (
     machines_of,
 )
 from powertui.data.model import PowerSeries, Run
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,12 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from powertui.data.energy import host_columns, hostnames, rank_machines
 from powertui.data.energy.hostnames import HostName
 from powertui.data.model import ProcessLaunch
+from powertui.value_types import dataclass
 
 
 class HostEvidence(str, enum.Enum):

@@ -8,7 +8,7 @@ they are asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from powertui.data.table import Column, Fact, Lazy, Place, Result, Table, option
 from powertui.data.tools import steps as step_tool
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
+from powertui.value_types import dataclass
 
 _NO_POWER = "No power log was found with this run. Name one: --power FILE."
 

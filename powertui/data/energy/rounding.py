@@ -9,12 +9,12 @@ that is read for T seconds, only what its two neighbours are read less may be of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
 from powertui.data.model import Floats, Int64s
+from powertui.value_types import dataclass
 
 _MAX_STEPS = 128  # of a sensor: of more, none is read for long
 # Share of the variance that counts. Rounding is never off by more than half a step, so 95 % of it

@@ -4,7 +4,7 @@ log's own clock.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from powertui.data.model import (
     PowerSeries,
     Sensor,
 )
+from powertui.value_types import dataclass
 
 # Where nothing else is said a value was chosen, not measured.
 _NOISE_READINGS = 15  # that show the noise of the one in their middle …

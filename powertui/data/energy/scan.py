@@ -9,12 +9,12 @@ Neighbouring values may be alike; noise is learnt and resampled in blocks as lon
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Bools, Floats
+from powertui.value_types import dataclass
 
 _FALSE_ALARM_CHANCE = 0.01  # that noise of one series is taken for a stretch
 _MAX_STRETCHES = 8  # of one series

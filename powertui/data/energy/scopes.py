@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from powertui.data.energy import supplies
 from powertui.data.model import Device, PowerSeries, Scope, Sensor
+from powertui.value_types import dataclass
 
 NUMBER = re.compile(
     r"(?:gpu|cuda|rocm|hip)[\s:#_\[-]*(\d{1,3})", re.IGNORECASE

@@ -9,9 +9,9 @@ assumed of it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from powertui.data.model import Sensor
+from powertui.value_types import dataclass
 
 __all__ = ["Defaults", "defaults"]
 

@@ -9,7 +9,6 @@ finished lines in one go. So no text may hold a NUL. A text that many rows share
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui.data.model import NS_PER_S, Bools, Int64s, UInt32s
+from powertui.value_types import dataclass
 
 # Of texts that were made. Beyond it they are made again, so that a million long names fit.
 _MAX_TEXT_BYTES = 64 << 20

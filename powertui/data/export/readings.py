@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from powertui.data.energy import mixture
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import PS_PER_S, Floats, Int64s, PowerKind, PowerOnTrace
+from powertui.value_types import dataclass
 
 
 def about(power: PowerOnTrace) -> Int64s:

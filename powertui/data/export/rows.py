@@ -6,7 +6,6 @@ Times are exact; what is unknown is None.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,6 +21,7 @@ from powertui.data.export.readings import ChannelReadings, together
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, UNKNOWN, Int64s, PowerOnTrace, Trace
 from powertui.data.tools import op_stats
 from powertui.data.window import Cut, Window
+from powertui.value_types import dataclass
 
 _CHUNK_ROWS = 8192  # rows at a time: their columns stay in the cache
 

@@ -21,8 +21,6 @@ from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Trace
 
 NAME = "kineto"
-SUFFIXES = ("pt.trace.json.gz", "pt.trace.json")
-CERTAIN = True
 
 PYTORCH_CONFIDENCE = 80  # what `sniff` says at least of a trace that only PyTorch writes
 

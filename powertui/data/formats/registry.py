@@ -4,17 +4,16 @@ hint.
 A further format is one file beside this one, with
 
     NAME = "…"
-    SUFFIXES = ("mine.json.gz", "mine.json")    # `<host>.<suffix>` in a folder; the best first
     def sniff(head: bytes, path: str) -> int    # 0 = not mine … 100 = certain
     def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]    # partial traces first
 
-and one line in `READERS`. It may also say
+and one line in `READERS` and `FILE_NAMES`. It may also say
 
-    CERTAIN = True               # nobody else names files so: each counts as a profile, unseen
     CLOCK = ClockRule(…)         # what only this format knows of its zero in Unix time
 
 Steps, epochs and the rest of the clocks are not a reader's business. Other packages bring formats
-along by the entry point `powertui.formats` (plugins.py).
+along by the entry point `powertui.formats` (plugins.py); those state `SUFFIXES` and `CERTAIN`
+themselves. Readers of ours are imported when a file's content has to be looked at.
 """
 
 from __future__ import annotations
@@ -23,19 +22,22 @@ import functools
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Protocol, cast
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
+from typing import Any, Protocol, cast
 
 from powertui import plugins
 from powertui.data.formats.source import OpenedFile, describe, open_file, refuse_filler
 from powertui.data.limits import MACHINE, MemoryLimit
 from powertui.data.model import Clock, Trace
 from powertui.errors import PowertuiError, UnreadableFile
+from powertui.value_types import dataclass
 
 __all__ = [
+    "FILE_NAMES",
     "READERS",
     "ClockRule",
+    "FileNames",
     "OpenedFile",
     "Progress",
     "Reader",
@@ -58,6 +60,30 @@ READERS = (
     "trace_json",  # <host>.trace.json.gz: TensorFlow 2.2 on, JAX; plain Chrome traces
     "tf_trace",  # <host>.trace, local.trace: TensorFlow up to 2.1, tf.summary.trace_export
 )
+
+
+@dataclass(frozen=True, eq=False)
+class FileNames:
+    """How the files of a format are named in a folder: `<host>.<suffix>`, the best one first."""
+
+    suffixes: tuple[str, ...] = ()
+    certain: bool = False  # nobody else names files so: each counts as a profile, unseen
+
+
+FILE_NAMES = {
+    "xplane": FileNames(("xplane.pb", "xplane.pb.gz"), certain=True),
+    "kineto": FileNames(("pt.trace.json.gz", "pt.trace.json"), certain=True),
+    "perfetto": FileNames(
+        ("pftrace", "perfetto-trace", "pftrace.gz", "perfetto-trace.gz"), certain=True
+    ),
+    # Its files are named with an underscore: logdir/rocprof.py tells which belong together.
+    "rocprof": FileNames(),
+    "trace_json": FileNames(("trace.json.gz", "trace.json")),
+    "tf_trace": FileNames(("trace",)),
+}
+# From this score on no reader of ours but the asked one comes into question: an XSpace whose first
+# plane has a known name.
+_UNDOUBTED_SCORE = 95
 
 
 class Progress(Protocol):
@@ -87,7 +113,6 @@ class Reader(Protocol):
     """What a module in this folder offers to be a format."""
 
     NAME: str
-    SUFFIXES: tuple[str, ...]
 
     def sniff(self, head: bytes, path: str) -> int: ...
     def load(self, source: OpenedFile, progress: Progress) -> Iterator[Trace]: ...
@@ -117,24 +142,41 @@ def _reader(name: str) -> Reader:
 
 def suffixes() -> tuple[str, ...]:
     """How files are named that a reader takes, the better source of the same capture first."""
-    return _suffixes(readers())
+    return _suffixes(tuple(_file_names()))
 
 
 def certain_suffixes() -> tuple[str, ...]:
     """Those that nobody but their profiler uses."""
-    return _suffixes(tuple(reader for reader in readers() if getattr(reader, "CERTAIN", False)))
+    return _suffixes(tuple(names for names in _file_names() if names.certain))
+
+
+def _file_names() -> Iterator[FileNames]:
+    """How the files of each format are named, without importing those of ours."""
+    for name in READERS:
+        yield FILE_NAMES.get(name) or _stated_names(cast(Hashable, _reader(name)))
+    for plugin in plugins.plugin_group(plugins.FORMATS).plugins:
+        yield _stated_names(plugin.loaded)
+
+
+@functools.lru_cache(maxsize=64)
+def _stated_names(reader: Hashable) -> FileNames:
+    """What a reader says itself."""
+    stated: Any = reader
+    return FileNames(tuple(stated.SUFFIXES), bool(getattr(stated, "CERTAIN", False)))
 
 
 @functools.lru_cache(maxsize=8)
-def _suffixes(some: tuple[Reader, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(suffix for reader in some for suffix in reader.SUFFIXES))
+def _suffixes(some: tuple[FileNames, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(suffix for names in some for suffix in names.suffixes))
 
 
 def clock_rule(name: str) -> ClockRule:
     """The clock rule of the format that a trace was read from; the plain one where it
     states none.
     """
-    reader = {each.NAME: each for each in readers()}.get(name)
+    reader = _reader(name) if name in FILE_NAMES and name in READERS else None
+    if reader is None:
+        reader = {each.NAME: each for each in readers()}.get(name)
     rule: ClockRule = getattr(reader, "CLOCK", ClockRule())
     return rule
 
@@ -145,6 +187,10 @@ def _pick(source: OpenedFile) -> Reader:
     Raises `UnreadableFile` with what the file looks like.
     """
     refuse_filler(source)
+    if not plugins.plugin_group(plugins.FORMATS).plugins:
+        first = _reader(READERS[0])
+        if _sure(first, source) >= _UNDOUBTED_SCORE:
+            return first
     scores = {id(reader): _sure(reader, source) for reader in readers()}
     ranked = sorted(readers(), key=lambda reader: scores[id(reader)], reverse=True)
     if scores[id(ranked[0])] <= 0:

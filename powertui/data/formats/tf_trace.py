@@ -38,7 +38,6 @@ from powertui.data.wire.stored import Stored
 from powertui.errors import UnreadableFile
 
 NAME = "tf_trace"
-SUFFIXES = ("trace",)
 
 _DEVICES, _EVENTS = 1, 4
 _EVENT_BYTES = 120  # memory of an event while it is read

@@ -18,7 +18,7 @@ import os
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
@@ -34,6 +34,7 @@ from powertui.data.packed import GrowingColumn
 from powertui.data.wire import schemas
 from powertui.errors import UnreadableFile
 from powertui.opening import open_regular
+from powertui.value_types import dataclass
 
 _WINDOW_BYTES = 4 << 20  # bytes read at a time; a longer record is read whole
 _POINT_BYTES = 24  # bytes of memory for each scalar at most: its columns

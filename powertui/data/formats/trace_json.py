@@ -18,7 +18,6 @@ from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Trace
 
 NAME = "trace_json"
-SUFFIXES = ("trace.json.gz", "trace.json")
 CLOCK = ClockRule(
     batch_ns=(-1_000_000_000, 50_000_000)
 )  # TF 2.2 saves the profile and writes `batch_<N>` then

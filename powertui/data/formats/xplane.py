@@ -29,8 +29,6 @@ from powertui.data.wire.windows import MessagePart
 from powertui.errors import FileChanged, UnreadableFile
 
 NAME = "xplane"
-SUFFIXES = ("xplane.pb", "xplane.pb.gz")
-CERTAIN = True
 
 # Events decoded between two reports of progress: some ms in C, a tenth of a second in Python.
 SLICE = 1 << (18 if wire.COMPILED else 16)

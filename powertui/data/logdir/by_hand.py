@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +20,7 @@ from powertui.data.logdir.entries import EventFile, PowerFile, RunEntry
 from powertui.data.logdir.folder import Logdir
 from powertui.data.logdir.moves import Move
 from powertui.data.logdir.trainings import TrainingEntry
+from powertui.value_types import dataclass
 
 _File = TypeVar("_File", EventFile, PowerFile)
 # Real paths by which a training is recognized later: enough for any that a person moves, and the

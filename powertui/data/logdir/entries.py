@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from powertui.data.formats.filenames import MARKERS_FOLDER
 from powertui.data.model import Warn
+from powertui.value_types import dataclass
 
 
 class ProfileFile(NamedTuple):

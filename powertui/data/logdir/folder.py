@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from powertui.data.logdir import trainings
@@ -13,6 +13,7 @@ from powertui.data.logdir.trainings import TrainingEntry
 from powertui.data.model import Warn
 from powertui.errors import UsageError
 from powertui.plain import plain
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,14 @@ import itertools
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from powertui.data.logdir.entries import PowerFile
 from powertui.data.model import PowerSeries
 from powertui.errors import PowertuiError
 from powertui.opening import open_regular
+from powertui.value_types import dataclass
 
 # Reading so much CSV takes 0.1 s; of larger logs only lines at both ends are read.
 _MAX_READ_BYTES = 4 << 20

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from powertui import config
 from powertui.data.model import Warn
+from powertui.value_types import dataclass
 
 _MAX_MOVES = 1000  # the last so many
 _MAX_FILE_BYTES = 16 << 20  # bytes; a file that powertui wrote is far smaller

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from powertui.data.formats import filenames
 from powertui.data.logdir.entries import PowerFile, RunEntry
 from powertui.data.logdir.tree import FoundFile, Tree, may_be_power
+from powertui.value_types import dataclass
 
 
 def candidates_above(tree: Tree, start: Path, walked: Iterable[str]) -> list[FoundFile]:

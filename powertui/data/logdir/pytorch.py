@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from powertui.data.logdir.tree import FoundFile, head_of
+from powertui.value_types import dataclass
 
 __all__ = ["TraceFile", "cycles", "hosts", "process", "traces"]
 

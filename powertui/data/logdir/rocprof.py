@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from powertui.data.formats import rocprof
 from powertui.data.formats.rocprof.tables import AGENTS, TABLES, split_table_name
 from powertui.data.logdir.tree import FoundFile, head_of
+from powertui.value_types import dataclass
 
 TOOL = "rocprofv3"
 

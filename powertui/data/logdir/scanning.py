@@ -17,7 +17,7 @@ import re
 import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from powertui.data import elsewhere
@@ -29,6 +29,7 @@ from powertui.data.logdir.tree import FoundFile, Tree, head_of, may_be_power, ma
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile, UsageError
 from powertui.opening import open_regular
+from powertui.value_types import dataclass
 
 _PROGRESS_S = 0.25  # between two reports of how many names were gone through
 # Two captures are told apart by five stretches of so many bytes. Chosen, not measured.

@@ -20,7 +20,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ from powertui.data.formats import filenames, tfevents_ends
 from powertui.data.formats.tfevents import run_of
 from powertui.data.logdir import log_groups, pytorch, session_turns
 from powertui.data.logdir.entries import EventFile, OtherFile, PowerFile, RunEntry
+from powertui.value_types import dataclass
 
 # A program that started later than this after another one is a training of its own, unless its
 # steps go on. Chosen, not measured.

@@ -12,7 +12,7 @@ import re
 import stat
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from powertui.data.formats import filenames
 from powertui.data.gzip_stream import GZIP, GzipStream
 from powertui.data.model import Warn
 from powertui.opening import open_for_reading
+from powertui.value_types import dataclass
 
 # How much of a tree is looked at. A home folder given by mistake must not take minutes.
 MAX_ENTRIES = 200_000

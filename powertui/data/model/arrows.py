@@ -4,11 +4,10 @@ this call began ended there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from powertui.data.model.ground import Bools, Int32s, Int64s
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True, eq=False)

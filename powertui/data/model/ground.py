@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,6 +18,7 @@ from powertui.data.wire.types import UInt8s as UInt8s
 from powertui.data.wire.types import UInt32s as UInt32s
 from powertui.data.wire.types import UInt64s as UInt64s
 from powertui.units import PS_PER_S as PS_PER_S
+from powertui.value_types import dataclass
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

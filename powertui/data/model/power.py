@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, NamedTuple
 
 from powertui.data.model.ground import (
@@ -16,6 +16,7 @@ from powertui.data.model.ground import (
     worst_badge,
 )
 from powertui.data.packed import packs
+from powertui.value_types import dataclass
 
 
 class Scope(str, enum.Enum):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from powertui.data.model.ground import Floats, Int64s, Warn
 from powertui.data.model.power import PowerSeries
 from powertui.data.model.steps import Epochs, Steps
 from powertui.data.model.trace import Trace
 from powertui.data.packed import packs
+from powertui.value_types import dataclass
 
 
 @packs("steps", "wall_ns", "values")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 import numpy as np
 
 from powertui.data.model.ground import Bools, Int32s, Int64s
+from powertui.value_types import dataclass
 
 UNKNOWN = -1  # a time that is not known: never 0, which is a time
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from powertui.data.model.arrows import Arrows
 from powertui.data.model.ground import Bools, Clock, Floats, Int64s, UInt32s, UInt64s, Warn
 from powertui.data.wire.stored import FileState
+from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
     from powertui.data.model.steps import Epochs, Steps

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, overload
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.packed import Packed
+from powertui.value_types import dataclass
 
 MAX_READING = 1e30  # in any unit: beyond it a cell is damaged, and a sum or a square would overflow
 _PROBED_ROWS = 20_000  # that show whether a column has few values; chosen, not measured

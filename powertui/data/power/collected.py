@@ -8,7 +8,7 @@ known to have, or is refused.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from powertui.data.power import assemble, counters, table, time_columns, times, 
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.errors import UnreadableFile
+from powertui.value_types import dataclass
 
 _W = units.UNITS["W"]
 

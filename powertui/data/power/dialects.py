@@ -9,10 +9,10 @@ by `energy_tables`).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from powertui.data.model import Badge, Scope
+from powertui.value_types import dataclass
 
 _JOULES_PER_KWH = 3.6e6
 

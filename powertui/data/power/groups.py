@@ -6,7 +6,6 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from powertui.data.model import Bools, Device, Floats, Int64s, Scope
 from powertui.data.power import devices, long_tables, table, turns, units
 from powertui.data.power.cells import CodedTexts
+from powertui.value_types import dataclass
 
 MAX_CHANNELS = 4096  # more of them are no channels: a column that counts. Chosen, not measured
 # Names in one column of a table (half as many as it has rows, in a short one): more are no names.

@@ -9,7 +9,6 @@ that calls itself deactivated is no reading.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
 from powertui.data.power.units import scope_of
 from powertui.errors import UnreadableFile
+from powertui.value_types import dataclass
 
 NAME = "ipmitool"
 _DCMI = "DCMI power"

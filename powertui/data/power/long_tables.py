@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from powertui.data.model import Bools
 from powertui.data.power import table, units
 from powertui.data.power.cells import CodedTexts
 from powertui.data.power.units import Unit
+from powertui.value_types import dataclass
 
 # Names of what was read, in one table: more of them are no names. Chosen, not measured.
 MAX_QUANTITIES = 512

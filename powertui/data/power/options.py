@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from powertui.data.model import PowerSeries, Warn
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from powertui.data.model import Bools
 from powertui.data.power import units
 from powertui.data.power.notes import Notes
 from powertui.data.power.titles import Titles
 from powertui.data.power.units import Unit
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

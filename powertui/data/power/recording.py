@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ from powertui.data.power.options import PowerLog
 from powertui.data.power.recording_rows import RecordingRows
 from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
+from powertui.value_types import dataclass
 
 NAME = "powertui recording"
 _MAX_DEVICE_INDEX = 4096  # a header with a larger one is damaged; chosen, not measured

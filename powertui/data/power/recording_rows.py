@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from powertui.data.model import Bools, Floats, Int32s, Int64s
 from powertui.data.power import table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
+from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
     import pandas as pd

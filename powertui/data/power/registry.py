@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
@@ -25,6 +25,7 @@ from powertui.data.power.dialects import DIALECTS, Dialect, EnergyTable, PlainTa
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, LogFile
 from powertui.errors import PowertuiError, UnreadableFile
+from powertui.value_types import dataclass
 
 # From this size on, the memory that reading took is handed back to the system: about 16 MB of times
 # and watts. Chosen, not measured.

@@ -13,7 +13,6 @@ pause of the logger; then both may be, and the interval holds both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -21,6 +20,7 @@ import numpy as np
 
 from powertui.data.model import NS_PER_S, Floats, Int32s, Int64s
 from powertui.data.power import times
+from powertui.value_types import dataclass
 
 # As the recorder notes it; less is how far apart two looks at two clocks can be.
 _MIN_STEP_NS = 100_000_000

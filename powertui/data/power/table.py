@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from powertui.data.power import heading, large_table, thousands, units
+from powertui.data.power import heading, thousands, units
 from powertui.data.power.cells import MAX_READING as MAX_READING
 from powertui.data.power.cells import NUMBER, irregular
 from powertui.data.power.cells import FileCells as FileCells
@@ -180,6 +180,8 @@ def read(
     cells = None
     is_large = layout.delimiter and source.longer_than(LARGE_TABLE_BYTES)
     if is_large and not _has_groups(source.head_text, layout):
+        from powertui.data.power import large_table  # only large tables are worth it
+
         cells = large_table.read(source, layout, names, notes, end)
     if cells is None:
         cells = _small(source, layout, names, notes, end)

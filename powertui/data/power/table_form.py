@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from powertui.data.power import titles
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Literal, NamedTuple
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Clock, Floats, Int64s
 from powertui.errors import UsageError
+from powertui.value_types import dataclass
 
 S = 1_000_000_000
 DAY = 86_400 * S

@@ -10,12 +10,12 @@ from __future__ import annotations
 import calendar
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from powertui.data.power import times, units
 from powertui.data.power.units import Unit
 from powertui.errors import UsageError
+from powertui.value_types import dataclass
 
 _MAX_LINE_CHARS = 400  # characters of a line that are looked at
 _MARKS = "#;/%!*-\"' \t"

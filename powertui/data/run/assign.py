@@ -10,7 +10,6 @@ is therefore named.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from powertui.data.run.device_intervals import DeviceWork, extents
 from powertui.data.run.device_work import MAX_HOPS, HandOvers
 from powertui.data.run.marks import Marks
 from powertui.data.run.step_rows import StepRows, with_unmarked_steps
+from powertui.value_types import dataclass
 
 _GROUP, LINE, _ORDER, TIME = "group id", "device step line", "order of modules", "time"
 # A link that gives more than this share of the work a step is taken.

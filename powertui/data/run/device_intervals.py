@@ -9,7 +9,6 @@ collector drew from those are left out. A kernel and the call that launched it s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -27,6 +26,7 @@ from powertui.data.model import (
     TrackKind,
 )
 from powertui.data.run.marks import carried, carriers, whole_numbers
+from powertui.value_types import dataclass
 
 _Time = TypeVar("_Time", np.int64, np.float64)
 

@@ -21,7 +21,7 @@ markers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, overload
 
 import numpy as np
@@ -29,6 +29,7 @@ import numpy as np
 from powertui.data.model import Bools, Int32s, Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.run.grouping_events import EXECUTOR, STATS, HandOver, NodeForest, NodeLine, Said
 from powertui.data.run.marks import carried, whole_numbers
+from powertui.value_types import dataclass
 
 _NO_LABEL = np.iinfo(np.int32).max
 _IMPLICIT = frozenset({"FunctionRun", "SessionRun", "RunGraph", EXECUTOR})

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from powertui.data import wire
 from powertui.data.model import Marker
 from powertui.data.run.candidates import NONE, Candidate, in_marks
 from powertui.data.run.device_intervals import DeviceWork, covered_ps
+from powertui.value_types import dataclass
 
 _COVERS, _REGULAR, _NUMBERS, _OUTERMOST = 0.40, 0.15, 0.25, 0.20
 # Of the devices' drawn steps that marks of the host name. Chosen, not measured.

@@ -11,7 +11,7 @@ countdown nor two steps out of order is an epoch.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +20,7 @@ from powertui.data import wire
 from powertui.data.model import UNKNOWN, Bools, Int32s, Int64s
 from powertui.data.run.device_intervals import covered_ps, extents
 from powertui.data.run.marks import Marks
+from powertui.value_types import dataclass
 
 # Of the numbers so far: a fall to there is a new round. Chosen, not measured.
 _RESTART_SHARE = 0.25

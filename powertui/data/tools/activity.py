@@ -10,7 +10,6 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from powertui.data.tools import covered_time, event_types, op_sums
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
 from powertui.data.tools.event_types import MARK, EventType, Typed
 from powertui.data.tools.name_classes import NameClass, name_classes
+from powertui.value_types import dataclass
 
 
 class ActivityKind(enum.IntEnum):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from powertui.data.model import Bools, Int32s, Int64s, Trace, Track
 from powertui.data.opened import Profile
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True, eq=False)

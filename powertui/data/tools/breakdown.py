@@ -11,7 +11,7 @@ for the time at which it ran.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from powertui.data.tools.covered_time import union
 from powertui.data.tools.event_types import EventType, Typed
 from powertui.data.tools.pieces import LinePiece, Marked
 from powertui.data.tools.python_frames import PythonFunction
+from powertui.value_types import dataclass
 
 # Groups that reach less than this share of the work that ran during the median step say nothing of
 # the steps. In 30 recordings they reach 75 to 105 % of it; on JAX's CPU client, which links hardly

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
 from powertui.data.model import Process, ProcessKind, Trace
+from powertui.value_types import dataclass
 
 _T = TypeVar("_T")
 

@@ -10,7 +10,7 @@ kernel that no op is known of is part of that, as in TensorBoard, and counted ap
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import kernels, op_names, tensor_cores
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
 from powertui.data.window import touches
+from powertui.value_types import dataclass
 
 
 @dataclass(eq=False)

@@ -8,7 +8,6 @@ of how long such events are. (`op_stats` counts the parts inside, and self time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from powertui.data.table import Column, Fact, Lazy, Place, Result, Table, if_mis
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools.registry import Question
 from powertui.data.window import lane_rows
+from powertui.value_types import dataclass
 
 PERCENTILES = (50, 90, 95, 99)
 _AT_ONCE = 1 << 20  # events looked at, or sorted, together

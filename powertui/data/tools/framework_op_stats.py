@@ -8,7 +8,6 @@ costs: where the profile does not say, they are not known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.device_ops import DeviceOps
 from powertui.data.tools.host_ops import HostOps
 from powertui.data.tools.registry import Question
+from powertui.value_types import dataclass
 
 _ROWS = 500  # of each side, as TensorBoard keeps them
 _IDLE = "IDLE"

@@ -9,7 +9,6 @@ PyTorch says of each name what it is: TensorBoard's profiler sees neither, and s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from powertui.data.tools import op_names, op_stack, torch_links
 from powertui.data.tools.op_names import OpTable
 from powertui.data.tools.op_sums import exact
 from powertui.data.window import touches
+from powertui.value_types import dataclass
 
 _EAGER = "EagerKernelExecute"
 _CHUNK = 1 << 18  # events of a line that are looked at together; chosen, not measured

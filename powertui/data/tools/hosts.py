@@ -12,7 +12,6 @@ steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from powertui.data.opened import Opened, Profile
 from powertui.data.tools import breakdown
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.registry import Question
+from powertui.value_types import dataclass
 
 # Of three or more members: TensorBoard's suggestions take a modified z score beyond 3.5 as an
 # outlier; 0.6745 makes the median absolute deviation comparable with a standard deviation.

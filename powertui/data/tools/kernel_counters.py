@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +30,7 @@ from powertui.data.table import Place, Table, int_column, optional, text_column
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 from powertui.plain import plain
+from powertui.value_types import dataclass
 
 _MAX_KERNELS = 1_000
 _MAX_COUNTERS = 16  # columns that a person can still look through; the counters tool lists all

@@ -7,8 +7,6 @@ many. What waits in a stream is what has been launched there and has not begun.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from powertui.data.model import Bools, Int32s, Int64s, ProcessKind, Trace
@@ -16,6 +14,7 @@ from powertui.data.opened import Profile
 from powertui.data.run.marks import carriers, whole_numbers
 from powertui.data.tools import kernels
 from powertui.data.tools.kernels import Kernels
+from powertui.value_types import dataclass
 
 _STAT = "correlation_id"
 _NONE = np.empty(0, np.int64)

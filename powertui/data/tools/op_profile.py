@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +31,7 @@ from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.device_ops import DeviceOp
 from powertui.data.tools.registry import Question
 from powertui.data.tools.xla_ops import XlaOps
+from powertui.value_types import dataclass
 
 _MAX_CHILDREN = 100  # of one node, as TensorBoard keeps them
 _IDLE = "IDLE"

@@ -9,12 +9,11 @@ stack itself.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import Bools, Int64s, UInt8s
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True, eq=False)

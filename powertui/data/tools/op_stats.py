@@ -16,7 +16,7 @@ are left out: their time is in the lines they came from.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -35,6 +35,7 @@ from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import launched_kinds, op_sums, op_types, replicas, thread_time
 from powertui.data.tools.registry import Question
 from powertui.data.tools.replicas import ReplicaRows
+from powertui.value_types import dataclass
 
 # An op whose self time is a smaller share of its total only holds other ops. Chosen, not measured.
 _MAX_WRAPPER_SHARE = 0.05

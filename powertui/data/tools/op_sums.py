@@ -9,7 +9,7 @@ is two lines, which `thread_time` counts as one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from powertui.data.tools import replicas, thread_time
 from powertui.data.tools.replicas import ReplicaRows
 from powertui.data.tools.thread_time import EventTimes
 from powertui.data.window import lane_rows
+from powertui.value_types import dataclass
 
 _CHUNK_EVENTS = 1 << 16  # events summed together: their columns stay in the processor's cache
 _FLUSH_EVENTS = 1 << 20  # events added to the sums in one call

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import cast
 
 from powertui.data.asked import Aligning, Compat
@@ -22,6 +22,7 @@ from powertui.data.opened import Opened, Profile
 from powertui.data.table import Result, nowhere
 from powertui.errors import UsageError
 from powertui.plain import plain
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ known.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from powertui.data.tools import framework_advice
 from powertui.data.tools.advice import Advice, percent
 from powertui.data.tools.framework import Framework
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

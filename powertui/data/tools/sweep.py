@@ -11,13 +11,12 @@ one union does for all groups, each is given a stretch of its own on one long ax
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from powertui.data.model import Bools, Int64s, UInt8s
 from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.event_types import KINDS
+from powertui.value_types import dataclass
 
 _NONE = np.empty(0, np.int64)
 # What one axis of int64 holds: groups that last as long as the profile fill it soon.

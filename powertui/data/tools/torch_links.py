@@ -9,7 +9,6 @@ are added as TraceLens adds them, whose tables these are held against: in double
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from powertui.data.model import (
 from powertui.data.opened import Profile
 from powertui.data.run.device_intervals import furthest
 from powertui.data.run.marks import whole_numbers
+from powertui.value_types import dataclass
 
 OPERATORS = frozenset(("cpu_op", "operator"))
 _CALLS = frozenset(

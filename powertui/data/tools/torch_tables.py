@@ -9,7 +9,7 @@ that of the operators it called, so those do not add up.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from powertui.data.tools import launched_kinds, torch_links
 from powertui.data.tools.registry import Question
 from powertui.data.tools.torch_links import COPIES, SETS, DeviceStreams, Links, covered, covered_by
 from powertui.data.window import touches
+from powertui.value_types import dataclass
 
 _COMMUNICATION = re.compile(r"nccl|rccl|cross_device_reduce", re.IGNORECASE)
 _COPY_KERNEL = re.compile(

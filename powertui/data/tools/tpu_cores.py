@@ -10,7 +10,6 @@ computes as long as the fastest core needs, the rest is waiting for the others.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from powertui.data.run.marks import rows_named, whole_numbers
 from powertui.data.tools import device_ops, event_types, kernels
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
+from powertui.value_types import dataclass
 
 _CORE = re.compile(r"/device:TPU:(\d+)$")
 # What an op does, by its category; of files that tell none by the name of its instruction.

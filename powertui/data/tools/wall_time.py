@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from powertui.data.tools.activity import (
     ActivityTimeline,
 )
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
+from powertui.value_types import dataclass
 
 
 class RunPart(enum.IntEnum):

@@ -4,8 +4,6 @@ host.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from powertui.data import hlo
@@ -16,6 +14,7 @@ from powertui.data.run import device_intervals, marks
 from powertui.data.tools import device_ops, op_names, op_stack
 from powertui.data.tools.device_ops import DeviceOp, DeviceOps
 from powertui.data.window import touches
+from powertui.value_types import dataclass
 
 _STATS = ("hlo_op", "hlo_module", "program_id")
 

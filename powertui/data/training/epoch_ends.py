@@ -9,12 +9,12 @@ told from many that hold a part of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
+from powertui.value_types import dataclass
 
 # Moments around an end that are tried, as shares of an epoch. After it, too, is where a sensor of
 # which nobody knows how late it is shows what was before. These and the others here are chosen, not

@@ -7,7 +7,6 @@ others' power shows, where the number of steps is known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +18,7 @@ from powertui.data.training.epoch_scalars import iterations
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.data.training.training_parts import TrainedEpoch
+from powertui.value_types import dataclass
 
 # Of an epoch's steps: power alone tells batches no closer. This and the others here are chosen, not
 # measured.

@@ -9,8 +9,6 @@ how alike pauses are, where the log lies.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from powertui.data.energy.findings.noise import calm, spread
@@ -21,6 +19,7 @@ from powertui.data.model import NS_PER_S, Bools, Floats
 from powertui.data.training.epoch_course import epoch_course, usual_length
 from powertui.data.training.epoch_ends import EpochEnds, epoch_ends
 from powertui.data.training.stretches import KINDS, PAUSE, STARTING, VALIDATION, Stretches
+from powertui.value_types import dataclass
 
 # Readings that a level needs. This and the others here are chosen, not measured, but for Tukey's
 # constant.

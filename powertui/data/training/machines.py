@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from powertui.data.energy import account, owner_notes, power_owners, scopes
@@ -18,6 +17,7 @@ from powertui.data.energy.scopes import Addends
 from powertui.data.formats import filenames
 from powertui.data.model import Device, PowerSeries, ProcessLaunch, Scope
 from powertui.data.training.training_records import TrainingRecords
+from powertui.value_types import dataclass
 
 _ChannelKey = tuple[str, str, str, "Device | None"]
 _NOBODY = Owner(None, HostEvidence.NOBODY, "")

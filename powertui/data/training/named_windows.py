@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from powertui import units
@@ -14,6 +13,7 @@ from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxi
 from powertui.data.training.training_parts import Moment, TrainedEpoch
 from powertui.errors import UsageError
 from powertui.plain import plain
+from powertui.value_types import dataclass
 
 _CLOCK = re.compile(
     r"(?:(\d{4}-\d\d-\d\d)[T ])?(\d{1,2}):(\d\d):(\d\d(?:\.\d+)?)\s*(Z|UTC|[+-]\d\d:?\d\d)?"

@@ -5,7 +5,7 @@ epochs, validation and training.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from powertui.data.energy import (
     account,
@@ -21,6 +21,7 @@ from powertui.data.power import times
 from powertui.data.training import edge_placing
 from powertui.data.training.training_parts import Moment
 from powertui.data.training.training_records import TrainingRecords
+from powertui.value_types import dataclass
 
 OWN_CLOCK = "its own clock"  # of a log that nothing ties to wall time, alone on its axis
 

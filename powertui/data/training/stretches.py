@@ -11,13 +11,13 @@ profiles number the steps, that holds within them; of the rest its epochs are al
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.data.run.logged_epochs import LOGGED_NS
 from powertui.data.training.training_parts import Rate, TrainedEpoch
+from powertui.value_types import dataclass
 
 TRAINING, VALIDATION, PAUSE, STARTING = "training", "validation", "pause", "starting"
 KINDS = (TRAINING, VALIDATION, PAUSE, STARTING)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,6 +47,7 @@ from powertui.data.training.named_windows import AxisWindow
 from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
 from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.data.training.training_parts import Moment
+from powertui.value_types import dataclass
 
 _HOUR_NS = 3600 * NS_PER_S
 _MAX_HOURS = 24 * 400

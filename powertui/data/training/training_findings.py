@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +43,7 @@ from powertui.data.training.epoch_parts import EpochPart, EpochParts
 from powertui.data.training.expected_course import ExpectedOfTraining, KnownCourse
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.training_on_axis import TrainingOnAxis
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +23,7 @@ from powertui.data.opened import Profile
 from powertui.data.training import placing, profile_power, session_places
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.training_parts import Moment, PlacedSession, Rate, ScalarStrip
+from powertui.value_types import dataclass
 
 _Value = TypeVar("_Value")
 _ROOM_NS = (1 << 61) // PS_PER_NS

@@ -5,13 +5,14 @@ Where wall time is not known, ns since the first log's own zero stand for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from powertui.data.model import NS_PER_S, Floats, Int64s
 from powertui.data.packed import packed_column, packs
+from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
     from powertui.data.logdir import RunEntry

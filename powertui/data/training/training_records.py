@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -37,6 +36,7 @@ from powertui.data.training.training_parts import (
     TrainedEpoch,
 )
 from powertui.errors import UnreadableFile
+from powertui.value_types import dataclass
 
 # From so many readings or records on, memory that reading them took is given back to the system:
 # below that it costs more time than it saves. Chosen, not measured.

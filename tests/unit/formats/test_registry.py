@@ -122,7 +122,9 @@ def test_of_one_hosts_files_that_is_read_whose_reader_stands_first(
 
 
 def test_every_reader_states_how_its_files_are_named() -> None:
-    stated = [suffix for reader in registry.readers() for suffix in reader.SUFFIXES]
+    assert set(registry.FILE_NAMES) == set(registry.READERS)
+    stated = [suffix for names in registry.FILE_NAMES.values() for suffix in names.suffixes]
+    assert tuple(stated) == registry.suffixes()
     assert len(stated) == len(set(stated))
     assert filenames.split_tool("node.xplane.pb") == ("node", "xplane.pb")
     assert filenames.certain("xplane.pb")

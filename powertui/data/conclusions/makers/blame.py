@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
@@ -20,6 +19,7 @@ from powertui.data.tools.name_classes import NameClass, name_classes
 from powertui.data.tools.python_frames import without_lightning
 from powertui.data.tools.wall_time import WallTime
 from powertui.plain import plain
+from powertui.value_types import dataclass
 
 # Share of a stretch that a function has to take to be named for it, the deepest one that does.
 # Chosen, not measured; at 0.95 the write that ends a checkpoint hides the function that saves it.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from powertui.data.conclusions.conclusion import Confidence, Kind
@@ -18,6 +16,7 @@ from powertui.data.tools import framework_advice
 from powertui.data.tools.activity import ActivityKind
 from powertui.data.tools.framework import Framework
 from powertui.data.tools.wall_time import RunPart, WallTime
+from powertui.value_types import dataclass
 
 RECORD_FRAMES = {
     Framework.TENSORFLOW: "Record Python frames to see what runs: "

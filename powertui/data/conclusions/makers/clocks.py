@@ -5,7 +5,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 
 from powertui import units
@@ -19,6 +19,7 @@ from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S
 from powertui.data.training.training_energy import TrainingEnergy
 from powertui.plain import plain
+from powertui.value_types import dataclass
 
 # ± of the joules, as a share of them, from which on a doubtful clock has a sentence. Chosen, not
 # measured: the share of the time from which on a cause has one.

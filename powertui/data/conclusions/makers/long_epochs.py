@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 from powertui.data.conclusions import words
@@ -21,6 +20,7 @@ from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S, Z95
 from powertui.data.opened import Profile
 from powertui.data.training.training_energy import TrainingEnergy
+from powertui.value_types import dataclass
 
 # Of the largest of the other epochs, by which one has to exceed it. Chosen: of ten and of nineteen
 # equal epochs of two recorded trainings (e4040) the longest exceeded the next by 3.5 % and 0.4 %.

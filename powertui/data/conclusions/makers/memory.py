@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from powertui.data.conclusions.words import percent, seconds, whole_percent
 from powertui.data.model import PS_PER_S, Bools, ProcessKind, Trace
 from powertui.data.tools import framework_advice, wall_time
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
+from powertui.value_types import dataclass
 
 # Calls that give memory of a device back, and that take it. A caching allocator makes them while
 # it warms up, and again only when it runs out of what it holds. The asynchronous ones take from a

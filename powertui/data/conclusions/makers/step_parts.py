@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from powertui.data.run.steps import work_of
 from powertui.data.tools import framework_advice, suggestions, utilisation, xla_ops
 from powertui.data.tools.framework import Framework
 from powertui.data.tools.shares import Shares
+from powertui.value_types import dataclass
 
 # A part of the steps' time from which on it has a sentence, if it is not the largest one.
 # TensorBoard's threshold for input.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from powertui.data.run.launched_work import function_key, shares_of_functions
 from powertui.data.tools.activity import WORK, ActivityKind
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
 from powertui.data.tools.wall_time import RunPart, WallTime
+from powertui.value_types import dataclass
 
 # Share of the profile from which on a cause is looked at closer, to name who took the time.
 # Chosen, not measured.

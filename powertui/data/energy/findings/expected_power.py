@@ -15,7 +15,6 @@ not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -31,6 +30,7 @@ from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.findings.work_columns import KindSeconds
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
+from powertui.value_types import dataclass
 
 _NONE: Floats = np.empty(0)
 # Rounds of the robust fit. Chosen, not measured.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple, overload
 
 from powertui.data.energy.fold import Folded
 from powertui.data.model import Badge, Floats
+from powertui.value_types import dataclass
 
 # The witnesses: what a stretch is unlike.
 UNEXPLAINED, EPOCHS, NEIGHBOURS = "unexplained", "epochs", "neighbors"

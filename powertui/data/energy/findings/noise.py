@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from powertui.data.model import Bools, Floats
+from powertui.value_types import dataclass
 
 # Of a stretch with fewer readings than this, the middle one says little. Chosen, not measured.
 _MIN_READINGS_FOR_MEDIAN = 6

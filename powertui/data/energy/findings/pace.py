@@ -5,11 +5,11 @@ every few batches.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from powertui.data.model import NS_PER_S, Bools, Clock, Floats, ScalarSeries
+from powertui.value_types import dataclass
 
 _MIN_POINTS = 8  # logged values that tell a pace
 # Share of the median pace: a foreign load slows training, a pause for something else stops it.

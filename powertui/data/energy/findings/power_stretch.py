@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from powertui.data.energy.findings.finding_rules import same_stretch
 from powertui.data.model import Z95
+from powertui.value_types import dataclass
 
 _MAX_BREATH_SHARE = 0.1  # of a stretch: a pause no longer than this does not part it
 

@@ -10,13 +10,13 @@ cut off.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.energy.findings.noise import noise_of, spread
 from powertui.data.model import Floats
+from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True)

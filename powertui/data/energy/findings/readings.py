@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from powertui.data.energy.findings.finding import Against
 from powertui.data.model import Bools, Floats, Int64s
+from powertui.value_types import dataclass
 
 # Kept of a log for its picture, however long it is: some megabytes. Chosen, not measured.
 _MAX_DRAWN_READINGS = 100_000

@@ -8,7 +8,7 @@ known: it is a finding of its own, and none of its power counts as unexplained.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from powertui.data.model import (
     PowerSeries,
     Steps,
 )
+from powertui.value_types import dataclass
 
 _THROTTLED = "throttled: "  # how the recorder names such windows: "throttled: CHANNEL (REASON)"
 # All of these are chosen, not measured.

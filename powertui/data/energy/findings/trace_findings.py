@@ -7,7 +7,7 @@ A stretch that several witnesses name is one finding. What is too little to matt
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -55,6 +55,7 @@ from powertui.data.model import (
     Steps,
     Trace,
 )
+from powertui.value_types import dataclass
 
 _MAX_OPS = 3  # listed in a finding
 # Where the place of the log is open by more than ± this, nothing is promised. Chosen.

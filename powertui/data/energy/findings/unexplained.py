@@ -8,7 +8,7 @@ are nearly sure; its figures are then means over all of these, by their weights.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ from powertui.data.model import (
     Steps,
     Trace,
 )
+from powertui.value_types import dataclass
 
 # The share of the weight of all places at which a stretch must be found. Chosen, not measured.
 SURE_WEIGHT = 0.9

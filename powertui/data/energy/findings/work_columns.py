@@ -9,7 +9,6 @@ the readings can tell.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from powertui.data.energy import expected_work
 from powertui.data.energy.expected_work import Activity, Intervals
 from powertui.data.energy.findings import unusual
 from powertui.data.model import PS_PER_S, Floats, Int64s, ProcessKind, Steps, Trace
+from powertui.value_types import dataclass
 
 _BETWEEN = len(expected_work.NAMES)
 _BETWEEN_NAME = "other work"

@@ -22,14 +22,12 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.formats.perfetto.packets import PACKET
-from powertui.data.formats.registry import Progress
+from powertui.data.formats.registry import FILE_NAMES, Progress
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Trace
 from powertui.data.wire import LEN, VARINT
 
 NAME = "perfetto"
-SUFFIXES = ("pftrace", "perfetto-trace", "pftrace.gz", "perfetto-trace.gz")
-CERTAIN = True
 
 # What a packet's first fields may be, by number: their wire types.
 _KNOWN = {
@@ -92,7 +90,7 @@ def sniff(head: bytes, path: str) -> int:
                 (50, LEN),
                 (59, LEN),
             )
-    named = path.endswith(SUFFIXES)
+    named = path.endswith(FILE_NAMES[NAME].suffixes)
     return min(95, 70 + 5 * sure) if sure else 30 if named and len(lo) else 0
 
 

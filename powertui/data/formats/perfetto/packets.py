@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from powertui.data.wire import LEN, windows
 from powertui.data.wire.stored import Stored
 from powertui.data.wire.types import PickedFields
 from powertui.errors import UnreadableFile
+from powertui.value_types import dataclass
 
 PACKET = 1
 SLICE = 1 << 18  # packets decoded together

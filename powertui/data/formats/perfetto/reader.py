@@ -5,7 +5,7 @@ Packets that describe the rest come first, then the events as columns, then line
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_NS, Bools, Floats, Int64s, Trace, Track, UInt64s
 from powertui.data.wire import FIXED64, LEN, VARINT, schemas
+from powertui.value_types import dataclass
 
 _EVENT_BYTES = 400  # memory of an event while it is read
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from powertui.data.formats.json_stats import clean
+from powertui.value_types import dataclass
 
 _MAX_PARENTS = 32  # above a track; more of them are a circle
 _COUNTER_NAMES = {1: "thread time", 2: "instructions"}

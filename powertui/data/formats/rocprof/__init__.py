@@ -22,9 +22,6 @@ from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Trace
 
 NAME = "rocprof"
-SUFFIXES: tuple[
-    str, ...
-] = ()  # files are named with an underscore: logdir/rocprof.py tells which belong together
 RESULTS = "results.json"
 
 _TOOL = b'"rocprofiler-sdk-tool"'

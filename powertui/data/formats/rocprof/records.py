@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import pandas as pd
 from powertui.data.formats import stat_columns
 from powertui.data.formats.json_stats import clean, stat
 from powertui.data.model import Stat, StatColumn, UInt64s
+from powertui.value_types import dataclass
 
 KERNELS, COPIES, CALLS, MARKS = "kernels", "copies", "calls", "marks"
 
