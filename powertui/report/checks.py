@@ -17,7 +17,6 @@ import numpy as np
 
 from powertui import plugins, units
 from powertui.data import elsewhere, wire
-from powertui.data.energy import log_zone, meeting, owner_notes, power_owners
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import (
     NS_PER_S,
@@ -31,7 +30,6 @@ from powertui.data.model import (
     Trace,
     TrackKind,
 )
-from powertui.data.power import times
 from powertui.report import facts, runs, text, ways_on
 
 CheckState = Literal["ok", "note", "missing", "problem"]
@@ -414,8 +412,10 @@ def _no_power(entry: RunEntry) -> Check:
 
 def _of_owners(run: Run) -> Iterator[Check]:
     """The power that belongs to no host of the run, and what would give it one."""
-    if not run.traces:
+    if not run.traces or not run.power:
         return
+    from powertui.data.energy import owner_notes, power_owners
+
     owners = power_owners.of_run(run)
     has_owner = any(owner.machine is not None for owner in owners.owners)
     state: CheckState = "note" if has_owner else "problem"
@@ -443,6 +443,9 @@ def _overlap(
     spans = [*profiled, around_ns] if around_ns is not None else profiled
     if not spans:
         return Check("power", "ok", what)
+    from powertui.data.energy import log_zone, meeting
+    from powertui.data.power import times
+
     run_ns = min(lo for lo, _ in spans), max(hi for _, hi in spans)
     clock: Clock | None = series.clock
     if times.is_local(series.clock):

@@ -16,16 +16,7 @@ from powertui.data.opened import Opened
 from powertui.data.training.training import Training, Trainings
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
-from powertui.report import (
-    chart,
-    facts,
-    many,
-    run_page,
-    step_facts,
-    text,
-    training_json,
-    training_page,
-)
+from powertui.report import chart, facts, many, run_page, step_facts, text
 from powertui.report.conclusions import json_conclusions
 from powertui.report.facts import Facts
 from powertui.report.writers.as_csv import ExactNumber
@@ -56,6 +47,8 @@ def tell(path: str, name: str | None, reading: ReadOptions, form: str) -> int:
         not training.entry.sessions and training.logs.power for training in chosen
     )
     if form == "json":
+        from powertui.report import training_json
+
         document = {
             "powertui": __version__,
             **facts.of_logdir(scan),
@@ -66,6 +59,8 @@ def tell(path: str, name: str | None, reading: ReadOptions, form: str) -> int:
     elif form == "markdown":
         text.out("\n".join(_markdown(scan, runs, chosen)))
     else:
+        from powertui.report import training_page
+
         pages = [] if not runs and has_training_alone else _text(scan, runs)
         text.out("\n".join([*pages, *training_page.summaries(chosen)]))
     return 0 if any(readable for _, readable in answers) or has_training_alone else 3
@@ -209,6 +204,8 @@ def _markdown(scan: Logdir, runs: Sequence[Facts], trainings: Sequence[Training]
         lines.append(f"No run of a profiler was found in {text.markdown_text(scan.path)}.")
     for run in runs:
         lines += ["", *_markdown_run(run)]
+    from powertui.report import training_page
+
     summaries = training_page.summaries(trainings)
     if summaries:
         lines.append("")

@@ -270,14 +270,17 @@ def _power_host(text: str) -> tuple[str, str]:
 def aligning_of(args: argparse.Namespace) -> Aligning:
     """How power is to be placed, from the arguments of `reading`."""
     from powertui.data.asked import Aligning, Pins
-    from powertui.data.energy import align, pins
 
-    return Aligning(
-        mode=args.align,
-        offset_s=align.seconds(args.offset) if args.offset else None,
-        pins=pins.read(args.pins) if args.pins else Pins(),
-        idle_w=args.idle,
-    )
+    offset_s, pinned = None, Pins()
+    if args.offset:
+        from powertui.data.energy import align
+
+        offset_s = align.seconds(args.offset)
+    if args.pins:
+        from powertui.data.energy import pins
+
+        pinned = pins.read(args.pins)
+    return Aligning(mode=args.align, offset_s=offset_s, pins=pinned, idle_w=args.idle)
 
 
 def window(parser: argparse.ArgumentParser) -> None:

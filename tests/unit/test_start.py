@@ -137,3 +137,41 @@ def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
         gc.unfreeze()
         if before is None:
             del os.environ["OPENBLAS_NUM_THREADS"]
+
+
+# What each command imports of powertui, and how many of those are about power (2026-11-24): a run
+# without power needs none that place it, share it out or look for what is unusual in it.
+COMMANDS = {
+    "--help": (27, 1),
+    "sensors": (43, 1),
+    "doctor RUN": (152, 30),
+    "report RUN --tool kernel_stats": (193, 30),
+    "report RUN --json": (330, 122),
+    "energy DEMO": (306, 163),
+    "demo --report": (361, 154),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_imports_what_it_needs(command: str, data: Path) -> None:
+    run = data / "logdirs" / "jax_cpu"
+    demo = ROOT / "powertui" / "demo"
+    words = [{"RUN": str(run), "DEMO": str(demo)}.get(word, word) for word in command.split()]
+    code = (
+        "import contextlib, sys; from powertui import cli\n"
+        f"with contextlib.suppress(SystemExit): cli.main({words!r})\n"
+        "print('\\n' + ' '.join(sys.modules))"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+    )
+    found = [
+        name for name in done.stdout.rsplit("\n", 2)[-2].split() if name.startswith("powertui.")
+    ]
+    about_power = [
+        name for name in found if any(part in name for part in (".energy", ".training", ".power"))
+    ]
+    most, most_about_power = COMMANDS[command]
+    assert 20 < len(found) <= most
+    assert len(about_power) <= most_about_power

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from powertui.data import packed
 from powertui.data.asked import Aligning, ReadOptions
-from powertui.data.energy import marks as recorded_marks
-from powertui.data.energy import meeting
 from powertui.data.logdir import TrainingEntry
 from powertui.data.model import Mark
-from powertui.data.training import placing
-from powertui.data.training.placing import PlacedChannel
 from powertui.data.training.training_records import GIVE_BACK_ROWS, TrainingRecords
+
+if TYPE_CHECKING:  # what places power is imported when somebody asks for it
+    from powertui.data.training.placing import PlacedChannel
 
 # What stays the same when its power is placed by other options.
 _NOT_BY_POWER = ("logs", "strips", "logged_rate", "scalar_span", "epochs", "stretches")
@@ -38,6 +39,8 @@ class PlacedTraining(TrainingRecords):
     @property
     def power(self) -> tuple[PlacedChannel, ...]:
         """Its power channels, and where each lies."""
+        from powertui.data.training import placing
+
         sessions = placing.telling(self)
         with self._lock:
             extent = self.extent_ns
@@ -54,6 +57,8 @@ class PlacedTraining(TrainingRecords):
         return self._rate_changes, self._placing_sessions, self._placed_extent
 
     def _place_power(self) -> tuple[PlacedChannel, ...]:
+        from powertui.data.training import placing
+
         channels = placing.place_channels(self)
         if sum(len(channel.series) for channel in channels) > GIVE_BACK_ROWS:
             packed.give_back()  # each was looked at as a whole
@@ -65,6 +70,8 @@ class PlacedTraining(TrainingRecords):
         return self._memory.value("marks", self._place_marks, self._placement)
 
     def _place_marks(self) -> tuple[Mark, ...]:
+        from powertui.data.energy import marks as recorded_marks
+
         base = self.zero_ns
         marks = []
         for mark in recorded_marks.on_trace(channel.on_axis(base) for channel in self.power):
@@ -80,6 +87,8 @@ class PlacedTraining(TrainingRecords):
     @property
     def span(self) -> tuple[int, int]:
         """From the first to the last thing that is placed. (0, 0) where nothing is."""
+        from powertui.data.energy import meeting
+
         starts, ends = self._record_bounds()
         run = (min(starts), max(ends)) if starts and ends else None
         for channel in self.power:

@@ -1,7 +1,8 @@
 """A training as opened: everything of it, on any axis.
 
 `seen_from` lays all of it on the axis of one profile. The parts below it know less:
-`training_records` reads it, `placed_training` places its power.
+`training_records` reads it, `placed_training` places its power. What asks about power is imported
+when somebody does: most questions about a run are about its profile alone.
 """
 
 from __future__ import annotations
@@ -10,17 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from powertui.data.asked import Aligning, ReadOptions
-from powertui.data.energy.align import Placed
 from powertui.data.loading import Beside
 from powertui.data.logdir import Logdir, RunEntry, TrainingEntry
 from powertui.data.opened import Opened, Profile
-from powertui.data.training import profile_power, training_on_axis, wall_time_epochs
 from powertui.data.training.placed_training import PlacedTraining
-from powertui.data.training.training_on_axis import TrainingOnAxis
 
 if TYPE_CHECKING:  # names alone: what is found is looked for after the first picture
     from powertui.data.energy.account import Account
+    from powertui.data.energy.align import Placed
     from powertui.data.energy.findings.finding import Findings
+    from powertui.data.training.training_on_axis import TrainingOnAxis
 
 
 class Training(PlacedTraining):
@@ -50,6 +50,8 @@ class Training(PlacedTraining):
         self, profile: Profile | None = None, aligning: Aligning | None = None
     ) -> TrainingOnAxis:
         """Everything on the axis of one profile (ps, its zero), else on the training's own."""
+        from powertui.data.training import training_on_axis
+
         options = aligning or self.aligning
         axis = training_on_axis.place_training(self, profile, options)
         if profile is not None:
@@ -60,10 +62,14 @@ class Training(PlacedTraining):
         self, profile: Profile, placed: tuple[Placed, ...], aligning: Aligning
     ) -> tuple[Placed, ...]:
         """Power on one of its profiles, placed by the whole training where that is surer."""
+        from powertui.data.training import profile_power
+
         return profile_power.on_profile(self, profile, placed, aligning)
 
     def by_wall(self, profile: Profile, account: Account, aligning: Aligning) -> Account | None:
         """The account of one of its profiles by wall time alone; None where that places nothing."""
+        from powertui.data.training import wall_time_epochs
+
         return wall_time_epochs.account_by_wall_time(self, profile, account, aligning)
 
     def _axis_of(self, profile: Profile, aligning: Aligning) -> TrainingOnAxis:

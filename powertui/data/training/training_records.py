@@ -15,15 +15,12 @@ from weakref import WeakValueDictionary
 
 from powertui.data import packed
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
-from powertui.data.energy import meeting
-from powertui.data.energy import sensor as sensors
 from powertui.data.formats import filenames
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.loading import Beside
 from powertui.data.logdir import RunEntry, TrainingEntry
 from powertui.data.model import NS_PER_S, Mark, PowerSeries, Warn
 from powertui.data.opened import Opened, Profile
-from powertui.data.power import repeated_logs
 from powertui.data.training import epoch_scalars, rate, session_places, stretches
 from powertui.data.training.rate import SessionSteps
 from powertui.data.training.stretches import Stretches
@@ -251,7 +248,8 @@ class TrainingRecords:
         paths = list(dict.fromkeys((*self.options.power, *beside)))
         if not paths:
             return power
-        from powertui.data.power import hosts_like_parts, log_columns
+        from powertui.data.energy import sensor as sensors
+        from powertui.data.power import hosts_like_parts, log_columns, repeated_logs
 
         columns = log_columns.columns_by_log(paths, options)
         for path in paths:
@@ -439,6 +437,8 @@ def _meets(series: PowerSeries, run: tuple[int, int]) -> bool:
 
     Then its marks are that program's.
     """
+    from powertui.data.energy import meeting
+
     clock = series.clock
     if clock.lo_ns is None or clock.hi_ns is None or not len(series):
         return False
