@@ -5,7 +5,6 @@ A form of three fields; what is written where is the business of `data.export`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -25,6 +24,7 @@ from powertui.errors import PowertuiError
 from powertui.plain import plain
 from powertui.screens.base import Dialog
 from powertui.screens.session import Session
+from powertui.value_types import dataclass
 from powertui.widgets.lists import Choices
 
 if TYPE_CHECKING:

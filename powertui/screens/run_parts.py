@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -16,6 +14,7 @@ from powertui.plain import plain, width
 from powertui.screens.base import BaseScreen
 from powertui.screens.choosing import ChoosingDialog
 from powertui.screens.session import Session
+from powertui.value_types import dataclass
 from powertui.view.fuzzy import fuzzy_rank
 from powertui.widgets.lists import Choices
 

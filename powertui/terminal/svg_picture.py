@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from html import escape
 from itertools import groupby
 
@@ -17,6 +17,8 @@ from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from rich.terminal_theme import DIMMED_MONOKAI
+
+from powertui.value_types import dataclass
 
 _CELL_PX = 8.4  # of 14 px monospace
 _ROW_PX = 17
