@@ -146,9 +146,9 @@ COMMANDS = {
     "sensors": (43, 1),
     "doctor RUN": (152, 30),
     "report RUN --tool kernel_stats": (193, 30),
-    "report RUN --json": (330, 122),
-    "energy DEMO": (306, 163),
-    "demo --report": (361, 154),
+    "report RUN --json": (340, 128),
+    "energy DEMO": (316, 168),
+    "demo --report": (370, 160),
 }
 
 
