@@ -48,8 +48,7 @@ def log_clock(series: PowerSeries, run: tuple[int, int], machine_s: int | None) 
     only = f"log and run overlap only in time zone UTC{times.offset_words(fits[0])}"
     if machine_clock is None:
         return times.with_offset(series.clock, fits[0], only)
-    length_s = (int(series.times[-1]) - int(series.times[0]) + run[1] - run[0]) / NS_PER_S
-    if length_s > _MAX_CHANCE_OVERLAP * _HALF_HOUR_S:
+    if _may_overlap_by_chance(series, run):
         return machine_clock
     machine = times.offset_words(machine_s or 0)
     return times.with_offset(
@@ -57,6 +56,14 @@ def log_clock(series: PowerSeries, run: tuple[int, int], machine_s: int | None) 
         fits[0],
         f"{only} (assumed; the profiled machine's is UTC{machine}); --tz overrules it",
     )
+
+
+def _may_overlap_by_chance(series: PowerSeries, run: tuple[int, int]) -> bool:
+    """Whether log and run last so long that they overlap in some zone though they do not belong
+    together.
+    """
+    length_s = (int(series.times[-1]) - int(series.times[0]) + run[1] - run[0]) / NS_PER_S
+    return length_s > _MAX_CHANCE_OVERLAP * _HALF_HOUR_S
 
 
 def nowhere(series: PowerSeries, run: tuple[int, int]) -> bool:
@@ -120,6 +127,8 @@ def _on_the_day(series: PowerSeries, run: tuple[int, int], machine_s: int | None
     if not len(series):
         return None
     zone_s = series.clock.utc_offset_s if series.clock.utc_offset_s is not None else machine_s
+    if zone_s is None and _may_overlap_by_chance(series, run):
+        return None
     zones = [zone_s] if zone_s is not None else [at * _HALF_HOUR_S for at in _ZONES]
     clocks = {
         zero: zone

@@ -284,13 +284,26 @@ def test_times_of_day_that_meet_the_run_on_no_day_have_no_date(made, logged) -> 
     series, offset = logged
     local = made.trace.clock.mid_ns + round(offset * NS) + 7 * 3600 * NS
     naive = replace(series, clock=Clock(of_day_ns=local % times.DAY))
-    for zone_s in (0, None):  # another hour, or an unknown zone
-        zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=zone_s))
-        found = align.place(
-            naive, align.AlignmentContext(zoned, made.steps, made.epochs), Aligning("clock")
-        ).alignment
-        assert found.offset_s is None
-        assert any("times of day alone" in words for words in found.evidence)
+    zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=0))
+    found = align.place(
+        naive, align.AlignmentContext(zoned, made.steps, made.epochs), Aligning("clock")
+    ).alignment
+    assert found.offset_s is None
+    assert any("times of day alone" in words for words in found.evidence)
+
+
+def test_times_of_day_are_in_the_only_zone_that_fits_unless_chance_would_do(made, logged) -> None:
+    series, offset = logged
+    local = made.trace.clock.mid_ns + round(offset * NS) + 7 * 3600 * NS
+    naive = replace(series, clock=Clock(of_day_ns=local % times.DAY))
+    unknown = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=None))
+    in_context = align.AlignmentContext(unknown, made.steps, made.epochs)
+    found = align.place(naive, in_context, Aligning("clock")).alignment
+    assert found.offset_s == pytest.approx(offset, abs=0.05)
+    assert "the only time zone in which log and run overlap" in " ".join(found.evidence)
+    # Four minutes meet any run in one zone of eight.
+    end = replace(naive, times=np.append(naive.times, 240 * NS), watts=np.append(naive.watts, 7.0))
+    assert align.place(end, in_context, Aligning("clock")).alignment.offset_s is None
 
 
 def test_a_bmcs_local_time_stays_as_vague_as_its_clock(made, logged) -> None:
