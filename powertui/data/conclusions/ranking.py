@@ -60,7 +60,18 @@ def ranked(conclusions: Iterable[Conclusion]) -> tuple[Conclusion, ...]:
     for conclusion in sorted(conclusions, key=_precedence):
         if not any(_says_the_same(conclusion, other) for other in kept):
             kept.append(conclusion)
-    return _with_clocks(sorted(kept, key=_rank))
+    return _with_clocks(_with_unknown(sorted(kept, key=_rank)))
+
+
+def _with_unknown(conclusions: list[Conclusion]) -> list[Conclusion]:
+    """With time of which nobody knows what it was first, where nothing else takes as much."""
+    if not conclusions or conclusions[0].kind is Kind.POWER:
+        return conclusions
+    largest = max(conclusions, key=lambda conclusion: conclusion.cost.share or 0.0)
+    is_large = (largest.cost.share or 0.0) >= _MIN_LOSS_FIRST_SHARE
+    if largest.kind is not Kind.UNKNOWN_TIME or not is_large:
+        return conclusions
+    return [largest, *(one for one in conclusions if one is not largest)]
 
 
 def _with_clocks(conclusions: list[Conclusion]) -> tuple[Conclusion, ...]:

@@ -147,3 +147,10 @@ def test_what_throttling_cost_comes_before_computing_where_it_is_a_fifth() -> No
     assert _kinds(compute, throttled) == [Kind.THROTTLING, Kind.COMPUTE]
     little = _conclusion(Kind.THROTTLING, 0.1, stretch=(10, 90))
     assert _kinds(compute, little) == [Kind.COMPUTE, Kind.THROTTLING]
+
+
+def test_time_without_a_record_comes_first_only_where_it_is_the_largest_part() -> None:
+    unknown = _conclusion(Kind.UNKNOWN_TIME, 0.37, confidence=_UNSURE)
+    copies, compute = _conclusion(Kind.COPIES, 0.23), _conclusion(Kind.COMPUTE, 0.4)
+    assert _kinds(copies, unknown) == [Kind.UNKNOWN_TIME, Kind.COPIES]
+    assert _kinds(copies, compute, unknown) == [Kind.COPIES, Kind.COMPUTE, Kind.UNKNOWN_TIME]

@@ -39,6 +39,9 @@ class _Epoch:
     half_ps: float  # ± of its bounds
     steps: int  # in the profile
     energy: Energy | None
+    # The profiler started or stopped in it: that alone takes seconds, and of its steps only some
+    # were profiled. Others are compared with it, but it is never the long one.
+    is_cut: bool = False
 
     @property
     def seconds(self) -> float:
@@ -105,9 +108,6 @@ def long_training_epochs(energy: TrainingEnergy) -> Iterator[Conclusion]:
 
 
 def _epochs_of(profile: Profile, inquiry: Inquiry) -> list[_Epoch]:
-    """The epochs in which the profiler neither started nor stopped: that alone takes seconds, and
-    of their steps only some were profiled.
-    """
     lo, hi = profile.trace.span
     energies = account.energy_account(profile, inquiry.question.aligning).epoch_energies
     return [
@@ -118,11 +118,11 @@ def _epochs_of(profile: Profile, inquiry: Inquiry) -> list[_Epoch]:
             half_ps=Z95 * epoch.edge,
             steps=int((profile.steps.epoch == epoch.index).sum()),
             energy=epoch.energy,
+            is_cut=any(
+                epoch.lo + Z95 * epoch.edge < end < epoch.hi - Z95 * epoch.edge for end in (lo, hi)
+            ),
         )
         for epoch in energies
-        if not any(
-            epoch.lo + Z95 * epoch.edge < end < epoch.hi - Z95 * epoch.edge for end in (lo, hi)
-        )
     ]
 
 
@@ -131,6 +131,8 @@ def _unusual(epochs: Sequence[_Epoch]) -> Iterator[_LongEpoch]:
     caches: it is compared with only where there are few others.
     """
     for epoch in epochs[1:]:
+        if epoch.is_cut:
+            continue
         others = [other for other in epochs if other is not epoch and _is_same_work(epoch, other)]
         later = [other for other in others if other is not epochs[0]]
         if len(later) >= _MIN_LATER_EPOCHS:
@@ -158,6 +160,8 @@ def _drew_more(epoch: _Epoch, others: Sequence[_Epoch]) -> bool:
 
 
 def _is_same_work(first: _Epoch, second: _Epoch) -> bool:
+    if first.is_cut or second.is_cut:
+        return True
     more = max(first.steps, second.steps)
     return more - min(first.steps, second.steps) <= _SAME_STEPS_SHARE * more
 

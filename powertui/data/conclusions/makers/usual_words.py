@@ -189,6 +189,7 @@ def _waiting(words: CauseWords) -> Told:
 _WAITS = {
     "acquire": "a lock (acquire)",
     "waitpid": "another process (waitpid)",
+    **dict.fromkeys(("poll", "select"), "another process or the network"),
     **dict.fromkeys(("recv", "recv_into", "recvfrom"), "an answer over the network"),
     "connect": "a connection over the network",
     "accept": "a request over the network",
