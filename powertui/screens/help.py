@@ -52,6 +52,16 @@ def _entries(actions: Iterable[Action]) -> list[list[HelpLine]]:
     return list(groups.values())
 
 
+def _most_used(screens: set[str]) -> list[list[HelpLine]]:
+    """The twelve keys that do most of the work, on the page that has them."""
+    actions = [keymap.get(id) for id in keymap.MOST_USED]
+    here = [action for action in actions if screens & {*action.screens}]
+    if len(here) < len(actions) // 2:
+        return []
+    lines = [HelpLine(keymap.shown(action.keys[0]), action.title) for action in actions]
+    return [[HelpLine("Most of the work"), *lines]]
+
+
 def page_lines(name: str) -> list[list[HelpLine]]:
     """What the keys of one page do, and those that work everywhere."""
     key = spec(name).acts_as if name else ""
@@ -62,7 +72,7 @@ def page_lines(name: str) -> list[list[HelpLine]]:
     for entry in sorted(SCREENS, key=lambda entry: entry.key):
         if entry.key:
             pages.append(HelpLine(entry.key, entry.title))
-    return [*_entries(of_page), pages, *_entries(everywhere)]
+    return [*_most_used(screens), *_entries(of_page), pages, *_entries(everywhere)]
 
 
 def _of_others(name: str) -> list[list[HelpLine]]:

@@ -27,3 +27,29 @@ class Moving(BaseScreen):
         if not len(self.session.epochs):
             self.say("No epochs were found in this profile.", warn=True)
         self.timeline.move(Navigator.next_epoch, direction)
+
+    def same_in_other_epoch(self) -> None:
+        """The same batches in the next epoch: window, cursor and view move there."""
+        from powertui.view.epoch_window import EpochShift, next_epoch_with_bounds
+
+        model, state = self.timeline.model, self.timeline.state
+        if model is None or state is None:
+            return
+        middle = state.cursor_ps if state.window is None else sum(state.window) // 2
+        epoch = model.epoch_at(middle)
+        if epoch is None:
+            self.say("Put the cursor into an epoch first: { and } go to one.", warn=True)
+            return
+        other = next_epoch_with_bounds(model, epoch)
+        if other is None:
+            self.say("This profile has only one epoch.")
+            return
+        shift = EpochShift(model, epoch, other)
+        by = shift.moved(middle) - middle
+        view, cursor = state.viewport, shift.moved(state.cursor_ps)
+        self.timeline.move(Navigator.show_window, view.t0 + by, view.t1 + by)
+        self.timeline.move(Navigator.goto, cursor)
+        if state.window is not None:
+            self.timeline.move(Navigator.set_window, *map(shift.moved, state.window))
+        else:
+            self.say(f"The same batches in epoch {model.epochs[other].number}.")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from rich.text import Text
@@ -44,6 +45,10 @@ WATCHED_S = 1.5  # between two looks for new files in the folders
 # Looks at the folders after something came, whether they changed or not: it is still being written.
 _LOOKS_AFTER_NEWS = 3
 _MAX_PROBLEMS = 6  # lines below the list
+_WAYS_ON = (
+    "D opens a recorded run, T records ten seconds of this machine's power, "
+    "P captures a program. Another folder: `powertui PATH`."
+)
 # Actions that depend on how runs are grouped.
 _GROUPING_ACTIONS = (
     "run-open",
@@ -53,6 +58,10 @@ _GROUPING_ACTIONS = (
     "run-outside",
     "run-belongs",
 )
+
+
+if TYPE_CHECKING:
+    from powertui.screens.first_steps import FirstSteps
 
 
 class OpenScreen(BaseScreen):
@@ -145,6 +154,8 @@ class OpenScreen(BaseScreen):
     def session_changed(self) -> None:
         """Read the runs while this page is in front, and only then."""
         self._group()
+        if self.session.refused:
+            self._show_problems()
         if len(self.session.together) > 1 or self.session.seen:
             self._show_rows()  # they show which runs are open, and what was concluded from them
         self._read_runs()
@@ -211,8 +222,9 @@ class OpenScreen(BaseScreen):
             path = folder.path if folder else "."
             problems[:0] = [
                 f"No profile was found here. `powertui doctor {path}` lists what was.",
-                "Another folder: `powertui PATH`. A recorded run: `powertui demo`.",
             ]
+        if self._is_vain:
+            problems.append(_WAYS_ON)
         return problems
 
     def _grouping_reasons(self) -> list[str]:
@@ -302,6 +314,9 @@ class OpenScreen(BaseScreen):
     def _relist(self) -> None:
         self._relist_timer = None
         self._show_rows()
+        if self._is_vain:  # only what was read tells that nothing can be opened
+            self._show_problems()
+            self.footer()
 
     # ── looking through folders ──────────────────────────────────────────────────────────────────
 
@@ -587,10 +602,10 @@ class OpenScreen(BaseScreen):
         self._follow(logdir.stream_all(folder.paths), again=True)
 
     def back(self) -> bool:
-        """Close the filter."""
+        """Close the filter, or end what is being recorded."""
         box = self.query_one("#filter", Input)
         if not box.display:
-            return False
+            return self.first_steps.stop()
         box.value = ""
         box.display = False
         self.set_focus(self.table)
@@ -598,7 +613,11 @@ class OpenScreen(BaseScreen):
         return True
 
     def useful(self) -> Iterable[str | tuple[str, str]]:
-        """Of the run under the cursor first."""
+        """Of the run under the cursor first; where there is none to open, the ways on."""
+        if self._is_vain:
+            yield "first-demo", "demo"
+            yield "first-record", "record this machine"
+            yield "first-capture", "capture a program"
         if self._run(self.table.place) is not None:
             count = len(self._marked)
             yield "run-open", f"open {count:,} runs" if count > 1 else "open"
@@ -611,6 +630,26 @@ class OpenScreen(BaseScreen):
         yield "filter-runs", "filter"
         yield "runs-sort", "sort"
         yield "reload", "rescan"
+
+    @functools.cached_property
+    def first_steps(self) -> FirstSteps:
+        """What can be done where there is no run to open."""
+        from powertui.screens.first_steps import FirstSteps
+
+        return FirstSteps(self)
+
+    @property
+    def _is_vain(self) -> bool:
+        """Whether there is no run that could be opened."""
+        folder = self.session.logdir
+        if folder is not None and not folder.complete:
+            return False
+        return all(self._is_refused(run) for run in self._runs)
+
+    def _is_refused(self, run: RunEntry) -> bool:
+        """Whether it was tried to read this run, in vain."""
+        facts = self._from_files.get(run.path)
+        return run.path in self.session.refused or (facts is not None and facts.readable is False)
 
     def closes(self) -> str:
         return "the filter" if self.query_one("#filter", Input).display else ""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MIN_EVENT_CELLS = 3  # an event that is narrower on screen cannot be seen
 _FRAME_LENGTHS = 8  # how many times its own length is shown on either side of it
+_TELL_AFTER_S = 0.1  # a jump that takes longer says what it does
 
 
 class Seeking:
@@ -170,6 +171,12 @@ class Seeking:
             return ends[again % len(ends)] if ends else None
 
         background.begin(self.page, "jump", look, lambda there: self._jumped(model, there))
+        self.page.set_timer(_TELL_AFTER_S, self._tell_of_jump)
+
+    def _tell_of_jump(self) -> None:
+        """A person who waits wants to know for what."""
+        if background.is_under_way(self.page, "jump"):
+            self.page.say("Looking up links …")
 
     def _jumped(self, model: TimelineModel, there: tuple[int, int] | PowertuiError | None) -> None:
         if isinstance(there, PowertuiError):

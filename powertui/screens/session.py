@@ -54,6 +54,7 @@ class Session:
     # By the run's path: what was concluded from runs that were open, for the list of runs.
     seen: dict[str, SeenRun] = field(default_factory=dict)
     trainings: KeptTrainings | None = None  # of the logdir as it was found last
+    refused: set[str] = field(default_factory=set)  # paths of runs that could not be read
     tool: str = "op_stats"  # the tool that the tool page shows
     _chosen: dict[str, Aligning] = field(default_factory=dict)  # by the run's path
     # By the run's path: the alignments before, each with whether a shift replaced it.
@@ -205,6 +206,7 @@ class Session:
 
     def give_up(self, entry: RunEntry) -> None:
         """A run that cannot be read is not open."""
+        self.refused.add(entry.path)
         self.together = tuple(run for run in self.together if run.path != entry.path)
         self.close()
 

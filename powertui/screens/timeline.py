@@ -62,7 +62,9 @@ _ALONG_THE_AXIS = (
     "search",
     "filter",
 )
-_OF_TRAINING = ("found-previous", "found-next", "epoch-previous", "epoch-next", "strips")
+_OF_TRAINING = (
+    *("found-previous", "found-next", "epoch-previous", "epoch-next", "epoch-same", "strips"),
+)
 _OF_WHOLE_RUN = (
     "step-previous",
     "step-next",

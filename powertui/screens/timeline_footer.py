@@ -23,6 +23,8 @@ def useful(page: TimelineScreen) -> Iterable[str | tuple[str, str]]:
     elif state.window is not None:
         if model is not None and len(model.tracks):
             yield "ops", "ops of the window"
+        if model is not None and len(model.epochs) > 1:
+            yield "epoch-same", "in the other epoch"
         yield from (("export", "export it"), ("fit", "fit"), ("copy", "copy its facts"))
     elif state.selection is not None:
         yield from (

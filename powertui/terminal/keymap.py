@@ -116,6 +116,9 @@ ACTIONS: tuple[Action, ...] = (
         Action("epoch-previous", ("left_curly_bracket",), "Previous epoch",
                do=lambda page: page.epoch(-1)),
         Action("epoch-next", ("right_curly_bracket",), "Next epoch", do=lambda page: page.epoch(1)),
+        Action("epoch-same", ("equals_sign",), "Same window in the other epoch",
+               "the same batches; of several epochs in the next one",
+               do=lambda page: page.same_in_other_epoch()),
         Action("event-next", ("full_stop",), "Next event of the track", "in any of its lanes",
                do=_move("next_event", 1)),
         Action("event-previous", ("comma",), "Previous event of the track", "in any of its lanes",
@@ -175,6 +178,13 @@ ACTIONS: tuple[Action, ...] = (
                do=lambda page: page.table.inwards()),
         Action("run-outside", ("left", "h"), "Out of a training", "folds it",
                do=lambda page: page.table.outwards()),
+        Action("first-demo", ("D",), "Open the demo", "a recorded run that ships with powertui",
+               do=lambda page: page.first_steps.demo()),
+        Action("first-record", ("T",), "Record this machine", "its power for ten seconds",
+               do=lambda page: page.first_steps.record()),
+        Action("first-capture", ("P",), "Capture a program",
+               "from its profiler's server, then open the profile",
+               do=lambda page: page.first_steps.capture()),
         Action("filter-runs", ("slash",), "Filter the runs", "by any words in a row"),
         Action("runs-sort", ("s", "o"), "Sort by the next column",
                "newest first to begin with; or click its title",
@@ -367,6 +377,12 @@ def get(id: str) -> Action:
     """The action of this id."""
     return next(action for action in ACTIONS if action.id == id)
 
+
+# What nine of ten things take, in the order of README's table; help begins with them.
+MOST_USED = (
+    *("zoom-in", "zoom-out", "pan-left", "pan-right", "step-previous", "step-next"),
+    *("found-next", "mark", "ops", "search", "export", "palette"),
+)
 
 PANES = {"timeline": _OPS}  # parts of a page that have keys of their own while they have the focus
 
