@@ -45,6 +45,13 @@ _WORDS = {
     "summaries": r"logging|histogram|summar",
     "reshuffle": r"reshuffle|pause|slow step|one step",
     "features": r"Python|input|pandas|build_features",
+    "metric": r"Python|metric|average_precision|update_state",
+    "host_loss": r"Python|loss|\bwarp\b|numpy_function|PyFunc",
+    "held_lock": r"waiting|\block|evaluat|validation",
+    "callback_log": r"logging|log_gradients|callback|Python",
+    "averages": r"small operations|averag|state_dict",
+    "subprocess": r"waiting|subprocess|score_texts|command|(other|another|child) process",
+    "deepcopy": r"\bcop(y|ies|ying)\b|clone|deepcopy",
 }
 
 # Between two causes of nearly equal size, of which either is right.

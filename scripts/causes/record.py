@@ -15,6 +15,7 @@ from scripts.causes import (
     jax_programs,
     keras_programs,
     second_programs,
+    sixth_programs,
     tensorflow_programs,
     third_programs,
     torch_programs,
@@ -32,6 +33,7 @@ _MODULES = (
     third_programs,
     fourth_programs,
     fifth_programs,
+    sixth_programs,
 )
 CAUSES: dict[str, str] = {
     program.__name__: cause for module in _MODULES for program, cause in module.PROGRAMS.items()
