@@ -36,6 +36,7 @@ _COPY = re.compile(
     r"^(?:tf\.constant|convert_to_tensor|EagerCopyToDevice|.*_EagerConst"
     r"|aten::(?:copy_|_to_copy|clone|contiguous)$)"
 )
+_FUSION = re.compile(r"_fusion(?:\.\d+)*$")
 _PROFILER = re.compile(r"profiler\w*\.py(?::\d+|\(\d+\):) (?:stop|start|_stop|_start|trace\b)")
 _OPERATIONS = frozenset(
     (
@@ -114,7 +115,8 @@ def _name_class(name: str) -> NameClass:
     if category is Category.IDLE:
         return NameClass.WAIT
     if category is Category.MEMORY or _COPY.search(short):
-        return NameClass.COPY
+        # A fusion that copies is part of a compiled program: nobody asked for a copy.
+        return NameClass.OPERATION if _FUSION.search(short) else NameClass.COPY
     if category in _OPERATIONS:
         return NameClass.OPERATION
     return NameClass.RUNTIME

@@ -334,3 +334,11 @@ def test_a_slow_step_names_what_explains_it_or_says_that_nothing_does(
     told = [c.sentence for c in run_conclusions(torch_json.write(tmp_path, events))]
     (slow,) = [sentence for sentence in told if "longer than the steps around" in sentence]
     assert slow == f"Step 20: 12 ms longer than the steps around{words}"
+
+
+def test_a_fusion_that_copies_is_computing_of_a_compiled_program(tmp_path: Path) -> None:
+    inside = [("cpu_op", "copy_bitcast_fusion.3", 0, 4), ("cpu_op", "dot.7", 4, 6)]
+    told = run_conclusions(torch_json.write(tmp_path, _steps([10] * 6, inside)))
+    assert told.first is not None
+    assert told.first.kind is Kind.COMPUTE
+    assert Kind.COPIES not in [conclusion.kind for conclusion in told]
