@@ -24,6 +24,18 @@ _SMALL_WINDOW_LINES = 30  # lines of a window that has none to spare for notes
 class OverviewScreen(ToolScreen):
     """The tool page of `overview_page`, with its facts as a person reads them."""
 
+    _shows_rules = False  # how numbers are counted is the same for every run: `i` has it
+
+    def notes_shown(self, result: Result) -> Iterable[str]:
+        from powertui.data.overview.overview_advice import RULES
+
+        return [note for note in result.notes if self._shows_rules or note not in RULES]
+
+    def action_row_why(self) -> None:
+        """Show or hide by which rules the numbers are counted."""
+        self._shows_rules = not self._shows_rules
+        self.show_notes()
+
     def ask(self, tool: Tool, question: Question) -> Result:
         """Of a run without a profile: what its power and its scalars tell."""
         training = self.session.training
@@ -48,7 +60,7 @@ class OverviewScreen(ToolScreen):
         made: list[StyledLine] = []
         if result is not None:
             small = self.size.height < _SMALL_WINDOW_LINES
-            if small:  # by whose rules the numbers are stays
+            if small:
                 self.query_one("#notes", LinesPane).styles.height = 1
             rows = len(result.table) if result.table is not None else 0
             table = (
@@ -67,6 +79,7 @@ class OverviewScreen(ToolScreen):
         yield Hint(spec("symmetry").key, "all findings")
         yield Hint(spec("timeline").key, "timeline")
         yield from super().useful()
+        yield "row-why", "how it is counted"
 
     def _style(self, role: str) -> Style:
         look = self.shell.look

@@ -141,7 +141,7 @@ class ToolScreen(BaseScreen):
             self._table = 0
         self._result = result
         self.table.waiting = instead
-        self._show_notes()
+        self.show_notes()
         self.show_facts(result)
         self._show_table()
 
@@ -199,19 +199,24 @@ class ToolScreen(BaseScreen):
         """Another width: lines break elsewhere."""
         super().on_resize(event)
         if self.is_mounted:
-            self._show_notes()
+            self.show_notes()
             self.show_facts(self._result)
             self.query_one("#title", Static).update(self._title())
 
-    def _show_notes(self) -> None:
+    def show_notes(self) -> None:
+        """Draw the notes below the table."""
         dim = self.shell.look.style("dim")
-        notes = self._result.notes if self._result is not None else ()
+        notes = self.notes_shown(self._result) if self._result is not None else ()
         cells = max(20, self.size.width - 2)
         lines: list[StyledLine] = []
         for note in notes:
             wrapped = textwrap.wrap(plain(note, 300), cells, subsequent_indent="  ")
             lines += [((f" {line}", dim),) for line in wrapped]
         self._fill("#notes", lines)
+
+    def notes_shown(self, result: Result) -> Iterable[str]:
+        """The notes below the table."""
+        return result.notes
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
         """Of the row under the cursor first."""

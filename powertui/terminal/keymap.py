@@ -276,7 +276,8 @@ ACTIONS: tuple[Action, ...] = (
         Action("table-wrappers", ("x",), "Show or hide wrappers", "rows that only hold others",
                do=lambda page: page.table.turn_wrappers()),
         Action("row-why", ("i",), "What took longer",
-               "in the step under the cursor, against a usual one"),
+               "in the step under the cursor, against a usual one; "
+               "on the overview: by which rules the numbers are counted"),
         Action("table-copy", ("y",), "Copy the rows", "as CSV, to your own clipboard (OSC 52)"),
     ),
     *_section("Everywhere", ("open", "live", "symmetry", "alignment", "tool", "tools",

@@ -70,3 +70,21 @@ def test_the_overview(snap_compare: Any, make: Maker, size: str) -> None:
         await settled(pilot)
 
     assert snap_compare(make("demo", "--no-power"), terminal_size=SIZES[size], run_before=before)
+
+
+async def test_i_shows_by_which_rules_the_numbers_are_counted(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot)
+        await pilot.press("1")
+        await settled(pilot)
+
+        def notes() -> str:
+            pane = shell.screen.query_one("#notes", LinesPane)
+            return "\n".join("".join(text for text, _ in line) for line in pane.lines)
+
+        assert "rules" not in notes()
+        await pilot.press("i")
+        assert "Numbers by TensorFlow's rules" in notes()
+        await pilot.press("i")
+        assert "rules" not in notes()
