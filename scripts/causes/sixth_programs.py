@@ -43,7 +43,7 @@ def keras_epoch_checkpoints(clock: CauseClock, folder: Path) -> None:
 
     model = keras.Sequential(
         [
-            keras.layers.Embedding(80_000, 160, trainable=False),
+            keras.layers.Embedding(80_000, 320, trainable=False),
             keras.layers.GlobalAveragePooling1D(),
             keras.layers.Dense(64, activation="relu"),
             keras.layers.Dense(1, activation="sigmoid"),
@@ -59,7 +59,7 @@ def keras_epoch_checkpoints(clock: CauseClock, folder: Path) -> None:
             model.fit(
                 reviews,
                 labels,
-                epochs=8,
+                epochs=6,
                 verbose=0,
                 callbacks=[BeforeSaving(), saver, AfterSaving()],
             )
