@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.segment import Segment
+from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -170,6 +171,25 @@ class StatusLine(Widget):
         for text, role in pieces:
             segments.append(Segment(text, base + self.look.style(role) if role else base))
         return Strip(segments).adjust_cell_length(width, base)
+
+    async def on_click(self, event: events.Click) -> None:
+        """A click on the way back goes it, one on help opens it."""
+        action = {"Esc": "back", HELP.keys: "help"}.get(self._keys_at(event.x))
+        if action is not None and not self._message:
+            event.stop()
+            await self.app.run_action(action)
+
+    def _keys_at(self, x: int) -> str:
+        """The keys of the hint in this cell; "" beside them all."""
+        room = max(0, self.size.width - 2 - plain.width(f" {self._right} " if self._right else ""))
+        end = 1
+        keys = ""
+        for text, role in self._can(room):
+            keys = text if role == "key" else "" if text == _APART else keys
+            end += plain.width(text)
+            if x < end:
+                return keys if x >= 1 else ""
+        return ""
 
     def _said(self, room: int) -> list[tuple[str, str]]:
         role = "warn" if self._warn else "title"

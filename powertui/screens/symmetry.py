@@ -4,6 +4,7 @@ one. Enter goes to its place in the timeline, or to the table that shows it.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import ClassVar
@@ -11,7 +12,7 @@ from typing import ClassVar
 from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.events import Resize
+from textual.events import Click, Resize
 
 from powertui.data.asked import Aligning
 from powertui.data.conclusions.conclusion import Conclusion, Conclusions, Confidence
@@ -327,6 +328,18 @@ class SymmetryScreen(BaseScreen):
         below = max(0, end - pane.size.height - pane.top)
         above = min(0, begin - pane.top)
         pane.scroll_lines(below or above)
+
+    def on_click(self, event: Click) -> None:
+        """A click chooses a conclusion, a second one shows it."""
+        pane = self.query_one("#findings", LinesPane)
+        offset = event.get_content_offset(pane)
+        if event.widget is not pane or offset is None or not self._listed():
+            return
+        number = bisect.bisect_right(self._begins, pane.top + offset.y) - 1
+        if number == self._chosen:
+            self.action_finding_show()
+        elif number >= 0:
+            self.move(number - self._chosen)
 
     def turn(self, by: int) -> None:
         """Another epoch against the others."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.events import Resize
+from textual.events import Click, Resize
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -470,6 +470,11 @@ class TimelineScreen(Moving):
         self._context_stale = True
 
     # ── the box, and what can be done ────────────────────────────────────────────────────────────
+
+    def on_click(self, event: Click) -> None:
+        """A click on the sentence at the foot leads to all of them."""
+        if event.widget is self.query_one("#conclusion", LinesPane):
+            self.shell.show("symmetry")
 
     def action_search(self) -> None:
         """Names, by text or regular expression."""
