@@ -292,14 +292,12 @@ def _long_by_name(events: Events, rows: Bools) -> Bools:
     chosen = np.flatnonzero(rows)
     if not len(chosen):
         return out
-    chosen = chosen[np.lexsort((events.duration[chosen], events.name[chosen]))]
-    name = events.name[chosen]
-    first = np.flatnonzero(np.append(True, name[1:] != name[:-1]))
-    count = np.diff(np.append(first, len(name)))
-    median = events.duration[chosen[first + count // 2]]
-    duration = events.duration[chosen]
-    limit = np.repeat(np.where(median >= _SHORT_OP_PS, _SHORT_OP_PS, _MAX_DELAYED_PS), count)
-    out[chosen] = duration >= limit
+    name, duration = events.name[chosen], events.duration[chosen]
+    count = np.bincount(name)
+    short = np.bincount(name[duration < _SHORT_OP_PS], minlength=len(count))
+    # The median is long where no more than half of all are short: nothing has to be sorted.
+    limit = np.where(short <= count // 2, _SHORT_OP_PS, _MAX_DELAYED_PS)
+    out[chosen] = duration >= limit[name]
     return out
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from powertui.data.model import Bools, Int64s
 
 _NONE = np.empty(0, np.int64)
+_FIRST, _LAST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 class CoveredTime(NamedTuple):
@@ -50,29 +51,31 @@ class CoveredTime(NamedTuple):
         """What of them the removed ones leave."""
         if not len(removed.start) or not len(self.start):
             return self
-        start, end = _between_ends(self, removed)
-        keep = self.hold(start) & ~removed.hold(start)
-        return union(start[keep], end[keep])
+        return self.common(
+            CoveredTime(np.append(_FIRST, removed.end), np.append(removed.start, _LAST))
+        )
 
     def common(self, other: CoveredTime) -> CoveredTime:
         """The moments that are in both."""
         if not len(self.start) or not len(other.start):
             return NO_TIME
-        start, end = _between_ends(self, other)
-        keep = self.hold(start) & other.hold(start)
-        return union(start[keep], end[keep])
+        few, many = (self, other) if len(self.start) <= len(other.start) else (other, self)
+        # Each stretch of the fewer with all of the others that it touches.
+        first = many.end.searchsorted(few.start, side="right")
+        count = np.maximum(many.start.searchsorted(few.end, side="left") - first, 0)
+        row = np.repeat(np.arange(len(few.start)), count)
+        touched = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + first[row]
+        start = np.maximum(few.start[row], many.start[touched])
+        end = np.minimum(few.end[row], many.end[touched])
+        real = end > start
+        if not real.all():
+            start, end = start[real], end[real]
+        if (start[1:] <= end[:-1]).any():  # some of the given ones were not apart
+            return union(start, end)
+        return CoveredTime(start, end)
 
 
 NO_TIME = CoveredTime(_NONE, _NONE)
-
-
-def _between_ends(first: CoveredTime, second: CoveredTime) -> CoveredTime:
-    """The stretches between all starts and ends of both."""
-    moments = np.concatenate([*first, *second])
-    # Four ascending runs: the stable sort merges them, which np.unique would not.
-    moments.sort(kind="stable")
-    new = moments[1:] > moments[:-1]
-    return CoveredTime(moments[:-1][new], moments[1:][new])
 
 
 def window(lo: int, hi: int) -> CoveredTime:
