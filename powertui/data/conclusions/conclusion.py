@@ -99,6 +99,7 @@ class Conclusion:
     evidence: Evidence
     cost: Cost = field(default_factory=Cost)
     stretch: Stretch | None = None  # None: it is about the run as a whole
+    repeats: tuple[Stretch, ...] = ()  # all the stretches, where it is about several
     next: str = ""  # what to do: a change in the program, a page or a command
     doubt: str = ""  # why it might be wrong
     finding: Finding | None = None  # of power or time, with its curves

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from powertui.data.conclusions.conclusion import Conclusion, Confidence, Kind
+from powertui.data.conclusions.conclusion import Conclusion, Confidence, Kind, Stretch
 from powertui.data.energy.findings.finding_rules import same_stretch
 
 # A smaller share of the run comes after all that matters. TensorBoard's threshold for input.
@@ -107,12 +107,16 @@ def _tier(conclusion: Conclusion) -> int:
 def _precedence(conclusion: Conclusion) -> tuple[int, int, float, int]:
     """Of conclusions that say the same, the first by this order is kept."""
     explains_less = len(_OF_A_STRETCH)
+    if _is_slow_finding(conclusion):
+        return explains_less + 1, *_rank(conclusion)
     if conclusion.kind in _OF_A_STRETCH:
         explains_less = _OF_A_STRETCH.index(conclusion.kind)
     return explains_less, *_rank(conclusion)
 
 
 def _says_the_same(first: Conclusion, second: Conclusion) -> bool:
+    if _is_slow_finding(first) and (second.repeats or _is_slow_finding(second)):
+        return any(_is_same(one, other) for one in _all(first) for other in _all(second))
     if first.stretch is None and second.stretch is None:
         kinds = {first.kind, second.kind}
         are_of_host = kinds == {Kind.LAUNCH, Kind.EAGER}
@@ -126,9 +130,24 @@ def _says_the_same(first: Conclusion, second: Conclusion) -> bool:
         return False
     if Kind.LONG_EPOCH in (first.kind, second.kind):
         return _explains_epoch(first, second) or _explains_epoch(second, first)
-    return first.stretch.host == second.stretch.host and same_stretch(
-        first.stretch.span, second.stretch.span
-    )
+    return _is_same(first.stretch, second.stretch)
+
+
+def _is_slow_finding(conclusion: Conclusion) -> bool:
+    """Whether it is about steps that were found to be slow. They are told by their cause, which may
+    name several of them, where there is one.
+    """
+    return conclusion.kind is Kind.SLOW_STEPS and conclusion.finding is not None
+
+
+def _all(conclusion: Conclusion) -> tuple[Stretch, ...]:
+    if conclusion.repeats:
+        return conclusion.repeats
+    return () if conclusion.stretch is None else (conclusion.stretch,)
+
+
+def _is_same(first: Stretch, second: Stretch) -> bool:
+    return first.host == second.host and same_stretch(first.span, second.span)
 
 
 def _explains_epoch(part: Conclusion, epoch: Conclusion) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 
 from powertui.data.conclusions.conclusion import (
     Conclusion,
@@ -15,6 +15,7 @@ from powertui.data.conclusions.conclusion import (
 from powertui.data.conclusions.makers import stretches
 from powertui.data.conclusions.ranking import ranked
 from powertui.data.energy.align import Alignment
+from powertui.data.energy.findings.finding import Finding
 
 _UNSURE = Confidence.UNSURE
 
@@ -154,3 +155,16 @@ def test_time_without_a_record_comes_first_only_where_it_is_the_largest_part() -
     copies, compute = _conclusion(Kind.COPIES, 0.23), _conclusion(Kind.COMPUTE, 0.4)
     assert _kinds(copies, unknown) == [Kind.UNKNOWN_TIME, Kind.COPIES]
     assert _kinds(copies, compute, unknown) == [Kind.COPIES, Kind.COMPUTE, Kind.UNKNOWN_TIME]
+
+
+def test_steps_that_are_slow_for_a_cause_of_several_are_told_once() -> None:
+    """A load on the second of them stays: that is another matter."""
+    callback = replace(
+        _conclusion(Kind.SLOW_STEPS, 0.6, stretch=(0, 100)),
+        repeats=(Stretch(0, 0, 100), Stretch(0, 500, 590)),
+    )
+    unknown = dict.fromkeys(field.name for field in fields(Finding) if field.default is MISSING)
+    finding = Finding(**unknown)
+    slow = replace(_conclusion(Kind.SLOW_STEPS, 0.1, stretch=(510, 580)), finding=finding)
+    power = _conclusion(Kind.POWER, 0.1, stretch=(505, 640))
+    assert ranked([callback, slow, power]) == (power, callback)

@@ -61,6 +61,8 @@ def _shows_host(wall: WallTime) -> bool:
 def _conclusion(words: CauseWords) -> Conclusion:
     cause = words.cause
     told = told_cause(words)
+    stretches = _stretches(words)
+    is_of_few = cause.is_of_few and len(cause.stretches.start)
     return Conclusion(
         kind=cause.kind,
         sentence=told.sentence,
@@ -68,17 +70,21 @@ def _conclusion(words: CauseWords) -> Conclusion:
         confidence=told.confidence,
         evidence=Evidence(told.tool),
         cost=Cost(seconds=cause.ps / PS_PER_S, share=words.share),
-        stretch=_stretch(words),
+        stretch=stretches[0] if is_of_few else None,
+        repeats=stretches,
         next=told.next,
         doubt=told.doubt,
     )
 
 
-def _stretch(words: CauseWords) -> Stretch | None:
-    """Of what few steps took, the longest one; of what all take, none."""
-    cause = words.cause
-    if not cause.is_of_few or not len(cause.stretches.start):
-        return None
-    periods = words.wall.periods
-    longest = cause.slow[int(np.argmax((periods.end - periods.start)[cause.slow]))]
-    return Stretch(words.profile.index, int(periods.start[longest]), int(periods.end[longest]))
+def _stretches(words: CauseWords) -> tuple[Stretch, ...]:
+    """Of what few steps took, these steps, the longest first; of evaluations, all of them."""
+    cause, periods = words.cause, words.wall.periods
+    start, end = periods.start[cause.slow], periods.end[cause.slow]
+    if cause.part is RunPart.EVALUATION:
+        start, end = cause.stretches.start, cause.stretches.end
+    longest_first = np.argsort(start - end, kind="stable")
+    return tuple(
+        Stretch(words.profile.index, int(start[row]), int(end[row]))
+        for row in longest_first.tolist()
+    )
