@@ -116,7 +116,7 @@ ACTIONS: tuple[Action, ...] = (
         Action("epoch-previous", ("left_curly_bracket",), "Previous epoch",
                do=lambda page: page.epoch(-1)),
         Action("epoch-next", ("right_curly_bracket",), "Next epoch", do=lambda page: page.epoch(1)),
-        Action("epoch-same", ("equals_sign",), "Same window in the other epoch",
+        Action("epoch-same", ("E",), "Same window in the other epoch",
                "the same batches; of several epochs in the next one",
                do=lambda page: page.same_in_other_epoch()),
         Action("event-next", ("full_stop",), "Next event of the track", "in any of its lanes",

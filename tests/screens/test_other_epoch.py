@@ -1,4 +1,4 @@
-"""`=`: the same batches in the other epoch. And what `J` says while it looks."""
+"""`E`: the same batches in the other epoch. And what `J` says while it looks."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ async def test_the_window_goes_to_the_same_steps_of_the_other_epoch_and_back(mak
             return int(steps.epoch[rows[0]]), steps.number[rows].tolist()
 
         epoch, numbers = steps_in(before)
-        await pilot.press("equals_sign")
+        await pilot.press("E")
         await settled(pilot)
         assert steps_in(page.timeline.window) == (1 - epoch, numbers)
         viewport = page.timeline.viewport
         assert viewport is not None
         assert page.timeline.window is not None
         assert viewport.t0 <= page.timeline.window[0] < page.timeline.window[1] <= viewport.t1
-        await pilot.press("equals_sign")
+        await pilot.press("E")
         await settled(pilot)
         back = page.timeline.window
         assert back is not None
