@@ -15,6 +15,7 @@ from tests.adversarial import (
     phases,
     random_programs,
     random_unmarked,
+    series,
     threads,
 )
 from tests.adversarial.rows import ROWS, Row
@@ -30,6 +31,7 @@ SUBJECTS = (
     makers,
     mixtures,
     crossings,
+    series,
     random_programs,
     random_unmarked,
 )

@@ -248,16 +248,37 @@ def steps_of_work(
             return StepOfWork(row, _GROUP)
     if work.launched.mean() > _MAJORITY and not _on_devices(rows, lines):
         row, direct = _by_call(work, rows, handed)
-        if not direct:
-            row = np.where(row >= 0, row, _in_stretch(work.launch, rows.start, ends))
-            row[~work.launched] = -1
-        if (row >= 0).any():
-            return StepOfWork(row, work.link, direct)
+        if direct and (row >= 0).any():
+            return StepOfWork(row, work.link)
+        given = _between_marks(work, rows, lines, ends, row)
+        if (given.row >= 0).any():
+            return given
     if len(lines.row) and (lines.row >= 0).any():
         return StepOfWork(_in_lines(work, lines), LINE)
     if len(modules.row):
         return StepOfWork(_in_lines(work, modules), _ORDER)
     return StepOfWork(_in_stretch(work.start, rows.start, ends), TIME, direct=False)
+
+
+def _between_marks(
+    work: DeviceWork, rows: StepRows, lines: DrawnSteps, ends: Int64s, row: Int64s
+) -> StepOfWork:
+    """The step of work most of which was launched while no mark was open: the one that its device
+    drew around it, else the one whose mark came before the launch.
+
+    A step that nobody marked begins where its device does, and its launch comes before that: by the
+    launch it would be the step before.
+    """
+    unknown = (row < 0) & work.launched
+    drawn = np.where(unknown, _in_lines(work, lines), -1)
+    by_stretch = unknown & (drawn < 0)
+    stretch = np.where(by_stretch, _in_stretch(work.launch, rows.start, ends), -1)
+    is_drawn = int((drawn >= 0).sum()) > _MAJORITY * int(unknown.sum())
+    return StepOfWork(
+        np.maximum(np.maximum(row, drawn), stretch),
+        LINE if is_drawn else work.link,
+        direct=is_drawn,
+    )
 
 
 def _on_devices(rows: StepRows, lines: DrawnSteps) -> bool:

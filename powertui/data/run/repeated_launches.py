@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.model import Bools, Events, ProcessKind, Trace, TrackKind
-from powertui.data.run import functions, launched_work, marks
+from powertui.data.run import functions, launched_work, marks, step_rows
 from powertui.data.run.candidates import (
     MIN_LAUNCHES,
     NONE,
@@ -41,9 +41,6 @@ _HELPERS = re.compile(
 )
 # A line that feeds the input pipeline runs graphs of its own, and no steps.
 _INPUT_LINE = re.compile(r"tf_data|iterator", re.IGNORECASE)
-# Replicas begin a step within this share of it. Chosen, not measured; requests of a server begin
-# anywhere in each other.
-_MAX_REPLICA_LAG = 0.2
 # Of XLA's ops: a second function with more of them trains as well. Chosen, not measured.
 _MIN_SERIES_SHARE = 0.1
 # Launches of so many names are judged. Chosen, not measured.
@@ -212,20 +209,12 @@ def _one_series(lines: list[Marks]) -> Marks:
     that launch together, step by step, those of one.
     """
     longest = max(lines, key=len)
-    others = [line for line in lines if line is not longest]
-    return marks.join_marks([longest, *(line for line in others if not _together(longest, line))])
-
-
-def _together(first: Marks, second: Marks) -> bool:
-    """Whether two threads launch at the same moments: replicas of one step."""
-    if abs(len(first) - len(second)) > 1:
-        return False
-    count = min(len(first), len(second))
-    if count < MIN_LAUNCHES:
-        return False
-    apart = np.abs(first.start[:count] - second.start[:count])
-    usual = float(np.median(np.diff(first.start)))
-    return float(np.median(apart)) < _MAX_REPLICA_LAG * usual
+    others = [
+        line
+        for line in lines
+        if line is not longest and not step_rows.begin_together(longest.start, line.start)
+    ]
+    return marks.join_marks([longest, *others])
 
 
 def _ranked(events: Events, chosen_names: Bools) -> list[tuple[int, int]]:

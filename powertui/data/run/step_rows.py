@@ -27,6 +27,11 @@ _RESTART_SHARE = 0.25
 _DIGITS = re.compile(r"\d+")
 # So many marks of one number are a counter that nobody moves. Chosen, not measured.
 _MIN_UNMOVED = 2
+# Replicas begin a step within this share of it. Chosen, not measured; requests of a server begin
+# anywhere in each other.
+_MAX_REPLICA_LAG = 0.2
+# Of fewer marks the moments prove nothing. Chosen, not measured.
+_MIN_REPLICA_MARKS = 3
 _OVERLAPPING = (
     0.1  # share of marks that overlap one of another line: from here on lines run side by side
 )
@@ -167,13 +172,25 @@ def _sequences(marks: Marks, apart: bool) -> tuple[list[Int64s], bool]:
     rows = sorted(
         (np.flatnonzero(which == index) for index in range(len(lines))), key=len, reverse=True
     )
-    if (
-        apart
-        or overlaps.sum() > _OVERLAPPING * len(marks)
-        or _taking_turns(marks.number, which, rows)
-    ):
+    if apart or _taking_turns(marks.number, which, rows):
         return rows, True
-    return [every], False
+    overlapping = bool(overlaps.sum() > _OVERLAPPING * len(marks))
+    if (marks.number >= 0).any():
+        return (rows, True) if overlapping else ([every], False)
+    # Without numbers only the moments tell the steps of replicas from the requests of a server.
+    lead = marks.start[rows[0]]
+    replicas = all(begin_together(lead, marks.start[mine]) for mine in rows[1:])
+    return (rows, True) if overlapping and replicas else ([every], False)
+
+
+def begin_together(first: Int64s, second: Int64s) -> bool:
+    """Whether two lines begin their marks at the same moments: replicas of one step."""
+    count = min(len(first), len(second))
+    if abs(len(first) - len(second)) > 1 or count < _MIN_REPLICA_MARKS:
+        return False
+    usual = float(np.median(np.diff(first)))
+    lag = np.abs(first[:count] - second[:count])
+    return float(np.median(lag)) < _MAX_REPLICA_LAG * usual
 
 
 def _of_kinds(marks: Marks) -> tuple[list[Int64s], bool]:
