@@ -254,14 +254,7 @@ class BaseScreen(_Paced):
 
     def ask_export(self, window: tuple[int, int] | None) -> None:
         """Ask what to write of this window (None: the page alone), and where."""
-        from powertui.screens.export import ExportDialog, PageOnScreen
-
-        name = spec(self.page_name or self.NAME).title
-        page = PageOnScreen(name, self.shell.svg_of(self))
-        self.shell.ask(
-            ExportDialog(self.session, page, window),
-            lambda message: self.say(message) if message else None,
-        )
+        self.shell.ask_export(self, window)
 
     def goto(self, lo: int, hi: int, *, mark: bool = False) -> None:
         """Show a stretch of time (ps) in the timeline; `mark` makes it the window."""

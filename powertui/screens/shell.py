@@ -167,6 +167,14 @@ class Shell(TypeAhead[int]):
         if not self._must_wait(lambda: self.ask(dialog, answered)):
             self.push_screen(dialog, answered)
 
+    def ask_export(self, page: BaseScreen, window: tuple[int, int] | None) -> None:
+        """Ask what to write of this window (None: the page alone), and where."""
+        from powertui.screens.export import ExportDialog, PageOnScreen
+
+        title = spec(page.page_name or page.NAME).title
+        dialog = ExportDialog(page.session, PageOnScreen(title, self.svg_of(page)), window)
+        self.ask(dialog, lambda message: page.say(message) if message else None)
+
     def _must_wait(self, change: Callable[[], None]) -> bool:
         """One screen after another: a change that comes while a screen is coming up is made when
         that is there.

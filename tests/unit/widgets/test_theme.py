@@ -15,9 +15,11 @@ from powertui.terminal import theme
 PAGES = {"dark": (233, 234, 235), "light": (231, 255, 254)}
 MIN_TEXT_CONTRAST = 4.5  # WCAG 2.1, level AA
 # Fills and lines: no words are written in these inks.
-FILLS = {"grid", "wrapper", "power_gap", "power_floor", "overview"} | {
-    f"ember_{shade}" for shade in range(10)
-}
+FILLS = (
+    {"grid", "wrapper", "power_gap", "power_floor", "overview"}
+    | {f"ember_{shade}" for shade in range(10)}
+    | {f"tile_{shade}_curve" for shade in range(10)}
+)
 WORK = [
     "matmul",
     "convolution",
