@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from powertui.plain import plain
-from powertui.screens import frame, spec
+from powertui.screens import frame
 from powertui.screens.session import Session
 from powertui.screens.status import Hint, StatusLine, WayBack, hint
 from powertui.screens.top_line import TopLine

@@ -90,12 +90,13 @@ def name_classes(profile: Profile) -> UInt8s:
     return profile.cached(
         "name classes",
         lambda: np.fromiter(
-            (_name_class(names.full(index)) for index in range(len(names))), np.uint8, len(names)
+            (name_class(names.full(index)) for index in range(len(names))), np.uint8, len(names)
         ),
     )
 
 
-def _name_class(name: str) -> NameClass:
+def name_class(name: str) -> NameClass:
+    """What one name stands for on a thread of a host."""
     short = name[:200]
     category = work_category(short)
     if category is Category.PYTHON:

@@ -83,3 +83,17 @@ def test_devices_that_wait_for_memory_are_told_so(tmp_path: Path) -> None:
     calls = [("cuda_runtime", "cudaFree", 2.0, 16.0), ("cuda_runtime", "cudaMalloc", 19.0, 8.0)]
     first = _first(_program(tmp_path, calls, []))
     assert "The host meanwhile: giving device memory back and taking it anew 5" in first.sentence
+
+
+def test_steps_that_are_little_of_the_time_do_not_hide_the_rest(tmp_path: Path) -> None:
+    """Four steps of 20 ms, and nothing for a second inside each mark's distance to the next."""
+    events = []
+    for step in range(4):
+        at = step * 1_000 * _MS
+        events.append(event(("user_annotation", f"ProfilerStep#{step}", at, 20 * _MS)))
+        launch = ("cuda_runtime", "cudaLaunchKernel", at + 100, 10.0)
+        events.append(event(launch, correlation=step))
+        kernel = ("kernel", "sm90_xmma_gemm_f32f32", at + 200, 19 * _MS)
+        events.append(event(kernel, correlation=step))
+    first = _first(torch_json.write(tmp_path, events))
+    assert first.cost.share == pytest.approx(0.97, abs=0.02), first.sentence

@@ -10,12 +10,13 @@ from powertui import api
 from powertui.data.asked import Aligning
 from powertui.data.conclusions.conclusion import Conclusion, Cost, Stretch
 from powertui.data.conclusions.inquiry import Inquiry
-from powertui.data.conclusions.makers import python_time, stretches
+from powertui.data.conclusions.makers import computing, python_time, stretches
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.energy.findings.finding import NEIGHBOURS, Finding, LongerOp
 from powertui.data.model import PS_PER_S, Badge
 from powertui.data.tools import framework_advice
 from powertui.data.tools.framework import Framework
+from powertui.data.tools.top_ops import Top
 
 
 @pytest.mark.parametrize("run", ["logdirs/jax_cpu", "logdirs/trace_export"])
@@ -94,4 +95,28 @@ def test_an_op_that_ran_longer_beside_foreign_power_is_no_reason_for_it() -> Non
 def test_a_frame_is_told_as_a_function_and_what_never_runs_has_no_usual_time() -> None:
     waited = LongerOp("$array.py:615 _value", 0.526, 0.0, 0.526)
     sentence = _told(_finding("time", 0.5, waited)).sentence
-    assert sentence.endswith("_value in array.py:615 took 526 ms, which does not usually run.")
+    assert sentence.endswith(
+        "waiting for results (_value in array.py:615) took 526 ms, which does not usually happen."
+    )
+
+
+def test_what_the_host_waited_for_is_named_before_the_wait() -> None:
+    waited = LongerOp("$api.py:2479 block_until_ready", 0.691, 1.674, 2.365)
+    ran = LongerOp("loop_fusion", 0.255, 0.343, 0.598)
+    sentence = _told(_finding("time", 0.7, waited, ran)).sentence
+    assert sentence.endswith("loop_fusion took 598 ms, usually 343 ms.")
+
+
+def test_what_computes_is_no_callback_and_no_copy() -> None:
+    ops = [
+        _top("io_callback.1", "host", 8_000),
+        _top("aten::copy_", "memory", 1_000),
+        _top("dot.3", "matmul", 900),
+    ]
+    op = computing.notable_op(ops, 1_000.0)
+    assert op is not None
+    assert op.name == "dot.3"
+
+
+def _top(name: str, category: str, self_time: int) -> Top:
+    return Top(name, name, 1, self_time, self_time / 10_000, category)

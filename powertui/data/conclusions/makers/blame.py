@@ -56,6 +56,12 @@ _WRAPPER = re.compile(
     r"|Allocate|convert_to_tensor|tf\.constant|Validate|np\.asarray\(jax\.Array\))"
 )
 
+# Calls in which the host waits until the results are there, of JAX, PyTorch, CUDA and HIP.
+_WAITS_FOR_RESULTS = re.compile(
+    r"block_until_ready|array\.py(?::\d+|\(\d+\):) _value|^aten::(?:item|_local_scalar_dense)$"
+    r"|^(?:cuda|hip)(?:Memcpy(?:Async)?|\w*Synchronize)$"
+)
+
 
 class Purpose(Enum):
     """What a function is for, as far as its name shows."""
@@ -237,8 +243,15 @@ def _chain(
 
 def says_little(name: str) -> bool:
     """Whether a call only holds or waits for what others do. An iterator's name tells a lot."""
+    if waits_for_results(name):
+        return True
     is_wrapper = _WRAPPER.search(name) is not None and not name.startswith("Iterator")
     return is_wrapper or _module(name) == "threading" or work_category(name) is Category.IDLE
+
+
+def waits_for_results(name: str) -> bool:
+    """Whether the host only waits in this call for what it launched before."""
+    return _WAITS_FOR_RESULTS.search(name) is not None
 
 
 def _launches(lane: Events, starts: Int64s) -> Bools:
@@ -313,7 +326,9 @@ def _label(name: str) -> str:
     function = _FUNCTION.match(name)
     if function is not None:
         return plain(function["name"] or function["jit"], _MAX_NAME)
-    return plain(re.sub(r" at 0x[0-9a-f]+", "", without_lightning(name)), _MAX_NAME)
+    name, _, type_ = without_lightning(name).rpartition(":")
+    words = type_ if name in ("", type_) else f"{name}:{type_}"  # "Flush:Flush" says it twice
+    return plain(re.sub(r" at 0x[0-9a-f]+", "", words), _MAX_NAME)
 
 
 def _decisive(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Purpose | None:

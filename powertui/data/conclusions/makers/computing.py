@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from powertui.data.category import Category
 from powertui.data.conclusions.words import percent
+from powertui.data.tools.name_classes import NameClass, name_class
 from powertui.data.tools.top_ops import Top
 from powertui.plain import plain
 
 # Share of all ops' time from which on a sentence names an op. Chosen, not measured.
 _MIN_NAMED_OP_SHARE = 0.05
 _NO_COMPUTING = frozenset((Category.COMMUNICATION.value, Category.INPUT.value))
+# Other sentences tell of these: a callback that is "87 % of all ops' time" is no computing.
+_TOLD_ELSEWHERE = frozenset(
+    (NameClass.COPY, NameClass.CALLED_PYTHON, NameClass.WAIT, NameClass.INPUT_AHEAD)
+)
 
 
 def notable_op(ops: list[Top], computing_ps: float) -> Top | None:
     """The op that computed longest, where that is much of all ops' and of the computing time."""
-    first = next((op for op in ops if op.category not in _NO_COMPUTING), None)
+    first = next((op for op in ops if _is_computing(op)), None)
     if first is None or first.share < _MIN_NAMED_OP_SHARE:
         return None
     return first if first.self_time >= _MIN_NAMED_OP_SHARE * computing_ps else None
+
+
+def _is_computing(op: Top) -> bool:
+    if op.category in _NO_COMPUTING:
+        return False
+    return name_class(op.name) not in _TOLD_ELSEWHERE and name_class(op.type) not in _TOLD_ELSEWHERE
 
 
 def op_words(op: Top) -> str:

@@ -172,12 +172,12 @@ def _memory_share(inquiry: Inquiry) -> float:
     if inquiry.question.compat != "corrected" or not inquiry.steps.has_device:
         return 0.0
     calls = memory.memory_calls(inquiry)
-    return 0.0 if calls is None else min(1.0, calls.ps / _all_steps_ps(inquiry))
+    return 0.0 if calls is None else min(1.0, calls.ps / all_steps_ps(inquiry))
 
 
 def _of_part(inquiry: Inquiry, part: _Part, share: float) -> Conclusion:
     is_known = part.kind is not Kind.UNKNOWN_TIME
-    ps = share * _all_steps_ps(inquiry)
+    ps = share * all_steps_ps(inquiry)
     subject, most, next_step = part.subject, "", part.next
     if part.kind in (Kind.PYTHON, Kind.UNKNOWN_TIME):
         function = python_time.working_function(inquiry, ps)
@@ -208,7 +208,7 @@ def _of_a_step(inquiry: Inquiry, share: float) -> str:
     return f"{percent(share)} of a step ({ps} of {units.duration(round(mean_ps), 3)})"
 
 
-def _all_steps_ps(inquiry: Inquiry) -> float:
+def all_steps_ps(inquiry: Inquiry) -> float:
     return float(inquiry.steps.usual().length.sum(dtype=np.float64))
 
 
@@ -252,14 +252,14 @@ def _idle_devices(inquiry: Inquiry, shares: Shares, memory_share: float) -> Conc
         short=f"idle {whole_percent(shares.idle)}",
         confidence=_confidence(inquiry),
         evidence=Evidence("timeline"),
-        cost=inquiry.cost_of_time(shares.idle * _all_steps_ps(inquiry)),
+        cost=inquiry.cost_of_time(shares.idle * all_steps_ps(inquiry)),
         next=notable[0][2] if notable else look,
     )
 
 
 def _python(inquiry: Inquiry, share: float) -> str:
     """Which function takes so much of the steps; "" where none does."""
-    function = python_time.working_function(inquiry, share * _all_steps_ps(inquiry))
+    function = python_time.working_function(inquiry, share * all_steps_ps(inquiry))
     if function is None:
         return ""
     return python_time.subject(function).removesuffix(",")
@@ -271,7 +271,7 @@ def _python(inquiry: Inquiry, share: float) -> str:
 def _computing(inquiry: Inquiry, shares: Shares) -> Conclusion:
     is_on_device = shares.compute >= shares.host
     share = shares.compute if is_on_device else shares.host
-    computing_ps = share * _all_steps_ps(inquiry)
+    computing_ps = share * all_steps_ps(inquiry)
     where = "the device" if is_on_device else "the host"
     op = computing.notable_op(inquiry.ops, computing_ps)
     most = f". The largest op is {computing.op_words(op)}" if op is not None else ""
@@ -324,7 +324,7 @@ def _dispatched_ahead(inquiry: Inquiry) -> Conclusion | None:
     busy = xla_ops.covered(inquiry.profile.trace, lo, lo + round(all_ps)) / all_ps
     step = units.duration(round(mean_ps), 3)
     if busy >= _MIN_BUSY_SHARE:
-        op = inquiry.ops[0] if inquiry.ops else None
+        op = computing.notable_op(inquiry.ops, busy * all_ps)
         most = f". The largest op is {computing.op_words(op)}" if op is not None else ""
         return Conclusion(
             kind=Kind.COMPUTE,

@@ -15,7 +15,7 @@ from powertui.data.conclusions.conclusion import (
     Stretch,
 )
 from powertui.data.conclusions.inquiry import Inquiry
-from powertui.data.conclusions.makers.blame import says_little
+from powertui.data.conclusions.makers.blame import says_little, waits_for_results
 from powertui.data.energy import account
 from powertui.data.energy.align import Alignment, is_doubtful
 from powertui.data.energy.findings import finding_texts
@@ -174,10 +174,14 @@ def _longest_op(finding: Finding) -> str:
     least_s = _MIN_EXPLAINED_SHARE * longest.more_s
     telling = [op for op in finding.ops if op.more_s > least_s and not says_little(op.name)]
     op = next(iter(telling), longest)
-    usual = f"usually {words.seconds(op.usual_s)}"
-    if not op.usual_s:
-        usual = "which does not usually run"
-    return f"{plain(readable_name(op.name), 80)} took {words.seconds(op.here_s)}, {usual}"
+    name = plain(readable_name(op.name), 80)
+    subject, verb = name, "run"
+    if waits_for_results(op.name):
+        subject, verb = f"waiting for results ({name})", "happen"
+    usual = (
+        f"usually {words.seconds(op.usual_s)}" if op.usual_s else f"which does not usually {verb}"
+    )
+    return f"{subject} took {words.seconds(op.here_s)}, {usual}"
 
 
 def _short(finding: Finding, kind: Kind) -> str:

@@ -198,7 +198,7 @@ _WAITS = {
 
 def _unknown(words: CauseWords) -> Told:
     count = len(words.wall.periods)
-    each = f", {words.each} of each step" if count else ""
+    each = f", {words.each} of each step" if count > 1 else ""
     guess = "Python code (such as preprocessing), files, a sleep, or a lock"
     if not count:
         guess = "waiting for requests or data, a sleep, a lock, or Python code"

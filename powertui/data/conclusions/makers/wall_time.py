@@ -24,7 +24,8 @@ _MIN_SHARE = 0.05
 def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
     """Every cause that takes much of the time, and the largest one in any case.
 
-    Of the usual step of a program with devices, the parts of the step tell.
+    Of the usual step of a program with devices, the parts of the step tell; where its steps are
+    less than half of the time, so does what takes longer than all of them.
     """
     profile = inquiry.profile
     wall = account.wall_time(profile)
@@ -32,7 +33,13 @@ def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
     largest = causes[:1]
     if inquiry.steps.has_device or not _shows_host(wall):
         yield from step_parts.step_parts(inquiry)
-        causes = [cause for cause in causes if _is_beside_steps(cause)]
+        told_ps = step_parts.all_steps_ps(inquiry)
+        hides_most = 0 < 2 * told_ps < wall.length
+        causes = [
+            cause
+            for cause in causes
+            if _is_beside_steps(cause) or (hides_most and cause.ps > told_ps)
+        ]
         largest = []
     for cause in causes:
         if _ends_the_profile(wall, cause):
