@@ -14,6 +14,7 @@ PS_PER_S = 1_000_000_000_000
 _UNITS = ((PS_PER_S, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1_000, "ns"), (1, "ps"))
 _SCALE = {"ps": 0, "ns": 3, "us": 6, "µs": 6, "μs": 6, "ms": 9, "s": 12}
 _MAX_FIGURES = 12  # a double holds a few more
+_MAX_WHOLE_DIFFERENCE = 9999.5  # four digits, as everywhere
 _TIME = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)\s*(ps|ns|us|µs|μs|ms|s|m|min|h)?")
 
 
@@ -138,6 +139,13 @@ def quantity(value: float, unit: str, figures: int = 4) -> str:
         if abs(value) >= size or (value == 0 and size == 1.0):
             return f"{_figures(value / size, figures)} {prefix}{unit}"
     return f"{_figures(value, figures)} {unit}"
+
+
+def difference(delta: float, unit: str) -> str:
+    """A difference with its sign: "+60 W", "-3479 J"; what has more digits is "+362 kJ"."""
+    if abs(delta) < _MAX_WHOLE_DIFFERENCE:
+        return f"{delta:+.0f} {unit}"
+    return f"{'-' if delta < 0 else '+'}{quantity(abs(delta), unit, 3)}"
 
 
 def figures_apart(lo: float, hi: float, least: int = 4) -> int:

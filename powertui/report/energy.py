@@ -10,10 +10,10 @@ from powertui.data import logdir
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
 from powertui.data.energy import account as accounts
 from powertui.data.energy import owner_notes
-from powertui.data.logdir import Logdir
+from powertui.data.loading import Beside
 from powertui.data.model import PS_PER_S, Run
 from powertui.data.opened import Opened
-from powertui.data.power import log_columns, registry
+from powertui.data.power import log_columns
 from powertui.data.training import named_windows
 from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile
@@ -93,7 +93,7 @@ def _gather(
     owner_notes.check(with_account, reading.power_hosts)
     if traces:
         return traces
-    traces, unread = _logs_alone(trainings.found, reading)
+    traces, unread = _logs_alone(trainings, reading)
     if not traces and len(unread) == 1:
         raise unread[0]
     for error in unread:
@@ -111,7 +111,7 @@ def _gather(
 
 
 def _logs_alone(
-    scan: Logdir, reading: ReadOptions
+    trainings: Trainings, reading: ReadOptions
 ) -> tuple[list[TraceEnergy], list[UnreadableFile]]:
     """Power logs without any run, each on its own clock, and why others could not be read.
 
@@ -120,13 +120,15 @@ def _logs_alone(
     columns = reading.columns or LogColumns(tz=reading.tz, limit=reading.limit)
     paths = list(reading.power)
     if reading.find_power:
-        paths += [file.path for file in scan.power]
+        paths += [file.path for file in trainings.found.power]
+    # A training that has the log reads it as well.
+    beside = {log.path: one.beside for one in trainings.all for log in one.entry.power}
     traces = []
     unread = []
     columns_of = log_columns.columns_by_log(paths, columns)
     for path in dict.fromkeys(paths):
         try:
-            log = registry.load(path, columns_of[path])
+            log = beside.get(path, Beside()).power(path, columns_of[path])
         except UnreadableFile as error:
             if path in reading.power:
                 raise

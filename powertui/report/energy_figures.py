@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from powertui import units
 from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import DetectionLimit, Finding, Findings
@@ -187,7 +188,8 @@ def _evidence(finding: Finding) -> str:
     if finding.p:  # 0: it was not inferred from noise
         probability = f"p ≤ {finding.p:.2g}"
         if finding.lo_watts is not None and finding.hi_watts is not None:
-            probability += f", 95 % {finding.lo_watts:+.0f} … {finding.hi_watts:+.0f} W"
+            lo_w, hi_w = (units.difference(w, "W") for w in (finding.lo_watts, finding.hi_watts))
+            probability += f", 95 % {lo_w} … {hi_w}"
         parts.insert(0, probability)
     start_s, end_s = finding.start_ps / PS_PER_S, finding.end_ps / PS_PER_S
     return f"at {start_s:.2f} … {end_s:.2f} s of the trace ({'; '.join(parts)})"

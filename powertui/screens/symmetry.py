@@ -14,6 +14,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Click, Resize
 
+from powertui import units
 from powertui.data.asked import Aligning
 from powertui.data.conclusions.conclusion import Conclusion, Conclusions, Confidence
 from powertui.data.conclusions.run_conclusions import run_conclusions, smaller_conclusions
@@ -408,7 +409,8 @@ def _details(conclusion: Conclusion) -> str:
         parts.append(f"{lo:.2f} … {hi:.2f} s")
     finding = conclusion.finding
     if finding is not None and finding.lo_watts is not None and finding.hi_watts is not None:
-        parts.append(f"95 %: {finding.lo_watts:+.0f} … {finding.hi_watts:+.0f} W")
+        lo_w, hi_w = (units.difference(w, "W") for w in (finding.lo_watts, finding.hi_watts))
+        parts.append(f"95 %: {lo_w} … {hi_w}")
     if conclusion.doubt:
         parts.append(plain(conclusion.doubt, 200))
     return " · ".join(parts)

@@ -437,7 +437,7 @@ def _finding_span(finding: Finding) -> LabelledSpan:
     """A finding: where and how much, as far as there is room."""
     watts = joules = where = ""
     if finding.delta_watts is not None:
-        watts = f"{finding.delta_watts:+.0f} W"
+        watts = units.difference(finding.delta_watts, "W")
     if finding.delta_joules is not None:
         joules = f"+{units.quantity(finding.delta_joules, 'J', 3)}".replace("+-", "-")
     if finding.step_lo is not None:

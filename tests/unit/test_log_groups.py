@@ -243,3 +243,34 @@ def test_power_of_a_training_without_a_name_is_asked_for(tmp_path: Path) -> None
         "Not counted: power of node-a, node-b (no host of this run has that name). To say whose it "
         "is: --power-host node-a=HOST, where HOST is what you call the machine that trained."
     )
+
+
+def test_a_small_log_is_read_once_to_be_grouped_and_to_be_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = log(tmp_path / "power.csv")
+    reads: list[str] = []
+    read = registry._load
+
+    def counted(*args: object) -> object:
+        reads.append(str(path))
+        return read(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(registry, "_load", counted)
+    (entry,) = logdir.scan(tmp_path).trainings
+    assert len(Training(entry).logs.power[0]) == 60
+    assert len(reads) == 1
+
+
+def test_a_log_that_grew_after_it_was_grouped_is_read_again(tmp_path: Path) -> None:
+    path = log(tmp_path / "power.csv")
+    (entry,) = logdir.scan(tmp_path).trainings
+    log(path, seconds=90)
+    assert len(Training(entry).logs.power[0]) == 90
+
+
+def test_the_energy_of_a_training_is_worked_out_once_for_all_who_ask(tmp_path: Path) -> None:
+    log(tmp_path / "power.csv")
+    (entry,) = logdir.scan(tmp_path).trainings
+    training = Training(entry)
+    assert training_energy(training.seen_from()) is training_energy(training.seen_from())

@@ -113,3 +113,18 @@ def test_an_interval_without_a_width_has_its_usual_figures() -> None:
     assert units.figures_apart(math.nan, 1.0) == 4
     assert units.figures_apart(-math.inf, math.inf, 3) == 3
     assert units.figures_apart(3600.0, 3700.0) == 4
+
+
+@pytest.mark.parametrize(
+    ("delta", "unit", "text"),
+    [
+        (59.6, "W", "+60 W"),
+        (-3479.2, "J", "-3479 J"),
+        (361754.0, "J", "+362 kJ"),
+        (-12_345_678.0, "J", "-12.3 MJ"),
+    ],
+)
+def test_a_difference_has_a_sign_and_no_more_than_four_digits(
+    delta: float, unit: str, text: str
+) -> None:
+    assert units.difference(delta, unit) == text

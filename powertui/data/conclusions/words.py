@@ -28,7 +28,7 @@ def seconds(length_s: float) -> str:
 
 def watts(delta: float) -> str:
     """A difference of power: "+60 W"."""
-    return f"{delta:+.0f} W"
+    return units.difference(delta, "W")
 
 
 def joules(delta: float) -> str:

@@ -194,7 +194,7 @@ def _series(log: PowerFile) -> tuple[PowerSeries, ...]:
 
     path = Path(log.path)
     if log.size <= _MAX_READ_BYTES or path.suffix.lower() not in _LINE_SUFFIXES:
-        return registry.load(log.path).series
+        return registry.load_ahead(log.path).series
     with tempfile.TemporaryDirectory(prefix="powertui-") as folder:
         ends = Path(folder) / path.name
         with open_regular(path) as stream, ends.open("wb") as out:

@@ -12,6 +12,7 @@ import functools
 import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -24,12 +25,15 @@ from powertui.data.power import outages, own_tables, plausible, table
 from powertui.data.power.dialects import DIALECTS, Dialect, EnergyTable, PlainTable
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, LogFile
+from powertui.data.wire.stored import FileState
 from powertui.errors import PowertuiError, UnreadableFile
 from powertui.value_types import dataclass
 
 # From this size on, the memory that reading took is handed back to the system: about 16 MB of times
 # and watts. Chosen, not measured.
 _LARGE_LOG_READINGS = 1 << 20
+# Of all logs that are kept for their next `load`: 16 MB of times and watts.
+_MAX_AHEAD_READINGS = 1 << 20
 IS_POWER = 50  # a score from which a file found by itself is taken for a power log
 
 _MAX_SHOWN_CHARS = 60  # of a file's own words in a message: they fit on one line of a terminal
@@ -37,6 +41,18 @@ _HINT = (
     "Name its columns, or number them from 1: --watts-col NAME --time-col NAME --unit W "
     "(and --tz for local times)."
 )
+
+
+@dataclass(frozen=True)
+class _Ahead:
+    """A log that was read before somebody asked for it."""
+
+    state: FileState
+    log: PowerLog
+    readings: int
+
+
+_ahead: dict[str, _Ahead] = {}
 
 
 @dataclass(frozen=True)
@@ -115,10 +131,27 @@ def sniff(path: str) -> tuple[str, int]:
     return (reader.name, reader.score) if reader is not None else ("", 0)
 
 
+def load_ahead(path: str) -> PowerLog:
+    """Read a power log that is going to be read again: the next `load` gives the same one.
+
+    It is kept until then, unless the file changes or there are too many readings already.
+    """
+    elsewhere.at_hand(path)
+    state = FileState.from_status(Path(path).stat())
+    log = load(path)
+    readings = sum(map(len, log.series))
+    if readings + sum(kept.readings for kept in _ahead.values()) <= _MAX_AHEAD_READINGS:
+        _ahead[path] = _Ahead(state, log, readings)
+    return log
+
+
 def load(path: str, options: LogColumns | None = None) -> PowerLog:
     """Read a power log. Raises `UnreadableFile` when nothing at all is left of it."""
     options = options or LogColumns()
     elsewhere.at_hand(path)
+    kept = _ahead.pop(path, None) if options == LogColumns() else None
+    if kept is not None and kept.state == FileState.from_status(Path(path).stat()):
+        return kept.log
     source = LogFile(path, options.limit)
     if not source.head.strip():
         raise UnreadableFile(path, "is empty", hint="Check that the recording was started.")

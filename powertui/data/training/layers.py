@@ -5,6 +5,10 @@ A burst of twenty seconds is nothing where ten hours are four thousand readings,
 hour is no stretch of a piece of half an hour. So each layer tells of stretches that are short
 against its pieces, from the finest on; what it found is set aside for the next one, whose readings
 are several of the one before. The last layer looks at everything at once.
+
+Where the power switches by itself all day, nearly every piece differs from its middle, and to look
+at each of them closely would take minutes. Then only those pieces are looked at in which something
+short differs from what is before and after it, and at most `_MAX_CLOSE_PIECES` of them.
 """
 
 from __future__ import annotations
@@ -37,6 +41,11 @@ _MAX_CHANCE_ERRORS = 6.0
 _MIN_ERRORS = 5.0
 # ... but for so many of them, which show the noise.
 _CLOSE_PIECES = 9
+# Pieces of a layer that are looked at closely: each takes about 0.07 s of CPU. A day of one reading
+# a second has 86 of them: at half as many a day full of bursts would not be looked at whole.
+_MAX_CLOSE_PIECES = 100
+# Lengths of short stretches that are tried, each so many times the one before.
+_LENGTH_RATIO = 1.3
 # Readings of a layer, on either side of what was found before, that are left out.
 _MARGIN_READINGS = 1.0
 
@@ -49,6 +58,15 @@ class LayerFindings(NamedTuple):
     expected: ExpectedOfTraining
     boxes: list[Box]
     noise: Noise
+    skipped: tuple[tuple[float, float], ...] = ()  # s: not looked at closely, there is too much
+
+
+class _PieceFindings(NamedTuple):
+    """What the pieces of one layer show."""
+
+    boxes: list[Box]
+    noise: Noise
+    skipped: list[tuple[float, float]]
 
 
 def find_in_layers(data: Samples, expect: Callable[[Samples], ExpectedOfTraining]) -> LayerFindings:
@@ -56,27 +74,24 @@ def find_in_layers(data: Samples, expect: Callable[[Samples], ExpectedOfTraining
     finest: ExpectedOfTraining | None = None
     noise = noise_of(np.empty(0), 1.0)
     every: list[Box] = []
+    skipped: list[tuple[float, float]] = []
     layers = list(_layers(data))
     for number, layer in enumerate(layers):
         model = expect(layer)
         if model.reason:
-            return (
-                LayerFindings(model, every, noise)
-                if finest is None
-                else LayerFindings(finest, every, noise)
-            )
+            return LayerFindings(finest or model, every, noise, tuple(skipped))
         readings = _aside(model.readings, every)
-        last = number == len(layers) - 1
-        more, here = (
-            overlapping_loads.find_loads(readings, looks=len(layers))
-            if last
-            else _pieces(readings, len(layers))
-        )
+        if number == len(layers) - 1:
+            more, here = overlapping_loads.find_loads(readings, looks=len(layers))
+        else:
+            more, here, skipped_here = _pieces(readings, len(layers))
+            skipped += skipped_here
         every += more
         if finest is None:
             finest, noise = model, here
     assert finest is not None
-    return LayerFindings(finest, sorted(every, key=lambda box: box.start), noise)
+    every.sort(key=lambda box: box.start)
+    return LayerFindings(finest, every, noise, tuple(skipped))
 
 
 def piece_count(readings: int) -> int:
@@ -125,18 +140,14 @@ def _aside(readings: SensorReadings, boxes: list[Box]) -> SensorReadings:
     return replace(readings, judged=judged)
 
 
-def _pieces(readings: SensorReadings, layers: int) -> tuple[list[Box], Noise]:
+def _pieces(readings: SensorReadings, layers: int) -> _PieceFindings:
     """Short stretches, piece by piece, and the noise of the usual piece."""
     bounds = _bounds(len(readings))
     out: list[Box] = []
     noises: list[Noise] = []
-    close = max(1, len(bounds) // _CLOSE_PIECES)
-    for number, (first, end) in enumerate(bounds):
+    close, skipped = _close_pieces(readings, bounds)
+    for first, end in close:
         piece = readings_subset(readings, np.arange(first, end))
-        if int(piece.judged.sum()) < max(stretch_search.MIN_READINGS, _PIECE_READINGS // 20) or (
-            number % close and _most(piece) < _MIN_ERRORS
-        ):
-            continue
         more, noise = overlapping_loads.find_loads(piece, looks=len(bounds) * layers)
         noises.append(noise)
         lo, hi = float(piece.lo[0]), float(piece.hi[-1])
@@ -145,7 +156,66 @@ def _pieces(readings: SensorReadings, layers: int) -> tuple[list[Box], Noise]:
             inside = (box.start > lo or first == 0) and (box.end < hi or end == len(readings))
             if short and inside:
                 out.append(box)
-    return _once(out), _usual(noises)
+    spans = [(float(readings.lo[first]), float(readings.hi[end - 1])) for first, end in skipped]
+    return _PieceFindings(_once(out), _usual(noises), spans)
+
+
+def _close_pieces(
+    readings: SensorReadings, bounds: list[tuple[int, int]]
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The pieces that are looked at closely, and those that should be but are too many."""
+    sampled: list[int] = []  # they show the noise
+    unlike: list[int] = []
+    each = max(1, len(bounds) // _CLOSE_PIECES)
+    for number, (first, end) in enumerate(bounds):
+        piece = readings_subset(readings, np.arange(first, end))
+        if int(piece.judged.sum()) < max(stretch_search.MIN_READINGS, _PIECE_READINGS // 20):
+            continue
+        if number % each == 0:
+            sampled.append(number)
+        elif _most(piece) >= _MIN_ERRORS:
+            unlike.append(number)
+    skipped: list[int] = []
+    if len(sampled) + len(unlike) > _MAX_CLOSE_PIECES:
+        errors = _short_errors(readings, bounds)
+        unlike = sorted(
+            (number for number in unlike if errors[number] >= _MIN_ERRORS),
+            key=lambda number: -errors[number],
+        )
+        room = _MAX_CLOSE_PIECES - len(sampled)
+        unlike, skipped = unlike[:room], unlike[room:]
+    close = [bounds[number] for number in sorted((*sampled, *unlike))]
+    return close, [bounds[number] for number in sorted(skipped)]
+
+
+def _short_errors(readings: SensorReadings, bounds: list[tuple[int, int]]) -> list[float]:
+    """For each piece, by how many errors a short stretch in it differs from its surroundings.
+
+    These are as many readings before and as many after: a load that comes and stays differs from
+    one side alone, and is for the next layer. Errors are those of neighbors that know nothing of
+    each other, as in `_most`.
+    """
+    rows = np.flatnonzero(readings.judged)
+    values, doubt = readings.beyond()[rows], float(readings.doubt[rows].min())
+    # Switches do not make the differences between neighbors larger, except where they are.
+    noise_w = max(spread(np.diff(values)) / math.sqrt(2), readings.quantum / math.sqrt(12), 1e-9)
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    errors = np.zeros(len(values))
+    length = 1
+    while length <= _MAX_PIECE_SHARE * _PIECE_READINGS and 3 * length <= len(values):
+        means = (sums[length:] - sums[:-length]) / length
+        before = means[length:-length] - means[: -2 * length]
+        after = means[length:-length] - means[2 * length :]
+        smaller = np.where(before * after > 0, np.minimum(np.abs(before), np.abs(after)), 0.0)
+        error = math.hypot(noise_w * math.sqrt(2 / length), doubt)
+        middle = slice(length + length // 2, length + length // 2 + len(smaller))
+        errors[middle] = np.maximum(errors[middle], smaller / error)
+        length = max(length + 1, int(length * _LENGTH_RATIO))
+    starts, ends = (rows.searchsorted(np.array(side)) for side in zip(*bounds, strict=True))
+    return [
+        float(errors[start:end].max(initial=0.0))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+    ]
 
 
 def _most(piece: SensorReadings) -> float:

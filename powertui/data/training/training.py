@@ -34,12 +34,13 @@ class Training(PlacedTraining):
     ) -> None:
         super().__init__(entry, options, aligning)
         self._last_axis: tuple[Aligning, TrainingOnAxis] | None = None  # from a profile
+        self._own_axis: TrainingOnAxis | None = None
 
     def _open(self, entry: RunEntry) -> Opened:
         return Opened(entry, self.options, around=self)
 
     def _forget_axis(self) -> None:
-        self._last_axis = None
+        self._last_axis = self._own_axis = None
 
     def _forget_axis_of(self, opened: Opened) -> None:
         profile = self._last_axis[1].profile if self._last_axis is not None else None
@@ -49,14 +50,22 @@ class Training(PlacedTraining):
     def seen_from(
         self, profile: Profile | None = None, aligning: Aligning | None = None
     ) -> TrainingOnAxis:
-        """Everything on the axis of one profile (ps, its zero), else on the training's own."""
+        """Everything on the axis of one profile (ps, its zero), else on the training's own.
+
+        Its own axis stays the same one for as long as everything on it does: what was worked out
+        on it is minutes of work for a log of a week.
+        """
         from powertui.data.training import training_on_axis
 
         options = aligning or self.aligning
         axis = training_on_axis.place_training(self, profile, options)
-        if profile is not None:
-            self._last_axis = (options, axis)
-        return axis
+        with self._lock:
+            if profile is not None:
+                self._last_axis = (options, axis)
+                return axis
+            if self._own_axis is None or not self._own_axis.holds_what(axis):
+                self._own_axis = axis
+            return self._own_axis
 
     def placed(
         self, profile: Profile, placed: tuple[Placed, ...], aligning: Aligning

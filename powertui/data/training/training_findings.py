@@ -63,6 +63,9 @@ class _Limits:
     max_step_records: int = 100_000  # that the usual length of a step is taken from
     paused_share: float = 0.5  # of a stretch that drew less: its steps took so much longer
     min_same_epoch_weight: float = 0.9  # of all places: else the epoch is not known
+    # Readings that are searched, all places together: 100,000 take 4 s. A longer log is searched at
+    # its likeliest place alone, where the others make its place less sure.
+    max_searched_readings: int = 200_000
 
 
 _LIMITS = _Limits()
@@ -78,6 +81,7 @@ class _PlaceFindings(NamedTuple):
     expected: ExpectedOfTraining
     boxes: list[Box]
     noise: Noise
+    skipped: tuple[tuple[float, float], ...]
 
 
 def findings_in_training(
@@ -141,7 +145,10 @@ def _power_findings(training: PlacedTraining, axis: TrainingOnAxis, account: Acc
         half_ps = (power.offset_hi_ps - power.offset_lo_ps) / 2
         sigma = float(np.hypot(sigma, half_ps / Z95 / PS_PER_S))
     converter = _FindingsFromBoxes(training, axis, account, power)
-    shifts = [(place.weight, place.offset - likeliest.offset) for place in by_place]
+    shifts = [
+        (weight, on_axis.offset_ps / PS_PER_S - likeliest.offset)
+        for weight, on_axis in _places(power)
+    ]
     findings: list[Finding] = []
     for box in overlapping_loads.merge_stacked_boxes(boxes):
         on_axis = box.moved(likeliest.offset).wider(sigma)
@@ -151,8 +158,10 @@ def _power_findings(training: PlacedTraining, axis: TrainingOnAxis, account: Acc
     matter = [finding for finding in findings if converter.matters(finding)]
     matter.sort(key=lambda finding: -abs(finding.delta_joules or 0.0))
     smaller = [finding for finding in findings if finding not in matter]
-    limits, could = converter.detection_limits(likeliest.expected, likeliest.boxes, likeliest.noise)
+    limits, could = converter.detection_limits(likeliest)
     notes = []
+    if likeliest.skipped:
+        notes.append(_skipped_sentence(likeliest.skipped))
     if len(training.records) <= _MAX_EPOCH_RECORDS:
         # Where within an epoch it pauses is not known: drawing less than the others says nothing.
         matter = [finding for finding in matter if (finding.delta_watts or 0.0) > 0]
@@ -222,6 +231,15 @@ def _session_spans(axis: TrainingOnAxis) -> tuple[tuple[float, float], ...]:
     )
 
 
+def _places(power: PowerOnTrace) -> list[tuple[float, PowerOnTrace]]:
+    """The places where the power may be, with their weights, the likeliest first."""
+    return [
+        (place.weight, on_axis)
+        for place, on_axis in zip(power.places, placing.everywhere(power), strict=True)
+        if place.weight >= _LIMITS.min_place_weight
+    ] or [(1.0, power)]
+
+
 def _findings_by_place(
     training: PlacedTraining, axis: TrainingOnAxis, power: PowerOnTrace
 ) -> list[_PlaceFindings]:
@@ -242,15 +260,17 @@ def _findings_by_place(
         by_steps=len(training.records) > _MAX_EPOCH_RECORDS,
         islands=_session_spans(axis),
     )
-    places = [
-        (place.weight, on_axis)
-        for place, on_axis in zip(power.places, placing.everywhere(power), strict=True)
-        if place.weight >= _LIMITS.min_place_weight
-    ]
+    places = _places(power)
+    apart_s = 0.0
+    if len(places) * len(data) > _LIMITS.max_searched_readings:
+        offsets = [on_axis.offset_ps / PS_PER_S for _, on_axis in places]
+        apart_s = unexplained.spread([weight for weight, _ in places], offsets)
+        places = places[:1]
     out = []
-    for weight, on_axis in places or [(1.0, power)]:
+    for weight, on_axis in places:
         half_s = (on_axis.offset_hi_ps - on_axis.offset_lo_ps) / 2 / PS_PER_S
         place_s = float(np.hypot(half_s / Z95, axis.apart_ns / Z95 / NS_PER_S))
+        place_s = float(np.hypot(place_s, apart_s))
 
         def expect(
             layer: Samples, on_axis: PowerOnTrace = on_axis, place_s: float = place_s
@@ -373,12 +393,10 @@ class _FindingsFromBoxes:
         sampled = rate.per_s[:: max(1, len(rate) // _LIMITS.max_step_records)]
         return NS_PER_S / float(np.nanmedian(sampled))
 
-    def detection_limits(
-        self, model: ExpectedOfTraining, boxes: Sequence[Box], noise: Noise
-    ) -> tuple[could_find.Limits, str]:
+    def detection_limits(self, found: _PlaceFindings) -> tuple[could_find.Limits, str]:
         """What would have been found, also in words."""
         stretches = self.training.stretches
-        readings = model.readings
+        readings = found.expected.readings
         begin, end = self._s(int(stretches.start[0])), self._s(int(stretches.end.max()))
         judged = np.flatnonzero(readings.judged)
         if len(judged) and len(self.training.records) <= _MAX_EPOCH_RECORDS:
@@ -392,11 +410,12 @@ class _FindingsFromBoxes:
         sessions = _session_spans(self.axis)
         doubtful = could_find.doubtful(readings, span, matter_watts)
         # Where it drew less than expected a load shows the less of itself.
-        paused = [box.span for box in boxes if box.watts < 0]
-        unknown = could_find.beside(_joined(sorted([*doubtful, *paused])), sessions)
+        paused = [box.span for box in found.boxes if box.watts < 0]
+        unchecked = sorted([*doubtful, *paused, *found.skipped])
+        unknown = could_find.beside(_joined(unchecked), sessions)
         limits = could_find.limits(
             readings,
-            noise,
+            found.noise,
             span,
             matter_watts,
             MIN_RUN_SHARE * self.run_joules,
@@ -438,15 +457,24 @@ def _sentence(finding: Finding, where: str) -> str:
     """Where, how much, against what."""
     figures = []
     if finding.delta_watts is not None:
-        figures.append(f"{finding.delta_watts:+.0f} W")
+        figures.append(units.difference(finding.delta_watts, "W"))
     if finding.delta_joules is not None:
-        figures.append(f"{finding.delta_joules:+.0f} J")
+        figures.append(units.difference(finding.delta_joules, "J"))
     length_s = (finding.end_ps - finding.start_ps) / PS_PER_S
     seconds = finding.delta_seconds
     if seconds is not None and abs(seconds) >= 0.02 * length_s:
         figures.append(f"{seconds:+.2f} s")
     drew = ", ".join(figures)
     return f"{where}: {drew} against the usual level of training; {_WOULD_TELL}"
+
+
+def _skipped_sentence(spans: Sequence[tuple[float, float]]) -> str:
+    """That the power changes too often for every short load to be looked for."""
+    seconds = sum(end - start for start, end in _joined(sorted(spans)))
+    return (
+        f"the power changes by itself so often that short loads were not looked for in "
+        f"{units.duration(round(seconds * PS_PER_S))}"
+    )
 
 
 def _where(finding: Finding) -> str:

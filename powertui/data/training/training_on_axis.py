@@ -8,6 +8,7 @@ tell is left out.
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -74,12 +75,32 @@ class TrainingOnAxis:
     def _answers(self) -> dict[str, Any]:
         return {}
 
+    @functools.cached_property
+    def _lock(self) -> threading.RLock:
+        return threading.RLock()
+
     def cached(self, key: str, make: Callable[[], _Value]) -> _Value:
-        """What somebody worked out from all of this, made once."""
-        if key not in self._answers:
-            self._answers[key] = make()
-        value: _Value = self._answers[key]
-        return value
+        """What somebody worked out from all of this, made once: a second thread waits for it."""
+        with self._lock:
+            if key not in self._answers:
+                self._answers[key] = make()
+            value: _Value = self._answers[key]
+            return value
+
+    def holds_what(self, later: TrainingOnAxis) -> bool:
+        """Whether an axis that was laid later holds nothing else than this one."""
+        return (
+            self._bounds == later._bounds
+            and self.training.epochs is later.training.epochs
+            and self.training.rate is later.training.rate
+            and self.islands == later.islands
+            and len(self.placements) == len(later.placements)
+            and all(map(_same_place, self.placements, later.placements))
+        )
+
+    @property
+    def _bounds(self) -> tuple[object, ...]:
+        return self.zero_ns, self.half_ns, self.wall, self.start, self.end, self.idle_w
 
     @property
     def apart_ns(self) -> int:
@@ -121,6 +142,17 @@ class TrainingOnAxis:
     def rate_at(self) -> Int64s:
         """The times of the rate's rows on the axis."""
         return self.column(self.training.rate.at_ns)
+
+
+def _same_place(earlier: Placed, later: Placed) -> bool:
+    """Whether a channel is where it was, and holds what it held."""
+
+    def place(placed: Placed) -> tuple[object, ...]:
+        power = placed.power
+        bounds = power.offset_ps, power.offset_lo_ps, power.offset_hi_ps
+        return power.status, bounds, tuple(power.places)
+
+    return earlier.power.series is later.power.series and place(earlier) == place(later)
 
 
 def place_training(

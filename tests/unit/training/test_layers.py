@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from benchmarks.long_training import LongCase, LongCell, judge
+from powertui.data.energy.findings.noise import Noise, noise_of
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.energy.samples import Samples
-from powertui.data.training import layers
+from powertui.data.training import layers, overlapping_loads
 from powertui.data.training.expected_course import ExpectedOfTraining
 
 LEVEL = 250.0
@@ -97,3 +98,53 @@ def test_what_two_pieces_show_both_counts_once_and_what_lies_before_it_stays() -
     first, unsure, sure = box(0, 10, 1e-6), box(20, 30, 1e-4), box(25, 35, 1e-9)
     assert layers._once([sure, first, unsure]) == [first, sure]
     assert layers._once([box(20, 30, 1e-9), first, box(25, 35, 1e-4)]) == [first, box(20, 30, 1e-9)]
+
+
+def switching(hours: int, loads: list[tuple[int, int, float]]) -> Samples:
+    """Power that switches by 100 W every hour, whatever the training does."""
+    hour = 3600
+    on = [(start, start + hour, 100.0) for start in range(hour, hours * hour, 2 * hour)]
+    return readings(hours * hour, [*on, *loads])
+
+
+@pytest.fixture
+def close_looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The readings of each piece that is looked at closely."""
+    seen: list[int] = []
+
+    def counted(piece: SensorReadings, looks: int = 1) -> tuple[list[Box], Noise]:
+        seen.append(len(piece))
+        return [], noise_of(np.array([1.0, -1.0]), 1.0)
+
+    monkeypatch.setattr(overlapping_loads, "find_loads", counted)
+    return seen
+
+
+def test_a_week_that_switches_every_hour_is_not_looked_at_piece_by_piece(
+    close_looks: list[int],
+) -> None:
+    counts = []
+    for hours in (84, 168, 336):
+        close_looks.clear()
+        layers.find_in_layers(switching(hours, []), expect)
+        counts.append(sum(close_looks))
+    assert counts[1] <= 2.3 * counts[0]
+    assert counts[2] <= 2.3 * counts[1]
+    assert max(counts) <= 3 * layers._MAX_CLOSE_PIECES * layers._PIECE_READINGS
+
+
+def test_a_short_load_is_found_where_the_power_switches_all_day() -> None:
+    hours, at = 72, 40 * 3600 + 900
+    boxes = layers.find_in_layers(switching(hours, [(at, at + 40, 60.0)]), expect).boxes
+    short = [box for box in boxes if box.end - box.start < 100]
+    assert [round(box.start, -1) for box in short] == [at]
+
+
+def test_what_is_too_much_to_look_at_is_said(
+    close_looks: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layers, "_MAX_CLOSE_PIECES", 20)
+    bursts = [(at, at + 40, 60.0 + at / 3600) for at in range(900, 48 * 3600, 1800)]
+    found = layers.find_in_layers(switching(48, bursts), expect)
+    assert len(close_looks) <= 3 * 20
+    assert sum(end - start for start, end in found.skipped) > 24 * 3600

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui import units
 from powertui.data.energy.findings import stretch_search
 from powertui.data.energy.findings.finding import DetectionLimit
 from powertui.data.energy.findings.noise import Noise
@@ -202,7 +203,8 @@ def _listed(limits_found: Sequence[DetectionLimit]) -> str:
         if not few or limit.seconds <= 0.5 * few[-1].seconds:
             few.append(limit)
     return " or ".join(
-        f"+{limit.watts:.0f} W for {_seconds(limit.seconds)}" for limit in few[:_LISTED_LIMITS]
+        f"{units.difference(limit.watts, 'W')} for {_seconds(limit.seconds)}"
+        for limit in few[:_LISTED_LIMITS]
     )
 
 

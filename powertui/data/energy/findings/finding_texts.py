@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from powertui import units
 from powertui.data.energy.findings.finding import EPOCHS, UNEXPLAINED, Finding
 from powertui.data.model import PS_PER_S
 from powertui.data.tools.python_frames import readable_name
@@ -14,9 +15,9 @@ def sentence(finding: Finding, *, asked: bool, outside: bool) -> str:
     """
     parts = []
     if finding.delta_watts is not None:
-        parts.append(f"{finding.delta_watts:+.0f} W")
+        parts.append(units.difference(finding.delta_watts, "W"))
     if finding.delta_joules is not None:
-        parts.append(f"{finding.delta_joules:+.0f} J")
+        parts.append(units.difference(finding.delta_joules, "J"))
     if finding.delta_seconds is not None:
         parts.append(f"{finding.delta_seconds:+.2f} s")
     text = (
