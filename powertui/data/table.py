@@ -69,6 +69,7 @@ class Column:
     ranks: Floats | None = (
         None  # of words that do not sort by their letters: what their rows sort by; NaN is missing
     )
+    cells: int = 0  # how wide it is drawn; 0: as its kind and its values need
 
     def __len__(self) -> int:
         return len(self.values)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,34 @@ from powertui.data.opened import Opened
 from powertui.data.run import clocks
 from powertui.data.table import Column, ColumnKind, Place, Table, optional, text_column
 from powertui.plain import plain
+from powertui.report import run_curve, run_devices
 from powertui.value_types import dataclass
 
+if TYPE_CHECKING:  # the list starts without it
+    from powertui.data.conclusions.conclusion import Conclusion
+
+# How a run is, the worst first: something unusual happened, it waits for something, neither.
+HEALTH = ("unusual", "look", "well")
 _BEHIND_ALL_S = 1e11  # three thousand years: no run of a known date is older
 _UNDATED = "undated"
 _NO_DATE = "no date"  # of a power log whose times count from its own start
 _NOT_LOOKED_AT = "open to see"
 _BEING_WRITTEN = "being written"
+# Conclusions of these kinds (values of `Kind`) are about something that happened, not about what a
+# usual step is bound by.
+_UNUSUAL_KINDS = (
+    "unexplained_power",
+    "slow_steps",
+    "throttling",
+    "straggler",
+    "pause",
+    "long_epoch",
+    "recompilation",
+)
+# Slow steps that cost less of a run's time are usual: a log, a save. Chosen, not measured.
+_MIN_SLOW_SHARE = 0.02
+# These are about the run, but nothing that its time goes to.
+_ASIDE_KINDS = ("wrong_clock", "memory_pressure", "precision")
 # A file changed within this is taken for one that is still written. A writer that rests for longer
 # has ended, and clocks of file servers differ by less. Chosen, not measured.
 _MAX_WRITER_PAUSE_S = 10.0
@@ -61,6 +82,15 @@ class KnownRun:
     readable: bool | None = None  # None: not tried yet
     growing: bool = False  # a profile of it was written to just before
     problem: str = ""
+    # What only the screen shows, in a few cells.
+    framework: str = ""
+    model: str = ""  # of its devices, in short: "H100 ×8"
+    bars: tuple[int, ...] = ()  # its course (`run_curve`)
+    has_power_bars: bool = False  # they show power, not the time of steps
+    health: str = ""  # one of HEALTH; "": nobody looked
+    bound: str = ""  # what takes its time, in three words
+    bound_kind: str = ""  # the value of its `Kind`
+    unusual: str = ""  # the costliest unusual thing, in three words
 
 
 def growing(entry: RunEntry) -> bool:
@@ -143,6 +173,9 @@ def read(opened: Opened) -> KnownRun:
         epochs=max(map(len, run.epochs), default=0) or None,
         power=f"{channels} channel{'s' * (channels != 1)}" if channels else "none",
         readable=True,
+        framework=run_devices.framework_name(run),
+        model=run_devices.model_names(run),
+        bars=run_curve.step_bars(steps),
     )
 
 
@@ -191,6 +224,11 @@ def weighed(opened: Opened, facts: KnownRun, aligning: Aligning | None = None) -
     energy = host_energy.run_energy(opened, aligning).total
     if energy is not None and energy.joules is not None:
         facts = replace(facts, joules=energy.joules, joules_lo=energy.lo, joules_hi=energy.hi)
+    first = accounts[0]
+    if first.power is not None and first.power.status != "none":
+        bars = run_curve.power_bars(first.power, *first.trace.span)
+        if bars:
+            facts = replace(facts, bars=bars, has_power_bars=True)
     return replace(facts, power=quality)
 
 
@@ -203,30 +241,50 @@ def concluded(opened: Opened, facts: KnownRun, aligning: Aligning | None = None)
     conclusions = run_conclusions(opened, aligning)
     first = conclusions.first
     if first is None:
-        return replace(facts, found=0, conclusion="")
+        return replace(facts, found=0, conclusion="", health="well")
     mark = "" if first.kind is Kind.COMPUTE else "! "
-    return replace(facts, found=len(conclusions), conclusion=f"{mark}{first.short}")
+    unusual = next((item for item in conclusions if _is_unusual(item)), None)
+    others = (*_UNUSUAL_KINDS, *_ASIDE_KINDS)
+    bound = next((item for item in conclusions if item.kind.value not in others), None)
+    if unusual is not None:
+        health = "unusual"
+    else:
+        health = "well" if first.kind is Kind.COMPUTE else "look"
+    return replace(
+        facts,
+        found=len(conclusions),
+        conclusion=f"{mark}{first.short}",
+        health=health,
+        bound=bound.short if bound is not None else "",
+        bound_kind=bound.kind.value if bound is not None else "",
+        unusual=unusual.short if unusual is not None else "",
+    )
+
+
+def _is_unusual(conclusion: Conclusion) -> bool:
+    if conclusion.kind.value == "slow_steps":
+        return (conclusion.cost.share or 0.0) >= _MIN_SLOW_SHARE
+    return conclusion.kind.value in _UNUSUAL_KINDS
 
 
 class SeenRun(NamedTuple):
-    """What was concluded from a run that was open, and the state of its files then."""
+    """What was learned of a run that was open, and the state of its files then."""
 
     files: tuple[tuple[str, int, int], ...]
-    found: int | None
-    conclusion: str
+    facts: KnownRun
 
     def added_to(self, entry: RunEntry, facts: KnownRun) -> KnownRun:
-        """The facts with these conclusions, unless a file changed since."""
+        """These facts, unless a file changed since."""
         if _state_of_files(entry) != self.files:
             return facts
-        return replace(facts, found=self.found, conclusion=self.conclusion, unseen=False)
+        return replace(self.facts, unseen=False, growing=facts.growing)
 
 
 def seen_run(opened: Opened, aligning: Aligning) -> SeenRun:
     """What to remember of a run that is open."""
     files = _state_of_files(opened.entry)
-    facts = concluded(opened, KnownRun(), aligning)
-    return SeenRun(files, facts.found, facts.conclusion)
+    facts = concluded(opened, weighed(opened, read(opened), aligning), aligning)
+    return SeenRun(files, facts)
 
 
 def _state_of_files(entry: RunEntry) -> tuple[tuple[str, int, int], ...]:
@@ -394,8 +452,12 @@ def matches(entry: RunEntry, facts: KnownRun, words: Sequence[str]) -> bool:
         *entry.hosts,
         facts.when,
         facts.device,
+        facts.model,
+        facts.framework,
         facts.power,
         facts.conclusion,
+        facts.bound,
+        facts.unusual,
     )
     text = " ".join(map(plain, parts)).lower()
     return all(word in text for word in words)

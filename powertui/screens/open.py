@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
@@ -30,9 +31,9 @@ from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.grouping import Regrouping, grouped_with
 from powertui.screens.status import StatusLine
 from powertui.terminal.theme import Theme
-from powertui.view import nested_rows, training_groups
+from powertui.view import nested_rows, run_columns, training_groups
 from powertui.widgets import background
-from powertui.widgets.folding import FoldingTable
+from powertui.widgets.runs_table import RunsTable
 from powertui.widgets.table import TableView
 
 # Runs up to these sizes are read to list their steps, and their joules and conclusions, which take
@@ -96,7 +97,7 @@ class OpenScreen(BaseScreen):
         glyphs = self.shell.capabilities.glyphs
         yield Static("", id="title", markup=False)
         yield Input(placeholder="filter: any words in a row", id="filter", compact=True)
-        yield FoldingTable(theme=look, glyphs=glyphs, waiting="", id="runs")
+        yield RunsTable(theme=look, glyphs=glyphs, waiting="", id="runs")
         yield Static("", id="problems", markup=False)
 
     def on_mount(self) -> None:
@@ -115,9 +116,9 @@ class OpenScreen(BaseScreen):
         self._stop.set()
 
     @property
-    def table(self) -> FoldingTable:
+    def table(self) -> RunsTable:
         """The rows."""
-        return self.query_one("#runs", FoldingTable)
+        return self.query_one("#runs", RunsTable)
 
     @property
     def _runs(self) -> tuple[RunEntry, ...]:
@@ -196,7 +197,11 @@ class OpenScreen(BaseScreen):
         if folder is not None and folder.moves:
             count = f"{count}; grouping changed by hand"
         self.query_one("#title", Static).update(
-            Text(f" {plain(folder.path if folder else '')}: {count}", no_wrap=True)
+            Text(
+                f" {plain(folder.path if folder else '')}: {count}; "
+                f"{run_columns.zone_words(time.time())}",
+                no_wrap=True,
+            )
         )
         self._show_rows()
         self._show_problems()
@@ -277,13 +282,18 @@ class OpenScreen(BaseScreen):
             else:
                 remarks.append("each is read when it comes into sight")
         facts = [self._facts(run) for run in runs]
+        glyphs = self.table.glyphs
+        health = run_columns.health_counts(facts, glyphs)
         by_clock = len(all_runs) <= MAX_READ_RUNS
-        table = listing.table(runs, facts, "; ".join(remarks), self._within, by_clock=by_clock)
+        summary = "  ".join(filter(None, ("; ".join(remarks), health)))
+        table = listing.table(runs, facts, summary, self._within, by_clock=by_clock)
+        known = {run.path: run_facts for run, run_facts in zip(runs, facts, strict=True)}
+        table = run_columns.screen_table(table, known, glyphs)
         marks = [self._mark_of(path) for path in table["path"].values]  # in the table's own order
         if any(marks):
             mark_column = text_column("marked", "", marks, weight=8)
             table = replace(table, columns=(mark_column, *table.columns))
-        self.table.show(table)
+        self.table.show_runs(table, known)
 
     def _is_readable(self, run: RunEntry) -> bool:
         """Whether a run that was not read yet may be read unasked."""

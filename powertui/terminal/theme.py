@@ -111,6 +111,7 @@ _ROLES = {
     "ember_7":       _Role((215, 125), ink16=3),
     "ember_8":       _Role((221, 89), ink16=11),
     "ember_9":       _Role((229, 53), ink16=11),
+    "step_bars":     _Role((65, 65), ink16=2),
     "power_floor":   _Role((237, 252), ink16=8, plain="dim"),
     "power_band":    _Role((252, 236), (52, 224), plain="underline"),
     "power_flag":    _Role((255, 232), (88, 224), ink16=15, paper16=1, attributes="bold"),

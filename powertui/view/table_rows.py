@@ -137,9 +137,11 @@ def fit(
     return FittedColumns(tuple(columns), tuple(cells[column.id] for column in columns))
 
 
-def fit_with_bar(table: Table, room: int, kept_ids: Collection[str | None] = ()) -> FittedColumns:
+def fit_with_bar(
+    table: Table, room: int, kept_ids: Collection[str | None] = (), name_share: float = 0.0
+) -> FittedColumns:
     """The same with a bar of each row's share behind it, where no column has to go for that."""
-    plain_fit = fit(table, room, kept_ids)
+    plain_fit = fit(table, room, kept_ids, name_share)
     shares = [
         column
         for column in plain_fit.columns
@@ -224,6 +226,8 @@ def with_found(name: str, words: str, text: str, cells: int, ellipsis: str = "â€
 
 def _natural(column: Column, most: int = _MAX_TEXT_CELLS) -> int:
     """How many cells a column would like."""
+    if column.cells:
+        return column.cells
     least = width(column.label) + 2  # the arrow of the sorted column
     numbers = column.values
     if (
@@ -316,5 +320,5 @@ def title(column: Column, cells: int, order: Order) -> str:
     """What stands above a column, with an arrow where the rows are sorted by it."""
     label = column.label
     if column.id == order.column:
-        label += " v" if order.descending else " ^"
+        label = label[: cells - 2] + (" v" if order.descending else " ^")
     return label.rjust(cells) if column.numeric else label.ljust(cells)

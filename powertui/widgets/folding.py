@@ -82,8 +82,12 @@ class FoldingTable(TableView):
         indent = " " * nested_rows.INDENT if is_inner else ""
         prefix = indent + mark.ljust(nested_rows.INDENT)
         room = max(1, cells - width(prefix + suffix))
-        name = truncation.middle(plain(column.text(row), table_rows.LIMIT_TEXT), room, ellipsis)
+        name = self._shortened(plain(column.text(row), table_rows.LIMIT_TEXT), room)
         return table_rows.fitted(prefix + name + suffix, cells, ellipsis)
+
+    def _shortened(self, name: str, room: int) -> str:
+        """A name in at most so many cells."""
+        return truncation.middle(name, room, self.glyphs.ellipsis)
 
     def on_click(self, event: events.Click) -> None:
         """The mark folds and unfolds; all else is the table's."""

@@ -39,6 +39,8 @@ AT_ONCE = 5_000  # rows that are put in order without a thread
 class TableView(Widget, can_focus=True):
     """Sort with `sort` or a click on a title; `filter`; Enter sends `Chosen`."""
 
+    name_share = 0.0  # of the width, that names have before another column goes; 0: as usual
+    has_styled_cells = False  # whether cells of a row have colors of their own
     DEFAULT_CSS = "TableView { height: 1fr; width: 1fr; padding: 0 1; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", show=False),
@@ -341,7 +343,7 @@ class TableView(Widget, can_focus=True):
         stands = self._stands
         key = (room, table, order, stands)
         if self._fit is None or self._fit[0] != key:
-            fit = table_rows.fit_with_bar(table, room, (order.column,))
+            fit = table_rows.fit_with_bar(table, room, (order.column,), self.name_share)
             if order.text and stands is not None and stands.table is table:
                 matching = table_rows.holding(table, stands.rows, order.text, fit)
                 wider = table_rows.fit(table, room, (order.column, *matching))
@@ -492,13 +494,7 @@ class TableView(Widget, can_focus=True):
         if words is not None and name in fit.columns:
             at = fit.columns.index(name)
             cells[at] = table_rows.with_found(cells[at], words, text, fit.cells[at], ellipsis)
-        segments = [Segment((" " * GAP).join(cells), style)]
-        if not current and any(_is_faint(column, row) for column in fit.columns):
-            segments = []
-            for column, text_of_cell in zip(fit.columns, cells, strict=True):
-                shade = theme.style("dim") if _is_faint(column, row) else style
-                segments += [Segment(text_of_cell, shade), Segment(" " * GAP, style)]
-            segments.pop()
+        segments = self._segments(table, row, fit, cells, style, current)
         ink = theme.style("overview")
         if table.kind_of_work is not None:
             work = table.kind_of_work(row)
@@ -508,6 +504,35 @@ class TableView(Widget, can_focus=True):
             bar = table_rows.bar_of_share(fit, row, self.glyphs)
             segments += [Segment(" " * GAP, style), Segment(bar, style + ink)]
         return Strip(segments).adjust_cell_length(self.content_size.width, style)
+
+    def _segments(
+        self,
+        table: Table,
+        row: int,
+        fit: FittedColumns,
+        cells: list[str],
+        style: Style,
+        is_current: bool,
+    ) -> list[Segment]:
+        """The cells of a row: one piece where they look all the same."""
+        if not self.has_styled_cells and (
+            is_current or not any(_is_faint(column, row) for column in fit.columns)
+        ):
+            return [Segment((" " * GAP).join(cells), style)]
+        segments: list[Segment] = []
+        faint = style if is_current else self.theme_colors.style("dim")
+        for column, text in zip(fit.columns, cells, strict=True):
+            shade = faint if _is_faint(column, row) else style
+            segments += self._cell_segments(table, column, row, text, shade)
+            segments.append(Segment(" " * GAP, style))
+        segments.pop()
+        return segments
+
+    def _cell_segments(
+        self, _table: Table, _column: Column, _row: int, text: str, style: Style
+    ) -> list[Segment]:
+        """A cell in pieces, for tables whose cells have colors of their own."""
+        return [Segment(text, style)]
 
     def _cell(self, column: Column, row: int, cells: int, scopes: table_rows.Scopes | None) -> str:
         return table_rows.cell(column, row, cells, self.glyphs.ellipsis, scopes, self.order.text)

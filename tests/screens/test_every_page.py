@@ -55,14 +55,14 @@ def test_a_page(snap_compare: Any, make: Maker, page: str, size: str) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_the_runs(snap_compare: Any, make: Maker, size: str) -> None:
-    from .test_open import looked
+    from .test_open import concluded
 
     shell = make("logdirs")
 
     async def before(pilot: Pilot[Any]) -> None:
         await pilot.pause()
         assert shell.session.logdir is not None
-        await looked(shell, len(shell.session.logdir.runs))
+        await concluded(shell, len(shell.session.logdir.runs))
         shell.screen.query_one("#title").update(" logdirs")  # type: ignore[attr-defined]
         shell.session.logdir = replace(shell.session.logdir, path="logdirs")
         await pilot.press("space")

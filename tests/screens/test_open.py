@@ -63,6 +63,39 @@ async def looked(shell: object, count: int) -> TableView:
     return table
 
 
+async def concluded(shell: object, count: int) -> TableView:
+    """Wait until every run has been looked into, and what is known of it is drawn."""
+    table = await looked(shell, count)
+    page = shell.screen  # type: ignore[attr-defined]
+    await until_then(
+        lambda: (
+            page._reader is not None and not page._reader.is_alive() and page._relist_timer is None
+        ),
+        lambda: "nothing was concluded from the runs",
+    )
+    return table
+
+
+async def test_a_run_shows_how_it_is_and_how_it_went(
+    make: Maker, data: Path, tmp_path: Path
+) -> None:
+    for name in ("jax_cpu", "trace_export"):
+        shutil.copytree(data / "logdirs" / name, tmp_path / name)
+    shell = make(tmp_path)
+    async with shell.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        table = await concluded(shell, len(shell.session.logdir.runs))
+        shown = table.table
+        assert shown is not None
+        for row in range(len(shown)):
+            assert shown["health"].text(row) in set("▲◆●")
+            assert shown["bound"].text(row)[:2] == "  "
+            assert len(shown["bars"].text(row)) == 10
+            assert shown["joules"].text(row) == "", "there is no power: not 0 J"
+        assert "▪" in table.render_line(1).text
+        assert "times in" in str(shell.screen.query_one("#title", Static).render())
+
+
 async def test_the_list_fills_itself(make: Maker) -> None:
     shell = make("logdirs")
     async with shell.run_test(size=SIZE) as pilot:
@@ -449,8 +482,8 @@ async def test_a_named_run_that_cannot_be_read_is_not_open(data: Path, tmp_path:
 
 
 def lines(table: TableView) -> list[str]:
-    """The rows as they are drawn, without what stands right of their names."""
-    found = [table.render_line(1 + at).text for at in range(table.size.height - 2)]
+    """The rows as they are drawn, without their mark and what stands right of their names."""
+    found = [table.render_line(1 + at).text[3:] for at in range(table.size.height - 2)]
     return [re.sub(r"(?<=\S)  .*", "", line) for line in found if line.strip()]
 
 

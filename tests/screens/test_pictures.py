@@ -68,14 +68,14 @@ def test_timeline_with_less(
 
 
 def test_runs(snap_compare: Any, make: Maker) -> None:
-    from .test_open import looked
+    from .test_open import concluded
 
     shell = make("logdirs")
 
     async def before(pilot: Pilot[Any]) -> None:
         await pilot.pause()
         assert shell.session.logdir is not None
-        await looked(shell, len(shell.session.logdir.runs))
+        await concluded(shell, len(shell.session.logdir.runs))
         shell.screen.query_one("#title").update(" logdirs")  # type: ignore[attr-defined]
         shell.session.logdir = replace(
             shell.session.logdir, path="logdirs"

@@ -16,7 +16,7 @@ PAGES = {"dark": (233, 234, 235), "light": (231, 255, 254)}
 MIN_TEXT_CONTRAST = 4.5  # WCAG 2.1, level AA
 # Fills and lines: no words are written in these inks.
 FILLS = (
-    {"grid", "wrapper", "power_gap", "power_floor", "overview"}
+    {"grid", "wrapper", "power_gap", "power_floor", "overview", "step_bars"}
     | {f"ember_{shade}" for shade in range(10)}
     | {f"tile_{shade}_curve" for shade in range(10)}
 )

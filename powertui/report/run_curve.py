@@ -1,0 +1,72 @@
+"""A run in a few bars, for a list of runs: how its power or the time of its steps went.
+
+A bar is a height from 1 to 7, so that the bars of neighboring rows never touch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from powertui.data.model import Floats, PowerOnTrace, Steps
+
+BARS = 10  # a burst of a tenth of the run is a bar of its own
+_USUAL_HEIGHT = 3  # of the median: room below for pauses, above for bursts
+_MAX_HEIGHT = 7
+# What fills the room above and below the median, at least, as a share of it: ±2 % is no storm.
+_MIN_RANGE = 0.2
+_MIN_STEPS = 2  # one step has no course
+# A slow sensor's reading stands for bars without one, up to so many of its usual intervals.
+_MAX_HELD_INTERVALS = 3
+
+
+def power_bars(power: PowerOnTrace, lo_ps: int, hi_ps: int) -> tuple[int, ...]:
+    """The mean power in each part of a profile; 0 where nothing was read, () where nothing is."""
+    is_known = np.isfinite(power.watts)
+    times, watts = power.times[is_known], power.watts[is_known]
+    if hi_ps <= lo_ps or len(times) < 2:
+        return ()
+    edges = np.linspace(lo_ps, hi_ps, BARS + 1)
+    bar_of = np.searchsorted(edges, times, side="right") - 1
+    inside = (bar_of >= 0) & (bar_of < BARS)
+    counts = np.bincount(bar_of[inside], minlength=BARS)
+    sums = np.bincount(bar_of[inside], weights=watts[inside], minlength=BARS)
+    means = np.full(BARS, np.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    # Between two readings of a slow sensor the earlier one holds.
+    centers = (edges[:-1] + edges[1:]) / 2
+    before = np.searchsorted(times, centers, side="right") - 1
+    usual_interval = float(np.median(np.diff(times)))
+    age = centers - times[np.maximum(before, 0)]
+    is_held = (counts == 0) & (before >= 0) & (age <= _MAX_HELD_INTERVALS * usual_interval)
+    means[is_held] = watts[before[is_held]]
+    return _heights(means)
+
+
+def step_bars(steps: Steps) -> tuple[int, ...]:
+    """The longest step of each part of a run: a slow one is never averaged away."""
+    if len(steps) < _MIN_STEPS:
+        return ()
+    lengths = np.asarray(steps.ends() - steps.start, np.float64)
+    if len(lengths) <= BARS:
+        chosen = lengths[np.arange(BARS) * len(lengths) // BARS]
+    else:
+        chosen = np.maximum.reduceat(lengths, np.arange(BARS) * len(lengths) // BARS)
+    return _heights(chosen)
+
+
+def _heights(values: Floats) -> tuple[int, ...]:
+    """Bars around the median, which has always the same height."""
+    is_known = np.isfinite(values)
+    if not is_known.any():
+        return ()
+    median = float(np.median(values[is_known]))
+    if median <= 0:
+        return ()
+    ratios = np.where(is_known, values, median) / median - 1
+    above = max(_MIN_RANGE, float(ratios.max()))
+    below = max(_MIN_RANGE, -float(ratios.min()))
+    room_above = _MAX_HEIGHT - _USUAL_HEIGHT
+    room_below = _USUAL_HEIGHT - 1
+    scaled = np.where(ratios > 0, ratios / above * room_above, ratios / below * room_below)
+    heights = np.where(is_known, _USUAL_HEIGHT + np.rint(scaled), 0)
+    return tuple(heights.astype(np.int64).tolist())

@@ -1,0 +1,262 @@
+"""The columns of the list of runs, as the screen shows them.
+
+`report.runs` makes the table that programs read. Here its rows get what a person looks for first:
+how a run is, what bounds it, and how it went.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from powertui.data.table import Column, Lazy, Table, text_column
+from powertui.plain import plain, width
+from powertui.report.run_curve import BARS
+from powertui.report.runs import HEALTH, KnownRun
+from powertui.terminal.glyphs import Glyphs
+from powertui.view import truncation
+
+# The columns that a window too narrow for all gives up, the first one first: size, epochs, hosts,
+# clock quality, length, steps, time of a step, framework, device, energy, course, time of day. At
+# 80 columns health, run, when, bound by, course and finding are left: whether it is well and why
+# counts more there than how much it took, and the course shows a burst that joules would hide.
+# Health, run and what it is bound by always stay.
+_WEIGHTS = {
+    "run": 10,
+    "when": 8,
+    "device": 6,
+    "step_s": 4,
+    "joules": 7,
+    "steps": 3,
+    "took_s": 3,
+    "power": 2,
+    "hosts": 1,
+    "epochs": 1,
+    "size_bytes": 1,
+}
+_CELLS = {"step_s": 8, "joules": 8, "took_s": 9, "steps": 7}
+_ORDER = (
+    *("health", "run", "when", "device", "framework", "steps", "step_s", "bound", "bars"),
+    *("joules", "unusual", "took_s", "power", "epochs", "hosts", "size_bytes"),
+)
+# Ends of names that say nothing of a run: folders that programs make for all of them, and the one
+# that a profiler names after the time at which a session began, which is a column.
+_USUAL_END = re.compile(
+    r"/(logs?|fit|train|tensorboard|20\d\d[-_]?\d\d[-_]?\d\d([-_]\d\d[-_]?\d\d[-_]?\d\d)?)$"
+)
+_DATE = re.compile(r"20\d\d[-_]?[01]\d[-_]?[0-3]\d")
+_SHARE = re.compile(r"(.*) (\d+ %)")
+_SHORT_FRAMEWORKS = {"TensorFlow": "TF"}
+_SHORT_WORDS = {"not recorded": "unrecorded", "between steps": "between"}
+_BOUND_CELLS = 18  # a square, "collectives", and a share
+_FOUND_CELLS = 9  # "straggler"
+# What a run is bound by, as the kind of work whose hue stands for that everywhere else.
+_HUES = {
+    "compute": "matmul",
+    "input": "input",
+    "collectives": "communication",
+    "copies": "memory",
+    "output": "memory",
+    "checkpoint": "memory",
+    "compilation": "compile",
+    "launch": "python",
+    "eager_ops": "python",
+    "python": "python",
+    "logging": "python",
+    "between_steps": "python",
+    "idle_device": "idle",
+    "waiting": "idle",
+    "unknown_time": "idle",
+}
+
+
+def screen_table(table: Table, facts: Mapping[str, KnownRun], glyphs: Glyphs) -> Table:
+    """The same rows with the columns of the screen. `facts`: by the path of a run."""
+    rows = [facts[path] for path in table["path"].values]
+    count = len(rows)
+    bars = [run.bars for run in rows]
+    models = [run.model for run in rows]
+    model_cells = max(8, max(map(width, models), default=0))
+    frameworks = [_SHORT_FRAMEWORKS.get(run.framework, run.framework) for run in rows]
+    added = (
+        Column(
+            "health",
+            "",
+            "text",
+            Lazy(count, lambda row: _health_mark(rows[row].health, glyphs)),
+            weight=9,
+            ranks=_health_ranks(rows),
+            cells=1,
+        ),
+        Column("run", "run", "text", _short_names(table["run"].values), weight=10),
+        replace(_moments(table["when"], rows), weight=_WEIGHTS["when"]),
+        replace(text_column("device", "device", models, weight=6), cells=model_cells),
+        replace(text_column("framework", "library", frameworks, weight=6), cells=7),
+        Column(
+            "bound",
+            "bound by",
+            "text",
+            Lazy(count, lambda row: _bound_words(rows[row])),
+            weight=9,
+            faint=np.array([run.unseen or not run.bound for run in rows], np.bool_),
+            cells=_BOUND_CELLS,
+        ),
+        Column(
+            "bars",
+            "power/step",
+            "text",
+            Lazy(count, lambda row: _bar_text(rows[row], glyphs)),
+            weight=7,
+            ranks=np.array([max(part) - min(part) if part else np.nan for part in bars]),
+            cells=BARS,
+        ),
+        replace(
+            text_column("unusual", "found", [_found_words(run) for run in rows], weight=8),
+            cells=_FOUND_CELLS,
+        ),
+    )
+    columns = {column.id: column for column in table.columns}
+    for column in table.columns:
+        columns[column.id] = replace(
+            column, weight=_WEIGHTS.get(column.id, 0), cells=_CELLS.get(column.id, 0)
+        )
+    columns.update((column.id, column) for column in added)
+    ordered = [columns.pop(id) for id in _ORDER]
+    return replace(table, columns=(*ordered, *columns.values()))
+
+
+def _health_mark(health: str, glyphs: Glyphs) -> str:
+    """A sign whose shape says as much as its color."""
+    marks = "▲◆●" if glyphs.name == "unicode" else "!?."
+    return marks[HEALTH.index(health)] if health else " "
+
+
+def health_counts(facts: Sequence[KnownRun], glyphs: Glyphs) -> str:
+    """What the marks mean, with how many runs have each; "" where no run has one."""
+    counts = Counter(run.health for run in facts)
+    words = zip(HEALTH, ("unusual", "worth a look", "well"), strict=True)
+    return "  ".join(
+        f"{_health_mark(health, glyphs)} {counts[health]:,} {word}"
+        for health, word in words
+        if counts[health]
+    )
+
+
+def _bound_words(run: KnownRun) -> str:
+    """What a run is bound by, and the share at one place in all rows."""
+    if run.unseen and not run.bound:
+        return "  open to see"
+    match = _SHARE.fullmatch(run.bound)
+    if match is None:
+        words = run.bound or ("–" if run.health else _what_it_is(run))
+        return f"  {words}" if words else ""
+    words, share = match.groups()
+    words = _SHORT_WORDS.get(words, words)
+    room = _BOUND_CELLS - 2 - len(share)
+    return f"  {words:<{room}}{share}"
+
+
+def bound_hue(run: KnownRun) -> str:
+    """The category in whose color the square before the words stands; "" for none."""
+    return _HUES.get(run.bound_kind, "other") if run.bound else ""
+
+
+def _bar_text(run: KnownRun, glyphs: Glyphs) -> str:
+    """The course of a run, a cell each; blank where nothing was read."""
+    if not run.bars:
+        return "one step" if run.steps == 1 else ""
+    levels = glyphs.bars
+    return "".join(
+        levels[math.ceil(height * len(levels) / 8) - 1] if height else " " for height in run.bars
+    )
+
+
+def _health_ranks(rows: Sequence[KnownRun]) -> np.ndarray:
+    worst_first = {health: float(rank) for rank, health in enumerate(HEALTH)}
+    return np.array([worst_first.get(run.health, np.nan) for run in rows], np.float64)
+
+
+def _without_usual_end(name: str) -> str:
+    while True:
+        short = _USUAL_END.sub("", name)
+        if short == name:
+            return name
+        name = short
+
+
+def name_parts(names: Iterable[str]) -> Counter[str]:
+    """How many names have each folder of a path."""
+    return Counter(part for name in names for part in set(name.split("/")))
+
+
+def fitting_name(name: str, parts: Mapping[str, int], room: int, ellipsis: str) -> str:
+    """A name in at most so many cells: the longest folder that no other run has, without dates."""
+    if width(name) <= room:
+        return name
+    folders = name.split("/")
+    own = [part for part in folders if parts.get(part) == 1 and not _DATE.search(part)]
+    if not own:
+        return truncation.middle(name, room, ellipsis)
+    chosen = max(own, key=width)
+    before = "" if chosen == folders[0] else f"{ellipsis}/"
+    after = "" if chosen == folders[-1] else "/"
+    return truncation.middle(f"{before}{chosen}{after}", room, ellipsis)
+
+
+def _found_words(run: KnownRun) -> str:
+    """What was found in two words: steps are slow, watts have their number."""
+    if run.unusual.startswith("slow"):
+        return "slow"
+    match = _SHARE.fullmatch(run.unusual)
+    return match.group(1) if match is not None else run.unusual
+
+
+def _what_it_is(run: KnownRun) -> str:
+    """What a row is that is no profile: "2 sessions", "power log", "cannot be read"."""
+    return "" if run.model else run.device.removeprefix("training of ")
+
+
+def _short_names(names: Iterable[str]) -> list[str]:
+    """Names without the folder of a session, where no two of them become the same."""
+    names = list(names)
+    short = [_without_usual_end(name) for name in names]
+    counts = Counter(short)
+    return [part if counts[part] == 1 else name for part, name in zip(short, names, strict=True)]
+
+
+def _moments(column: Column, rows: Sequence[KnownRun]) -> Column:
+    """When runs began, all in this machine's zone: with the time of day in the newest year."""
+    moments = [run.began if run.began is not None else run.placed for run in rows]
+    known = [moment for moment in moments if moment is not None]
+    newest = _local(max(known)).year if known else 0
+
+    def text(row: int) -> str:
+        run = rows[row]
+        moment = moments[row]
+        if moment is None or (not run.when and run.by_file) or "date" in run.when:
+            return run.when
+        local = _local(moment)
+        if run.began is None and run.by_file:
+            return f"by {local:%b %d %Y}" if local.year != newest else f"by {local:%b %d}"
+        return f"{local:%b %d  %Y}" if local.year != newest else f"{local:%b %d %H:%M}"
+
+    return replace(column, values=Lazy(len(rows), text), cells=12)
+
+
+def _local(unix_s: float) -> datetime:
+    try:
+        return datetime.fromtimestamp(unix_s)
+    except (OverflowError, OSError, ValueError):
+        return datetime(1970, 1, 1)
+
+
+def zone_words(now_s: float) -> str:
+    """The zone of all times in the list: "times in UTC"."""
+    name = datetime.fromtimestamp(now_s).astimezone().tzname() or "local time"
+    return f"times in {plain(name, 40)}"
