@@ -4,6 +4,7 @@
     glyphs = "console"       # auto, unicode, console, ascii
     theme = "light"          # dark, light
     mouse = false
+    motion = false           # outline no target of a jump
     fps = 20
     step_marker = "my_step.*"
     profile_server = "localhost:9012"   # what `P` in `powertui live` captures from
@@ -67,6 +68,7 @@ class Config:
     glyphs: str | None = None
     theme: str | None = None
     mouse: bool | None = None
+    motion: bool | None = None
     fps: int | None = None
     step_marker: str | None = None
     profile_server: str | None = None
@@ -87,6 +89,7 @@ _TOP: dict[str, type | tuple[type, ...]] = {
     "glyphs": str,
     "theme": str,
     "mouse": bool,
+    "motion": bool,
     "fps": int,
     "step_marker": str,
     "hosts": dict,

@@ -16,7 +16,7 @@ from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.elsewhere import TransferProgress, listening
 from powertui.data.loading import stream_run
 from powertui.data.logdir import RunEntry
-from powertui.data.model import PowerOnTrace, Run
+from powertui.data.model import PS_PER_S, PowerOnTrace, Run
 from powertui.data.opened import Opened, Profile
 from powertui.errors import Cancelled, PowertuiError
 from powertui.value_types import dataclass
@@ -36,6 +36,9 @@ _LARGE_READINGS = 1 << 20  # readings: what looking at all of them took is worth
 _MIN_REMAINING_S = (
     0.3  # what will be whole within this is not shown in parts: it would be drawn, and sent, twice
 )
+# Less than this is over before it is read; and a pace is not known before so much was read.
+_MIN_TOLD_LEFT_S = 2.0
+_MIN_PACED_S = 1.0
 _PART_EVERY_S = 1.0  # indexing a part costs time that the rest of the reading needs
 
 
@@ -46,10 +49,14 @@ class LoadingProgress:
     done: int
     total: int
     events: int
+    left_s: float = math.inf  # until the end, at the pace so far
 
     def __str__(self) -> str:
         share = f"{100 * self.done / self.total:.0f} % of " if self.total else ""
-        return f"{share}{units.size(self.total or self.done)} · {self.events:,} events"
+        text = f"{share}{units.size(self.total or self.done)} · {self.events:,} events"
+        if _MIN_TOLD_LEFT_S <= self.left_s < math.inf:
+            text += f" · {units.duration(round(self.left_s) * PS_PER_S)} left"
+        return text
 
 
 class _Pace:
@@ -71,6 +78,10 @@ class _Pace:
         if not self._total or not self._done:
             return math.inf
         return (now - self._began) * (self._total - self._done) / self._done
+
+    def told_left_s(self, now: float) -> float:
+        """The same, once enough was read to say it."""
+        return self.remaining_s(now) if now - self._began >= _MIN_PACED_S else math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +159,8 @@ class Loader:
         self._pace.update(now, done, total)
         if now - self._told >= _PROGRESS_EVERY_S:
             self._told = now
-            self._on_progress(LoadingProgress(done, total, events))
+            left_s = self._pace.told_left_s(now)
+            self._on_progress(LoadingProgress(done, total, events, left_s))
 
     def _transferred(self, progress: TransferProgress | None) -> None:
         """Something of it comes from another machine, or is waited for."""

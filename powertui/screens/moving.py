@@ -15,18 +15,32 @@ class Moving(BaseScreen):
         """The timeline that the keys move."""
         raise NotImplementedError
 
+    def point_at(self, lo: int, hi: int, row: int | None = None) -> None:
+        """Show where a jump has led, where that may move on the screen."""
+
     def step(self, direction: int) -> None:
         """To the next step, or the one before."""
         if not len(self.session.steps):
             why = self.session.steps.source or "no steps were found in this profile"
             self.say(f"No steps: {why}.".replace("..", "."), warn=True)
         self.timeline.move(Navigator.next_step, direction)
+        model, state = self.timeline.model, self.timeline.state
+        step = model.step_at(state.cursor_ps) if model is not None and state is not None else None
+        if step is not None:
+            self.point_at(step.start, step.end)
 
     def epoch(self, direction: int) -> None:
         """To the next epoch, or the one before."""
         if not len(self.session.epochs):
             self.say("No epochs were found in this profile.", warn=True)
         self.timeline.move(Navigator.next_epoch, direction)
+        model, state = self.timeline.model, self.timeline.state
+        if model is None or state is None:
+            return
+        epoch = model.epoch_at(state.cursor_ps)
+        bounds = model.epoch_bounds(epoch) if epoch is not None else None
+        if bounds is not None:
+            self.point_at(*bounds)
 
     def same_in_other_epoch(self) -> None:
         """The same batches in the next epoch: window, cursor and view move there."""
@@ -49,6 +63,7 @@ class Moving(BaseScreen):
         view, cursor = state.viewport, shift.moved(state.cursor_ps)
         self.timeline.move(Navigator.show_window, view.t0 + by, view.t1 + by)
         self.timeline.move(Navigator.goto, cursor)
+        self.point_at(view.t0 + by, view.t1 + by)
         if state.window is not None:
             self.timeline.move(Navigator.set_window, *map(shift.moved, state.window))
         else:

@@ -105,6 +105,10 @@ class Seeking:
         if not _MIN_EVENT_CELLS * view.cell_ps <= hi - lo <= view.t1 - view.t0:
             margin = max(1, hi - lo) * _FRAME_LENGTHS
             self._timeline.move(Navigator.show_window, lo - margin, hi + margin)
+        lane = model.lane_of(selected)
+        rows = self._timeline.rows
+        row = next((number for number, row in enumerate(rows) if lane in row.lanes), None)
+        self.page.point_at(lo, hi, row)
 
     def hit(self, direction: int) -> None:
         """The next hit of the search, or the one before."""
@@ -133,6 +137,7 @@ class Seeking:
         self._timeline.move(Navigator.goto, span.lo)
         self.shown_finding = (span.lo, span.hi)
         self._timeline.move(Navigator.set_window, span.lo, span.hi)
+        self.page.point_at(span.lo, span.hi)
         self.page.say(f"{findings.index(span) + 1} of {len(findings)}: {span.texts[0]}")
 
     def jump(self) -> None:

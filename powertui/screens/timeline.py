@@ -249,6 +249,11 @@ class TimelineScreen(Moving):
         else:
             self.timeline.move(Navigator.show_window, lo, hi)
 
+    def point_at(self, lo: int, hi: int, row: int | None = None) -> None:
+        shell = self.shell
+        if shell.capabilities.motion and shell.gate.allows_motion:
+            self.view.outline(lo, hi, row)
+
     def _same_training(self, model: TimelineModel) -> bool:
         before = self.timeline.model
         return before is not None and model.axis_after(before) is not None

@@ -96,6 +96,7 @@ class Capabilities:
     keyboard: bool = True
     encoding: str = "utf-8"
     term: str = "xterm-256color"
+    motion: bool = True  # the target of a jump may be outlined for a moment
 
     def at_most(self, color: Colors) -> Capabilities:
         """The same with at most these colours: what a slow link steps down to."""
@@ -110,6 +111,7 @@ class Wishes:
     glyphs: GlyphSet | None = None
     mouse: bool | None = None
     fps: int | None = None
+    motion: bool | None = None
 
 
 def refusal(environ: Mapping[str, str], stdin_tty: bool, stdout_tty: bool) -> str:
@@ -127,8 +129,11 @@ def refusal(environ: Mapping[str, str], stdin_tty: bool, stdout_tty: bool) -> st
     return ""
 
 
+_YES_OR_NO = {"0": False, "no": False, "1": True, "yes": True}
+
+
 def wishes_from_env(environ: Mapping[str, str]) -> Wishes:
-    """POWERTUI_COLOR, POWERTUI_GLYPHS, POWERTUI_MOUSE, POWERTUI_FPS.
+    """POWERTUI_COLOR, POWERTUI_GLYPHS, POWERTUI_MOUSE, POWERTUI_FPS, POWERTUI_MOTION.
 
     What is not understood is passed over.
     """
@@ -139,8 +144,9 @@ def wishes_from_env(environ: Mapping[str, str]) -> Wishes:
     return Wishes(
         next((c for c in _COLORS if c == color), None),
         next((g for g in _GLYPHS if g == glyphs), None),
-        {"0": False, "no": False, "1": True, "yes": True}.get(mouse),
+        _YES_OR_NO.get(mouse),
         int(fps) if fps.isascii() and fps.isdecimal() and int(fps) > 0 else None,
+        _YES_OR_NO.get(environ.get("POWERTUI_MOTION", "")),
     )
 
 
@@ -153,6 +159,7 @@ def first_of(*wishes: Wishes) -> Wishes:
             wish.glyphs or out.glyphs,
             out.mouse if wish.mouse is None else wish.mouse,
             wish.fps or out.fps,
+            out.motion if wish.motion is None else wish.motion,
         )
     return out
 
@@ -232,4 +239,5 @@ def detect(environ: Mapping[str, str], encoding: str, wishes: Wishes | None = No
         keyboard=not old and not term.startswith(("screen", "putty")),
         encoding=encoding,
         term=term,
+        motion=wishes.motion is not False,
     )

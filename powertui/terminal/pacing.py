@@ -25,6 +25,9 @@ _SLICE_S = 0.25  # a frame should not keep the link longer than this
 SLICE_LEAST = 4096  # … but a frame of this size always goes whole
 SLICE_FIRST = 16384  # the first frame goes in pieces, until one has shown how fast the link is
 
+# On a line that answers later, an outline would come when one has looked for the place already.
+# Chosen, not measured.
+MAX_MOTION_RTT_S = 0.1
 _SLOW_S = 0.40  # three frames in a row that took this long: send less
 _QUICK_S = 0.15  # ten frames in a row under this: send more again
 
@@ -77,6 +80,14 @@ class PaintGate:
     def quality(self) -> Quality:
         """What to send at this moment."""
         return LEVELS[self.level]
+
+    @property
+    def allows_motion(self) -> bool:
+        """Whether something may move that nobody needs: only where the line is known to be quick,
+        and nothing waits for it.
+        """
+        is_near = self.rtt is not None and self.rtt <= MAX_MOTION_RTT_S
+        return self.acknowledged and self.level == 0 and is_near
 
     @property
     def interval(self) -> float:

@@ -443,6 +443,7 @@ def _open(args: argparse.Namespace, capture: CapturedProfile, plan: Plan) -> boo
     words = [str(capture.folder), "--glyphs", args.glyphs, "--color", args.color]
     words += ["--theme", args.theme] if args.theme else []
     words += ["--no-mouse"] if args.no_mouse else []
+    words += ["--no-motion"] if args.no_motion else []
     words += ["--fps", str(args.fps)] if args.fps is not None else []
     if capture.power and Path(capture.power).parent != capture.folder:
         words.append(capture.power)

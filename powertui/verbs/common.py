@@ -384,6 +384,9 @@ def screen(parser: argparse.ArgumentParser) -> None:
         help="colors for a dark or a light background",
     )
     group.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
+    group.add_argument(
+        "--no-motion", action="store_true", help="do not outline where a jump has led"
+    )
     group.add_argument("--fps", type=int, metavar="N", help="at most N frames a second")
 
 
@@ -400,6 +403,7 @@ def display_of(args: argparse.Namespace, instead: str) -> Display:
         glyphs=None if args.glyphs == "auto" else args.glyphs,
         mouse=False if args.no_mouse else None,
         fps=args.fps,
+        motion=False if args.no_motion else None,
     )
     return launch.prepare(asked, args.theme, instead)
 

@@ -5,6 +5,7 @@ timeline's cells, the mouse.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -20,6 +21,9 @@ from powertui.terminal.theme import Theme
 from powertui.view.navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import WHEEL
+
+if TYPE_CHECKING:
+    from powertui.widgets.outline import Outline
 
 
 def fit_text(text: str, width: int, ellipsis: str = "…") -> str:
@@ -86,6 +90,7 @@ class TimeLane(Widget):
         self.label_width = label_width
         self.model: TimelineModel | None = None
         self.state: State | None = None
+        self.outline: Outline | None = None  # of where a jump has just led
 
     @property
     def columns(self) -> int:
@@ -134,7 +139,10 @@ class TimeLane(Widget):
     def render_line(self, y: int) -> Strip:
         if self.model is None or self.state is None or not self.columns:
             return Strip.blank(self.size.width)
-        return Strip([*self.label(y), *self.cells(y)]).adjust_cell_length(self.size.width)
+        strip = Strip([*self.label(y), *self.cells(y)]).adjust_cell_length(self.size.width)
+        if self.outline is None:
+            return strip
+        return self.outline.over(strip, self.state.viewport, start=self.label_width)
 
     # ── the mouse ────────────────────────────────────────────────────────────────────────────────
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from textual import events
 from textual.geometry import Region
@@ -30,6 +30,9 @@ from powertui.view.scene import Scene
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.view.timeline_rows import Row, RowKind
 from powertui.view.viewport import FACTOR_TWO, WHEEL, Viewport
+
+if TYPE_CHECKING:
+    from powertui.widgets.outline import Outline
 
 _MAX_KEPT_STRIPS = 1024
 _OUTSIDE = "not profiled"
@@ -93,6 +96,7 @@ class Timeline(Widget, can_focus=True):
             NeighborProfile, ...
         ] = ()  # other profiles of the training, drawn where they lie
         self._drag: int | None = None  # column where the button went down
+        self.outline: Outline | None = None  # of where a jump has just led
         self.frames = 0  # frames composed: for tests and benchmarks
 
     # ── what it shows ────────────────────────────────────────────────────────────────────────────
@@ -280,7 +284,11 @@ class Timeline(Widget, can_focus=True):
     def render_line(self, y: int) -> Strip:
         if self._stale:
             self._compose_frame()
-        return self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
+        strip = self._strips[y] if y < len(self._strips) else Strip.blank(self.size.width)
+        view = self.viewport
+        if self.outline is None or view is None:
+            return strip
+        return self.outline.over(strip, view, row=view.row0 + y)
 
     def _compose_frame(self) -> None:
         self._stale = False

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.timer import Timer
 
 from powertui.data.energy import marks
 from powertui.data.model import PowerOnTrace
@@ -26,6 +27,9 @@ from powertui.widgets.stretches import EpochLane, FindingsLane, MarkLane, Profil
 from powertui.widgets.time_lane import TimeLane
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.value_strip import ValueStrip
+
+if TYPE_CHECKING:
+    from powertui.widgets.outline import Outline
 
 _MAX_POWER_STRIPS = 4
 MAX_VALUE_STRIPS = 6
@@ -132,6 +136,7 @@ class TimelineView(Vertical):
         self._row_count = 0
         # Whether free rows are used: not before the first picture, which would be drawn twice.
         self._roomy = False
+        self._outline_timer: Timer | None = None
 
     @property
     def power(self) -> tuple[PowerOnTrace, ...]:
@@ -215,6 +220,32 @@ class TimelineView(Vertical):
             for neighbor in self.timeline.neighbors:
                 columns.update(view.covered(*neighbor.stretch(model)))
         return len(columns)
+
+    def outline(self, lo: int, hi: int, row: int | None = None) -> None:
+        """Outline a stretch for a moment: where a jump has led. `row`: only there."""
+        from powertui.widgets.outline import SHOWN_S, Outline
+
+        style = self.ruler.theme_colors.style("cursor")
+        shown = Outline(lo, hi, row, style, self.ruler.glyphs)
+        if self._outline_timer is not None:
+            self._outline_timer.stop()
+            self._draw_outline(None)
+        self._draw_outline(shown)
+        self._outline_timer = self.set_timer(SHOWN_S, self._end_outline)
+
+    def _end_outline(self) -> None:
+        self._outline_timer = None
+        self._draw_outline(None)
+
+    def _draw_outline(self, outline: Outline | None) -> None:
+        parts: list[TimeLane | Timeline] = [self.timeline]
+        if outline is None or outline.row is None:
+            # The overview is of the whole run: its columns are other moments.
+            parts += [lane for lane in self.lanes if lane is not self.overview and lane.display]
+        for part in parts:
+            if part.outline is not outline:
+                part.outline = outline
+                part.refresh()
 
     def set_pins(self, pins: tuple[int, ...]) -> None:
         """Moments to which a person tied an edge of the power."""

@@ -1,0 +1,73 @@
+"""The outline that shows for a moment where a jump has led.
+
+It is put with one redraw and taken away with another, and only its own cells differ: a few hundred
+bytes each time. What it stands around stays readable, because it takes the cells beside it.
+"""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from powertui.terminal.glyphs import Glyphs
+from powertui.value_types import dataclass
+from powertui.view.viewport import Viewport
+
+SHOWN_S = 0.6  # long enough to be found, too short to be in the way (chosen, not measured)
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A stretch of time (ps), in one row of the timeline or through all lanes."""
+
+    lo: int
+    hi: int
+    row: int | None = None  # None: all lanes
+    style: Style = Style()
+    glyphs: Glyphs | None = None
+
+    def over(
+        self, strip: Strip, view: Viewport, *, start: int = 0, row: int | None = None
+    ) -> Strip:
+        """A line with the part of the outline in it. `start`: cells before the first column."""
+        left = view.column(self.lo) - 1
+        right = view.column(max(self.lo, self.hi - 1)) + 1
+        if self.row is None or self.row == row:
+            side = "┃" if self._is_unicode else "|"
+            strip = _put(strip, start, view, left, side, self.style)
+            return _put(strip, start, view, right, side, self.style)
+        if row is None or abs(row - self.row) != 1:
+            return strip
+        first, last = max(0, left), min(view.width - 1, right)
+        if last < first:
+            return strip
+        corners = "┏━┓" if row < self.row else "┗━┛"
+        if not self._is_unicode:
+            corners = "+-+"
+        chars = [corners[1]] * (last - first + 1)
+        if left >= 0:
+            chars[0] = corners[0]
+        if right < view.width:
+            chars[-1] = corners[2]
+        return _replaced(strip, start + first, "".join(chars), self.style)
+
+    @property
+    def _is_unicode(self) -> bool:
+        return self.glyphs is not None and self.glyphs.name == "unicode"
+
+
+def _put(strip: Strip, start: int, view: Viewport, column: int, char: str, style: Style) -> Strip:
+    if not 0 <= column < view.width:
+        return strip
+    return _replaced(strip, start + column, char, style)
+
+
+def _replaced(strip: Strip, at: int, text: str, style: Style) -> Strip:
+    cells = strip.cell_length
+    if at + len(text) > cells:
+        return strip
+    parts = [strip.crop(0, at), Strip([Segment(text, style)], len(text))]
+    if at + len(text) < cells:
+        parts.append(strip.crop(at + len(text), cells))
+    return Strip.join(parts)
