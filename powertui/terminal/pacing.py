@@ -27,7 +27,7 @@ SLICE_FIRST = 16384  # the first frame goes in pieces, until one has shown how f
 
 # On a line that answers later, an outline would come when one has looked for the place already.
 # Chosen, not measured.
-MAX_MOTION_RTT_S = 0.1
+_MAX_MOTION_RTT_S = 0.1
 _SLOW_S = 0.40  # three frames in a row that took this long: send less
 _QUICK_S = 0.15  # ten frames in a row under this: send more again
 
@@ -86,7 +86,7 @@ class PaintGate:
         """Whether something may move that nobody needs: only where the line is known to be quick,
         and nothing waits for it.
         """
-        is_near = self.rtt is not None and self.rtt <= MAX_MOTION_RTT_S
+        is_near = self.rtt is not None and self.rtt <= _MAX_MOTION_RTT_S
         return self.acknowledged and self.level == 0 and is_near
 
     @property

@@ -18,7 +18,7 @@ SHOWN_S = 0.6  # long enough to be found, too short to be in the way (chosen, no
 
 
 @dataclass(frozen=True)
-class Outline:
+class JumpOutline:
     """A stretch of time (ps), in one row of the timeline or through all lanes."""
 
     lo: int

@@ -23,7 +23,7 @@ from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import WHEEL
 
 if TYPE_CHECKING:
-    from powertui.widgets.outline import Outline
+    from powertui.widgets.outline import JumpOutline
 
 
 def fit_text(text: str, width: int, ellipsis: str = "…") -> str:
@@ -90,7 +90,7 @@ class TimeLane(Widget):
         self.label_width = label_width
         self.model: TimelineModel | None = None
         self.state: State | None = None
-        self.outline: Outline | None = None  # of where a jump has just led
+        self.outline: JumpOutline | None = None  # of where a jump has just led
 
     @property
     def columns(self) -> int:

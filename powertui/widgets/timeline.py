@@ -32,7 +32,7 @@ from powertui.view.timeline_rows import Row, RowKind
 from powertui.view.viewport import FACTOR_TWO, WHEEL, Viewport
 
 if TYPE_CHECKING:
-    from powertui.widgets.outline import Outline
+    from powertui.widgets.outline import JumpOutline
 
 _MAX_KEPT_STRIPS = 1024
 _OUTSIDE = "not profiled"
@@ -96,7 +96,7 @@ class Timeline(Widget, can_focus=True):
             NeighborProfile, ...
         ] = ()  # other profiles of the training, drawn where they lie
         self._drag: int | None = None  # column where the button went down
-        self.outline: Outline | None = None  # of where a jump has just led
+        self.outline: JumpOutline | None = None  # of where a jump has just led
         self.frames = 0  # frames composed: for tests and benchmarks
 
     # ── what it shows ────────────────────────────────────────────────────────────────────────────

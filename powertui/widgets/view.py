@@ -29,7 +29,7 @@ from powertui.widgets.timeline import Timeline
 from powertui.widgets.value_strip import ValueStrip
 
 if TYPE_CHECKING:
-    from powertui.widgets.outline import Outline
+    from powertui.widgets.outline import JumpOutline
 
 _MAX_POWER_STRIPS = 4
 MAX_VALUE_STRIPS = 6
@@ -222,11 +222,11 @@ class TimelineView(Vertical):
         return len(columns)
 
     def outline(self, lo: int, hi: int, row: int | None = None) -> None:
-        """Outline a stretch for a moment: where a jump has led. `row`: only there."""
-        from powertui.widgets.outline import SHOWN_S, Outline
+        """JumpOutline a stretch for a moment: where a jump has led. `row`: only there."""
+        from powertui.widgets.outline import SHOWN_S, JumpOutline
 
         style = self.ruler.theme_colors.style("cursor")
-        shown = Outline(lo, hi, row, style, self.ruler.glyphs)
+        shown = JumpOutline(lo, hi, row, style, self.ruler.glyphs)
         if self._outline_timer is not None:
             self._outline_timer.stop()
             self._draw_outline(None)
@@ -237,7 +237,7 @@ class TimelineView(Vertical):
         self._outline_timer = None
         self._draw_outline(None)
 
-    def _draw_outline(self, outline: Outline | None) -> None:
+    def _draw_outline(self, outline: JumpOutline | None) -> None:
         parts: list[TimeLane | Timeline] = [self.timeline]
         if outline is None or outline.row is None:
             # The overview is of the whole run: its columns are other moments.

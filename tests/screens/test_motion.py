@@ -14,7 +14,7 @@ from powertui.terminal.glyphs import ASCII, UNICODE, Glyphs
 from powertui.terminal.pacing import PaintGate
 from powertui.view.viewport import Viewport
 from powertui.widgets import outline
-from powertui.widgets.outline import Outline
+from powertui.widgets.outline import JumpOutline
 from tests.screens.conftest import Maker, loaded, settled
 from tests.waiting import until_then
 
@@ -25,7 +25,7 @@ def view() -> Viewport:
     return Viewport((0, 2000), 20, height=10)
 
 
-def drawn(shown: Outline, row: int | None) -> str:
+def drawn(shown: JumpOutline, row: int | None) -> str:
     strip = Strip([Segment("ab" + "." * 20)], 22)
     after = shown.over(strip, view(), start=2, row=row)
     assert after.cell_length == 22
@@ -35,14 +35,14 @@ def drawn(shown: Outline, row: int | None) -> str:
 @pytest.mark.parametrize(("glyphs", "side"), [(UNICODE, "┃"), (ASCII, "|")])
 def test_a_stretch_gets_a_side_in_the_cells_beside_it(glyphs: Glyphs, side: str) -> None:
     cell = view().cell_ps
-    shown = Outline(5 * cell, 8 * cell, None, Style(), glyphs)
+    shown = JumpOutline(5 * cell, 8 * cell, None, Style(), glyphs)
     assert drawn(shown, 3) == "ab...." + side + "..." + side + "." * 11
     assert drawn(shown, None) == drawn(shown, 3)
 
 
 def test_an_event_gets_a_box_around_its_row() -> None:
     cell = view().cell_ps
-    shown = Outline(5 * cell, 8 * cell, 4, Style(), UNICODE)
+    shown = JumpOutline(5 * cell, 8 * cell, 4, Style(), UNICODE)
     assert drawn(shown, 3) == "ab....┏━━━┓..........."
     assert drawn(shown, 4) == "ab....┃...┃..........."
     assert drawn(shown, 5) == "ab....┗━━━┛..........."
@@ -51,8 +51,8 @@ def test_an_event_gets_a_box_around_its_row() -> None:
 
 def test_what_is_out_of_sight_has_no_side_there() -> None:
     cell = view().cell_ps
-    assert drawn(Outline(-9 * cell, 3 * cell, None, Style(), UNICODE), 1) == "ab...┃" + "." * 16
-    assert drawn(Outline(-9 * cell, -3 * cell, 1, Style(), UNICODE), 0) == "ab" + "." * 20
+    assert drawn(JumpOutline(-9 * cell, 3 * cell, None, Style(), UNICODE), 1) == "ab...┃" + "." * 16
+    assert drawn(JumpOutline(-9 * cell, -3 * cell, 1, Style(), UNICODE), 0) == "ab" + "." * 20
 
 
 def test_nothing_moves_on_a_line_that_is_slow_or_unknown() -> None:
