@@ -32,7 +32,7 @@ _MACHINE = re.compile(
 _PART = re.compile(
     r"(?:gpus?|cpus?|cuda|rocm|hip|nvidia|amd|intel|nvml|dcgm|rapl|dram|ram|mem|memory|hbm|package|pkg|psys|socket|cores?|uncore|soc|"
     r"vdd|vcs|device|dev|card|accelerator|aiu|tpu|npu|xpu|gcd|gfx|die|chip|module|psu|ps|phase|rail|fans?|disks?|ssd|nic|pcie|io|"
-    r"storage|cache|proc|processor|l)(\d*)"
+    r"cache|proc|processor|l)(\d*)"
 )
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")  # of a word in camel case
 _SUPPLIED = re.compile(r"supply|psu|phase|line|inlet|feed")  # what a machine has several of
@@ -42,8 +42,10 @@ _TAIL = re.compile(r"(?:\d+|[a-z])")  # node_12, host-a: what tells hosts with o
 _OTHERS = re.compile(
     r"others?|foreign|neighbou?rs?|remote|peers?|unrelated|elsewhere|cluster|racks?|rooms?|"
     r"aisle|facility|building|site|datacent(?:er|re)|vms?|guests?|hypervisors?|containers?|pods?|"
-    r"logins?|head ?nodes?|frontends?|gateways?|routers?|cooling|chillers?|hvac|crac"
+    r"routers?|cooling|chillers?|hvac|crac"
 )
+# What machines are for that train nothing: node1-login is not node1.
+_OTHER_ROLES = re.compile(r"logins?|head ?nodes?|frontends?|gateways?|storage|nas|fileservers?")
 # A name with its domain; the dots of "acpi-0.power1.power1" are steps into a JSON document.
 _DOMAIN = re.compile(r"(?!.*\.(?:power|energy|curr|in)\d)[a-z0-9-]+(?:\.[a-z0-9-]+){2,}")
 _LOOKS_LIKE_A_HOST = re.compile(
@@ -124,7 +126,14 @@ def looks_like_a_host(text: str) -> bool:
 
 def names_others(column: str) -> bool:
     """Whether a column says that it is of another machine, or of more than one."""
-    return any(_OTHERS.fullmatch(word[0]) for word in _WORD.finditer(column.casefold()))
+    return names_other_role(column) or any(
+        _OTHERS.fullmatch(word[0]) for word in _WORD.finditer(column.casefold())
+    )
+
+
+def names_other_role(text: str) -> bool:
+    """Whether a name says what a machine is for, and that is no training."""
+    return any(_OTHER_ROLES.fullmatch(word[0]) for word in _WORD.finditer(text.casefold()))
 
 
 @functools.lru_cache(maxsize=65536)

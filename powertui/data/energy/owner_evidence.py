@@ -16,6 +16,9 @@ from powertui.value_types import dataclass
 
 MAX_LISTED_NAMES = 4  # in one sentence
 _NO_SUCH_HOST = "no host of this run has that name"
+_OTHER_FILE = "its file is named after another host"
+# Zeus writes a file for each GPU and names it so, also where hosts are called gpu17.
+_ZEUS_FILE = re.compile(r"(?:.*[+_-])?gpu\d{1,2}\.power\.csv")
 OTHER_COLUMN = "its column names another host"
 OTHERS_COLUMN = "its column names more than this host, or another"
 _UNIT_AT_END = re.compile(
@@ -312,8 +315,14 @@ def _by_file(path: str, machines: Machines) -> Owner | None:
         if not any(_holds(machines[j].name, machines[i].name) for j in fitting if j != i)
     ]
     if len(fitting) == 1:
+        name = machines[fitting[0]].name
+        # node1-login.csv is of the login node, unless the host itself is called so.
+        if host_columns.names_other_role(place.stem) and not (
+            name is not None and host_columns.names_other_role(name.full)
+        ):
+            return Owner(None, HostEvidence.NOBODY, _OTHER_FILE)
         return Owner(fitting[0], HostEvidence.FILE, f"its file is {place.name}")
-    if fitting:
+    if fitting or _ZEUS_FILE.fullmatch(place.name):
         return None
     folder = hostnames.parse(place.parent.name)
     fitting = [
@@ -325,7 +334,7 @@ def _by_file(path: str, machines: Machines) -> Owner | None:
         return Owner(fitting[0], HostEvidence.FILE, f"its file is in {place.parent.name}")
     words = {*host_columns.words_in(place.stem), place.parent.name}
     if any(machines.are_named_like(word) or host_columns.looks_like_a_host(word) for word in words):
-        return Owner(None, HostEvidence.NOBODY, "its file is named after another host")
+        return Owner(None, HostEvidence.NOBODY, _OTHER_FILE)
     return None
 
 

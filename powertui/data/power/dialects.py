@@ -15,6 +15,7 @@ from powertui.data.model import Badge, Scope
 from powertui.value_types import dataclass
 
 _JOULES_PER_KWH = 3.6e6
+_SLASHED_YEARS = tuple(f"{year}/" for year in range(2015, 2050))  # how nvidia-smi begins a time
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,8 @@ _ECO2AI = EnergyTable(
 DIALECTS: tuple[Dialect | PlainTable | EnergyTable, ...] = (
     Dialect("recording", ("powertui recording", "time_unix_s,mono_s")),
     Dialect("powerboard", ("Sensor_Reading",), reads_sqlite=True),
-    Dialect("nvidia_smi", ("power.draw", "utilization.gpu", " W", ", P")),
+    # Without a header and units its times alone show it.
+    Dialect("nvidia_smi", ("power.draw", "utilization.gpu", " W", ", P", *_SLASHED_YEARS)),
     Dialect("nvidia_dmon", ("pwr",)),
     Dialect("nvidia_query", ("nvidia_smi_log", "nvsmi_device", "NVSMI LOG")),
     Dialect("nvidia_table", signature="Pwr:Usage/Cap", score=96),
@@ -232,6 +234,10 @@ DIALECTS: tuple[Dialect | PlainTable | EnergyTable, ...] = (
         ),
         score=96,
     ),
+    Dialect(
+        "kasa", signature=r"(?m)^\s*== (?:Energy|Emeter) ==\s*\n(?:.*\n){0,3}?\s*Power:", score=96
+    ),
+    Dialect("rrdtool", ("<xport>", "RRDtool", ": ")),
     Dialect("tasmota", signature=r'"ENERGY"\s*:\s*\{[^}]{0,600}"Power"\s*:', score=97),
     _WALL_PLUG,
     Dialect("powergraph", (":",)),

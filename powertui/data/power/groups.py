@@ -70,6 +70,8 @@ _NAME_WORDS = {
     "target",
 }
 _HOST_WORDS = {"host", "hostname", "node", "instance", "server", "machine", "nodename"}
+_OUTLET_WORDS = {"outlet", "plug", "socket", "port"}
+_LABEL_WORDS = {"name", "label"}
 _DEVICE_WORDS = {
     "gpu",
     "index",
@@ -302,6 +304,9 @@ def _labels(keys: Sequence[_Key], nothing: CodedTexts) -> CodedTexts:
         for row in combined.first_rows:
             words = dict.fromkeys(_channel_word(key.name, key.cells[row]) for key in telling)
             labels.append(" ".join(words))
+        plugged = _plugged_in(keys, telling)
+        if plugged is not None and len(set(plugged.values)) == len(labels):
+            labels = [f"outlet {plugged.cells[row]}" for row in combined.first_rows]
         if any(labels):
             return CodedTexts.in_order(combined.codes, labels)
     if not keys or len(keys[0].values) != 1:
@@ -309,6 +314,17 @@ def _labels(keys: Sequence[_Key], nothing: CodedTexts) -> CodedTexts:
     # All rows are of one channel, which the first column names.
     name = keys[0].values[0]
     return nothing if name.isdigit() else CodedTexts(nothing.codes, [name])
+
+
+def _plugged_in(keys: Sequence[_Key], telling: Sequence[_Key]) -> _Key | None:
+    """The column that says what is plugged into each outlet, where another one numbers them."""
+    if not any(_OUTLET_WORDS.intersection(units.tokens(key.name)) for key in telling):
+        return None
+    for key in keys:
+        has_letters = all(re.search(r"[^\W\d_]", value) for value in key.values)
+        if has_letters and not _LABEL_WORDS.isdisjoint(units.tokens(key.name)):
+            return key
+    return None
 
 
 def _keys_that_distinguish(keys: Sequence[_Key]) -> list[_Key]:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Bools, Device, Int64s, PowerSeries, Scope, Sensor
+from powertui.data.model import Badge, Bools, Device, Int64s, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, devices, table, times, turns, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -45,6 +45,13 @@ _IDENTITY = (
     "gpu_serial",
     "card",
 )
+_STAMP_MS = r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}"
+# Of rows without a header or units: so many are looked at, and fewer than so many say too little.
+# Both are chosen, not measured.
+_MAX_PROBED_ROWS = 60
+_MIN_PROBED_ROWS = 4
+_MIN_PROBED_COLUMNS = 3  # whole numbers beside the decimals show that nvidia-smi wrote them
+_SCORE_WITHOUT_UNITS = 88
 _HOSTS = ("host", "hostname", "node", "server")
 _MODELS = ("name", "gpu_name")
 _NO_TURN = re.compile(
@@ -64,7 +71,32 @@ def sniff(head: str, _path: str) -> int:
     stamped = all(re.search(rf"(^|,\s{{0,8}}){_STAMP}\s{{0,8}}(,|$)", line) for line in lines)
     if stamped and re.search(r",\s{0,8}[\d.]{1,12} W\s{0,8}(,|$)", lines[-1]):
         return 90
+    if stamped and _draw_without_unit(head) is not None:
+        return _SCORE_WITHOUT_UNITS
     return 40 if stamped and re.search(r",\s{0,8}P\d{1,2}\s{0,8}(,|$)", lines[-1]) else 0
+
+
+def _draw_without_unit(head: str) -> int | None:
+    """The column of power in rows that have neither a header nor units; None where it is unsure.
+
+    nvidia-smi prints watts with two decimals, and all else without any. Limits do not change.
+    """
+    rows = [
+        [cell.strip() for cell in line.split(",")]
+        for line in head.split("\n")[:_MAX_PROBED_ROWS]
+        if re.match(rf"\s*{_STAMP_MS}\s*,", line)
+    ]
+    # The last line of a head may be cut.
+    rows = [row for row in rows[: len(rows) - (len(rows) > 2)] if len(row) == len(rows[0])]
+    if len(rows) < _MIN_PROBED_ROWS or len(rows[0]) < _MIN_PROBED_COLUMNS:
+        return None
+    varying = [
+        column
+        for column, cells in enumerate(zip(*rows, strict=True))
+        if len(set(cells)) > 1
+        and all(re.fullmatch(r"\d{1,4}\.\d\d|\[?N/A\]?", cell) for cell in cells)
+    ]
+    return varying[0] if len(varying) == 1 else None
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -90,7 +122,12 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     gpus, how = _gpus(rows, plain, column.ns, rows_ok, notes)
     ns_all, clock = assemble.zeroed(column, column.ok)
     series: list[PowerSeries] = []
-    draws = _draws(source.path, rows, plain, options)
+    draws = _draws(source, rows, plain, options)
+    is_guessed = (
+        not options.watts_col
+        and not any(name.startswith("power.draw") for name in plain)
+        and _draw_without_unit(source.head_text) is not None
+    )
     for at, kind in draws:
         values, bad = rows.floats(at)
         bad |= np.isnan(values)
@@ -112,7 +149,12 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             )  # the model decides how the sensor averages
             name = f"{gpu.label} ({kind})" if kind else gpu.label
             sensor = Sensor(
-                name, source_name, Scope.GPU, gpu.host or options.host, device=gpu.device
+                name,
+                source_name,
+                Scope.GPU,
+                gpu.host or options.host,
+                device=gpu.device,
+                scale=Badge.ASSUMED if is_guessed else Badge.MEASURED,
             )
             series.append(
                 assemble.power_series(sensor, ns_all[mine], watts[mine], clock=clock, notes=notes)
@@ -126,7 +168,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     guess = assemble.join_guess(
         (
             f"nvidia-smi: time `{rows.names[when]}`, {column.words}",
-            "power " + ", ".join(f"`{rows.names[at]}`" for at, _ in draws) + " in W",
+            "power "
+            + ", ".join(f"`{rows.names[at]}`" for at, _ in draws)
+            + (" in W, taken by its decimals" if is_guessed else " in W"),
             how,
         )
     )
@@ -155,8 +199,9 @@ def _time(path: str, rows: table.FileCells, plain: Sequence[str], options: LogCo
 
 
 def _draws(
-    path: str, rows: table.FileCells, plain: Sequence[str], options: LogColumns
+    source: LogFile, rows: table.FileCells, plain: Sequence[str], options: LogColumns
 ) -> list[tuple[int, str]]:
+    path = source.path
     if options.watts_col:
         given = rows.find(options.watts_col)
         if given is None:
@@ -176,6 +221,9 @@ def _draws(
     moving = [i for i in watts if len(set(rows.texts(i))) > 1] or watts
     if moving:
         return [(moving[0], "")]
+    without_unit = _draw_without_unit(source.head_text)
+    if without_unit is not None:
+        return [(without_unit, "")]
     raise UnreadableFile(
         path,
         "comes from nvidia-smi without a header, and no column is in W",

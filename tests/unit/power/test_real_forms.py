@@ -246,8 +246,11 @@ REFUSED = {
         "no time",
     ),
     "nvidia.csv": (
-        "nvidia-smi --format=csv,noheader,nounits: which column is the power stands nowhere",
-        "".join(f"{at(k, '%Y/%m/%d %H:%M:%S')}.123, 0, {w}.25, 98\n" for k, w in enumerate(WATTS)),
+        "nvidia-smi --format=csv,noheader,nounits: which of two columns is the power stands nowhere",
+        "".join(
+            f"{at(k, '%Y/%m/%d %H:%M:%S')}.123, 0, {w}.25, {w + k}.50, 98\n"
+            for k, w in enumerate(WATTS)
+        ),
         _NO_HEADER,
     ),
     "job.txt": (

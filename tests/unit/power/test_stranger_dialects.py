@@ -462,3 +462,93 @@ def test_answers_of_influxdb(tmp_path: Path) -> None:
     assert channels(log) == [("power", "n1", level(MEAN))]
     text = "name,time,host,mean\n" + rows(lambda s, w: f"power,{START + s}000000000,n1,{w}\n")
     assert channels(read(tmp_path, "answer.csv", text)) == [("power", "n1", level(MEAN))]
+
+
+# ── rrdtool, kasa, nvidia-smi without a header ───────────────────────────────────────────────────
+
+
+def xport(rows_of: str, **meta: object) -> str:
+    figures = {"start": START, "end": START + len(WATTS) - 1, "step": 1} | meta
+    return (
+        '{ "about": "RRDtool graph JSON output",\n  "meta": {\n'
+        + "".join(f'    "{name}": {value},\n' for name, value in figures.items())
+        + f'    "legend": [ "watts" ]\n  }},\n  "data": [\n{rows_of}\n  ]\n}}\n'
+    )
+
+
+def rrd_rows(form: str) -> str:
+    return ",\n".join(
+        form.format(at=START + second, watts=f"{watts:.10e}") for second, watts in enumerate(WATTS)
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "                          watts\n\n" + rows(lambda s, w: f"{START + s}: {w:.10e}\n"),
+        '<?xml version="1.0"?>\n<xport>\n <meta>\n'
+        f"  <start>{START}</start>\n  <end>{START + 11}</end>\n  <step>1</step>\n"
+        "  <legend><entry>watts</entry></legend>\n </meta>\n <data>\n"
+        + rows(lambda s, w: f"  <row><t>{START + s}</t><v>{w:.10e}</v></row>\n")
+        + " </data>\n</xport>\n",
+        '<?xml version="1.0"?>\n<xport>\n <meta>\n'
+        f"  <start>{START}</start>\n  <end>{START + 11}</end>\n  <step>1</step>\n"
+        "  <legend><entry>watts</entry></legend>\n </meta>\n <data>\n"
+        + rows(lambda s, w: f"  <row><v>{w:.10e}</v></row>\n")
+        + " </data>\n</xport>\n",
+        xport(rrd_rows("[ {watts} ]")),
+        xport(rrd_rows('[ "{at}",{watts} ]')),
+        xport(rrd_rows("[ {watts} ]"), start=START - 1),
+    ],
+    ids=["fetch", "XML", "XML without times", "JSON", "JSON with times", "JSON, older start"],
+)
+def test_what_rrdtool_prints(tmp_path: Path, text: str) -> None:
+    log = read(tmp_path, "power.txt", text)
+    assert channels(log) == [("watts", "", level(MEAN))]
+    assert log.series[0].clock.mid_ns + int(log.series[0].times[0]) == START * 1_000_000_000
+
+
+def test_a_cut_document_of_rrdtool_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile, match="rrdtool xport, but is cut"):
+        read(tmp_path, "power.json", xport(rrd_rows("[ {watts} ]"))[:-20])
+
+
+@pytest.mark.parametrize("title", ["Energy", "Emeter"])
+def test_answers_of_a_kasa_plug_below_times(tmp_path: Path, title: str) -> None:
+    text = rows(
+        lambda s, w: (
+            f"{utc(s)}+00:00\n== {title} ==\nCurrent: 1.04 A\nVoltage: 230.1 V\n"
+            f"Power: {w}.0 W\nTotal consumption: 12.063 kWh\n"
+        )
+    )
+    log = read(tmp_path, "plug.txt", text)
+    assert channels(log) == [("plug", "", level(MEAN))]
+
+
+def test_nvidia_smi_without_header_and_units_shows_power_by_its_decimals(tmp_path: Path) -> None:
+    text = rows(
+        lambda s, w: "".join(
+            f"{utc(s, '%Y/%m/%d %H:%M:%S')}.{7 + s:03}, {gpu}, NVIDIA A100, {w + gpu}.25, "
+            f"400.00, {90 + s}, 35021\n"
+            for gpu in (0, 1)
+        )
+    )
+    log = read(tmp_path, "gpu.csv", text, tz="UTC")
+    assert channels(log) == [("GPU 0", "", level(MEAN + 0.25)), ("GPU 1", "", level(MEAN + 1.25))]
+    assert {channel.sensor.scale for channel in log.series} == {Badge.ASSUMED}
+
+
+def test_nvidia_smi_with_two_columns_of_watts_and_no_names_is_asked_about(tmp_path: Path) -> None:
+    text = rows(
+        lambda s, w: f"{utc(s, '%Y/%m/%d %H:%M:%S')}.000, 0, {w}.25, {w + s}.75, {s}, 7, 8\n"
+    )
+    with pytest.raises(UnreadableFile):
+        read(tmp_path, "gpu.csv", text, tz="UTC")
+
+
+def test_nvidia_smi_with_a_header_and_no_units_is_no_guess(tmp_path: Path) -> None:
+    text = "timestamp, index, power.draw [W], utilization.gpu [%]\n" + rows(
+        lambda s, w: f"{utc(s, '%Y/%m/%d %H:%M:%S')}.000, 0, {w}.25, {90 + s}\n"
+    )
+    log = read(tmp_path, "gpu.csv", text, tz="UTC")
+    assert [channel.sensor.scale for channel in log.series] == [Badge.MEASURED]

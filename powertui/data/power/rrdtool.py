@@ -1,0 +1,105 @@
+"""What `rrdtool fetch` and `rrdtool xport` print: a line of names with rows of `time: values` below
+it, XML, or JSON.
+
+A value is the mean over the step that ends at its time. The document is turned into a table, whose
+columns are called as the data sources or legends are, and read as any other.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from powertui.data.asked import LogColumns
+from powertui.data.power import generic_csv
+from powertui.data.power.options import PowerLog
+from powertui.data.power.source import LogFile
+from powertui.errors import UnreadableFile
+
+NAME = "rrdtool"
+_ROW = r"(\d{9,10}):((?:\s+-?(?:[\d.]+(?:e[+-]\d+)?|nan))+)\s*"
+_SCORE = 96
+_JSON_ABOUT = "RRDtool graph JSON output"
+_MAX_NAMES_LENGTH = 2000  # of one line. Chosen, not measured
+
+
+def sniff(head: str, _path: str) -> int:
+    """By the words of its documents, or by the form of the rows of `fetch`."""
+    if "<xport>" in head and "<meta>" in head:
+        return _SCORE
+    if head.lstrip().startswith("{") and _JSON_ABOUT in head:
+        return _SCORE
+    lines = head.split("\n")
+    names = lines[0].split()
+    if not names or len(lines[0]) > _MAX_NAMES_LENGTH or len(lines) < 3 or lines[1].strip():
+        return 0
+    match = re.fullmatch(_ROW, lines[2])
+    return _SCORE if match is not None and len(match[2].split()) == len(names) else 0
+
+
+def load(source: LogFile, options: LogColumns) -> PowerLog:
+    """The table that the document holds."""
+    text = source.text
+    if "<xport>" in source.head_text:
+        names, rows = _of_xml(text)
+    elif text.lstrip().startswith("{"):
+        names, rows = _of_json(source.path, text)
+    else:
+        names, rows = _of_fetch(text)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["time", *names])
+    writer.writerows(row for row in rows if len(row) == len(names) + 1)
+    log: PowerLog = generic_csv.load(LogFile.of_text(source, out.getvalue()), options)
+    return log
+
+
+def _of_fetch(text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
+    lines = text.split("\n")
+    matches = (re.fullmatch(_ROW, line) for line in lines[1:])
+    return lines[0].split(), ((match[1], *match[2].split()) for match in matches if match)
+
+
+def _of_xml(text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
+    names = [html.unescape(name).strip() for name in re.findall(r"<entry>([^<]*)</entry>", text)]
+    rows = [
+        (time.strip(), re.findall(r"<v\d{0,4}>([^<]*)</v\d{0,4}>", cells))
+        for time, cells in re.findall(
+            r"<row>(?:<t>([^<]*)</t>)?((?:<v\d{0,4}>[^<]*</v\d{0,4}>)*)</row>", text
+        )
+    ]
+    figures = {
+        name: int(value)
+        for name, value in re.findall(r"<(end|step)>\s*(\d{1,12})\s*</(?:end|step)>", text)
+    }
+    ends = _ends(figures, len(rows))
+    return names, ((time or end, *cells) for (time, cells), end in zip(rows, ends, strict=False))
+
+
+def _of_json(path: str, text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
+    try:
+        document = json.loads(text)
+        meta, data = document["meta"], document["data"]
+        names = [str(name) for name in meta["legend"]]
+        figures = {name: int(meta[name]) for name in ("end", "step")}
+        rows = [["nan" if cell is None else str(cell) for cell in row] for row in data]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise UnreadableFile(path, "comes from rrdtool xport, but is cut or damaged") from None
+    ends = _ends(figures, len(rows))
+    # With --showtime each row begins with its own time.
+    return names, (
+        row if len(row) > len(names) else [end, *row] for row, end in zip(rows, ends, strict=False)
+    )
+
+
+def _ends(figures: dict[str, int], count: int) -> list[str]:
+    """The end of each row's step.
+
+    The last row's is the document's end: what `start` means differs between versions.
+    """
+    end, step = figures.get("end", 0), figures.get("step", 0)
+    return [str(end - (count - 1 - row) * step) if end and step else "" for row in range(count)]
