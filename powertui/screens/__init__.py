@@ -119,7 +119,14 @@ SCREENS: tuple[ScreenSpec, ...] = (
         lacks=_nothing_to_align,
     ),
     ScreenSpec("ops", "5", "Ops", _TOOL, tool="op_stats", lacks=_no_profile),
-    ScreenSpec("steps", "6", "Steps", _TOOL, tool="steps", lacks=_no_steps),
+    ScreenSpec(
+        "steps",
+        "6",
+        "Steps",
+        "powertui.screens.steps:StepsScreen",
+        tool="steps",
+        lacks=_no_steps,
+    ),
     ScreenSpec("tools", "7", "Tools", "powertui.screens.tools:ToolsScreen", lacks=_nothing_to_draw),
     ScreenSpec("tool", "", "Tool", _TOOL),
     ScreenSpec(

@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from rich.style import Style
-
 from powertui.data.table import Result
 from powertui.data.tools.registry import Question, Tool
 from powertui.screens import spec
@@ -80,8 +78,3 @@ class OverviewScreen(ToolScreen):
         yield Hint(spec("timeline").key, "timeline")
         yield from super().useful()
         yield "row-why", "how it is counted"
-
-    def _style(self, role: str) -> Style:
-        look = self.shell.look
-        kind, _, name = role.partition(":")
-        return look.category_ink(name) if kind == "category" else look.style(role)

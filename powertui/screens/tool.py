@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import ClassVar
 
+from rich.style import Style
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.events import Resize
@@ -249,6 +250,11 @@ class ToolScreen(BaseScreen):
 
     def closes(self) -> str:
         return "the filter" if self.query_one("#filter", Input).display else ""
+
+    def _style(self, role: str) -> Style:
+        look = self.shell.look
+        kind, _, name = role.partition(":")
+        return look.category_ink(name) if kind == "category" else look.style(role)
 
     def _fact(self, fact: Fact) -> StyledLine:
         style = self.shell.look.style

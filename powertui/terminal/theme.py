@@ -152,6 +152,15 @@ CATEGORIES: dict[str, tuple[tuple[int, ...], tuple[int, ...], int]] = {
     "idle":          ((240, 239, 241, 238), (252, 251, 253, 250), 8),
     "other":         ((247, 242, 248, 244), (246, 242, 248, 244), 7),
 }
+# What only holds work of a category: so dark (light) that the work itself stands before it. Calls
+# of Python and of a framework that hold only their like stay grey: the palette has no blue so dark
+# that twenty rows of it do not shout.
+_WRAPPERS: dict[str, tuple[int, int]] = {
+    "matmul": (24, 153), "convolution": (54, 183), "elementwise": (23, 152),
+    "reduction": (22, 151), "normalization": (58, 193), "memory": (94, 223),
+    "communication": (53, 225), "input": (100, 230), "optimizer": (89, 218),
+    "compile": (95, 180),
+}
 # fmt: on
 
 
@@ -205,6 +214,10 @@ class Theme:
         """A full cell of this category: its colour as background, readable text on it."""
         return _category_style(self, category, variant % 4, False)
 
+    def wrapper(self, category: str, is_bar: bool) -> Style:
+        """What only holds others, by the category of what it holds; grey where that says little."""
+        return _wrapper_style(self, category, is_bar)
+
     def category_ink(self, category: str, variant: int = 0) -> Style:
         """A partly filled cell: the category's colour as ink on the page."""
         return _category_style(self, category, variant % 4, True)
@@ -252,6 +265,16 @@ def _category_style(theme: Theme, category: str, variant: int, as_ink: bool) -> 
     if as_ink:
         return Style(color=_color(shade))
     return Style(color=_color(_ink_on(shade)), bgcolor=_color(shade))
+
+
+@lru_cache(maxsize=256)
+def _wrapper_style(theme: Theme, category: str, is_bar: bool) -> Style:
+    if theme.depth in ("none", "16") or category not in _WRAPPERS:
+        return theme.style("wrapper_bar" if is_bar else "wrapper")
+    shade = _WRAPPERS[category][1 if theme.name == "light" else 0]
+    if is_bar:
+        return Style(color=_color(_ink_on(shade)), bgcolor=_color(shade))
+    return Style(color=_color(shade))
 
 
 @lru_cache(maxsize=16)

@@ -14,6 +14,7 @@ from powertui import units
 from powertui.data.category import Category
 from powertui.plain import width as cells
 from powertui.value_types import dataclass
+from powertui.view.readable_names import distinct
 from powertui.view.truncation import middle
 
 if TYPE_CHECKING:
@@ -267,10 +268,18 @@ def _side_by_side(
     return lines
 
 
+def _fitting_names(rows: Sequence[_Row], width: int) -> list[str]:
+    """The names of rows beside their figures: two that differ never look alike."""
+    room = width - max((cells(row.figures) for row in rows), default=0) - 1
+    names = [row.tail if row.tail and cells(row.name) > room else row.name for row in rows]
+    return distinct(names, room)
+
+
 def _column(part: _List, width: int, height: int) -> list[tuple[str, str]]:
     """A list with its title, in at most `height` lines."""
     lines = [(middle(part.title, width), "dim")]
-    for row in part.rows:
+    names = _fitting_names(part.rows, width)
+    for number, row in enumerate(part.rows):
         room = height - len(lines)
         if room <= 0:
             break
@@ -280,8 +289,7 @@ def _column(part: _List, width: int, height: int) -> list[tuple[str, str]]:
             lines += [(line, part.role) for line in fitting]
             continue
         name_width = width - cells(row.figures) - 1
-        name = row.name if cells(row.name) <= name_width or not row.tail else row.tail
-        name = middle(name, name_width)
+        name = names[number]
         gap = " " * (name_width - cells(name) + 1)
         lines.append((name + gap + row.figures, part.role))
     return lines

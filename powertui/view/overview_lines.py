@@ -60,7 +60,7 @@ def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -
     chart = next((chart for chart in result.charts if chart.id == "step_time"), None)
     room = height - len(out) - len(below) - 2
     if chart is not None and room >= 3:
-        out += [(("", "text"),), *_graph(chart, width, min(8, room - 1), glyphs)]
+        out += [(("", "text"),), *step_graph(chart, width, min(8, room - 1), glyphs)]
     out += below
     return out[:height]
 
@@ -146,20 +146,20 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     epochs = [fact for fact in epochs if fact is not difference]
     if len(epochs) > _MAX_EPOCHS:
         epochs = [epochs[0], epochs[-1]]
-    figures = [f"{fact.label} {_with_interval(fact)}" for fact in epochs]
+    figures = [f"{fact.label} {with_interval(fact)}" for fact in epochs]
     if difference is not None:
         sign = "+" if float(difference.value or 0) > 0 else ""
         figures.append(f"{difference.label} {sign}{difference.text()}")
     if "energy" in facts:
         of_what = facts["energy"].label.removeprefix("energy ")
-        figures.append(f"{of_what} {_with_interval(facts['energy'])}")
+        figures.append(f"{of_what} {with_interval(facts['energy'])}")
     for id, words in (("step_joules", "a step"), ("sample_joules", "a sample")):
         if id in facts:
-            figures.append(f"{words} {_with_interval(facts[id])}")
+            figures.append(f"{words} {with_interval(facts[id])}")
     return _joined("energy", figures, width)
 
 
-def _with_interval(fact: Fact) -> str:
+def with_interval(fact: Fact) -> str:
     """A figure with the half width of its interval: "2.622 kJ ±14 J"."""
     if fact.value is None or isinstance(fact.value, str) or fact.lo is None or fact.hi is None:
         return fact.text()
@@ -187,7 +187,7 @@ def _machine(facts: dict[str, Fact], width: int) -> list[LinePieces]:
 # ── the graph ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LinePieces]:
+def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LinePieces]:
     """The steps as stacked bars, with their axis and a legend below."""
     letters = ""
     if glyphs == "ascii":

@@ -123,9 +123,9 @@ class Inks:
     def _base(self, ink: int, bar: bool) -> Style:
         if ink == NOTE:
             return self.theme.style("dim")
+        kind = CATEGORIES[(ink & _KINDS) // SHADES].value
         if ink & QUIET:
-            return self.theme.style("wrapper_bar" if bar else "wrapper")
-        kind = CATEGORIES[ink // SHADES].value
+            return self.theme.wrapper(kind, bar)
         shade = ink % SHADES
         return self.theme.category(kind, shade) if bar else self.theme.category_ink(kind, shade)
 

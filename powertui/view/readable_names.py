@@ -1,4 +1,4 @@
-"""Names of C++ kernels by what differs between them.
+"""Long names by what differs between them: kernels of C++, and ops that are one word.
 
 PyTorch's elementwise kernels share their first hundred characters: a return type, namespaces and
 template arguments. What a person looks for is the functor and the type of its elements, which are
@@ -8,9 +8,14 @@ further behind.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
+from powertui.plain import width
+from powertui.view import truncation
+
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"\w+")
 _RETURN_TYPE = re.compile(r"^(?:(?:void|static|inline|auto)\s+)+")
 _ANONYMOUS = "(anonymous namespace)::"
 _ADDRESS = re.compile(r"\s*(?:at\s+)?0x[0-9a-fA-F]{4,}")
@@ -22,7 +27,8 @@ def _words(text: str) -> frozenset[str]:
 
 # Functions that only say how their argument is applied.
 _WRAPPERS = _words("""
-    elementwise_kernel vectorized_elementwise_kernel unrolled_elementwise_kernel
+    elementwise_kernel elementwise_kernel_manual_unroll
+    vectorized_elementwise_kernel unrolled_elementwise_kernel
     index_elementwise_kernel elementwise_kernel_with_index legacy_elementwise_kernel
     vectorized_templated_elementwise_kernel distribution_elementwise_grid_stride_kernel
     reduce_kernel multi_tensor_apply_kernel Kernel Kernel2 device_kernel
@@ -54,6 +60,34 @@ _TYPES = (
 )
 
 
+# Ops of TensorFlow and of its libraries are one word of many parts.
+_OP = re.compile(r"_?[A-Z][A-Za-z0-9]*")
+_MIN_LONG_OP = 16
+# Which library's form of an op it is: behind the op, because the op is what one looks for.
+_LIBRARIES = (
+    ("_MklNative", " mkl"),
+    ("_Mkl", " mkl"),
+    ("_OneDnn", " onednn"),
+    ("_Cudnn", " cudnn"),
+)
+_OP_WORDS = (
+    ("BackpropFilter", " filter grad"),
+    ("BackpropInput", " input grad"),
+    ("WithBias", " + bias"),
+    ("_Fused", "fused "),
+    ("Fused", "fused "),
+    ("Gradient", " grad"),
+    ("Grad", " grad"),
+    ("SparseSoftmaxCrossEntropyWithLogits", "sparse cross-entropy"),
+    ("SoftmaxCrossEntropyWithLogits", "cross-entropy"),
+    ("ResourceApply", "apply "),
+    ("Experimental", "exp. "),
+)
+_CONTEXT = 2  # characters before what differs, so that one sees where it is
+_MIN_HEAD_CELLS = 4
+_MAX_DIFFERENCE = 16  # characters of what differs, behind a name
+
+
 @lru_cache(maxsize=4096)
 def readable(name: str) -> str:
     """The kernel's name, what it applies, and its element type; other names as they are."""
@@ -74,11 +108,91 @@ def readable(name: str) -> str:
     return " ".join(part for part in (_plain_functor(functor), element, _manner(function)) if part)
 
 
+def in_words(name: str) -> str:
+    """A kernel by what differs, an op that is one long word in words: "Conv2D filter grad + bias".
+
+    In front of an op may be its layer.
+    """
+    name = readable(name)
+    layer, dot, op = name.rpartition(" · ")
+    if len(op) < _MIN_LONG_OP or not _OP.fullmatch(op):
+        return name
+    library = ""
+    for prefix, short in _LIBRARIES:
+        if op.startswith(prefix):
+            op, library = op[len(prefix) :], short
+            break
+    for word, plain_words in _OP_WORDS:
+        op = op.replace(word, plain_words)
+    op = " ".join(op.split())
+    return f"{layer}{dot}{op}{library}"
+
+
+def distinct(names: Iterable[str], cells: int, ellipsis: str = "…") -> list[str]:
+    """Names in at most so many cells each: two that differ look different.
+
+    Where one is too long, all are told in words, so that they read alike.
+    """
+    texts = list(names)
+    if any(width(name) > cells for name in texts):
+        texts = _with_difference(texts, [in_words(name) for name in texts])
+    shown = [truncation.middle(text, cells, ellipsis) for text in texts]
+    alike: dict[str, list[int]] = {}
+    for row, short in enumerate(shown):
+        alike.setdefault(short, []).append(row)
+    for rows in alike.values():
+        different = sorted({texts[row] for row in rows})
+        if len(different) > 1:
+            start = _shared_start(different)
+            for row in rows:
+                shown[row] = _from_difference(texts[row], start, cells, ellipsis)
+    return shown
+
+
+def _with_difference(names: Sequence[str], texts: list[str]) -> list[str]:
+    """Texts that stand for different names get what differs between those behind them."""
+    alike: dict[str, set[str]] = {}
+    for name, text in zip(names, texts, strict=True):
+        alike.setdefault(text, set()).add(name)
+    out = []
+    for name, text in zip(names, texts, strict=True):
+        others = sorted(alike[text])
+        if len(others) > 1:
+            start = _shared_start(others)
+            end = _shared_start(sorted(other[::-1] for other in others))
+            while start and name[start - 1].isalnum():  # whole words
+                start -= 1
+            piece = name[start : max(start + 1, len(name) - end)]
+            word = _WORD.match(piece)
+            text = f"{text} {word[0] if word else piece[:_MAX_DIFFERENCE]}"
+        out.append(text)
+    return out
+
+
+def _shared_start(texts: Sequence[str]) -> int:
+    """How many characters the first and the last of sorted texts, and so all of them, share."""
+    pairs = zip(texts[0], texts[-1], strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), len(texts[0]))
+
+
+def _from_difference(text: str, start: int, cells: int, ellipsis: str) -> str:
+    """A text that keeps what follows its first `start` characters, and as much of its head as has
+    room.
+    """
+    tail = text[max(0, start - _CONTEXT) :]
+    head_cells = cells - width(ellipsis) - width(tail)
+    if head_cells < _MIN_HEAD_CELLS:
+        return truncation.end(ellipsis + tail, cells, ellipsis)
+    head = truncation.end(text, head_cells + width(ellipsis), ellipsis)
+    return head + tail
+
+
 def _manner(wrapper: str) -> str:
     """How the functor is applied, in few letters: "vectorized", "reduce"."""
     if wrapper in ("Kernel", "Kernel2", "device_kernel"):
         return ""
-    return wrapper.removesuffix("_kernel").removesuffix("_elementwise")
+    manner = wrapper.removesuffix("_manual_unroll").removesuffix("_kernel")
+    return manner.removesuffix("_elementwise")
 
 
 def _is_path(text: str) -> bool:

@@ -109,14 +109,40 @@ class Scene:
             by_work = self._folded_tracks(rows)
             for y, work in self._work_inside(edges, rows, by_work):
                 ink[y][filled[y]] = self.model.labels.inks(work[filled[y]])
+            inside = self._inks_inside(rows, single, ink, frame.busy) if single else {}
             for y in set(single).difference(by_work):
                 quiet = self._holds(rows[y], event[y])
                 if rows[y].folded and not _has_row_below(rows, y):
                     # What it holds is out of sight: only kinds that say little give way.
                     quiet &= _GIVES_WAY[ink[y] & (QUIET - 1)]
-                ink[y][quiet & filled[y]] |= QUIET
+                held = quiet & filled[y]
+                ink[y][held] = (inside[y][held] & (QUIET - 1)) | QUIET
         ink[[y for y, row in enumerate(rows) if not row.lanes]] = NOTE
         return Cells(level, ink, name, event, np.zeros(shape, np.uint8))
+
+    def _inks_inside(
+        self, rows: tuple[Row, ...], single: Sequence[int], ink: UInt8s, busy: Int64s
+    ) -> dict[int, UInt8s]:
+        """For each row the ink of what has most self time in it and in the rows of its track below
+        it: what only holds others is shaded by what it holds.
+        """
+        lanes = self.model.forest.lanes
+        inside: dict[int, UInt8s] = {}
+        most = np.zeros(0, np.int64)
+        for number in range(len(single) - 1, -1, -1):
+            y = single[number]
+            own = busy[number]
+            inside[y] = ink[y].copy()
+            if number + 1 < len(single) and single[number + 1] == y + 1:
+                track, depth = lanes[rows[y].lanes[0]]
+                if lanes[rows[y + 1].lanes[0]] == (track, depth + 1):
+                    own = own - busy[number + 1]
+                    is_below = (most >= own) & (busy[number + 1] > 0)
+                    inside[y][is_below] = inside[y + 1][is_below]
+                    most = np.where(is_below, most, own)
+                    continue
+            most = own
+        return inside
 
     def _folded_tracks(self, rows: tuple[Row, ...]) -> list[int]:
         """The rows that stand for a track with more lanes below."""

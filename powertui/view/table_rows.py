@@ -21,7 +21,7 @@ from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.value_types import dataclass
 from powertui.view import nested_rows, truncation
-from powertui.view.readable_names import readable
+from powertui.view.readable_names import in_words
 
 _BAR_CELLS = 12  # the longest bar of a share
 _NAME_SHARE_BESIDE_BAR = 0.3  # of the room, for the names of rows that have a bar
@@ -305,7 +305,7 @@ def fitted(text: str, cells: int, ellipsis: str = "…") -> str:
     ends: they are cut in the middle.
     """
     if width(text) > cells:
-        text = readable(text)
+        text = in_words(text)
     shown = truncation.middle(text, cells, ellipsis)
     return shown + " " * (cells - width(shown))
 

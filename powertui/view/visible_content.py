@@ -8,17 +8,21 @@ still.
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 
 from powertui.data.category import CATEGORIES, Category
 from powertui.data.model import Bools, Int64s, Steps
+from powertui.data.table import text_column
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import launched_kinds, op_stats
-from powertui.data.tools.op_stats import OpStats
+from powertui.data.tools.op_stats import OpRow, OpStats
 from powertui.data.tools.replicas import without_replica
 from powertui.data.window import touches
+from powertui.plain import plain
 from powertui.value_types import dataclass
+from powertui.view import table_rows
 from powertui.view.timeline_model import TimelineModel
 
 _MAX_NAMES = 20_000  # whose kinds are looked up; what is beyond them has none
@@ -114,8 +118,22 @@ def _top(model: TimelineModel, ops: OpStats) -> tuple[TopOp, ...]:
     side: Bools = on_device if on_device.any() else ~on_device
     rows = np.flatnonzero(side & ~ops.wrappers & (ops.self_time > 0))
     rows = rows[np.argsort(-ops.self_time[rows], kind="stable")]
-    top = rows[:_MAX_OPS]
-    return tuple(_top_op(model, ops, row) for row in top.tolist())
+    top = [_top_op(model, ops, row) for row in rows[:_MAX_OPS].tolist()]
+    if len({op.name for op in top}) < len(top):
+        # Different layers run the same op: then each is called as in the table of ops.
+        paths = [_path(ops[row]) for row in rows[:_MAX_OPS].tolist()]
+        scopes = table_rows.scopes_of(text_column("name", "name", paths))
+        for number, path in enumerate(paths):
+            if "/" in path:
+                name = plain(table_rows.layered(path, scopes), 300)
+                top[number] = replace(top[number], name=name, tail=name)
+    return tuple(top)
+
+
+def _path(op: OpRow) -> str:
+    """The path of an op without its type; "" where its name is none."""
+    path, colon, _type = op.full.rpartition(":")
+    return path if colon and " " not in path else ""
 
 
 def _top_op(model: TimelineModel, ops: OpStats, row: int) -> TopOp:

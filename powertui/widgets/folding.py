@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from textual import events
 
-from powertui.data.table import Column
+from powertui.data.table import Column, Table
 from powertui.plain import plain, width
 from powertui.view import nested_rows, table_order, table_rows, truncation
 from powertui.view.nested_rows import NestedRows
@@ -64,12 +64,18 @@ class FoldingTable(TableView):
     def _line_of(self, row: int) -> int:
         return int(np.flatnonzero(self.lines == row)[0])
 
-    def _cell(self, column: Column, row: int, cells: int, scopes: table_rows.Scopes | None) -> str:
+    def _cell(
+        self,
+        table: Table,
+        column: Column,
+        row: int,
+        cells: int,
+        scopes: table_rows.Scopes | None,
+    ) -> str:
         """The name of a row, indented below its parent, with a mark and a count of folded rows."""
         folds = self._folds
-        table = self._listed
-        if folds is None or table is None or column is not table_order.name_of(table):
-            return super()._cell(column, row, cells, scopes)
+        if folds is None or column is not table_order.name_of(table):
+            return super()._cell(table, column, row, cells, scopes)
         ellipsis = self.glyphs.ellipsis
         mark, suffix = "", ""
         count = int(folds.held[row])

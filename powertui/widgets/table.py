@@ -27,7 +27,7 @@ from powertui.data.texts import CancelCheck, unhindered
 from powertui.plain import plain, width
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
-from powertui.view import table_order, table_rows, truncation
+from powertui.view import readable_names, table_order, table_rows, truncation
 from powertui.view.table_order import ListedRows, RowGroup
 from powertui.view.table_rows import GAP, FittedColumns, Order
 from powertui.widgets import background
@@ -101,6 +101,7 @@ class TableView(Widget, can_focus=True):
         )
         self._open: frozenset[str] = frozenset()  # groups that are unfolded
         self._fit: tuple[tuple[int, Table, Order, ListedRows | None], FittedColumns] | None = None
+        self._names: tuple[tuple[Column, int, tuple[int, ...]], Mapping[int, str]] | None = None
         self._scopes: tuple[Table, table_rows.Scopes] | None = None
         self._totals: tuple[ListedRows | None, Mapping[str, Value]] | None = None
 
@@ -486,7 +487,7 @@ class TableView(Widget, can_focus=True):
         name = table_order.name_of(table)
         scopes = self._scopes_of(table)
         cells = [
-            self._cell(column, row, size, scopes if column is name else None)
+            self._cell(table, column, row, size, scopes if column is name else None)
             for column, size in zip(fit.columns, fit.cells, strict=True)
         ]
         text = self.order.text
@@ -534,8 +535,35 @@ class TableView(Widget, can_focus=True):
         """A cell in pieces, for tables whose cells have colors of their own."""
         return [Segment(text, style)]
 
-    def _cell(self, column: Column, row: int, cells: int, scopes: table_rows.Scopes | None) -> str:
+    def _cell(
+        self,
+        table: Table,
+        column: Column,
+        row: int,
+        cells: int,
+        scopes: table_rows.Scopes | None,
+    ) -> str:
+        if not self.order.text and column is table_order.name_of(table):
+            return self._names_in_sight(column, cells, scopes)[row]
         return table_rows.cell(column, row, cells, self.glyphs.ellipsis, scopes, self.order.text)
+
+    def _names_in_sight(
+        self, column: Column, cells: int, scopes: table_rows.Scopes | None
+    ) -> Mapping[int, str]:
+        """The names of the rows on screen: those that differ never look alike."""
+        lines = self.lines[self.top : self.top + self.rows_visible]
+        rows = tuple(lines[lines >= 0].tolist())
+        key = (column, cells, rows)
+        if self._names is None or self._names[0] != key:
+            names = [plain(column.text(row), table_rows.LIMIT_TEXT) for row in rows]
+            if scopes is not None:
+                for number, name in enumerate(names):
+                    if width(name) > cells:
+                        names[number] = table_rows.layered(name, scopes)
+            short = readable_names.distinct(names, cells, self.glyphs.ellipsis)
+            padded = [name + " " * (cells - width(name)) for name in short]
+            self._names = (key, dict(zip(rows, padded, strict=True)))
+        return self._names[1]
 
     # ── the mouse ────────────────────────────────────────────────────────────────────────────────
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from powertui.view.readable_names import readable
+from powertui.plain import width
+from powertui.view.readable_names import distinct, in_words, readable
 
 ELEMENTWISE = "void at::native::vectorized_elementwise_kernel<4, at::native::"
 NOCAST = (
@@ -76,3 +77,45 @@ def test_an_address_that_changes_with_each_run_goes() -> None:
     assert readable("<built-in method run_backward of object at 0x7f3d5c0>") == (
         "<built-in method run_backward of object>"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("_MklNativeConv2DBackpropFilterWithBias", "Conv2D filter grad + bias mkl"),
+        ("_MklNativeFusedConv2D", "fused Conv2D mkl"),
+        ("conv2d_1_2 · Conv2DBackpropInput", "conv2d_1_2 · Conv2D input grad"),
+        ("SparseSoftmaxCrossEntropyWithLogits", "sparse cross-entropy"),
+        ("ResourceApplyAdam", "apply Adam"),
+        ("MaxPool", "MaxPool"),
+        ("ExecutorState::ProcessAsync::Done", "ExecutorState::ProcessAsync::Done"),
+        ("StatefulPartitionedCall/adam/Mul_19", "StatefulPartitionedCall/adam/Mul_19"),
+    ],
+)
+def test_an_op_that_is_one_long_word_is_told_in_words(name: str, shown: str) -> None:
+    assert in_words(name) == shown
+
+
+KERNEL = "void gemm_kernel_with_a_long_prefix_that_all_of_them_share_"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"{KERNEL}{number}_and_a_long_ending_that_they_share_too" for number in range(5)],
+        [f"sm90_xmma_gemm_bf16_tilesize{size}x128x64_cublas_end" for size in (64, 128, 256, 32, 8)],
+        [f"_MklNativeConv2DBackprop{end}" for end in ("Filter", "Input", "FilterWithBias")],
+        ["_MklNativeMaxPoolGradient", "_MklNativeMaxPoolGradientWithBias"],
+        [f"void at::native::CatArrayBatchedCopy<float, {n}, 64, 64>(int)" for n in (1, 2, 4)],
+        ["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac"],
+    ],
+)
+@pytest.mark.parametrize("cells", [18, 24, 30])
+def test_rows_that_differ_never_look_alike(names: list[str], cells: int) -> None:
+    shown = distinct(names, cells)
+    assert len(set(shown)) == len(names)
+    assert all(width(text) <= cells for text in shown)
+
+
+def test_the_same_name_twice_is_shown_twice() -> None:
+    assert distinct(["a" * 40, "a" * 40], 10) == ["aaaaa…aaaa"] * 2

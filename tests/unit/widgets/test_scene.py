@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from powertui.view.labels import QUIET
+from powertui.data.category import CATEGORIES, Category
+from powertui.view.labels import QUIET, SHADES
 from powertui.view.navigation import Navigator
 from powertui.view.scene import Scene
 from powertui.view.timeline_model import TimelineModel
@@ -145,3 +146,25 @@ def test_a_folded_thread_has_the_color_of_what_has_most_self_time() -> None:
     assert len(set(cells.event[0][cells.event[0] >= 0].tolist())) == 1, (
         "what the cursor stands on is the call all the same"
     )
+
+
+def test_what_only_holds_others_is_shaded_by_what_it_holds() -> None:
+    """The executor's call is no slab of grey where convolutions run inside of it."""
+    events = [
+        (0, 100 * MS, "ExecutorState::Process"),
+        (0, 60 * MS, "Conv2D:Conv2D"),
+        (60 * MS, 39 * MS, "Iterator::Prefetch"),
+    ]
+    model = TimelineModel.from_run(
+        traces.run(traces.trace({("/host:CPU", "pool"): events, ("/host:CPU", "x"): events[:1]}))
+    )
+    n = Navigator(model, 100, 10)
+    rows = n.rows
+    cells = Scene(model, 8).cells(replace(n.state, cursor_ps=-1), rows)
+    y = next(y for y, row in enumerate(rows) if row.lanes and row.track >= 0)
+    inks = cells.ink[y][cells.level[y] > 0]
+    assert bool((inks[5:-5] & QUIET).all())
+    kinds = [CATEGORIES[ink // SHADES] for ink in (inks & (QUIET - 1)).tolist()]
+    border = round(0.6 * len(kinds))
+    assert set(kinds[5 : border - 2]) == {Category.CONVOLUTION}
+    assert set(kinds[border + 2 : -5]) == {Category.INPUT}

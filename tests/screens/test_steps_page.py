@@ -1,0 +1,62 @@
+"""The page of steps: panels above the table where a window has room for them."""
+
+from __future__ import annotations
+
+from textual.pilot import Pilot
+
+from powertui.screens.shell import Shell
+from powertui.screens.steps import StepsScreen
+from powertui.widgets.lines import LinesPane
+from tests.screens.conftest import Maker, loaded, settled
+
+
+async def shown(shell: Shell, pilot: Pilot[int]) -> list[str]:
+    """The lines above the table of steps."""
+    await loaded(pilot)
+    await pilot.press("6")
+    await settled(pilot)
+    assert isinstance(shell.screen, StepsScreen)
+    lines = shell.screen.query_one("#facts", LinesPane).lines
+    return ["".join(text for text, _ in line) for line in lines]
+
+
+async def test_a_large_window_has_graph_ops_slowest_steps_and_energy_side_by_side(
+    make: Maker,
+) -> None:
+    shell = make()
+    async with shell.run_test(size=(200, 50)) as pilot:
+        lines = await shown(shell, pilot)
+        title = lines[0]
+        parts = [title.index(words) for words in ("steps ", "top ops", "slowest steps", "energy")]
+        assert parts == sorted(parts)
+        text = "\n".join(lines)
+        for words in ("Conv2D filter grad", "20.2%", "epoch 1 step 74", "127 ms", "2.748 kJ"):
+            assert words in text
+        assert "▲" in text, "what is longer than shown has a mark"
+        assert all(len(line) < 200 for line in lines)
+        assert "confidence sure" in lines[-1], "what marks the steps is still said"
+        table = shell.screen.query_one("#rows")
+        assert table.size.height >= 25
+
+
+async def test_a_small_window_keeps_the_facts_and_asks_for_nothing_more(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(120, 36)) as pilot:
+        lines = await shown(shell, pilot)
+        assert lines[0].strip().startswith("marked by")
+        assert isinstance(shell.screen, StepsScreen)
+        assert shell.screen._overview is None
+
+
+async def test_a_window_that_grows_gets_the_panels(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(120, 36)) as pilot:
+        await shown(shell, pilot)
+        await pilot.resize_terminal(200, 50)
+        await settled(pilot)
+        lines = shell.screen.query_one("#facts", LinesPane).lines
+        assert "top ops" in "".join(text for text, _ in lines[0])
+        await pilot.resize_terminal(100, 30)
+        await settled(pilot)
+        lines = shell.screen.query_one("#facts", LinesPane).lines
+        assert "marked by" in "".join(text for text, _ in lines[0])
