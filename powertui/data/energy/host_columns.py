@@ -20,7 +20,7 @@ from powertui.data.energy.hostnames import HostName
 _MOST_WORDS = 16  # a longer name is a sentence, in which no word is a host's name for sure
 _WORD = re.compile(r"[^\s_/:.,;()\[\]{}|=\-]+")
 _QUANTITY = re.compile(
-    r"(?:total|power|watts?|[mk]?w|energy|joules?|[mk]?j|input|draw|drawn|consumption|consumed|reading|readings|value|values|usage|"
+    r"(?:total|power|watts?|[mk]?w|energy|joules?|[mk]?j|input|output|draw|drawn|consumption|consumed|reading|readings|value|values|usage|"
     r"used|ac|dc|dcmi|pwr|control|avg|average|mean|instant|instantaneous|current|actual|active|real|load|metered|measured|sum|all|in|out|of|the|\d+v|"
     r"(?:wirk|gesamt|schein)?leistung|summe|gesamt|verbrauch|energie|strom|puissance|totale?|somme|"
     r"potencia|potenza|consumo|consommation)"
@@ -50,7 +50,7 @@ _OTHER_ROLES = re.compile(r"logins?|head ?nodes?|frontends?|gateways?|storage|na
 _DOMAIN = re.compile(r"(?!.*\.(?:power|energy|curr|in)\d)[a-z0-9-]+(?:\.[a-z0-9-]+){2,}")
 _LOOKS_LIKE_A_HOST = re.compile(
     r"(?:(?:node|host|server|worker|gpunode)(?:[-_.][a-z]|[a-rt-z])"
-    r"|(?:node|host|server|srv|worker|compute|login|vm|nid|cn|gn|gpunode|dgx|hgx|instance|chassis|blade|machine|system|computer|bmc)[-_.]?[a-z]?\d+[a-z0-9-]*)"
+    r"|(?:node|host|server|srv|worker|compute|login|vm|nid|cn|gn|gpunode|dgx|hgx|instance|chassis|blade|machine|system|computer|bmc|esxi?|hv|pve|web|db|mail|ws|desktop|laptop)[-_.]?[a-z]?\d+[a-z0-9-]*)"
 )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import field
+from pathlib import PurePath
 
 from powertui.data.energy import host_columns, hostnames, supplies
 from powertui.data.energy.hostnames import HostName
@@ -21,6 +23,7 @@ def undoubted(power: Sequence[PowerSeries], owners: Sequence[Owner]) -> list[Own
     """The owners of some channels; nobody for those that others contradict."""
     owners = _not_behind_one_address(power, owners)
     owners = _not_by_two_names(owners)
+    owners = _not_beside_this_hosts_file(power, owners)
     files: dict[str, list[int]] = {}
     for row, series in enumerate(power):
         files.setdefault(series.path, []).append(row)
@@ -68,6 +71,49 @@ def _not_by_two_names(owners: Sequence[Owner]) -> list[Owner]:
         else owner
         for owner in owners
     ]
+
+
+def _not_beside_this_hosts_file(
+    power: Sequence[PowerSeries], owners: Sequence[Owner]
+) -> list[Owner]:
+    """The same without assumptions about files that are called as this host's is, with another
+    word in the host's place: other1/nvidia-smi.csv beside node17/nvidia-smi.csv.
+    """
+    of_hosts = {
+        series.path
+        for series, owner in zip(power, owners, strict=True)
+        if owner.how is HostEvidence.FILE
+    }
+    others = {
+        series.path
+        for series, owner in zip(power, owners, strict=True)
+        if owner.how is HostEvidence.ALONE
+        and any(_is_sibling(series.path, path) for path in of_hosts)
+    }
+    return [
+        _nobody("its file is named as this host's is, with another name")
+        if owner.how is HostEvidence.ALONE and series.path in others
+        else owner
+        for series, owner in zip(power, owners, strict=True)
+    ]
+
+
+def _is_sibling(path: str, of_host: str) -> bool:
+    """Whether two paths differ in one folder, or in one of several words of the file's name.
+
+    A word for a quantity or a part of a machine is no name.
+    """
+    first, second = PurePath(path), PurePath(of_host)
+    if first.name != second.name:
+        if first.parent != second.parent or first.suffix != second.suffix:
+            return False
+        words = [re.split(r"[-_.\s]+", place.stem) for place in (first, second)]
+    else:
+        words = [list(place.parts) for place in (first, second)]
+    if len(words[0]) != len(words[1]) or len(words[0]) < 2:
+        return False
+    different = [mine for mine, its in zip(*words, strict=True) if mine != its]
+    return len(different) == 1 and bool(host_columns.host_in(different[0]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -250,6 +250,10 @@ class _Machine:
         first = living[0]
         if len(self.rows) == 1:
             return [first], f"{self.named(self.series[first])} alone"
+        # What comes out of a supply went into it.
+        going_in = [row for row in living if row not in supplies.outputs(self.series, living)]
+        if len(going_in) == 1:
+            return self._alone(going_in[0])
         words = f"it is not known which of the {len(self.rows)} channels overlap"
         beside = [row for row in living if self.series[row].path == self.series[first].path]
         if self.is_owned and len(beside) > 1:

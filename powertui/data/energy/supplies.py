@@ -8,17 +8,31 @@ from collections.abc import Sequence
 from powertui.data.model import PowerSeries
 
 _SUPPLY = re.compile(
-    r"(?:(?<![a-z])(?:psu|ps|phase|line|leg|l|feed|inlet)|power ?supply)"
+    r"(?:(?<![a-z])(?:psu|ps|phase|line|leg|l|feed|inlet)|power ?supply|ac input power)"
     r"[ _#-]?(\d|[ab](?![a-z]))(?!\d)",
     re.IGNORECASE,
 )
 _NO_SUPPLY = re.compile(r"(?<![a-z])(?:out|output|pout|cache)(?![a-z])", re.IGNORECASE)
+_INPUT = re.compile(r"(?<![a-z])(?:in|input|pin)(?![a-z])", re.IGNORECASE)
 _OUTLET = re.compile(r"(?<![a-z])(?:outlet|socket outlet)s?(?![a-z])", re.IGNORECASE)
 
 
 def outlets(series: Sequence[PowerSeries]) -> list[int]:
     """The outlets of a PDU or a power strip among some channels: each may feed another machine."""
     return [row for row, channel in enumerate(series) if _OUTLET.search(channel.sensor.name)]
+
+
+def outputs(series: Sequence[PowerSeries], rows: Sequence[int]) -> list[int]:
+    """What comes out of supplies whose input is a channel of the same log: "DC Output Power" beside
+    "AC Input Power".
+    """
+    names = {row: series[row].sensor.name for row in rows}
+    with_input = {series[row].path for row, name in names.items() if _INPUT.search(name)}
+    return [
+        row
+        for row, name in names.items()
+        if series[row].path in with_input and _NO_SUPPLY.search(name)
+    ]
 
 
 def supplies(series: Sequence[PowerSeries], rows: Sequence[int]) -> list[int]:

@@ -237,6 +237,11 @@ DIALECTS: tuple[Dialect | PlainTable | EnergyTable, ...] = (
     Dialect(
         "kasa", signature=r"(?m)^\s*== (?:Energy|Emeter) ==\s*\n(?:.*\n){0,3}?\s*Power:", score=96
     ),
+    Dialect(
+        "carbontracker",
+        signature=r" - Average power usage \(W\) for \w+: |^.{19} - carbontracker version ",
+        score=97,
+    ),
     Dialect("rrdtool", ("<xport>", "RRDtool", ": ")),
     Dialect("tasmota", signature=r'"ENERGY"\s*:\s*\{[^}]{0,600}"Power"\s*:', score=97),
     _WALL_PLUG,

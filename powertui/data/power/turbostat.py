@@ -15,7 +15,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, PowerSeries, Scope, Sensor
-from powertui.data.power import table, times
+from powertui.data.power import stamps, table, times
 from powertui.data.power.assemble import power_series, zeroed
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -49,6 +49,8 @@ def _header(line: str) -> list[str]:
 def sniff(head: str, _path: str) -> int:
     """By a header with its column names."""
     has_names = any(name in head for name in _COLUMNS)
+    if _TIME not in head and stamps.time_of_line(head.lstrip().split("\n", 1)[0]):
+        return 0  # tables below times: `stamped_rows` reads them
     return 96 if has_names and any(map(_header, head.split("\n"))) else 0
 
 

@@ -256,4 +256,42 @@ LATER = (
         {"node1": 200},
         200,
     ),
+    Case(
+        "folders of this host and of another",
+        VM,
+        {"vm/power.csv": wide({"power_w": 200}), "other1/power.csv": wide({"power_w": 333})},
+        {"vm": 200},
+        200,
+    ),
+    Case(
+        "files of this host and of another",
+        VM,
+        {"power_vm.csv": wide({"power_w": 200}), "power_bert.csv": wide({"power_w": 333})},
+        {"vm": 200},
+        200,
+    ),
+    Case("a hypervisor", VM, {"power.csv": wide({"esxi01 power (W)": 333})}, {"vm": None}, None),
+    Case(
+        "inputs and outputs of two supplies",
+        VM,
+        {
+            "pm.csv": wide(
+                {
+                    "AC Input Power 1 [W]": 200,
+                    "AC Input Power 2 [W]": 100,
+                    "DC 12V Output Power 1 [W]": 180,
+                    "DC 12V Output Power 2 [W]": 90,
+                }
+            )
+        },
+        {"vm": 300},
+        300,
+    ),
+    Case(
+        "input and output of one supply",
+        VM,
+        {"pm.csv": wide({"AC Input Power [W]": 200, "DC 12V Output Power [W]": 180})},
+        {"vm": 200},
+        200,
+    ),
 )

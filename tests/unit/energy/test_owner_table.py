@@ -20,6 +20,7 @@ CASES = (*FIRST, *LATER, *LIKE_PARTS)
 def answer(folder: Path, case: Case, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     logs = owned.write(folder, case.ranks)
     for name, text in case.logs.items():
+        (logs / name).parent.mkdir(exist_ok=True)
         (logs / name).write_text(text)
     arguments = [argument.replace("LOGS", str(logs)) for argument in case.args]
     assert cli.main(["energy", str(logs), "--json", *arguments]) == 0

@@ -552,3 +552,45 @@ def test_nvidia_smi_with_a_header_and_no_units_is_no_guess(tmp_path: Path) -> No
     )
     log = read(tmp_path, "gpu.csv", text, tz="UTC")
     assert [channel.sensor.scale for channel in log.series] == [Badge.MEASURED]
+
+
+# ── carbontracker, turbostat and IPMICFG ─────────────────────────────────────────────────────────
+
+
+def test_carbontracker_tells_mean_power_of_each_epoch(tmp_path: Path) -> None:
+    def epoch(number: int, end: int, length: str, gpus: str) -> str:
+        when = utc(end, "%Y-%m-%d %H:%M:%S")
+        return (
+            f"{when} - Epoch {number}:\n{when} - Duration: {length}\n"
+            f"{when} - Average power usage (W) for gpu: {gpus}\n"
+            f"{when} - Average power usage (W) for cpu: None\n"
+        )
+
+    text = (
+        "2024-05-01 09:59:00 - carbontracker version 1.2.5\n"
+        + epoch(1, 100, "0:01:30.00", "[136.5, 90.25]")
+        + epoch(2, 3800, "1:01:40.00", "[140.0, 100.0]")
+    )
+    log = read(tmp_path, "carbontracker_output.log", text, tz="UTC")
+    assert log.dialect == "carbontracker"
+    assert [series.sensor.name for series in log.series] == ["GPU 0", "GPU 1"]
+    assert {series.kind for series in log.series} == {PowerKind.INTERVAL}
+    watts = log.series[0].watts[np.isfinite(log.series[0].watts)]
+    assert watts.tolist() == [136.5, 140.0]
+
+
+def test_a_log_of_carbontracker_without_power_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile, match="comes from carbontracker, but holds no power"):
+        read(
+            tmp_path,
+            "c.log",
+            "2024-05-01 09:59:00 - carbontracker version 1.2.5\n"
+            "2024-05-01 10:01:00 - Average power usage (W) for gpu: None\n",
+        )
+
+
+def test_tables_of_turbostat_below_times_are_placed_by_these(tmp_path: Path) -> None:
+    text = rows(lambda s, w: f"{START + s}\nBusy%\tPkgWatt\tRAMWatt\n55.2\t{w}.50\t9.00\n")
+    log = read(tmp_path, "turbo.txt", text)
+    assert channels(log) == [("PkgWatt", "", level(MEAN + 0.5)), ("RAMWatt", "", 9.0)]
+    assert log.series[0].clock.known
