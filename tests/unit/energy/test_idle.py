@@ -4,6 +4,8 @@ is.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from powertui.data.model import (
     Badge,
     Epochs,
     Figure,
+    LogPlace,
     PowerOnTrace,
     PowerSeries,
     Scope,
@@ -188,3 +191,24 @@ def test_an_account_says_where_its_idle_power_was_read() -> None:
 def test_a_log_of_zeros_tells_no_idle_power(told: bool) -> None:
     assert asked(placed(np.arange(0, 80.0), np.zeros(80)), told=told).figure is None
     assert asked(placed(np.arange(0, 80.0), np.full(80, np.nan)), told=told).figure is None
+
+
+def test_a_log_of_very_many_readings_is_looked_at_at_its_likeliest_place_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    power = placed(*course(100, 300, 100, 100))
+    places = tuple(LogPlace(offset, weight, 0) for weight, offset in ((0.6, 0), (0.4, ps(1))))
+    power = replace(power, places=places)
+    looked_at: list[PowerOnTrace] = []
+    levels = idle._levels
+
+    def counted(channel: PowerOnTrace, when: idle.When) -> idle._Levels:
+        looked_at.append(channel)
+        return levels(channel, when)
+
+    monkeypatch.setattr(idle, "_levels", counted)
+    for limit, count in ((1_000_000, 2), (100, 1)):
+        monkeypatch.setattr(idle, "_MAX_READINGS_AT_PLACES", limit)
+        looked_at.clear()
+        assert asked(power).figure is not None
+        assert len(looked_at) == count
