@@ -109,6 +109,7 @@ class StatusLine(Widget):
         self._shorter: tuple[str, ...] = ()  # the same in fewer words
         self._warn = False
         self._right = ""
+        self._pointed_at = ""
 
     def restyle(self, theme: Theme) -> None:
         """Draw with these styles from now on."""
@@ -150,6 +151,18 @@ class StatusLine(Widget):
             self._right = text
             self.refresh()
 
+    def name_under_pointer(self, text: str) -> None:
+        """Show what the pointer is on at the right end, unless something loads; "" for nothing."""
+        if text != self._pointed_at:
+            self._pointed_at = text
+            if not self._right:
+                self.refresh()
+
+    def _right_part(self) -> str:
+        """The right end as it is drawn; the hints keep half of the line."""
+        text = self._right or truncation.middle(self._pointed_at, self.size.width // 2)
+        return f" {text} " if text else ""
+
     @property
     def text(self) -> str:
         """The line as it is drawn."""
@@ -160,7 +173,7 @@ class StatusLine(Widget):
         width = self.size.width
         if y or width < 2:
             return Strip.blank(width)
-        right = f" {self._right} " if self._right else ""
+        right = self._right_part()
         room = max(0, width - 2 - plain.width(right))
         texts = self._said(room) if self._message else self._can(room)
         used = sum(plain.width(text) for text, _ in texts)
@@ -181,7 +194,7 @@ class StatusLine(Widget):
 
     def _keys_at(self, x: int) -> str:
         """The keys of the hint in this cell; "" beside them all."""
-        room = max(0, self.size.width - 2 - plain.width(f" {self._right} " if self._right else ""))
+        room = max(0, self.size.width - 2 - plain.width(self._right_part()))
         end = 1
         keys = ""
         for text, role in self._can(room):

@@ -425,6 +425,15 @@ class TimelineScreen(Moving):
         self._reach_soon()
         self.sight.soon()
 
+    def on_timeline_pointed(self, event: Timeline.Pointed) -> None:
+        """Name what the pointer is on, where the line is quick."""
+        model = self.timeline.model
+        name = ""
+        if event.event is not None and model is not None and self.shell.gate.allows_motion:
+            facts = model.facts(event.event)
+            name = f"{plain(facts.display, 200)} · {units.duration(facts.duration)}"
+        self.query_one("#status", StatusLine).name_under_pointer(name)
+
     def on_timeline_cursor_moved(self, event: Timeline.CursorMoved) -> None:
         """Other pages ask where the cursor is."""
         self.session.cursor_ps = event.ps

@@ -61,6 +61,7 @@ class TerminalDriver(LinuxDriver):
         self._hung_up = False
         self._output: OutputThread | None = None
         self._unanswered = 0
+        self._reports_motion = False
         self.holds_terminal = False  # from before the first byte to after the last
         self._settled = (
             False  # wholly in possession of the terminal: not while taking it or giving it back
@@ -193,8 +194,17 @@ class TerminalDriver(LinuxDriver):
             self.write("\x1b[?1000h\x1b[?1002h\x1b[?1006h")
 
     def _disable_mouse_support(self) -> None:
+        self.report_motion(False)
         if self._mouse:
             self.write("\x1b[?1006l\x1b[?1002l\x1b[?1000l")
+
+    def report_motion(self, wanted: bool) -> None:
+        """Have each motion of the pointer reported, or only drags: what is under it is named."""
+        if not self._mouse or wanted == self._reports_motion:
+            return
+        self._reports_motion = wanted
+        # Some terminals know one mode at a time: drags are asked for again.
+        self.write("\x1b[?1003h" if wanted else "\x1b[?1003l\x1b[?1002h")
 
     # ── input ────────────────────────────────────────────────────────────────────────────────────
 

@@ -105,6 +105,8 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
                 self._level = self.gate.level
                 self.painter.set_color(self.capabilities.at_most(self.gate.quality.color).color)  # type: ignore[arg-type]
                 self.quality_changed(self.gate.quality)
+            if isinstance(self._driver, TerminalDriver):
+                self._driver.report_motion(self.gate.allows_motion)
             self._send_frame()
 
     def hang_up(self) -> None:

@@ -61,6 +61,13 @@ class Timeline(Widget, can_focus=True):
             super().__init__()
             self.selection = selection
 
+    class Pointed(Message):
+        """The pointer came to another event, or (None) to a place without one."""
+
+        def __init__(self, event: Selected | None) -> None:
+            super().__init__()
+            self.event = event
+
     class WindowMarked(Message):
         """A window was closed, dragged, or (None) taken back."""
 
@@ -95,6 +102,7 @@ class Timeline(Widget, can_focus=True):
         self.neighbors: tuple[
             NeighborProfile, ...
         ] = ()  # other profiles of the training, drawn where they lie
+        self._pointed: Selected | None = None  # the event under the pointer
         self._drag: int | None = None  # column where the button went down
         self.outline: JumpOutline | None = None  # of where a jump has just led
         self.frames = 0  # frames composed: for tests and benchmarks
@@ -236,6 +244,7 @@ class Timeline(Widget, can_focus=True):
             or before.hits is not after.hits
         )
         if rows_moved:
+            self._point(None)  # what is under it now is asked when it moves
             self.refresh()
         else:
             touched = self._touched(before, after) if before else set()
@@ -374,6 +383,18 @@ class Timeline(Widget, can_focus=True):
     def on_mouse_move(self, event: events.MouseMove) -> None:
         if self._drag is not None and event.x != self._drag:
             self._drag_window(event.x)
+        elif self._drag is None and self._navigator is not None:
+            row = self._navigator.viewport.row0 + event.y
+            self._point(self._navigator.under(row, event.x))
+
+    def on_leave(self) -> None:
+        """The pointer is elsewhere."""
+        self._point(None)
+
+    def _point(self, event: Selected | None) -> None:
+        if event != self._pointed:
+            self._pointed = event
+            self.post_message(self.Pointed(event))
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
         if self._drag is None or self._navigator is None:

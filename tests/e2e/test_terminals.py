@@ -73,7 +73,10 @@ def test_terminal(
         (["--color", "none"], lambda raw: depth(raw) == NONE),
         (["--color", "16"], lambda raw: depth(raw) == FEW),
         (["--color", "true"], lambda raw: depth(raw) == TRUE),
-        (["--no-mouse"], lambda raw: b"?1000h" not in raw and b"?1002h" not in raw),
+        (
+            ["--no-mouse"],
+            lambda raw: b"?1000h" not in raw and b"?1002h" not in raw and b"?1003h" not in raw,
+        ),
     ],
 )
 def test_flags_force_it(start: Opener, profile: Path, flag: list[str], check: object) -> None:
@@ -83,14 +86,25 @@ def test_flags_force_it(start: Opener, profile: Path, flag: list[str], check: ob
     assert check(bytes(terminal.raw))  # type: ignore[operator]
 
 
-def test_the_mouse_reports_clicks_and_drags_but_not_every_motion(
+def test_the_event_under_the_pointer_is_named_and_a_pointer_that_rests_costs_nothing(
     start: Opener, profile: Path
 ) -> None:
     terminal = start(profile)
     terminal.wait_for(READY)
     terminal.settle()
     assert b"?1002h" in terminal.raw
-    assert b"?1003h" not in terminal.raw
+    assert b"?1003h" in terminal.raw, "the line is quick"
+    lines = terminal.text().splitlines()
+    row = next(y for y, line in enumerate(lines) if "Execut" in line)
+    column = lines[row].index("Execut")
+    terminal.write(b"\x1b[<35;%d;%dM" % (column + 1, row + 1))
+    terminal.wait_for(r"Execute.* · [\d.]+ [mµ]s *$")
+    terminal.settle()
+    terminal.write(b"\x1b[<35;%d;%dM" % (column + 2, row + 1))  # of the same event
+    assert terminal.settle() == 0
+    terminal.press("q")
+    assert terminal.wait_exit() == 0
+    assert terminal.left_on() == []
 
 
 def test_the_config_file_is_read(start: Opener, profile: Path, tmp_path: Path) -> None:

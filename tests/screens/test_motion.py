@@ -9,6 +9,7 @@ from textual.strip import Strip
 
 from powertui.screens.loader import LoadingProgress
 from powertui.screens.shell import Shell
+from powertui.screens.status import StatusLine
 from powertui.screens.timeline import TimelineScreen
 from powertui.terminal.glyphs import ASCII, UNICODE, Glyphs
 from powertui.terminal.pacing import PaintGate
@@ -129,3 +130,28 @@ def test_the_time_left_is_told_where_it_is_known() -> None:
     assert "left" not in str(LoadingProgress(1, 2, 3))
     assert "left" not in str(LoadingProgress(1, 2, 3, 0.7))
     assert str(LoadingProgress(1, 2, 3, 12.4)).endswith(" · 12 s left")
+
+
+async def test_the_event_under_the_pointer_is_named_where_the_line_is_quick(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=SIZE) as pilot:
+        await loaded(pilot)
+        page = shell.screen
+        assert isinstance(page, TimelineScreen)
+        status = page.query_one("#status", StatusLine)
+        row = next(y for y in range(30) if "C" in page.timeline.render_line(y).text)
+        column = page.timeline.render_line(row).text.index("C") + 9
+        hints = status.text
+        await pilot.hover(page.timeline, offset=(column, row))
+        await settled(pilot)
+        assert status.text == hints, "the line is not known to be quick"
+        quick(shell)
+        await pilot.hover(page.timeline, offset=(column + 30, 0))
+        await pilot.hover(page.timeline, offset=(column, row))
+        await settled(pilot)
+        assert " · " in status.text
+        assert status.text.rstrip().endswith("ms")
+        assert "zoom" in status.text, "what can be done is still said"
+        await pilot.press("w")
+        await settled(pilot)
+        assert " ms" not in status.text
