@@ -44,6 +44,7 @@ _OTHERS = re.compile(
     r"aisle|facility|building|site|datacent(?:er|re)|vms?|guests?|hypervisors?|containers?|pods?|"
     r"routers?|cooling|chillers?|hvac|crac"
 )
+_OF_MANY = re.compile(r"cluster|racks?|rooms?|aisle|facility|building|datacent(?:er|re)")
 # What machines are for that train nothing: node1-login is not node1.
 _OTHER_ROLES = re.compile(r"logins?|head ?nodes?|frontends?|gateways?|storage|nas|fileservers?")
 # A name with its domain; the dots of "acpi-0.power1.power1" are steps into a JSON document.
@@ -129,6 +130,11 @@ def names_others(column: str) -> bool:
     return names_other_role(column) or any(
         _OTHERS.fullmatch(word[0]) for word in _WORD.finditer(column.casefold())
     )
+
+
+def names_many(text: str) -> bool:
+    """Whether a name says that it is of many machines together."""
+    return any(_OF_MANY.fullmatch(word[0]) for word in _WORD.finditer(text.casefold()))
 
 
 def names_other_role(text: str) -> bool:

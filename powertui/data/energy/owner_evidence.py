@@ -332,6 +332,8 @@ def _by_file(path: str, machines: Machines) -> Owner | None:
     ]
     if len(fitting) == 1:
         return Owner(fitting[0], HostEvidence.FILE, f"its file is in {place.parent.name}")
+    if host_columns.names_many(place.stem):
+        return Owner(None, HostEvidence.NOBODY, "its file is named after many machines")
     words = {*host_columns.words_in(place.stem), place.parent.name}
     if any(machines.are_named_like(word) or host_columns.looks_like_a_host(word) for word in words):
         return Owner(None, HostEvidence.NOBODY, _OTHER_FILE)

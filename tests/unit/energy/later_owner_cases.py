@@ -294,4 +294,21 @@ LATER = (
         {"vm": 200},
         200,
     ),
+    Case(
+        "file of a cluster", VM, {"cluster_total.csv": wide({"power_w": 333})}, {"vm": None}, None
+    ),
+    Case(
+        "two logs without a name that read different power",
+        VM,
+        {"a.csv": wide({"power_w": 200}), "b.csv": wide({"power_w": 333})},
+        {"vm": None},
+        None,
+    ),
+    Case(
+        "a plug and a board of one machine",
+        VM,
+        {"a.csv": wide({"power_w": 200}), "b.csv": wide({"power_w": 220})},
+        {"vm": 200},
+        200,
+    ),
 )
