@@ -41,7 +41,7 @@ def test_a_page_is_drawn_of_the_place_that_was_named(
     where = ["--at", "epoch 1 step 45-71", "--page", "ops"]
     assert cli.main([str(demo.folder()), "--svg", str(picture), *where]) == 0
     drawn = text_of(picture)
-    assert "Conv2DBackpropFilter" in drawn
+    assert "Conv2D filter grad" in drawn
     assert "2.617 s" in drawn, "the ops of those steps alone"
     size_told = f"{picture.stat().st_size / 1000:.1f} kB"
     assert f"{size_told}, 120x36 cells" in capsys.readouterr().err
