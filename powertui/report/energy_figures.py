@@ -15,6 +15,9 @@ from powertui.report.page_style import Style
 
 NO_POWER = "no power log was found with this run; name one with --power FILE"
 
+# Of a power log of a week that switches every hour there are fifty: a screen holds a dozen. Chosen.
+_MAX_BRIEF_FINDINGS = 12
+
 # The columns of CSV that `csv_cells` fills.
 CSV_COLUMNS = ("joules", "lo_joules", "hi_joules", "mean_watts", "badge", "reason")
 
@@ -153,7 +156,10 @@ def notes_on(findings: Findings) -> list[str]:
 
 def brief_findings(findings: Findings) -> list[str]:
     """What there is beside the first finding, which stands in the answer: one line each."""
-    lines = [finding.text for finding in findings.findings[1:]]
+    lines = [finding.text for finding in findings.findings[1 : 1 + _MAX_BRIEF_FINDINGS]]
+    more = len(findings.findings) - 1 - len(lines)
+    if more > 0:
+        lines.append(f"{more} more (--verbose lists them)")
     smaller = len(findings.smaller)
     if smaller:
         listed = "it" if smaller == 1 else "them"

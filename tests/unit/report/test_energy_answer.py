@@ -6,13 +6,17 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from powertui import cli, units
 from powertui.data.energy.align import Alignment
+from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.energy.measured_energy import unresolved
+from powertui.data.model import Badge
+from powertui.report.energy_figures import brief_findings
 from powertui.report.energy_words import EnergyWords, clock_words
 from tests.synthetic import Burst, Plan, build
 
@@ -156,3 +160,17 @@ def test_a_clock_that_was_wrong_is_said_with_its_side() -> None:
     ahead = Alignment(-25.4, -25.7, -25.1, "clock corrected", "x", (), correction_s=-15.09)
     assert clock_words(ahead) == "clock: was 15.1 s ahead, corrected, ± 300 ms"
     assert clock_words(None) == "clock: the log has no reading"
+
+
+def test_of_very_many_findings_a_page_lists_a_dozen() -> None:
+    one = Finding(
+        kind="power", witnesses=(), start_ps=0, end_ps=1, start_within=(0, 0), end_within=(1, 1),
+        epoch=None, step_lo=None, step_hi=None, elsewhere=(), delta_watts=100.0, lo_watts=99.0,
+        hi_watts=101.0, delta_joules=1.0, lo_joules=0.9, hi_joules=1.1, delta_seconds=None, p=0.0,
+        badge=Badge.MEASURED,
+    )  # fmt: skip
+    findings = tuple(replace(one, text=f"stretch {number}") for number in range(50))
+    lines = brief_findings(Findings(None, findings))
+    assert lines[0] == "stretch 1"
+    assert lines[12:] == ["37 more (--verbose lists them)"]
+    assert brief_findings(Findings(None, findings[:13])) == [f"stretch {n}" for n in range(1, 13)]
