@@ -60,7 +60,24 @@ def ranked(conclusions: Iterable[Conclusion]) -> tuple[Conclusion, ...]:
     for conclusion in sorted(conclusions, key=_precedence):
         if not any(_says_the_same(conclusion, other) for other in kept):
             kept.append(conclusion)
-    return _with_clocks(_with_unknown(sorted(kept, key=_rank)))
+    return _with_clocks(_with_unknown(_with_calls(sorted(kept, key=_rank))))
+
+
+def _with_calls(conclusions: list[Conclusion]) -> list[Conclusion]:
+    """With the calls of small operations before a loss that takes less than they do."""
+    calls = next((one for one in conclusions if one.kind is Kind.LAUNCH), None)
+    if calls is None:
+        return conclusions
+    share = calls.cost.largest_share
+    others = [one for one in conclusions if one is not calls]
+    smaller = [
+        row
+        for row, one in enumerate(others)
+        if one.kind in _LOSSES and one.cost.largest_share < share and _tier(one) < _tier(calls)
+    ]
+    if not smaller:
+        return conclusions
+    return [*others[: smaller[0]], calls, *others[smaller[0] :]]
 
 
 def _with_unknown(conclusions: list[Conclusion]) -> list[Conclusion]:

@@ -108,7 +108,7 @@ _PURPOSES = tuple(
     (purpose, re.compile("|".join(words), re.IGNORECASE)) for purpose, words in _WORDS.items()
 )
 # Operations that decide what a stretch between steps is for, however short they are.
-_DECISIVE: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
+DECISIVE: tuple[tuple[Purpose, re.Pattern[str]], ...] = (
     (Purpose.LOGGING, re.compile(r"Write\w*Summary|FlushSummaryWriter|HistogramSummary")),
     (Purpose.CHECKPOINT, re.compile(r"SaveV2|ShardedFilename|MergeV2Checkpoints|torch::save")),
 )
@@ -337,7 +337,7 @@ def _decisive(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Purpo
     if driver is None:
         return None
     used = np.unique(driver.events.name)
-    for purpose, pattern in _DECISIVE:
+    for purpose, pattern in DECISIVE:
         decisive = [
             index
             for index in used.tolist()

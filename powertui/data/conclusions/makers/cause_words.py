@@ -36,14 +36,19 @@ class CauseWords:
     profile: Profile
     wall: WallTime
     cause: TimeCause
+    compiled_ps: int = 0  # what a program does once before its steps, where it is much
 
     @property
     def amount(self) -> str:
         """How much of the time: "84 % of the time (1.2 s of 1.4 s)"."""
-        return (
+        amount = (
             f"{percent(self.share)} of the time ({short_time(self.cause.ps)} of "
             f"{short_time(self.wall.length)})"
         )
+        if not self.compiled_ps:
+            return amount
+        share = self.cause.ps / (self.wall.length - self.compiled_ps)
+        return f"{amount}, or {percent(share)} of what is left after tracing and compiling"
 
     @property
     def share(self) -> float:
@@ -184,7 +189,10 @@ def _pause(words: CauseWords, where: str) -> Told:
     if where == "in":
         guess = "garbage collection, a lock, a sleep, a file, or another process"
     else:
-        guess = "a callback, a checkpoint, an evaluation, logging, or garbage collection"
+        guess = (
+            "a callback, a checkpoint, an evaluation, logging, garbage collection, or other "
+            "Python code"
+        )
     whom = f"{words.who} ran then" if words.who else "no thread recorded anything then"
     if len(cause.slow) == 1:
         pause = f"A pause {where} {words.steps} takes {words.amount}"
@@ -242,7 +250,12 @@ def words_between(words: CauseWords) -> Told:
     after_each = f"{words.each} after each step"
     if len(words.wall.periods) == 1:
         after_each = "after the only step"
-    if subject is not None:
+    if cause.kind is Kind.INPUT and words.who.startswith("MakeIterator"):
+        sentence = (
+            f"Making a new dataset for each step takes {words.amount}, {after_each}: predict, "
+            "evaluate and fit make one each time they are called."
+        )
+    elif subject is not None:
         who = f": {words.who}" if words.who else ""
         sentence = f"{subject} between the steps takes {words.amount}, {after_each}{who}."
     elif words.who:
@@ -269,6 +282,8 @@ def words_between(words: CauseWords) -> Told:
 
 
 def _next_between(words: CauseWords, *, silent: bool) -> str:
+    if words.cause.kind is Kind.INPUT and words.who.startswith("MakeIterator"):
+        return "Call it once with all rows, or call the model itself: model(x)."
     if words.cause.kind is Kind.INPUT:
         return framework_advice.READ_AHEAD[words.inquiry.framework]
     if silent and not words.who:

@@ -13,7 +13,13 @@ _MIN_NAMED_OP_SHARE = 0.05
 _NO_COMPUTING = frozenset((Category.COMMUNICATION.value, Category.INPUT.value))
 # Other sentences tell of these: a callback that is "87 % of all ops' time" is no computing.
 _TOLD_ELSEWHERE = frozenset(
-    (NameClass.COPY, NameClass.CALLED_PYTHON, NameClass.WAIT, NameClass.INPUT_AHEAD)
+    (
+        NameClass.COPY,
+        NameClass.CALLED_PYTHON,
+        NameClass.WAIT,
+        NameClass.INPUT_AHEAD,
+        NameClass.COMPILE,
+    )
 )
 
 

@@ -11,11 +11,13 @@ from powertui.data.conclusions.conclusion import Kind
 from powertui.data.conclusions.makers.blame import (
     NOBODY,
     Blame,
+    Named,
     Purpose,
     blame,
     dispatched,
     function_around,
 )
+from powertui.data.conclusions.makers.writing import writing_stretches
 from powertui.data.model import Int64s
 from powertui.data.opened import Profile
 from powertui.data.run.launched_work import function_key, shares_of_functions
@@ -44,6 +46,10 @@ _MAX_FEW_SHARE = 0.34
 # compiles once more; several further steps that do are for shapes or values that keep changing.
 _STARTING_STEPS = 2
 _MIN_COMPILED_AGAIN = 2
+
+# Share of the calls of the framework from which on those that prepare a summary are told apart.
+# Chosen, not measured.
+_MIN_WRITING_SHARE = 0.2
 
 _SILENT = (ActivityKind.NOTHING, ActivityKind.WAITING)
 _INPUT = (ActivityKind.INPUT, ActivityKind.INPUT_AHEAD, ActivityKind.INPUT_PYTHON)
@@ -163,7 +169,9 @@ def _few(
         whom = blame(profile, wall, stretches)
         if whom == NOBODY and part is RunPart.BETWEEN:
             whom = dispatched(profile, wall, windows)
-    if part is RunPart.BETWEEN and profile.steps.asynchronous and _is_steps_work(profile, whom):
+    is_last = slow.tolist() == [len(wall.periods) - 1]
+    may_run_on = part is RunPart.BETWEEN and (profile.steps.asynchronous or is_last)
+    if may_run_on and _is_steps_work(profile, whom):
         working = int(extra[list(WORK)].sum())
         if 2 * working > ps and ActivityKind.COMPUTING in activities:
             return None
@@ -267,7 +275,13 @@ def _of_all(profile: Profile, wall: WallTime, usual: Int64s) -> Iterator[TimeCau
         (Kind.UNKNOWN_TIME, _SILENT),
     ):
         ps = int(inside[list(activities)].sum())
-        yield _named(profile, wall, TimeCause(kind, ps, main, _largest_first(inside, activities)))
+        cause = TimeCause(kind, ps, main, _largest_first(inside, activities))
+        if kind is Kind.RECOMPILATION and 2 * usual[RunPart.BEFORE, ActivityKind.COMPILING] > ps:
+            cause = replace(cause, kind=Kind.COMPILATION, part=RunPart.BEFORE)
+        if kind is Kind.LAUNCH:
+            yield from _written(profile, wall, _named(profile, wall, cause))
+        else:
+            yield _named(profile, wall, cause)
 
 
 def _between(wall: WallTime, usual: Int64s) -> tuple[Int64s, CoveredTime]:
@@ -307,6 +321,28 @@ def _of_between(
         kind = _OF_PURPOSE[whom.purpose]
     activities = _largest_first(between, tuple(ActivityKind))
     return TimeCause(kind, ps, RunPart.BETWEEN, activities, whom, stretches=stretches)
+
+
+def _written(profile: Profile, wall: WallTime, cause: TimeCause) -> Iterator[TimeCause]:
+    """Calls of the framework, apart from those that prepare what is logged or saved.
+
+    Nobody launches less by writing a picture's pixels faster: what matters is that it is written.
+    """
+    for purpose, writing in writing_stretches(profile, wall).items():
+        common = cause.stretches.common(writing.stretches)
+        share = common.length / max(1, cause.stretches.length)
+        if share < _MIN_WRITING_SHARE:
+            continue
+        ps = round(share * cause.ps)
+        whom = Blame(Named(writing.call, writing.call, ps, is_frame=False), purpose)
+        yield TimeCause(_OF_PURPOSE[purpose], ps, cause.part, cause.activities, whom)
+        cause = replace(
+            cause,
+            ps=cause.ps - ps,
+            stretches=cause.stretches.without(writing.stretches),
+            blame=NOBODY,
+        )
+    yield cause
 
 
 def _named(profile: Profile, wall: WallTime, cause: TimeCause) -> TimeCause:

@@ -98,12 +98,31 @@ def _compilation(words: CauseWords) -> Told:
         compiling = words.wall.timeline[ActivityKind.COMPILING]
         periods = words.wall.periods
         steps = int((compiling.inside(periods.start, periods.end) > 0).sum())
-        again = f", in {steps:,} of {count:,} steps: each time for other shapes or Python values"
+        again = f", in {steps:,} of {count:,} steps: each time for {_compiled_for(words)}"
     return Told(
         sentence=f"Tracing and compiling anew takes {words.amount}{again}.",
         short=f"compiling {whole_percent(words.share)}",
         tool="timeline",
         next="Keep the shapes of inputs the same, and pass numbers as tensors.",
+    )
+
+
+def _compiled_for(words: CauseWords) -> str:
+    """What is compiled: the step's own function anew, or others between the steps."""
+    compiling = words.wall.timeline[ActivityKind.COMPILING]
+    between = compiling.common(words.wall.windows(RunPart.BETWEEN)).length
+    if 2 * between > compiling.length:
+        return "functions that are made anew between the steps"
+    return "other shapes or Python values"
+
+
+def _compiled_before(words: CauseWords) -> Told:
+    who = f": {words.who}" if words.who else ""
+    return Told(
+        sentence=f"Tracing and compiling before the first step takes {words.amount}{who}.",
+        short=f"compiling {whole_percent(words.share)}",
+        tool="timeline",
+        next=WHAT_TO_DO[Kind.COMPILATION],
     )
 
 
@@ -246,7 +265,7 @@ _TELLERS: dict[Kind, Callable[[CauseWords], Told]] = {
     Kind.STRAGGLER: _straggler,
     Kind.COPIES: _copies,
     Kind.RECOMPILATION: _compilation,
-    Kind.COMPILATION: _compilation,
+    Kind.COMPILATION: _compiled_before,
     Kind.COMPUTE: _compute,
     Kind.LAUNCH: _launch,
     Kind.PYTHON: _python,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.conclusions.conclusion import Conclusion, Cost, Evidence, Stretch
+from powertui.data.conclusions.conclusion import Conclusion, Cost, Evidence, Kind, Stretch
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import step_parts
 from powertui.data.conclusions.makers.cause_words import CauseWords
@@ -19,6 +20,9 @@ from powertui.data.tools.wall_time import RunPart, WallTime
 
 # Share of the profile from which on a cause has a sentence. TensorBoard's threshold for input.
 _MIN_SHARE = 0.05
+# From this share on, what is compiled once makes shares of the time small: the largest other cause
+# is told of the rest, too. Chosen, not measured.
+_MIN_COMPILED_SHARE = 0.25
 
 
 def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
@@ -41,11 +45,17 @@ def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
             if _is_beside_steps(cause) or (hides_most and cause.ps > told_ps)
         ]
         largest = []
+    compiled = [cause for cause in causes if cause.kind is Kind.COMPILATION]
+    compiled_ps = sum(cause.ps for cause in compiled)
+    usual = next((cause for cause in causes if cause not in compiled), None)
     for cause in causes:
         if _ends_the_profile(wall, cause):
             continue
         if cause.ps >= _MIN_SHARE * wall.length or cause in largest:
-            yield _conclusion(CauseWords(inquiry, profile, wall, cause))
+            words = CauseWords(inquiry, profile, wall, cause)
+            if cause is usual and compiled_ps >= _MIN_COMPILED_SHARE * wall.length:
+                words = replace(words, compiled_ps=compiled_ps)
+            yield _conclusion(words)
 
 
 def _is_beside_steps(cause: TimeCause) -> bool:
