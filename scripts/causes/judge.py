@@ -52,6 +52,13 @@ _WORDS = {
     "averages": r"small operations|averag|state_dict",
     "subprocess": r"waiting|subprocess|score_texts|command|(other|another|child) process",
     "deepcopy": r"\bcop(y|ies|ying)\b|clone|deepcopy",
+    "simulation": r"Python|play_turns|simulat|outside (of )?(TensorFlow|Keras|the framework)",
+    "predict_calls": r"\bpredict|small operations|overhead|dispatch|launch|per call|each call",
+    "concatenation": r"\bcop(y|ies|ying)\b|\bcat\b|concat|append",
+    "hooks": r"small operations|hook|note_statistics|\bitem\b|Python",
+    "contention": r"contention|contend|other (process|program)|throttl|preempt|slower|slowed",
+    "recall": r"validation|evaluat|recall",
+    "workers": r"input|loading|reading|worker",
 }
 
 # Between two causes of nearly equal size, of which either is right.

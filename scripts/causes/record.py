@@ -10,11 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from scripts.causes import (
+    eighth_programs,
     fifth_programs,
     fourth_programs,
     jax_programs,
     keras_programs,
     second_programs,
+    seventh_programs,
     sixth_programs,
     tensorflow_programs,
     third_programs,
@@ -34,6 +36,8 @@ _MODULES = (
     fourth_programs,
     fifth_programs,
     sixth_programs,
+    seventh_programs,
+    eighth_programs,
 )
 CAUSES: dict[str, str] = {
     program.__name__: cause for module in _MODULES for program, cause in module.PROGRAMS.items()
