@@ -36,6 +36,7 @@ class Kind(str, Enum):
     PAUSE = "pause"  # a stretch in which no thread ran anything
     LONG_EPOCH = "long_epoch"
     THROTTLING = "throttling"
+    SLOWER_MACHINE = "slower_machine"
     POWER = "unexplained_power"
     CLOCK = "wrong_clock"
     MEMORY = "memory_pressure"

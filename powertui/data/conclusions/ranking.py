@@ -28,6 +28,7 @@ _LOSSES = frozenset(
         Kind.CHECKPOINT,
         Kind.GARBAGE_COLLECTION,
         Kind.MEMORY,
+        Kind.SLOWER_MACHINE,
         Kind.THROTTLING,  # the time that its steps took longer
     )
 )
@@ -44,6 +45,7 @@ _OF_A_STRETCH = (
     Kind.CHECKPOINT,
     Kind.VALIDATION,
     Kind.THROTTLING,
+    Kind.SLOWER_MACHINE,
     Kind.POWER,
     Kind.PAUSE,
     Kind.LONG_EPOCH,

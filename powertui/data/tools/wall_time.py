@@ -241,7 +241,8 @@ def _slow(periods: Periods, evaluations: CoveredTime) -> Bools:
         return np.zeros(len(periods), np.bool_)
     slow = length > _SLOW_TIMES_USUAL * np.median(length)
     if slow.mean() > _MAX_SLOW_SHARE:
-        return np.zeros(len(periods), np.bool_)
+        # Steps of two usual lengths: the slow ones are slow beside the longer of them.
+        slow = length > _SLOW_TIMES_USUAL * np.quantile(length, 1 - _MAX_SLOW_SHARE)
     return np.asarray(slow)
 
 

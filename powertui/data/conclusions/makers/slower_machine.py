@@ -1,0 +1,177 @@
+"""Steps in which the same operations take longer, every one of them: the machine was slower."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from powertui.data.conclusions.conclusion import (
+    Conclusion,
+    Confidence,
+    Cost,
+    Evidence,
+    Kind,
+    Stretch,
+)
+from powertui.data.conclusions.inquiry import Inquiry
+from powertui.data.conclusions.words import percent, whole_percent
+from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, ProcessKind
+from powertui.data.opened import Profile
+from powertui.data.tools import device_facts
+from powertui.data.tools import wall_time as account
+from powertui.data.tools.covered_time import CoveredTime, joined
+from powertui.data.tools.name_classes import NameClass, name_classes
+from powertui.data.tools.wall_time import Periods
+from powertui.value_types import dataclass
+
+# Slow steps, and others to compare them with. Chosen, not measured.
+_MIN_STEPS = 4
+# Steps that are smoothed together: one slow step is no slow machine.
+_SMOOTHED_STEPS = 5
+# A slower stretch takes so many times the time of the fastest fifth of the steps. Programs that
+# were recorded while others worked had 1.6 and 1.7 by chance, one whose core five others shared
+# 2.6 (make causes: tf_gan, torch_resnet_requests, torch_shared_core).
+_MIN_SLOWDOWN = 1.8
+_FAST_SHARE = 0.2
+# Of all operations together: with less, other steps are longer for another reason. Chosen, not
+# measured; an evaluation of the same operations after every sixth step had 1.3.
+_MIN_SLOWDOWN_OF_WORK = 1.5
+# A machine that is slower in more stretches is slow by chance, or by the program's own turns.
+_MAX_STRETCHES = 3
+# Share of the time from which on it has a sentence. TensorBoard's threshold for input.
+_MIN_SHARE = 0.05
+# An operation is slower from so many times its usual length on. Chosen, not measured.
+_MIN_OP_SLOWDOWN = 1.2
+# Share of the operations that have to be slower: larger inputs leave the update of weights as it
+# is. Chosen, not measured.
+_MIN_SLOWER_OPS = 0.9
+# Operations with less of the time tell nothing: a few microseconds are slower by chance.
+_MIN_OP_SHARE = 0.005
+_MIN_OPS = 5
+# The same work has as many calls a step, up to this share. Chosen, not measured: an operation that
+# ends in the next step counts there.
+_MAX_COUNT_DIFFERENCE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class _Calls:
+    """How often each operation runs in some steps, and for how long, by its name's number."""
+
+    count: Floats  # a step
+    ps: Floats  # a step
+
+
+def slower_machine(inquiry: Inquiry) -> Iterator[Conclusion]:
+    """For each host the steps in which everything takes longer."""
+    for profile in inquiry.profiles:
+        wall = account.wall_time(profile)
+        slow = _slower_steps(wall.periods)
+        if slow is None:
+            continue
+        slowdown = _slowdown(profile, wall.periods, slow)
+        if slowdown is not None:
+            made = _conclusion(profile, wall, slow, slowdown)
+            if made.cost.largest_share >= _MIN_SHARE:
+                yield made
+
+
+def _slower_steps(periods: Periods) -> Bools | None:
+    """Which steps are in slower stretches; None where there is no such stretch."""
+    length = (periods.end - periods.start).astype(np.float64)
+    if len(length) < 2 * _MIN_STEPS:
+        return None
+    smooth = _rolling_median(length)
+    slow = np.asarray(smooth > _MIN_SLOWDOWN * np.quantile(smooth, _FAST_SHARE))
+    count = int(slow.sum())
+    stretches = int((np.diff(slow.astype(np.int8), prepend=0) == 1).sum())
+    if count < _MIN_STEPS or count > len(slow) - _MIN_STEPS or stretches > _MAX_STRETCHES:
+        return None
+    return slow
+
+
+def _rolling_median(values: Floats) -> Floats:
+    half = _SMOOTHED_STEPS // 2
+    padded = np.concatenate((values[:half][::-1], values, values[-half:][::-1]))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, _SMOOTHED_STEPS)
+    return np.asarray(np.median(windows, axis=1))
+
+
+def _slowdown(profile: Profile, periods: Periods, slow: Bools) -> float | None:
+    """How many times as long the operations take in the slow steps, if these do the same work and
+    nearly all of it is slower; else None.
+    """
+    usual, slower = _calls(profile, periods, ~slow), _calls(profile, periods, slow)
+    telling = (usual.ps >= _MIN_OP_SHARE * usual.ps.sum()) & (usual.count > 0)
+    if telling.sum() < _MIN_OPS:
+        return None
+    if not slower.ps.sum():
+        return None
+    difference = np.abs(slower.count - usual.count)
+    same = telling & (difference <= _MAX_COUNT_DIFFERENCE * usual.count)
+    if slower.ps[same].sum() < _MIN_SLOWER_OPS * slower.ps.sum():
+        return None
+    ratio = (slower.ps[same] / slower.count[same]) / (usual.ps[same] / usual.count[same])
+    if np.mean(ratio >= _MIN_OP_SLOWDOWN) < _MIN_SLOWER_OPS:
+        return None
+    slowdown = float(slower.ps[same].sum() / usual.ps[same].sum())
+    return slowdown if slowdown >= _MIN_SLOWDOWN_OF_WORK else None
+
+
+def _calls(profile: Profile, periods: Periods, rows: Bools) -> _Calls:
+    """The operations that begin in these steps: of devices where there are some, else of hosts."""
+    windows = joined([CoveredTime(periods.start[rows], periods.end[rows])])
+    size = len(profile.trace.names)
+    count, ps = np.zeros(size), np.zeros(size)
+    kind = ProcessKind.DEVICE if device_facts.has_device(profile.trace) else ProcessKind.HOST
+    is_operation = name_classes(profile) == NameClass.OPERATION
+    for process in profile.trace.processes:
+        if process.kind is not kind:
+            continue
+        for track in process.tracks:
+            events = track.events
+            inside = windows.hold(events.start)
+            if kind is ProcessKind.HOST:
+                inside &= is_operation[events.name]
+            names = events.name[inside]
+            count += np.bincount(names, minlength=size)
+            ps += np.bincount(names, events.duration[inside].astype(np.float64), minlength=size)
+    steps = max(1, int(rows.sum()))
+    return _Calls(count / steps, ps / steps)
+
+
+def _conclusion(
+    profile: Profile, wall: account.WallTime, slow: Bools, slowdown: float
+) -> Conclusion:
+    periods = wall.periods
+    length: Int64s = periods.end - periods.start
+    usual_ps = float(np.median(length[~slow]))
+    longer_ps = float(np.maximum(length[slow] - usual_ps, 0).sum())
+    share = longer_ps / wall.length
+    rows = np.flatnonzero(slow)
+    stretch = Stretch(profile.index, int(periods.start[rows[0]]), int(periods.end[rows[-1]]))
+    return Conclusion(
+        kind=Kind.SLOWER_MACHINE,
+        sentence=f"A slower machine takes {percent(share)} of the time: {_where(slow)} every "
+        f"operation takes {slowdown:.1f} times as long as in the others.",
+        short=f"slower machine {whole_percent(share)}",
+        confidence=Confidence.LIKELY,
+        evidence=Evidence("op_stats"),
+        cost=Cost(seconds=longer_ps / PS_PER_S, share=share),
+        stretch=stretch,
+        next="See what else ran on this machine then, its clock frequency and its power limit.",
+        doubt="Larger inputs look alike where every operation depends on their size.",
+    )
+
+
+def _where(slow: Bools) -> str:
+    """Which steps: "from step 13 on,", "in steps 4 to 30,", "in 20 of 48 steps,"."""
+    rows = np.flatnonzero(slow)
+    first, last = int(rows[0]), int(rows[-1])
+    if len(rows) != last - first + 1:
+        return f"in {len(rows):,} of {len(slow):,} steps"
+    if last == len(slow) - 1:
+        return f"in the last {len(rows):,} of {len(slow):,} steps"
+    if first == 0:
+        return f"in the first {len(rows):,} of {len(slow):,} steps"
+    return f"in {len(rows):,} steps in a row, after the first {first:,},"
