@@ -35,7 +35,9 @@ def writing_stretches(profile: Profile, wall: WallTime) -> dict[Purpose, Writing
     indexes = np.unique(events.name)
     names = [profile.trace.names.full(index)[:200] for index in indexes.tolist()]
     work_ends = _work_ends(profile, events, indexes, names)
-    out = {}
+    out: dict[Purpose, Writing] = {}
+    if not len(work_ends):
+        return out
     for purpose, pattern in DECISIVE:
         writing = np.array([pattern.search(name) is not None for name in names], np.bool_)
         writes = _rows(events, indexes[writing])
