@@ -168,3 +168,10 @@ def test_steps_that_are_slow_for_a_cause_of_several_are_told_once() -> None:
     slow = replace(_conclusion(Kind.SLOW_STEPS, 0.1, stretch=(510, 580)), finding=finding)
     power = _conclusion(Kind.POWER, 0.1, stretch=(505, 640))
     assert ranked([callback, slow, power]) == (power, callback)
+
+
+def test_many_small_operations_come_before_a_loss_that_takes_less() -> None:
+    launch, copies = _conclusion(Kind.LAUNCH, 0.4), _conclusion(Kind.COPIES, 0.26)
+    compute = _conclusion(Kind.COMPUTE, 0.33)
+    assert _kinds(compute, copies, launch) == [Kind.LAUNCH, Kind.COPIES, Kind.COMPUTE]
+    assert _kinds(compute, _conclusion(Kind.COPIES, 0.45), launch)[0] is Kind.COPIES

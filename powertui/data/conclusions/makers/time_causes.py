@@ -31,6 +31,9 @@ from powertui.value_types import dataclass
 _MIN_SHARE = 0.02
 # The slow steps that hold this share of the extra time are told; the others are slow by chance.
 _MAIN_SHARE = 0.9
+# Those that take nearly as much as the least of them are told with them: of ten equal ones nine
+# hold nine tenths. Chosen, not measured.
+_MIN_LIKE_THE_MAIN = 0.5
 # Slow steps have a cause of their own where they take so many times as long for it as usual ones do
 # for the same; else chance made them slow. Chosen, not measured.
 _MIN_TIMES_USUAL = 2.0
@@ -219,7 +222,8 @@ def _main_slow(
     took = wall.timeline.parts(lo, hi)[:, list(activities)].sum(axis=1)
     order = np.argsort(-took, kind="stable")
     enough = int(np.searchsorted(np.cumsum(took[order]), _MAIN_SHARE * took.sum())) + 1
-    main = np.sort(order[:enough])
+    least = took[order[:enough]].min(initial=took.max(initial=0))
+    main = np.flatnonzero(took >= _MIN_LIKE_THE_MAIN * least)
     real = hi[main] > lo[main]
     return rows[main], CoveredTime(lo[main][real], hi[main][real])
 
