@@ -23,7 +23,6 @@ from powertui.data.opened import Opened
 from powertui.data.run import clocks
 from powertui.data.table import Column, ColumnKind, Place, Table, optional, text_column
 from powertui.plain import plain
-from powertui.report import run_curve, run_devices
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:  # the list starts without it
@@ -173,9 +172,20 @@ def read(opened: Opened) -> KnownRun:
         epochs=max(map(len, run.epochs), default=0) or None,
         power=f"{channels} channel{'s' * (channels != 1)}" if channels else "none",
         readable=True,
+    )
+
+
+def pictured(opened: Opened, facts: KnownRun) -> KnownRun:
+    """The same with what the list on the screen has beside: model, framework and course."""
+    # Imported here: other lists show none of it.
+    from powertui.report import run_curve, run_devices
+
+    run = opened.run
+    return replace(
+        facts,
         framework=run_devices.framework_name(run),
         model=run_devices.model_names(run),
-        bars=run_curve.step_bars(steps),
+        bars=run_curve.step_bars(max(run.steps, key=len, default=Steps.none())),
     )
 
 
@@ -206,6 +216,7 @@ def weighed(opened: Opened, facts: KnownRun, aligning: Aligning | None = None) -
     """
     # Imported here, so that a list without power starts without it.
     from powertui.data.energy import account, host_energy
+    from powertui.report import run_curve
 
     if not opened.run.power or not opened.profiles:
         return facts

@@ -465,7 +465,8 @@ class OpenScreen(BaseScreen):
                 tried.add(run.path)
                 try:
                     loaded = load_run(run, options=options, progress=check)
-                    facts = listing.read(Opened(run, options, loaded))
+                    alone = Opened(run, options, loaded)
+                    facts = listing.pictured(alone, listing.read(alone))
                     keep(run, facts)
                     if run.size > _MAX_COUNTED_BYTES or stop.is_set():
                         continue

@@ -390,7 +390,7 @@ def _busy(model: TimelineModel, lo: int, hi: int) -> list[ContextLine]:
         if lanes:
             frame = model.forest.summary(np.array([lo, hi], np.int64), lanes)
             share = int(frame.busy[0, 0]) / max(1, hi - lo)
-            out.append(ContextLine(plain(process.name, 60), f"busiest line {share:.0%}"))
+            out.append(ContextLine(plain(process.name, 60), f"busiest line {units.percent(share)}"))
     return out[:8]
 
 

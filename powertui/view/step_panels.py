@@ -24,7 +24,7 @@ _PANEL_ROWS = 12
 _GAP_CELLS = 3
 _OPS_CELLS, _STEPS_CELLS, _ENERGY_CELLS = 48, 36, 36
 _BAR_CELLS = 10
-_SHARE_CELLS = 6
+_SHARE_CELLS = 7
 _LENGTH_CELLS = 10
 
 
@@ -112,7 +112,7 @@ def _ops(overview: Result, glyphs: Glyphs) -> _Panel:
     lines = []
     for row, (name, share) in enumerate(zip(names, shares, strict=True)):
         kind = work_category(f"{paths[row]}:{table['category'].text(row)}")
-        percent = f"{share:.1%}"
+        percent = units.percent(share, 1)
         ink = f"category:{kind.value}"
         lines.append(_barred(name, room, share / greatest, percent, _SHARE_CELLS, glyphs, ink))
     return _Panel("top ops", "share of self time", _OPS_CELLS, lines)

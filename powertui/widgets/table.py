@@ -20,6 +20,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from powertui import units
 from powertui.data.category import Category
 from powertui.data.model import Int64s
 from powertui.data.table import Column, Place, Table, Value, plural
@@ -402,7 +403,7 @@ class TableView(Widget, can_focus=True):
             words.append(f"in {len(stands.groups):,} {plural('group', len(stands.groups))}")
         if len(stands.hidden):
             share = table.total(stands.hidden).get("share") if table.total is not None else None
-            percent = f" ({share:.1%})" if isinstance(share, float) else ""
+            percent = f" ({units.percent(share, 1)})" if isinstance(share, float) else ""
             words.append(f"{len(stands.hidden):,} wrappers hidden{percent}")
         if table.summary:
             words += table.summary.split("  ")

@@ -505,8 +505,14 @@ async def test_sessions_stand_below_their_training_and_fold_away(
         assert "12 runs" in table.summary()
         at = lines(table).index("▾ one")
         assert lines(table)[at : at + 3] == both
-        await pilot.press("home", *["down"] * (at + 2), "z")
-        assert "▸ one (2)" in lines(table)
+        # Rows may still change places, as what is found in runs comes in.
+        await pilot.press("home")
+        for _ in range(2 * len(lines(table))):
+            if table.place is not None and table.place.run.endswith("one/train/session_0"):
+                break
+            await pilot.press("down")
+        await pilot.press("z")
+        await until_then(lambda: "▸ one (2)" in lines(table))
         assert table.cursor == lines(table).index("▸ one (2)"), (
             "on the training whose session went out of sight"
         )

@@ -188,7 +188,7 @@ async def test_rows_are_put_together_unfold_and_add_up(make: Maker) -> None:
         await pilot.press("5")
         await settled(pilot)
         view = shell.screen.query_one("#rows", TableView)
-        assert "18 wrappers hidden (3.1%)" in view.summary()
+        assert "18 wrappers hidden (3.1 %)" in view.summary()
         listed = len(view.rows)
         await pilot.press("x")
         await settled(pilot)

@@ -92,7 +92,7 @@ def test_a_window_holds_steps_events_and_how_busy() -> None:
     assert window["length"] == "40 ms"
     assert window["steps"] == "2 (1 to 2)"
     assert window["events"] == "18"
-    assert window["/device:GPU:0"] == "busiest line 65%"
+    assert window["/device:GPU:0"] == "busiest line 65 %"
 
 
 def test_energy_is_shown_with_its_badge_or_with_the_reason_why_not() -> None:
