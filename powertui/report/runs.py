@@ -21,6 +21,7 @@ from powertui.data.logdir import RunEntry, TrainingEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, PowerOnTrace, Run, Steps
 from powertui.data.opened import Opened
 from powertui.data.run import clocks
+from powertui.data.run.steps import dispatched_step_ps
 from powertui.data.table import Column, ColumnKind, Place, Table, optional, text_column
 from powertui.plain import plain
 from powertui.value_types import dataclass
@@ -69,7 +70,8 @@ class KnownRun:
     device: str = ""
     took_ps: int | None = None
     steps: int | None = None
-    step_ps: int | None = None  # the median, from start to start
+    # The median, from start to start; the mean with its work where it is dispatched ahead.
+    step_ps: int | None = None
     epochs: int | None = None
     joules: float | None = None
     joules_lo: float | None = None
@@ -159,6 +161,10 @@ def read(opened: Opened) -> KnownRun:
     if begun.known and begun.source != "file time":  # the file may have been copied since
         when = _when(begun)
     steps = max(run.steps, key=len, default=Steps.none())
+    step_ps = int(np.median(steps.ends() - steps.start)) if len(steps) else None
+    for trace, its_steps in zip(run.traces, run.steps, strict=True):
+        if its_steps is steps:
+            step_ps = dispatched_step_ps(trace, steps) or step_ps
     channels = len(run.power)
     spans = [trace.span[1] - trace.span[0] for trace in run.traces]
     return replace(
@@ -168,7 +174,7 @@ def read(opened: Opened) -> KnownRun:
         device=_devices(run),
         took_ps=max(spans, default=None),
         steps=len(steps) or None,
-        step_ps=int(np.median(steps.ends() - steps.start)) if len(steps) else None,
+        step_ps=step_ps,
         epochs=max(map(len, run.epochs), default=0) or None,
         power=f"{channels} channel{'s' * (channels != 1)}" if channels else "none",
         readable=True,

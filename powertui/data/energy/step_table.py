@@ -16,6 +16,7 @@ from powertui import units
 from powertui.data.energy import account
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Int64s, Steps
+from powertui.data.run.steps import dispatched_step_ps
 from powertui.data.table import Column, Fact, Result, optional, text_column
 from powertui.data.tools import breakdown
 from powertui.data.tools import steps as step_tool
@@ -126,15 +127,14 @@ def _usual_facts(question: Question, usual: Int64s) -> list[Fact]:
     usual_lengths = usual[usual >= 0]
     if not len(usual_lengths):
         return []
-    facts = [
-        Fact(
-            "usual",
-            "a usual step takes",
-            int(np.median(usual_lengths)),
-            "duration",
-            why="the median",
-        )
-    ]
+    profile = question.profile
+    with_work_ps = dispatched_step_ps(profile.trace, profile.steps)
+    subject = "a usual step takes" if with_work_ps is None else "asking for a usual step takes"
+    median_ps = int(np.median(usual_lengths))
+    facts = [Fact("usual", subject, median_ps, "duration", why="the median")]
+    if with_work_ps is not None:
+        why = "from the first step to the end of all their work"
+        facts.append(Fact("step_work_s", "with its work", with_work_ps, "duration", why=why))
     each = account.energy_account(question.profile, question.aligning).per_step(None)
     if each is not None and each.resolved:
         facts.append(

@@ -4,13 +4,17 @@ step against usual ones.
 
 from __future__ import annotations
 
-import numpy as np
+from pathlib import Path
 
-from powertui import demo
+import numpy as np
+import pytest
+
+from powertui import api, demo
 from powertui.data import logdir
 from powertui.data.opened import Opened
 from powertui.data.tools import registry, step_ops
 from powertui.data.tools.registry import Question
+from powertui.report import runs
 
 
 def asked(name: str, lo: int | None = None, hi: int | None = None):  # type: ignore[no-untyped-def]
@@ -68,3 +72,13 @@ def test_a_window_of_every_step_has_nothing_to_be_held_against() -> None:
     assert "none to compare it with" in answer.notes[0]
     assert len(answer.table) == 0
     assert step_ops.REFERENCES > 1
+
+
+def test_a_step_that_is_only_asked_for_is_as_long_as_its_work(shared_data: Path) -> None:
+    """JAX without marks: the host asks for a step in 26 µs, and its work takes 45 ms."""
+    (run,) = api.open(str(shared_data / "own/sentences/jax_nomark"))
+    opened = run.opened
+    facts = {fact.id: fact for fact in registry.get("steps").answer(Question(opened)).facts}
+    assert facts["usual"].label == "asking for a usual step takes"
+    assert facts["step_work_s"].value == pytest.approx(44.8e9, rel=0.01)
+    assert runs.read(opened).step_ps == facts["step_work_s"].value
