@@ -57,7 +57,7 @@ def test_ctrl_c_leaves_from_a_dialog_too(start: Opener, profile: Path) -> None:
     terminal = start(profile)
     terminal.wait_for(READY)
     terminal.press(":")
-    terminal.wait_for("Zoom in")
+    terminal.wait_for("Show: Overview")
     terminal.press("C-c")
     assert terminal.wait_exit() == 130
     assert terminal.left_on() == []

@@ -150,7 +150,7 @@ def test_around_a_command_output_exit_code_and_energy(bmc, powertui, tmp_path):
     rows = frame(tmp_path)
     begin, end = rows[[q in ("begin", "end") for q in rows.quality]].mono_s
     share = re.search(
-        r"which is ([\d.]+)% of the time", err
+        r"which is ([\d.]+) % of the time", err
     )  # where a busy machine missed readings
     assert covered == pytest.approx(
         (end - begin) * (float(share[1]) / 100 if share else 1.0), abs=0.06 + 0.006 * (end - begin)
@@ -510,7 +510,7 @@ def test_an_outage_in_mid_run_costs_only_the_outage(bmc, powertui, tmp_path):
     assert "no value: nothing listens" in err
     assert "values again after" in err
     assert re.search(r"[1-9]\d* reconnects?[,)]", err)
-    share = re.search(r"([\d.]+)% of the time", err)
+    share = re.search(r"([\d.]+) % of the time", err)
     assert share, err
     assert float(share[1]) < 100
 

@@ -173,7 +173,7 @@ def check_the_hole(path: Path, err: str, cause: str, least_s: float) -> None:
         float(part or 0) * scale for part, scale in zip(length.groups(), (3600, 60, 1), strict=True)
     )
     assert least_s - 0.1 <= seconds <= apart * 1.1 + 60 * bool(length[1])
-    covered = re.search(r"([\d.]+)% of the time", err)
+    covered = re.search(r"([\d.]+) % of the time", err)
     times = [float(row[1]) for row in rows if row[7] == "ok"]
     share = 100 * (1 - apart / (times[-1] - times[0]))
     assert covered is not None, err
