@@ -440,7 +440,9 @@ def _finding_span(finding: Finding) -> LabelledSpan:
         watts = units.difference(finding.delta_watts, "W")
     if finding.delta_joules is not None:
         joules = f"+{units.quantity(finding.delta_joules, 'J', 3)}".replace("+-", "-")
-    if finding.step_lo is not None:
+    if finding.crossing:
+        where = finding.crossing
+    elif finding.step_lo is not None:
         where = f"epoch {finding.epoch}, steps {finding.step_lo}-{finding.step_hi}"
     cost = "  ".join(part for part in (watts, joules) if part)
     texts = (

@@ -334,8 +334,9 @@ class _FindingsFromBoxes:
             badge=self.badge,
             step_half=main.half if main.first is not None else None,
             share=main.share,
+            crossing=_from_to(parts[0], parts[-1]) if len(parts) > 1 else "",
         )
-        where = _where(finding) if len(parts) == 1 else _from_to(parts[0], parts[-1])
+        where = finding.crossing or _where(finding)
         return replace(finding, text=_sentence(finding, where))
 
     def _same_epochs_everywhere(

@@ -4,16 +4,19 @@ pause, in the first epoch; and the quiet ones.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import powertui
 from benchmarks import burst_answers
 from benchmarks.burst_answers import Cell
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.energy.findings.finding import Finding
+from powertui.data.energy.findings.finding_texts import where
 from powertui.data.energy.findings.noise import calm, noise_of
 from powertui.data.model import PS_PER_S
 from powertui.data.training.training import Training
@@ -66,6 +69,8 @@ def test_a_load_over_the_border_of_two_epochs_is_one_finding_though_one_epoch_pa
     assert one.epochs == (3, 4)
     assert one.text.startswith("from epoch 3, ")
     assert ", to epoch 4, " in one.text
+    assert where(one) == one.crossing
+    assert one.text.startswith(f"{one.crossing}: ")
     assert one.lo_watts is not None
     assert one.hi_watts is not None
     assert one.lo_watts < 60 < one.hi_watts
@@ -92,6 +97,21 @@ def test_the_loads_of_a_recorded_training_are_found(
     (one,) = (one for one in found.findings if one.kind == "power")
     assert (one.epochs[0], one.epochs[-1]) == (first, last)
     assert one.delta_watts == pytest.approx(60, abs=5)
+
+
+def test_the_first_sentence_of_a_load_over_two_epochs_names_both(shared_data: Path) -> None:
+    folder = shared_data / "own" / "long_training"
+    if not folder.exists():
+        pytest.skip("not recorded here")
+    runs = powertui.open(folder, power=folder / "power.csv")
+    sentences = [run.conclusions["sentence"].iloc[0] for run in runs]
+    for sentence in sentences:
+        figures = re.match(
+            r"From epoch (3), batch (\d+) ± (\d+), to epoch (4), batch (\d+)", sentence
+        )
+        assert figures is not None, sentence
+        # It began at batch 120 of epoch 3, and was over at batch 68 of epoch 4.
+        assert abs(int(figures[2]) - 120) <= int(figures[3])
 
 
 def test_what_a_matched_filter_sees_is_found_and_quiet_logs_have_no_finding(tmp_path: Path) -> None:

@@ -66,6 +66,9 @@ class Finding:
         None  # of the epoch that it lies in, where that is all that tells
     )
     epochs: tuple[int, ...] = ()  # all that it lies in, where these are several
+    # "from epoch 3, batch 121 ± 10, to epoch 4, batch 66 ± 10" where it reaches over an epoch's
+    # end: `epoch` and the steps name only the longest part of it.
+    crossing: str = ""
 
     @property
     def span(self) -> tuple[int, int]:

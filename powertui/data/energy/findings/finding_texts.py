@@ -29,6 +29,8 @@ def sentence(finding: Finding, *, asked: bool, outside: bool) -> str:
 
 def where(finding: Finding, *, outside: bool = False) -> str:
     """The steps of a finding, or its times."""
+    if finding.crossing:
+        return finding.crossing
     epoch = f"epoch {finding.epoch}" if finding.epoch is not None else ""
     if finding.step_lo is not None:
         steps = (
@@ -36,6 +38,8 @@ def where(finding: Finding, *, outside: bool = False) -> str:
             if finding.step_lo == finding.step_hi
             else f"steps {finding.step_lo}-{finding.step_hi}"
         )
+        if finding.step_half:
+            steps += f" ± {finding.step_half}"
         return f"{epoch}, {steps}" if epoch else steps
     times = f"{finding.start_ps / PS_PER_S:.2f} … {finding.end_ps / PS_PER_S:.2f} s"
     return ", ".join(part for part in (epoch, times, "not profiled" if outside else "") if part)
