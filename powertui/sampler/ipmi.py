@@ -23,7 +23,8 @@ from powertui.sampler.urls import Address, join_host_port
 
 __all__ = ["IpmiSource", "WattsSensor", "make"]
 
-_UNIT_WATTS = 6
+_UNIT_WATTS = 6  # the unit's code in a sensor record (IPMI 2.0, table 43-15)
+_DCMI_QUANTUM_W = 1.0  # DCMI counts in whole watts
 _SENSOR_NETFN, _GET_READING = 0x04, 0x2D
 _READING_UNAVAILABLE, _SCANNING_ENABLED = 0x20, 0x40
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 5.0
@@ -121,9 +122,8 @@ class IpmiSource:
             name=self._host,
             **more,
         )
-        self._records: dict[
-            str, WattsSensor
-        ] = {}  # channel → sensor; a channel that is not here is DCMI
+        # Channel → sensor. A channel that is not here is DCMI's.
+        self._records: dict[str, WattsSensor] = {}
         self._no_limits = False  # the BMC does not know the question
         self._limits_at = 0.0  # when it is asked again
         self._backoff = 0.0
@@ -151,72 +151,78 @@ class IpmiSource:
             raise
 
     def _look_around(self) -> Info:
+        """Which channels this BMC has: DCMI's reading, the sensors that were asked for, or the
+        sensor that measures the machine where DCMI cannot be used.
+        """
         named = [s for s in self._options.sensors if s.casefold() not in ("dcmi", DCMI_CHANNEL)]
-        ask_dcmi = (
-            not self._options.sensors or len(named) < len(self._options.sensors) or "*" in named
-        )
+        asks_dcmi = len(named) < len(self._options.sensors) or not named or "*" in named
         facts = {"cipher suite": str(self._link.suite), "privilege": self._link.level.upper()}
         notes: list[str] = []
         channels: list[Channel] = []
-        why_not = self._probe_dcmi(facts) if ask_dcmi else "not asked for"
+        why_not = self._probe_dcmi(facts) if asks_dcmi else "not asked for"
         if not why_not:
-            note = "DCMI power reading, whole watts"
-            channels.append(Channel(DCMI_CHANNEL, self._host, "node", 1.0, note=note))
+            channels.append(self._dcmi_channel("DCMI power reading, whole watts"))
         sensors: list[WattsSensor] = []
         if named or why_not:
             sensors = [_watts_sensor(r) for r in self._link.records() if _unit_is_watts(r)]
-            for name in pick_sensors([r.name for r in sensors], named):
-                record = next(r for r in sensors if r.name == name)
-                self._records[name] = record
-                scope = "node" if covers_machine(name) else "unknown"
-                step = f", steps of {record.quantum:g} W" if record.quantum else ""
-                channels.append(
-                    Channel(
-                        name,
-                        self._host,
-                        scope,
-                        record.quantum,
-                        note=f"sensor {record.number:#04x}{step}",
-                        most_w=record.most,
-                    )
-                )
-        if ask_dcmi and why_not:
+            channels += self._sensor_channels(sensors, named)
+        if asks_dcmi and why_not:
             facts["DCMI"] = why_not
             if channels and not named:
                 notes.append(
                     f"No DCMI power reading ({why_not}); the sensor {channels[0].name!r} is "
                     "read instead."
                 )
+        if not channels and asks_dcmi and why_not == dcmi.NOT_ACTIVE:
+            channels.append(self._dcmi_channel("DCMI power reading, not active yet"))
+            notes.append(f"DCMI answers, but {why_not}")
         if not channels:
-            if ask_dcmi and why_not == dcmi.NOT_ACTIVE:
-                channels.append(
-                    Channel(
-                        DCMI_CHANNEL,
-                        self._host,
-                        "node",
-                        1.0,
-                        note="DCMI power reading, not active yet",
-                    )
-                )
-                notes.append(f"DCMI answers, but {why_not}")
-            else:
-                names = ", ".join(r.name for r in sensors)
-                raise NotSupported(
-                    (
-                        f"{self._host} has no DCMI power reading ({why_not}) and no sensor that is "
-                        "clearly the machine's power."
-                    ),
-                    hint=f"Choose with --sensor among: {names}."
-                    if names
-                    else "None of its sensors is in watts. Try redfish:// or another level.",
-                )
+            raise self._nothing_measures_power(why_not, sensors)
         self.channels = tuple(channels)
-        source = (
-            "ipmi sensor" if self._records and len(self._records) == len(channels) else "ipmi DCMI"
-        )
-        if self._records and len(self._records) < len(channels):
-            source = "ipmi DCMI and sensors"
+        source = self._source_words()
         return Info(source, self._url, self._host, self.channels, facts, tuple(notes))
+
+    def _dcmi_channel(self, note: str) -> Channel:
+        return Channel(DCMI_CHANNEL, self._host, "node", _DCMI_QUANTUM_W, note=note)
+
+    def _sensor_channels(self, sensors: list[WattsSensor], named: list[str]) -> list[Channel]:
+        """The channels of the sensors that are read; they are remembered for reading."""
+        channels = []
+        for name in pick_sensors([sensor.name for sensor in sensors], named):
+            sensor = next(sensor for sensor in sensors if sensor.name == name)
+            self._records[name] = sensor
+            note = f"sensor {sensor.number:#04x}"
+            if sensor.quantum:
+                note += f", steps of {sensor.quantum:g} W"
+            channels.append(
+                Channel(
+                    name,
+                    self._host,
+                    "node" if covers_machine(name) else "unknown",
+                    sensor.quantum,
+                    note=note,
+                    most_w=sensor.most,
+                )
+            )
+        return channels
+
+    def _source_words(self) -> str:
+        if not self._records:
+            return "ipmi DCMI"
+        if len(self._records) == len(self.channels):
+            return "ipmi sensor"
+        return "ipmi DCMI and sensors"
+
+    def _nothing_measures_power(self, why_not: str, sensors: list[WattsSensor]) -> NotSupported:
+        hint = "None of its sensors is in watts. Try redfish:// or another level."
+        if sensors:
+            names = ", ".join(sensor.name for sensor in sensors)
+            hint = f"Choose with --sensor among: {names}."
+        return NotSupported(
+            f"{self._host} has no DCMI power reading ({why_not}) and no sensor that is "
+            "clearly the machine's power.",
+            hint=hint,
+        )
 
     def _probe_dcmi(self, facts: dict[str, str]) -> str:
         """Why DCMI cannot be used here, "" when it can. Notes what the BMC's clock says."""
@@ -249,17 +255,14 @@ class IpmiSource:
         reason to go without: it is sent again, each time with a new stamp, as often as fits into
         the timeout.
         """
-        until, wait = clocks.steady_s() + self._options.timeout, self._link.patience
+        until = clocks.steady_s() + self._options.timeout
+        wait = self._link.patience
         while True:
             stamp = Stamp.now()
+            timeout = max(min(wait, until - stamp.mono), _MIN_WAIT_S)
             try:
-                return stamp, *self._link.raw(
-                    netfn,
-                    command,
-                    data,
-                    lun=lun,
-                    timeout=max(min(wait, until - stamp.mono), _MIN_WAIT_S),
-                )
+                answer = self._link.raw(netfn, command, data, lun=lun, timeout=timeout)
+                return stamp, *answer
             except Transient as fault:
                 if "listens" in str(fault) or until - clocks.steady_s() < _MIN_WAIT_S:
                     raise
@@ -273,14 +276,14 @@ class IpmiSource:
             if fault:
                 stamp = Stamp.now()
                 return [self._gap(c.name, stamp, fault) for c in self.channels]
-        out: list[Reading] = []
+        readings: list[Reading] = []
         for channel in self.channels:
-            out.append(
-                self._read_one(channel.name)
-                if self._link.is_open
-                else self._gap(channel.name, Stamp.now(), self._last_fault)
-            )
-        return out
+            # A channel before this one may have lost the connection.
+            if self._link.is_open:
+                readings.append(self._read_one(channel.name))
+            else:
+                readings.append(self._gap(channel.name, Stamp.now(), self._last_fault))
+        return readings
 
     def _gap(self, channel: str, stamp: Stamp, reason: str) -> Reading:
         t, mono, rtt = stamp.middle()
@@ -326,9 +329,9 @@ class IpmiSource:
         except Transient:  # the next reading finds out
             return []
         self._no_limits = code in _PERMANENT_CODES
-        return (
-            [] if self._no_limits else [PowerLimit(measured[0], limits.dcmi_limit_w(code, payload))]
-        )
+        if self._no_limits:
+            return []
+        return [PowerLimit(measured[0], limits.dcmi_limit_w(code, payload))]
 
     # the connection
 
