@@ -7,15 +7,62 @@ so that all sums come from sliding products: a day of log costs a second.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from powertui.data.energy import nnls
 from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.samples import Samples
-from powertui.data.model import Floats
+from powertui.data.model import Bools, Floats
 
 MAX_CANDIDATES = 24  # that the finer passes get
 _MIN_NOISE_OF_SWING = 0.03  # as in signal_alignment: what kinds of work leave open anyway
+
+# ── the grid: bounds of time ──
+_FAST_REFRESH_S = 0.2  # a faster sensor gets cells of `_FAST_CELL_S`, a slower one half a refresh
+_FAST_CELL_S = 0.1
+_MAX_PROFILE_CELLS = 1500
+_MAX_LOG_CELLS = 200_000
+_CHUNK_PRODUCTS = 2_000_000  # windows times cells that are copied at once
+
+# ── which offsets count ──
+_MIN_CELLS = 4  # of a profile, and of the readings within it
+_MIN_COVERED_SHARE = 0.15  # of the profile: with less, least squares explains anything
+# The constant of the fit is the idle machine. Counted so many times, it stays near the log's floor.
+_FLOOR_WEIGHT = 4.0
+# Parts of a profile by which candidates differ that are to come from other regions of the log.
+_OTHER_REGION_SHARE = 1 / 16
+_FAR_REGION_SHARE = 1 / 4
+
+
+class _EvenPower(NamedTuple):
+    """A log's power in cells of one length."""
+
+    begin: float  # s
+    step: float  # s
+    middle_w: float
+    above_middle_w: Floats  # 0 where there is no reading
+    has_reading: Bools
+
+
+class _Template(NamedTuple):
+    """What the work of a profile fills of each cell, around the profile too."""
+
+    begin: float  # s, of the first cell's end
+    columns: Floats  # [cell, kind of work]; column 0 is 1 everywhere
+    is_profiled: Bools
+
+
+class _Sums(NamedTuple):
+    """Sums of least squares at each offset, against the middle of the log unless said otherwise."""
+
+    offsets: Floats
+    gram: Floats
+    moment: Floats  # of the power itself
+    squares: Floats
+    total: Floats
+    profiled_cells: Floats  # with a reading
 
 
 def candidates(
@@ -26,94 +73,134 @@ def candidates(
     """
     first, last = shares.span
     length = last - first
-    begin, end = float(data.hi[0]), float(data.hi[-1])
-    step = max(
-        min(data.refresh, 0.1 if data.refresh < 0.2 else data.refresh / 2),
-        length / 1500,
-        (end - begin) / 200_000,
-    )
-    grid = np.arange(begin, end + step, step, dtype=np.float64)
-    index = np.searchsorted(data.hi, grid, side="left").clip(0, len(data) - 1)
-    has_sample = (data.hi[index] - grid) < 2.0 * max(data.refresh, step)
-    sums = np.concatenate([[0.0], np.cumsum(data.watts)])
-    edges = np.searchsorted(data.hi, grid + step, side="left")
-    starts = np.searchsorted(data.hi, grid, side="left")
-    is_shared = edges > starts + 1  # several samples in one cell: their mean
-    values = np.where(
-        is_shared, (sums[edges] - sums[starts]) / np.maximum(edges - starts, 1), data.watts[index]
-    )
-    width = max(float(np.median(data.hi - data.lo)), step)
-    around = margin(data, length)
-    cells = int((length + 2 * around) / step)
-    if cells < 4:
+    power = _even_power(data, length)
+    template = _template(data, shares, power.step)
+    if len(template.columns) < _MIN_CELLS:
         return np.empty(0)
-    at = np.asarray(first - around + step * (np.arange(cells) + 1), np.float64)
-    columns = shares.rows(np.asarray(at - width, np.float64), np.asarray(at, np.float64))
-    inside = (at > first) & (at <= last)
-    middle = float(np.median(values))
-    padded = np.concatenate(
-        [np.zeros(cells), np.where(has_sample, values - middle, 0.0), np.zeros(cells)]
+    sums = _sliding_sums(power, template)
+    enough_cells = max(_MIN_CELLS, _MIN_COVERED_SHARE * template.is_profiled.sum())
+    in_question = (
+        (sums.offsets >= lo) & (sums.offsets <= hi) & (sums.profiled_cells >= enough_cells)
     )
-    mask = np.concatenate([np.zeros(cells), has_sample.astype(np.float64), np.zeros(cells)])
-    count = columns.shape[1]
-    pairs = [(i, j) for i in range(count) for j in range(i, count)]
-    slide = np.lib.stride_tricks.sliding_window_view
-    weights = np.stack(
-        [columns[:, i] * columns[:, j] for i, j in pairs] + [inside.astype(np.float64)], axis=1
-    )
-    products = _correlate(slide(mask, cells), weights)
-    gram = np.empty((len(products), count, count))
-    for column, (i, j) in enumerate(pairs):
-        gram[:, i, j] = gram[:, j, i] = products[:, column]
-    moment = _correlate(slide(padded, cells), columns) + middle * gram[:, 0, :]  # column 0 is the 1
-    squares = _correlate(slide(padded**2, cells), np.ones((cells, 1)))[:, 0]
-    total = _correlate(slide(padded, cells), np.ones((cells, 1)))[:, 0]
-    # Cell k of the padded power sits at grid[k - cells]; window j lays it on `at[0]`.
-    offsets = at[0] - (grid[0] + step * (np.arange(len(products)) - cells))
-    fine = (offsets >= lo) & (offsets <= hi) & (products[:, -1] >= max(4, 0.15 * inside.sum()))
-    if not fine.any():
+    if not in_question.any():
         return np.empty(0)
-    # The idle machine stands at the floor of the log: everything is counted from there, and the
-    # constant is held near it.
-    rise = middle - floor_w
-    gram, moment = gram[fine], moment[fine] - floor_w * gram[fine][:, 0, :]
-    held = gram.copy()
-    held[:, 0, 0] *= 4.0
-    watts = nnls.many(held, moment, exact=False)
-    explained = 2 * np.einsum("dk,dk->d", watts, moment) - np.einsum(
-        "dk,dkl,dl->d", watts, gram, watts
-    )
-    raw = squares[fine] + 2 * rise * total[fine] + rise**2 * gram[:, 0, 0]
-    score = (raw - explained) - squares[fine]  # against samples elsewhere, which stay at the median
-    least = apart(data, length, step)
-    best = separated(offsets[fine], score, least, MAX_CANDIDATES // 3)
+    sums = _Sums._make(column[in_question] for column in sums)
+
+    # Power is counted from the floor of the log, where the idle machine is.
+    rise_w = power.middle_w - floor_w
+    gram = sums.gram
+    cells = gram[:, 0, 0]
+    moment = sums.moment - floor_w * gram[:, 0, :]
+    raw = sums.squares + 2 * rise_w * sums.total + rise_w**2 * cells
+    residual = raw - _explained(gram, moment)
+
+    least = apart(data, length, power.step)
+    # Cells that an offset does not use are compared as if they stayed at the middle.
+    cost = residual - sums.squares
+    best = separated(sums.offsets, cost, least, MAX_CANDIDATES // 3)
     # And the best of other regions, and those that leave least of what there is: plain least
     # squares is drawn aside by what no trace shows, and a long log may hold much of that.
-    away = separated(offsets[fine], score, max(length / 16, 2 * least), MAX_CANDIDATES)
-    best = _more(best, away, least, 2 * MAX_CANDIDATES // 3)
-    count = np.maximum(gram[:, 0, 0], 1.0)
-    noise = count * (_MIN_NOISE_OF_SWING * float(np.ptp(np.percentile(data.watts, (5, 95))))) ** 2
-    varies = raw - (total[fine] + rise * count) ** 2 / count
-    share = (raw - explained + noise) / np.maximum(varies + noise, 1e-12)
-    return _more(
-        best,
-        separated(offsets[fine], share, max(length / 4, 2 * least), MAX_CANDIDATES),
-        least,
-        MAX_CANDIDATES,
+    region = max(length * _OTHER_REGION_SHARE, 2 * least)
+    elsewhere = separated(sums.offsets, cost, region, MAX_CANDIDATES)
+    best = _more(best, elsewhere, least, 2 * MAX_CANDIDATES // 3)
+
+    cells = np.maximum(cells, 1.0)
+    swing_w = float(np.ptp(np.percentile(data.watts, (5, 95))))
+    noise = cells * (_MIN_NOISE_OF_SWING * swing_w) ** 2
+    variation = raw - (sums.total + rise_w * cells) ** 2 / cells
+    residual_share = (residual + noise) / np.maximum(variation + noise, 1e-12)
+    far_region = max(length * _FAR_REGION_SHARE, 2 * least)
+    explained_most = separated(sums.offsets, residual_share, far_region, MAX_CANDIDATES)
+    return _more(best, explained_most, least, MAX_CANDIDATES)
+
+
+def _even_power(data: Samples, length: float) -> _EvenPower:
+    """The log in cells; several readings of one cell count as their mean."""
+    begin, end = float(data.hi[0]), float(data.hi[-1])
+    cell_s = _FAST_CELL_S if data.refresh < _FAST_REFRESH_S else data.refresh / 2
+    step = max(
+        min(data.refresh, cell_s), length / _MAX_PROFILE_CELLS, (end - begin) / _MAX_LOG_CELLS
     )
+    grid = np.arange(begin, end + step, step, dtype=np.float64)
+    starts = np.searchsorted(data.hi, grid, side="left")
+    ends = np.searchsorted(data.hi, grid + step, side="left")
+    reading = starts.clip(0, len(data) - 1)
+    has_reading = (data.hi[reading] - grid) < 2.0 * max(data.refresh, step)
+    sums = np.concatenate([[0.0], np.cumsum(data.watts)])
+    mean_w = (sums[ends] - sums[starts]) / np.maximum(ends - starts, 1)
+    watts = np.where(ends > starts + 1, mean_w, data.watts[reading])
+    middle_w = float(np.median(watts))
+    above_middle_w = np.where(has_reading, watts - middle_w, 0.0)
+    return _EvenPower(begin, step, middle_w, above_middle_w, has_reading)
+
+
+def _template(data: Samples, shares: WindowShares, step: float) -> _Template:
+    first, last = shares.span
+    length = last - first
+    window = max(float(np.median(data.hi - data.lo)), step)
+    around = margin(data, length)
+    cells = int((length + 2 * around) / step)
+    at = np.asarray(first - around + step * (np.arange(cells) + 1), np.float64)
+    columns = shares.rows(np.asarray(at - window, np.float64), at)
+    begin = float(at[0]) if cells else first
+    return _Template(begin, columns, (at > first) & (at <= last))
+
+
+def _sliding_sums(power: _EvenPower, template: _Template) -> _Sums:
+    """The sums of every offset at which template and log touch."""
+    cells, kinds = template.columns.shape
+    nothing = np.zeros(cells)
+    padded_w = np.concatenate([nothing, power.above_middle_w, nothing])
+    padded_mask = np.concatenate([nothing, power.has_reading.astype(np.float64), nothing])
+    slide = np.lib.stride_tricks.sliding_window_view
+
+    pairs = [(first, second) for first in range(kinds) for second in range(first, kinds)]
+    pair_products = [
+        template.columns[:, first] * template.columns[:, second] for first, second in pairs
+    ]
+    weights = np.stack([*pair_products, template.is_profiled.astype(np.float64)], axis=1)
+    products = _correlate(slide(padded_mask, cells), weights)
+    gram = np.empty((len(products), kinds, kinds))
+    for column, (first, second) in enumerate(pairs):
+        gram[:, first, second] = gram[:, second, first] = products[:, column]
+
+    above_moment = _correlate(slide(padded_w, cells), template.columns)
+    everywhere = np.ones((cells, 1))
+    # Cell k of the padded power is at begin + (k - cells) steps; the template's first cell is put
+    # there.
+    shifts = power.begin + power.step * (np.arange(len(products)) - cells)
+    return _Sums(
+        offsets=template.begin - shifts,
+        gram=gram,
+        moment=above_moment + power.middle_w * gram[:, 0, :],
+        squares=_correlate(slide(padded_w**2, cells), everywhere)[:, 0],
+        total=_correlate(slide(padded_w, cells), everywhere)[:, 0],
+        profiled_cells=products[:, -1],
+    )
+
+
+def _explained(gram: Floats, moment: Floats) -> Floats:
+    """The squares that the best watts of each offset explain."""
+    held_to_floor = gram.copy()
+    held_to_floor[:, 0, 0] *= _FLOOR_WEIGHT
+    watts = nnls.many(held_to_floor, moment, exact=False)
+    linear = 2 * np.einsum("dk,dk->d", watts, moment)
+    quadratic = np.einsum("dk,dkl,dl->d", watts, gram, watts)
+    return np.asarray(linear - quadratic)
 
 
 def _more(chosen: Floats, others: Floats, least: float, most: int) -> Floats:
-    """With those of the others, best first, that are no nearer than `least` to any of them: `most`
-    in all.
+    """`chosen` with those of the others, best first, that are no nearer than `least` to any of
+    them: `most` in all.
     """
-    new = [at for at in others.tolist() if np.abs(chosen - at).min() > least]
+    new = [offset for offset in others.tolist() if np.abs(chosen - offset).min() > least]
     return np.concatenate([chosen, np.array(new[: most - len(chosen)], np.float64)])
 
 
 def apart(data: Samples, length: float, step: float = 0.0) -> float:
-    """How far candidates lie from each other at least."""
-    return max(2 * step, data.refresh, float(np.median(data.hi - data.lo)), length / 100)
+    """The least distance (s) between candidates: nearer ones are the same place to this sensor."""
+    window = float(np.median(data.hi - data.lo))
+    return max(2 * step, data.refresh, window, length / 100)
 
 
 def margin(data: Samples, length: float) -> float:
@@ -126,9 +213,10 @@ def margin(data: Samples, length: float) -> float:
 def _correlate(windows: Floats, weights: Floats) -> Floats:
     """windows @ weights without ever copying the overlapping windows."""
     out = np.empty((len(windows), weights.shape[1]))
-    chunk = max(1, 2_000_000 // max(windows.shape[1], 1))
+    chunk = max(1, _CHUNK_PRODUCTS // max(windows.shape[1], 1))
     for start in range(0, len(windows), chunk):
-        out[start : start + chunk] = np.ascontiguousarray(windows[start : start + chunk]) @ weights
+        part = slice(start, start + chunk)
+        out[part] = np.ascontiguousarray(windows[part]) @ weights
     return out
 
 
@@ -136,8 +224,9 @@ def separated(offsets: Floats, score: Floats, distance: float, most: int) -> Flo
     """The offsets of the lowest scores, best first, none nearer to another than `distance`."""
     chosen: list[float] = []
     for index in np.argsort(score, kind="stable"):
-        if all(abs(offsets[index] - near) > distance for near in chosen):
-            chosen.append(float(offsets[index]))
+        offset = offsets[index]
+        if all(abs(offset - near) > distance for near in chosen):
+            chosen.append(float(offset))
             if len(chosen) == most:
                 break
     return np.array(chosen)

@@ -47,12 +47,15 @@ class _MatchingRules:
 
 
 _RULES = _MatchingRules()
+# ── how much is tried: bounds of time ──
 _MAX_COARSE_OFFSETS = 6000
 _FINE_PEAKS = 12  # of the coarse grid that are looked at closely
-_FINE_STEPS = 41  # of each
 _CHUNK_CELLS = 400_000
-_PLACE_STEPS = 81  # offsets that stand for one place
-_MIN_PLACE_SIGMA_S = 0.01
+# Offsets that stand for one place, and how far they reach: of a normal distribution next to nothing
+# is beyond four sigmas.
+_PLACE_STEPS = 81
+_PLACE_SIGMAS = 4
+_MIN_PLACE_SIGMA_S = 0.01  # as exact as any two clocks agree
 _ROOT_2PI = float(np.sqrt(2 * np.pi))
 
 
@@ -72,6 +75,10 @@ class ExpectedEdges:
     def span(self) -> tuple[float, float]:
         return float(self.at[0]), float(self.at[-1])
 
+    def rows(self, rows: Int64s) -> ExpectedEdges:
+        """Some of them, in any shape."""
+        return ExpectedEdges(self.at[rows], self.half_s[rows], self.sign[rows], self.kind[rows])
+
 
 class OffsetWeights(NamedTuple):
     """How likely each offset is by the readings alone."""
@@ -85,14 +92,11 @@ class OffsetWeights(NamedTuple):
     common_s: float = 0.0
 
 
-def sorted_edges(
-    moments: Sequence[tuple[float, float, float, int]],
-) -> ExpectedEdges:
+def sorted_edges(moments: Sequence[tuple[float, float, float, int]]) -> ExpectedEdges:
     """From (moment, ±, sign, kind) in any order."""
     columns = np.array(sorted(moments), np.float64).reshape(-1, 4)
-    return ExpectedEdges(
-        columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3].astype(np.int64)
-    )
+    kind = columns[:, 3].astype(np.int64)
+    return ExpectedEdges(columns[:, 0], columns[:, 1], columns[:, 2], kind)
 
 
 def offset_weights(
@@ -105,46 +109,58 @@ def offset_weights(
     """The weights of all offsets in a range, or why the readings do not tell."""
     if len(edges) < 2 or range_s[1] <= range_s[0]:
         return "log and training do not overlap at any offset"
-    if alignment_verdict.is_flat(float(np.ptp(np.percentile(data.watts, (1, 99)))), data):
+    swing_w = float(np.ptp(np.percentile(data.watts, (1, 99))))
+    if alignment_verdict.is_flat(swing_w, data):
         return "the power hardly changes, so there is no edge to align by"
     jumps = power_jumps.find_jumps(data, longest_mean_s)
     levels = level_fit.level_costs(data, shares, range_s)
     costs = _OffsetCosts(data, jumps, edges, levels)
-    lo, hi = range_s
     finest = float(jumps.sigma_s.min(initial=data.refresh / 4))
-    step = max(finest, (hi - lo) / _MAX_COARSE_OFFSETS)
-    coarse = np.arange(lo, hi + step, step)
-    cost = costs.at(coarse, step)
-    fine_step = finest / 2
-    peaks = coarse[_lowest(cost, _FINE_PEAKS)]
-    fine = [
-        np.arange(peak - step, peak + step + fine_step / 2, fine_step) for peak in peaks.tolist()
-    ]
-    offsets = np.unique(np.concatenate([coarse, *fine]))
-    cost = costs.at(offsets, 0.0)
-    width = np.gradient(offsets) if len(offsets) > 1 else np.ones(1)
-    log_weight = -_RULES.temper * cost
+    offsets = _offsets_to_weigh(costs, range_s, finest)
+    log_weight = -_RULES.temper * costs.at(offsets, 0.0)
     best = int(np.argmax(log_weight))
     return OffsetWeights(
-        offsets,
-        log_weight - float(log_weight[best]),
-        width,
-        len(jumps),
-        costs.matched(float(offsets[best])),
-        float(np.median(edges.half_s)),
+        offset_s=offsets,
+        log_weight=log_weight - float(log_weight[best]),
+        width_s=_widths(offsets),
+        jumps=len(jumps),
+        matched=costs.matched(float(offsets[best])),
+        common_s=float(np.median(edges.half_s)),
     )
 
 
+def _offsets_to_weigh(costs: _OffsetCosts, range_s: tuple[float, float], finest: float) -> Floats:
+    """An even grid, and a finer one around the offsets that cost least on it."""
+    lo, hi = range_s
+    step = max(finest, (hi - lo) / _MAX_COARSE_OFFSETS)
+    coarse = np.arange(lo, hi + step, step)
+    peaks = coarse[_lowest(costs.at(coarse, step), _FINE_PEAKS)]
+    fine_step = finest / 2
+    grids = [coarse]
+    for peak in peaks.tolist():
+        grids.append(np.arange(peak - step, peak + step + fine_step / 2, fine_step))
+    return np.unique(np.concatenate(grids))
+
+
+def _widths(offsets: Floats) -> Floats:
+    """How much of the range each offset stands for."""
+    if len(offsets) < 2:
+        return np.ones(1)
+    return np.asarray(np.gradient(offsets))
+
+
 def weights_of_places(places: Sequence[Where], age_s: float) -> OffsetWeights:
-    """The same of places that something else found; `age_s` is in their intervals already."""
-    sigma = np.array([max((place.half_s - age_s) / Z95, _MIN_PLACE_SIGMA_S) for place in places])
+    """The weights of places that something else found; `age_s` is in their intervals already."""
     middle = np.array([place.offset_s for place in places])
     weight = np.array([place.weight for place in places])
-    offsets = np.unique(middle[:, None] + sigma[:, None] * np.linspace(-4, 4, _PLACE_STEPS))
-    each = weight * _normal(offsets[:, None] - middle, sigma)
-    density = np.maximum(each.sum(axis=1), 1e-300)
-    width = np.gradient(offsets) if len(offsets) > 1 else np.ones(1)
-    return OffsetWeights(offsets, np.log(density / density.max()), width, 0, 0)
+    half_s = np.array([place.half_s for place in places])
+    sigma = np.maximum((half_s - age_s) / Z95, _MIN_PLACE_SIGMA_S)
+    steps = np.linspace(-_PLACE_SIGMAS, _PLACE_SIGMAS, _PLACE_STEPS)
+    offsets = np.unique(middle[:, None] + sigma[:, None] * steps)
+    by_place = weight * _normal(offsets[:, None] - middle, sigma)
+    density = np.maximum(by_place.sum(axis=1), 1e-300)
+    log_weight = np.log(density / density.max())
+    return OffsetWeights(offsets, log_weight, _widths(offsets), jumps=0, matched=0)
 
 
 def _lowest(cost: Floats, count: int) -> Int64s:
@@ -153,7 +169,8 @@ def _lowest(cost: Floats, count: int) -> Int64s:
     is_low[1:] &= cost[1:] <= cost[:-1]
     is_low[:-1] &= cost[:-1] <= cost[1:]
     rows = np.flatnonzero(is_low)
-    return np.asarray(rows[np.argsort(cost[rows], kind="stable")[:count]], np.int64)
+    by_cost = np.argsort(cost[rows], kind="stable")
+    return np.asarray(rows[by_cost[:count]], np.int64)
 
 
 class _OffsetCosts:
@@ -173,47 +190,59 @@ class _OffsetCosts:
         cost = self.levels.at(offsets)
         chunk = max(1, _CHUNK_CELLS // max(len(self.jumps), 1))
         for first in range(0, len(offsets), chunk):
-            part = offsets[first : first + chunk]
-            cost[first : first + chunk] -= np.log(self._likely(part, coarse_step)).sum(axis=0)
+            part = slice(first, first + chunk)
+            likelihood = self._likelihood(offsets[part], coarse_step)
+            cost[part] -= np.log(likelihood).sum(axis=0)
         return cost
 
     def matched(self, offset: float) -> int:
         """How many jumps happen at an edge."""
-        return int((self._likely(np.array([offset]), 0.0)[:, 0] > 1.0).sum())
+        likelihood = self._likelihood(np.array([offset]), 0.0)
+        return int((likelihood[:, 0] > 1.0).sum())
 
-    def _likely(self, offsets: Floats, coarse_step: float) -> Floats:
+    def _likelihood(self, offsets: Floats, coarse_step: float) -> Floats:
         """[jumps, offsets]: how many times likelier a jump is there than anywhere."""
-        edges, jumps = self.edges, self.jumps
-        at = jumps.at[:, None] + offsets
-        after = np.searchsorted(edges.at, at)
+        at = self.jumps.at[:, None] + offsets
+        edge_after = np.searchsorted(self.edges.at, at)
         density = np.zeros(at.shape)
-        for row in (after - 1, after):
-            is_edge = (row >= 0) & (row < len(edges))
-            row = np.clip(row, 0, len(edges) - 1)
-            late = at - edges.at[row]
-            sigma = np.sqrt(
-                self.sigma[:, None] ** 2 + (edges.half_s[row] / 2) ** 2 + coarse_step**2
-            )
-            near = _kernel(late, sigma, edges.kind[row])
-            agrees = edges.sign[row] * np.sign(jumps.watts)[:, None]
-            share = np.where(agrees > 0, _RULES.sign_share, 1 - _RULES.sign_share)
-            density += is_edge * near * np.where(agrees == 0, 1.0, 2 * share)
+        for edge in (edge_after - 1, edge_after):
+            density += self._density(at, edge, coarse_step)
         known = _RULES.known_share
-        return np.asarray(1 - known + known * density * self.length / len(edges))
+        return np.asarray(1 - known + known * density * self.length / len(self.edges))
+
+    def _density(self, at: Floats, edge: Int64s, coarse_step: float) -> Floats:
+        """The density (1/s) of jumps beside an edge each; 0 where there is no such edge."""
+        is_edge = (edge >= 0) & (edge < len(self.edges))
+        edges = self.edges.rows(np.clip(edge, 0, len(self.edges) - 1))
+        late = at - edges.at
+        sigma = np.sqrt(self.sigma[:, None] ** 2 + (edges.half_s / 2) ** 2 + coarse_step**2)
+        agrees = edges.sign * np.sign(self.jumps.watts)[:, None]
+        sign_share = np.where(agrees > 0, _RULES.sign_share, 1 - _RULES.sign_share)
+        by_sign = np.where(agrees == 0, 1.0, 2 * sign_share)
+        return np.asarray(is_edge * _kernel(late, sigma, edges.kind) * by_sign)
 
 
 def _kernel(late: Floats, sigma: Floats, kind: Int64s) -> Floats:
     """The density (1/s) of a jump that is so late after an edge of its kind."""
     exact = _normal(late, sigma)
-    wide = _normal(late, _RULES.inexact_sigmas * sigma + _RULES.inexact_s)
-    border = _RULES.exact_share * exact + (1 - _RULES.exact_share) * wide
+    inexact = _normal(late, _RULES.inexact_sigmas * sigma + _RULES.inexact_s)
+    border = _mixed(exact, inexact, _RULES.exact_share)
+
+    # A program begins to work at any time around its first record ...
     spread = _RULES.start_spread_s
     around_start = np.exp(-np.abs(late) / spread) / (2 * spread)
-    start = _RULES.exact_start_share * exact + (1 - _RULES.exact_start_share) * around_start
-    after = np.exp(-np.maximum(late, 0.0) / _RULES.end_spread_s) / _RULES.end_spread_s
-    after_end = np.where(late > -sigma, after, 0.0)
-    end = _RULES.exact_end_share * exact + (1 - _RULES.exact_end_share) * after_end
+    start = _mixed(exact, around_start, _RULES.exact_start_share)
+
+    # ... but ends only after its last one.
+    spread = _RULES.end_spread_s
+    decay = np.exp(-np.maximum(late, 0.0) / spread) / spread
+    after_end = np.where(late > -sigma, decay, 0.0)
+    end = _mixed(exact, after_end, _RULES.exact_end_share)
     return np.asarray(np.select([kind == BORDER, kind == START], [border, start], end))
+
+
+def _mixed(exact: Floats, inexact: Floats, exact_share: float) -> Floats:
+    return exact_share * exact + (1 - exact_share) * inexact
 
 
 def _normal(late: Floats, sigma: Floats) -> Floats:

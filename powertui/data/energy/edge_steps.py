@@ -8,10 +8,30 @@ energy of what lay before it and after it.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from powertui.data.energy.curve import CurveEntries
 from powertui.data.model import PS_PER_S, Floats
+
+_EDGES = 2  # the beginning and the end of a window
+
+
+class _Rows(NamedTuple):
+    """Where the readings around an edge are among the rows of `moved_to_steps`."""
+
+    edge: int
+    before: int
+    after: int
+    far_before: int
+    far_after: int
+
+
+def _rows(edge: int) -> _Rows:
+    before = _EDGES + 2 * edge
+    far_before = 3 * _EDGES + 2 * edge
+    return _Rows(edge, before, before + 1, far_before, far_before + 1)
 
 
 def moved_to_steps(reading: CurveEntries, energy: Floats, watts: Floats) -> Floats:
@@ -21,30 +41,35 @@ def moved_to_steps(reading: CurveEntries, energy: Floats, watts: Floats) -> Floa
     `reading`, `energy` and `watts` hold rows for a, b, each a reading before and after, and each
     two readings before and after.
     """
-    joules = np.zeros((2, *energy.shape[1:]))
-    share = np.zeros((2, *energy.shape[1:]))
-    for edge in range(2):
-        before, after = 2 + 2 * edge, 3 + 2 * edge
-        far_before, far_after = 6 + 2 * edge, 7 + 2 * edge
-        low_w, high_w = watts[before], watts[after]
-        past_s = (reading.inside[edge] - reading.inside[before]) / PS_PER_S
-        left_s = (reading.inside[after] - reading.inside[edge]) / PS_PER_S
+    joules = np.zeros((_EDGES, *energy.shape[1:]))
+    share = np.zeros((_EDGES, *energy.shape[1:]))
+    for edge in range(_EDGES):
+        rows = _rows(edge)
+        low_w, high_w = watts[rows.before], watts[rows.after]
+        past_s = (reading.inside[edge] - reading.inside[rows.before]) / PS_PER_S
+        left_s = (reading.inside[rows.after] - reading.inside[edge]) / PS_PER_S
+        between_s = past_s + left_s
         height_w = high_w - low_w
-        between = energy[after] - energy[before]
+        between_j = energy[rows.after] - energy[rows.before]
         with np.errstate(divide="ignore", invalid="ignore"):
             # The step at which both levels give the energy between the two readings.
-            step_s = (high_w * (past_s + left_s) - between) / height_w
-            uneven = (watts[far_before] - low_w) ** 2 + (watts[far_after] - high_w) ** 2
-            clear = np.maximum(1.0 - uneven / height_w**2, 0.0)
-        is_step = (
-            np.isfinite(step_s)
-            & (step_s >= 0)
-            & (step_s <= past_s + left_s)
-            & reading.known[[edge, before, after]].all(axis=0)
-        )
+            step_s = (high_w * between_s - between_j) / height_w
+            clearness = _clearness(watts, rows, height_w)
+        is_between = np.isfinite(step_s) & (step_s >= 0) & (step_s <= between_s)
+        is_known = reading.known[[edge, rows.before, rows.after]].all(axis=0)
+        is_step = is_between & is_known
         step_s = np.where(is_step, step_s, 0.0)
-        by_step = low_w * np.minimum(past_s, step_s) + high_w * np.maximum(past_s - step_s, 0.0)
-        drawn = energy[edge] - energy[before]
-        share[edge] = np.where(is_step, clear, 0.0)
-        joules[edge] = np.where(is_step, clear * (by_step - drawn), 0.0)
+        low_j = low_w * np.minimum(past_s, step_s)
+        high_j = high_w * np.maximum(past_s - step_s, 0.0)
+        drawn_j = energy[edge] - energy[rows.before]
+        share[edge] = np.where(is_step, clearness, 0.0)
+        joules[edge] = np.where(is_step, clearness * (low_j + high_j - drawn_j), 0.0)
     return np.stack((joules, share))
+
+
+def _clearness(watts: Floats, rows: _Rows, height_w: Floats) -> Floats:
+    """1 where both sides are level, 0 where they vary by as much as the step is high."""
+    uneven_before = watts[rows.far_before] - watts[rows.before]
+    uneven_after = watts[rows.far_after] - watts[rows.after]
+    uneven = uneven_before**2 + uneven_after**2
+    return np.asarray(np.maximum(1.0 - uneven / height_w**2, 0.0))

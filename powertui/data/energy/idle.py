@@ -20,6 +20,7 @@ from powertui.data.energy.curve import MAX_SENSOR_TIME_S
 from powertui.data.model import (
     PS_PER_S,
     Badge,
+    Bools,
     Figure,
     Floats,
     Int64s,
@@ -28,22 +29,28 @@ from powertui.data.model import (
     worst_badge,
 )
 
-# Chosen, not measured.
+# ── what is a level ──
 # A pause must be this many refreshes long: its first readings still hold the work before it.
 _MIN_PAUSE_REFRESHES = 3.0
-_MIN_SAMPLES = 5  # readings that a level needs
-_MIN_STEADY_S = 1.0  # that a level has to last
-# On each side of the run: longer ago the machine may have been set up differently.
-_AROUND_PS = 1800 * PS_PER_S
-# Two levels are one within this share of the lower one, or this many steps of the sensor.
-_SAME_LEVEL_SHARE = 0.03
-_SAME_LEVEL_STEPS = 1.5
+_MIN_SAMPLES = 5  # readings: fewer may all be late or rounded the same way
+_MIN_STEADY_S = 1.0  # shorter lulls are within the work
+# Of the new readings in pauses: work that no trace shows and late readings are above it.
+_PAUSE_PERCENTILE = 10
+
+# ── when levels are alike. Chosen: below them, noise of a sensor tells apart what is one level ──
+_SAME_LEVEL_SHARE = 0.03  # of the lower one
+_SAME_LEVEL_STEPS = 1.5  # of the sensor's rounding
 _OFF_SHARE = 0.1  # of the power in the trace's pauses: a machine that draws less is switched off
 
-
-# Readings that are looked at, all places of a log together: 1,000,000 take 0.5 s of CPU. A log of a
-# million readings is hours or days long, and its levels are the same some seconds later.
+# ── where it is looked for ──
+# On each side of the run: longer ago the machine may have been set up differently.
+_AROUND_PS = 1800 * PS_PER_S
+# Readings, all places of a log together: 1,000,000 take 0.5 s of CPU. A log of a million readings
+# is hours or days long, and its levels are the same some seconds later.
 _MAX_READINGS_AT_PLACES = 1_000_000
+
+_PAUSES = "the pauses of the trace"
+_WITHIN = "the rest of it"
 
 
 class When(NamedTuple):
@@ -78,6 +85,9 @@ class _Levels(NamedTuple):
     alike: float  # W: levels so near to each other are one
 
 
+_NO_LEVELS = _Levels(np.nan, np.nan, np.nan, np.nan, np.nan, 0.0, 0.0)
+
+
 def given(watts: float) -> IdlePower:
     """As a person says."""
     return IdlePower(Figure(watts, Badge.ASSUMED))
@@ -86,53 +96,63 @@ def given(watts: float) -> IdlePower:
 def of_all(channels: Sequence[PowerOnTrace], when: When) -> IdlePower:
     """Idle watts of several channels together, over all places where they may lie."""
     levels = [_mixed(channel, when) for channel in channels]
-    lowest = [low for level in levels if (low := _lowest(level, ends_known=when.told)) is not None]
-    if not levels or len(lowest) < len(levels):
+    idle_w = _sum_of_lowest(levels, ends_known=when.told)
+    if idle_w is None:
         return IdlePower(None)
-    value = float(sum(lowest))
     total = _Levels._make(float(sum(column)) for column in zip(*levels, strict=True))
-    if np.isfinite(total.work) and value >= total.work - total.alike:
-        return IdlePower(
-            None,
-            (
-                f"unknown: the log never stays below the {total.work:.0f} W of work; --idle W "
-                "would tell"
-            ),
+    if np.isfinite(total.work) and idle_w >= total.work - total.alike:
+        reason = (
+            f"unknown: the log never stays below the {total.work:.0f} W of work; --idle W "
+            "would tell"
         )
+        return IdlePower(None, reason)
     watts_by_place = {
-        "the pauses of the trace": total.pauses,
+        _PAUSES: total.pauses,
         "before": total.before,
         "after": total.after,
-        "the rest of it": total.within,
+        _WITHIN: total.within,
     }
-    at_idle = [where for where, watts in watts_by_place.items() if watts <= value + total.alike]
-    elsewhere = {
-        where: watts
-        for where, watts in watts_by_place.items()
-        if watts > value + total.alike and where != "the rest of it"
-    }
-    agree = len([where for where in at_idle if where != "the rest of it"]) > 1
-    rested = when.told or (np.isfinite(total.pauses) and any(level.rests > 0 for level in levels))
-    sure = agree and rested and all(len(level.places) == 1 for level in channels)
-    of_level = Badge.MEASURED if sure else Badge.ESTIMATED
-    return IdlePower(
-        Figure(value, worst_badge((of_level, *(level.series.sensor.scale for level in channels)))),
-        _told(at_idle, elsewhere),
-        not sure,
-    )
+    idle_places: list[str] = []
+    busier_places: dict[str, float] = {}
+    for place, watts in watts_by_place.items():
+        if watts <= idle_w + total.alike:
+            idle_places.append(place)
+        elif watts > idle_w + total.alike and place != _WITHIN:  # not NaN
+            busier_places[place] = watts
+    agreeing = [place for place in idle_places if place != _WITHIN]
+    rests_somewhere = any(level.rests > 0 for level in levels)
+    is_rest = when.told or (np.isfinite(total.pauses) and rests_somewhere)
+    has_one_place = all(len(channel.places) == 1 for channel in channels)
+    is_sure = len(agreeing) > 1 and is_rest and has_one_place
+    scales = [channel.series.sensor.scale for channel in channels]
+    badge = worst_badge((Badge.MEASURED if is_sure else Badge.ESTIMATED, *scales))
+    return IdlePower(Figure(idle_w, badge), _where(idle_places, busier_places), not is_sure)
 
 
-def _told(here: Sequence[str], others: dict[str, float]) -> str:
+def _sum_of_lowest(levels: Sequence[_Levels], *, ends_known: bool) -> float | None:
+    """The idle levels of all channels together; None where one has none."""
+    total_w = 0.0
+    for level in levels:
+        lowest_w = _lowest(level, ends_known=ends_known)
+        if lowest_w is None:
+            return None
+        total_w += lowest_w
+    return total_w if levels else None
+
+
+def _where(idle_places: Sequence[str], busier_places: dict[str, float]) -> str:
     """ "before and after the profile; in the pauses of the trace 308 W" """
-    return "; ".join(
-        [_places(here), *(f"{_places([where])} {watts:.0f} W" for where, watts in others.items())]
-    )
+    phrases = [_places(idle_places)]
+    for place, watts in busier_places.items():
+        phrases.append(f"{_places([place])} {watts:.0f} W")
+    return "; ".join(phrases)
 
 
-def _places(where: Sequence[str]) -> str:
-    within = [f"in {place}" for place in where if place == "the pauses of the trace"]
-    beside = " and ".join(place for place in where if place in ("before", "after"))
-    phrases = [*within, *([f"{beside} the profile"] if beside else [])]
+def _places(places: Sequence[str]) -> str:
+    phrases = [f"in {_PAUSES}"] if _PAUSES in places else []
+    beside = " and ".join(place for place in places if place in ("before", "after"))
+    if beside:
+        phrases.append(f"{beside} the profile")
     return " and ".join(phrases) or "at the lowest of the profile"
 
 
@@ -144,18 +164,16 @@ def _lowest(levels: _Levels, *, ends_known: bool) -> float | None:
     the log's ends, and the work must draw more.
     """
     beside = [watts for watts in (levels.before, levels.after) if np.isfinite(watts)]
-    if np.isfinite(levels.pauses) or (ends_known and beside):
-        usual = levels.pauses if np.isfinite(levels.pauses) else max(beside)
-        return min(
-            (
-                watts
-                for watts in (levels.pauses, levels.within, *beside)
-                if watts > _OFF_SHARE * usual
-            ),
-            default=None,
-        )
-    both = len(beside) == 2 and abs(beside[0] - beside[1]) <= levels.alike and levels.rests == 2
-    return min(beside) if both and max(beside) < levels.within - levels.alike else None
+    has_pauses = np.isfinite(levels.pauses)
+    if has_pauses or (ends_known and beside):
+        rest_w = levels.pauses if has_pauses else max(beside)
+        candidates = (levels.pauses, levels.within, *beside)
+        switched_on = [watts for watts in candidates if watts > _OFF_SHARE * rest_w]
+        return min(switched_on, default=None)
+    both_rest = len(beside) == 2 and levels.rests == 2
+    if not both_rest or abs(beside[0] - beside[1]) > levels.alike:
+        return None
+    return min(beside) if max(beside) < levels.within - levels.alike else None
 
 
 def _mixed(channel: PowerOnTrace, when: When) -> _Levels:
@@ -168,79 +186,112 @@ def _mixed(channel: PowerOnTrace, when: When) -> _Levels:
         return levels[0]
     weights = np.array([place.weight for place in channel.places])
 
-    def mixed(column: Sequence[float]) -> float:
+    def mean(column: Sequence[float]) -> float:
         watts = np.array(column)
         is_known = np.isfinite(watts)
         weight = float(weights[is_known].sum())
-        return (
-            float((weights[is_known] * watts[is_known]).sum() / weight)
-            if weight >= 1 - mixture.MAX_UNRESOLVED_WEIGHT
-            else np.nan
-        )
+        if weight < 1 - mixture.MAX_UNRESOLVED_WEIGHT:
+            return np.nan
+        return float((weights[is_known] * watts[is_known]).sum() / weight)
 
-    return _Levels._make(map(mixed, zip(*levels, strict=True)))
+    return _Levels._make(mean(column) for column in zip(*levels, strict=True))
 
 
 def _levels(power: PowerOnTrace, when: When) -> _Levels:
-    """Of one channel at one place."""
+    """The levels of one channel at one place."""
+    readings = _readings_around(power, when)
+    if readings is None:
+        return _NO_LEVELS
+    at, watts, is_new, sensor_time_s = readings
+    guard_ps = round(sensor_time_s * PS_PER_S)
+    is_paused = _in_pauses(at, when, guard_ps)
+    paused_w = watts[is_paused & is_new]
+    pauses_w = np.nan
+    if len(paused_w) >= _MIN_SAMPLES:
+        pauses_w = float(np.percentile(paused_w, _PAUSE_PERCENTILE))
+
+    # A reading is late: the first ones after the end still hold work, and half of a sensor time
+    # before the start they already do.
+    is_inside = (at >= when.first) & (at < when.last)
+    is_before, is_after = at < when.first - guard_ps // 2, at >= when.last + guard_ps
+    steady_s = max(_MIN_PAUSE_REFRESHES * sensor_time_s, _MIN_STEADY_S)
+    before = _steady(at[is_before], watts[is_before], steady_s)
+    after = _steady(at[is_after], watts[is_after], steady_s)
+    within_w = _steady(at[is_inside], watts[is_inside], steady_s).lowest
+    work_w = watts[is_inside & ~is_paused]
+
+    quantum = power.series.sensor.quantum_w
+    step_w = quantum.value if quantum else 0.0
+    lowest_w = float(np.nanmin([pauses_w, before.lowest, after.lowest, within_w, np.inf]))
+    alike_w = max(_SAME_LEVEL_SHARE * lowest_w, _SAME_LEVEL_STEPS * step_w)
+    begins_at_rest = abs(before.first - before.lowest) <= alike_w
+    ends_at_rest = abs(after.last - after.lowest) <= alike_w
+    return _Levels(
+        pauses=pauses_w,
+        before=before.lowest,
+        after=after.lowest,
+        within=within_w,
+        work=float(np.median(work_w)) if len(work_w) >= _MIN_SAMPLES else np.nan,
+        rests=float(begins_at_rest) + float(ends_at_rest),
+        alike=alike_w,
+    )
+
+
+def _readings_around(power: PowerOnTrace, when: When) -> tuple[Int64s, Floats, Bools, float] | None:
+    """When the readings around a run were (ps), watts, whether new; and the sensor's own time (s),
+    in which a change shows.
+    """
     series = power.series
     sensor = series.sensor
-    nothing = _Levels(np.nan, np.nan, np.nan, np.nan, np.nan, 0.0, 0.0)
     if len(power.times) != len(series) or not len(series):
-        return nothing
-    late = round(sensors.centre_s(sensor) * PS_PER_S)
-    rows = slice(
-        *np.searchsorted(power.times, (when.first - _AROUND_PS, when.last + _AROUND_PS)).tolist()
-    )
-    at, watts = power.times[rows] - late, power.watts[rows]
-    there = np.isfinite(watts)
-    fresh = sensors.samples(series)[rows][there]
-    at, watts = at[there], watts[there]
+        return None
+    around = (when.first - _AROUND_PS, when.last + _AROUND_PS)
+    rows = slice(*np.searchsorted(power.times, around).tolist())
+    late_ps = round(sensors.centre_s(sensor) * PS_PER_S)
+    at, watts = power.times[rows] - late_ps, power.watts[rows]
+    is_known = np.isfinite(watts)
+    is_new = sensors.samples(series)[rows][is_known]
+    at, watts = at[is_known], watts[is_known]
     if not len(at):
-        return nothing
-    figures = (sensor.refresh_s, sensor.window_s)
-    refresh = min(
-        max((figure.value for figure in figures if figure), default=0.0), MAX_SENSOR_TIME_S
-    )
-    guard = round(refresh * PS_PER_S)
-    if (
-        series.kind is PowerKind.INTERVAL and len(at) > 1
-    ):  # a row tells of the time since the row before
+        return None
+    times = [figure.value for figure in (sensor.refresh_s, sensor.window_s) if figure]
+    sensor_time_s = min(max(times, default=0.0), MAX_SENSOR_TIME_S)
+    if series.kind is PowerKind.INTERVAL and len(at) > 1:
+        # A row is of the time since the row before.
         at = at - np.diff(at, prepend=2 * at[0] - at[1]) // 2
-    quiet = np.zeros(len(at), np.bool_)
+    return at, watts, is_new, sensor_time_s
+
+
+def _in_pauses(at: Int64s, when: When, guard_ps: int) -> Bools:
+    """Which readings are in pauses long enough for the sensor, their beginnings left out."""
+    is_paused = np.zeros(len(at), np.bool_)
     for lo, hi in _pauses(when):
-        if hi - lo >= _MIN_PAUSE_REFRESHES * guard:
-            quiet |= (at >= lo + guard) & (at < hi - guard // 2)
-    paused = watts[quiet & fresh]
-    inside = (at >= when.first) & (at < when.last)
-    steady = max(_MIN_PAUSE_REFRESHES * refresh, _MIN_STEADY_S)
-    before, after = at < when.first - guard // 2, at >= when.last + guard
-    levels = [_steady(at[part], watts[part], steady) for part in (before, after, inside)]
-    pauses = float(np.percentile(paused, 10)) if len(paused) >= _MIN_SAMPLES else np.nan
-    work = watts[inside & ~quiet]
-    (low, begins, _), (high, _, ends), (within, _, _) = levels
-    step = sensor.quantum_w.value if sensor.quantum_w else 0.0
-    alike = max(
-        _SAME_LEVEL_SHARE * float(np.nanmin([pauses, low, high, within, np.inf])),
-        _SAME_LEVEL_STEPS * step,
-    )
-    rests = float(abs(begins - low) <= alike) + float(abs(ends - high) <= alike)
-    usual = float(np.median(work)) if len(work) >= _MIN_SAMPLES else np.nan
-    return _Levels(pauses, low, high, within, usual, rests, alike)
+        if hi - lo >= _MIN_PAUSE_REFRESHES * guard_ps:
+            is_paused |= (at >= lo + guard_ps) & (at < hi - guard_ps // 2)
+    return is_paused
 
 
-def _steady(at: Int64s, watts: Floats, seconds: float) -> tuple[float, float, float]:
-    """Levels at which the power stays for so long: the lowest, the first and the last one."""
+class _SteadyLevels(NamedTuple):
+    """Watts at which the power stays; NaN where it never does."""
+
+    lowest: float
+    first: float
+    last: float
+
+
+def _steady(at: Int64s, watts: Floats, seconds: float) -> _SteadyLevels:
+    """Levels at which the power stays for so long."""
     if len(at) < _MIN_SAMPLES or at[-1] - at[0] < seconds * PS_PER_S:
-        return np.nan, np.nan, np.nan
+        return _SteadyLevels(np.nan, np.nan, np.nan)
     poll_s = float(np.median(np.diff(at))) / PS_PER_S
     readings = int(np.ceil(seconds / max(poll_s, 1e-6)))
     count = max(_MIN_SAMPLES, min(readings, len(at)))
     blocks = np.lib.stride_tricks.sliding_window_view(watts, count)
-    half_apart = np.arange(0, len(blocks), max(1, count // 2))
-    starts = np.unique(np.append(half_apart, len(blocks) - 1))
+    last_block = len(blocks) - 1
+    half_overlapping = np.arange(0, len(blocks), max(1, count // 2))
+    starts = np.unique(np.append(half_overlapping, last_block))
     levels = np.median(blocks[starts], axis=1)
-    return float(levels.min()), float(levels[0]), float(levels[-1])
+    return _SteadyLevels(float(levels.min()), float(levels[0]), float(levels[-1]))
 
 
 def _pauses(when: When) -> list[tuple[int, int]]:
@@ -249,10 +300,8 @@ def _pauses(when: When) -> list[tuple[int, int]]:
         return [(when.first, when.last)]
     order = np.argsort(when.los, kind="stable")
     los, ends = when.los[order], np.maximum.accumulate(when.his[order])
-    opened = np.flatnonzero(los[1:] > ends[:-1])
-    gaps = [(int(ends[i]), int(los[i + 1])) for i in opened]
-    return [
-        (lo, hi)
-        for lo, hi in [(when.first, int(los[0])), *gaps, (int(ends[-1]), when.last)]
-        if hi > lo
-    ]
+    gaps = [(when.first, int(los[0]))]
+    for row in np.flatnonzero(los[1:] > ends[:-1]).tolist():
+        gaps.append((int(ends[row]), int(los[row + 1])))
+    gaps.append((int(ends[-1]), when.last))
+    return [(lo, hi) for lo, hi in gaps if hi > lo]

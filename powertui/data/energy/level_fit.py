@@ -18,18 +18,25 @@ from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats
 
-_MAX_READINGS = 400  # neighbors of more are averaged: a bound of time
+# ── how much is tried: bounds of time ──
+_MAX_READINGS = 400  # neighbors of more are averaged
 _MAX_OFFSETS = 1500
+_MAX_ROUGH_OFFSETS = 300  # from which the noise is learned
 _STEPS_PER_WINDOW = 8.0  # offsets tried for each window of a reading
 _FIT_ITERATIONS = 4
 _CHUNK_CELLS = 100_000
+
+# ── what a residual costs ──
 # Student's t with so many degrees of freedom: far readings cost little more than less far ones.
 _FREEDOM = 3.0
-_MAX_COST = 5.0  # of one reading; chosen, not measured
+# Of one reading. Chosen: that of a residual of 6 sigmas, so that none decides alone.
+_MAX_COST = 5.0
 _MEDIAN_TO_SIGMA = 1.4826
 _MIN_SIGMA_SWING = 0.03  # of the swing: levels are never as constant as the fit assumes
-_MAX_LAG = 0.95
-_ORDINARY = 2.5  # sigmas: residuals that are larger are somebody else's work
+_ROUGH_SIGMA_SWING = 0.25  # of the swing: the noise before anything is known of it
+_ORDINARY_SIGMAS = 2.5  # larger residuals are somebody else's work
+_MAX_LAG = 0.95  # correlation of neighbors: at 1 all readings together would count for nothing
+_RIDGE = 1e-6  # of a reading's weight: settles the watts of work that an offset leaves out
 
 
 class LevelCosts(NamedTuple):
@@ -48,50 +55,68 @@ def level_costs(data: Samples, shares: WindowShares, range_s: tuple[float, float
     length_s = float(data.hi[-1] - data.lo[0])
     if len(data) > _MAX_READINGS:
         data = data.gathered(length_s / _MAX_READINGS)
-    lo, hi = range_s
-    window_s = float(np.median(data.hi - data.lo))
-    step = max(window_s / _STEPS_PER_WINDOW, (hi - lo) / _MAX_OFFSETS)
-    offsets = np.arange(lo, hi + step, step)
-    low, high = np.percentile(data.watts, (2, 98))
-    swing_w = max(float(high - low), 1e-9)
-    floor_w = max(_MIN_SIGMA_SWING * swing_w, data.quantum / 12**0.5)
-    above = data.watts - float(low)
+    offsets = _offsets_to_try(data, range_s)
+    idle_w, high_w = np.percentile(data.watts, (2, 98))
+    swing_w = max(float(high_w - idle_w), 1e-9)
+    least_sigma_w = max(_MIN_SIGMA_SWING * swing_w, data.quantum / 12**0.5)
+    above_idle = data.watts - float(idle_w)
     # The noise is learned where a rough fit is best, and all offsets are judged by it.
-    rough = max(swing_w / 4, floor_w)
-    first, residuals = _costs(above, data, shares, offsets[:: max(1, len(offsets) // 300)], rough)
-    best = residuals[int(np.argmin(first))]
-    sigma = max(_MEDIAN_TO_SIGMA * float(np.median(np.abs(best))), floor_w)
-    cost, residuals = _costs(above, data, shares, offsets, sigma)
-    ordinary = residuals[int(np.argmin(cost))]
-    is_pair = (np.abs(ordinary[1:]) < _ORDINARY * sigma) & (
-        np.abs(ordinary[:-1]) < _ORDINARY * sigma
-    )
-    after, before = ordinary[1:][is_pair], ordinary[:-1][is_pair]
-    lag = float((after * before).sum() / max(float((before**2).sum()), 1e-12))
-    lag = min(max(lag, 0.0), _MAX_LAG)
+    rough = offsets[:: max(1, len(offsets) // _MAX_ROUGH_OFFSETS)]
+    rough_sigma_w = max(swing_w * _ROUGH_SIGMA_SWING, least_sigma_w)
+    cost, residuals = _costs(above_idle, data, shares, rough, rough_sigma_w)
+    best = residuals[int(np.argmin(cost))]
+    sigma_w = max(_MEDIAN_TO_SIGMA * float(np.median(np.abs(best))), least_sigma_w)
+    cost, residuals = _costs(above_idle, data, shares, offsets, sigma_w)
+    lag = _lag(residuals[int(np.argmin(cost))], sigma_w)
+    # Neighbors that are alike count as fewer readings.
     return LevelCosts(offsets, cost * (1 - lag) / (1 + lag))
 
 
+def _offsets_to_try(data: Samples, range_s: tuple[float, float]) -> Floats:
+    lo, hi = range_s
+    window_s = float(np.median(data.hi - data.lo))
+    step = max(window_s / _STEPS_PER_WINDOW, (hi - lo) / _MAX_OFFSETS)
+    return np.arange(lo, hi + step, step)
+
+
+def _lag(residual: Floats, sigma_w: float) -> float:
+    """How alike neighboring residuals are, somebody else's work left out."""
+    is_ordinary = np.abs(residual) < _ORDINARY_SIGMAS * sigma_w
+    is_pair = is_ordinary[1:] & is_ordinary[:-1]
+    after, before = residual[1:][is_pair], residual[:-1][is_pair]
+    lag = float((after * before).sum() / max(float((before**2).sum()), 1e-12))
+    return min(max(lag, 0.0), _MAX_LAG)
+
+
 def _costs(
-    above: Floats, data: Samples, shares: WindowShares, offsets: Floats, sigma: float
+    above_idle: Floats, data: Samples, shares: WindowShares, offsets: Floats, sigma_w: float
 ) -> tuple[Floats, Floats]:
     """The cost of each offset, and what its fit leaves of each reading."""
     total = np.empty(len(offsets))
-    left = np.empty((len(offsets), len(data)))
+    residuals = np.empty((len(offsets), len(data)))
     chunk = max(1, _CHUNK_CELLS // len(data))
     for start in range(0, len(offsets), chunk):
-        offset = offsets[start : start + chunk, None]
+        part = slice(start, start + chunk)
+        offset = offsets[part, None]
         columns = shares.work(data.lo + offset, data.hi + offset, data.forget_s)
-        weight = np.ones(columns.shape[:2])
-        residual = np.broadcast_to(above, weight.shape)
-        for turn in range(_FIT_ITERATIONS):
-            weighted = (columns * weight[..., None]).transpose(0, 2, 1)
-            ridge = 1e-6 * len(data) * np.eye(columns.shape[2])
-            fitted = nnls.many(weighted @ columns + ridge, weighted @ above, exact=False)
-            residual = above - (columns @ fitted[..., None])[..., 0]
-            if turn < _FIT_ITERATIONS - 1:
-                weight = 1 / (1 + (residual / sigma) ** 2 / _FREEDOM)
-        price = (_FREEDOM + 1) / 2 * np.log1p((residual / sigma) ** 2 / _FREEDOM)
-        total[start : start + chunk] = np.minimum(price, _MAX_COST).sum(axis=1)
-        left[start : start + chunk] = residual
-    return total, left
+        residual = _robust_residual(above_idle, columns, sigma_w)
+        distance = (residual / sigma_w) ** 2
+        price = (_FREEDOM + 1) / 2 * np.log1p(distance / _FREEDOM)
+        total[part] = np.minimum(price, _MAX_COST).sum(axis=1)
+        residuals[part] = residual
+    return total, residuals
+
+
+def _robust_residual(above_idle: Floats, columns: Floats, sigma_w: float) -> Floats:
+    """[offset, reading]: what watts of the work cannot explain, far readings weighted down."""
+    kinds = columns.shape[2]
+    ridge = _RIDGE * len(above_idle) * np.eye(kinds)
+    weight = np.ones(columns.shape[:2])
+    residual = np.broadcast_to(above_idle, weight.shape)
+    for iteration in range(_FIT_ITERATIONS):
+        if iteration:
+            weight = 1 / (1 + (residual / sigma_w) ** 2 / _FREEDOM)
+        weighted = (columns * weight[..., None]).transpose(0, 2, 1)
+        watts = nnls.many(weighted @ columns + ridge, weighted @ above_idle, exact=False)
+        residual = above_idle - (columns @ watts[..., None])[..., 0]
+    return residual

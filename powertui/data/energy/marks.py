@@ -26,21 +26,26 @@ def by_log(power: Iterable[PowerOnTrace]) -> dict[tuple[str, Mark], MarkOnTrace]
     """The same by the log's path and the mark as it stands there."""
     marks: dict[tuple[str, Mark], MarkOnTrace] = {}
     for channel in power:
-        if channel.status != "none":
-            for mark in channel.series.marks:
-                if (channel.series.path, mark) not in marks and (
-                    placed := _placed(channel, mark)
-                ) is not None:
-                    marks[channel.series.path, mark] = placed
+        if channel.status == "none":
+            continue
+        for mark in channel.series.marks:
+            key = channel.series.path, mark
+            if key in marks:
+                continue
+            placed = _placed(channel, mark)
+            if placed is not None:
+                marks[key] = placed
     return marks
 
 
 def _placed(power: PowerOnTrace, mark: Mark) -> MarkOnTrace | None:
     start = _at(power, mark.start_ns)
-    end = None if mark.end_ns is None else _at(power, mark.end_ns)
-    if start is None or (mark.end_ns is not None and end is None):
+    if start is None:
         return None
-    return MarkOnTrace(mark.name, start, end)
+    if mark.end_ns is None:
+        return MarkOnTrace(mark.name, start, None)
+    end = _at(power, mark.end_ns)
+    return None if end is None else MarkOnTrace(mark.name, start, end)
 
 
 def _at(power: PowerOnTrace, ns: int) -> int | None:
@@ -49,13 +54,21 @@ def _at(power: PowerOnTrace, ns: int) -> int | None:
     """
     if not placing.fits(ns, power.offset_ps):
         return None
-    plain = power.offset_ps + ns * PS_PER_NS
+    without_drift = power.offset_ps + ns * PS_PER_NS
     times = power.series.times
     if len(times) != len(power.times) or len(times) < 2:
-        return plain
-    row = min(max(int(times.searchsorted(ns)), 1), len(times) - 1)
-    drift = [
-        int(power.times[at]) - power.offset_ps - int(times[at]) * PS_PER_NS for at in (row - 1, row)
-    ]
-    share = (ns - int(times[row - 1])) / max(1, int(times[row]) - int(times[row - 1]))
-    return plain + round(drift[0] + (drift[1] - drift[0]) * min(max(share, 0.0), 1.0))
+        return without_drift
+    after = min(max(int(times.searchsorted(ns)), 1), len(times) - 1)
+    before = after - 1
+    drift_before = _drift_ps(power, before)
+    drift_after = _drift_ps(power, after)
+    between_ns = int(times[after]) - int(times[before])
+    share = (ns - int(times[before])) / max(1, between_ns)
+    share = min(max(share, 0.0), 1.0)
+    return without_drift + round(drift_before + (drift_after - drift_before) * share)
+
+
+def _drift_ps(power: PowerOnTrace, row: int) -> int:
+    """How much later a reading is on the trace than by the log's clock and its offset alone."""
+    by_offset = power.offset_ps + int(power.series.times[row]) * PS_PER_NS
+    return int(power.times[row]) - by_offset

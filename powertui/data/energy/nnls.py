@@ -10,41 +10,51 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from powertui.data.model import Floats
+from powertui.data.model import Bools, Floats
 
+# ── what counts as nothing beside rounding of float64 (1e-16, times the condition of a system) ──
 _ZERO_SHARE = 1e-9  # of the largest coefficient: a smaller one is zero
 _ZERO_SLOPE_SHARE = 1e-7  # of the largest moment: a smaller slope is rounding
+_RIDGE_SHARE = 1e-9  # of the largest diagonal element: settles a column that is empty
+_HOLD_SHARE = 1e9  # the same of a coefficient that is held at zero
+_TINY = 1e-300  # instead of a division by zero
 
 
 def solve(gram: Floats, moment: Floats) -> Floats:
     """The x >= 0 that minimises x·G·x - 2·m·x, for G = AᵀA and m = Aᵀy."""
     count = len(moment)
     x = np.zeros(count)
+    if count == 0:
+        return x
     free = np.zeros(count, np.bool_)
-    scale = max(float(np.abs(moment).max(initial=0.0)), 1e-300)
+    scale = max(float(np.abs(moment).max(initial=0.0)), _TINY)
+    # The method ends by itself; the bound is for rounding that frees and fixes the same one.
     for _ in range(6 * count + 10):
         gradient = moment - gram @ x
         gradient[free] = -np.inf
-        best = int(np.argmax(gradient)) if count else 0
-        if count == 0 or gradient[best] <= _ZERO_SHARE * scale:
+        steepest = int(np.argmax(gradient))
+        if gradient[steepest] <= _ZERO_SHARE * scale:
             return x
-        free[best] = True
-        while True:
-            rows = np.flatnonzero(free)
-            trial = np.zeros(count)
-            trial[rows] = _least(gram[np.ix_(rows, rows)], moment[rows])
-            bad = rows[trial[rows] <= 0]
-            if len(bad) == 0:
-                x = trial
-                break
-            # Walk from x towards the trial until the first coefficient reaches zero, and fix that
-            # one there.
-            step = x[bad] / np.maximum(x[bad] - trial[bad], 1e-300)
-            x = x + float(step.min()) * (trial - x)
-            free &= x > _ZERO_SHARE * max(float(x.max(initial=0.0)), 1e-300)
-            x[~free] = 0.0
-            if not free.any():
-                break
+        free[steepest] = True
+        x = _settled(gram, moment, x, free)
+    return x
+
+
+def _settled(gram: Floats, moment: Floats, x: Floats, free: Bools) -> Floats:
+    """The best x of the free coefficients; those that reach zero on the way are fixed there."""
+    while free.any():
+        rows = np.flatnonzero(free)
+        trial = np.zeros(len(x))
+        trial[rows] = _least_squares(gram[np.ix_(rows, rows)], moment[rows])
+        falling = rows[trial[rows] <= 0]
+        if len(falling) == 0:
+            return trial
+        # Walk from x towards the trial until the first coefficient reaches zero, and fix that one
+        # there.
+        step = x[falling] / np.maximum(x[falling] - trial[falling], _TINY)
+        x = x + float(step.min()) * (trial - x)
+        free &= x > _ZERO_SHARE * max(float(x.max(initial=0.0)), _TINY)
+        x[~free] = 0.0
     return x
 
 
@@ -52,12 +62,12 @@ def fit(
     matrix: npt.ArrayLike, values: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> Floats:
     """The x >= 0 that brings A·x closest to y."""
-    a = np.asarray(matrix, np.float64)
-    y = np.asarray(values, np.float64)
+    columns = np.asarray(matrix, np.float64)
+    target = np.asarray(values, np.float64)
     if weights is not None:
         root = np.sqrt(np.asarray(weights, np.float64))
-        a, y = a * root[:, None], y * root
-    return solve(a.T @ a, a.T @ y)
+        columns, target = columns * root[:, None], target * root
+    return solve(columns.T @ columns, columns.T @ target)
 
 
 def many(gram: Floats, moment: Floats, *, exact: bool = True) -> Floats:
@@ -67,42 +77,47 @@ def many(gram: Floats, moment: Floats, *, exact: bool = True) -> Floats:
     zero: enough to rank tens of thousands of candidates.
     """
     count = gram.shape[-1]
-    eye = np.eye(count)
     diagonal = np.einsum("...kk->...k", gram)
+    largest = np.maximum(diagonal.max(axis=-1, keepdims=True), 1e-12)
     # A column that is empty at some offset makes its system singular: a whisper of ridge gives it
     # zero watts.
-    ridge = np.repeat(
-        1e-9 * np.maximum(diagonal.max(axis=-1, keepdims=True), 1e-12), count, axis=-1
-    )
-    x: Floats = np.asarray(
-        np.linalg.solve(gram + ridge[..., None] * eye, moment[..., None])[..., 0], np.float64
-    )
-    negative = x < -1e-9 * np.abs(x).max(axis=-1, keepdims=True)
+    ridge = np.repeat(_RIDGE_SHARE * largest, count, axis=-1)
+    x = _with_ridge(gram, moment, ridge)
+    is_negative = _negative(x)
     held = ridge
     for _ in range(2):
-        if not negative.any():
+        if not is_negative.any():
             break
-        held = np.where(
-            negative, 1e9 * np.maximum(diagonal.max(axis=-1, keepdims=True), 1e-12), held
-        )
-        x = np.asarray(
-            np.linalg.solve(gram + held[..., None] * eye, moment[..., None])[..., 0], np.float64
-        )
-        negative = x < -1e-9 * np.abs(x).max(axis=-1, keepdims=True)
+        held = np.where(is_negative, _HOLD_SHARE * largest, held)
+        x = _with_ridge(gram, moment, held)
+        is_negative = _negative(x)
     x = np.maximum(x, 0.0)
-    if exact and held is not ridge:
-        # Where nothing that is held at zero would rise if it were free, that is the answer.
-        x = np.where(held > ridge, 0.0, x)
-        rises = moment - (gram @ x[..., None])[..., 0] > _ZERO_SLOPE_SHARE * np.abs(moment).max(
-            axis=-1, keepdims=True
-        )
-        for index in np.argwhere((rises & (held > ridge)).any(axis=-1) | negative.any(axis=-1)):
-            at = tuple(index)
-            x[at] = solve(gram[at] + np.diag(ridge[at]), moment[at])
+    if not exact or held is ridge:
+        return x
+    # Where nothing that is held at zero would rise if it were free, that is the answer.
+    is_held = held > ridge
+    x = np.where(is_held, 0.0, x)
+    slope = moment - (gram @ x[..., None])[..., 0]
+    rises = slope > _ZERO_SLOPE_SHARE * np.abs(moment).max(axis=-1, keepdims=True)
+    is_open = (rises & is_held).any(axis=-1) | is_negative.any(axis=-1)
+    for index in np.argwhere(is_open):
+        at = tuple(index)
+        x[at] = solve(gram[at] + np.diag(ridge[at]), moment[at])
     return np.maximum(x, 0.0)
 
 
-def _least(gram: Floats, moment: Floats) -> Floats:
+def _with_ridge(gram: Floats, moment: Floats, ridge: Floats) -> Floats:
+    diagonal = ridge[..., None] * np.eye(gram.shape[-1])
+    solution = np.linalg.solve(gram + diagonal, moment[..., None])
+    return np.asarray(solution[..., 0], np.float64)
+
+
+def _negative(x: Floats) -> Bools:
+    largest = np.abs(x).max(axis=-1, keepdims=True)
+    return np.asarray(x < -_ZERO_SHARE * largest)
+
+
+def _least_squares(gram: Floats, moment: Floats) -> Floats:
     try:
         return np.asarray(np.linalg.solve(gram, moment))
     except np.linalg.LinAlgError:

@@ -16,27 +16,34 @@ from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats, Int64s
 from powertui.value_types import dataclass
 
-_MAX_READINGS = 20_000  # neighbors of a longer log are averaged: a bound of time
+# ── how much is looked at: bounds of time ──
+_MAX_READINGS = 20_000  # neighbors of a longer log are averaged
 _MAX_JUMPS = 150  # the clearest ones; more add time and hardly any evidence
 _MEAN_LENGTHS = (1, 2, 4, 8, 16, 32)  # readings on either side that are averaged
 _MIN_READINGS = 8
+_LEVEL_READINGS = 4  # that give the level on either side of a jump
+
+# ── what is a jump ──
+# Chosen: of 20,000 normally distributed differences none is as large by chance.
+_MIN_NOISE_TIMES = 6.0
+# Chosen: below this share of the log's swing jumps are those of single steps.
+_MIN_SWING_SHARE = 0.08
+_MIN_QUANTA = 1.5  # a value that toggles between two steps of the sensor is no jump
+
+# ── noise ──
 _MEDIAN_TO_SIGMA = 1.4826  # of normally distributed values
 # Of a 1 s sensor up to half of the differences contain an edge of epochs of 10 s, so that their
 # median is no noise.
 _QUIET_PERCENT = 30
 _QUIET_TO_SIGMA = 1 / 0.385  # of normally distributed values
-# A jump exceeds its noise so many times. Chosen, not measured.
-_MIN_NOISE_TIMES = 6.0
-# Of the log's swing: smaller jumps are those of single steps. Chosen, not measured.
-_MIN_SWING_SHARE = 0.08
-_MIN_QUANTA = 1.5  # a value that toggles between two steps of the sensor is no jump
 _MIN_NOISE_SWING_SHARE = 0.004  # less noise than this only means that the sensor rounds
-_LEVEL_READINGS = 4  # that give the level on either side of a jump
+_UNIFORM_SIGMA = 12**-0.5  # standard error of what is anywhere in an interval
+
+# ── when it was ──
 _SHORT_WINDOW_SHARE = 0.5  # a window shorter than this part of the pace hides where a jump is
 # Scalars are written 5 to 26 ms after an epoch (13 epochs of five Keras trainings).
 _MIN_SIGMA_S = 0.02
-_MODEL_SIGMA_PACES = 0.08  # readings are late by chance; chosen, not measured
-_UNIFORM_SIGMA = 12**-0.5  # standard error of a moment that is anywhere in an interval
+_MODEL_SIGMA_PACES = 0.08  # readings are late by chance. Chosen: no recording shows it by itself
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class PowerJumps:
         return len(self.at)
 
     def between(self, lo_s: float, hi_s: float) -> PowerJumps:
-        """Those from `lo_s` to `hi_s`."""
+        """The jumps from `lo_s` to `hi_s`."""
         rows = (self.at >= lo_s) & (self.at <= hi_s)
         return PowerJumps(self.at[rows], self.sigma_s[rows], self.watts[rows])
 
@@ -67,16 +74,16 @@ class _Candidates(NamedTuple):
 
     def separated(self, least: int) -> Int64s:
         """The rows whose means contain no clearer jump, in order of time."""
-        taken: list[int] = []
-        near = np.empty(0)
+        chosen: list[int] = []
+        clearer = np.empty(0)
         for row, length in zip(self.row.tolist(), self.length.tolist(), strict=True):
-            if len(near) and np.abs(near - row).min() <= max(length, least):
+            if len(clearer) and np.abs(clearer - row).min() <= max(length, least):
                 continue
-            taken.append(row)
-            near = np.array(taken)
-            if len(taken) == _MAX_JUMPS:
+            chosen.append(row)
+            clearer = np.array(chosen)
+            if len(chosen) == _MAX_JUMPS:
                 break
-        return np.sort(np.array(taken, np.int64))
+        return np.sort(np.array(chosen, np.int64))
 
 
 def find_jumps(data: Samples, longest_mean_s: float) -> PowerJumps:
@@ -99,22 +106,25 @@ def find_jumps(data: Samples, longest_mean_s: float) -> PowerJumps:
 def _candidates(data: Samples, swing_w: float, skipped: int, longest: float) -> _Candidates:
     total = np.concatenate([[0.0], np.cumsum(data.watts - data.watts[0])])
     least_w = max(_MIN_SWING_SHARE * swing_w, _MIN_QUANTA * data.quantum)
+    reading_noise_w = max(_MIN_NOISE_SWING_SHARE * swing_w, data.quantum / 12**0.5)
     rows, lengths, clearness = [], [], []
     for length in _MEAN_LENGTHS:
         row = np.arange(length + skipped, len(data) - length - skipped)
-        if len(row) < _MIN_READINGS // 2 or (length > 1 and length > longest):
+        is_too_long = length > 1 and length > longest
+        if len(row) < _MIN_READINGS // 2 or is_too_long:
             break
-        after = total[row + skipped + length + 1] - total[row + skipped + 1]
-        before = total[row - skipped] - total[row - skipped - length]
-        size = np.abs(after - before) / length
-        floor = max(_MIN_NOISE_SWING_SHARE * swing_w, data.quantum / 12**0.5) / length**0.5
-        noise = max(float(np.percentile(size, _QUIET_PERCENT)) * _QUIET_TO_SIGMA, floor)
-        is_clear = (size > _MIN_NOISE_TIMES * noise) & (size > least_w)
-        is_clear[1:] &= size[1:] >= size[:-1]
-        is_clear[:-1] &= size[:-1] >= size[1:]
+        after_begin, before_end = row + skipped + 1, row - skipped
+        after = total[after_begin + length] - total[after_begin]
+        before = total[before_end] - total[before_end - length]
+        height_w = np.abs(after - before) / length
+        quiet_w = float(np.percentile(height_w, _QUIET_PERCENT)) * _QUIET_TO_SIGMA
+        noise_w = max(quiet_w, reading_noise_w / length**0.5)
+        is_clear = (height_w > _MIN_NOISE_TIMES * noise_w) & (height_w > least_w)
+        is_clear[1:] &= height_w[1:] >= height_w[:-1]
+        is_clear[:-1] &= height_w[:-1] >= height_w[1:]
         rows.append(row[is_clear])
         lengths.append(np.full(int(is_clear.sum()), length))
-        clearness.append(size[is_clear] / noise)
+        clearness.append(height_w[is_clear] / noise_w)
     if not rows:
         return _Candidates(np.empty(0, np.int64), np.empty(0, np.int64))
     order = np.argsort(-np.concatenate(clearness), kind="stable")
@@ -122,36 +132,47 @@ def _candidates(data: Samples, swing_w: float, skipped: int, longest: float) -> 
 
 
 def _refined(data: Samples, rows: Int64s, pace: float, skipped: int) -> PowerJumps:
-    """When exactly: what the readings in between have of both levels tells."""
-    watts, noise_w = data.watts, _noise_w(data)
+    """When exactly: a reading that contains the jump is a mean of both levels."""
+    noise_w = _noise_w(data)
     at, sigma, jump_w = [], [], []
     for index, row in enumerate(rows.tolist()):
-        first = max(row - skipped - _LEVEL_READINGS, 0)
-        end = min(row + skipped + 1 + _LEVEL_READINGS, len(data))
-        if index:
-            first = max(first, min(int(rows[index - 1]) + 1, row - skipped - 1))
-        if index + 1 < len(rows):
-            end = min(end, max(int(rows[index + 1]), row + skipped + 2))
-        before = float(np.median(watts[first : row - skipped]))
-        after = float(np.median(watts[row + skipped + 1 : end]))
-        step = after - before
-        if not step:
+        before_w, after_w = _levels_beside(data.watts, rows, index, skipped)
+        step_w = after_w - before_w
+        if not step_w:
             continue
-        between = slice(row - skipped, row + skipped + 1)
-        share_before = np.clip((after - watts[between]) / step, 0.0, 1.0)
+        readings = slice(row - skipped, row + skipped + 1)
+        share_before = np.clip((after_w - data.watts[readings]) / step_w, 0.0, 1.0)
         # Each of these readings stands for the time since the one before it.
-        stands_for = np.diff(data.hi[row - skipped - 1 : row + skipped + 1])
+        first = row - skipped - 1
+        stands_for_s = np.diff(data.hi[first : row + skipped + 1])
         window_s = float(data.hi[row] - data.lo[row])
-        begin = float(data.hi[row - skipped - 1]) - max(window_s - pace, 0.0) / 2
-        at.append(begin + float((share_before * stands_for).sum()))
-        rounded = noise_w * float(np.sqrt((stands_for**2).sum())) / abs(step)
-        hidden = 0.0
-        if window_s < _SHORT_WINDOW_SHARE * stands_for.max():
-            hidden = _UNIFORM_SIGMA * float(stands_for.max())
-        sigma.append(float(np.sqrt(rounded**2 + hidden**2 + (_MODEL_SIGMA_PACES * pace) ** 2)))
-        jump_w.append(step)
+        begin = float(data.hi[first]) - max(window_s - pace, 0.0) / 2
+        at.append(begin + float((share_before * stands_for_s).sum()))
+        by_noise_s = noise_w * float(np.sqrt((stands_for_s**2).sum())) / abs(step_w)
+        hidden_s = 0.0
+        if window_s < _SHORT_WINDOW_SHARE * stands_for_s.max():
+            hidden_s = _UNIFORM_SIGMA * float(stands_for_s.max())
+        variance = by_noise_s**2 + hidden_s**2 + (_MODEL_SIGMA_PACES * pace) ** 2
+        sigma.append(float(np.sqrt(variance)))
+        jump_w.append(step_w)
     sigma_s = np.maximum(np.array(sigma), _MIN_SIGMA_S)
     return PowerJumps(np.array(at), sigma_s, np.array(jump_w))
+
+
+def _levels_beside(watts: Floats, rows: Int64s, index: int, skipped: int) -> tuple[float, float]:
+    """Watts before and after a jump, from readings up to the jumps beside it."""
+    row = int(rows[index])
+    first = max(row - skipped - _LEVEL_READINGS, 0)
+    end = min(row + skipped + 1 + _LEVEL_READINGS, len(watts))
+    if index:
+        after_last_jump = int(rows[index - 1]) + 1
+        first = max(first, min(after_last_jump, row - skipped - 1))
+    if index + 1 < len(rows):
+        next_jump = int(rows[index + 1])
+        end = min(end, max(next_jump, row + skipped + 2))
+    before_w = float(np.median(watts[first : row - skipped]))
+    after_w = float(np.median(watts[row + skipped + 1 : end]))
+    return before_w, after_w
 
 
 def _noise_w(data: Samples) -> float:

@@ -26,43 +26,62 @@ def other_gpus(
     `assigned` are the channels that a person gave to the machine: where these are some of the GPUs,
     they are its own.
     """
-    rows = [row for row, channel in enumerate(power) if channel.series.sensor.scope is Scope.GPU]
-    said = [row for row in rows if row in assigned]
-    if said and len(said) < len(rows):
-        return frozenset(rows) - frozenset(said)
+    gpu_rows = [
+        row for row, channel in enumerate(power) if channel.series.sensor.scope is Scope.GPU
+    ]
+    assigned_gpus = [row for row in gpu_rows if row in assigned]
+    if assigned_gpus and len(assigned_gpus) < len(gpu_rows):
+        return frozenset(gpu_rows) - frozenset(assigned_gpus)
     logged = devices.one_each(power)
-    shown = [devices.gpu_count(trace) for trace in traces]
-    if not logged or not sum(shown) or len(logged) <= max(shown):
+    profiled = [devices.gpu_count(trace) for trace in traces]
+    if not logged or not sum(profiled) or len(logged) <= max(profiled):
         return frozenset()
-    found: list[int | None] = [pair.channel for pair in own_pairs()]
+    chosen = _paired_rows(traces, power, own_pairs())
+    if chosen is None and len(logged) > sum(profiled):
+        chosen = _by_local_rank(traces, logged)
+    elif chosen is None:
+        chosen = list(logged)
+    chosen_devices = [logged[row] for row in chosen]
+    return frozenset(
+        row for row in gpu_rows if not _is_one_of(power[row], row, chosen, chosen_devices)
+    )
+
+
+def _paired_rows(
+    traces: Sequence[Trace], power: Sequence[PowerOnTrace], first_pairs: Sequence[Pair]
+) -> list[int] | None:
+    """The channel of each GPU of all traces; None where one has none, or two have the same."""
+    pairs = list(first_pairs)
     for trace in traces[1:]:
-        found += [pair.channel for pair in devices.pairs(trace, power, on_its_clock=False)]
-    chosen = [row for row in found if row is not None]
-    if len(chosen) < len(found) or len(set(chosen)) < len(chosen):
-        chosen = _by_local_rank(traces, logged) if len(logged) > sum(shown) else list(logged)
-    own = [logged[row] for row in chosen]
-    return frozenset(row for row in rows if not _is_one_of(power[row], row, chosen, own))
+        pairs += devices.pairs(trace, power, on_its_clock=False)
+    rows = [pair.channel for pair in pairs if pair.channel is not None]
+    if len(rows) < len(pairs) or len(set(rows)) < len(rows):
+        return None
+    return rows
 
 
 def _is_one_of(
-    channel: PowerOnTrace, row: int, chosen: Collection[int], own: Sequence[Device]
+    channel: PowerOnTrace, row: int, rows: Collection[int], gpus: Sequence[Device]
 ) -> bool:
-    """Whether a channel is a chosen one, or another way to read the same GPU."""
-    if row in chosen:
+    """Whether a channel is one of these rows, or another way to read the same GPU."""
+    if row in rows:
         return True
     device = scopes.device(channel.series.sensor)
-    return device is not None and any(devices.is_same(device, listed) for listed in own)
+    if device is None:
+        return False
+    return any(devices.is_same(device, gpu) for gpu in gpus)
 
 
 def _by_local_rank(traces: Sequence[Trace], logged: dict[int, Device]) -> list[int]:
     """One channel for each process, by its number on its machine: where each sees one GPU alone,
     its program numbers it 0. Empty where that does not fit.
     """
-    rows = {device.index: row for row, device in logged.items()}
+    row_of_index = {device.index: row for row, device in logged.items()}
     chosen: list[int] = []
     for trace in traces:
-        number = trace.launch.local_rank if trace.launch is not None else None
-        if number is None or number not in rows or devices.gpu_count(trace) != 1:
+        rank = trace.launch.local_rank if trace.launch is not None else None
+        if rank is None or rank not in row_of_index or devices.gpu_count(trace) != 1:
             return []
-        chosen.append(rows[number])
-    return chosen if len(set(chosen)) == len(chosen) else []
+        chosen.append(row_of_index[rank])
+    is_one_each = len(set(chosen)) == len(chosen)
+    return chosen if is_one_each else []

@@ -3,28 +3,31 @@
 While power stays within one step of a sensor, every reading is off by the same, by up to half a
 step, all the time, and it is so again whenever the power comes back to that level. Where it moves
 about, the steps beside are read as well, and what one rounds up the other rounds down: of a step
-that is read for T seconds, only what its two neighbours are read less may be off together.
+that is read for T seconds, only what its two neighbors are read less may be off together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from powertui.data.model import Floats, Int64s
 from powertui.value_types import dataclass
 
-_MAX_STEPS = 128  # of a sensor: of more, none is read for long
+# Steps from the lowest reading to the highest: of more, none is read for long.
+_MAX_STEPS = 128
 # Share of the variance that counts. Rounding is never off by more than half a step, so 95 % of it
 # are nearer than 95 % of a normal distribution.
 _UNIFORM_VARIANCE_SHARE = 0.7
-_Knots = TypeVar("_Knots", int, Int64s)
-# Bounds of memory, not of meaning.
+
+# ── bounds of memory, not of meaning ──
 _BATCH_WINDOWS = 128
 _BATCH_READINGS = 1 << 13
 _MAX_ROWS = 2048  # at which the times are kept: windows of such a log span many of them
+
+_Knots = TypeVar("_Knots", int, Int64s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,30 +41,31 @@ class Steady:
         """s² for which the readings from a knot to another are off together: times q² / 12 it is a
         variance.
         """
-        a, b = self._rows(first, last)
-        b = np.minimum(b, len(self.upto) - 1)
-        squares = np.empty(len(a))
-        for at in range(0, len(a), _BATCH_WINDOWS):
-            some = slice(at, at + _BATCH_WINDOWS)
-            held = self.upto[b[some]] - self.upto[a[some]]
-            beside = np.zeros_like(held)
-            beside[:, 1:] += held[:, :-1]
-            beside[:, :-1] += held[:, 1:]
-            squares[some] = _off(held, beside).sum(axis=1)
+        begin, end = self._rows(first, last)
+        end = np.minimum(end, len(self.upto) - 1)
+        squares = np.empty(len(begin))
+        for at in range(0, len(begin), _BATCH_WINDOWS):
+            batch = slice(at, at + _BATCH_WINDOWS)
+            step_s = self.upto[end[batch]] - self.upto[begin[batch]]
+            beside_s = np.zeros_like(step_s)
+            beside_s[:, 1:] += step_s[:, :-1]
+            beside_s[:, :-1] += step_s[:, 1:]
+            squares[batch] = _off_together(step_s, beside_s).sum(axis=1)
         return np.asarray(_UNIFORM_VARIANCE_SHARE * squares)
 
     def read_into(self, first: int, last: int, out: Floats) -> None:
         """How long each step was read from a knot to another."""
-        a, b = self._rows(first, last)
-        np.subtract(self.upto[min(b, len(self.upto) - 1)], self.upto[a], out=out)
+        begin, end = self._rows(first, last)
+        end = min(end, len(self.upto) - 1)
+        np.subtract(self.upto[end], self.upto[begin], out=out)
 
     def _rows(self, first: _Knots, last: _Knots) -> tuple[_Knots, _Knots]:
         return first // self.every, -(-last // self.every)
 
 
-def _off(held: Floats, beside: Floats) -> Floats:
-    """s² for which each step is off: `beside`, how long both of its neighbours were read."""
-    off = held - beside
+def _off_together(step_s: Floats, beside_s: Floats) -> Floats:
+    """s² for which each step is off: `beside_s`, how long both of its neighbors were read."""
+    off = step_s - beside_s
     np.maximum(off, 0.0, out=off)
     return np.asarray(np.multiply(off, off, out=off))
 
@@ -69,23 +73,50 @@ def _off(held: Floats, beside: Floats) -> Floats:
 def alike(windows: Sequence[tuple[Steady | None, int, int]]) -> Floats:
     """The same of one window of each of many channels; 0 where there are no steps.
 
-    Their steps lie in one row, a 0 between two.
+    Their steps are in one row, a 0 between two.
     """
-    steps = np.array(
-        [0 if steady is None else steady.upto.shape[1] + 1 for steady, _, _ in windows]
-    )
+    lengths = [0 if steady is None else steady.upto.shape[1] + 1 for steady, _, _ in windows]
+    steps = np.array(lengths)
     ends = np.cumsum(steps)
-    held = np.zeros(int(ends[-1]) + 1)
+    step_s = np.zeros(int(ends[-1]) + 1)
     for (steady, first, last), end in zip(windows, ends.tolist(), strict=True):
         if steady is not None:
-            steady.read_into(first, last, held[end - steady.upto.shape[1] : end])
+            begin = end - steady.upto.shape[1]
+            steady.read_into(first, last, step_s[begin:end])
     squares, has_steps = np.zeros(len(windows)), steps > 0
     if has_steps.any():
-        beside = held[2:] + held[:-2]
-        squares[has_steps] = np.add.reduceat(
-            np.concatenate(([0.0], _off(held[1:-1], beside))), (ends - steps)[has_steps]
-        )
+        beside_s = step_s[2:] + step_s[:-2]
+        off = np.concatenate(([0.0], _off_together(step_s[1:-1], beside_s)))
+        squares[has_steps] = np.add.reduceat(off, (ends - steps)[has_steps])
     return _UNIFORM_VARIANCE_SHARE * squares
+
+
+class _Quantizer(NamedTuple):
+    """The steps of a sensor, and how many knots share a row."""
+
+    low: float  # W, of the first step
+    step: float  # W
+    every: int
+    even_steps: int  # how many, rounded up to an even number
+
+    def seconds_read(self, level: Floats, seconds: Floats, goes_on: bool) -> Floats:
+        """[row, step]: how long each step was read, for every so many readings.
+
+        `seconds`: from the reading before, where it `goes_on`.
+        """
+        nearest = level - self.low
+        nearest /= self.step
+        np.round(nearest, out=nearest)
+        nearest[np.isnan(nearest)] = 0.0
+        rows = -(-len(level) // self.every)
+        cell = np.zeros((rows, self.every), np.int64)
+        cell.reshape(-1)[: len(level)] = nearest
+        cell += (np.arange(rows) * self.even_steps)[:, None]
+        cells = cell.reshape(-1)[: len(level)]
+        reading_s = _seconds_of_readings(len(level), seconds, goes_on)
+        total = np.bincount(cells, reading_s, rows * self.even_steps)
+        step_s: Floats = total.astype(np.float64, copy=False)
+        return step_s.reshape(rows, self.even_steps)
 
 
 def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | None:
@@ -98,51 +129,32 @@ def steady_rounding(level: Floats, seconds: Floats, step: float) -> Steady | Non
     steps = round((high - low) / step) + 1
     every = -(-len(level) // _MAX_ROWS)
     rows = -(-len(level) // every)
-    even_steps = steps + steps % 2
-    upto = np.empty((rows + 1, even_steps))
+    quantizer = _Quantizer(low, step, every, steps + steps % 2)
+    upto = np.empty((rows + 1, quantizer.even_steps))
     upto[0] = 0.0
-    sums = upto.view(
-        np.complex128
-    )  # two steps side by side: summed up together, they take half the time
+    # Two steps side by side, as one complex number: summed up together, they take half the time.
+    sums = upto.view(np.complex128)
     # Piece by piece: what fits into memory that was lately used costs a fraction of what takes
     # fresh pages.
     piece = max(1, _BATCH_READINGS // every)
     for row in range(0, rows, piece):
         first, last = row * every, min((row + piece) * every, len(level))
-        held = _held(
-            level[first:last],
-            low,
-            step,
-            seconds[max(first - 1, 0) : last],
-            first > 0,
-            every,
-            even_steps,
-        )
-        held[0] += upto[row]
-        np.cumsum(held.view(np.complex128), axis=0, out=sums[row + 1 : row + 1 + len(held)])
+        since_last_s = seconds[max(first - 1, 0) : last]
+        step_s = quantizer.seconds_read(level[first:last], since_last_s, goes_on=first > 0)
+        step_s[0] += upto[row]
+        next_row = row + 1
+        np.cumsum(step_s.view(np.complex128), axis=0, out=sums[next_row : next_row + len(step_s)])
     return Steady(every, upto[:, :steps])
 
 
-def _held(
-    level: Floats, low: float, step: float, seconds: Floats, goes_on: bool, every: int, steps: int
-) -> Floats:
-    """How long each step was read, for every so many readings.
-
-    `seconds`: from the reading before, where it `goes_on`.
-    """
-    at = level - low
-    at /= step
-    np.round(at, out=at)
-    at[np.isnan(at)] = 0.0
-    rows = -(-len(level) // every)
-    place = np.zeros((rows, every), np.int64)
-    place.reshape(-1)[: len(at)] = at
-    place += (np.arange(rows) * steps)[:, None]
-    half, each = seconds / 2, np.zeros(len(level))  # half of the time to either side is a reading's
+def _seconds_of_readings(count: int, seconds: Floats, goes_on: bool) -> Floats:
+    """What each reading stands for: half of the time to either side."""
+    half = seconds / 2
+    reading_s = np.zeros(count)
     after = half[1:] if goes_on else half
-    each[: len(after)] += after
-    each[0 if goes_on else 1 :] += half[: len(level) - (not goes_on)]
-    held: Floats = np.bincount(place.reshape(-1)[: len(at)], each, rows * steps).astype(
-        np.float64, copy=False
-    )
-    return held.reshape(rows, steps)
+    reading_s[: len(after)] += after
+    if goes_on:
+        reading_s += half[:count]
+    else:
+        reading_s[1:] += half[: count - 1]
+    return reading_s

@@ -16,15 +16,30 @@ import numpy as np
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
 
+# ── when a stretch counts ──
 _FALSE_ALARM_CHANCE = 0.01  # that noise of one series is taken for a stretch
+# The same by Student's t, where noise was learned without further stretches: that costs certainty.
+_STRICT_ALARM_CHANCE = _FALSE_ALARM_CHANCE / 20
+# Errors below which nothing is drawn: 1 in 400 values of normal noise is as large by itself.
+_MIN_ERRORS = 3
+_MIN_FLOORS = 2  # times the smallest difference that matters
+# A stretch with this share of the first one's strength is not taken for noise. Chosen: a weaker one
+# does not hide the first.
+_RIVAL_STRENGTH = 0.4
+
+# ── how much is looked at ──
 _MAX_STRETCHES = 8  # of one series
 _DRAWS = 400  # of resampled noise: enough to tell 1 in 100 …
 _BATCH_DRAWS = 50  # … in batches of this many
-# A stretch with this share of the first one's strength is not taken for noise. Chosen, not
-# measured.
-_RIVAL_STRENGTH = 0.4
 _MAX_BINS = 256  # of a series: a bound of time
 _PRUNE_EVERY = 4  # lengths, after which series that can hold no longer stretch are left out
+_MIN_COLUMNS = 8
+_MIN_BLOCKS = 3  # independent stretches of a series
+
+# ── noise ──
+_MIN_CORRELATION = 0.1  # of neighbors: less is chance in a series of a hundred values
+_MEDIAN_TO_SIGMA = 1.4826  # of normally distributed values
+_TRIMMED_TO_SIGMA = 1.26  # of a normal distribution without its outer tenth
 
 
 @dataclass(frozen=True)
@@ -35,6 +50,30 @@ class ScannedStretch:
     error: float
     p: float
     blocks: float  # independent stretches of the series: what the noise was learnt from
+
+
+class _Scale(NamedTuple):
+    """In which pieces a series is looked at, and what matters in it."""
+
+    block: int  # columns that are known to be alike
+    size: int  # columns of a bin
+    least_bins: int  # of a stretch
+    floor: float  # an error is never smaller
+    looks: int  # series that are looked at: each is one more chance of a false alarm
+
+
+class _Found(NamedTuple):
+    """A stretch that may be one: columns, what it differs by, and what is left without it."""
+
+    first: int
+    last: int
+    mean: float
+    height: float
+    rest: Floats
+
+    @property
+    def length(self) -> int:
+        return self.last - self.first
 
 
 def stretches(
@@ -48,49 +87,54 @@ def stretches(
 ) -> list[ScannedStretch]:
     """Stretches whose mean differs from the rest by more than noise, most certain first."""
     columns = np.flatnonzero(usable)
-    if len(columns) < max(8, 3 * block, 2 * least):
+    least_columns = max(_MIN_COLUMNS, _MIN_BLOCKS * block)
+    if len(columns) < max(least_columns, 2 * least):
         return []
     values = difference[columns]
     size = max(1, int(np.ceil(len(values) / _MAX_BINS)))
-    bins = max(1, int(np.ceil(least / size)))
+    scale = _Scale(block, size, max(1, int(np.ceil(least / size))), floor, looks)
     is_used = np.zeros(len(values), np.bool_)
     results: list[ScannedStretch] = []
     for _ in range(_MAX_STRETCHES):
-        flat = np.where(is_used, 0.0, values - np.median(values[~is_used]))
-        first, last = _largest(_binned(flat, size), bins, size, len(values))
-        if last <= first or is_used[first:last].any():
+        stretch = _next_stretch(values, is_used, scale)
+        if stretch is None:
             break
-        first, last = _sharpen(flat, first, last, block, size)
-        inside = np.zeros(len(values), np.bool_)
-        inside[first:last] = True
-        usual = float(np.median(values[~is_used & ~inside]))
-        mean = float(values[inside].mean())
-        rest = np.where(is_used, 0.0, values - np.where(inside, mean, usual))
-        height, length = abs(mean - usual), last - first
-        if min(height, abs(mean)) < 2 * floor or mean * (mean - usual) < 0:
+        trial = _trial_with_rivals(stretch, scale, rng)
+        if trial is None:
             break
-        trial = _trial(rest, height, length, block, size, bins, floor, looks, rng)
-        if trial.p > _FALSE_ALARM_CHANCE:
-            # Two stretches in one epoch hide each other as noise. Taking both out of it has its
-            # price in certainty.
-            rest = _without_others(rest, height * float(np.sqrt(length)), block, bins, size)
-            trial = _trial(rest, height, length, block, size, bins, floor, looks, rng)
-            if trial.p > _FALSE_ALARM_CHANCE or trial.tail > _FALSE_ALARM_CHANCE / 20:
-                break
-        is_used |= inside
+        is_used[stretch.first : stretch.last] = True
         results.append(
             ScannedStretch(
-                int(columns[first]),
-                int(columns[last - 1]) + 1,
-                mean,
-                trial.error,
-                trial.p,
-                trial.blocks,
+                first=int(columns[stretch.first]),
+                last=int(columns[stretch.last - 1]) + 1,
+                mean=stretch.mean,
+                error=trial.error,
+                p=trial.p,
+                blocks=trial.blocks,
             )
         )
-        if (~is_used).sum() < max(8, 3 * block):
+        if (~is_used).sum() < least_columns:
             break
     return results
+
+
+def _next_stretch(values: Floats, is_used: Bools, scale: _Scale) -> _Found | None:
+    """The strongest stretch of what is not used yet; None where it is too small to matter."""
+    flat = np.where(is_used, 0.0, values - np.median(values[~is_used]))
+    bins = _binned(flat, scale.size)
+    first, last = _largest(bins, scale.least_bins, scale.size, len(values))
+    if last <= first or is_used[first:last].any():
+        return None
+    first, last = _sharpen(flat, first, last, scale)
+    is_inside = np.zeros(len(values), np.bool_)
+    is_inside[first:last] = True
+    usual = float(np.median(values[~is_used & ~is_inside]))
+    mean = float(values[is_inside].mean())
+    rest = np.where(is_used, 0.0, values - np.where(is_inside, mean, usual))
+    height = abs(mean - usual)
+    if min(height, abs(mean)) < _MIN_FLOORS * scale.floor or mean * (mean - usual) < 0:
+        return None
+    return _Found(first, last, mean, height, rest)
 
 
 class _Trial(NamedTuple):
@@ -100,49 +144,53 @@ class _Trial(NamedTuple):
     blocks: float
 
 
-def _trial(
-    rest: Floats,
-    height: float,
-    length: int,
-    block: int,
-    size: int,
-    bins: int,
-    floor: float,
-    looks: int,
-    rng: np.random.Generator,
-) -> _Trial:
-    """How likely noise like `rest` holds a stretch of this height and length anywhere."""
-    memory = max(block, _memory(rest))
-    error = max(_noise(rest, memory), floor) / float(np.sqrt(max(1.0, length / memory)))
+def _trial_with_rivals(stretch: _Found, scale: _Scale, rng: np.random.Generator) -> _Trial | None:
+    """How sure a stretch is; None where noise explains it.
+
+    Two stretches in one epoch hide each other as noise. Taking both out of it has its price in
+    certainty.
+    """
+    trial = _trial(stretch, scale, rng)
+    if trial.p <= _FALSE_ALARM_CHANCE:
+        return trial
+    strength = stretch.height * float(np.sqrt(stretch.length))
+    rest = _without_others(stretch.rest, strength, scale)
+    trial = _trial(stretch._replace(rest=rest), scale, rng)
+    if trial.p > _FALSE_ALARM_CHANCE or trial.tail > _STRICT_ALARM_CHANCE:
+        return None
+    return trial
+
+
+def _trial(stretch: _Found, scale: _Scale, rng: np.random.Generator) -> _Trial:
+    """How likely noise like the rest holds a stretch of this height and length anywhere."""
+    rest, height = stretch.rest, stretch.height
+    memory = max(scale.block, _memory(rest))
+    independent = max(1.0, stretch.length / memory)
+    error = max(_noise(rest, memory), scale.floor) / float(np.sqrt(independent))
     blocks = len(rest) / memory
-    far = tail(height / error, blocks, looks)
-    if height < 3 * error:
+    far = tail(height / error, blocks, scale.looks)
+    if height < _MIN_ERRORS * error:
         return _Trial(error, 1.0, far, blocks)
     if far > _FALSE_ALARM_CHANCE:  # whatever resampled noise says
         return _Trial(error, far, far, blocks)
-    drawn = looks * _chance(
-        rest,
-        height * float(np.sqrt(length / size)),
-        memory,
-        size,
-        bins,
-        rng,
-        _FALSE_ALARM_CHANCE / looks,
-    )
+    score = height * float(np.sqrt(stretch.length / scale.size))
+    enough = _FALSE_ALARM_CHANCE / scale.looks
+    drawn = scale.looks * _chance(rest, score, memory, scale, rng, enough)
     return _Trial(error, max(far, min(1.0, drawn)), far, blocks)
 
 
-def _without_others(rest: Floats, score: float, block: int, bins: int, size: int) -> Floats:
+def _without_others(rest: Floats, strength: float, scale: _Scale) -> Floats:
     """What is left as noise: without further stretches nearly as strong, which would hide each
     other as noise.
     """
     for _ in range(2):
-        first, last = _largest(_binned(rest, size), bins, size, len(rest))
+        bins = _binned(rest, scale.size)
+        first, last = _largest(bins, scale.least_bins, scale.size, len(rest))
         if last <= first:
             break
-        first, last = _sharpen(rest, first, last, block, size)
+        first, last = _sharpen(rest, first, last, scale)
         mean = float(rest[first:last].mean())
-        if abs(mean) * np.sqrt(last - first) < _RIVAL_STRENGTH * score:
+        if abs(mean) * np.sqrt(last - first) < _RIVAL_STRENGTH * strength:
             break
         rest = rest.copy()
         rest[first:last] -= mean
@@ -158,41 +206,38 @@ def tail(score: float, blocks: float, looks: int) -> float:
     overlap, so that of n blocks about 2 n log n count as different.
     """
     freedom = max(blocks - 2, 1.0)
-    normal = (
-        (8 * freedom + 1)
-        / (8 * freedom + 3)
-        * math.sqrt(freedom * math.log1p(score * score / freedom))
-    )
-    return min(
-        1.0, looks * 2 * blocks * max(1.0, math.log(blocks)) * math.erfc(normal / math.sqrt(2))
-    )
+    correction = (8 * freedom + 1) / (8 * freedom + 3)
+    normal = correction * math.sqrt(freedom * math.log1p(score * score / freedom))
+    both_tails = math.erfc(normal / math.sqrt(2))
+    return min(1.0, looks * 2 * blocks * max(1.0, math.log(blocks)) * both_tails)
 
 
 def _memory(values: Floats) -> int:
-    """Over how many steps neighbours are alike: the sum of their correlations, as long as they are
+    """Over how many steps neighbors are alike: the sum of their correlations, as long as they are
     any.
     """
     centred = values - values.mean()
-    power = float(centred @ centred)
-    if power <= 0:
+    variation = float(centred @ centred)
+    if variation <= 0:
         return 1
     total = 1.0
     for lag in range(1, max(2, len(values) // 8)):
-        alike = float(centred[:-lag] @ centred[lag:]) / power
-        if alike < 0.1:
+        correlation = float(centred[:-lag] @ centred[lag:]) / variation
+        if correlation < _MIN_CORRELATION:
             break
-        total += 2 * alike
+        total += 2 * correlation
     return int(np.ceil(total))
 
 
 def _binned(values: Floats, size: int) -> Floats:
     if size == 1:
         return values
-    pad = -len(values) % size
-    padded = np.concatenate([values, np.full(pad, np.nan)]).reshape(-1, size)
+    missing = -len(values) % size
+    padded = np.concatenate([values, np.full(missing, np.nan)]).reshape(-1, size)
     is_known = np.isfinite(padded)
     with np.errstate(invalid="ignore"):  # a bin of nothing
-        return np.asarray(np.where(is_known, padded, 0.0).sum(axis=1) / is_known.sum(axis=1))
+        mean = np.where(is_known, padded, 0.0).sum(axis=1) / is_known.sum(axis=1)
+    return np.asarray(mean)
 
 
 def _largest(bins: Floats, least: int, size: int, total: int) -> tuple[int, int]:
@@ -214,20 +259,20 @@ def _largest(bins: Floats, least: int, size: int, total: int) -> tuple[int, int]
     return best[0] * size, min(best[1] * size, total)
 
 
-def _sharpen(values: Floats, first: int, last: int, block: int, size: int) -> tuple[int, int]:
+def _sharpen(values: Floats, first: int, last: int, scale: _Scale) -> tuple[int, int]:
     """Ends to the very step: those that make the sum above half of the stretch's height largest."""
     quarter = (last - first) // 4
     height = float(np.median(values[first + quarter : last - quarter]))
     above_half = values - height / 2 if height > 0 else -values + height / 2
     sums = np.concatenate([[0.0], np.cumsum(above_half)])
-    reach = block + size
+    reach = scale.block + scale.size
     middle = (first + last) // 2
     # The sum falls up to the start of the stretch and rises until its end.
     begin, end = max(0, first - reach), min(first + reach, middle)
     low = begin + int(np.argmin(sums[begin : end + 1]))
     begin, end = max(last - reach, middle + 1), min(len(values), last + reach)
     high = begin + int(np.argmax(sums[begin : end + 1]))
-    if high - low < max(1, block // 2):
+    if high - low < max(1, scale.block // 2):
         return first, last
     return low, high
 
@@ -239,25 +284,22 @@ def _noise(values: Floats, block: int) -> float:
     short series.
     """
     in_blocks = len(values) // block * block
-    means = (
-        np.sort(values[:in_blocks].reshape(-1, block).mean(axis=1))
-        if in_blocks
-        else np.sort(values)
-    )
+    means = values[:in_blocks].reshape(-1, block).mean(axis=1) if in_blocks else values
+    means = np.sort(means)
+    median_deviation = float(np.median(np.abs(means - np.median(means))))
     cut = len(means) // 20
-    inner = means[cut : len(means) - cut] if cut else means
-    spread = float(inner.std()) * (
-        1.26 if cut else 1.0
-    )  # 1.26: a normal distribution without its outer tenth
-    return max(1.4826 * float(np.median(np.abs(means - np.median(means)))), spread)
+    if cut:
+        spread = float(means[cut : len(means) - cut].std()) * _TRIMMED_TO_SIGMA
+    else:
+        spread = float(means.std())
+    return max(_MEDIAN_TO_SIGMA * median_deviation, spread)
 
 
 def _chance(
     rest: Floats,
     score: float,
     block: int,
-    size: int,
-    least: int,
+    scale: _Scale,
     rng: np.random.Generator,
     enough: float,
 ) -> float:
@@ -267,7 +309,8 @@ def _chance(
     """
     larger = drawn = 0
     while drawn < _DRAWS and (1 + larger) / (_DRAWS + 1) <= enough:
-        larger += _as_large(_resampled(rest, block, size, rng), least, score)
+        sums = _resampled(rest, block, scale.size, rng)
+        larger += _as_large(sums, scale.least_bins, score)
         drawn += _BATCH_DRAWS
     return (1 + larger) / (drawn + 1)
 
@@ -278,32 +321,31 @@ def _resampled(rest: Floats, block: int, size: int, rng: np.random.Generator) ->
     length = max(1, min(2 * block, count // 4))
     starts = rng.integers(0, count, (_BATCH_DRAWS, -(-count // length)))
     signs = rng.choice([-1.0, 1.0], (_BATCH_DRAWS, starts.shape[1]))
-    blocks = np.lib.stride_tricks.sliding_window_view(
-        np.concatenate([rest, rest[: length - 1]]), length
-    )
+    circular = np.concatenate([rest, rest[: length - 1]])
+    blocks = np.lib.stride_tricks.sliding_window_view(circular, length)
     drawn = (blocks[starts] * signs[..., None]).reshape(_BATCH_DRAWS, -1)[:, :count]
     if size > 1:
-        pad = -count % size
+        missing = -count % size
         bin_lengths = np.full(-(-count // size), float(size))
-        bin_lengths[-1] -= pad
-        drawn = (
-            np.pad(drawn, ((0, 0), (0, pad))).reshape(_BATCH_DRAWS, -1, size).sum(axis=2)
-            / bin_lengths
-        )
+        bin_lengths[-1] -= missing
+        padded = np.pad(drawn, ((0, 0), (0, missing)))
+        drawn = padded.reshape(_BATCH_DRAWS, -1, size).sum(axis=2) / bin_lengths
     return np.concatenate([np.zeros((_BATCH_DRAWS, 1)), np.cumsum(drawn, axis=1)], axis=1)
 
 
 def _as_large(sums: Floats, least: int, score: float) -> int:
     """How many of these series hold a stretch with such a |sum| / sqrt(length)."""
-    most, larger, span = max(least, (sums.shape[1] - 1) // 2), 0, least
-    wide = np.ptp(sums, axis=1)  # no stretch adds up to more than its series' sums range over
-    while span <= most and len(sums):
-        if span % _PRUNE_EVERY == 0:
-            open_ = wide >= score * math.sqrt(span) * (1 - 1e-9)
-            sums, wide = sums[open_], wide[open_]
-        reached = np.abs(sums[:, span:] - sums[:, :-span]).max(axis=1) / np.sqrt(span) >= score
-        if reached.any():
-            larger += int(reached.sum())
-            sums, wide = sums[~reached], wide[~reached]
-        span += 1
+    longest = max(least, (sums.shape[1] - 1) // 2)
+    widest = np.ptp(sums, axis=1)  # no stretch adds up to more than its series' sums range over
+    larger, length = 0, least
+    while length <= longest and len(sums):
+        if length % _PRUNE_EVERY == 0:
+            may_reach = widest >= score * math.sqrt(length) * (1 - 1e-9)
+            sums, widest = sums[may_reach], widest[may_reach]
+        total = np.abs(sums[:, length:] - sums[:, :-length]).max(axis=1)
+        is_reached = total / np.sqrt(length) >= score
+        if is_reached.any():
+            larger += int(is_reached.sum())
+            sums, widest = sums[~is_reached], widest[~is_reached]
+        length += 1
     return larger

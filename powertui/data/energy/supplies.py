@@ -26,12 +26,11 @@ def outputs(series: Sequence[PowerSeries], rows: Sequence[int]) -> list[int]:
     """What comes out of supplies whose input is a channel of the same log: "DC Output Power" beside
     "AC Input Power".
     """
-    names = {row: series[row].sensor.name for row in rows}
-    with_input = {series[row].path for row, name in names.items() if _INPUT.search(name)}
+    logs_with_input = {series[row].path for row in rows if _INPUT.search(series[row].sensor.name)}
     return [
         row
-        for row, name in names.items()
-        if series[row].path in with_input and _NO_SUPPLY.search(name)
+        for row in rows
+        if series[row].path in logs_with_input and _NO_SUPPLY.search(series[row].sensor.name)
     ]
 
 
@@ -41,12 +40,17 @@ def supplies(series: Sequence[PowerSeries], rows: Sequence[int]) -> list[int]:
     """
     groups: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for row in rows:
-        name = series[row].sensor.name
+        channel = series[row]
+        name = channel.sensor.name
         match = _SUPPLY.search(name)
-        if match is not None and not _NO_SUPPLY.search(name):
-            kind = series[row].path, _SUPPLY.sub("", name, count=1).casefold()
-            groups.setdefault(kind, []).append((row, match[1].casefold()))
+        if match is None or _NO_SUPPLY.search(name):
+            continue
+        name_without_number = _SUPPLY.sub("", name, count=1).casefold()
+        group = groups.setdefault((channel.path, name_without_number), [])
+        group.append((row, match[1].casefold()))
     largest = max(groups.values(), key=len, default=[])
     # A number that comes twice is no supply's.
-    is_numbered = len({number for _, number in largest}) == len(largest)
-    return [row for row, _ in largest] if is_numbered else []
+    numbers = {number for _, number in largest}
+    if len(numbers) < len(largest):
+        return []
+    return [row for row, _ in largest]
