@@ -16,19 +16,32 @@ from powertui.value_types import dataclass
 # neighbouring residuals say the same. What half and twice of a value do to 27 logs stands in
 # docs/energy-evidence.md, summed up here as "lost" (no longer sure) and "won" (now sure and right).
 
-MIN_SAMPLES = 6  # different readings; chosen, not measured
-MIN_READINGS_IN_PROFILE = 3  # chosen, not measured
+# Costs are in units of the ordinary residual's (see placement_score), divided by how many
+# neighbouring residuals say the same. What half and twice of a value do to 27 logs stands in
+# docs/energy-evidence.md, summed up here as "lost" (no longer sure) and "won" (now sure and right).
+
+# ── how many readings make a fit. Chosen: with fewer than kinds of work every fit is exact ──
+MIN_SAMPLES = 6  # different readings
+MIN_READINGS_IN_PROFILE = 3
 
 # ── noise ──
 # Smallest believable residual, as a share of the power's swing: what a handful of kinds of work
 # leaves open anyway. Half: 3 won, 1 lost. Twice: 4 lost, 1 won.
 _MIN_NOISE_OF_SWING = 0.03
 _POWER_DRIFT_SHARE = 0.004  # of the power: it drifts by that much whatever runs
+_MIN_NOISE_OF_CHANGES = 0.1  # of the usual change from a reading to the next
 # Residuals nearer to each other are wrong together, because work that no trace shows lasts.
 # Half: 1 interval misses. Twice: 2 lost.
 _CORRELATION_S = 0.5
+_MAX_LAG = 0.99  # correlation of neighbours: at 1 all readings together would count for nothing
+_ORDINARY_SIGMAS = 3  # larger residuals are bursts that no trace explains
+_MEDIAN_TO_SIGMA = 1.4826  # of normally distributed values
+
+# ── the idle machine ──
 # The lowest reading is the idle machine's where another is within this share of the swing of it.
 _IDLE_BAND_OF_SWING = 0.15
+# Else idle power may be anywhere within this share of the swing of half a swing below it.
+_UNSEEN_IDLE_SHARE = 0.35
 MAX_FINE_SAMPLES = 2400  # in the finer passes: more are thinned evenly
 
 
@@ -36,11 +49,11 @@ MAX_FINE_SAMPLES = 2400  # in the finer passes: more are thinned evenly
 class OffsetChoices:
     """Offsets, each with a way of averaging, what it costs, and the watts of its fit."""
 
-    # at which readings taken to be centred as the sensor's description says lie right, whatever the
-    # way
+    # Where the log's zero is, for readings that are centred as the sensor's description says,
+    # whatever the way.
     offsets: Floats
-    # a window so many times as long; below zero: an exponential mean that forgets in so many
-    # seconds
+    # A window so many times as long; below zero: an exponential mean that forgets in so many
+    # seconds.
     way: Floats
     cost: Floats  # of all samples there
     watts: Floats
@@ -48,16 +61,16 @@ class OffsetChoices:
 
     def rows(self, rows: Bools) -> OffsetChoices:
         """Some of them."""
-        return OffsetChoices(*(getattr(self, field.name)[rows] for field in fields(self)))
+        columns = (getattr(self, field.name)[rows] for field in fields(self))
+        return OffsetChoices(*columns)
 
 
 def joined(first: OffsetChoices, second: OffsetChoices) -> OffsetChoices:
-    return OffsetChoices(
-        *(
-            np.concatenate([getattr(part, field.name) for part in (first, second)])
-            for field in fields(OffsetChoices)
-        )
-    )
+    columns = []
+    for field in fields(OffsetChoices):
+        parts = [getattr(first, field.name), getattr(second, field.name)]
+        columns.append(np.concatenate(parts))
+    return OffsetChoices(*columns)
 
 
 def thinned_to(data: Samples, count: int) -> Samples:
@@ -77,36 +90,38 @@ class OffsetCosts:
         self.shares = shares
         self.step_s = step_s
         self.middle = float(np.median(data.watts))
-        gaps = np.abs(np.diff(self.data.watts))
         pace = float(np.median(np.diff(self.data.hi))) if len(self.data) > 1 else _CORRELATION_S
         self.together = max(_CORRELATION_S / max(pace, 1e-9), 1.0)
-        # The smallest noise that is credible: rounding, and what a handful of categories cannot say
-        # of a machine.
-        swing = float(np.percentile(data.watts, 98)) - base_w
-        spread = max(float(np.percentile(data.watts, 95) - np.percentile(data.watts, 5)), swing)
-        self.floor = max(
-            data.quantum / np.sqrt(12),
-            _MIN_NOISE_OF_SWING * spread,
-            _POWER_DRIFT_SHARE * abs(self.middle),
-            0.1 * float(np.median(gaps)),
-            1e-9,
-        )
-        swing = max(swing, self.floor)
+        high_w = float(np.percentile(data.watts, 98))
+        self.floor = self._smallest_noise(data, high_w - base_w)
+        swing = max(high_w - base_w, self.floor)
         idle, usual_w = IDLE_SHARE, 0.0
-        if np.count_nonzero(data.watts < base_w + _IDLE_BAND_OF_SWING * swing) < 2:
+        near_lowest = data.watts < base_w + _IDLE_BAND_OF_SWING * swing
+        if np.count_nonzero(near_lowest) < 2:
             # Seen once only, it is the mean of idling and something else: the idle machine may
             # stand far below.
-            base_w, idle, usual_w = base_w - swing / 2, 0.35, swing / 2
+            base_w, idle, usual_w = base_w - swing / 2, _UNSEEN_IDLE_SHARE, swing / 2
         self.like = Likeness(
             shares, base_w, swing, self.floor, self.floor, idle=idle, usual_w=usual_w
         )
         self.length = float(np.median(data.hi - data.lo))
-        self.ways = (
-            (1.0, 0.0),
-            *data.windows,
-            *((-forget, price) for forget, price in data.forgets),
-        )
+        forgetful_ways = ((-forget_s, price) for forget_s, price in data.forgets)
+        self.ways = ((1.0, 0.0), *data.windows, *forgetful_ways)
         self.main = 1.0  # the way that is looked at first
+
+    def _smallest_noise(self, data: Samples, swing_w: float) -> float:
+        """The smallest noise (W) that is credible: rounding, and what a handful of categories
+        cannot say of a machine.
+        """
+        inner_swing_w = float(np.percentile(data.watts, 95) - np.percentile(data.watts, 5))
+        usual_change_w = float(np.median(np.abs(np.diff(self.data.watts))))
+        return max(
+            data.quantum / np.sqrt(12),
+            _MIN_NOISE_OF_SWING * max(inner_swing_w, swing_w),
+            _POWER_DRIFT_SHARE * abs(self.middle),
+            _MIN_NOISE_OF_CHANGES * usual_change_w,
+            1e-9,
+        )
 
     def averaged_as(self, way: float, data: Samples) -> Samples:
         """The readings of a sensor that averages so."""
@@ -115,10 +130,12 @@ class OffsetCosts:
         return data.scaled(way) if way > 0 else data.forgetting(-way)
 
     def shift(self, way: float) -> float:
-        """How much later an offset is told than windows of this way lie: the integrals centre
+        """How much later an offset is given than windows of this way are: the integrals centre
         readings as they are described.
         """
-        return (1 - way) * self.length / 2 if way > 0 else self.data.centre_s + way
+        if way > 0:
+            return (1 - way) * self.length / 2
+        return self.data.centre_s + way
 
     def costs(
         self, offsets: Floats, data: Samples, way: float | None = None, *, exact: bool = True
@@ -136,18 +153,17 @@ class OffsetCosts:
         """The width of ordinary residuals where all is explained best with its own: a wide one
         makes every place alike.
         """
-        candidates = []
+        settings = []
         for offset in offsets:
             single = np.array([offset])
             self.set_scale(single, data)
             cost, watts = self.costs(single, data)
             _, inside = self.residuals(float(offset), watts[0], data)
-            cost_of_best = float(cost[0]) + float(inside.sum()) * float(
-                np.log(self.like.scale / self.floor)
-            )
-            candidates.append((cost_of_best, self.like.scale, self.like.alike))
-        cost_of_best, self.like.scale, self.like.alike = min(candidates)
-        return cost_of_best
+            price_of_width = float(np.log(self.like.scale / self.floor))
+            total_cost = float(cost[0]) + float(inside.sum()) * price_of_width
+            settings.append((total_cost, self.like.scale, self.like.alike))
+        lowest_cost, self.like.scale, self.like.alike = min(settings)
+        return lowest_cost
 
     def set_scale(self, offsets: Floats, data: Samples) -> None:
         """The width of ordinary residuals, from the best of these offsets."""
@@ -155,22 +171,20 @@ class OffsetCosts:
             cost, watts = self.costs(offsets, data)
             best = int(np.argmin(cost))
             residual, inside = self.residuals(float(offsets[best]), watts[best], data)
+            width = self.like.widths(data)
             if inside.sum() >= MIN_READINGS_IN_PROFILE:
-                residual = residual[inside]
-            wide = (
-                self.like.widths(data)[inside]
-                if inside.sum() >= MIN_READINGS_IN_PROFILE
-                else self.like.widths(data)
-            )
-            self.like.scale = max(self.floor, 1.4826 * float(np.median(np.abs(residual) / wide)))
+                residual, width = residual[inside], width[inside]
+            deviation = float(np.median(np.abs(residual) / width))
+            self.like.scale = max(self.floor, _MEDIAN_TO_SIGMA * deviation)
             lag = self.lag(residual)
             self.like.alike = max((1 + lag) / (1 - lag), self.together)
 
     def lag(self, residual: Floats) -> float:
         """How alike neighbouring residuals are, bursts that no trace explains left aside."""
-        usual = np.abs(residual) < 3 * self.like.scale
-        pair = usual[1:] & usual[:-1]
-        first, second = residual[:-1][pair], residual[1:][pair]
-        if pair.sum() < MIN_SAMPLES or np.ptp(first) == 0 or np.ptp(second) == 0:
+        is_ordinary = np.abs(residual) < _ORDINARY_SIGMAS * self.like.scale
+        is_pair = is_ordinary[1:] & is_ordinary[:-1]
+        first, second = residual[:-1][is_pair], residual[1:][is_pair]
+        if is_pair.sum() < MIN_SAMPLES or np.ptp(first) == 0 or np.ptp(second) == 0:
             return 0.0
-        return min(max(float(np.corrcoef(first, second)[0, 1]), 0.0), 0.99)
+        correlation = float(np.corrcoef(first, second)[0, 1])
+        return min(max(correlation, 0.0), _MAX_LAG)

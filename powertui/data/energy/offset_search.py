@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy import coarse_search
+from powertui.data.energy import clock_drift, coarse_search
 from powertui.data.energy.offset_costs import (
     MAX_FINE_SAMPLES,
     MIN_SAMPLES,
@@ -26,11 +26,6 @@ from powertui.data.model import Bools, Floats
 
 NEGLIGIBLE_COST = 12.0  # above the best: such a place has no weight (e to the -12)
 MAX_BASINS = 24  # separate minima that are looked at closely
-
-# ── clock drift ──
-_MAX_DRIFT_PPM = 200.0  # chosen, not measured
-_MIN_DRIFT_SPAN_S = 600.0  # of readings in the profile: shorter logs show no drift
-_MIN_DRIFT_BIC = 6.0  # difference of the Bayesian information criterion: strong evidence
 
 # ── how much is tried: bounds of time; what they cost in answers was not measured ──
 _PROMISING_COST = 5.0  # above the best: such a coarse offset is looked at closely, too
@@ -49,6 +44,12 @@ _SWEPT_FITS = 2  # fits whose watts are swept over all offsets
 _SWEEP_STEPS_PER_READING = 4
 _MAX_SWEPT_OFFSETS = 8000
 _MAX_SWEPT_CELLS = 1_500_000  # readings times offsets
+_MIN_STEP_S = 1e-3  # between the finest offsets: no clock is known to better
+
+# ── which offsets are the same, by how long a reading's window is ──
+_FIRST_FRACTION, _LAST_FRACTION = 6, 24  # of it, from one offset to the next in the fine passes
+_MIN_ALIAS_WINDOWS = 1 / 4  # step times below this part of it leave no aliases to be told apart
+_MIN_SWEPT_WINDOWS = 2  # longer steps than this leave the right place between coarse offsets
 
 
 class OffsetRange(NamedTuple):
@@ -86,22 +87,24 @@ class _Grid(NamedTuple):
 
 def _away(offsets: Floats, others: Floats, least: float) -> Bools:
     """Which offsets are farther than `least` from all others."""
-    looked = np.sort(others)
-    row = np.clip(np.searchsorted(looked, offsets), 1, max(len(looked) - 1, 1))
-    near = np.minimum(
-        np.abs(offsets - looked[row - 1]),
-        np.abs(offsets - looked[np.minimum(row, len(looked) - 1)]),
-    )
-    return np.asarray(near > least)
+    ascending = np.sort(others)
+    last = len(ascending) - 1
+    row = np.clip(np.searchsorted(ascending, offsets), 1, max(last, 1))
+    to_lower = np.abs(offsets - ascending[row - 1])
+    to_higher = np.abs(offsets - ascending[np.minimum(row, last)])
+    return np.asarray(np.minimum(to_lower, to_higher) > least)
 
 
 def _around(centres: Floats, reach: float, step: float, bounds: OffsetRange) -> Floats:
-    """An even grid around every centre."""
-    steps = np.arange(-np.ceil(reach / step), np.ceil(reach / step) + 1) * step
-    near = (centres[:, None] + steps).ravel()
-    every = np.unique(np.round(near / (step / 2)).astype(np.int64)) * (step / 2)
-    inside = (every >= bounds.lo - reach) & (every <= bounds.hi + reach)
-    return np.asarray(every[inside], np.float64)
+    """An even grid around every centre. Grids of centres that are close share their points."""
+    count = np.ceil(reach / step)
+    steps = np.arange(-count, count + 1) * step
+    offsets = (centres[:, None] + steps).ravel()
+    half_step = step / 2
+    half_steps = np.unique(np.round(offsets / half_step).astype(np.int64))
+    offsets = half_steps * half_step
+    is_inside = (offsets >= bounds.lo - reach) & (offsets <= bounds.hi + reach)
+    return np.asarray(offsets[is_inside], np.float64)
 
 
 class OffsetSearch(OffsetCosts):
@@ -116,7 +119,7 @@ class OffsetSearch(OffsetCosts):
         choices, step = self._fine(centres, near, data, bounds)
         if not len(choices.cost):
             return f"no offset puts {MIN_SAMPLES} samples inside the profile"
-        ppm = self._drift(choices, data, near)
+        ppm = clock_drift.drift_ppm(self, choices, data, near)
         if ppm:
             stretch = 1 + ppm * 1e-6
             data = self.data = replace(data, lo=data.lo * stretch, hi=data.hi * stretch)
@@ -143,16 +146,18 @@ class OffsetSearch(OffsetCosts):
         thinned = thinned_to(self.data, MAX_FINE_SAMPLES // 4)
         self._choose_way(rough, thinned, grid.reach)
         rough = self._everywhere(rough, thinned, grid, bounds)
-        if self.step_s is not None and self.step_s > 2 * near:
+        if self.step_s is not None and self.step_s > _MIN_SWEPT_WINDOWS * near:
             swept = self._swept(rough[:_SWEPT_FITS], thinned, near, bounds)
             rough = np.concatenate([rough, swept])
         offsets = _around(rough, grid.reach, grid.step, bounds)
         self.choose_scale(rough[:_SCALE_PLACES], thinned)
         cost, _ = self.costs(offsets, thinned, exact=False)
         centres = coarse_search.separated(offsets, cost, near, MAX_BASINS)
-        if self.step_s is not None and self.step_s >= near / 4:
+        if self._has_aliases(near):
+            assert self.step_s is not None
             aliases = centres[0] + self.step_s * np.array([-2.0, -1.0, 1.0, 2.0])
-            is_new = np.abs(centres[:, None] - aliases).min(axis=0) > near / 4
+            distance = np.abs(centres[:, None] - aliases).min(axis=0)
+            is_new = distance > _MIN_ALIAS_WINDOWS * near
             centres = np.concatenate([centres, aliases[is_new]])
         self.set_scale(centres[:1], self.data)
         aliases = self._aliases(float(centres[0]), near, bounds)
@@ -208,13 +213,10 @@ class OffsetSearch(OffsetCosts):
         step = max(near / _SWEEP_STEPS_PER_READING, (bounds.hi - bounds.lo) / _MAX_SWEPT_OFFSETS)
         offsets = np.arange(bounds.lo, bounds.hi + step, step)
         data = thinned_to(thinned, _MAX_SWEPT_CELLS // max(len(offsets), 1))
+        data = self.averaged_as(self.main, data)
         _, watts = self.costs(levels, thinned, exact=False)
-        costs_by_fit = [
-            self.like.sweep(
-                offsets - self.shift(self.main), fit_watts, self.averaged_as(self.main, data)
-            )
-            for fit_watts in watts
-        ]
+        shifted = offsets - self.shift(self.main)
+        costs_by_fit = [self.like.sweep(shifted, fit_watts, data) for fit_watts in watts]
         if not costs_by_fit:
             return np.empty(0)
         lowest = np.min(costs_by_fit, axis=0)
@@ -226,91 +228,55 @@ class OffsetSearch(OffsetCosts):
         """An even grid around every centre, finer around those that are left; the scale of the
         noise settles on the way.
         """
-        step, reach = near / 6, near
-        for fraction in (6, 24):
-            step = max(near / fraction, 1e-3)
-            offsets = _around(centres, reach, step, bounds)
-            choices = self._windows(offsets, data, several=fraction == 24)
-            cost = choices.cost
-            if not len(cost):  # nothing is left within the bounds
-                break
-            best = int(np.argmin(cost))
-            if fraction == 6:
-                # The last pass keeps the scale that it was looked at with.
-                self.set_scale(choices.offsets[best : best + 1], data)
-                ranked = np.argsort(cost, kind="stable")[:_MAX_REFINED_OFFSETS]
-                close = ranked[cost[ranked] - cost[best] < 2 * NEGLIGIBLE_COST * self.like.alike]
-                centres, reach = np.unique(choices.offsets[close]), step / 2
-        return choices, step
-
-    def _drift(self, choices: OffsetChoices, data: Samples, near: float) -> float:
-        """How fast the log's clock runs against the trace's (ppm): told only of long logs, and only
-        when the data insist.
-        """
+        step = max(near / _FIRST_FRACTION, _MIN_STEP_S)
+        offsets = _around(centres, near, step, bounds)
+        choices = self._windows(offsets, data, several=False)
+        if not len(choices.cost):  # nothing is left within the bounds
+            return choices, step
+        # The last pass keeps the scale that it was looked at with.
         best = int(np.argmin(choices.cost))
-        way = float(choices.way[best])
-        offset, data = float(choices.offsets[best]) - self.shift(way), self.averaged_as(way, data)
-        inside = (data.lo + offset > self.shares.span[0]) & (data.hi + offset < self.shares.span[1])
-        if inside.sum() < 32 or float(data.hi[inside][-1] - data.lo[inside][0]) < _MIN_DRIFT_SPAN_S:
-            return 0.0
-        middle = float(np.median(data.hi[inside]))
-        rate, reach, spread = 0.0, _MAX_DRIFT_PPM, near / 2
-        lowest, at = np.inf, offset
-        for _ in range(4):
-            for ppm in rate + np.linspace(-reach, reach, 9):
-                offsets = at - (ppm - rate) * 1e-6 * middle + np.linspace(-spread, spread, 9)
-                cost, watts = self.like.costs(offsets, data, ppm)
-                if cost.min() < lowest:
-                    lowest, best_fit, level = (
-                        float(cost.min()),
-                        (float(ppm), float(offsets[np.argmin(cost)])),
-                        watts[np.argmin(cost)],
-                    )
-            rate, at = best_fit
-            reach, spread = reach / 4, spread / 3
-        before, _ = self.like.residuals(offset, choices.watts[best], data)
-        after, _ = self.like.residuals(at, level, data, rate)
-        lag = self.lag(after[inside])
-        count = float(inside.sum()) * (1 - lag) / (1 + lag)
-        cost_before, cost_after = (
-            float(np.minimum(np.abs(r[inside]), 3 * self.like.scale) @ np.abs(r[inside]))
-            for r in (before, after)
-        )
-        evidence = count * np.log(max(cost_before, 1e-12) / max(cost_after, 1e-12)) - np.log(
-            max(count, 2.0)
-        )
-        return rate if evidence > _MIN_DRIFT_BIC and abs(rate) <= _MAX_DRIFT_PPM else 0.0
+        self.set_scale(choices.offsets[best : best + 1], data)
+        above_best = choices.cost - choices.cost[best]
+        ranked = np.argsort(choices.cost, kind="stable")[:_MAX_REFINED_OFFSETS]
+        is_close = above_best[ranked] < 2 * NEGLIGIBLE_COST * self.like.alike
+        centres, reach = np.unique(choices.offsets[ranked[is_close]]), step / 2
+        step = max(near / _LAST_FRACTION, _MIN_STEP_S)
+        offsets = _around(centres, reach, step, bounds)
+        return self._windows(offsets, data, several=True), step
+
+    def _has_aliases(self, near: float) -> bool:
+        """Whether steps are long enough for a place one step away to be another one."""
+        return self.step_s is not None and self.step_s >= _MIN_ALIAS_WINDOWS * near
 
     def _aliases(self, at: float, near: float, bounds: OffsetRange) -> Floats:
         """Every offset that lies whole steps away: equal steps look alike, and the set of places
         has to say so.
         """
-        if self.step_s is None or self.step_s < near / 4:
+        if self.step_s is None or not self._has_aliases(near):
             return np.empty(0)
         first, last = (bounds.lo - at) / self.step_s, (bounds.hi - at) / self.step_s
-        turns = np.arange(np.ceil(first), np.floor(last) + 1)
-        if len(turns) > _MAX_ALIASES:
-            turns = turns[np.linspace(0, len(turns) - 1, _MAX_ALIASES).astype(np.int64)]
-        return np.asarray(at + self.step_s * turns[turns != 0], np.float64)
+        steps = np.arange(np.ceil(first), np.floor(last) + 1)
+        if len(steps) > _MAX_ALIASES:
+            evenly = np.linspace(0, len(steps) - 1, _MAX_ALIASES).astype(np.int64)
+            steps = steps[evenly]
+        return np.asarray(at + self.step_s * steps[steps != 0], np.float64)
 
     def _windows(self, offsets: Floats, data: Samples, *, several: bool) -> OffsetChoices:
         """Every offset with every window that the sensor may have: a dialect rarely says over what
         it averages.
         """
-        parts = []
         ways = [way for way, _ in self.ways] if several else [self.main]
+        costs, watts = [], []
         for way in ways:
-            cost, watts = self.costs(offsets, data, way)
-            parts.append((offsets, np.full(len(offsets), way), cost, watts))
-        all_offsets, all_ways, costs, fits = (
-            np.concatenate([part[column] for part in parts]) for column in range(4)
-        )
+            way_cost, way_watts = self.costs(offsets, data, way)
+            costs.append(way_cost)
+            watts.append(way_watts)
         return OffsetChoices(
-            offsets=all_offsets,
-            way=all_ways,
-            cost=costs,
-            watts=fits,
-            width=np.ones(len(all_offsets)),
+            offsets=np.tile(offsets, len(ways)),
+            way=np.repeat(np.array(ways, np.float64), len(offsets)),
+            cost=np.concatenate(costs),
+            watts=np.concatenate(watts),
+            width=np.ones(len(ways) * len(offsets)),
         )
 
     def _beside_these(
@@ -341,25 +307,20 @@ class OffsetSearch(OffsetCosts):
         )
 
     def _choose_way(self, offsets: Floats, data: Samples, reach: float) -> None:
-        """The way of averaging that explains most, each at its own best offsets within `reach` of
-        these (beside its place a long window, or one that forgets slowly, explains more than the
-        true one), and the width of ordinary residuals with it.
+        """The way of averaging that explains most, and the width of ordinary residuals with it.
+
+        Each way is judged at its own best offsets within `reach` of these: beside its place a long
+        window, or one that forgets slowly, explains more than the true one.
         """
-        default_cost = self.choose_scale(
-            self._best_beside(offsets[:_SCALE_PLACES], data, reach), data
-        )
-        lowest_cost, best_settings = default_cost, (self.main, self.like.scale, self.like.alike)
-        drifts = (
-            float(data.hi[-1] - data.lo[0]) > _MIN_DRIFT_SPAN_S
-        )  # which looks like a longer memory
-        for way, price in () if drifts else self.ways[1:]:
+        beside = self._best_beside(offsets[:_SCALE_PLACES], data, reach)
+        lowest_cost = self.choose_scale(beside, data)
+        best_settings = (self.main, self.like.scale, self.like.alike)
+        further_ways = () if clock_drift.looks_like_memory(data) else self.ways[1:]
+        for way, price in further_ways:
             self.main = way
-            cost = (
-                self.choose_scale(
-                    self._best_beside(offsets[:_PLACES_PER_AVERAGING], data, reach), data
-                )
-                + price * self.like.alike
-            )
+            beside = self._best_beside(offsets[:_PLACES_PER_AVERAGING], data, reach)
+            cost = self.choose_scale(beside, data)
+            cost += price * self.like.alike
             if cost < lowest_cost - _MIN_AVERAGING_GAIN * self.like.alike:
                 lowest_cost, best_settings = cost, (way, self.like.scale, self.like.alike)
         self.main, self.like.scale, self.like.alike = best_settings
@@ -369,6 +330,5 @@ class OffsetSearch(OffsetCosts):
         beside = np.linspace(-reach, reach, 2 * _OFFSETS_PER_SIDE + 1)
         around = offsets[:, None] + beside
         cost, _ = self.costs(around.ravel(), data, exact=False)
-        return np.asarray(
-            around[np.arange(len(offsets)), np.argmin(cost.reshape(around.shape), axis=1)]
-        )
+        cheapest = np.argmin(cost.reshape(around.shape), axis=1)
+        return np.asarray(around[np.arange(len(offsets)), cheapest])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.data.energy import scopes, sensor
+from powertui.data.energy import rounding_step, scopes, sensor
 from powertui.data.model import Badge, Figure, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import registry
 
@@ -193,17 +193,19 @@ def test_what_a_reader_knows_is_kept() -> None:
 @pytest.mark.parametrize("step", [0.01, 0.25, 1.0, 4.0, 7.0, 8.5])
 def test_the_step_is_found_among_many_levels(step: float) -> None:
     rng = np.random.default_rng(5)
-    assert sensor.quantum(np.round(rng.uniform(100, 400, 500) / step) * step) == pytest.approx(step)
+    assert rounding_step.quantum(
+        np.round(rng.uniform(100, 400, 500) / step) * step
+    ) == pytest.approx(step)
 
 
 def test_the_step_survives_a_few_strays_and_is_not_invented() -> None:
     watts = np.round(np.random.default_rng(6).uniform(200, 300, 600) / 7) * 7
     watts[100] += 3  # two of 600 differences are no multiples
-    assert sensor.quantum(watts) == 7.0
-    assert sensor.quantum(np.random.default_rng(7).normal(250, 10, 600)) is None
-    assert sensor.quantum(np.array([200.0, 207.0])) is None
+    assert rounding_step.quantum(watts) == 7.0
+    assert rounding_step.quantum(np.random.default_rng(7).normal(250, 10, 600)) is None
+    assert rounding_step.quantum(np.array([200.0, 207.0])) is None
     assert (
-        sensor.quantum(np.array([224.0, 224, 259, 259, 315, 259])) == 7.0
+        rounding_step.quantum(np.array([224.0, 224, 259, 259, 315, 259])) == 7.0
     )  # 35 and 56: their common measure
 
 
@@ -211,11 +213,13 @@ def test_the_step_survives_a_few_strays_and_is_not_invented() -> None:
 @given(st.lists(st.integers(0, 60), min_size=3, max_size=60), st.sampled_from([0.5, 1.0, 7.0]))
 def test_all_differences_are_multiples_of_the_step(levels: list[int], step: float) -> None:
     watts = np.array(levels, float) * step
-    found = sensor.quantum(watts)
+    found = rounding_step.quantum(watts)
     if found is not None:
         moved = np.abs(np.diff(watts))
         moved = moved[moved > 0]
-        assert (np.abs(moved / found - np.round(moved / found)) < 1e-3).mean() >= sensor.STEP_SHARE
+        assert (
+            np.abs(moved / found - np.round(moved / found)) < 1e-3
+        ).mean() >= rounding_step.STEP_SHARE
 
 
 def test_holes_are_pauses_and_missing_readings() -> None:
@@ -303,7 +307,7 @@ def test_hosts_are_added_up() -> None:
 def test_differences_of_whole_watts_are_counted_as_all_others() -> None:
     moved = np.random.default_rng(4).integers(1, 900, 5000).astype(np.float64)
     for scale in (1.0, 0.5):
-        levels, counts = sensor._counted(moved * scale)
+        levels, counts = rounding_step._counted(moved * scale)
         wanted = np.unique(moved * scale, return_counts=True)
         assert np.array_equal(levels, wanted[0])
         assert np.array_equal(counts, wanted[1])

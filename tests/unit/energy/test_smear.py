@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.power_world import FORGETFUL, SENSORS, make, plan, record
-from powertui.data.energy import averaging_window, integrate, placing, sensor
+from powertui.data.energy import averaging_window, integrate, placing, sensor, step_rise
+from powertui.data.energy.reading_stretch import Stretch
 from powertui.data.model import Badge, PowerKind, PowerSeries, Scope, Sensor
 
 TICK = 0.001
@@ -226,11 +227,11 @@ def test_how_far_a_meter_that_forgets_lags_is_not_told_too_surely(name: str) -> 
 def test_ranges_are_those_of_every_window(width: int) -> None:
     """Also of windows that were asked for in any order, and of every so many of them."""
     level = np.random.default_rng(width).normal(size=400)
-    ranges = averaging_window._Ranges(level)
+    ranges = step_rise.Ranges(level)
     for asked in (9, width, 2):
         windows = np.lib.stride_tricks.sliding_window_view(level, asked)
         for step in (1, 5):
-            found = ranges.means(asked, slice(None, None, step))
+            found = ranges.spans(asked, slice(None, None, step))
             assert np.array_equal(found, np.ptp(windows, axis=1)[::step])
 
 
@@ -241,11 +242,11 @@ def test_the_rise_of_steps_asks_only_spans_that_may_be_sharp(
     window is looked at.
     """
     rng = np.random.default_rng(5)
-    whole, asked = averaging_window._sharpest, []
+    whole, asked = step_rise.sharpest_share, []
 
     def counted(
-        seen: averaging_window._Stretch,
-        ranges: averaging_window._Ranges,
+        seen: Stretch,
+        ranges: step_rise.Ranges,
         span: int,
         large: float,
         which: int,
@@ -253,7 +254,7 @@ def test_the_rise_of_steps_asks_only_spans_that_may_be_sharp(
         asked.append(span)
         return whole(seen, ranges, span, large, which)
 
-    monkeypatch.setattr(averaging_window, "_sharpest", counted)
+    monkeypatch.setattr(step_rise, "sharpest_share", counted)
     for takes in (1, 2, 5, 20, 60):
         steps = np.repeat(rng.permutation(np.arange(0, 240, 10)), 200).astype(float)
         level = np.convolve(steps, np.ones(takes) / takes, "valid") + rng.normal(
@@ -262,27 +263,27 @@ def test_the_rise_of_steps_asks_only_spans_that_may_be_sharp(
         drawn = np.zeros(len(level) + 1)
         drawn[700:] = 1  # one of them was not read
         for seen in (
-            averaging_window._Stretch(level, np.zeros(len(level) + 1), 240.0),
-            averaging_window._Stretch(level, drawn, 240.0),
+            Stretch(level, np.zeros(len(level) + 1), 240.0),
+            Stretch(level, drawn, 240.0),
         ):
             ranges, large, span, before, expected = (
-                averaging_window._Ranges(level),
-                averaging_window._RISING_STEP_SHARE * seen.swing,
+                step_rise.Ranges(level),
+                step_rise.RISING_STEP_SHARE * seen.swing,
                 1,
                 None,
                 np.nan,
             )
             while 8 * span < len(level):
                 share = whole(seen, ranges, span, large, 3)
-                if share >= averaging_window._SHARP_SHARE:
+                if share >= step_rise.SHARP_SHARE:
                     at, was = before or (span, 0.0)
-                    expected = at + (span - at) * (averaging_window._SHARP_SHARE - was) / max(
+                    expected = at + (span - at) * (step_rise.SHARP_SHARE - was) / max(
                         share - was, 1e-9
                     )
                     break
                 before, span = (span, share), max(span + 1, round(span * 1.4))
             asked.clear()
-            assert averaging_window._rise(seen) == expected
+            assert step_rise.sharpest_rise(seen) == expected
             assert len(asked) <= 4, asked  # of up to 15
 
 
