@@ -10,7 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from powertui.data.energy import expected_work, placing, samples, sensor, signal_alignment
+from powertui.data.energy import (
+    expected_work,
+    placing,
+    samples,
+    sensor,
+    signal_alignment,
+    window_shares,
+)
 from powertui.data.energy.alignment_places import Fit
 from powertui.data.formats import registry
 from powertui.data.model import Epoch, Epochs, PowerOnTrace, PowerSeries, Steps, Trace
@@ -29,8 +36,8 @@ class Made:
     steps: Steps
     epochs: Epochs
 
-    def shares(self, least_s: float) -> expected_work.WindowShares:
-        return expected_work.shares(
+    def shares(self, least_s: float) -> window_shares.WindowShares:
+        return window_shares.shares(
             expected_work.activities(self.trace), self.trace.span, least_s=least_s
         )
 

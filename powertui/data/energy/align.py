@@ -32,6 +32,7 @@ from powertui.data.energy import (
     samples,
     sensor,
     signal_alignment,
+    window_shares,
 )
 from powertui.data.energy.alignment_places import Fit, Where
 from powertui.data.energy.clock_check import ClockOffset, Status, Verdict
@@ -218,8 +219,8 @@ class AlignmentContext:
     def activities(self) -> tuple[expected_work.Activity, ...]:
         return expected_work.activities(self.trace)
 
-    def shares(self, least_s: float) -> expected_work.WindowShares:
-        return expected_work.shares(
+    def shares(self, least_s: float) -> window_shares.WindowShares:
+        return window_shares.shares(
             self.activities, self.trace.span, self.training, least_s=least_s
         )
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy import nnls
-from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.samples import Samples
+from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
 
 MAX_CANDIDATES = 24  # that the finer passes get

@@ -19,10 +19,10 @@ import numpy as np
 
 from powertui.data.energy import alignment_verdict, level_fit, power_jumps
 from powertui.data.energy.alignment_places import Where
-from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.level_fit import LevelCosts
 from powertui.data.energy.power_jumps import PowerJumps
 from powertui.data.energy.samples import Samples
+from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Z95, Floats, Int64s
 from powertui.value_types import dataclass
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy import nnls
-from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.samples import Samples
+from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Floats
 
 # ── how much is tried: bounds of time ──

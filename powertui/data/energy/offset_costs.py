@@ -6,9 +6,9 @@ from dataclasses import fields
 
 import numpy as np
 
-from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.placement_score import IDLE_SHARE, Likeness
 from powertui.data.energy.samples import Samples
+from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
 

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui.data.energy import nnls
-from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.samples import Samples
+from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from powertui.data.energy import alignment_verdict, coarse_search
 from powertui.data.energy.alignment_places import Fit
-from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.offset_costs import MIN_SAMPLES
 from powertui.data.energy.offset_search import OffsetRange, OffsetSearch
 from powertui.data.energy.samples import Samples
+from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
 
 # Share of the shorter of log and profile that must overlap: a log may begin or end within the

@@ -16,7 +16,7 @@ from powertui.data.energy import (
 from powertui.data.energy.align import Alignment
 from powertui.data.energy.clock_check import ClockOffset
 from powertui.data.energy.edge_matching import OffsetWeights
-from powertui.data.energy.expected_work import OUTSIDE, WindowShares
+from powertui.data.energy.window_shares import OUTSIDE, WindowShares
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.data.training import expected_edges
 from powertui.data.training.stretches import KINDS, TRAINING

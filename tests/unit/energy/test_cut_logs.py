@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from benchmarks.energy_answers import CUTS, cut, injected
-from powertui.data.energy.expected_work import WindowShares
 from powertui.data.energy.samples import MEMORY_WINDOW_FACTOR, Samples
+from powertui.data.energy.window_shares import WindowShares
 
 # What was sure and wrong once, by up to 23 s, or missed.
 CUT = [

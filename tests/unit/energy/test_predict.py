@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from powertui.data.energy import expected_work
+from powertui.data.energy import expected_work, window_shares
 from powertui.data.formats import registry
 from powertui.data.model import Trace
 from tests.synthetic import COLLECTIVES, COMPUTE, COPIES, Plan, build, traces
@@ -49,13 +49,13 @@ def test_activity_of_a_device_is_what_the_workload_did(tmp_path) -> None:
 def test_shares_of_any_window_add_up_and_match_the_truth(tmp_path) -> None:
     work = build(4, Plan(seconds=6, epochs=1))
     trace = loaded(tmp_path, work)
-    table = expected_work.shares(expected_work.activities(trace), trace.span)
+    table = window_shares.shares(expected_work.activities(trace), trace.span)
     rng = np.random.default_rng(0)
     lo = rng.uniform(-3, work.span[1] + 3, 400)
     hi = lo + rng.uniform(0.01, 1.0, 400)
     rows = table.rows(lo, hi)
     assert np.allclose(rows[:, 0], 1)
-    outside = rows[:, table.names.index(expected_work.OUTSIDE)]
+    outside = rows[:, table.names.index(window_shares.OUTSIDE)]
     first, last = table.span
     assert np.allclose(
         outside,
@@ -73,7 +73,7 @@ def test_training_outside_the_profile_is_the_profiles_own_mixture(tmp_path) -> N
     work = build(5, Plan(seconds=6, epochs=1))
     trace = loaded(tmp_path, work)
     end = trace.span[1] + int(4e12)
-    table = expected_work.shares(expected_work.activities(trace), trace.span, (trace.span[0], end))
+    table = window_shares.shares(expected_work.activities(trace), trace.span, (trace.span[0], end))
     after = trace.span[1] / 1e12
     row = table.rows(np.array([after + 1]), np.array([after + 2]))[0]
     assert row[-1] == 0

@@ -1,0 +1,219 @@
+"""Which share of any sensor window each kind of work filled.
+
+A sensor's sample is a mean over a window. So a sample is predicted by the shares of that window
+that each kind of work filled, and the watts of each kind are what a fit finds.
+
+Before and after the profile nothing is known but one thing: whether training went on, when the
+run's scalars show it. There the profile's own mixture of work is assumed, so that the end of
+training is an edge here too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import field
+
+import numpy as np
+
+from powertui.data.energy.expected_work import IDLE, NAMES, TABLE_BINS, WAIT, Activity
+from powertui.data.model import PS_PER_S, Floats, Int64s
+from powertui.value_types import dataclass
+
+OUTSIDE = "outside the profile"
+# A kind that filled less of the profile gets no watts of its own. Chosen: of half a minute it is
+# 0.6 s, less than the refresh of most BMCs.
+_MIN_KIND_SHARE = 0.02
+_MEANS_PER_MEMORY = 64  # times at which an exponential mean is kept while it forgets
+# In one go: what a filter has forgotten for twenty times of its memory is below rounding.
+_MEMORIES_AT_ONCE = 20.0
+_EXACT_BINS = 64  # of windows with fewer bins the parts of the outer bins count, too
+
+
+@dataclass(frozen=True, eq=False)
+class WindowShares:
+    """For any sensor window, the columns of a fit: what its watts are a sum of.
+
+    The first column is 1: the power of the idle machine. Every other column is the share of the
+    window that one kind of work filled, and its coefficient the watts that this kind adds. What
+    lies outside the profile has one column of its own, except where training went on there: that is
+    taken to be the profile's own mixture.
+    """
+
+    names: tuple[str, ...]
+    span: tuple[float, float]  # of the profile, s
+    training: tuple[float, float]  # of training, s; at least the span
+    table: Floats  # [bins + 1, kinds]: seconds of each kind up to the bin's start
+    mixture: Floats  # [kinds]: share of each kind in the profile
+    step: float  # s per bin
+    told: bool = False  # whether something says when training began and ended
+    forgotten: dict[float, tuple[Floats, Floats]] = field(
+        default_factory=dict, repr=False
+    )  # exponential means, once asked for
+
+    def rows(self, lo: Floats, hi: Floats) -> Floats:
+        """The columns for windows from lo to hi (s, any shape), as one more axis at the end."""
+        work = self.work(lo, hi)
+        length, (begin, end) = hi - lo, self.training
+        outside = np.clip(begin - lo, 0, length) + np.clip(hi - end, 0, length)
+        outside_share = (outside / length)[..., None]
+        return np.asarray(np.concatenate([work, outside_share], axis=-1))
+
+    def work(self, lo: Floats, hi: Floats, forget_s: float = 0.0) -> Floats:
+        """All of them but the last: what lies outside draws nothing more.
+
+        `forget_s`: of an exponential mean up to `hi`.
+        """
+        if forget_s:
+            return self._forgotten(np.asarray(hi), forget_s)
+        length = np.asarray(hi - lo)
+        is_fine = bool(length.size) and float(length.min()) < _EXACT_BINS * self.step
+        out = np.empty((*length.shape, len(self.names) - 1))
+        out[..., 0] = 1.0
+        ran = out[..., 1:]
+        np.subtract(self._ran_up_to(hi, is_fine), self._ran_up_to(lo, is_fine), out=ran)
+        (first, last), (begin, end) = self.span, self.training
+        if begin < first or end > last:
+            beside = np.clip(np.minimum(hi, first) - np.maximum(lo, begin), 0, None)
+            beside += np.clip(np.minimum(hi, end) - np.maximum(lo, last), 0, None)
+            ran += beside[..., None] * self.mixture
+        ran /= length[..., None]
+        return out
+
+    def _forgotten(self, times_s: Floats, forget_s: float) -> Floats:
+        """The columns of exponential means."""
+        times, means = self._means(forget_s)
+        out = np.empty((*times_s.shape, len(self.names) - 1))
+        out[..., 0] = 1.0
+        place = np.clip((times_s - times[0]) / (times[1] - times[0]), 0, len(times) - 1)
+        after_end = np.exp(-np.maximum(times_s - times[-1], 0.0) / forget_s)
+        out[..., 1:] = _interpolated(means, place)
+        out[..., 1:] *= after_end[..., None]
+        (first, last), (begin, end) = self.span, self.training
+        for begin_s, end_s in ((begin, first), (last, end)):
+            if end_s > begin_s:
+                remembered_end = np.exp(-np.maximum(times_s - end_s, 0.0) / forget_s)
+                remembered_begin = np.exp(-np.maximum(times_s - begin_s, 0.0) / forget_s)
+                share = np.where(times_s > begin_s, remembered_end - remembered_begin, 0.0)
+                out[..., 1:] += share[..., None] * self.mixture
+        return out
+
+    def _means(self, forget_s: float) -> tuple[Floats, Floats]:
+        """Exponential means of the kinds' shares all over the profile, at even times."""
+        if forget_s not in self.forgotten:
+            self.forgotten[forget_s] = self._exponential_means(forget_s)
+        return self.forgotten[forget_s]
+
+    def _exponential_means(self, forget_s: float) -> tuple[Floats, Floats]:
+        bins = len(self.table) - 1
+        wanted_bins = int(forget_s / _MEANS_PER_MEMORY / self.step)
+        every = max(1, min(wanted_bins, bins // 2))
+        running = self.table[: bins // every * every + 1 : every]
+        step = every * self.step
+        keep = float(np.exp(-step / forget_s))
+        gained = (1 - keep) / step * np.diff(running, axis=0)
+        means = np.zeros_like(running)
+        size = max(1, int(_MEMORIES_AT_ONCE * forget_s / step))
+        for start in range(0, len(gained), size):
+            # Each piece in one go: m[k] = keep^k (m[0] + sum of gained[j] / keep^(j+1)).
+            piece = gained[start : start + size]
+            power = keep ** np.arange(1, len(piece) + 1)[:, None]
+            sums = means[start] + np.cumsum(piece / power, axis=0)
+            means[start + 1 : start + 1 + len(piece)] = power * sums
+        times = np.asarray(self.span[0] + step * np.arange(len(running)), np.float64)
+        return times, means
+
+    def running(self, watts: Floats) -> Callable[[Floats], Floats]:
+        """The joules up to any moment, to the nearest bin, when the kinds of work draw so much."""
+        joules = self.table @ watts
+        last_bin, first, bins_per_s = len(joules) - 1, self.span[0], 1.0 / self.step
+
+        def joules_up_to(at: Floats) -> Floats:
+            nearest = np.clip((at - first) * bins_per_s + 0.5, 0, last_bin).astype(np.int32)
+            return np.asarray(joules.take(nearest))
+
+        return joules_up_to
+
+    def _ran_up_to(self, at: Floats, is_fine: bool) -> Floats:
+        """Seconds of each kind up to each moment."""
+        place = np.clip((at - self.span[0]) / self.step, 0, len(self.table) - 1)
+        if is_fine:
+            return _interpolated(self.table, place)
+        nearest = np.rint(place).astype(np.int32)
+        return self.table.take(nearest, axis=0)  # several times as fast as [...]
+
+
+def _interpolated(rows: Floats, place: Floats) -> Floats:
+    """What is between two rows of a table."""
+    index = np.minimum(place.astype(np.int64), len(rows) - 2)
+    share = (place - index)[..., None]
+    low = rows.take(index, axis=0)
+    return np.asarray(low + share * (rows.take(index + 1, axis=0) - low))
+
+
+def shares(
+    devices: Sequence[Activity],
+    span: tuple[int, int],
+    training: tuple[int, int] | None = None,
+    *,
+    least_s: float = 0.0,
+) -> WindowShares:
+    """The columns for one trace; several devices are averaged.
+
+    A kind that filled less than 2 % of the profile, or less than `least_s`, gets no watts of its
+    own: too little of it was seen by the sensor, and a column that can take any value explains any
+    accident. It joins the next weaker kind, at last the idle machine.
+    """
+    length = (span[1] - span[0]) / PS_PER_S
+    joined_kind = _joined_kinds(devices, max(_MIN_KIND_SHARE * length, least_s))
+    kinds = sorted({int(kind) for kind in joined_kind} - {IDLE, WAIT})
+    table = _running_seconds(devices, span, joined_kind, kinds)
+    around = training if training is not None else span
+    return WindowShares(
+        names=("base", *(NAMES[kind] for kind in kinds), OUTSIDE),
+        span=(span[0] / PS_PER_S, span[1] / PS_PER_S),
+        training=(min(around[0], span[0]) / PS_PER_S, max(around[1], span[1]) / PS_PER_S),
+        table=table,
+        mixture=table[-1] / max(length, 1e-12),
+        step=length / TABLE_BINS,
+        told=training is not None,
+    )
+
+
+def _joined_kinds(devices: Sequence[Activity], least_s: float) -> Int64s:
+    """For each kind the one that it counts as, where a kind below `least_s` joins the next
+    weaker.
+    """
+    count = len(NAMES)
+    seconds = [
+        sum(device.seconds(kind) for device in devices) / len(devices) for kind in range(count)
+    ]
+    joined = list(range(count))
+    for kind in range(count - 1, 0, -1):
+        if seconds[kind] < least_s:
+            joined[kind] = kind - 1
+            seconds[kind - 1] += seconds[kind]
+    # From the weakest on: the one that a kind joins is settled before it.
+    for kind in range(1, count):
+        joined[kind] = joined[joined[kind]]
+    return np.array(joined)
+
+
+def _mean_seconds(devices: Sequence[Activity], kind: int) -> float:
+    return sum(device.seconds(kind) for device in devices) / len(devices)
+
+
+def _running_seconds(
+    devices: Sequence[Activity], span: tuple[int, int], joined_kind: Int64s, kinds: Sequence[int]
+) -> Floats:
+    """[bins + 1, kinds]: seconds of each kind up to each bin, the mean of all devices."""
+    grid = np.linspace(span[0], span[1], TABLE_BINS + 1)
+    table = np.zeros((TABLE_BINS + 1, len(kinds)))
+    for device in devices:
+        pieces = np.diff(device.edges).astype(np.float64)
+        device_kind = joined_kind[device.kind]
+        for column, kind in enumerate(kinds):
+            ran = np.where(device_kind == kind, pieces, 0.0)
+            running = np.concatenate([[0.0], np.cumsum(ran)])
+            on_grid = np.interp(grid, device.edges, running)
+            table[:, column] += on_grid / PS_PER_S / len(devices)
+    return table
