@@ -24,7 +24,7 @@ from benchmarks.power_world import (
 )
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
-from powertui.data.energy.align import Alignment
+from powertui.data.energy.log_alignment import Alignment
 from powertui.data.training.training import Training
 
 OFF_S = (0.0, 0.1, 0.5, -0.5, 2.0, -2.0, 15.0, -15.0, 30.0, -30.0)

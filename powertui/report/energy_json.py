@@ -23,10 +23,10 @@ from powertui.data.energy import (
 )
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account, EpochEnergy, combined
-from powertui.data.energy.align import Alignment
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.host_energy import RunEnergy
+from powertui.data.energy.log_alignment import Alignment
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.energy.owner_evidence import listed

@@ -11,10 +11,10 @@ from powertui import units
 from powertui.data.energy import badges, energy_rows, host_energy, integrate
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
-from powertui.data.energy.align import Alignment
 from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.host_energy import RunEnergy
+from powertui.data.energy.log_alignment import Alignment
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_NS, PS_PER_S
 from powertui.data.training.training import Training

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from powertui import units
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.align import Alignment
+from powertui.data.energy.log_alignment import Alignment
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S, Badge, PowerKind, PowerSeries, Scope, Sensor
 from powertui.value_types import dataclass

@@ -15,9 +15,9 @@ from textual.events import Resize
 
 from powertui import units
 from powertui.data.asked import Aligning
-from powertui.data.energy import align, expected_work, main_log, owner_notes
+from powertui.data.energy import align, expected_work, log_alignment, main_log, owner_notes
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.align import Placed
+from powertui.data.energy.log_alignment import Placed
 from powertui.data.model import PS_PER_S, Floats, Int64s, Run
 from powertui.plain import plain
 from powertui.screens import frame, nudging, owning
@@ -150,7 +150,7 @@ class AlignmentScreen(BaseScreen):
         if not self._ways:
             return None
         aligned = _aligned(self._ways[self._chosen].placed)
-        return align.moved(aligned[0], self._shift) if aligned else None
+        return log_alignment.moved(aligned[0], self._shift) if aligned else None
 
     def _draw(self) -> None:
         if not self._ways or self._ran is None:

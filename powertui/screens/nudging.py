@@ -59,13 +59,13 @@ def shift(shell: Shell, by_s: float) -> str:
     session = shell.session
     if not session.power:
         return "This trace has no power to shift."
-    from powertui.data.energy import align
+    from powertui.data.energy import log_alignment
 
     now = session.aligning
     session.remember_aligning(shift=True)
     session.aligning = replace(now, pins=now.pins.nudged(by_s))
     session.power = tuple(
-        align.shifted(channel, round(by_s * PS_PER_S)) for channel in session.power
+        log_alignment.shifted(channel, round(by_s * PS_PER_S)) for channel in session.power
     )
     shell.tell()
     return (
@@ -137,14 +137,14 @@ def _better_than_a_pin(session: Session) -> str:
     now = session.aligning
     if not session.power or now.pins.pins or now.offset_s is not None:
         return ""  # it was aligned by hand before
-    from powertui.data.energy import align, pins
+    from powertui.data.energy import log_alignment, pins
 
     first = session.power[0]
     half = (first.offset_hi_ps - first.offset_lo_ps) / 2 / PS_PER_S
     single = pins.fit(Pins().add(0.0, 0.0))
     if first.status != "aligned" or single is None:
         return ""
-    if first.source == align.SIGNAL and half > single.half_s:
+    if first.source == log_alignment.SIGNAL and half > single.half_s:
         return ""
     return f"by {first.source.removeprefix('by ')}, within ±{half:.3g} s"
 

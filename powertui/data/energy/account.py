@@ -24,6 +24,7 @@ from powertui.data.energy import (
     expected_work,
     idle,
     integrate,
+    log_alignment,
     main_log,
     meeting,
     mixture,
@@ -34,9 +35,9 @@ from powertui.data.energy import (
     scopes,
     summed_channels,
 )
-from powertui.data.energy.align import Alignment, Placed
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.idle import IdlePower
+from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.energy.measured_energy import (
     Energy,
     above_idle,
@@ -401,7 +402,7 @@ class Account:
         """
         from powertui.data.energy.findings import throttling, trace_findings
 
-        training = align.AlignmentContext(self.trace, self.steps, self.epochs).training
+        training = log_alignment.AlignmentContext(self.trace, self.steps, self.epochs).training
         throttled = throttling.throttled_stretches(channel.power for channel in self.placed)
         near = self.near if around else None
         return trace_findings.findings_in_trace(
@@ -663,7 +664,7 @@ def _usable(
     usable = [
         row for row in usable if main_log.coverage(power[row], span) >= main_log.FULL_COVERAGE
     ] or usable
-    return [row for row in usable if power[row].source != align.SIGNAL] or usable
+    return [row for row in usable if power[row].source != log_alignment.SIGNAL] or usable
 
 
 def _idle(

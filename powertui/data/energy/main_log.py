@@ -15,7 +15,7 @@ from pathlib import PurePath
 import numpy as np
 
 from powertui import units
-from powertui.data.energy import align, meeting
+from powertui.data.energy import log_alignment, meeting
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.meeting import Span
 from powertui.data.model import PowerOnTrace, Scope
@@ -110,7 +110,7 @@ def logs(power: Sequence[PowerOnTrace], span: Span) -> list[Log]:
                 min(placement_rank(channel) for channel in mine),
                 min(STATUS_RANK[channel.status] for channel in mine),
                 max(coverage(channel, span) for channel in mine),
-                all(channel.source == align.SIGNAL for channel in mine),
+                all(channel.source == log_alignment.SIGNAL for channel in mine),
                 min(
                     _SCOPE_RANK.get(channel.series.sensor.scope, _OTHER_SCOPE_RANK)
                     for channel in mine

@@ -116,7 +116,7 @@ class OffsetCosts:
         inner_swing_w = float(np.percentile(data.watts, 95) - np.percentile(data.watts, 5))
         usual_change_w = float(np.median(np.abs(np.diff(self.data.watts))))
         return max(
-            data.quantum / np.sqrt(12),
+            data.quantum / 12**0.5,
             _MIN_NOISE_OF_SWING * max(inner_swing_w, swing_w),
             _POWER_DRIFT_SHARE * abs(self.middle),
             _MIN_NOISE_OF_CHANGES * usual_change_w,

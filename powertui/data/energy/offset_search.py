@@ -102,9 +102,9 @@ def _around(centres: Floats, reach: float, step: float, bounds: OffsetRange) -> 
     offsets = (centres[:, None] + steps).ravel()
     half_step = step / 2
     half_steps = np.unique(np.round(offsets / half_step).astype(np.int64))
-    offsets = half_steps * half_step
-    is_inside = (offsets >= bounds.lo - reach) & (offsets <= bounds.hi + reach)
-    return np.asarray(offsets[is_inside], np.float64)
+    on_grid = half_steps * half_step
+    is_inside = (on_grid >= bounds.lo - reach) & (on_grid <= bounds.hi + reach)
+    return np.asarray(on_grid[is_inside], np.float64)
 
 
 class OffsetSearch(OffsetCosts):

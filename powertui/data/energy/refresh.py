@@ -49,7 +49,7 @@ _TIE_EVIDENCE = 2.0  # distances whose log likelihood is lower by less than this
 class _Followed(NamedTuple):
     """All changes followed at every distance that is tried: [change, distance]."""
 
-    share: Floats  # how likely the change was, after those before it
+    share: _Shares  # how likely the change was, after those before it
     published_at: Floats  # the likeliest moment, in distances
 
 

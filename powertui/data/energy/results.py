@@ -15,10 +15,10 @@ import numpy as np
 from powertui.data.energy import account, badges, device_energy, host_energy, tables
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account
-from powertui.data.energy.align import Placed
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings import finding_texts as words
 from powertui.data.energy.findings.finding import Findings
+from powertui.data.energy.log_alignment import Placed
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_NS, PS_PER_S, Badge, PowerSeries
 from powertui.data.table import Column, Fact, Lazy, Place, Result, Table, optional, text_column

@@ -118,7 +118,7 @@ class _Gaps(NamedTuple):
 
     width: Floats
     exists: Bools
-    count: Int64s  # up to each
+    number: Int64s  # how many, up to each
     before: _Lines
     after: _Lines
     within: _Lines
@@ -139,7 +139,7 @@ def _gaps_of(size: int, widths: Floats) -> _Gaps:
     return _Gaps(
         width=width,
         exists=exists,
-        count=np.cumsum(exists, axis=1),
+        number=np.cumsum(exists, axis=1),
         before=_Lines(line(number - _MIDDLE_TO), line(number - _MIDDLE_FROM)),
         after=_Lines(line(number + _MIDDLE_FROM), line(after_end)),
         within=_Lines(line(number - _GAP_HALF_WIDTH), line(gap_end)),
@@ -174,8 +174,8 @@ def _gap_gain(above: Floats, count: int, gaps: _Gaps) -> Floats:
     # readings: as many as gain most.
     lines = _GAP_HALF_WIDTH / gaps.width * count
     gain = lines * np.cumsum(by_line, axis=1)
-    mean_share = np.cumsum(share, axis=1) / np.maximum(gaps.count, 1)
+    mean_share = np.cumsum(share, axis=1) / np.maximum(gaps.number, 1)
     largest_share = np.maximum.accumulate(share, axis=1)
     is_deep = (mean_share < _MAX_GAP_DEPTH) & (largest_share < 2 * _MAX_GAP_DEPTH)
-    is_clear = is_deep & gaps.exists & (gaps.count >= 2)
+    is_clear = is_deep & gaps.exists & (gaps.number >= 2)
     return np.asarray(np.where(is_clear, gain, 0.0).max(axis=1))

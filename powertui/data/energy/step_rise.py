@@ -51,7 +51,7 @@ class _Around(NamedTuple):
     start: int  # of the step, from the first of these readings
     end: int
     every: slice  # middles that are tried
-    count: int  # of all middles; below 1: none has enough readings around it
+    middles: int  # all of them; below 1: none has enough readings around it
 
 
 def _around(readings: int, span: int) -> _Around:
@@ -61,13 +61,13 @@ def _around(readings: int, span: int) -> _Around:
         start=around - span // 2,
         end=around + (span + 1) // 2,
         every=slice(None, None, max(1, span // 3)),
-        count=readings - 2 * around,
+        middles=readings - 2 * around,
     )
 
 
 def _moves(level: Floats, around: _Around) -> Floats:
     """What the power moves by from the start to the end of each possible step."""
-    start, end, count = around.start, around.end, around.count
+    start, end, count = around.start, around.end, around.middles
     at_end = level[end : end + count][around.every]
     at_start = level[start : start + count][around.every]
     return np.asarray(at_end - at_start)
@@ -78,7 +78,7 @@ def _may_be_sharp(level: Floats, span: int, large_w: float) -> bool:
     little.
     """
     around = _around(len(level), span)
-    if around.count < 1:
+    if around.middles < 1:
         return False
     moved_w = _moves(level, around)
     largest_w = max(moved_w.max(), -moved_w.min())
@@ -90,7 +90,7 @@ def sharpest_share(stretch: Stretch, ranges: Ranges, span: int, large_w: float, 
     sharpest step, or the third.
     """
     around = _around(len(stretch.level), span)
-    if around.count < 1:
+    if around.middles < 1:
         return 0.0
     range_w = ranges.spans(2 * around.readings + 1, around.every)
     rows = np.flatnonzero(range_w >= large_w)  # seldom many: a step is rare

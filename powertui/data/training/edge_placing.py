@@ -7,15 +7,16 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.energy import (
-    align,
+    clock_alignment,
     clock_check,
     clock_kinds,
     edge_matching,
+    log_alignment,
     samples,
 )
-from powertui.data.energy.align import Alignment
 from powertui.data.energy.clock_check import ClockOffset
 from powertui.data.energy.edge_matching import OffsetWeights
+from powertui.data.energy.log_alignment import Alignment
 from powertui.data.energy.window_shares import OUTSIDE, WindowShares
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.data.training import expected_edges
@@ -48,14 +49,14 @@ def place_by_clock(
     if not check:
         return by_clock
     kind = clock_kinds.clock_kind(series, _hosts(training))
-    kind = clock_kinds.MARKED if clock.source == align.MARKER else kind
+    kind = clock_kinds.MARKED if clock.source == log_alignment.MARKER else kind
     half = clock.half_ns / NS_PER_S
     offset = ClockOffset(-half, half, kind)
     data = samples.power_samples(series)
     weights = _weights_of_edges(training, data, clock.mid_ns, offset.search_range)
     readings = None if isinstance(weights, str) else weights
     verdict = clock_check.judge(offset, readings, data)
-    return align.checked(by_clock, offset, verdict)
+    return clock_alignment.checked(by_clock, offset, verdict)
 
 
 def hours_off(training: TrainingRecords, series: PowerSeries, clock: Clock) -> list[str]:
@@ -125,8 +126,8 @@ def place_by_edges(
         verdict.lo_s,
         verdict.hi_s,
         verdict.status,
-        align.SIGNAL,
-        (*notes, words, *align.places_in_words(verdict.places)),
+        log_alignment.SIGNAL,
+        (*notes, words, *log_alignment.places_in_words(verdict.places)),
         places=verdict.places,
     )
 

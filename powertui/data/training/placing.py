@@ -7,14 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from powertui.data.energy import (
-    account,
-    align,
-    anchor,
-    log_zone,
-)
-from powertui.data.energy.align import Alignment, Placed
+from powertui.data.energy import account, align, anchor, clock_alignment, log_alignment, log_zone
 from powertui.data.energy.alignment_places import Where
+from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, PowerOnTrace, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import times
@@ -96,7 +91,7 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
     base = span[0] if span is not None else 0
     if options.mode == "none":
         return base, Alignment(
-            None, None, None, "none", align.NOTHING, ("alignment is switched off",)
+            None, None, None, "none", log_alignment.NOTHING, ("alignment is switched off",)
         )
     if (by_hand := align.placed_by_hand(options)) is not None:
         base, half_ns = zero_of_first(training, base)
@@ -106,7 +101,7 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
         if (away := _gap_ns(training, series, clock)) is not None:
             if clock is not None and clock.known:
                 notes += edge_placing.hours_off(training, series, clock)
-            return base, align.elsewhere(series, away, *notes, align.BY_HAND)
+            return base, log_alignment.elsewhere(series, away, *notes, clock_alignment.BY_HAND)
         if clock is not None and clock.lo_ns is not None and clock.hi_ns is not None:
             base = clock.mid_ns
             # Of a log alone nothing contradicts the clock: its own times are the axis.
@@ -135,7 +130,7 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
             "a log with wall time, or scalars every few batches (update_freq), would place it"
         )
     notes.append("give --offset, or --pins, to place it by hand")
-    return base, Alignment(None, None, None, "none", align.NOTHING, tuple(notes))
+    return base, Alignment(None, None, None, "none", log_alignment.NOTHING, tuple(notes))
 
 
 def zero_of_first(training: TrainingRecords, base: int) -> Moment:
@@ -182,7 +177,9 @@ def _telling(training: TrainingRecords) -> Iterator[Profile]:
 
 def _covers(training: TrainingRecords, profile: Profile) -> bool:
     span, (lo, hi) = training.scalar_span, profile.trace.span
-    return span is None or hi - lo > align.MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS
+    return (
+        span is None or hi - lo > log_alignment.MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS
+    )
 
 
 def _tells_within(training: TrainingRecords) -> bool:
@@ -201,7 +198,7 @@ def _by_short_sessions(
         for placed in account.placed_alone(profile, training.aligning):
             if (
                 placed.power.series.path == series.path
-                and placed.alignment.source == align.SIGNAL
+                and placed.alignment.source == log_alignment.SIGNAL
                 and placed.power.status == "aligned"
             ):
                 out.append(
@@ -245,7 +242,7 @@ def surest(by_sessions: Sequence[Alignment], by_edges: Alignment | None) -> Alig
         min(a for a, _ in ends),
         max(b for _, b in ends),
         "ambiguous",
-        align.SIGNAL,
+        log_alignment.SIGNAL,
         evidence,
         places=places,
     )
@@ -268,7 +265,7 @@ def _clock(training: TrainingRecords, series: PowerSeries, notes: list[str]) -> 
     if series.clock.known and series.clock.source != times.LOCAL:
         return replace(
             series.clock,
-            source=align.CLOCKS,
+            source=log_alignment.CLOCKS,
             detail=f"the log has wall time ({series.clock.source})",
         )
     if times.is_local(series.clock):
@@ -281,7 +278,7 @@ def _clock(training: TrainingRecords, series: PowerSeries, notes: list[str]) -> 
             return clock
     marked = anchor.find(series, training.logs.events)
     if marked is not None:
-        return replace(marked.clock, source=align.MARKER, detail="; ".join(marked.evidence))
+        return replace(marked.clock, source=log_alignment.MARKER, detail="; ".join(marked.evidence))
     notes.append(log_zone.unplaced(series))
     return None
 
@@ -310,7 +307,7 @@ def _zone(training: TrainingRecords, series: PowerSeries) -> Clock | None:
     clock = log_zone.log_clock(
         series, span, next((offset for offset in offsets if offset is not None), None)
     )
-    return replace(clock, source=align.LOCAL) if clock is not None else None
+    return replace(clock, source=log_alignment.LOCAL) if clock is not None else None
 
 
 def _of_islands(training: TrainingRecords) -> tuple[int, int] | None:
@@ -330,4 +327,4 @@ def _wider(alignment: Alignment, by_s: float) -> Alignment:
 
 
 def put_on_axis(series: PowerSeries, alignment: Alignment) -> Placed:
-    return Placed(align.put_on_trace(series, alignment), alignment)
+    return Placed(log_alignment.put_on_trace(series, alignment), alignment)

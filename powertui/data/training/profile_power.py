@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import align
-from powertui.data.energy.align import Alignment, Placed
+from powertui.data.energy import align, log_alignment
+from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.model import PS_PER_NS, Clock, PowerSeries
 from powertui.data.opened import Profile
 from powertui.data.power import in_trace
@@ -15,7 +15,7 @@ from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.placing import PlacedChannel
 
 # A person or the trace itself placed these.
-_NOT_BY_TRAINING = (align.OFFSET, align.PINNED, in_trace.SOURCE)
+_NOT_BY_TRAINING = (log_alignment.OFFSET, log_alignment.PINNED, in_trace.SOURCE)
 _SAME_PLACE_S = 1e-6  # places nearer to each other are one
 
 
@@ -37,7 +37,7 @@ def on_profile(
     if span is None:
         return placed
     length = profile.trace.span[1] - profile.trace.span[0]
-    covers = length > align.MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS
+    covers = length > log_alignment.MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS
     by_path = {on_trace.series.path: on_trace for on_trace in training.aligned(aligning).power}
     out = []
     for on_trace in placed:
@@ -81,7 +81,7 @@ def by_wall(
             on_trace.power.status == "none"
         ):
             return None
-        if on_trace.alignment.source == align.SIGNAL and not _same_place(
+        if on_trace.alignment.source == log_alignment.SIGNAL and not _same_place(
             on_trace.alignment, channels[0].seen_from(clock.mid_ns)
         ):
             return None  # the profile's own trace places it

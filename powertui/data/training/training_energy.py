@@ -22,10 +22,10 @@ from powertui.data.energy import (
     window_energy,
 )
 from powertui.data.energy.account import Account
-from powertui.data.energy.align import SIGNAL, Alignment, Placed
 from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.idle import IdlePower
+from powertui.data.energy.log_alignment import SIGNAL, Alignment, Placed
 from powertui.data.energy.measured_energy import Energy, above_idle
 from powertui.data.model import (
     NS_PER_S,

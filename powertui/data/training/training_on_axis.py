@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data.asked import Aligning
 from powertui.data.energy import account, main_log, meeting
-from powertui.data.energy.align import Placed
+from powertui.data.energy.log_alignment import Placed
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.marks import on_trace as marks_on_trace
 from powertui.data.model import PS_PER_NS, Epoch, Epochs, Int64s, Phase, PowerOnTrace

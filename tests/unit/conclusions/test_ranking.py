@@ -14,8 +14,8 @@ from powertui.data.conclusions.conclusion import (
 )
 from powertui.data.conclusions.makers import stretches
 from powertui.data.conclusions.ranking import ranked
-from powertui.data.energy.align import Alignment
 from powertui.data.energy.findings.finding import Finding
+from powertui.data.energy.log_alignment import Alignment
 
 _UNSURE = Confidence.UNSURE
 

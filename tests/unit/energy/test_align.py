@@ -12,7 +12,7 @@ import pytest
 from powertui import demo
 from powertui.data import loading, logdir
 from powertui.data.asked import Aligning, Pins, ReadOptions
-from powertui.data.energy import align, anchor, mixture
+from powertui.data.energy import align, anchor, log_alignment, mixture
 from powertui.data.model import Clock, Epoch, Epochs
 from powertui.data.power import times
 from powertui.errors import UsageError
@@ -36,8 +36,8 @@ def logged(made):
     return found, taken.offset_s
 
 
-def context(made, logs=tuple) -> align.AlignmentContext:
-    return align.AlignmentContext(made.trace, made.steps, made.epochs, logs)
+def context(made, logs=tuple) -> log_alignment.AlignmentContext:
+    return log_alignment.AlignmentContext(made.trace, made.steps, made.epochs, logs)
 
 
 def clocked(series, made, offset_s: float, half_s: float = 0.0, source: str = times.ABSOLUTE):
@@ -50,7 +50,7 @@ def clocked(series, made, offset_s: float, half_s: float = 0.0, source: str = ti
 def test_wall_clocks_on_both_sides_align_at_once_with_the_interval_of_both(made, logged) -> None:
     series, offset = logged
     found = align.place(clocked(series, made, offset), context(made)).alignment
-    assert (found.status, found.source) == ("aligned", align.CLOCKS)
+    assert (found.status, found.source) == ("aligned", log_alignment.CLOCKS)
     assert found.offset_s == pytest.approx(offset, abs=1e-6)
     half = made.trace.clock.half_ns / NS
     assert 2 * (half + 0.01) < found.hi_s - found.lo_s < 0.5, "as well as the readings show it"
@@ -73,7 +73,7 @@ def test_a_clock_that_the_readings_contradict_is_corrected(made, logged, off_s: 
     off = clocked(series, made, offset + off_s, 0.001)
     placed = align.place(off, context(made))
     found = placed.alignment
-    assert (found.status, found.source) == ("clock corrected", align.CLOCKS)
+    assert (found.status, found.source) == ("clock corrected", log_alignment.CLOCKS)
     assert found.offset_s == pytest.approx(offset, abs=0.2)
     assert found.correction_s == pytest.approx(-off_s, abs=0.2)
     assert found.lo_s <= offset <= found.hi_s
@@ -133,7 +133,7 @@ def test_asked_for_signal_sets_clocks_aside(made, logged) -> None:
     found = align.place(
         clocked(series, made, offset + 4.0), context(made), Aligning("signal")
     ).alignment
-    assert found.source == align.SIGNAL
+    assert found.source == log_alignment.SIGNAL
     assert found.offset_s == pytest.approx(offset, abs=0.5)
     assert "were ignored" in found.evidence[0]
 
@@ -141,7 +141,7 @@ def test_asked_for_signal_sets_clocks_aside(made, logged) -> None:
 def test_a_relative_log_is_aligned_by_signal(made, logged) -> None:
     series, offset = logged
     placed = align.place(series, context(made))
-    assert placed.alignment.source == align.SIGNAL
+    assert placed.alignment.source == log_alignment.SIGNAL
     assert placed.alignment.lo_s <= offset <= placed.alignment.hi_s
     assert placed.power.offset_ps == round(placed.alignment.offset_s * 1e12)
     assert placed.power.times[0] == pytest.approx(
@@ -153,10 +153,10 @@ def test_by_hand_wins_over_everything(made, logged) -> None:
     series, offset = logged
     known = clocked(series, made, offset)
     found = align.place(known, context(made), Aligning(offset_s=1.25)).alignment
-    assert (found.offset_s, found.source) == (1.25, align.OFFSET)
+    assert (found.offset_s, found.source) == (1.25, log_alignment.OFFSET)
     side = Pins().add(10.0, 3.0).add(12.0, 5.1)
     found = align.place(known, context(made), Aligning(pins=side)).alignment
-    assert found.source == align.PINNED
+    assert found.source == log_alignment.PINNED
     assert found.offset_s == pytest.approx(-6.95)
     assert not any("ppm" in word for word in found.evidence)
     far = Pins()
@@ -166,7 +166,7 @@ def test_by_hand_wins_over_everything(made, logged) -> None:
     assert "the log's clock runs +80 ppm against the trace's" in drifting.evidence
     nudged = align.place(known, context(made), Aligning(pins=Pins(nudge_s=0.5))).alignment
     assert nudged.offset_s == pytest.approx(offset + 0.5, abs=1e-6)
-    assert nudged.source == align.OFFSET
+    assert nudged.source == log_alignment.OFFSET
 
 
 def test_switched_off_and_clock_only(made, logged) -> None:
@@ -187,8 +187,10 @@ def test_local_times_take_the_profiled_machines_zone(made, logged) -> None:
         series, clock=Clock(local - 14 * 3600 * NS, local + 12 * 3600 * NS, times.LOCAL)
     )
     zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=-3 * 3600))
-    found = align.place(naive, align.AlignmentContext(zoned, made.steps, made.epochs)).alignment
-    assert found.source == align.LOCAL
+    found = align.place(
+        naive, log_alignment.AlignmentContext(zoned, made.steps, made.epochs)
+    ).alignment
+    assert found.source == log_alignment.LOCAL
     assert found.offset_s == pytest.approx(offset, abs=1e-6)
     assert "UTC-03:00" in found.evidence[0]
     found = align.place(
@@ -207,14 +209,14 @@ def _naive(series, made, offset: float, ahead_s: int):
         series, clock=Clock(local - 14 * 3600 * NS, local + 12 * 3600 * NS, times.LOCAL)
     )
     zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=0))
-    return naive, align.AlignmentContext(zoned, made.steps, made.epochs)
+    return naive, log_alignment.AlignmentContext(zoned, made.steps, made.epochs)
 
 
 def test_a_short_log_of_another_zone_than_the_machines_is_taken_for_one(made, logged) -> None:
     series, offset = logged
     naive, asked = _naive(series, made, offset, 3600)
     found = align.place(naive, asked).alignment
-    assert found.source == align.LOCAL
+    assert found.source == log_alignment.LOCAL
     assert found.offset_s == pytest.approx(offset, abs=1e-6)
     assert (
         "only in time zone UTC+01:00 (assumed; the profiled machine's is UTC+00:00)"
@@ -247,7 +249,7 @@ def test_a_log_that_meets_the_run_in_no_zone_is_not_put_on_it_by_its_signal(made
     assert "in no time zone" in found.evidence[1]
     quarter, _ = _naive(series, made, offset, 3600 + 900)  # as in Kathmandu: it may be this run's
     assert "in no time zone" not in " ".join(align.place(quarter, zoneless).alignment.evidence)
-    assert align.place(naive, zoneless, Aligning("signal")).alignment.source == align.SIGNAL
+    assert align.place(naive, zoneless, Aligning("signal")).alignment.source == log_alignment.SIGNAL
 
 
 def test_a_long_log_would_meet_any_run_in_some_zone_and_is_not_moved(made, logged) -> None:
@@ -274,8 +276,10 @@ def test_times_of_day_take_the_day_of_the_run(
     )
     naive = replace(series, clock=Clock(of_day_ns=local % times.DAY, utc_offset_s=told_s))
     zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=zone_s))
-    found = align.place(naive, align.AlignmentContext(zoned, made.steps, made.epochs)).alignment
-    assert found.source == align.LOCAL
+    found = align.place(
+        naive, log_alignment.AlignmentContext(zoned, made.steps, made.epochs)
+    ).alignment
+    assert found.source == log_alignment.LOCAL
     assert found.offset_s == pytest.approx(offset, abs=0.05)
     assert "assumed from the run's own day" in found.evidence[0]
 
@@ -286,7 +290,7 @@ def test_times_of_day_that_meet_the_run_on_no_day_have_no_date(made, logged) -> 
     naive = replace(series, clock=Clock(of_day_ns=local % times.DAY))
     zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=0))
     found = align.place(
-        naive, align.AlignmentContext(zoned, made.steps, made.epochs), Aligning("clock")
+        naive, log_alignment.AlignmentContext(zoned, made.steps, made.epochs), Aligning("clock")
     ).alignment
     assert found.offset_s is None
     assert any("times of day alone" in words for words in found.evidence)
@@ -297,7 +301,7 @@ def test_times_of_day_are_in_the_only_zone_that_fits_unless_chance_would_do(made
     local = made.trace.clock.mid_ns + round(offset * NS) + 7 * 3600 * NS
     naive = replace(series, clock=Clock(of_day_ns=local % times.DAY))
     unknown = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=None))
-    in_context = align.AlignmentContext(unknown, made.steps, made.epochs)
+    in_context = log_alignment.AlignmentContext(unknown, made.steps, made.epochs)
     found = align.place(naive, in_context, Aligning("clock")).alignment
     assert found.offset_s == pytest.approx(offset, abs=0.05)
     assert "the only time zone in which log and run overlap" in " ".join(found.evidence)
@@ -313,7 +317,7 @@ def test_a_bmcs_local_time_stays_as_vague_as_its_clock(made, logged) -> None:
     zoned = replace(made.trace, clock=replace(made.trace.clock, utc_offset_s=0))
     found = align.place(
         replace(series, clock=naive),
-        align.AlignmentContext(zoned, made.steps, made.epochs),
+        log_alignment.AlignmentContext(zoned, made.steps, made.epochs),
         Aligning("clock"),
     ).alignment
     assert found.hi_s - found.lo_s > 200
@@ -444,7 +448,7 @@ def test_powerboard_run_195247_lies_within_a_second_of_its_evidence(shared_data)
         run = loading.load_run(entry, options=options)
         (placed,) = align.place_all(run, 0, entry)
         assert placed.alignment.status == "aligned"
-        assert placed.alignment.source == align.MARKER
+        assert placed.alignment.source == log_alignment.MARKER
         # The first record of the training run was written at 1616280767.92; start() is called just
         # before.
         zero = run.traces[0].clock.mid_ns / 1e9 + placed.alignment.offset_s
@@ -463,7 +467,7 @@ def test_the_demo_is_aligned_by_its_clocks(tmp_path) -> None:
     entry = logdir.scan(tmp_path / "demo").runs[0]
     run = loading.load_run(entry)
     (placed,) = align.place_all(run, 0, entry)
-    assert placed.alignment.source == align.CLOCKS
+    assert placed.alignment.source == log_alignment.CLOCKS
     first = 0.02196  # the first reading was taken so long after the log's start
     assert placed.alignment.offset_s == pytest.approx(TRUE_OFFSET + first, abs=0.01)
 

@@ -19,7 +19,7 @@ import powertui
 from powertui import demo
 from powertui.data import export, loading, logdir
 from powertui.data.asked import Aligning, ReadOptions
-from powertui.data.energy import account, align
+from powertui.data.energy import account, align, log_alignment
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Run
 from powertui.data.opened import Opened
@@ -208,5 +208,5 @@ def test_the_same_profile_still_tells_where_its_own_log_lies(
         powertui.open(demo.folder(), power=log)[0].opened.profiles[0], Aligning()
     ).alignment
     assert found is not None
-    assert found.source == align.SIGNAL
+    assert found.source == log_alignment.SIGNAL
     assert found.offset_s is not None

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import account, align, idle, integrate
+from powertui.data.energy import account, idle, integrate, log_alignment
 from powertui.data.model import (
     PS_PER_S,
     Badge,
@@ -174,9 +174,9 @@ def test_an_account_says_where_its_idle_power_was_read() -> None:
     """A trace whose pauses draw as much as its work, without epochs."""
     trace = traces.trace({("/host:CPU", "a"): [(ps(lo), ps(hi - lo), "matmul") for lo, hi in WORK]})
     power = placed(*course(200, 308, 308, 200))
-    alignment = align.Alignment(0.0, -0.01, 0.01, "aligned", "wall clocks of both", ())
+    alignment = log_alignment.Alignment(0.0, -0.01, 0.01, "aligned", "wall clocks of both", ())
     steps = traces.steps(*((ps(lo), ps(hi - lo)) for lo, hi in WORK))
-    found = account.of_placed(trace, steps, Epochs(), (align.Placed(power, alignment),))
+    found = account.of_placed(trace, steps, Epochs(), (log_alignment.Placed(power, alignment),))
     assert found.idle is not None
     assert found.idle.value == pytest.approx(200, abs=2)
     assert found.idle_text == "before and after the profile; in the pauses of the trace 307 W"

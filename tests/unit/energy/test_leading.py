@@ -13,7 +13,7 @@ import pytest
 import powertui
 from benchmarks.power_world import SENSORS, Fault, make, plan, record, write, write_log
 from powertui.data.energy import account, main_log
-from powertui.data.energy.align import Alignment, Placed
+from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.model import PS_PER_S, Badge, Epochs, Figure, PowerOnTrace, Scope, Steps
 from tests.synthetic import traces
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import account, align, integrate, mixture, placing
+from powertui.data.energy import account, integrate, log_alignment, mixture, placing
 from powertui.data.energy import curve as curves
 from powertui.data.energy.idle import IdlePower
 from powertui.data.model import PS_PER_S, Badge, Epochs, Figure, LogPlace, PowerOnTrace
 from tests.synthetic import traces
 
 S = PS_PER_S
-NOWHERE = align.Alignment(None, None, None, "ambiguous", "by signal", ())
+NOWHERE = log_alignment.Alignment(None, None, None, "ambiguous", "by signal", ())
 
 
 def power(
@@ -42,7 +42,7 @@ def test_a_sure_place_is_one_place_of_weight_one() -> None:
     one = traces.power(np.arange(10, dtype=np.int64) * S, [100.0] * 10, slack_ps=S)
     assert one.places == (LogPlace(0, 1.0, S),)
     assert mixture.energy(one, 2 * S, 7 * S) == integrate.energy(one, 2 * S, 7 * S)
-    later = align.shifted(one, 3 * S)
+    later = log_alignment.shifted(one, 3 * S)
     assert later.places == (LogPlace(3 * S, 1.0, S),)
 
 
@@ -143,7 +143,7 @@ def test_a_log_at_many_places_is_summed_up_once_and_asked_at_all_of_them_at_once
     watts[40:43] = np.nan  # a hole, that it may move with the rest
     one = replace(one, watts=watts, series=replace(one.series, watts=watts))
     trace = traces.trace({("/host:CPU", "a"): [(30 * S, 20 * S, "train")]})
-    placed = (align.Placed(one, NOWHERE),)
+    placed = (log_alignment.Placed(one, NOWHERE),)
     found = account.Account(
         trace, traces.steps((30 * S, 20 * S)), Epochs(), placed, (0,), "", lambda: IdlePower(None)
     )
@@ -181,7 +181,7 @@ def test_channels_of_one_log_move_together() -> None:
         trace,
         steps,
         Epochs(),
-        (align.Placed(up, NOWHERE), align.Placed(down, NOWHERE)),
+        (log_alignment.Placed(up, NOWHERE), log_alignment.Placed(down, NOWHERE)),
         (0, 1),
         "",
         lambda: IdlePower(None),
@@ -206,7 +206,7 @@ def test_too_many_combinations_are_withheld() -> None:
     logs = [power(*many, path=f"{i}.csv") for i in range(2)]
     assert mixture.worlds(logs) == []
     trace = traces.trace({("/host:CPU", "a"): [(30 * S, 20 * S, "train")]})
-    placed = tuple(align.Placed(one, NOWHERE) for one in logs)
+    placed = tuple(log_alignment.Placed(one, NOWHERE) for one in logs)
     found = account.Account(
         trace, traces.steps((30 * S, 20 * S)), Epochs(), placed, (0, 1), "", lambda: IdlePower(None)
     )

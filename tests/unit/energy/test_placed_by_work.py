@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import align, mixture, placement_score, sensor
-from powertui.data.energy.align import Placed
+from powertui.data.energy import align, log_alignment, mixture, placement_score, sensor
+from powertui.data.energy.log_alignment import Placed
 from powertui.data.model import (
     NS_PER_S,
     PS_PER_S,
@@ -78,7 +78,7 @@ def logged(
 
 
 def placed(trace: Trace, series: PowerSeries, epochs: Epochs | None = None) -> Placed:
-    context = align.AlignmentContext(trace, Steps.none(), epochs or Epochs())
+    context = log_alignment.AlignmentContext(trace, Steps.none(), epochs or Epochs())
     return align.place(series, context, Aligning("signal"))
 
 
@@ -151,7 +151,7 @@ def test_joules_of_an_uncertain_place_hold() -> None:
 def test_power_below_the_prediction_costs_more_than_power_above_it() -> None:
     trace, ran = host(*PARTS)
     series, zero = logged(*watts(ran))
-    context = align.AlignmentContext(trace, Steps.none(), Epochs())
+    context = log_alignment.AlignmentContext(trace, Steps.none(), Epochs())
     data = align.samples.power_samples(series)
     one = placement_score.Likeness(context.shares(data.refresh), 150.0, 60.0, 2.0, 2.0)
     inside = (data.hi + zero > 2) & (data.hi + zero < 5)

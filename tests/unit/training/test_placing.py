@@ -11,9 +11,9 @@ from benchmarks import drawn_trainings
 from powertui import demo
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
-from powertui.data.energy import align
-from powertui.data.energy.align import Alignment
+from powertui.data.energy import log_alignment
 from powertui.data.energy.alignment_places import Where
+from powertui.data.energy.log_alignment import Alignment
 from powertui.data.training import placing
 from powertui.data.training.training import Training
 from tests.synthetic.long_training import long_training
@@ -21,13 +21,15 @@ from tests.synthetic.tfevents import write_scalars
 
 
 def _sure(lo: float, hi: float) -> Alignment:
-    return Alignment((lo + hi) / 2, lo, hi, "aligned", align.SIGNAL, (f"{lo} to {hi}",))
+    return Alignment((lo + hi) / 2, lo, hi, "aligned", log_alignment.SIGNAL, (f"{lo} to {hi}",))
 
 
 def _unsure(*places: tuple[float, float]) -> Alignment:
     lo, hi = min(at for at, _ in places) - 1, max(at for at, _ in places) + 1
     where = tuple(Where(at, weight, 0.5) for at, weight in places)
-    return Alignment(places[0][0], lo, hi, "ambiguous", align.SIGNAL, ("several",), places=where)
+    return Alignment(
+        places[0][0], lo, hi, "ambiguous", log_alignment.SIGNAL, ("several",), places=where
+    )
 
 
 def test_of_those_that_agree_the_narrowest_counts() -> None:

@@ -14,7 +14,7 @@ from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidenc
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.energy import account, clock_kinds, placing
 from powertui.data.energy.account import Account
-from powertui.data.energy.align import Alignment, Placed, is_doubtful
+from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S
 from powertui.data.training.training_energy import TrainingEnergy
@@ -105,7 +105,7 @@ def doubtful_training_clocks(energy: TrainingEnergy) -> Iterator[Conclusion]:
 
 def _in_doubt(channels: Iterable[Placed]) -> Iterator[Placed]:
     for placed in channels:
-        if placed.alignment.status == "clock corrected" or is_doubtful(placed.alignment):
+        if placed.alignment.status == "clock corrected" or placed.alignment.is_doubtful:
             yield placed
 
 

@@ -17,9 +17,9 @@ from powertui.data.conclusions.conclusion import (
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers.blame import says_little, waits_for_results
 from powertui.data.energy import account
-from powertui.data.energy.align import Alignment, is_doubtful
 from powertui.data.energy.findings import finding_texts
 from powertui.data.energy.findings.finding import EPOCHS, LIMIT, Finding
+from powertui.data.energy.log_alignment import Alignment
 from powertui.data.model import PS_PER_S, Badge
 from powertui.data.opened import Profile
 from powertui.data.tools.python_frames import readable_name
@@ -65,7 +65,7 @@ def with_doubt(made: Conclusion, alignment: Alignment | None) -> Conclusion:
     """A conclusion from a log that is placed so: where that is in doubt, what rests on its readings
     is not sure.
     """
-    if alignment is None or not is_doubtful(alignment):
+    if alignment is None or not alignment.is_doubtful:
         return made
     if made.kind not in (Kind.POWER, Kind.THROTTLING) or made.confidence is not Confidence.SURE:
         return made
