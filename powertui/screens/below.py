@@ -108,12 +108,12 @@ class PaneBelow:
             self._say_of(
                 of + heading.table_heading(profile, window, page.view.size.width - 2 - len(of))
             )
-        from powertui.data.tools import op_stats
+        from powertui.data.tools import op_stats, op_table
 
         background.begin(
             page,
             "ops",
-            lambda check: op_stats.result(op_stats.op_stats(trace, lo, hi, check)),
+            lambda check: op_table.result(op_stats.op_stats(trace, lo, hi, check)),
             lambda result: self._got_ops(trace, result),
         )
 

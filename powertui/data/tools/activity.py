@@ -19,6 +19,7 @@ from powertui.data.tools import covered_time, event_types, op_sums
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
 from powertui.data.tools.event_types import MARK, EventType, Typed
 from powertui.data.tools.name_classes import NameClass, name_classes
+from powertui.data.tools.sorted_columns import last_begun
 from powertui.value_types import dataclass
 
 
@@ -76,6 +77,10 @@ _MIN_CALL_SHARE = 0.1
 # where such Python is the cause (make causes: keras_numpy_map, keras_generator, tf_generator).
 _MIN_DELAYED_SHARE = 0.5
 
+# The profiler's own start and stop are within this part (1/100) of a profile's beginning and end.
+# Chosen, not measured.
+_PROFILER_BORDER_PARTS = 100
+
 _INPUT_LINE = re.compile(r"tf_data|iterator|pin_?memory", re.IGNORECASE)
 _POOL_LINE = re.compile(r"^tf_|eigen|pool", re.IGNORECASE)
 
@@ -116,29 +121,31 @@ class _Layers:
 
     def add(self, activity: ActivityKind, start: Int64s, end: Int64s) -> None:
         """Some more of one activity."""
-        real = end > start
-        if real.any():
-            self._parts[activity].append(union(start[real], end[real]))
+        has_length = end > start
+        if has_length.any():
+            self._parts[activity].append(union(start[has_length], end[has_length]))
 
     def give_what_is_delayed(self, delayed: ActivityKind, delaying: ActivityKind) -> None:
         """Where the one mostly goes on beside the other, their common time is the other's."""
-        mine, other = joined(self._parts[delayed]), joined(self._parts[delaying])
-        if mine.common(other).length > _MIN_DELAYED_SHARE * mine.length:
-            self._parts[delayed] = [mine.without(other)]
+        delayed_time = joined(self._parts[delayed])
+        delaying_time = joined(self._parts[delaying])
+        common = delayed_time.common(delaying_time)
+        if common.length > _MIN_DELAYED_SHARE * delayed_time.length:
+            self._parts[delayed] = [delayed_time.without(delaying_time)]
 
     def hidden(self, span: tuple[int, int]) -> tuple[CoveredTime, ...]:
         """Each without what a higher one covers, inside the span; nothing is what is left."""
         window = covered_time.window(*span)
         covered = NO_TIME
-        out: list[CoveredTime] = []
+        by_activity: list[CoveredTime] = []
         for activity in reversed(ActivityKind):
             if activity is ActivityKind.NOTHING:
-                out.append(window.without(covered))
+                by_activity.append(window.without(covered))
                 break
-            here = joined(self._parts[activity]).common(window)
-            out.append(here.without(covered))
-            covered = joined([covered, here])
-        return tuple(reversed(out))
+            going_on = joined(self._parts[activity]).common(window)
+            by_activity.append(going_on.without(covered))
+            covered = joined([covered, going_on])
+        return tuple(reversed(by_activity))
 
 
 def _timeline(profile: Profile) -> ActivityTimeline:
@@ -162,14 +169,18 @@ def _timeline(profile: Profile) -> ActivityTimeline:
 def _without_profiler(span: tuple[int, int], profiler: CoveredTime) -> tuple[int, int]:
     """The span without the profiler's own start at its beginning and stop at its end."""
     lo, hi = span
-    near = (hi - lo) // 100
-    first_end, last_start = profiler.end[:1].tolist(), profiler.start[-1:].tolist()
-    starts_first = bool(len(profiler.start)) and int(profiler.start[0]) - lo <= near
-    ends_last = bool(len(profiler.end)) and hi - int(profiler.end[-1]) <= near
-    if ends_last and last_start[0] - lo > near:
-        hi = last_start[0]
-    if starts_first and first_end[0] < hi:
-        lo = first_end[0]
+    if not len(profiler.start):
+        return lo, hi
+    # The profiler's frames in the middle of a profile are a session of the program's own.
+    border_ps = (hi - lo) // _PROFILER_BORDER_PARTS
+    start_begin, start_end = int(profiler.start[0]), int(profiler.end[0])
+    stop_begin, stop_end = int(profiler.start[-1]), int(profiler.end[-1])
+    stops_at_end = hi - stop_end <= border_ps
+    if stops_at_end and stop_begin - lo > border_ps:
+        hi = stop_begin
+    starts_at_beginning = start_begin - lo <= border_ps
+    if starts_at_beginning and start_end < hi:
+        lo = start_end
     return lo, max(lo, hi)
 
 
@@ -179,15 +190,16 @@ def _leaves(track: Track) -> Int64s:
     Of an operation these are the innermost ones: what it calls to look at its arguments takes
     little.
     """
-    parts = [np.empty(0, np.int64)]
+    leaves = [np.empty(0, np.int64)]
     for depth in range(track.lane_count):
         lane = track.lane(depth)
-        begin = int(track.lanes[depth])
-        own = lane.duration
+        lane_begin = int(track.lanes[depth])
+        self_time = lane.duration
         if depth + 1 < track.lane_count:
-            own = own - op_sums.covered(track.lane(depth + 1), lane.start, lane.end)
-        parts.append(np.flatnonzero(2 * own > lane.duration) + begin)
-    return np.concatenate(parts)
+            inner = op_sums.covered(track.lane(depth + 1), lane.start, lane.end)
+            self_time = self_time - inner
+        leaves.append(np.flatnonzero(2 * self_time > lane.duration) + lane_begin)
+    return np.concatenate(leaves)
 
 
 # What an event says of the events inside it, where these say nothing themselves.
@@ -212,18 +224,26 @@ def _with_inherited(track: Track, name_class: UInt8s) -> UInt8s:
     """The classes of a line's events, where a call inside an operation counts for that operation,
     and all that is done to compile for compiling.
     """
-    out = name_class.copy()
+    classes = name_class.copy()
     for depth in range(1, track.lane_count):
-        outer, lane = track.lane(depth - 1), track.lane(depth)
-        first, begin = int(track.lanes[depth - 1]), int(track.lanes[depth])
-        at = outer.start.searchsorted(lane.start, side="right") - 1
-        held = (at >= 0) & (lane.end <= outer.end[np.maximum(at, 0)])
-        above = out[first + np.maximum(at, 0)]
-        own = out[begin : begin + len(lane)]
-        heir = np.isin(above, _INHERITED) & np.isin(own, _INHERITING)
-        heir |= above == NameClass.COMPILE
-        out[begin : begin + len(lane)] = np.where(held & heir, above, own)
-    return np.asarray(out, np.uint8)
+        # Lane by lane from the outside, so that a class passes on through every depth.
+        held, holder = _holders(track, depth)
+        lane = slice(int(track.lanes[depth]), int(track.lanes[depth + 1]))
+        outer_class, inner_class = classes[holder], classes[lane]
+        inherits = np.isin(outer_class, _INHERITED) & np.isin(inner_class, _INHERITING)
+        inherits |= outer_class == NameClass.COMPILE
+        classes[lane] = np.where(held & inherits, outer_class, inner_class)
+    return np.asarray(classes, np.uint8)
+
+
+def _holders(track: Track, depth: int) -> tuple[Bools, Int64s]:
+    """(which events of a lane lie inside one of the lane above, the row of the last one there that
+    began by then).
+    """
+    outer, lane = track.lane(depth - 1), track.lane(depth)
+    any_begun, place = last_begun(outer.start, lane.start)
+    held = any_begun & (lane.end <= outer.end[place])
+    return held, place + int(track.lanes[depth - 1])
 
 
 def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
@@ -233,72 +253,77 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
     if _INPUT_LINE.search(line.track.name):
         _add_input_line(layers, events, kind, classes)
         return 0
-    marks = kind == MARK
-    name_class = np.where(marks, NameClass.SILENT, classes[events.name]).astype(np.uint8)
-    name_class = _with_inherited(line.track, name_class)
+    is_mark = kind == MARK
+    own_class = np.where(is_mark, NameClass.SILENT, classes[events.name]).astype(np.uint8)
+    name_class = _with_inherited(line.track, own_class)
     is_frame = np.isin(name_class, (NameClass.FRAME, NameClass.WAITING_FRAME, NameClass.PROFILER))
-    waited = (kind == EventType.WAIT_INPUT) & ~is_frame
-    runtime = ~is_frame & ~marks & ~waited
-    runtime &= ~np.isin(name_class, _NOT_CALLING)
+    waits_for_input = (kind == EventType.WAIT_INPUT) & ~is_frame
+    is_call = ~is_frame & ~is_mark & ~waits_for_input
     leaf = _leaves(line.track)
     innermost = np.zeros(len(events), np.bool_)
-    innermost[leaf] = ~waited[leaf]
-    long = _long_by_name(events, innermost)
+    innermost[leaf] = ~waits_for_input[leaf]
+    is_long = _long_by_name(events, innermost)
     operation = innermost & (name_class == NameClass.OPERATION)
     copy = innermost & (name_class == NameClass.COPY)
-    compiling = name_class == NameClass.COMPILE
-    compiling |= innermost & (name_class == NameClass.FUNCTION)
+    function = innermost & (name_class == NameClass.FUNCTION)
     for activity, chosen in (
-        (ActivityKind.INPUT, waited),
+        (ActivityKind.INPUT, waits_for_input),
         (ActivityKind.WAITING, name_class == NameClass.WAIT),
-        (ActivityKind.RUNTIME, runtime),
+        (ActivityKind.RUNTIME, is_call & ~np.isin(name_class, _NOT_CALLING)),
         (ActivityKind.CALLED_PYTHON, name_class == NameClass.CALLED_PYTHON),
         (ActivityKind.INPUT_AHEAD, name_class == NameClass.INPUT_AHEAD),
         (ActivityKind.PROGRAM, name_class == NameClass.PROGRAM),
-        (ActivityKind.COMPILING, compiling),
-        (ActivityKind.SHORT_OPS, (operation | copy) & ~long),
-        (ActivityKind.COPYING, copy & long),
-        (ActivityKind.COMPUTING, operation & long),
+        (ActivityKind.COMPILING, (name_class == NameClass.COMPILE) | function),
+        (ActivityKind.SHORT_OPS, (operation | copy) & ~is_long),
+        (ActivityKind.COPYING, copy & is_long),
+        (ActivityKind.COMPUTING, operation & is_long),
     ):
         layers.add(activity, events.start[chosen], events.end[chosen])
-    if _POOL_LINE.search(line.track.name):
-        return 0
-    crowds = _crowds(events, leaf[(~is_frame & ~marks & ~waited)[leaf]])
+    if is_pool(line.track.name):
+        return 0  # the program called these operations elsewhere
+    crowds = _crowds(events, leaf[is_call[leaf]])
     layers.add(ActivityKind.SMALL_OPS, crowds.start, crowds.end)
-    small = ~is_frame & ~marks & (events.duration < _MAX_USUAL_PERIOD_PS)
-    rows = np.flatnonzero(_outermost(line.track, small))
-    calls = events.duration[rows[crowds.hold(events.start[rows])]]
-    return int((calls > _MIN_CALL_SHARE * calls.mean()).sum()) if len(calls) else 0
+    is_small = ~is_frame & ~is_mark & (events.duration < _MAX_USUAL_PERIOD_PS)
+    return _small_calls(line.track, is_small, crowds)
+
+
+def _small_calls(track: Track, is_small: Bools, crowds: CoveredTime) -> int:
+    """How many of the small calls in crowds are calls of operations."""
+    rows = np.flatnonzero(_outermost(track, is_small))
+    in_crowd = crowds.hold(track.events.start[rows])
+    lengths = track.events.duration[rows[in_crowd]]
+    if not len(lengths):
+        return 0
+    return int((lengths > _MIN_CALL_SHARE * lengths.mean()).sum())
 
 
 def _outermost(track: Track, chosen: Bools) -> Bools:
     """Which of the chosen events of a line lie in no other chosen one, however deep."""
     covered: Bools = chosen.copy()  # those that are chosen, and all that lie in them
-    out: Bools = chosen.copy()
+    outermost: Bools = chosen.copy()
     for depth in range(1, track.lane_count):
-        outer, lane = track.lane(depth - 1), track.lane(depth)
-        rows = slice(int(track.lanes[depth]), int(track.lanes[depth]) + len(lane))
-        at = np.maximum(outer.start.searchsorted(lane.start, side="right") - 1, 0)
-        held = lane.end <= outer.end[at]
-        inside = held & covered[int(track.lanes[depth - 1]) + at]
-        out[rows] &= ~inside
-        covered[rows] |= inside
-    return out
+        held, holder = _holders(track, depth)
+        inside = held & covered[holder]
+        lane = slice(int(track.lanes[depth]), int(track.lanes[depth + 1]))
+        outermost[lane] &= ~inside
+        covered[lane] |= inside
+    return outermost
 
 
 def _long_by_name(events: Events, rows: Bools) -> Bools:
     """Which of these events run long; usually short ones that waited for a core do not."""
-    out = np.zeros(len(events), np.bool_)
+    is_long = np.zeros(len(events), np.bool_)
     chosen = np.flatnonzero(rows)
     if not len(chosen):
-        return out
+        return is_long
     name, duration = events.name[chosen], events.duration[chosen]
     count = np.bincount(name)
-    short = np.bincount(name[duration < _SHORT_OP_PS], minlength=len(count))
+    short_count = np.bincount(name[duration < _SHORT_OP_PS], minlength=len(count))
     # The median is long where no more than half of all are short: nothing has to be sorted.
-    limit = np.where(short <= count // 2, _SHORT_OP_PS, _MAX_DELAYED_PS)
-    out[chosen] = duration >= limit[name]
-    return out
+    usually_long = short_count <= count // 2
+    limit = np.where(usually_long, _SHORT_OP_PS, _MAX_DELAYED_PS)
+    is_long[chosen] = duration >= limit[name]
+    return is_long
 
 
 def _add_input_line(layers: _Layers, events: Events, kind: UInt8s, classes: UInt8s) -> None:
@@ -319,34 +344,39 @@ def _crowds(events: Events, rows: Int64s) -> CoveredTime:
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     start, duration = events.start[rows], events.duration[rows]
     period = np.append(np.diff(start), duration[-1])
-    whole = portions * _CROWD_CALLS
-    is_crowd = (
-        np.median(duration[:whole].reshape(portions, _CROWD_CALLS), axis=1) < _SHORT_OP_PS
-    ) & (np.median(period[:whole].reshape(portions, _CROWD_CALLS), axis=1) < _MAX_USUAL_PERIOD_PS)
-    member = np.zeros(len(rows), np.bool_)
-    member[:whole] = np.repeat(is_crowd, _CROWD_CALLS)
-    member[whole:] = member[whole - 1]
-    delayed = (2 * duration > period) & (duration < _MAX_DELAYED_PS)
-    member &= (period < _MAX_PERIOD_PS) | delayed
-    return union(start[member], (start + period)[member])
+    in_portions = portions * _CROWD_CALLS
+    usual_duration = np.median(duration[:in_portions].reshape(portions, _CROWD_CALLS), axis=1)
+    usual_period = np.median(period[:in_portions].reshape(portions, _CROWD_CALLS), axis=1)
+    is_crowd = (usual_duration < _SHORT_OP_PS) & (usual_period < _MAX_USUAL_PERIOD_PS)
+    is_member = np.zeros(len(rows), np.bool_)
+    is_member[:in_portions] = np.repeat(is_crowd, _CROWD_CALLS)
+    # Fewer calls than a portion at the end belong to what was going on before them.
+    is_member[in_portions:] = is_member[in_portions - 1]
+    is_delayed = (2 * duration > period) & (duration < _MAX_DELAYED_PS)
+    is_member &= (period < _MAX_PERIOD_PS) | is_delayed
+    return union(start[is_member], (start + period)[is_member])
+
+
+_DEVICE_COMPUTING = (EventType.COMPUTE_16, EventType.COMPUTE_32)
+_DEVICE_COPYING = (
+    EventType.HOST_TO_DEVICE,
+    EventType.DEVICE_TO_HOST,
+    EventType.DEVICE_TO_DEVICE,
+    EventType.HOST_TO_HOST,
+)
+# A device that waits for another one is in a collective; one that waits for the host, for input.
+_DEVICE_MEETING = (EventType.COLLECTIVES, EventType.WAIT_DEVICE)
+_DEVICE_INPUT = (EventType.WAIT_INPUT, EventType.WAIT_HOST)
 
 
 def _add_device_line(layers: _Layers, line: Typed) -> None:
     events = line.track.events
     kind = line.types_for(np.arange(len(events)))
     for activity, kinds in (
-        (ActivityKind.DEVICE_COMPUTING, (EventType.COMPUTE_16, EventType.COMPUTE_32)),
-        (
-            ActivityKind.DEVICE_COPYING,
-            (
-                EventType.HOST_TO_DEVICE,
-                EventType.DEVICE_TO_HOST,
-                EventType.DEVICE_TO_DEVICE,
-                EventType.HOST_TO_HOST,
-            ),
-        ),
-        (ActivityKind.COLLECTIVE, (EventType.COLLECTIVES, EventType.WAIT_DEVICE)),
-        (ActivityKind.INPUT, (EventType.WAIT_INPUT, EventType.WAIT_HOST)),
+        (ActivityKind.DEVICE_COMPUTING, _DEVICE_COMPUTING),
+        (ActivityKind.DEVICE_COPYING, _DEVICE_COPYING),
+        (ActivityKind.COLLECTIVE, _DEVICE_MEETING),
+        (ActivityKind.INPUT, _DEVICE_INPUT),
     ):
         chosen = np.isin(kind, kinds)
         layers.add(activity, events.start[chosen], events.end[chosen])
@@ -358,10 +388,11 @@ def _add_device_line(layers: _Layers, line: Typed) -> None:
 def _frame_tracks(trace: Trace) -> Iterator[Track]:
     """The lines that hold Python's frames, alone or among other events."""
     for process in trace.processes:
-        if process.kind is ProcessKind.HOST:
-            for track in process.tracks:
-                if len(track.events) and not _POOL_LINE.search(track.name):
-                    yield track
+        if process.kind is not ProcessKind.HOST:
+            continue
+        for track in process.tracks:
+            if len(track.events) and not is_pool(track.name):
+                yield track
 
 
 def _frames(trace: Trace, classes: UInt8s) -> tuple[CoveredTime, CoveredTime]:
@@ -369,18 +400,19 @@ def _frames(trace: Trace, classes: UInt8s) -> tuple[CoveredTime, CoveredTime]:
     running: list[CoveredTime] = []
     profiler: list[CoveredTime] = []
     for track in _frame_tracks(trace):
-        events = track.events
-        kind = classes[events.name]
-        frames = np.isin(kind, (NameClass.FRAME, NameClass.WAITING_FRAME))
-        if not frames.any():
+        name_class = classes[track.events.name]
+        is_frame = np.isin(name_class, (NameClass.FRAME, NameClass.WAITING_FRAME))
+        if not is_frame.any():
             continue
-        all_frames = union(events.start[frames], events.end[frames])
-        waiting = kind == NameClass.WAITING_FRAME
-        waited = union(events.start[waiting], events.end[waiting])
-        running.append(all_frames.without(waited))
-        own = kind == NameClass.PROFILER
-        profiler.append(union(events.start[own], events.end[own]))
+        waiting = _time_of(track.events, name_class == NameClass.WAITING_FRAME)
+        running.append(_time_of(track.events, is_frame).without(waiting))
+        profiler.append(_time_of(track.events, name_class == NameClass.PROFILER))
     return joined(running), joined(profiler)
+
+
+def _time_of(events: Events, chosen: Bools) -> CoveredTime:
+    """When any of the chosen events runs."""
+    return union(events.start[chosen], events.end[chosen])
 
 
 # ── replicas that wait for each other ────────────────────────────────────────────────────────────
@@ -393,18 +425,23 @@ def _add_replicas(layers: _Layers, lines: list[Typed], classes: UInt8s) -> int:
     replicas = [meeting for meeting in _meetings(lines, classes) if len(meeting.start)]
     if not replicas:
         return 0
-    opened = np.concatenate([meeting.start for meeting in replicas])
-    closed = np.concatenate([meeting.end for meeting in replicas])
-    edges = np.concatenate([opened, closed])
-    step = np.concatenate([np.ones(len(opened), np.int64), np.full(len(closed), -1, np.int64)])
-    order = np.lexsort((step, edges))
-    edges, depth = edges[order], np.cumsum(step[order])
-    lo, hi, depth = edges[:-1], edges[1:], depth[:-1]
-    most = int(depth.max()) if len(depth) else 0
-    all_in = depth == most
-    some = (depth > 0) & ~all_in
-    layers.add(ActivityKind.COLLECTIVE, lo[all_in], hi[all_in])
-    layers.add(ActivityKind.WAITING_FOR_REPLICA, lo[some], hi[some])
+    arrivals = np.concatenate([meeting.start for meeting in replicas])
+    departures = np.concatenate([meeting.end for meeting in replicas])
+    moments = np.concatenate([arrivals, departures])
+    change = np.ones(len(moments), np.int64)
+    change[len(arrivals) :] = -1
+    # At one moment departures come first: who leaves is not there with who arrives.
+    order = np.lexsort((change, moments))
+    moments = moments[order]
+    present = np.cumsum(change[order])[:-1]  # replicas from each moment to the next
+    lo, hi = moments[:-1], moments[1:]
+    if not len(present):
+        return 0
+    most = int(present.max())
+    all_present = present == most
+    some_present = (present > 0) & ~all_present
+    layers.add(ActivityKind.COLLECTIVE, lo[all_present], hi[all_present])
+    layers.add(ActivityKind.WAITING_FOR_REPLICA, lo[some_present], hi[some_present])
     return most
 
 
@@ -416,22 +453,19 @@ def _meetings(lines: list[Typed], classes: UInt8s) -> Iterator[CoveredTime]:
     for line in lines:
         if line.process.kind is ProcessKind.DEVICE:
             by_device.setdefault(line.process.name, []).append(line)
-    if not by_device:
-        for line in lines:
-            events = line.track.events
-            chosen = (classes[events.name] == NameClass.COLLECTIVE) & (events.duration > 0)
-            yield union(events.start[chosen], events.end[chosen])
-        return
     for device_lines in by_device.values():
         meeting: list[CoveredTime] = []
         computing: list[CoveredTime] = []
         for line in device_lines:
             events = line.track.events
             kind = line.types_for(np.arange(len(events)))
-            for parts, kinds in (
-                (meeting, (EventType.COLLECTIVES, EventType.WAIT_DEVICE)),
-                (computing, (EventType.COMPUTE_16, EventType.COMPUTE_32)),
-            ):
-                chosen = np.isin(kind, kinds) & (events.duration > 0)
-                parts.append(union(events.start[chosen], events.end[chosen]))
+            has_length = events.duration > 0
+            meeting.append(_time_of(events, np.isin(kind, _DEVICE_MEETING) & has_length))
+            computing.append(_time_of(events, np.isin(kind, _DEVICE_COMPUTING) & has_length))
         yield joined(meeting).without(joined(computing))
+    if by_device:
+        return
+    for line in lines:
+        events = line.track.events
+        in_collective = classes[events.name] == NameClass.COLLECTIVE
+        yield _time_of(events, in_collective & (events.duration > 0))

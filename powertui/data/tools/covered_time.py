@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.model import Bools, Int64s
+from powertui.data.tools.sorted_columns import last_begun, rows_of_ranges
 
 _NONE = np.empty(0, np.int64)
-_FIRST, _LAST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+_FIRST_MOMENT, _LAST_MOMENT = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 class CoveredTime(NamedTuple):
@@ -30,11 +31,13 @@ class CoveredTime(NamedTuple):
         """How much of them lies before each moment."""
         if not len(self.start):
             return np.zeros(len(moments), np.int64)
-        before = np.concatenate(([0], np.cumsum(self.end - self.start)))
-        place = self.start.searchsorted(moments, side="left")
-        last = np.maximum(place - 1, 0)
-        beyond = np.where(place > 0, np.maximum(0, self.end[last] - moments), 0)
-        return np.asarray(before[place] - beyond, np.int64)
+        lengths = self.end - self.start
+        length_before = np.concatenate(([0], np.cumsum(lengths)))
+        begun = self.start.searchsorted(moments, side="left")
+        last_end = self.end[np.maximum(begun - 1, 0)]
+        # The last stretch that began may go on after the moment: that part does not count.
+        beyond = np.where(begun > 0, np.maximum(0, last_end - moments), 0)
+        return np.asarray(length_before[begun] - beyond, np.int64)
 
     def inside(self, lo: Int64s, hi: Int64s) -> Int64s:
         """How much of each [lo, hi) they cover."""
@@ -44,32 +47,34 @@ class CoveredTime(NamedTuple):
         """Which moments lie in one of them."""
         if not len(self.start):
             return np.zeros(len(moments), np.bool_)
-        place = self.start.searchsorted(moments, side="right") - 1
-        return np.asarray((place >= 0) & (moments < self.end[np.maximum(place, 0)]))
+        any_begun, row = last_begun(self.start, moments)
+        return np.asarray(any_begun & (moments < self.end[row]))
 
     def without(self, removed: CoveredTime) -> CoveredTime:
         """What of them the removed ones leave."""
         if not len(removed.start) or not len(self.start):
             return self
-        return self.common(
-            CoveredTime(np.append(_FIRST, removed.end), np.append(removed.start, _LAST))
+        between_removed = CoveredTime(
+            np.append(_FIRST_MOMENT, removed.end), np.append(removed.start, _LAST_MOMENT)
         )
+        return self.common(between_removed)
 
     def common(self, other: CoveredTime) -> CoveredTime:
         """The moments that are in both."""
         if not len(self.start) or not len(other.start):
             return NO_TIME
-        few, many = (self, other) if len(self.start) <= len(other.start) else (other, self)
+        fewer, more = self, other
+        if len(fewer.start) > len(more.start):
+            fewer, more = more, fewer
         # Each stretch of the fewer with all of the others that it touches.
-        first = many.end.searchsorted(few.start, side="right")
-        count = np.maximum(many.start.searchsorted(few.end, side="left") - first, 0)
-        row = np.repeat(np.arange(len(few.start)), count)
-        touched = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + first[row]
-        start = np.maximum(few.start[row], many.start[touched])
-        end = np.minimum(few.end[row], many.end[touched])
-        real = end > start
-        if not real.all():
-            start, end = start[real], end[real]
+        first = more.end.searchsorted(fewer.start, side="right")
+        after_last = more.start.searchsorted(fewer.end, side="left")
+        row, touched = rows_of_ranges(first, np.maximum(after_last - first, 0))
+        start = np.maximum(fewer.start[row], more.start[touched])
+        end = np.minimum(fewer.end[row], more.end[touched])
+        has_length = end > start
+        if not has_length.all():
+            start, end = start[has_length], end[has_length]
         if (start[1:] <= end[:-1]).any():  # some of the given ones were not apart
             return union(start, end)
         return CoveredTime(start, end)
@@ -87,12 +92,13 @@ def window(lo: int, hi: int) -> CoveredTime:
 
 def joined(parts: Iterable[CoveredTime]) -> CoveredTime:
     """The moments that are in any of them."""
-    kept = [part for part in parts if len(part.start)]
-    if not kept:
+    filled = [part for part in parts if len(part.start)]
+    if not filled:
         return NO_TIME
-    start = np.concatenate([part.start for part in kept])
-    end = np.concatenate([part.end for part in kept])
-    return union(start[end > start], end[end > start])
+    start = np.concatenate([part.start for part in filled])
+    end = np.concatenate([part.end for part in filled])
+    has_length = end > start
+    return union(start[has_length], end[has_length])
 
 
 def union(start: Int64s, end: Int64s) -> CoveredTime:
@@ -100,8 +106,9 @@ def union(start: Int64s, end: Int64s) -> CoveredTime:
     if not len(start):
         return CoveredTime(_NONE, _NONE)
     order = np.argsort(start, kind="stable")
-    start, end = start[order], np.maximum.accumulate(end[order])
-    new = np.ones(len(start), np.bool_)
-    new[1:] = start[1:] > end[:-1]
-    firsts = np.flatnonzero(new)
-    return CoveredTime(start[firsts], end[np.append(firsts[1:], len(start)) - 1])
+    start, end_so_far = start[order], np.maximum.accumulate(end[order])
+    begins = np.ones(len(start), np.bool_)
+    begins[1:] = start[1:] > end_so_far[:-1]
+    firsts = np.flatnonzero(begins)
+    lasts = np.append(firsts[1:], len(start)) - 1
+    return CoveredTime(start[firsts], end_so_far[lasts])

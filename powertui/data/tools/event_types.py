@@ -33,6 +33,7 @@ from powertui.data.model import (
 from powertui.data.run.device_intervals import work_tracks
 from powertui.data.run.marks import carried, rows_named, whole_numbers
 from powertui.data.tools import python_frames
+from powertui.data.tools.sorted_columns import begins_run, ends_run
 
 
 class EventType(enum.IntEnum):
@@ -146,28 +147,38 @@ class Typed(NamedTuple):
     def types_for(self, rows: Int64s | Int32s) -> UInt8s:
         """The types of these events."""
         kind = self.by_name[self.track.events.name[rows]]
-        if len(self.rows):
-            at = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
-            kind = np.where(self.rows[at] == rows, self.kinds[at], kind)
-        return kind
+        if not len(self.rows):
+            return kind
+        place = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
+        has_own_type = self.rows[place] == rows
+        return np.where(has_own_type, self.kinds[place], kind)
+
+    def times(self, rows: Int64s | Int32s) -> tuple[Int64s, Int64s]:
+        """(when these events start, when they end)."""
+        events = self.track.events
+        start = events.start[rows]
+        return start, start + events.duration[rows]
 
     def with_marks(self, marks: Int32s) -> Typed:
         """The same line; these rows, ascending, mark steps, whatever their names are."""
         rows = np.concatenate([self.rows, marks.astype(np.int64)])
-        kinds = np.concatenate([self.kinds, np.full(len(marks), MARK, np.uint8)])
+        mark_kinds = np.full(len(marks), MARK, np.uint8)
+        kinds = np.concatenate([self.kinds, mark_kinds])
         order = np.argsort(rows, kind="stable")
         rows, kinds = rows[order], kinds[order]
-        last = np.append(rows[1:] != rows[:-1], True)  # of one row the mark, which comes last
-        return self._replace(rows=rows[last], kinds=kinds[last])
+        # A row that had a type of its own stands twice now: its mark comes last and counts.
+        counts = ends_run(rows)
+        return self._replace(rows=rows[counts], kinds=kinds[counts])
 
     def telling(self) -> Int64s:
         """The events that are more than the host's computing, or that mark a step, ascending."""
         names = (self.by_name != NOTHING) & (self.by_name != EventType.HOST_COMPUTE)
-        rows = rows_named(self.track.events.name, names)
+        rows_by_name = rows_named(self.track.events.name, names)
         if not len(self.rows):
-            return rows
-        every = np.sort(np.concatenate([rows, self.rows[self.kinds != NOTHING]]), kind="stable")
-        return every[np.append(True, every[1:] != every[:-1])] if len(every) else every
+            return rows_by_name
+        rows_by_stat = self.rows[self.kinds != NOTHING]
+        rows = np.sort(np.concatenate([rows_by_name, rows_by_stat]), kind="stable")
+        return rows[begins_run(rows)]
 
 
 def typed_events(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]]:

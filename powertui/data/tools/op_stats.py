@@ -15,7 +15,7 @@ are left out: their time is in the lines they came from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import field
 from functools import cached_property
 
@@ -29,12 +29,13 @@ from powertui.data.model import (
     Int64s,
     ProcessKind,
     Trace,
+    Track,
 )
-from powertui.data.table import Column, Lazy, Place, Quick, Result, Table, TablePart, Value
+from powertui.data.table import Value
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import launched_kinds, op_sums, op_types, replicas, thread_time
-from powertui.data.tools.registry import Question
 from powertui.data.tools.replicas import ReplicaRows
+from powertui.data.tools.sorted_columns import begins_run
 from powertui.value_types import dataclass
 
 # An op whose self time is a smaller share of its total only holds other ops. Chosen, not measured.
@@ -98,15 +99,16 @@ class OpStats:
     def __getitem__(self, row: int) -> OpRow:
         """One row with its texts."""
         full, display = self._texts(row)
-        kind, group = op_types.kind_of(full, display)
+        op_type, work_category = op_types.kind_of(full, display)
         launched = self._launched_kind(row)
         if launched is not None:
-            kind, group = category.op_type(full) or launched.value, launched
+            op_type = category.op_type(full) or launched.value
+            work_category = launched
         return OpRow(
             name=display,
             full=full,
-            type=kind,
-            category=group,
+            type=op_type,
+            category=work_category,
             device=self.device(row),
             count=int(self.count[row]),
             total=int(self.total[row]),
@@ -125,8 +127,8 @@ class OpStats:
         """The name as recorded and as displayed; without the replica where it stands for
         several.
         """
-        index = int(self.name[row])
-        full, display = self.trace.names.full(index), self.trace.names.display(index)
+        names, index = self.trace.names, int(self.name[row])
+        full, display = names.full(index), names.display(index)
         if self.replicas[row] > 1:
             return replicas.without_replica(full), replicas.without_replica(display)
         return full, display
@@ -164,9 +166,8 @@ class OpStats:
         """Which rows only hold others: nearly all of their time is their children's, or work of
         other threads.
         """
-        return ((self.total > 0) & (self.self_time < _MAX_WRAPPER_SHARE * self.total)) | np.isnan(
-            self.share
-        )
+        holds_others = (self.total > 0) & (self.self_time < _MAX_WRAPPER_SHARE * self.total)
+        return holds_others | np.isnan(self.share)
 
     def sums(self, rows: Int64s) -> dict[str, Value]:
         """What some rows come to.
@@ -174,28 +175,31 @@ class OpStats:
         A share of devices and one of the host are shares of two things.
         """
         count, total = int(self.count[rows].sum()), int(self.total[rows].sum())
-        sides = np.unique(self.on_device[rows])
+        are_comparable = len(np.unique(self.on_device[rows])) == 1
         return {
             "count": count,
             "total_s": total,
             "self_s": int(self.self_time[rows].sum()),
             "average_s": total // count if count else None,
-            "share": float(np.nansum(self.share[rows])) if len(sides) == 1 else None,
+            "share": float(np.nansum(self.share[rows])) if are_comparable else None,
         }
 
     def find(self, full: str, device: str, rows: Int64s) -> int:
         """At which place in `rows` this op stands; -1 when it is not among them."""
-        is_device = [process.name == device for process in self.trace.processes]
-        places = np.flatnonzero(np.array(is_device, np.bool_)[self.process[rows]])
+        is_device = np.array([process.name == device for process in self.trace.processes], np.bool_)
+        places = np.flatnonzero(is_device[self.process[rows]])
         encoded = full.encode("utf-8", "replace")
+        # Bytes of the right length first: few of a million names are turned into text.
         for chunk, names, _ in texts.batches(self.trace.names, self.name[rows[places]]):
             same_length = np.flatnonzero(np.diff(names.start) == len(encoded))
             for place in same_length.tolist():
                 name = names.data[names.start[place] : names.start[place + 1]]
                 if name.tobytes() == encoded:
                     return int(places[chunk.start + place])
+        # An op of several replicas is shown by a name that none of them has.
         for place in places[self.replicas[rows[places]] > 1].tolist():
-            if self._texts(int(rows[place]))[0] == full:
+            shown, _ = self._texts(int(rows[place]))
+            if shown == full:
                 return int(place)
         return -1
 
@@ -204,8 +208,8 @@ class OpStats:
 
         Tracks as in Trace.tracks().
         """
-        twins, twin_rows = self.twins
-        numbers = np.concatenate(([self.name[row]], twins[twin_rows == row]))
+        twin_names, twin_rows = self.twins
+        numbers = np.concatenate(([self.name[row]], twin_names[twin_rows == row]))
         return self.longest_named(numbers, int(self.process[row]))
 
     def longest_named(self, numbers: Int64s, process_number: int) -> tuple[int, int]:
@@ -216,16 +220,22 @@ class OpStats:
             if process is not op_process or not op_sums.counts(track):
                 continue
             for depth in range(track.lane_count):
-                first, last = op_sums.touching(track, depth, self.lo, self.hi)
-                names = track.events.name[first:last]
-                # A comparison is much quicker than isin, and hardly any op has twins.
-                same = names == numbers[0] if len(numbers) == 1 else np.isin(names, numbers)
-                rows = np.flatnonzero(same) + first
-                if len(rows):
-                    start, end = op_sums.inside(track.events[rows], self.lo, self.hi)
-                    at = int(np.argmax(end - start))
-                    best = max(best, (int(end[at] - start[at]), -number, -int(rows[at])))
+                rows = self._rows_named(track, depth, numbers)
+                if not len(rows):
+                    continue
+                start, end = op_sums.inside(track.events[rows], self.lo, self.hi)
+                length = end - start
+                longest = int(np.argmax(length))
+                best = max(best, (int(length[longest]), -number, -int(rows[longest])))
         return -best[1], -best[2]
+
+    def _rows_named(self, track: Track, depth: int, numbers: Int64s) -> Int64s:
+        """The events of a lane in the window that have one of these names."""
+        first, last = op_sums.touching(track, depth, self.lo, self.hi)
+        names = track.events.name[first:last]
+        # A comparison is much quicker than isin, and hardly any op has twins.
+        has_name = names == numbers[0] if len(numbers) == 1 else np.isin(names, numbers)
+        return np.flatnonzero(has_name) + first
 
     def take(self, rows: Int64s) -> OpStats:
         """All rows in another order."""
@@ -258,24 +268,32 @@ class OpStats:
         if last_order is not None:
             return last_order
         column = self._column(key, check)
-        if key == "share":
+        if key == "share":  # what only waits comes after all that works
             column = np.where(np.isnan(column), -1.0, column)
-        column = -column if descending else column
+        if descending:
+            column = -column
         check()
         order = np.lexsort((-self.self_time, column))
-        by_key, by_self = column[order], self.self_time[order]
-        new = np.ones(len(order), np.bool_)
-        new[1:] = (by_key[1:] != by_key[:-1]) | (by_self[1:] != by_self[:-1])
-        group = np.cumsum(new) - 1
-        tied = np.flatnonzero((np.bincount(group) > 1)[group]) if len(group) else group
-        if 0 < len(tied) <= _MAX_NAMED_TIES:
-            rows = order[tied]
-            names = texts.displayed(self.trace.names, self.name[rows], check)
-            rank = names.ranks(group[tied], check)
-            order[tied] = rows[np.argsort(rank, kind="stable")]
+        self._order_ties_by_name(order, column, check)
         self._order.clear()
         self._order[key, descending] = order
         return order
+
+    def _order_ties_by_name(
+        self, order: Int64s, column: Int64s | Floats, check: CancelCheck
+    ) -> None:
+        """Put rows that are equal in the column and in self time in the order of their names."""
+        group = np.cumsum(begins_run(column[order], self.self_time[order])) - 1
+        if not len(group):
+            return
+        is_tied = (np.bincount(group) > 1)[group]
+        tied = np.flatnonzero(is_tied)
+        if not 0 < len(tied) <= _MAX_NAMED_TIES:
+            return
+        rows = order[tied]
+        names = texts.displayed(self.trace.names, self.name[rows], check)
+        rank = names.ranks(group[tied], check)
+        order[tied] = rows[np.argsort(rank, kind="stable")]
 
     def _column(self, key: str, check: CancelCheck) -> Int64s | Floats:
         """A column of numbers that sorts as this one does.
@@ -307,32 +325,35 @@ class OpStats:
 
     def _find_types(self, check: CancelCheck) -> tuple[Int32s, tuple[str, ...]]:
         codes, types = op_types.op_types(self.trace.names, self.name, check)
-        known = launched_kinds.launched_kinds(self.trace)
-        if not known:
+        launched = launched_kinds.launched_kinds(self.trace)
+        if not launched:
             return codes, types
-        numbers = {text: number for number, text in enumerate(types)}
-        for row in np.flatnonzero(np.isin(self.name, list(known)) & self.on_device).tolist():
-            codes[row] = numbers.setdefault(self[row].type, len(numbers))
-        return codes, tuple(numbers)
+        code_of = {text: code for code, text in enumerate(types)}
+        is_launched = np.isin(self.name, list(launched)) & self.on_device
+        for row in np.flatnonzero(is_launched).tolist():
+            codes[row] = code_of.setdefault(self[row].type, len(code_of))
+        return codes, tuple(code_of)
 
     def matching(self, text: str, check: CancelCheck = unhindered) -> Bools:
         """Which rows hold the text in their name, type or device (in any case)."""
         if not text:
             return np.ones(len(self), np.bool_)
         low = text.lower()
-        in_device = [low in process.name.lower() for process in self.trace.processes]
-        matches = texts.matching(self.trace.names, texts.holding(text, fold=True), self.name, check)
-        matches |= np.array(in_device, np.bool_)[self.process]
+        holding = texts.holding(text, fold=True)
+        in_device = np.array(
+            [low in process.name.lower() for process in self.trace.processes], np.bool_
+        )
+        matches = texts.matching(self.trace.names, holding, self.name, check)
+        matches |= in_device[self.process]
         if len(self.copies):
-            copies = texts.matching(
-                self.trace.names, texts.holding(text, fold=True), self.copies.name, check
-            )
+            copies = texts.matching(self.trace.names, holding, self.copies.name, check)
             matches[self.copies.row[copies]] = True
         # An op's own type is part of its name. Only where the text is part of another type does
         # anyone need the types of all rows, which are slow to find.
         if any(low in kind for kind in _OTHER_TYPES):
             codes, types = self.types(check)
-            matches |= np.array([low in kind.lower() for kind in types], np.bool_)[codes]
+            in_type = np.array([low in kind.lower() for kind in types], np.bool_)
+            matches |= in_type[codes]
         return matches
 
 
@@ -340,192 +361,9 @@ _OTHER_TYPES = (*(kind.value for kind in category.CATEGORIES), "dataset")
 
 
 def _ranks_of(names: list[str] | tuple[str, ...]) -> Int64s:
-    values = sorted({name.lower() for name in names})
-    rank = {value: number for number, value in enumerate(values)}
-    return np.array([rank[name.lower()] for name in names], np.int64)
-
-
-# ── as an answer ─────────────────────────────────────────────────────────────────────────────────
-
-
-def answer(question: Question) -> Result:
-    """The op table of the window, most self time first."""
-    lo, hi = question.window
-    return result(op_stats(question.profile.trace, lo, hi), question.opened.name, question.host)
-
-
-def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
-    """The op table as a `Result`.
-
-    Its texts are looked up row by row: a million names cost nothing until they are read.
-    """
-    ops = stats.take(stats.order("self"))
-    count = len(ops)
-    columns = (
-        Column("name", "name", "text", Lazy(count, lambda row: _short(ops[row])), weight=9),
-        Column("type", "type", "text", Lazy(count, lambda row: ops[row].type), weight=4),
-        Column("device", "device", "text", Lazy(count, ops.device), weight=3),
-        *(
-            (Column("replicas", "replicas", "integer", ops.replicas, weight=6),)
-            if len(ops.copies)
-            else ()
-        ),
-        Column("count", "count", "integer", ops.count, weight=7),
-        Column("total_s", "total", "duration", ops.total, weight=5),
-        Column("self_s", "self", "duration", ops.self_time, weight=9),
-        Column("average_s", "average", "duration", ops.total // np.maximum(ops.count, 1), weight=6),
-        Column("share", "share", "share", ops.share, weight=8),
-        Column(
-            "full_name", "recorded as", "text", Lazy(count, lambda row: ops[row].full), weight=0
-        ),
-    )
-
-    def place(row: int) -> Place:
-        return _place(stats.trace, *ops.longest(row), run, host)
-
-    quick = Quick(
-        lambda id, descending, check: ops.order(
-            _KEYS.get(id, id), descending=descending, check=check
-        ),
-        ops.matching,
-        lambda key, rows: ops.find(str(key[0]), str(key[1]), rows),
-    )
-    summary = f"shares: self time, {_base(ops)}  {ops.events:,} events"
-    table = Table(
-        "ops",
-        "Ops, most self time first",
-        columns,
-        place=place,
-        order=("self_s", True),
-        empty="No op ran in this window.",
-        key=("full_name", "device"),
-        noun="op",
-        summary=summary,
-        kind_of_work=lambda row: ops[row].category.value,
-        quick=quick,
-        parts=_parts(ops),
-        wrappers=lambda _check: ops.wrappers,
-        total=ops.sums,
-        layer=True,
-    )
-    copies = (_replica_table(ops, run, host),) if len(ops.copies) else ()
-    return Result("op_stats", "Ops", (table, *copies, *_counted(stats.trace)))
-
-
-def _replica_table(ops: OpStats, run: str, host: int) -> Table:
-    """What each replica's copy of an op came to."""
-    copies = ops.copies.take(np.argsort(-ops.copies.self_time, kind="stable"))
-    count = len(copies)
-    process = ops.process[copies.row]
-    columns = (
-        Column(
-            "name",
-            "recorded as",
-            "text",
-            Lazy(count, lambda row: ops.trace.names.full(int(copies.name[row]))),
-            weight=9,
-        ),
-        Column("replica", "replica", "integer", copies.number, weight=8),
-        Column(
-            "device",
-            "device",
-            "text",
-            Lazy(count, lambda row: ops.device(int(copies.row[row]))),
-            weight=3,
-        ),
-        Column("count", "count", "integer", copies.count, weight=6),
-        Column("total_s", "total", "duration", copies.total, weight=5),
-        Column("self_s", "self", "duration", copies.self_time, weight=7),
-    )
-
-    def place(row: int) -> Place:
-        track, event = ops.longest_named(copies.name[row : row + 1], int(process[row]))
-        return _place(ops.trace, track, event, run, host)
-
-    return Table(
-        "replicas",
-        "Each replica's copy of the ops",
-        columns,
-        place=place,
-        order=("self_s", True),
-        key=("name", "device"),
-        noun="copy",
-    )
-
-
-def _place(trace: Trace, track: int, event: int, run: str, host: int) -> Place:
-    events = list(trace.tracks())[track][1].events
-    lo = int(events.start[event])
-    return Place(
-        run=run, host=host, lo=lo, hi=lo + int(events.duration[event]), track=track, event=event
-    )
-
-
-def _parts(ops: OpStats) -> tuple[TablePart, ...]:
-    """What ran on devices is not mixed with what ran on the host, unless that is asked for.
-
-    Nor are PyTorch's operators with the Python frames around them.
-    """
-    on_device, frames = ops.on_device, ops.is_frame
-    sides = {
-        "devices": on_device,
-        ("host calls" if frames.any() else "host"): ~on_device & ~frames,
-        "Python frames": frames,
-    }
-    parts = [TablePart(name, _always(rows)) for name, rows in sides.items() if rows.any()]
-    if len(parts) < 2:
-        return ()
-    every = np.ones(len(ops), np.bool_)
-    all_name = "devices and host" if on_device.any() else "all of the host"
-    return (*parts, TablePart(all_name, _always(every)))
-
-
-def _always(rows: Bools) -> Callable[[CancelCheck], Bools]:
-    return lambda _check: rows
-
-
-def _base(ops: OpStats) -> str:
-    """What the shares are shares of."""
-    on_device = ops.on_device
-    if not on_device.any():
-        return "host"
-    return "devices" if on_device.all() else "of devices or of the host"
-
-
-def _counted(trace: Trace) -> tuple[Table, ...]:
-    """The table of events that the profiler only counted (num_occurrences).
-
-    They have no place in time, so they belong to no window and no op above.
-    """
-    names: list[int] = []
-    lines: list[str] = []
-    occurrences: list[Int64s] = []
-    totals: list[Int64s] = []
-    for _, track in trace.tracks():
-        aggregates = track.aggregates
-        if aggregates is not None and len(aggregates):
-            names += aggregates.name.tolist()
-            lines += [track.name] * len(aggregates)
-            occurrences.append(aggregates.occurrences)
-            totals.append(aggregates.duration)
-    if not names:
-        return ()
-    labels = Lazy(len(names), lambda row: trace.names.display(names[row]))
-    columns = (
-        Column("name", "name", "text", labels, weight=9),
-        Column("line", "line", "text", lines, weight=4),
-        Column("count", "count", "integer", np.concatenate(occurrences), weight=7),
-        Column("total_s", "total", "duration", np.concatenate(totals), weight=6),
-    )
-    return (Table("counted", "Only counted by the profiler, in the whole profile", columns),)
-
-
-_KEYS = {"total_s": "total", "self_s": "self", "average_s": "average", "full_name": "name"}
-
-
-def _short(op: OpRow) -> str:
-    """The op's own name, its type left to the column beside it."""
-    return op.full.rpartition(":")[0] if op.full.endswith(":" + op.type) else op.name
+    lowered = [name.lower() for name in names]
+    rank = {name: number for number, name in enumerate(sorted(set(lowered)))}
+    return np.array([rank[name] for name in lowered], np.int64)
 
 
 # ── counting ─────────────────────────────────────────────────────────────────────────────────────
@@ -542,31 +380,35 @@ def op_stats(
         sums = op_sums.summed(process, number, lo, hi, check)
         if sums is not None:
             parts.append(op_sums.merged(trace.names, sums, check))
-
-    def joined(columns: Iterable[Int64s]) -> Int64s:
-        return np.concatenate([np.empty(0, np.int64), *columns])
-
-    first = np.cumsum([0, *(len(sums.name) for sums in parts)])
-    twin_rows = [sums.twins[1] + at for sums, at in zip(parts, first.tolist(), strict=False)]
-    copies = [
-        sums.copies.with_rows(sums.copies.row + at)
-        for sums, at in zip(parts, first.tolist(), strict=False)
-    ]
+    row_counts = [len(sums.name) for sums in parts]
+    twin_rows: list[Int64s] = []
+    copies: list[ReplicaRows] = []
+    first = 0  # the rows of one process come after those of the others
+    for sums, row_count in zip(parts, row_counts, strict=True):
+        twin_rows.append(sums.twins[1] + first)
+        copies.append(sums.copies.with_rows(sums.copies.row + first))
+        first += row_count
     launched_kinds.launched_kinds(trace)  # here, and not when a row is drawn
     return OpStats(
         trace=trace,
         lo=lo,
         hi=hi,
-        name=joined(sums.name for sums in parts),
-        process=np.repeat([sums.process for sums in parts], np.diff(first)).astype(np.int32),
-        count=joined(sums.count for sums in parts),
-        total=joined(sums.total for sums in parts),
-        self_time=joined(sums.self_time for sums in parts),
+        name=_joined(sums.name for sums in parts),
+        process=np.repeat([sums.process for sums in parts], np.array(row_counts, np.int64)).astype(
+            np.int32
+        ),
+        count=_joined(sums.count for sums in parts),
+        total=_joined(sums.total for sums in parts),
+        self_time=_joined(sums.self_time for sums in parts),
         share=_shares(trace, parts),
         events=sum(int(sums.count.sum()) for sums in parts),
-        twins=(joined(sums.twins[0] for sums in parts), joined(twin_rows)),
+        twins=(_joined(sums.twins[0] for sums in parts), _joined(twin_rows)),
         copies=ReplicaRows.joined(copies),
     )
+
+
+def _joined(columns: Iterable[Int64s]) -> Int64s:
+    return np.concatenate([np.empty(0, np.int64), *columns])
 
 
 def _shares(trace: Trace, parts: list[op_sums.OpSums]) -> Floats:
@@ -574,14 +416,15 @@ def _shares(trace: Trace, parts: list[op_sums.OpSums]) -> Floats:
 
     NaN for what only waits for others.
     """
-    totals = {True: 0, False: 0}  # on devices, on the host
+    self_times = {True: 0, False: 0}  # on devices, on the host
+    for sums in parts:
+        self_times[_on_device(trace, sums)] += int(sums.self_time[~sums.waits].sum())
     columns: list[Floats] = []
     for sums in parts:
         work = np.where(sums.waits, np.nan, sums.self_time)
-        on_device = trace.processes[sums.process].kind is ProcessKind.DEVICE
-        totals[on_device] += int(sums.self_time[~np.isnan(work)].sum())
-        columns.append(work)
-    for sums, work in zip(parts, columns, strict=True):
-        on_device = trace.processes[sums.process].kind is ProcessKind.DEVICE
-        work /= max(1, totals[on_device])
+        columns.append(work / max(1, self_times[_on_device(trace, sums)]))
     return np.concatenate([np.empty(0), *columns])
+
+
+def _on_device(trace: Trace, sums: op_sums.OpSums) -> bool:
+    return trace.processes[sums.process].kind is ProcessKind.DEVICE

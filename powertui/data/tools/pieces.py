@@ -14,16 +14,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.model import Bools, Int32s, Int64s, Track, UInt8s
+from powertui.data.model import Bools, Int32s, Int64s, UInt8s
 from powertui.data.run.device_intervals import extents
 from powertui.data.run.grouping import Groups, Nodes
 from powertui.data.tools import sweep
-from powertui.data.tools.covered_time import CoveredTime, union
+from powertui.data.tools.covered_time import NO_TIME, CoveredTime, union
 from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType, Typed
+from powertui.data.tools.sorted_columns import among, begins_run, last_begun, rows_of_ranges
 
 # Events that are swept in one go, where that many groups have so many. Chosen, not measured.
 _CHUNK_EVENTS = 1 << 17
 _NONE = np.empty(0, np.int64)
+_NO_ROWS = np.empty(0, np.int32)
+_NO_KINDS = np.empty(0, np.uint8)
 
 
 class LinePiece(NamedTuple):
@@ -59,23 +62,30 @@ class Marked(NamedTuple):
 def line_pieces(groups: Groups, lines: Iterable[Typed]) -> tuple[list[LinePiece], Marked]:
     """(the events that count and belong to a group, the marks among them)."""
     pieces: list[LinePiece] = []
-    marks: list[tuple[Int64s, Int64s, Int64s]] = [(_NONE, _NONE, _NONE)]
+    marks = [Marked(_NONE, _NONE, _NONE)]
     for line in lines:
-        events = line.track.events
-        if (nodes := groups.nodes(line.number)) is not None:
-            rows, group = _grouped(nodes, line)
-        else:
-            rows, group = np.arange(len(events), dtype=np.int32), groups.groups_on_line(line.number)
+        rows, group = _rows_and_groups(groups, line)
         kind = line.types_for(rows)
-        has = (group >= 0) & (kind != NOTHING)
-        mark = has & (kind == MARK)
-        if mark.any():
-            start = events.start[rows[mark]]
-            marks.append((group[mark].astype(np.int64), start, start + events.duration[rows[mark]]))
-        has &= ~mark
-        if has.any():
-            pieces.append(_by_group(line, rows[has], group[has]))
-    return pieces, Marked(*(np.concatenate(column) for column in zip(*marks, strict=True)))
+        counts = (group >= 0) & (kind != NOTHING)
+        is_mark = counts & (kind == MARK)
+        if is_mark.any():
+            start, end = line.times(rows[is_mark])
+            marks.append(Marked(group[is_mark].astype(np.int64), start, end))
+        counts &= ~is_mark
+        if counts.any():
+            pieces.append(_by_group(line, rows[counts], group[counts]))
+    mark_columns = (np.concatenate(column) for column in zip(*marks, strict=True))
+    return pieces, Marked(*mark_columns)
+
+
+def _rows_and_groups(groups: Groups, line: Typed) -> tuple[Int32s, Int64s | Int32s]:
+    """(the events of a line that can make a difference, their groups)."""
+    nodes = groups.nodes(line.number)
+    if nodes is not None:
+        return _grouped(nodes, line)
+    # Here each event of the line names its group itself, or none has any.
+    rows = np.arange(len(line.track.events), dtype=np.int32)
+    return rows, groups.groups_on_line(line.number)
 
 
 def _by_group(line: Typed, rows: Int64s | Int32s, group: Int64s | Int32s) -> LinePiece:
@@ -92,15 +102,16 @@ def renumbered(pieces: Iterable[LinePiece], number: Int64s) -> list[LinePiece]:
     out = []
     for piece in pieces:
         group = number[piece.group]
-        has = group >= 0
-        if has.any():
-            out.append(_by_group(piece.line, piece.row[has], group[has]))
+        stays = group >= 0
+        if stays.any():
+            out.append(_by_group(piece.line, piece.row[stays], group[stays]))
     return out
 
 
 def chosen(pieces: Iterable[LinePiece], groups: Bools) -> list[LinePiece]:
     """Those of these groups."""
-    return renumbered(pieces, np.where(groups, np.arange(len(groups)), -1))
+    same_number = np.arange(len(groups))
+    return renumbered(pieces, np.where(groups, same_number, -1))
 
 
 def bounds(pieces: Iterable[LinePiece], count: int) -> tuple[Int64s, Int64s]:
@@ -109,33 +120,25 @@ def bounds(pieces: Iterable[LinePiece], count: int) -> tuple[Int64s, Int64s]:
     """
     lo, hi = extents(_NONE, _NONE, _NONE, count)
     for piece in pieces:
-        start = piece.line.track.events.start[piece.row]
-        end = start + piece.line.track.events.duration[piece.row]
-        firsts = np.flatnonzero(np.append(True, piece.group[1:] != piece.group[:-1]))
-        which = piece.group[firsts]
-        lo[which] = np.minimum(lo[which], np.minimum.reduceat(start, firsts))
-        hi[which] = np.maximum(hi[which], np.maximum.reduceat(end, firsts))
+        start, end = piece.line.times(piece.row)
+        firsts = np.flatnonzero(begins_run(piece.group))
+        group = piece.group[firsts]
+        lo[group] = np.minimum(lo[group], np.minimum.reduceat(start, firsts))
+        hi[group] = np.maximum(hi[group], np.maximum.reduceat(end, firsts))
     return lo, hi
 
 
 def columns(pieces: Sequence[LinePiece], first: int, last: int) -> PieceColumns:
     """The events of groups first … last - 1, counted from the first."""
-    parts: list[tuple[Int64s, Int64s, Int64s, UInt8s]] = [
-        (_NONE, _NONE, _NONE, np.empty(0, np.uint8))
-    ]
+    parts = [PieceColumns(_NONE, _NONE, _NONE, _NO_KINDS)]
     for piece in pieces:
         lo, hi = piece.group.searchsorted((first, last))
-        if hi > lo:
-            rows, events = piece.row[lo:hi], piece.line.track.events
-            start = events.start[rows]
-            parts.append(
-                (
-                    piece.group[lo:hi].astype(np.int64) - first,
-                    start,
-                    start + events.duration[rows],
-                    piece.line.types_for(rows),
-                )
-            )
+        if hi <= lo:
+            continue
+        rows = piece.row[lo:hi]
+        group = piece.group[lo:hi].astype(np.int64) - first
+        start, end = piece.line.times(rows)
+        parts.append(PieceColumns(group, start, end, piece.line.types_for(rows)))
     return PieceColumns(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -152,14 +155,14 @@ def swept(
     present = np.zeros((count, KINDS), np.bool_)
     for first, last in _portions(pieces, count):
         portion_lo, portion_hi = lo[first:last], hi[first:last]
-        group, start, end, kind = columns(pieces, first, last)
+        events = columns(pieces, first, last)
         if python is not None:
-            group, start, end, kind = with_python(
-                PieceColumns(group, start, end, kind), python, portion_lo, portion_hi
-            )
+            events = with_python(events, python, portion_lo, portion_hi)
+        group, start, end, kind = events
         sweep_axis = sweep.sweep_events(group, start, end, kind, portion_lo, portion_hi)
         groups = np.arange(last - first)
         parts[first:last] = sweep_axis.inside(groups, portion_lo, portion_hi)
+        # A type is present where any event has it, also outside the group's stretch [lo, hi).
         begin, stop = extents(group, start, end, last - first)
         # A group without events has no place on the axis but its own stretch.
         has_events = stop > begin
@@ -172,15 +175,16 @@ def swept(
 def with_python(events: PieceColumns, python: CoveredTime, lo: Int64s, hi: Int64s) -> PieceColumns:
     """The same events and the moments in [lo, hi) of each group at which a thread ran Python."""
     first = python.end.searchsorted(lo, side="right")
-    count = np.maximum(0, python.start.searchsorted(hi, side="left") - first)
-    group = np.repeat(np.arange(len(lo)), count)
-    offset = np.arange(len(group)) - np.repeat(np.cumsum(count) - count, count)
-    row = np.repeat(first, count) + offset
+    after_last = python.start.searchsorted(hi, side="left")
+    group, row = rows_of_ranges(first, np.maximum(0, after_last - first))
+    start = np.maximum(python.start[row], lo[group])
+    end = np.minimum(python.end[row], hi[group])
+    kind = np.full(len(row), EventType.PYTHON, np.uint8)
     return PieceColumns(
-        np.concatenate([events.group, group]),
-        np.concatenate([events.start, np.maximum(python.start[row], lo[group])]),
-        np.concatenate([events.end, np.minimum(python.end[row], hi[group])]),
-        np.concatenate([events.kind, np.full(len(row), EventType.PYTHON, np.uint8)]),
+        group=np.concatenate([events.group, group]),
+        start=np.concatenate([events.start, start]),
+        end=np.concatenate([events.end, end]),
+        kind=np.concatenate([events.kind, kind]),
     )
 
 
@@ -190,8 +194,8 @@ def _portions(pieces: Sequence[LinePiece], count: int) -> Iterator[tuple[int, in
     for piece in pieces:
         events += np.bincount(piece.group, minlength=count)
     portion = np.cumsum(events) // _CHUNK_EVENTS
-    edges = np.flatnonzero(portion[1:] != portion[:-1]) + 1
-    for first, last in itertools.pairwise([0, *edges.tolist(), count]):
+    borders = np.flatnonzero(portion[1:] != portion[:-1]) + 1
+    for first, last in itertools.pairwise([0, *borders.tolist(), count]):
         if last > first:
             yield first, last
 
@@ -205,84 +209,79 @@ def _grouped(nodes: Nodes, line: Typed) -> tuple[Int32s, Int32s]:
     Those that are nodes, those that are more than the host's computing, and of its computing what
     no event around it counts for: an event inside another of its group that counts changes nothing.
     """
+    node_rows = np.sort(nodes.row)
     telling = line.telling()
-    is_node = np.sort(nodes.row)
-    telling = telling[~_among(is_node, telling)]
-    plain, plain_group = _bare(nodes, is_node, line)
-    new = ~_among(telling, plain)
-    inner = nodes.around(line.track, telling)
-    group = (
-        np.where(inner >= 0, nodes.inner[np.maximum(inner, 0)], -1)
-        if len(nodes.row)
-        else np.full(len(telling), -1)
-    )
-    rows = np.concatenate([nodes.row, telling.astype(np.int32), plain[new].astype(np.int32)])
-    return rows, np.concatenate(
-        [nodes.own, group.astype(np.int32), plain_group[new].astype(np.int32)]
-    )
+    telling = telling[~among(node_rows, telling)]
+    if len(nodes.row):
+        holder = nodes.around(line.track, telling)
+        telling_group = np.where(holder >= 0, nodes.inner[np.maximum(holder, 0)], -1)
+    else:
+        telling_group = np.full(len(telling), -1)
+    plain, plain_group = _bare(nodes, node_rows, line)
+    is_new = ~among(telling, plain)
+    rows = [nodes.row, telling.astype(np.int32), plain[is_new].astype(np.int32)]
+    group = [nodes.own, telling_group.astype(np.int32), plain_group[is_new].astype(np.int32)]
+    return np.concatenate(rows), np.concatenate(group)
 
 
-def _among(ascending: Int64s | Int32s, values: Int64s) -> Bools:
-    if not len(ascending):
-        return np.zeros(len(values), np.bool_)
-    return np.asarray(
-        ascending[np.minimum(ascending.searchsorted(values), len(ascending) - 1)] == values
-    )
-
-
-def _bare(nodes: Nodes, is_node: Int32s, line: Typed) -> tuple[Int64s, Int64s]:
+def _bare(nodes: Nodes, node_rows: Int32s, line: Typed) -> tuple[Int64s, Int64s]:
     """(the outermost events that count below marks and events that count nowhere, their groups),
     lane by lane.
     """
-    kind = line.types_for(nodes.row)
-    through = np.isin(kind, (MARK, NOTHING)) & (nodes.inner >= 0)
-    if not through.any():
+    is_open = ~_is_work(line.types_for(nodes.row)) & (nodes.inner >= 0)
+    if not is_open.any():
         return _NONE, _NONE
     track = line.track
-    order = np.argsort(nodes.row[through], kind="stable")
-    open_rows, open_group = (
-        nodes.row[through][order].astype(np.int64),
-        nodes.inner[through][order].astype(np.int64),
+    open_rows, open_group = _ascending(
+        nodes.row[is_open].astype(np.int64), nodes.inner[is_open].astype(np.int64)
     )
-    parts: list[tuple[Int64s, Int64s]] = []
+    rows_by_lane: list[Int64s] = []
+    groups_by_lane: list[Int64s] = []
+    # What in the lane above counts nowhere itself: the events inside it may count.
     above, above_group = _NONE, _NONE
     for depth in range(track.lane_count):
         first, last = int(track.lanes[depth]), int(track.lanes[depth + 1])
-        rows, group = _inside(track, above, above_group, first, last)
-        new = ~_among(is_node, rows)
-        rows, group = rows[new], group[new]
-        counts = ~np.isin(line.types_for(rows), (MARK, NOTHING))
-        parts.append((rows[counts], group[counts]))
-        here = slice(*open_rows.searchsorted((first, last)).tolist())
-        above = np.concatenate([open_rows[here], rows[~counts]])
-        above_group = np.concatenate([open_group[here], group[~counts]])
-        order = np.argsort(above, kind="stable")
-        above, above_group = above[order], above_group[order]
-    return np.concatenate([rows for rows, _ in parts]), np.concatenate(
-        [group for _, group in parts]
-    )
+        rows, group = _inside(line, above, above_group, first, last)
+        is_new = ~among(node_rows, rows)
+        rows, group = rows[is_new], group[is_new]
+        counts = _is_work(line.types_for(rows))
+        rows_by_lane.append(rows[counts])
+        groups_by_lane.append(group[counts])
+        lo, hi = open_rows.searchsorted((first, last))
+        above, above_group = _ascending(
+            np.concatenate([open_rows[lo:hi], rows[~counts]]),
+            np.concatenate([open_group[lo:hi], group[~counts]]),
+        )
+    return np.concatenate(rows_by_lane), np.concatenate(groups_by_lane)
+
+
+def _is_work(kind: UInt8s) -> Bools:
+    """Which of these types stand for work: no mark, and nothing that counts nowhere."""
+    return np.asarray((kind != NOTHING) & (kind != MARK))
+
+
+def _ascending(rows: Int64s, group: Int64s) -> tuple[Int64s, Int64s]:
+    """Both columns in the order of the rows."""
+    order = np.argsort(rows, kind="stable")
+    return rows[order], group[order]
 
 
 def _inside(
-    track: Track, holders: Int64s, group: Int64s, first: int, last: int
+    line: Typed, holders: Int64s, group: Int64s, first: int, last: int
 ) -> tuple[Int64s, Int64s]:
-    """(events of one lane that lie inside these of the lane above, the groups of those)."""
-    events = track.events
-    lane = events.start[first:last]
-    lo, hi = events.start[holders], events.start[holders] + events.duration[holders]
-    a, b = lane.searchsorted(lo, side="left"), lane.searchsorted(hi, side="right")
-    count = np.maximum(0, b - a)
-    whose = np.repeat(np.arange(len(holders)), count)
-    rows = (
-        np.arange(int(count.sum()))
-        - np.repeat(np.cumsum(count) - count, count)
-        + np.repeat(a, count)
-        + first
-    )
-    keep = events.start[rows] + events.duration[rows] <= hi[whose]
+    """(events first … last - 1 of one lane that lie inside these of the lane above, the groups of
+    those).
+    """
+    lane_start = line.track.events.start[first:last]
+    lo, hi = line.times(holders)
+    begin = lane_start.searchsorted(lo, side="left")
+    stop = lane_start.searchsorted(hi, side="right")
+    holder, rows = rows_of_ranges(begin + first, np.maximum(0, stop - begin))
+    _, end = line.times(rows)
+    lies_inside = end <= hi[holder]
     if len(rows):  # on the border of two: the later one's
-        keep[:-1] &= rows[:-1] != rows[1:]
-    return rows[keep], group[whose[keep]]
+        lies_inside[:-1] &= rows[:-1] != rows[1:]
+    return rows[lies_inside], group[holder[lies_inside]]
 
 
 def whenever(lines: Iterable[Typed]) -> list[LinePiece]:
@@ -302,34 +301,32 @@ def _outermost(line: Typed) -> Int32s:
     well is left out.
     """
     track = line.track
-    parts = [np.empty(0, np.int32)]
-    cover = _NONE, _NONE  # where the host computes, by the lanes so far
+    chosen_rows = [_NO_ROWS]
+    computing = NO_TIME  # where the host computes, by the lanes so far
     for depth in range(track.lane_count):
-        starts, ends = [cover[0]], [cover[1]]
-        for at in range(int(track.lanes[depth]), int(track.lanes[depth + 1]), _CHUNK_EVENTS):
-            rows = np.arange(
-                at, min(at + _CHUNK_EVENTS, int(track.lanes[depth + 1])), dtype=np.int32
-            )
+        starts, ends = [computing.start], [computing.end]
+        lane_begin, lane_end = int(track.lanes[depth]), int(track.lanes[depth + 1])
+        for begin in range(lane_begin, lane_end, _CHUNK_EVENTS):
+            stop = min(begin + _CHUNK_EVENTS, lane_end)
+            rows = np.arange(begin, stop, dtype=np.int32)
             kind = line.types_for(rows)
-            counts = (kind != NOTHING) & (kind != MARK)
-            rows, kind = rows[counts], kind[counts]
-            start = track.events.start[rows]
-            end = start + track.events.duration[rows]
-            computes = kind == EventType.HOST_COMPUTE
-            new = ~(computes & _held(cover, start, end))
-            parts.append(rows[new])
-            longer = new & computes & (end > start)
-            starts.append(start[longer])
-            ends.append(end[longer])
+            is_work = _is_work(kind)
+            rows, computes = rows[is_work], kind[is_work] == EventType.HOST_COMPUTE
+            start, end = line.times(rows)
+            is_new = ~(computes & _held(computing, start, end))
+            chosen_rows.append(rows[is_new])
+            widens = is_new & computes & (end > start)
+            starts.append(start[widens])
+            ends.append(end[widens])
         if depth + 1 < track.lane_count:
-            cover = union(np.concatenate(starts), np.concatenate(ends))
-    return np.concatenate(parts)
+            computing = union(np.concatenate(starts), np.concatenate(ends))
+    return np.concatenate(chosen_rows)
 
 
-def _held(cover: tuple[Int64s, Int64s], start: Int64s, end: Int64s) -> Bools:
+def _held(cover: CoveredTime, start: Int64s, end: Int64s) -> Bools:
     """Which of these lie inside one of the stretches of a cover."""
-    if not len(cover[0]):
+    if not len(cover.start):
         return np.zeros(len(start), np.bool_)
-    at = cover[0].searchsorted(start, side="right") - 1
-    until = cover[1][np.maximum(at, 0)]
-    return np.asarray((at >= 0) & (start < until) & (end <= until))
+    any_begun, row = last_begun(cover.start, start)
+    until = cover.end[row]
+    return np.asarray(any_begun & (start < until) & (end <= until))

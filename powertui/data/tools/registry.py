@@ -158,7 +158,7 @@ TOOLS: tuple[Tool, ...] = (
         "op_stats",
         "Ops",
         "What ran, by name: count, total and self time.",
-        f"{_HERE}.op_stats:answer",
+        f"{_HERE}.op_table:answer",
     ),
     Tool(
         "framework_op_stats",

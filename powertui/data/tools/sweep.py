@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.model import Bools, Int64s, UInt8s
+from powertui.data.model import Int64s, UInt8s
 from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.event_types import KINDS
+from powertui.data.tools.sorted_columns import among
 from powertui.value_types import dataclass
 
 _NONE = np.empty(0, np.int64)
@@ -30,24 +31,27 @@ class Sweep:
     """
 
     shift: Int64s  # from a group's time to the axis
-    covers: tuple[
-        tuple[Int64s, Int64s], ...
-    ]  # by type: (starts, ends), apart from each other and ascending
+    # By type: (starts, ends), apart from each other and ascending.
+    covers: tuple[tuple[Int64s, Int64s], ...]
 
     def inside(self, group: Int64s, lo: Int64s, hi: Int64s) -> Int64s:
         """[stretches × types]: how much of each stretch [lo, hi) of a group each type has.
 
         What is left is unknown: type 0.
         """
-        out = np.zeros((len(lo), KINDS), np.int64)
-        a, b = lo + self.shift[group], np.maximum(lo, hi) + self.shift[group]
-        above = np.zeros(len(lo), np.int64)
+        times = np.zeros((len(lo), KINDS), np.int64)
+        shift = self.shift[group]
+        axis_lo = lo + shift
+        axis_hi = np.maximum(lo, hi) + shift
+        # A cover holds its own type and all higher ones, so a type has what its cover adds.
+        by_higher_types = np.zeros(len(lo), np.int64)
         for kind in range(KINDS - 1, 0, -1):
-            part = CoveredTime(*self.covers[kind]).inside(a, b)
-            out[:, kind] = part - above
-            above = part
-        out[:, 0] = np.maximum(0, b - a) - above
-        return out
+            covered = CoveredTime(*self.covers[kind]).inside(axis_lo, axis_hi)
+            times[:, kind] = covered - by_higher_types
+            by_higher_types = covered
+        length = np.maximum(0, axis_hi - axis_lo)
+        times[:, 0] = length - by_higher_types
+        return times
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,11 +66,13 @@ class Halves:
 
     def inside(self, group: Int64s, lo: Int64s, hi: Int64s) -> Int64s:
         """As `Sweep.inside`."""
-        out = np.zeros((len(lo), KINDS), np.int64)
-        before = group < self.border
-        out[before] = self.left.inside(group[before], lo[before], hi[before])
-        out[~before] = self.right.inside(group[~before] - self.border, lo[~before], hi[~before])
-        return out
+        times = np.zeros((len(lo), KINDS), np.int64)
+        left = group < self.border
+        right = ~left
+        times[left] = self.left.inside(group[left], lo[left], hi[left])
+        right_group = group[right] - self.border
+        times[right] = self.right.inside(right_group, lo[right], hi[right])
+        return times
 
 
 def sweep_events(
@@ -79,74 +85,87 @@ def sweep_events(
     first, last = lo.copy(), np.maximum(lo, hi)
     np.minimum.at(first, group, start)
     np.maximum.at(last, group, end)
-    if len(lo) > 1 and float((last - first).sum(dtype=np.float64)) > _MAX_AXIS_PS:
-        border = len(lo) // 2
-        parts = []
-        for half, less in ((group < border, 0), (group >= border, border)):
-            some = slice(0, border) if not less else slice(border, None)
-            parts.append(
-                sweep_events(
-                    group[half] - less, start[half], end[half], kind[half], lo[some], hi[some]
-                )
-            )
-        return Halves(parts[0], parts[1], border)
-    ends = np.cumsum(last - first + 1)
-    shift = ends - (last - first + 1) - first
+    axis_length = (last - first).sum(dtype=np.float64)
+    if len(lo) > 1 and float(axis_length) > _MAX_AXIS_PS:
+        return _in_halves(group, start, end, kind, lo, hi)
+    # One picosecond apart, so that no stretch of one group touches one of the next.
+    room = last - first + 1
+    shift = np.cumsum(room) - room - first
+    axis_start, axis_end = start + shift[group], end + shift[group]
     # The last boundary of each group: nothing stands beyond it.
     final = np.full(len(lo), np.iinfo(np.int64).min)
-    np.maximum.at(final, group, end + shift[group])
+    np.maximum.at(final, group, axis_end)
     cover = (_NONE, _NONE)
-    above = _NONE
+    higher_starts = _NONE
     covers: list[tuple[Int64s, Int64s]] = [cover] * KINDS
     for number in range(KINDS - 1, 0, -1):
-        mine = np.flatnonzero(kind == number)
-        if len(mine):
-            which = group[mine]
-            cover = _with(
-                cover, above, start[mine] + shift[which], end[mine] + shift[which], which, final
-            )
+        rows = np.flatnonzero(kind == number)
+        if len(rows):
+            starts = axis_start[rows]
+            cover = _with(cover, higher_starts, starts, axis_end[rows], final[group[rows]])
             if number > 1:
-                above = np.sort(np.concatenate([above, start[mine] + shift[which]]))
+                higher_starts = np.sort(np.concatenate([higher_starts, starts]))
         covers[number] = cover
     return Sweep(shift, tuple(covers))
 
 
+def _in_halves(
+    group: Int64s, start: Int64s, end: Int64s, kind: UInt8s | Int64s, lo: Int64s, hi: Int64s
+) -> Halves:
+    """The same, on one axis for the first half of the groups and one for the second."""
+    border = len(lo) // 2
+    left = group < border
+    right = ~left
+    return Halves(
+        sweep_events(
+            group[left], start[left], end[left], kind[left], lo=lo[:border], hi=hi[:border]
+        ),
+        sweep_events(
+            group[right] - border,
+            start[right],
+            end[right],
+            kind[right],
+            lo=lo[border:],
+            hi=hi[border:],
+        ),
+        border,
+    )
+
+
 def _with(
     cover: tuple[Int64s, Int64s],
-    above: Int64s,
+    higher_starts: Int64s,
     start: Int64s,
     end: Int64s,
-    group: Int64s,
     final: Int64s,
 ) -> tuple[Int64s, Int64s]:
     """The union with events of one type more.
 
-    `above`: the starts of all events of higher types, ascending.
+    `higher_starts`: when events of higher types start, ascending. `final`: the last boundary in the
+    group of each event.
     """
-    real = end > start
-    cover = union(np.concatenate([cover[0], start[real]]), np.concatenate([cover[1], end[real]]))
-    moments, at = np.unique(start[~real], return_index=True)
+    has_length = end > start
+    cover = union(
+        np.concatenate([cover[0], start[has_length]]),
+        np.concatenate([cover[1], end[has_length]]),
+    )
+    # What an event of no length leaves standing, as xprof's own sweep does.
+    moments, first_at = np.unique(start[~has_length], return_index=True)
+    if not len(moments):
+        return cover
+    free = ~CoveredTime(*cover).hold(moments) & ~among(higher_starts, moments)
+    moments = moments[free]
+    until = final[~has_length][first_at[free]]
     if len(moments):
-        free = ~CoveredTime(*cover).hold(moments) & ~_among(above, moments)
-        moments, until = moments[free], final[group[~real][at[free]]]
-        if len(moments):
-            for starts in (above, np.sort(start[real])):
-                until = np.minimum(until, _after(starts, moments))
-        cover = union(
-            np.concatenate([cover[0], moments]),
-            np.concatenate([cover[1], np.maximum(until, moments)]),
-        )
-    return cover
+        for ending in (higher_starts, np.sort(start[has_length])):
+            until = np.minimum(until, _next_after(ending, moments))
+    return union(
+        np.concatenate([cover[0], moments]),
+        np.concatenate([cover[1], np.maximum(until, moments)]),
+    )
 
 
-def _among(values: Int64s, moments: Int64s) -> Bools:
-    if not len(values):
-        return np.zeros(len(moments), np.bool_)
-    at = np.minimum(values.searchsorted(moments), len(values) - 1)
-    return np.asarray(values[at] == moments)
-
-
-def _after(values: Int64s, moments: Int64s) -> Int64s:
+def _next_after(values: Int64s, moments: Int64s) -> Int64s:
     """The first of these (ascending) after each moment; the largest number where there is none."""
-    at = values.searchsorted(moments, side="right")
-    return np.append(values, np.iinfo(np.int64).max)[at]
+    place = values.searchsorted(moments, side="right")
+    return np.append(values, np.iinfo(np.int64).max)[place]

@@ -15,7 +15,7 @@ from powertui.data import wire
 from powertui.data.formats import registry, xplane
 from powertui.data.formats.builder import MAX_FINDINGS, FileWarnings
 from powertui.data.model import Process, ProcessKind, Stat, Trace
-from powertui.data.tools import op_stats
+from powertui.data.tools import op_stats, op_table
 from powertui.data.wire import pure, schemas, windows
 from powertui.errors import Cancelled, UnreadableFile
 from tests.synthetic import xplane as synthetic
@@ -219,7 +219,7 @@ def test_counted_events_go_to_the_tables_not_to_the_timeline(tmp_path: Path) -> 
     assert track.aggregates.duration.tolist() == [900]
     assert trace.names.full(int(track.aggregates.name[0])) == "sum"
     assert trace.event_count == 3
-    ops, counted = op_stats.result(op_stats.op_stats(trace)).tables
+    ops, counted = op_table.result(op_stats.op_stats(trace)).tables
     assert counted.id == "counted"
     assert [column.values[0] for column in counted.columns] == ["sum", "XLA Ops", 77, 900]
     assert len(ops.columns[0].values) == 1

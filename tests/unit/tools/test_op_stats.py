@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.data.model import Trace
-from powertui.data.tools import op_stats
+from powertui.data.tools import op_stats, op_table
 from powertui.errors import Cancelled
 from tests.synthetic import traces
 
@@ -254,7 +254,7 @@ def test_a_row_leads_to_the_whole_of_its_longest_occurrence() -> None:
     trace = traces.trace(
         {("/device:GPU:0", "Stream #1"): [(10, 5, "a"), (40, 25, "a"), (70, 9, "b")]}
     )
-    table = op_stats.result(op_stats.op_stats(trace, *trace.span)).tables[0]
+    table = op_table.result(op_stats.op_stats(trace, *trace.span)).tables[0]
     places = {table["name"].text(row): table.place(row) for row in range(2)}
     assert {name: (one.lo, one.hi) for name, one in places.items()} == {
         "a": (40, 65),

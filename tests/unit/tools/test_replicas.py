@@ -9,7 +9,7 @@ import pytest
 
 from powertui.data.conclusions.makers import computing
 from powertui.data.model import Trace
-from powertui.data.tools import longer_ops, op_stats, replicas, top_ops
+from powertui.data.tools import longer_ops, op_stats, op_table, replicas, top_ops
 from powertui.data.tools.op_stats import OpStats
 from powertui.data.tools.top_ops import Top
 from tests.answers import rows
@@ -59,11 +59,11 @@ def _mirrored() -> Trace:
 
 def test_copies_are_one_row_with_their_number_and_their_time_together() -> None:
     table = {
-        row["name"]: row for row in rows(op_stats.result(op_stats.op_stats(_mirrored())).table)
+        row["name"]: row for row in rows(op_table.result(op_stats.op_stats(_mirrored())).table)
     }
     assert table["dense/MatMul"]["type"] in ("MatMul", "Cast")
     by_name = {
-        row["full_name"]: row for row in rows(op_stats.result(op_stats.op_stats(_mirrored())).table)
+        row["full_name"]: row for row in rows(op_table.result(op_stats.op_stats(_mirrored())).table)
     }
     assert by_name["dense/MatMul:MatMul"]["replicas"] == 3
     assert by_name["dense/MatMul:MatMul"]["count"] == 3
@@ -76,7 +76,7 @@ def test_copies_are_one_row_with_their_number_and_their_time_together() -> None:
 
 def test_each_copy_leads_to_its_own_event() -> None:
     trace = _mirrored()
-    answer = op_stats.result(op_stats.op_stats(trace))
+    answer = op_table.result(op_stats.op_stats(trace))
     ops, copies = answer.tables[0], answer.tables[1]
     assert copies.id == "replicas"
     self_times = [int(ps) for ps in copies["self_s"].values]
@@ -142,7 +142,7 @@ def test_what_is_no_copy_keeps_its_name() -> None:
 
 def test_no_column_and_no_table_without_replicas() -> None:
     trace = traces.trace({("/host:CPU", "a"): [(0, MS, "x:Mul"), (2 * MS, MS, "y:Mul")]})
-    answer = op_stats.result(op_stats.op_stats(trace))
+    answer = op_table.result(op_stats.op_stats(trace))
     assert "replicas" not in answer.table.ids
     assert [table.id for table in answer.tables] == ["ops"]
 

@@ -10,7 +10,7 @@ import pytest
 from powertui.data import logdir
 from powertui.data.model import PS_PER_US, ProcessKind, Trace
 from powertui.data.opened import Opened
-from powertui.data.tools import op_stats, op_sums
+from powertui.data.tools import op_stats, op_sums, op_table
 from powertui.data.tools.covered_time import union
 from powertui.data.tools.longer_ops import LongerOps
 from powertui.data.tools.op_stats import OpRow
@@ -89,7 +89,7 @@ def test_a_thread_that_waits_for_the_backward_pass_has_no_share_of_the_host(
 
 def test_frames_and_operators_are_parts_of_their_own_in_the_table(tmp_path: Path) -> None:
     stats = op_stats.op_stats(opened(tmp_path))
-    (table,) = op_stats.result(stats).tables
+    (table,) = op_table.result(stats).tables
     assert [part.label for part in table.parts] == [
         "host calls",
         "Python frames",

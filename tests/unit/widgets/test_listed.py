@@ -8,7 +8,7 @@ from powertui import demo
 from powertui.data import logdir
 from powertui.data.opened import Opened
 from powertui.data.table import Column, Table, TablePart, plural, text_column
-from powertui.data.tools import op_stats
+from powertui.data.tools import op_stats, op_table
 from powertui.view import table_rows
 from powertui.view.table_order import LAYER, groupings, listed
 from powertui.view.table_rows import Order
@@ -102,7 +102,7 @@ def test_nouns() -> None:
 
 def test_the_op_table_adds_up() -> None:
     opened = Opened(logdir.scan(demo.folder()).runs[0])
-    found = op_stats.result(op_stats.op_stats(opened.profiles[0].trace)).table
+    found = op_table.result(op_stats.op_stats(opened.profiles[0].trace)).table
     assert found is not None
     assert found.total is not None
     every = found.total(np.arange(len(found)))

@@ -1,0 +1,192 @@
+"""The op table of a window as an answer: the columns of `op_stats` with their texts, the copies on
+each replica, and the events that the profiler only counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from powertui.data.model import Bools, Int64s, Trace
+from powertui.data.table import Column, Lazy, Place, Quick, Result, Table, TablePart
+from powertui.data.texts import CancelCheck
+from powertui.data.tools.op_stats import OpRow, OpStats, op_stats
+from powertui.data.tools.registry import Question
+
+# What `OpStats` calls the columns of the table.
+_ORDER_KEYS = {"total_s": "total", "self_s": "self", "average_s": "average", "full_name": "name"}
+
+
+def answer(question: Question) -> Result:
+    """The op table of the window, most self time first."""
+    lo, hi = question.window
+    return result(op_stats(question.profile.trace, lo, hi), question.opened.name, question.host)
+
+
+def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
+    """The op table as a `Result`.
+
+    Its texts are looked up row by row: a million names cost nothing until they are read.
+    """
+    ops = stats.take(stats.order("self"))
+    tables = [_op_table(ops, run, host)]
+    if len(ops.copies):
+        tables.append(_replica_table(ops, run, host))
+    return Result("op_stats", "Ops", (*tables, *_counted(stats.trace)))
+
+
+def _op_table(ops: OpStats, run: str, host: int) -> Table:
+    def place(row: int) -> Place:
+        return _place(ops.trace, *ops.longest(row), run, host)
+
+    def order(column: str, descending: bool, check: CancelCheck) -> Int64s:
+        return ops.order(_ORDER_KEYS.get(column, column), descending=descending, check=check)
+
+    return Table(
+        "ops",
+        "Ops, most self time first",
+        _op_columns(ops),
+        place=place,
+        order=("self_s", True),
+        empty="No op ran in this window.",
+        key=("full_name", "device"),
+        noun="op",
+        summary=f"shares: self time, {_base(ops)}  {ops.events:,} events",
+        kind_of_work=lambda row: ops[row].category.value,
+        quick=Quick(
+            order, ops.matching, lambda key, rows: ops.find(str(key[0]), str(key[1]), rows)
+        ),
+        parts=_parts(ops),
+        wrappers=lambda _check: ops.wrappers,
+        total=ops.sums,
+        layer=True,
+    )
+
+
+def _op_columns(ops: OpStats) -> tuple[Column, ...]:
+    count = len(ops)
+    names = Lazy(count, lambda row: _short(ops[row]))
+    types = Lazy(count, lambda row: ops[row].type)
+    full_names = Lazy(count, lambda row: ops[row].full)
+    average = ops.total // np.maximum(ops.count, 1)
+    columns = [
+        Column("name", "name", "text", names, weight=9),
+        Column("type", "type", "text", types, weight=4),
+        Column("device", "device", "text", Lazy(count, ops.device), weight=3),
+    ]
+    if len(ops.copies):
+        columns.append(Column("replicas", "replicas", "integer", ops.replicas, weight=6))
+    return (
+        *columns,
+        Column("count", "count", "integer", ops.count, weight=7),
+        Column("total_s", "total", "duration", ops.total, weight=5),
+        Column("self_s", "self", "duration", ops.self_time, weight=9),
+        Column("average_s", "average", "duration", average, weight=6),
+        Column("share", "share", "share", ops.share, weight=8),
+        # Of no weight: it is part of what is written out, and of no screen.
+        Column("full_name", "recorded as", "text", full_names, weight=0),
+    )
+
+
+def _replica_table(ops: OpStats, run: str, host: int) -> Table:
+    """What each replica's copy of an op came to."""
+    copies = ops.copies.take(np.argsort(-ops.copies.self_time, kind="stable"))
+    count = len(copies)
+    process = ops.process[copies.row]
+    names = Lazy(count, lambda row: ops.trace.names.full(int(copies.name[row])))
+    devices = Lazy(count, lambda row: ops.device(int(copies.row[row])))
+    columns = (
+        Column("name", "recorded as", "text", names, weight=9),
+        Column("replica", "replica", "integer", copies.number, weight=8),
+        Column("device", "device", "text", devices, weight=3),
+        Column("count", "count", "integer", copies.count, weight=6),
+        Column("total_s", "total", "duration", copies.total, weight=5),
+        Column("self_s", "self", "duration", copies.self_time, weight=7),
+    )
+
+    def place(row: int) -> Place:
+        track, event = ops.longest_named(copies.name[row : row + 1], int(process[row]))
+        return _place(ops.trace, track, event, run, host)
+
+    return Table(
+        "replicas",
+        "Each replica's copy of the ops",
+        columns,
+        place=place,
+        order=("self_s", True),
+        key=("name", "device"),
+        noun="copy",
+    )
+
+
+def _place(trace: Trace, track: int, event: int, run: str, host: int) -> Place:
+    _, line = list(trace.tracks())[track]
+    lo = int(line.events.start[event])
+    hi = lo + int(line.events.duration[event])
+    return Place(run=run, host=host, lo=lo, hi=hi, track=track, event=event)
+
+
+def _parts(ops: OpStats) -> tuple[TablePart, ...]:
+    """What ran on devices is not mixed with what ran on the host, unless that is asked for.
+
+    Nor are PyTorch's operators with the Python frames around them.
+    """
+    on_device, frames = ops.on_device, ops.is_frame
+    host_name = "host calls" if frames.any() else "host"
+    sides = {
+        "devices": on_device,
+        host_name: ~on_device & ~frames,
+        "Python frames": frames,
+    }
+    parts = [TablePart(name, _always(rows)) for name, rows in sides.items() if rows.any()]
+    if len(parts) < 2:
+        return ()
+    every_row = np.ones(len(ops), np.bool_)
+    all_name = "devices and host" if on_device.any() else "all of the host"
+    return (*parts, TablePart(all_name, _always(every_row)))
+
+
+def _always(rows: Bools) -> Callable[[CancelCheck], Bools]:
+    return lambda _check: rows
+
+
+def _base(ops: OpStats) -> str:
+    """What the shares are shares of."""
+    if not ops.on_device.any():
+        return "host"
+    return "devices" if ops.on_device.all() else "of devices or of the host"
+
+
+def _counted(trace: Trace) -> tuple[Table, ...]:
+    """The table of events that the profiler only counted (num_occurrences).
+
+    They have no place in time, so they belong to no window and no op above.
+    """
+    names: list[int] = []
+    lines: list[str] = []
+    occurrences: list[Int64s] = []
+    totals: list[Int64s] = []
+    for _, track in trace.tracks():
+        aggregates = track.aggregates
+        if aggregates is None or not len(aggregates):
+            continue
+        names += aggregates.name.tolist()
+        lines += [track.name] * len(aggregates)
+        occurrences.append(aggregates.occurrences)
+        totals.append(aggregates.duration)
+    if not names:
+        return ()
+    labels = Lazy(len(names), lambda row: trace.names.display(names[row]))
+    columns = (
+        Column("name", "name", "text", labels, weight=9),
+        Column("line", "line", "text", lines, weight=4),
+        Column("count", "count", "integer", np.concatenate(occurrences), weight=7),
+        Column("total_s", "total", "duration", np.concatenate(totals), weight=6),
+    )
+    return (Table("counted", "Only counted by the profiler, in the whole profile", columns),)
+
+
+def _short(op: OpRow) -> str:
+    """The op's own name, its type left to the column beside it."""
+    return op.full.rpartition(":")[0] if op.full.endswith(":" + op.type) else op.name
