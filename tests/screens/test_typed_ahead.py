@@ -19,7 +19,7 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 from textual.widgets import Input
 
-from powertui.data.tools import op_stats
+from powertui.data.tools import op_table
 from powertui.errors import PowertuiError
 from powertui.screens.shell import Shell
 from powertui.screens.status import StatusLine
@@ -327,13 +327,13 @@ async def test_no_more_keys_wait_than_a_person_can_mean(make: Maker, gate: Gate)
 
 async def test_moving_waits_for_no_table(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = threading.Event()
-    result = op_stats.result
+    result = op_table.result
 
     def late_result(*args: Any) -> Any:
         assert opened.wait(LIMIT_S)
         return result(*args)
 
-    monkeypatch.setattr(op_stats, "result", late_result)
+    monkeypatch.setattr(op_table, "result", late_result)
     shell = make()
     try:
         async with shell.run_test(size=SIZE) as pilot:

@@ -11,7 +11,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from powertui.data.model import Stat
-from powertui.data.tools import op_stats
+from powertui.data.tools import op_stats, op_table
 from powertui.terminal import theme as themes
 from powertui.view import table_rows
 from powertui.view.context import Context
@@ -121,7 +121,7 @@ async def test_the_op_table_sorts_filters_scrolls_and_chooses() -> None:
         table.styles.height = 20
         await settle(pilot)
         assert "Counting" in screen(app)
-        table.show(op_stats.result(op_stats.op_stats(trace)).table)
+        table.show(op_table.result(op_stats.op_stats(trace)).table)
         table.focus()
         await settle(pilot)
         shown = screen(app)
@@ -154,7 +154,7 @@ def listed(table: TableView) -> list[str]:
 async def test_many_ops_are_arranged_in_a_thread_and_the_last_request_counts() -> None:
     many = AT_ONCE + 500
     trace = traces.trace({("/host:CPU", "t"): [(i, 1 + i % 3, f"op{i:05}") for i in range(many)]})
-    answer = op_stats.result(op_stats.op_stats(trace)).table
+    answer = op_table.result(op_stats.op_stats(trace)).table
     table = TableView(theme=themes.default())
     app = Stage(table)
     async with app.run_test(size=(100, 12)) as pilot:
@@ -187,7 +187,7 @@ async def test_many_ops_are_arranged_in_a_thread_and_the_last_request_counts() -
 
 
 def test_columns_give_way_in_order() -> None:
-    table = op_stats.result(op_stats.op_stats(TRACE)).tables[0]
+    table = op_table.result(op_stats.op_stats(TRACE)).tables[0]
 
     def shown(room: int) -> list[str]:
         return [column.id for column in table_rows.fit(table, room).columns]

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.asked import Compat
-from powertui.data.model import Bools, Int64s, ProcessKind, Steps, Trace, TrackKind
+from powertui.data.model import Bools, Int64s, Process, ProcessKind, Steps, Trace, Track, TrackKind
 from powertui.data.opened import Profile
 from powertui.data.run import dispatch, grouping
 from powertui.data.run.grouping import Groups
@@ -25,6 +25,7 @@ from powertui.data.tools.covered_time import union
 from powertui.data.tools.event_types import EventType, Typed
 from powertui.data.tools.pieces import LinePiece, Marked
 from powertui.data.tools.python_frames import PythonFunction
+from powertui.data.tools.sorted_columns import among, last_begun
 from powertui.value_types import dataclass
 
 # Groups that reach less than this share of the work that ran during the median step say nothing of
@@ -34,6 +35,7 @@ _MIN_GROUPED_SHARE = 0.5
 # A step that compiles for this share of its time is not a usual one. Chosen, not measured.
 _MIN_COMPILING_SHARE = 0.1
 _MAX_WHOLE_STEPS = 5  # of more steps, today's converter (xprof) leaves out the first and the last
+_NONE = np.empty(0, np.int64)
 
 # The categories of the page: (id, label, TensorBoard's id of the same, its types).
 CATEGORIES: tuple[tuple[str, str, str, tuple[EventType, ...]], ...] = (
@@ -97,21 +99,18 @@ class Breakdown:
 
     def category(self, id: str) -> Int64s:
         """The time of one category in each step."""
-        return self.time_by_type(next(kinds for name, _, _, kinds in CATEGORIES if name == id))
+        types_by_category = {name: types for name, _, _, types in CATEGORIES}
+        return self.time_by_type(types_by_category[id])
 
     def take(self, rows: Int64s | Bools) -> Breakdown:
         """Some of the steps."""
         index = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-        return Breakdown(
-            names=[self.names[i] for i in index.tolist()],
+        return replace(
+            self,
+            names=[self.names[row] for row in index.tolist()],
             start=self.start[index],
             length=self.length[index],
             parts=self.parts[index],
-            compat=self.compat,
-            has_device=self.has_device,
-            by=self.by,
-            notes=self.notes,
-            tracing=self.tracing,
         )
 
     def usual(self) -> Breakdown:
@@ -120,10 +119,13 @@ class Breakdown:
         """
         if self.compat != "corrected" or not len(self):
             return self
-        share = self.category("compile") / np.maximum(1, self.length)
-        lo, hi = self.tracing
-        left_out = (share >= _MIN_COMPILING_SHARE) | ((self.start >= lo) & (self.start < hi))
-        return self if 2 * int(left_out.sum()) >= len(self) else self.take(~left_out)
+        compiling_share = self.category("compile") / np.maximum(1, self.length)
+        tracing_lo, tracing_hi = self.tracing
+        traces = (self.start >= tracing_lo) & (self.start < tracing_hi)
+        is_unusual = (compiling_share >= _MIN_COMPILING_SHARE) | traces
+        if 2 * int(is_unusual.sum()) >= len(self):
+            return self
+        return self.take(~is_unusual)
 
 
 def step_breakdown(profile: Profile, compat: Compat) -> Breakdown:
@@ -132,33 +134,39 @@ def step_breakdown(profile: Profile, compat: Compat) -> Breakdown:
 
 
 def _make_breakdown(profile: Profile, compat: Compat) -> Breakdown:
-    made = _all_steps(profile, compat)
+    steps = _all_steps(profile, compat)
     if compat != "corrected":
-        return made
-    phases = (phase for phase in profile.epochs.phases if phase.name == "tracing")
-    traced = next(((phase.start, phase.end) for phase in phases), (0, 0))
-    return replace(made, tracing=traced)
+        return steps
+    for phase in profile.epochs.phases:
+        if phase.name == "tracing":
+            return replace(steps, tracing=(phase.start, phase.end))
+    return steps
 
 
 def _all_steps(profile: Profile, compat: Compat) -> Breakdown:
-    trace, steps = profile.trace, profile.steps
-    has_device = event_types.has_device(trace, compat)
-    if compat == "corrected" and (
-        not len(steps) or steps.asynchronous or steps.inferred or trace.format == "kineto"
-    ):
-        return _by_time(profile, has_device=has_device)
-    typed = event_types.typed_events(trace, compat)
-    by_number = compat == "corrected" or trace.format != "xplane"
-    groups = grouping.find_groups(trace, lasting=compat == "corrected", by_number=by_number)
+    has_device = event_types.has_device(profile.trace, compat)
     if compat != "corrected":
-        devices, hosts = typed
-        typed = devices, _with_roots_as_marks(groups, hosts)
-    flat = _Flat(groups, *typed, only_devices=compat == "xprof" and has_device)
-    if compat == "corrected":
-        by_group = _of_steps(profile, groups, flat, has_device=has_device)
-        by_time = _by_time(profile, has_device=has_device)
-        return by_group if by_group is not None and _reaches(by_group, by_time) else by_time
-    return _of_groups(trace, groups, flat, compat, has_device=has_device)
+        return _as_profilers_do(profile.trace, compat, has_device=has_device)
+    by_time = _by_time(profile, has_device=has_device)
+    if not _may_be_grouped(profile):
+        return by_time
+    groups = grouping.find_groups(profile.trace, lasting=True, by_number=True)
+    flat = _Flat(groups, *event_types.typed_events(profile.trace, compat), only_devices=False)
+    by_group = _of_steps(profile, groups, flat, has_device=has_device)
+    if by_group is not None and _reaches(by_group, by_time):
+        return by_group
+    return by_time
+
+
+def _may_be_grouped(profile: Profile) -> bool:
+    """Whether events may say which step they belong to.
+
+    Not those of PyTorch; nor where steps were only inferred, or are dispatched asynchronously.
+    """
+    steps = profile.steps
+    if not len(steps) or steps.asynchronous or steps.inferred:
+        return False
+    return profile.trace.format != "kineto"
 
 
 def python_function(profile: Profile) -> PythonFunction | None:
@@ -170,16 +178,19 @@ def _python_function(profile: Profile) -> PythonFunction | None:
     steps, trace = profile.steps, profile.trace
     if not python_frames.has_frames(trace):
         return None
-    within = union(steps.start, steps.start + np.maximum(steps.lengths(), 0))
-    free = within.without(work_by_time.at_work(work_by_time.work_by_time(profile)))
-    return python_frames.heaviest_function(trace, free)
+    in_steps = union(steps.start, steps.start + np.maximum(steps.lengths(), 0))
+    at_work = work_by_time.at_work(work_by_time.work_by_time(profile))
+    return python_frames.heaviest_function(trace, in_steps.without(at_work))
 
 
 def _reaches(by_group: Breakdown, by_time: Breakdown) -> bool:
     """Whether the groups reach most of the work of the median step."""
-    ran = _work(by_time)
-    share = _work(by_group)[ran > 0] / ran[ran > 0]
-    return not len(share) or float(np.median(share)) >= _MIN_GROUPED_SHARE
+    work_ps = _work(by_time)
+    worked = work_ps > 0
+    if not worked.any():
+        return True
+    share = _work(by_group)[worked] / work_ps[worked]
+    return float(np.median(share)) >= _MIN_GROUPED_SHARE
 
 
 def _work(steps: Breakdown) -> Int64s:
@@ -191,10 +202,11 @@ def _with_roots_as_marks(groups: Groups, hosts: list[Typed]) -> list[Typed]:
     """The same lines: the profilers take any event that starts a group for the mark of a step,
     unless the runtime itself made it one (`FunctionRun` …).
     """
-    return [
-        line.with_marks(groups.roots[line.number]) if line.number in groups.roots else line
-        for line in hosts
-    ]
+    lines: list[Typed] = []
+    for line in hosts:
+        roots = groups.roots.get(line.number)
+        lines.append(line if roots is None else line.with_marks(roots))
+    return lines
 
 
 class _Flat:
@@ -210,44 +222,33 @@ class _Flat:
 # ── steps as the profilers take them ─────────────────────────────────────────────────────────────
 
 
-def _of_groups(
-    trace: Trace, groups: Groups, flat: _Flat, compat: Compat, *, has_device: bool
-) -> Breakdown:
-    count = len(groups.groups)
-    device_lo, device_hi, drawn = _device_steps(trace, groups, flat.devices)
-    devices = [
-        kept
-        for piece in flat.devices
-        for kept in pieces.chosen([piece], drawn[piece.line.process.name])
-    ]
-    hosts, marks = flat.hosts, flat.marks
-    on_device = device_hi > device_lo
+def _as_profilers_do(trace: Trace, compat: Compat, *, has_device: bool) -> Breakdown:
+    groups = grouping.find_groups(trace, lasting=False, by_number=trace.format != "xplane")
+    device_lines, host_lines = event_types.typed_events(trace, compat)
+    # xprof takes no event of the host where there is a device.
+    only_devices = compat == "xprof" and has_device
+    host_lines = _with_roots_as_marks(groups, host_lines)
+    flat = _Flat(groups, device_lines, host_lines, only_devices=only_devices)
+    lo, hi, counted = _profiler_steps(trace, groups, flat, has_device=has_device)
+    parts, present = pieces.swept(counted, lo, hi)
     if has_device:
-        hosts = pieces.chosen(hosts, on_device)
-        kept = on_device[marks.group]
-        marks = Marked(marks.group[kept], marks.start[kept], marks.end[kept])
-    host_lo, host_hi = _longest(*marks, count)
-    holds = on_device & (host_hi > host_lo) & (host_lo <= device_lo) & (host_hi >= device_hi)
-    takes = on_device & ~holds
-    lo, hi = np.where(takes, device_lo, host_lo), np.where(takes, device_hi, host_hi)
-    parts, present = pieces.swept([*devices, *hosts], lo, hi)
-    formed = (
-        (present[:, EventType.COMPUTE_16] | present[:, EventType.COMPUTE_32])
-        if has_device
-        else present[:, EventType.HOST_COMPUTE]
-    )
-    rows = np.flatnonzero((hi > lo) & formed)
-    notes = []
+        computes = present[:, EventType.COMPUTE_16] | present[:, EventType.COMPUTE_32]
+    else:
+        computes = present[:, EventType.HOST_COMPUTE]
+    # A step without any computing is none to the profilers.
+    rows = np.flatnonzero((hi > lo) & computes)
+    notes: list[str] = []
     if compat == "xprof" and len(rows) > _MAX_WHOLE_STEPS:
         rows = rows[1:-1]
         notes.append(
             "The first and the last step are left out, as of every profile with more than "
             f"{_MAX_WHOLE_STEPS}."
         )
-    if compat == "xprof" and has_device:  # which has no event of the host, nor the mark's name
-        names = [str(groups.groups[i].number) for i in rows.tolist()]
+    step_groups = [groups.groups[row] for row in rows.tolist()]
+    if only_devices:  # then xprof has no mark either, whose name a step would bear
+        names = [str(group.number) for group in step_groups]
     else:
-        names = [groups.groups[i].name for i in rows.tolist()]
+        names = [group.name for group in step_groups]
     return Breakdown(
         names=names,
         start=lo[rows],
@@ -260,15 +261,43 @@ def _of_groups(
     )
 
 
+def _profiler_steps(
+    trace: Trace, groups: Groups, flat: _Flat, *, has_device: bool
+) -> tuple[Int64s, Int64s, list[LinePiece]]:
+    """(start and end of each group's step, the events that count for them).
+
+    A step lasts as long as its mark on the host, where that holds its step on the devices, else as
+    long as that.
+    """
+    device_lo, device_hi, drawn = _device_steps(trace, groups, flat.devices)
+    devices: list[LinePiece] = []
+    for piece in flat.devices:
+        devices += pieces.chosen([piece], drawn[piece.line.process.name])
+    hosts, marks = flat.hosts, flat.marks
+    on_device = device_hi > device_lo
+    if has_device:
+        hosts = pieces.chosen(hosts, on_device)
+        counts = on_device[marks.group]
+        marks = Marked(marks.group[counts], marks.start[counts], marks.end[counts])
+    host_lo, host_hi = _longest(*marks, len(groups.groups))
+    holds_device = (host_hi > host_lo) & (host_lo <= device_lo) & (host_hi >= device_hi)
+    by_device = on_device & ~holds_device
+    lo = np.where(by_device, device_lo, host_lo)
+    hi = np.where(by_device, device_hi, host_hi)
+    return lo, hi, [*devices, *hosts]
+
+
 def _longest(group: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s, Int64s]:
     """The longest of each group's stretches, the first of several; both ends 0 where there
     is none.
     """
-    out_lo, out_hi = np.zeros(count, np.int64), np.zeros(count, np.int64)
-    order = np.lexsort((lo, -(hi - lo), group))
-    which, first = np.unique(group[order], return_index=True)
-    out_lo[which], out_hi[which] = lo[order[first]], hi[order[first]]
-    return out_lo, out_hi
+    longest_lo, longest_hi = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    length = hi - lo
+    order = np.lexsort((lo, -length, group))
+    groups, first = np.unique(group[order], return_index=True)
+    longest = order[first]
+    longest_lo[groups], longest_hi[groups] = lo[longest], hi[longest]
+    return longest_lo, longest_hi
 
 
 def _device_steps(
@@ -282,29 +311,36 @@ def _device_steps(
     """
     count = len(groups.groups)
     drawn: dict[str, Bools] = {}
-    parts: list[tuple[Int64s, Int64s, Int64s]] = []
+    group, lo, hi = [_NONE], [_NONE], [_NONE]
     for number, (process, track) in enumerate(trace.tracks()):
-        if (
-            process.kind is ProcessKind.DEVICE
-            and track.kind is TrackKind.STEPS
-            and len(track.events)
-        ):
-            group = groups.groups_on_line(number).astype(np.int64)
-            has = group >= 0
-            drawn.setdefault(process.name, np.zeros(count, np.bool_))[group[has]] = True
-            parts.append((group[has], track.events.start[has], track.events.end[has]))
+        if not _is_step_line(process, track):
+            continue
+        group_of_step = groups.groups_on_line(number).astype(np.int64)
+        has_group = group_of_step >= 0
+        on_device = drawn.setdefault(process.name, np.zeros(count, np.bool_))
+        on_device[group_of_step[has_group]] = True
+        group.append(group_of_step[has_group])
+        lo.append(track.events.start[has_group])
+        hi.append(track.events.end[has_group])
     for name in dict.fromkeys(piece.line.process.name for piece in work):
-        if name not in drawn:
-            lo, hi = pieces.bounds(
-                [piece for piece in work if piece.line.process.name == name], count
-            )
-            has = hi > lo
-            drawn[name] = has
-            parts.append((np.flatnonzero(has), lo[has], hi[has]))
-    if not parts:
-        return np.zeros(count, np.int64), np.zeros(count, np.int64), drawn
-    group, lo, hi = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return (*_longest(group, lo, hi, count), drawn)
+        if name in drawn:
+            continue
+        device_work = [piece for piece in work if piece.line.process.name == name]
+        first_start, last_end = pieces.bounds(device_work, count)
+        drawn[name] = last_end > first_start
+        worked = np.flatnonzero(drawn[name])
+        group.append(worked)
+        lo.append(first_start[worked])
+        hi.append(last_end[worked])
+    longest_lo, longest_hi = _longest(
+        np.concatenate(group), np.concatenate(lo), np.concatenate(hi), count
+    )
+    return longest_lo, longest_hi, drawn
+
+
+def _is_step_line(process: Process, track: Track) -> bool:
+    is_of_device = process.kind is ProcessKind.DEVICE
+    return is_of_device and track.kind is TrackKind.STEPS and len(track.events) > 0
 
 
 # ── steps as powertui finds them ─────────────────────────────────────────────────────────────────
@@ -316,17 +352,17 @@ def _of_steps(
     """None where the groups tell nothing of the steps, or of the devices' work: TPUs, and programs
     that mark no group.
     """
-    trace, steps = profile.trace, profile.steps
-    row = _rows_of(trace, steps, groups, flat)
-    if not (row >= 0).any() or (
-        has_device and not any((row[piece.group] >= 0).any() for piece in flat.devices)
-    ):
+    steps = profile.steps
+    step_of_group = _steps_of_groups(profile.trace, steps, groups, flat)
+    if not (step_of_group >= 0).any():
+        return None
+    if has_device and not any((step_of_group[piece.group] >= 0).any() for piece in flat.devices):
         return None
     lo, hi = steps.start, steps.start + np.maximum(steps.step, 0)
-    of_rows = pieces.renumbered([*flat.devices, *flat.hosts], row)
-    parts, _ = pieces.swept(of_rows, lo, hi, python_frames.working_stretches(profile))
+    by_step = pieces.renumbered([*flat.devices, *flat.hosts], step_of_group)
+    parts, _ = pieces.swept(by_step, lo, hi, python_frames.working_stretches(profile))
     return Breakdown(
-        names=[steps.names[i] for i in range(len(steps))],
+        names=[steps.names[row] for row in range(len(steps))],
         start=lo,
         length=hi - lo,
         parts=parts,
@@ -336,29 +372,29 @@ def _of_steps(
     )
 
 
-def _rows_of(trace: Trace, steps: Steps, groups: Groups, flat: _Flat) -> Int64s:
+def _steps_of_groups(trace: Trace, steps: Steps, groups: Groups, flat: _Flat) -> Int64s:
     """The step of each group: the one that begins as its mark or its step on a device does, else
     the one in which its root lies.
     """
     count = len(groups.groups)
-    out = np.full(count, -1, np.int64)
+    step_of_group = np.full(count, -1, np.int64)
     if not count or not len(steps):
-        return out
+        return step_of_group
     host_lo, host_hi = _longest(*flat.marks, count)
     device_lo, device_hi, _ = _device_steps(trace, groups, flat.devices)
     order = np.argsort(steps.start, kind="stable")
     start, end = steps.start[order], steps.ends()[order]
-    for lo, has in ((device_lo, device_hi > device_lo), (host_lo, host_hi > host_lo)):
-        at = np.minimum(start.searchsorted(lo), len(start) - 1)
-        same = has & (start[at] == lo) & (out < 0)
-        out[same] = order[at[same]]
+    for lo, hi in ((device_lo, device_hi), (host_lo, host_hi)):
+        begins_with_step = (hi > lo) & among(start, lo) & (step_of_group < 0)
+        step_of_group[begins_with_step] = order[start.searchsorted(lo[begins_with_step])]
     # Several marks of one step: its parts. Groups that nothing marks are work of other threads: it
     # hides nothing of a step.
     root = np.where(host_hi > host_lo, host_lo, groups.starts)
-    at = start.searchsorted(root, side="right") - 1
-    inside = (out < 0) & groups.marked & (at >= 0) & (root < end[np.maximum(at, 0)])
-    out[inside] = order[at[inside]]
-    return out
+    any_begun, place = last_begun(start, root)
+    in_step = any_begun & (root < end[place])
+    inside = in_step & groups.marked & (step_of_group < 0)
+    step_of_group[inside] = order[place[inside]]
+    return step_of_group
 
 
 def _by_time(profile: Profile, *, has_device: bool) -> Breakdown:
@@ -367,11 +403,12 @@ def _by_time(profile: Profile, *, has_device: bool) -> Breakdown:
     rows = np.flatnonzero(steps.lengths() >= 0)
     lo = steps.start[rows]
     hi = lo + steps.lengths()[rows]
+    # Without a device the host's own threads work for a step after it was dispatched.
     dispatched = None if has_device else dispatch.work_stretches(profile.trace, steps)
     if dispatched is not None:
         lo, hi = dispatched
     return Breakdown(
-        names=[steps.names[i] for i in rows.tolist()],
+        names=[steps.names[row] for row in rows.tolist()],
         start=lo,
         length=hi - lo,
         parts=work_by_time.parts_of(work_by_time.work_by_time(profile), lo, hi),

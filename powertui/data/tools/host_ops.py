@@ -22,11 +22,13 @@ from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import op_names, op_stack, torch_links
 from powertui.data.tools.op_names import OpTable
 from powertui.data.tools.op_sums import exact
+from powertui.data.tools.sorted_columns import last_begun
 from powertui.data.window import touches
 from powertui.value_types import dataclass
 
-_EAGER = "EagerKernelExecute"
-_CHUNK = 1 << 18  # events of a line that are looked at together; chosen, not measured
+_EAGER_RUN = "EagerKernelExecute"
+_CHUNK_EVENTS = 1 << 18  # events of a line that are looked at together; chosen, not measured
+_STAT_CHUNK_EVENTS = _CHUNK_EVENTS >> 2  # whose stats are read together: texts take more room
 _NONE = np.empty(0, np.int64)
 
 
@@ -44,6 +46,14 @@ class HostOps:
     lines: int  # that ran any op
 
 
+class _OpSources(NamedTuple):
+    """What says that an event of a process is an op, by the number of its name."""
+
+    op_of_name: Int32s  # the op that a name is; -1 for none
+    carries_tf_op: Bools  # whose events name the op that they belong to
+    carries_hlo_op: Bools
+
+
 class _Rows(NamedTuple):
     """The ops of one line by start: rows of its events, and which op each is."""
 
@@ -59,27 +69,27 @@ def host_ops(
     """
     table = OpTable.empty()
     sums = _Sums()
-    bounds: dict[
-        int, tuple[int, int]
-    ] = {}  # of each line that ran any op: begin of the first, end of the last
+    # Of each line that ran any op: begin of the first, end of the last.
+    bounds: dict[int, tuple[int, int]] = {}
     busy = 0
     eager: tuple[Track, _Eager] | None = None
-    is_all = lo <= trace.span[0] and hi > trace.span[1]
+    is_all = _is_all(trace, lo, hi)
     for process, track, rows in _lines(trace, table, compat, check):
         check()
-        start, duration = track.events.start[rows.row], track.events.duration[rows.row]
+        start = track.events.start[rows.row]
+        end = start + track.events.duration[rows.row]
         if not is_all:
-            inside = touches(start, start + duration, lo, hi)
+            inside = touches(start, end, lo, hi)
             rows = _Rows(rows.row[inside], rows.op[inside])
-            end = np.minimum(start[inside] + duration[inside], hi)
             start = np.maximum(start[inside], lo)
-            duration = end - start
+            end = np.minimum(end[inside], hi)
         if not len(start):
             continue
+        duration = end - start
         times = op_stack.self_times(start, duration, like_tensorflow=compat != "corrected")
         busy += sums.add(rows.op, duration, times)
         first, last = bounds.get(id(track), (hi, lo))
-        bounds[id(track)] = min(first, int(start.min())), max(last, int((start + duration).max()))
+        bounds[id(track)] = min(first, int(start.min())), max(last, int(end.max()))
         if eager is None or eager[0] is not track:
             eager = track, _Eager(trace, process, track)
         sums.eager.append(eager[1].among(rows))
@@ -87,10 +97,14 @@ def host_ops(
     return sums.host_ops(table, span - busy, span, len(bounds))
 
 
+def _is_all(trace: Trace, lo: int, hi: int) -> bool:
+    return lo <= trace.span[0] and hi > trace.span[1]
+
+
 def asked(profile: Profile, lo: int, hi: int, compat: Compat = "corrected") -> HostOps:
     """The same of a profile: of all of it, worked out once for all tools that ask."""
     trace = profile.trace
-    if lo <= trace.span[0] and hi > trace.span[1]:
+    if _is_all(trace, lo, hi):
         return profile.cached(("host ops", compat), lambda: host_ops(trace, lo, hi, compat))
     return host_ops(trace, lo, hi, compat)
 
@@ -100,25 +114,25 @@ def merged(parts: Sequence[HostOps]) -> HostOps:
     if len(parts) == 1:
         return parts[0]
     table = OpTable.empty()
-    where = [np.array([table.index(op) for op in part.table.ops], np.int64) for part in parts]
-    sums = np.zeros((3, len(table)), np.int64)
+    rows_of_parts = [
+        np.array([table.index(op) for op in part.table.ops], np.int64) for part in parts
+    ]
+    occurrences, total, self_time = np.zeros((3, len(table)), np.int64)
     eager = np.zeros(len(table), np.bool_)
-    for part, at in zip(parts, where, strict=True):
-        for row, column in zip(sums, (part.occurrences, part.total, part.self_time), strict=True):
-            np.add.at(row, at, column)
-        eager[at[part.eager]] = True
-    idle, span, lines = (
-        sum(getattr(part, name) for part in parts) for name in ("idle", "span", "lines")
-    )
+    for part, rows in zip(parts, rows_of_parts, strict=True):
+        np.add.at(occurrences, rows, part.occurrences)
+        np.add.at(total, rows, part.total)
+        np.add.at(self_time, rows, part.self_time)
+        eager[rows[part.eager]] = True
     return HostOps(
         table=table,
-        occurrences=sums[0],
-        total=sums[1],
-        self_time=sums[2],
+        occurrences=occurrences,
+        total=total,
+        self_time=self_time,
         eager=eager,
-        idle=idle,
-        span=span,
-        lines=lines,
+        idle=sum(part.idle for part in parts),
+        span=sum(part.span for part in parts),
+        lines=sum(part.lines for part in parts),
     )
 
 
@@ -126,7 +140,7 @@ class _Sums:
     """Figures of ops, added up line by line: the events of one line alone lie in memory."""
 
     def __init__(self) -> None:
-        self.columns = [_NONE, _NONE, _NONE]  # occurrences, total, self time
+        self._occurrences, self._total, self._self_time = _NONE, _NONE, _NONE
         self.eager: list[Int32s] = []
 
     def add(self, op: Int32s, duration: Int64s, times: op_stack.SelfTimes) -> int:
@@ -135,37 +149,33 @@ class _Sums:
         if not times.counted.all():
             op, duration = op[times.counted], duration[times.counted]
             self_time = self_time[times.counted]
-        size = max(len(self.columns[0]), int(op.max(initial=-1)) + 1)
-        new = (
-            np.bincount(op, minlength=size),
-            exact(op, duration, size),
-            exact(op, self_time, size),
-        )
-        self.columns = [
-            np.pad(before, (0, size - len(before))) + added
-            for before, added in zip(self.columns, new, strict=True)
-        ]
+        # Ops are numbered as they come up: a further line may have some that none had before.
+        size = max(len(self._occurrences), int(op.max(initial=-1)) + 1)
+        self._occurrences = _padded(self._occurrences, size) + np.bincount(op, minlength=size)
+        self._total = _padded(self._total, size) + exact(op, duration, size)
+        self._self_time = _padded(self._self_time, size) + exact(op, self_time, size)
         return int(self_time.sum())
 
     def host_ops(self, table: OpTable, idle: int, span: int, lines: int) -> HostOps:
         """The ops of all lines that were added."""
         size = len(table)
-        occurrences, total, self_time = (
-            np.pad(column, (0, size - len(column))) for column in self.columns
-        )
         is_eager = np.zeros(size, np.bool_)
         for ops in self.eager:
             is_eager[ops] = True
         return HostOps(
             table=table,
-            occurrences=occurrences,
-            total=total,
-            self_time=self_time,
+            occurrences=_padded(self._occurrences, size),
+            total=_padded(self._total, size),
+            self_time=_padded(self._self_time, size),
             eager=is_eager,
             idle=idle,
             span=span,
             lines=lines,
         )
+
+
+def _padded(column: Int64s, size: int) -> Int64s:
+    return np.pad(column, (0, size - len(column)))
 
 
 # ── which events are ops ─────────────────────────────────────────────────────────────────────────
@@ -180,27 +190,34 @@ def _lines(
         tracks = [track for track in process.tracks if not track.derived and len(track.events)]
         if not tracks:
             continue
-        used = np.zeros(len(trace.names), np.bool_)
-        for track in tracks:
-            used[track.events.name] = True
-        named = (
-            _torch(trace, used, table)
-            if trace.format == "kineto"
-            else op_names.op_numbers(trace.names, used, table, compat)
-        )
-        carried = marks.carried(trace, process, tracks, ("tf_op", "hlo_op"))
-        if compat != "xprof":  # an allocation is no run of the op that asked for it
-            carried["tf_op"][:] = False
-        if compat != "corrected":
-            carried["hlo_op"][:] = False
-        if trace.format == "kineto":
-            carried["tf_op"][:] = False
+        sources = _op_sources(trace, process, tracks, table, compat)
         for track in tracks:
             for stretch in _stretches(track):
                 check()
-                rows = _rows(process, track.events, stretch, table, named, carried, compat)
+                rows = _rows(process, track.events, stretch, sources, table, compat)
                 if len(rows.row):
                     yield process, track, rows
+
+
+def _op_sources(
+    trace: Trace, process: Process, tracks: list[Track], table: OpTable, compat: Compat
+) -> _OpSources:
+    is_torch = trace.format == "kineto"
+    used = np.zeros(len(trace.names), np.bool_)
+    for track in tracks:
+        used[track.events.name] = True
+    if is_torch:
+        op_of_name = _torch(trace, used, table)
+    else:
+        op_of_name = op_names.op_numbers(trace.names, used, table, compat)
+    carried = marks.carried(trace, process, tracks, ("tf_op", "hlo_op"))
+    # Only xprof counts an allocation as a run of the op that asked for it.
+    if compat != "xprof" or is_torch:
+        carried["tf_op"][:] = False
+    # TensorBoard's profiler does not see the ops of JAX's programs.
+    if compat != "corrected":
+        carried["hlo_op"][:] = False
+    return _OpSources(op_of_name, carried["tf_op"], carried["hlo_op"])
 
 
 def _stretches(track: Track) -> Iterator[list[slice]]:
@@ -208,51 +225,50 @@ def _stretches(track: Track) -> Iterator[list[slice]]:
     nothing runs.
     """
     lanes = [track.lane(depth) for depth in range(track.lane_count)]
-    top, longest = lanes[0], max(lanes, key=len)
-    moments = np.linspace(0, len(longest) - 1, len(track.events) // _CHUNK + 1)[1:-1].astype(
-        np.int64
-    )
-    at = np.unique(top.start.searchsorted(longest.start[moments]))
-    cuts = top.start[at[at < len(top)]]
-    for lane in lanes:
-        before = lane.start.searchsorted(cuts) - 1
-        some = lane[np.maximum(before, 0)]
-        cuts = cuts[(before < 0) | (some.start + some.duration <= cuts)]
-    edges = [
-        np.concatenate(([0], lane.start.searchsorted(cuts), [len(lane)])) + int(track.lanes[depth])
-        for depth, lane in enumerate(lanes)
-    ]
+    cuts = _quiet_moments(lanes, len(track.events) // _CHUNK_EVENTS)
+    edges_by_lane: list[Int64s] = []
+    for depth, lane in enumerate(lanes):
+        inner_edges = lane.start.searchsorted(cuts)
+        edges = np.concatenate(([0], inner_edges, [len(lane)]))
+        edges_by_lane.append(edges + int(track.lanes[depth]))
     for number in range(len(cuts) + 1):
-        yield [slice(int(rows[number]), int(rows[number + 1])) for rows in edges]
+        yield [slice(int(edges[number]), int(edges[number + 1])) for edges in edges_by_lane]
+
+
+def _quiet_moments(lanes: list[Events], count: int) -> Int64s:
+    """About so many moments at which no event of a line goes on, evenly by its fullest lane."""
+    outermost, fullest = lanes[0], max(lanes, key=len)
+    even_rows = np.linspace(0, len(fullest) - 1, count + 1)[1:-1].astype(np.int64)
+    row = np.unique(outermost.start.searchsorted(fullest.start[even_rows]))
+    moments = outermost.start[row[row < len(outermost)]]
+    for lane in lanes:
+        before = lane.start.searchsorted(moments) - 1
+        last = lane[np.maximum(before, 0)]
+        is_over = last.start + last.duration <= moments
+        moments = moments[(before < 0) | is_over]
+    return moments
 
 
 def _rows(
     process: Process,
     events: Events,
     stretch: list[slice],
+    sources: _OpSources,
     table: OpTable,
-    named: Int32s,
-    carried: dict[str, Bools],
     compat: Compat,
 ) -> _Rows:
-    mine = _where(events, stretch, (named >= 0) & ~carried["hlo_op"])
-    parts, ops = [mine], [named[events.name[mine]]]
-    if carried["tf_op"].any():
-        rows, ops_of_stat = _ops_by_stat(
-            process, events, _where(events, stretch, carried["tf_op"]), "tf_op", table, compat
-        )
-        parts.append(rows)
-        ops.append(ops_of_stat)
-    if carried["hlo_op"].any():
-        rows, ops_of_stat = _ops_by_stat(
-            process, events, _where(events, stretch, carried["hlo_op"]), "hlo_op", table, compat
-        )
-        parts.append(rows)
-        ops.append(ops_of_stat)
-    row, op = np.concatenate(parts), np.concatenate(ops)
-    order = np.argsort(
-        events.place[row], kind="stable"
-    )  # a few ascending runs, one for each lane: quick
+    by_name = _where(events, stretch, (sources.op_of_name >= 0) & ~sources.carries_hlo_op)
+    rows, ops = [by_name], [sources.op_of_name[events.name[by_name]]]
+    for stat, carries in (("tf_op", sources.carries_tf_op), ("hlo_op", sources.carries_hlo_op)):
+        if not carries.any():
+            continue
+        carriers = _where(events, stretch, carries)
+        rows_by_stat, ops_by_stat = _ops_by_stat(process, events, carriers, stat, table, compat)
+        rows.append(rows_by_stat)
+        ops.append(ops_by_stat)
+    row, op = np.concatenate(rows), np.concatenate(ops)
+    # In the order of the file a few ascending runs, one for each lane: quick to sort.
+    order = np.argsort(events.place[row], kind="stable")
     row, op = row[order], op[order]
     if not is_sorted(events.start[row], events.duration[row]):
         order = np.lexsort((-events.duration[row], events.start[row]))
@@ -270,36 +286,34 @@ def _ops_by_stat(
     process: Process, events: Events, rows: Int64s, stat: str, table: OpTable, compat: Compat
 ) -> tuple[Int64s, Int32s]:
     """What these events say of the op that they belong to: (the rows that say any, their ops)."""
-    ops_of_texts: dict[str, int] = {}
-    out_rows, out_ops = [_NONE], [np.empty(0, np.int32)]
-    for at in range(0, len(rows), _CHUNK >> 2):
-        some = rows[at : at + (_CHUNK >> 2)]
-        column = process.source.columns(events.positions(some), (stat,))[stat]
+    op_of_text: dict[str, int] = {}
+    all_rows, all_ops = [_NONE], [np.empty(0, np.int32)]
+    for begin in range(0, len(rows), _STAT_CHUNK_EVENTS):
+        chunk = rows[begin : begin + _STAT_CHUNK_EVENTS]
+        column = process.source.columns(events.positions(chunk), (stat,))[stat]
         if column.texts is None:
             continue
-        has = np.flatnonzero(column.present)
-        ops = np.empty(len(has), np.int32)
-        for i, place in enumerate(has.tolist()):
-            text = column.texts[place] or ""
-            if text not in ops_of_texts:
+        carriers = np.flatnonzero(column.present)
+        ops = np.empty(len(carriers), np.int32)
+        for place, carrier in enumerate(carriers.tolist()):
+            text = column.texts[carrier] or ""
+            if text not in op_of_text:
                 op = op_names.hlo(text) if stat == "hlo_op" else op_names.parsed(text, compat)
-                ops_of_texts[text] = table.index(op)
-            ops[i] = ops_of_texts[text]
-        out_rows.append(some[has])
-        out_ops.append(ops)
-    return np.concatenate(out_rows), np.concatenate(out_ops)
+                op_of_text[text] = table.index(op)
+            ops[place] = op_of_text[text]
+        all_rows.append(chunk[carriers])
+        all_ops.append(ops)
+    return np.concatenate(all_rows), np.concatenate(all_ops)
 
 
 def _torch(trace: Trace, used: Bools, table: OpTable) -> Int32s:
     """PyTorch's operators, by the category that the trace gives each name."""
-    out = np.full(len(trace.names), -1, np.int32)
+    op_of_name = np.full(len(trace.names), -1, np.int32)
     for index in np.flatnonzero(used).tolist():
-        if any(
-            stat.name == "cat" and stat.value in torch_links.OPERATORS
-            for stat in trace.names.stats(index)
-        ):
-            out[index] = table.index(op_names.torch(trace.names.full(index)))
-    return out
+        categories = {stat.value for stat in trace.names.stats(index) if stat.name == "cat"}
+        if not categories.isdisjoint(torch_links.OPERATORS):
+            op_of_name[index] = table.index(op_names.torch(trace.names.full(index)))
+    return op_of_name
 
 
 # ── eager or in a function ───────────────────────────────────────────────────────────────────────
@@ -312,45 +326,41 @@ class _Eager:
 
     def __init__(self, trace: Trace, process: Process, track: Track) -> None:
         self._process, self._events = process, track.events
-        carry = marks.carried(trace, process, [track], ("is_eager", "is_func"))
-        self._telling = carry["is_eager"]
-        wanted = np.zeros(len(trace.names), np.bool_)
-        wanted[
-            [
-                index
-                for index in np.flatnonzero(carry["is_func"]).tolist()
-                if trace.names.full(index) == _EAGER
-            ]
-        ] = True
-        events = track.events
-        runs = marks.rows_named(events.name, wanted) if wanted.any() else _NONE
-        self._start, duration = events.start[runs], events.duration[runs]
-        order = (
-            np.lexsort((-duration, self._start)) if track.lane_count > 1 else np.arange(len(runs))
-        )
-        self._start = self._start[order]
-        self._end = self._start + duration[order]
-        self._func = np.zeros(len(runs), np.bool_)
-        for at in range(0, len(runs), _CHUNK >> 2):
-            some = runs[order[at : at + (_CHUNK >> 2)]]
-            told = process.source.columns(events.positions(some), ("is_func",))["is_func"].ints
-            self._func[at : at + len(some)] = told != 0
+        carried = marks.carried(trace, process, [track], ("is_eager", "is_func"))
+        self._carries_eager = carried["is_eager"]
+        runs = _eager_runs(trace, track, carried["is_func"])
+        start, duration = track.events.start[runs], track.events.duration[runs]
+        if track.lane_count > 1:
+            order = np.lexsort((-duration, start))
+            runs, start, duration = runs[order], start[order], duration[order]
+        self._start, self._end = start, start + duration
+        self._is_function = np.zeros(len(runs), np.bool_)
+        for begin in range(0, len(runs), _STAT_CHUNK_EVENTS):
+            chunk = runs[begin : begin + _STAT_CHUNK_EVENTS]
+            columns = process.source.columns(track.events.positions(chunk), ("is_func",))
+            self._is_function[begin : begin + len(chunk)] = columns["is_func"].ints != 0
 
     def among(self, rows: _Rows) -> Int32s:
         """Those of the ops that some of these events ran eagerly."""
         events = self._events
-        is_op = (
-            self._telling[events.name[rows.row]] if self._telling.any() else np.zeros(0, np.bool_)
-        )
-        if is_op.any():
-            column = self._process.source.columns(events.positions(rows.row[is_op]), ("is_eager",))[
-                "is_eager"
-            ]
-            return np.unique(rows.op[is_op][column.ints != 0])
+        if self._carries_eager.any():
+            carries = self._carries_eager[events.name[rows.row]]
+            if carries.any():
+                positions = events.positions(rows.row[carries])
+                column = self._process.source.columns(positions, ("is_eager",))["is_eager"]
+                return np.unique(rows.op[carries][column.ints != 0])
         if not len(self._start):
             return np.empty(0, np.int32)
         start = events.start[rows.row]
-        at = self._start.searchsorted(start, side="right") - 1
-        place = np.maximum(at, 0)
-        held = (at >= 0) & (self._end[place] >= start + events.duration[rows.row])
-        return np.unique(rows.op[held & ~self._func[place]])
+        end = start + events.duration[rows.row]
+        any_begun, run = last_begun(self._start, start)
+        is_inside = any_begun & (self._end[run] >= end)
+        return np.unique(rows.op[is_inside & ~self._is_function[run]])
+
+
+def _eager_runs(trace: Trace, track: Track, carries_is_func: Bools) -> Int64s:
+    """The kernel's eager runs on a line that say whether they run a function."""
+    is_run = np.zeros(len(trace.names), np.bool_)
+    for index in np.flatnonzero(carries_is_func).tolist():
+        is_run[index] = trace.names.full(index) == _EAGER_RUN
+    return marks.rows_named(track.events.name, is_run) if is_run.any() else _NONE

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.asked import Compat
-from powertui.data.model import Bools, Floats, Int64s, Steps
+from powertui.data.model import Bools, Floats, Int64s, Steps, StepsOn
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import breakdown
 from powertui.data.tools.breakdown import Breakdown
@@ -70,16 +70,19 @@ class CommonSteps:
 
     def combined(self) -> Breakdown:
         """The run's steps: of each common one, that of the host that took longest."""
-        slowest = self.lengths().argmax(axis=1).tolist()
-        sources = [(self.steps[host], int(self.rows[host][i])) for i, host in enumerate(slowest)]
-        parts = np.array([steps.parts[row] for steps, row in sources], np.int64)
+        lengths: list[int] = []
+        parts: list[Int64s] = []
+        for common_step, slowest in enumerate(self.lengths().argmax(axis=1).tolist()):
+            steps, row = self.steps[slowest], int(self.rows[slowest][common_step])
+            lengths.append(int(steps.length[row]))
+            parts.append(steps.parts[row])
         chief = self.steps[self.chief]
         chief_rows = self.rows[self.chief]
         return Breakdown(
-            names=[chief.names[i] for i in chief_rows.tolist()],
+            names=[chief.names[row] for row in chief_rows.tolist()],
             start=chief.start[chief_rows],
-            length=np.array([steps.length[row] for steps, row in sources], np.int64),
-            parts=parts.reshape(len(sources), -1),
+            length=np.array(lengths, np.int64),
+            parts=np.array(parts, np.int64).reshape(len(parts), -1),
             compat=chief.compat,
             has_device=any(steps.has_device for steps in self.steps),
             by=chief.by,
@@ -116,7 +119,10 @@ def steps_of(question: Question) -> Breakdown:
     every = [
         breakdown.step_breakdown(profile, question.compat) for profile in question.opened.profiles
     ]
-    return next((steps for steps in every if len(steps)), every[0])
+    for steps in every:
+        if len(steps):
+            return steps
+    return every[0]
 
 
 def _together(opened: Opened, compat: Compat) -> CommonSteps | None:
@@ -129,13 +135,13 @@ def _together(opened: Opened, compat: Compat) -> CommonSteps | None:
             every.append(steps)
     if len(every) < 2:
         return None
+    # TensorBoard's chief: the host with the shortest span.
     chief = int(np.argmin([_span(steps) for steps in every]))
     by, rows = "number", None
     if compat == "corrected":
-        numbers = [
-            _numbers(steps, profile.steps) for profile, steps in zip(profiles, every, strict=True)
-        ]
-        rows = _by_number(numbers)
+        rows = _by_number(
+            [_numbers(steps, profile.steps) for profile, steps in zip(profiles, every, strict=True)]
+        )
     if rows is None:
         by, rows = "overlap", _by_overlap(every, chief)
     if not len(rows[0]):
@@ -157,7 +163,9 @@ def _numbers(measured: Breakdown, steps: Steps) -> Int64s | None:
     """Number and round of each step as one; None where not every step has a number of its own."""
     if len(measured) != len(steps) or (steps.number < 0).any():
         return None
-    keys = steps.number + (steps.epoch.astype(np.int64) + 1) * (int(steps.number.max()) + 1)
+    numbers_per_epoch = int(steps.number.max()) + 1
+    epoch = steps.epoch.astype(np.int64) + 1  # -1 outside epochs
+    keys = steps.number + epoch * numbers_per_epoch
     return keys if len(np.unique(keys)) == len(keys) else None
 
 
@@ -170,12 +178,19 @@ def _by_number(numbers: Sequence[Int64s | None]) -> list[Int64s] | None:
     columns = [column for column in numbers if column is not None]
     if len(columns) < len(numbers):
         return None
+    common = _common(columns)
+    fewest = min(len(column) for column in columns)
+    if 2 * len(common) < fewest:
+        return None
+    return [_rows_of(common, column) for column in columns]
+
+
+def _common(columns: Sequence[Int64s]) -> Int64s:
+    """The values that are in every column, as the first one has them."""
     common = columns[0]
     for column in columns[1:]:
         common = common[np.isin(common, column)]
-    if len(common) * 2 < min(len(column) for column in columns):
-        return None
-    return [_rows_of(common, column) for column in columns]
+    return common
 
 
 def _rows_of(values: Int64s, column: Int64s) -> Int64s:
@@ -185,10 +200,14 @@ def _rows_of(values: Int64s, column: Int64s) -> Int64s:
 
 
 def _by_overlap(every: Sequence[Breakdown], chief: int) -> list[Int64s]:
-    lead = every[chief]
-    shifts = [0 if host == chief else _shift(lead, steps) for host, steps in enumerate(every)]
-    # Step i of the chief is step i + shift of a host. Common are the steps that every host has.
-    first = max(0, *(-shift for shift in shifts))
+    """The rows of the common steps of each host: step i of the chief is step i + shift of a host.
+
+    Common are the steps that every host has.
+    """
+    shifts = [
+        0 if host == chief else _shift(every[chief], steps) for host, steps in enumerate(every)
+    ]
+    first = max(0, -min(shifts))
     last = min(len(steps) - shift for steps, shift in zip(every, shifts, strict=True))
     common = np.arange(first, max(first, last))
     return [common + shift for shift in shifts]
@@ -201,7 +220,8 @@ def _shift(chief: Breakdown, host: Breakdown) -> int:
     best_shift, best_overlap = 0, -1
     forward = range(min(_MAX_SHIFT, len(host)))
     backward = range(-1, -min(_MAX_SHIFT, len(chief)), -1)
-    chief_end, host_end = chief.start + chief.length, host.start + host.length
+    chief_end = chief.start + chief.length
+    host_end = host.start + host.length
     for shift in (*forward, *backward):
         chief_first, host_first = max(0, -shift), max(0, shift)
         count = min(len(chief) - chief_first, len(host) - host_first)
@@ -209,8 +229,8 @@ def _shift(chief: Breakdown, host: Breakdown) -> int:
             continue
         chief_rows = slice(chief_first, chief_first + count)
         host_rows = slice(host_first, host_first + count)
-        end = np.minimum(chief_end[chief_rows], host_end[host_rows])
         start = np.maximum(chief.start[chief_rows], host.start[host_rows])
+        end = np.minimum(chief_end[chief_rows], host_end[host_rows])
         overlap = int(np.maximum(0, end - start).sum())
         if overlap > best_overlap:
             best_shift, best_overlap = shift, overlap
@@ -221,20 +241,19 @@ def devices(steps: Steps) -> tuple[tuple[str, ...], Int64s, Int64s] | None:
     """(names, rows of the steps that all of them ran, work [steps × devices]) of one host; None for
     fewer than two devices.
     """
-    devices = []
-    for device in steps.on:
-        has_work = device.kind == "device" and (device.work >= 0).all()
-        if has_work and len(np.unique(device.row)) == len(device):
-            devices.append(device)
+    devices = [part for part in steps.on if part.kind == "device" and _is_complete(part)]
     if len(devices) < 2:
         return None
-    common = devices[0].row
-    for device in devices[1:]:
-        common = common[np.isin(common, device.row)]
+    common = _common([device.row for device in devices])
     if not len(common):
         return None
     columns = [device.work[_rows_of(common, device.row)] for device in devices]
     return tuple(device.name for device in devices), common, np.stack(columns, axis=1)
+
+
+def _is_complete(device: StepsOn) -> bool:
+    """Whether it has the work of each of its steps, and each step once."""
+    return bool((device.work >= 0).all()) and len(np.unique(device.row)) == len(device)
 
 
 # ── who holds the others up ──────────────────────────────────────────────────────────────────────
@@ -247,17 +266,18 @@ def stragglers(times: Int64s) -> list[Straggler]:
         return []
     excess = times - np.median(times, axis=1)[:, None]
     means = times.mean(axis=0)
-    step = max(1.0, float(np.median(means)))
-    slowest = np.bincount(times.argmax(axis=1), minlength=members)
+    usual_step = max(1.0, float(np.median(means)))
+    times_slowest = np.bincount(times.argmax(axis=1), minlength=members)
     stragglers = []
     for member in np.flatnonzero(_slow(times, means)).tolist():
-        mean_excess = float(means[member] - np.median(np.delete(means, member)))
+        others = np.delete(means, member)
+        mean_excess = float(means[member] - np.median(others))
         stragglers.append(
             Straggler(
                 member=member,
                 excess=mean_excess,
-                share=mean_excess / step,
-                slowest=int(slowest[member]),
+                share=mean_excess / usual_step,
+                slowest=int(times_slowest[member]),
                 worst=_worst_steps(excess[:, member]),
             )
         )
@@ -278,8 +298,10 @@ def _slow(times: Int64s, means: Floats) -> Bools:
     median = float(np.median(means))
     min_excess = _MIN_EXCESS_SHARE * median
     if len(means) == 2:
+        # Of two there is no usual one: who is nearly always the slower holds the other up.
         slower = int(means.argmax())
-        share_slower = float((times[:, slower] > times[:, 1 - slower]).mean())
+        faster = 1 - slower
+        share_slower = float((times[:, slower] > times[:, faster]).mean())
         difference = abs(float(means[0] - means[1]))
         slow = np.zeros(2, np.bool_)
         slow[slower] = share_slower >= _MIN_SLOWER_SHARE and difference > min_excess

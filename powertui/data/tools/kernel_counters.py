@@ -26,13 +26,15 @@ from powertui.data.model import (
     Trace,
 )
 from powertui.data.run.device_intervals import work_tracks
-from powertui.data.table import Place, Table, int_column, optional, text_column
+from powertui.data.table import Column, Place, Table, int_column, optional, text_column
 from powertui.data.tools.registry import Question
+from powertui.data.tools.sorted_columns import ends_run, last_begun
 from powertui.data.window import touches
 from powertui.plain import plain
 from powertui.value_types import dataclass
 
 _MAX_KERNELS = 1_000
+_MAX_NAME_CHARACTERS = 300
 _MAX_COUNTERS = 16  # columns that a person can still look through; the counters tool lists all
 # A longer distance between two samples is a pause of the sampler: nothing is known of it. Chosen,
 # not measured; recorded samples follow each other at a fixed interval.
@@ -83,48 +85,46 @@ def kernel_counters(question: Question) -> Table | None:
     trace = question.profile.trace
     if not trace.counters:
         return None
-    lo, hi = question.window
-    parts: list[_Kernel] = []
+    measured: list[_Kernel] = []
     for process in trace.processes:
         counters = [counter for counter in trace.counters if counter.process == process.name]
-        if process.kind is ProcessKind.DEVICE and counters:
-            ran = _device_kernels(trace, process, lo, hi)
-            if ran is not None:
-                parts += _kernels(ran, counters)
-    if not parts:
+        if process.kind is not ProcessKind.DEVICE or not counters:
+            continue
+        ran = _device_kernels(trace, process, *question.window)
+        if ran is not None:
+            measured += _kernels(ran, counters)
+    if not measured:
         return None
-    parts.sort(key=lambda kernel: -kernel.ran_ps)
-    return _table(question, parts[:_MAX_KERNELS])
+    measured.sort(key=lambda kernel: -kernel.ran_ps)
+    return _table(question, measured[:_MAX_KERNELS])
 
 
 def _device_kernels(trace: Trace, process: Process, lo: int, hi: int) -> _DeviceKernels | None:
-    numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
-    columns: list[tuple[Int64s, ...]] = []
+    track_numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
+    parts: list[tuple[Int64s, ...]] = []
     for track in work_tracks(process):
         events = track.events
         rows = np.flatnonzero(touches(events.start, events.end, lo, hi))
-        columns.append(
-            (
-                events.name[rows].astype(np.int64),
-                events.start[rows],
-                events.end[rows],
-                np.full(len(rows), numbers[id(track)]),
-                rows,
-            )
-        )
-    if not sum(len(column[0]) for column in columns):
+        name = events.name[rows].astype(np.int64)
+        number = np.full(len(rows), track_numbers[id(track)])
+        parts.append((name, events.start[rows], events.end[rows], number, rows))
+    if not any(len(rows) for *_, rows in parts):
         return None
-    name, start, end, track_number, row = (
-        np.concatenate(column) for column in zip(*columns, strict=True)
-    )
-    order = np.lexsort((end, start))
-    name, start, end, track_number, row = (
-        column[order] for column in (name, start, end, track_number, row)
-    )
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    _, start, end, _, _ = columns
+    by_start = np.lexsort((end, start))
+    name, start, end, track_number, row = (column[by_start] for column in columns)
     alone = np.ones(len(start), np.bool_)
     alone[1:] &= np.maximum.accumulate(end)[:-1] <= start[1:]
     alone[:-1] &= start[1:] >= end[:-1]
-    return _DeviceKernels(process, name, start, end, (track_number, row), alone)
+    return _DeviceKernels(
+        process=process,
+        name=name,
+        start=start,
+        end=end,
+        place=(track_number, row),
+        alone=alone,
+    )
 
 
 # ── from readings to kernels ─────────────────────────────────────────────────────────────────────
@@ -141,26 +141,34 @@ def _measured(ran: _DeviceKernels, counter: Counter) -> _Measured | None:
 
 def _counted(ran: _DeviceKernels, counted: CountedEvents) -> _Measured:
     """The values of what was counted while one kernel ran, and nothing else."""
-    at = np.searchsorted(counted.start, ran.start, side="right") - 1
-    lo, hi = counted.start[at], counted.end[at]
-    inside = (at >= 0) & (hi >= ran.end) & ran.alone
-    inside &= np.searchsorted(ran.start, hi) - np.searchsorted(ran.start, lo) == 1
-    length = np.maximum(1, ran.end - ran.start)
-    return _Measured(np.where(inside, counted.value[at], 0.0), np.where(inside, length, 0.0))
+    any_begun, interval = last_begun(counted.start, ran.start)
+    lo, hi = counted.start[interval], counted.end[interval]
+    holds_kernel = any_begun & (hi >= ran.end)
+    kernels_inside = np.searchsorted(ran.start, hi) - np.searchsorted(ran.start, lo)
+    is_measured = holds_kernel & ran.alone & (kernels_inside == 1)
+    length_ps = np.maximum(1, ran.end - ran.start)
+    return _Measured(
+        value=np.where(is_measured, counted.value[interval], 0.0),
+        weight=np.where(is_measured, length_ps, 0.0),
+    )
 
 
 def _sampled(ran: _DeviceKernels, counter: Counter) -> _Measured:
     """The mean of the samples that lie inside a kernel from end to end."""
     times = counter.times
-    length = np.diff(times).astype(np.float64)
-    length[length > _MAX_SAMPLE_DISTANCES * np.median(length)] = 0
-    before = np.concatenate(([0.0], np.cumsum(length)))
-    sums = np.concatenate(([0.0], np.cumsum(counter.values[:-1] * length)))
+    lasts_ps = np.diff(times).astype(np.float64)
+    is_pause = lasts_ps > _MAX_SAMPLE_DISTANCES * np.median(lasts_ps)
+    lasts_ps[is_pause] = 0
+    # Prefix sums: what lies between two samples is the difference of two of them.
+    time_before = np.concatenate(([0.0], np.cumsum(lasts_ps)))
+    integral_before = np.concatenate(([0.0], np.cumsum(counter.values[:-1] * lasts_ps)))
     first = np.minimum(np.searchsorted(times, ran.start), len(times) - 1)
-    last = np.maximum(np.searchsorted(times, ran.end, side="right") - 1, first)
-    weight = np.where(ran.alone, before[last] - before[first], 0.0)
-    value = np.divide(sums[last] - sums[first], weight, out=np.zeros(len(weight)), where=weight > 0)
-    return _Measured(value, weight)
+    last_inside = np.searchsorted(times, ran.end, side="right") - 1
+    last = np.maximum(last_inside, first)
+    integral = integral_before[last] - integral_before[first]
+    weight = np.where(ran.alone, time_before[last] - time_before[first], 0.0)
+    mean = np.divide(integral, weight, out=np.zeros(len(weight)), where=weight > 0)
+    return _Measured(mean, weight)
 
 
 @dataclass(frozen=True)
@@ -175,50 +183,74 @@ class _Kernel:
     values: dict[tuple[str, str], tuple[float, int]]  # of a counter's name and unit: mean, runs
     rates: dict[str, float]  # by the name of a counter of each kernel: a second of its runs
 
+    @property
+    def measured_runs(self) -> int:
+        """How many runs the counter that measured most of them measured."""
+        return max(runs for _, runs in self.values.values())
+
 
 def _kernels(ran: _DeviceKernels, counters: Sequence[Counter]) -> Iterator[_Kernel]:
     """The kernels of a device that any of its counters measured."""
     names, kernel = np.unique(ran.name, return_inverse=True)
-    size = len(names)
-    values: list[dict[tuple[str, str], tuple[float, int]]] = [{} for _ in range(size)]
-    rates: list[dict[str, float]] = [{} for _ in range(size)]
+    values: list[dict[tuple[str, str], tuple[float, int]]] = [{} for _ in names]
+    rates: list[dict[str, float]] = [{} for _ in names]
     for counter in counters:
-        measured = _measured(ran, counter)
-        if measured is None:
-            continue
-        runs = np.bincount(kernel, measured.weight > 0, size)
-        weight = np.bincount(kernel, measured.weight, size)
-        # A sampler's level counts by its time, a count of a kernel by its run.
-        by_run = counter.counted is not None and counter.unit not in _LEVELS
-        share = (measured.weight > 0).astype(np.float64) if by_run else measured.weight
-        sums = np.bincount(kernel, measured.value * share, size)
-        shares = np.bincount(kernel, share, size)
-        for row in np.flatnonzero(runs > 0).tolist():
-            mean = float(sums[row] / shares[row])
-            values[row][counter.name, counter.unit] = (mean, int(runs[row]))
-            if by_run:
-                rates[row][counter.name] = float(sums[row] / weight[row] * PS_PER_S)
+        _add_counter(ran, counter, kernel, values, rates)
     length = ran.end - ran.start
-    total, count = np.bincount(kernel, length, size), np.bincount(kernel, minlength=size)
+    total = np.bincount(kernel, length, len(names))
+    count = np.bincount(kernel, minlength=len(names))
     by_length = np.lexsort((length, kernel))
-    longest = by_length[np.append(np.flatnonzero(np.diff(kernel[by_length])), len(kernel) - 1)]
-    for row in range(size):
-        if values[row]:
-            at = int(longest[row])
-            yield _Kernel(
-                name=int(names[row]),
-                device=ran.process.name,
-                runs=int(count[row]),
-                ran_ps=int(total[row]),
-                longest=(
-                    int(ran.place[0][at]),
-                    int(ran.place[1][at]),
-                    int(ran.start[at]),
-                    int(ran.end[at]),
-                ),
-                values=values[row],
-                rates=rates[row],
-            )
+    longest = by_length[ends_run(kernel[by_length])]
+    track_number, track_row = ran.place
+    for number, name in enumerate(names.tolist()):
+        if not values[number]:
+            continue
+        row = int(longest[number])
+        yield _Kernel(
+            name=name,
+            device=ran.process.name,
+            runs=int(count[number]),
+            ran_ps=int(total[number]),
+            longest=(
+                int(track_number[row]),
+                int(track_row[row]),
+                int(ran.start[row]),
+                int(ran.end[row]),
+            ),
+            values=values[number],
+            rates=rates[number],
+        )
+
+
+def _add_counter(
+    ran: _DeviceKernels,
+    counter: Counter,
+    kernel: Int64s,
+    values: list[dict[tuple[str, str], tuple[float, int]]],
+    rates: list[dict[str, float]],
+) -> None:
+    """Put what a counter measured of each kernel into `values`, and into `rates` what it counted
+    for each.
+    """
+    measured = _measured(ran, counter)
+    if measured is None:
+        return
+    size = len(values)
+    runs = np.bincount(kernel, measured.weight > 0, size)
+    weight = np.bincount(kernel, measured.weight, size)
+    # A sampler's level counts by its time, a count of a kernel by its run.
+    by_run = counter.counted is not None and counter.unit not in _LEVELS
+    share = measured.weight
+    if by_run:
+        share = (measured.weight > 0).astype(np.float64)
+    sums = np.bincount(kernel, measured.value * share, size)
+    shares = np.bincount(kernel, share, size)
+    for number in np.flatnonzero(runs > 0).tolist():
+        mean = float(sums[number] / shares[number])
+        values[number][counter.name, counter.unit] = (mean, int(runs[number]))
+        if by_run:
+            per_second = float(sums[number] / weight[number] * PS_PER_S)
+            rates[number][counter.name] = per_second
 
 
 # ── what they come to ────────────────────────────────────────────────────────────────────────────
@@ -237,67 +269,42 @@ def _bytes_per_s(kernel: _Kernel) -> float | None:
     for (name, unit), (value, _) in kernel.values.items():
         if unit == "bytes/s" and _ALL_BYTES_RATE.search(name):
             return value
-    for names in (_ALL_BYTES, _PART_BYTES):
-        rates = [
-            factor * kernel.rates[name] for name, factor in names.items() if name in kernel.rates
-        ]
-        # Only what was read, or only what was written, is not what the kernel moved.
-        if len(rates) in (1, 2) and (names is _ALL_BYTES or len(rates) == 2):
-            return sum(rates)
-    return None
+    for name, factor in _ALL_BYTES.items():
+        if name in kernel.rates:
+            return kernel.rates[name] * factor
+    part_rates = [
+        kernel.rates[name] * factor for name, factor in _PART_BYTES.items() if name in kernel.rates
+    ]
+    # Only what was read, or only what was written, is not what the kernel moved.
+    return sum(part_rates) if len(part_rates) == 2 else None
 
 
 def _flops(kernel: _Kernel) -> float | None:
     """Floating-point operations a second, of those kinds that were counted."""
-    rates = [
-        rate * factor
-        for name, rate in kernel.rates.items()
-        for pattern, factor in _FLOPS.items()
-        if pattern.search(name)
-    ]
+    rates: list[float] = []
+    for name, rate in kernel.rates.items():
+        for pattern, factor in _FLOPS.items():
+            if pattern.search(name):
+                rates.append(rate * factor)
     return sum(rates) if rates else None
 
 
 def _table(question: Question, kernels: list[_Kernel]) -> Table:
     trace = question.profile.trace
-    names = [plain(trace.names.display(kernel.name), 300) for kernel in kernels]
-    counters = list(dict.fromkeys(counter for kernel in kernels for counter in kernel.values))
+    names = [plain(trace.names.display(kernel.name), _MAX_NAME_CHARACTERS) for kernel in kernels]
+    devices = [kernel.device for kernel in kernels]
+    runs = [kernel.runs for kernel in kernels]
+    measured_runs = [kernel.measured_runs for kernel in kernels]
+    ran_ps = [kernel.ran_ps for kernel in kernels]
     columns = [
         text_column("kernel", "kernel", names, weight=9),
-        text_column("device", "device", [kernel.device for kernel in kernels], weight=3),
-        int_column("runs", "runs", "integer", [kernel.runs for kernel in kernels], weight=6),
-        int_column(
-            "measured_runs",
-            "measured",
-            "integer",
-            [max(runs for _, runs in kernel.values.values()) for kernel in kernels],
-            weight=5,
-        ),
-        int_column("total_s", "total", "duration", [kernel.ran_ps for kernel in kernels], weight=8),
+        text_column("device", "device", devices, weight=3),
+        int_column("runs", "runs", "integer", runs, weight=6),
+        int_column("measured_runs", "measured", "integer", measured_runs, weight=5),
+        int_column("total_s", "total", "duration", ran_ps, weight=8),
+        *_derived_columns(kernels),
+        *_counter_columns(kernels),
     ]
-    occupancies = [_occupancy(kernel) for kernel in kernels]
-    if any(value is not None for value in occupancies):
-        columns.append(optional("occupancy", "occupancy", "share", occupancies, weight=7))
-    moved = [_bytes_per_s(kernel) for kernel in kernels]
-    if any(value is not None for value in moved):
-        columns.append(
-            optional("bytes_per_s", "bytes/s", "number", moved, unit="bytes/s", weight=7)
-        )
-    flops = [_flops(kernel) for kernel in kernels]
-    if any(value is not None for value in flops):
-        columns.append(optional("flops", "FLOP/s", "number", flops, unit="FLOP/s", weight=7))
-    for name, unit in counters[:_MAX_COUNTERS]:
-        means = [kernel.values.get((name, unit)) for kernel in kernels]
-        columns.append(
-            optional(
-                f"counter_{plain(name, 80)}",
-                plain(f"{name} ({unit})" if unit else name, 80),
-                "number",
-                [None if mean is None else mean[0] for mean in means],
-                unit=unit,
-                weight=4,
-            )
-        )
 
     def place(row: int) -> Place:
         track, event, lo, hi = kernels[row].longest
@@ -313,3 +320,34 @@ def _table(question: Question, kernels: list[_Kernel]) -> Table:
         noun="kernel",
         summary="measured: means over the runs that ran alone on their device",
     )
+
+
+def _derived_columns(kernels: list[_Kernel]) -> Iterator[Column]:
+    """What several counters come to, as far as any kernel has it."""
+    occupancies = [_occupancy(kernel) for kernel in kernels]
+    if _any_value(occupancies):
+        yield optional("occupancy", "occupancy", "share", occupancies, weight=7)
+    moved = [_bytes_per_s(kernel) for kernel in kernels]
+    if _any_value(moved):
+        yield optional("bytes_per_s", "bytes/s", "number", moved, unit="bytes/s", weight=7)
+    flops = [_flops(kernel) for kernel in kernels]
+    if _any_value(flops):
+        yield optional("flops", "FLOP/s", "number", flops, unit="FLOP/s", weight=7)
+
+
+def _any_value(values: Sequence[float | None]) -> bool:
+    return any(value is not None for value in values)
+
+
+def _counter_columns(kernels: list[_Kernel]) -> Iterator[Column]:
+    """Every counter as it was recorded, in the order in which they first come up."""
+    counters = dict.fromkeys(counter for kernel in kernels for counter in kernel.values)
+    for name, unit in list(counters)[:_MAX_COUNTERS]:
+        means: list[float | None] = []
+        for kernel in kernels:
+            measured = kernel.values.get((name, unit))
+            means.append(None if measured is None else measured[0])
+        label = f"{name} ({unit})" if unit else name
+        yield optional(
+            f"counter_{plain(name, 80)}", plain(label, 80), "number", means, unit=unit, weight=4
+        )

@@ -40,7 +40,25 @@ _MAX_NAMES = 256
 # Events of one name that are asked for their operator. Chosen, not measured.
 _MAX_ASKED = 32
 
-_known: weakref.WeakKeyDictionary[Trace, dict[int, Category]] = weakref.WeakKeyDictionary()
+_kinds_by_trace: weakref.WeakKeyDictionary[Trace, dict[int, Category]] = weakref.WeakKeyDictionary()
+
+
+class _Votes:
+    """For each silent name the time of its kernels, by the kind of what launched them."""
+
+    def __init__(self) -> None:
+        self._times: dict[int, dict[Category, float]] = {}
+
+    def add(self, name: int, kind: Category, ps: float) -> None:
+        by_kind = self._times.setdefault(name, {})
+        by_kind[kind] = by_kind.get(kind, 0) + ps
+
+    def elected(self) -> dict[int, Category]:
+        """The kind with most time of each name."""
+        elected: dict[int, Category] = {}
+        for name, by_kind in self._times.items():
+            elected[name] = max(by_kind, key=lambda kind: (by_kind[kind], kind.value))
+        return elected
 
 
 def launched_kinds(trace: Trace) -> Mapping[int, Category]:
@@ -48,15 +66,19 @@ def launched_kinds(trace: Trace) -> Mapping[int, Category]:
 
     Found at the first question.
     """
-    kinds = _known.get(trace)
+    kinds = _kinds_by_trace.get(trace)
     if kinds is None:
-        silent = _silent_names(trace)
-        kinds = {}
-        if silent.any():
-            find = _by_operators if trace.format == "kineto" else _by_stats
-            kinds = find(trace, silent)
-        _known[trace] = kinds
+        kinds = _find_kinds(trace)
+        _kinds_by_trace[trace] = kinds
     return kinds
+
+
+def _find_kinds(trace: Trace) -> dict[int, Category]:
+    silent = _silent_names(trace)
+    if not silent.any():
+        return {}
+    votes = _by_operators(trace, silent) if trace.format == "kineto" else _by_stats(trace, silent)
+    return votes.elected()
 
 
 def kernel_kind(kernel: str, operator: str) -> Category:
@@ -71,7 +93,8 @@ def operator_kind(name: str) -> Category | None:
     """The kind of work that an operator gives to a device; None where its name says nothing."""
     kind = category.work_category(name)
     if kind not in _DEVICE_WORK:
-        word = kernel_names.kind_of_words(name.rpartition("::")[2])
+        own_name = name.rpartition("::")[2]
+        word = kernel_names.kind_of_words(own_name)
         kind = Category(word) if word is not None else kind
     return kind if kind in _DEVICE_WORK else None
 
@@ -85,78 +108,82 @@ def _device_lines(trace: Trace) -> Iterator[tuple[Process, Track]]:
 def _silent_names(trace: Trace) -> Bools:
     """The names of a device's events that say nothing of their work: those that took most time."""
     silent = np.zeros(len(trace.names), np.bool_)
-    time = np.zeros(len(trace.names))
+    time_by_name = np.zeros(len(trace.names))
     for _, track in _device_lines(trace):
         events = track.events
         # A pass over all names for each of ten thousand short lines would never end.
-        if len(events) < len(time) // 8:
-            np.add.at(time, events.name, events.duration)
+        if len(events) < len(time_by_name) // 8:
+            np.add.at(time_by_name, events.name, events.duration)
         else:
-            time += np.bincount(events.name, events.duration, len(time))
-    used = np.flatnonzero(time)
+            time_by_name += np.bincount(events.name, events.duration, len(time_by_name))
+    used = np.flatnonzero(time_by_name)
     if not len(used):
         return silent
     if len(used) > _MAX_LOOKED_AT:
-        used = used[np.argpartition(-time[used], _MAX_LOOKED_AT)[:_MAX_LOOKED_AT]]
+        most_time_first = np.argpartition(-time_by_name[used], _MAX_LOOKED_AT)
+        used = used[most_time_first[:_MAX_LOOKED_AT]]
     codes, types = op_types.op_types(trace.names, used)
-    says_nothing = np.array([kind in _SILENT for kind in types], np.bool_)
-    rows = used[says_nothing[codes]]
-    silent[rows[np.argsort(-time[rows], kind="stable")[:_MAX_NAMES]]] = True
+    type_is_silent = np.array([kind in _SILENT for kind in types], np.bool_)
+    rows = used[type_is_silent[codes]]
+    most_time_first = np.argsort(-time_by_name[rows], kind="stable")
+    silent[rows[most_time_first[:_MAX_NAMES]]] = True
     return silent
 
 
-def _by_operators(trace: Trace, silent: Bools) -> dict[int, Category]:
+def _by_operators(trace: Trace, silent: Bools) -> _Votes:
     """PyTorch: the innermost operator around the launching call whose name says something."""
     from powertui.data.tools import torch_links  # no kernel is silent in most traces
 
+    votes = _Votes()
     links = torch_links.linked(trace)
     host, device = links.host, links.device
     rows = np.flatnonzero(silent[device.name] & (device.call >= 0))
     if not len(rows):
-        return {}
+        return votes
     kinds = {name: operator_kind(trace.names.full(name)) for name in np.unique(host.name).tolist()}
     says_nothing = np.zeros(len(trace.names), np.bool_)
     says_nothing[[name for name, kind in kinds.items() if kind is None]] = True
     operator = host.operator_above(device.call[rows], says_nothing[host.name])
-    rows, operator = rows[operator >= 0], operator[operator >= 0]
-    pairs = np.stack((device.name[rows], host.name[operator]))
-    each, which = np.unique(pairs, axis=1, return_inverse=True)
-    times = np.bincount(which.ravel(), device.duration[rows], each.shape[1])
-    votes: dict[int, dict[Category, float]] = {}
-    for name, launcher, ps in zip(*each.tolist(), times.tolist(), strict=True):
+    has_operator = operator >= 0
+    rows, operator = rows[has_operator], operator[has_operator]
+    # A name and its launcher, each pair once: few of the many kernels.
+    pair_of_row = np.stack((device.name[rows], host.name[operator]))
+    pairs, number = np.unique(pair_of_row, axis=1, return_inverse=True)
+    times = np.bincount(number.ravel(), device.duration[rows], pairs.shape[1])
+    names, launchers = pairs.tolist()
+    for name, launcher, ps in zip(names, launchers, times.tolist(), strict=True):
         kind = kinds[launcher]
         if kind is not None:
-            by_kind = votes.setdefault(name, {})
-            by_kind[kind] = by_kind.get(kind, 0) + ps
-    return _elected(votes)
+            votes.add(name, kind, ps)
+    return votes
 
 
-def _by_stats(trace: Trace, silent: Bools) -> dict[int, Category]:
+def _by_stats(trace: Trace, silent: Bools) -> _Votes:
     """XLA and TensorFlow: the op that the collector wrote beside the event."""
-    votes: dict[int, dict[Category, float]] = {}
+    votes = _Votes()
     for process, track in _device_lines(trace):
         rows = _few_of_each(track, silent)
         if not len(rows):
             continue
         columns = process.source.columns(track.events.positions(rows), _STATS)
-        texts = [columns[stat].texts for stat in _STATS]
-        for at, row in enumerate(rows.tolist()):
+        stat_texts = [columns[stat].texts for stat in _STATS]
+        for place, row in enumerate(rows.tolist()):
             name = int(track.events.name[row])
-            written = [column[at] if column is not None else None for column in texts]
-            kind = _first_kind([*written, *_name_stats(trace, name)])
+            of_event = [texts[place] if texts is not None else None for texts in stat_texts]
+            kind = _first_kind([*of_event, *_name_stats(trace, name)])
             if kind is not None:
-                by_kind = votes.setdefault(name, {})
-                by_kind[kind] = by_kind.get(kind, 0) + int(track.events.duration[row])
-    return _elected(votes)
+                votes.add(name, kind, int(track.events.duration[row]))
+    return votes
 
 
 def _few_of_each(track: Track, silent: Bools) -> Int64s:
     """Rows of a line with silent names: of each name at most so many, from its first on."""
     rows = np.flatnonzero(silent[track.events.name])
     name = track.events.name[rows]
-    order = np.argsort(name, kind="stable")
-    first = np.searchsorted(name[order], name[order], side="left")
-    return np.sort(rows[order[np.arange(len(rows)) - first < _MAX_ASKED]])
+    by_name = np.argsort(name, kind="stable")
+    first_of_name = np.searchsorted(name[by_name], name[by_name], side="left")
+    number_in_name = np.arange(len(rows)) - first_of_name
+    return np.sort(rows[by_name[number_in_name < _MAX_ASKED]])
 
 
 def _name_stats(trace: Trace, name: int) -> list[str]:
@@ -174,11 +201,6 @@ def _first_kind(texts: Sequence[str | None]) -> Category | None:
 
 def _op_kind(text: str) -> Category | None:
     """Of "jit(f)/jit(main)/dot_general" the end says what is done."""
-    return operator_kind(text if category.op_type(text) else text.rstrip(":").rpartition("/")[2])
-
-
-def _elected(votes: dict[int, dict[Category, float]]) -> dict[int, Category]:
-    return {
-        name: max(by_kind, key=lambda kind: (by_kind[kind], kind.value))
-        for name, by_kind in votes.items()
-    }
+    if category.op_type(text):
+        return operator_kind(text)
+    return operator_kind(text.rstrip(":").rpartition("/")[2])

@@ -9,11 +9,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.model import Bools, Int32s, Int64s, ProcessKind, Trace
+from powertui.data.model import (
+    Bools,
+    Int32s,
+    Int64s,
+    Process,
+    ProcessKind,
+    Trace,
+    Track,
+    UInt64s,
+)
 from powertui.data.opened import Profile
 from powertui.data.run.marks import carriers, whole_numbers
 from powertui.data.tools import kernels
 from powertui.data.tools.kernels import Kernels
+from powertui.data.tools.sorted_columns import among, ends_run
 from powertui.value_types import dataclass
 
 _STAT = "correlation_id"
@@ -32,6 +42,16 @@ class Calls:
 
     def __len__(self) -> int:
         return len(self.id)
+
+    def take(self, rows: Int64s) -> Calls:
+        """Some of the calls, in this order."""
+        return Calls(
+            id=self.id[rows],
+            start=self.start[rows],
+            end=self.end[rows],
+            line=self.line[rows],
+            row=self.row[rows],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,20 +85,25 @@ def kernel_launches(profile: Profile) -> Launches:
 def _find(trace: Trace, work: Kernels) -> Launches:
     """The same of a trace, found now."""
     calls = _calls(trace)
-    lines = []
+    call_of_line: list[Int64s] = []
     for line in work.lines:
         events = line.track.events
         if not len(calls):
-            lines.append(np.full(len(events), -1, np.int64))
+            call_of_line.append(np.full(len(events), -1, np.int64))
             continue
-        ids = whole_numbers(line.process.source.columns(events.position, (_STAT,))[_STAT])
-        place = np.minimum(calls.id.searchsorted(ids), len(calls) - 1)
-        lines.append(np.where((calls.id[place] == ids) & (ids >= 0), place, -1))
-    return Launches(calls, tuple(lines))
+        ids = _ids(line.process, events.position)
+        has_call = among(calls.id, ids) & (ids >= 0)
+        call_of_line.append(np.where(has_call, calls.id.searchsorted(ids), -1))
+    return Launches(calls, tuple(call_of_line))
+
+
+def _ids(process: Process, positions: UInt64s) -> Int64s:
+    """The correlation ids of events; negative where they carry none."""
+    return whole_numbers(process.source.columns(positions, (_STAT,))[_STAT])
 
 
 def _calls(trace: Trace) -> Calls:
-    columns: list[tuple[Int64s, Int64s, Int64s, Int32s, Int64s]] = []
+    parts = [Calls(_NONE, _NONE, _NONE, np.empty(0, np.int32), _NONE)]
     numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
     for process in trace.processes:
         if process.kind is not ProcessKind.HOST:
@@ -86,30 +111,36 @@ def _calls(trace: Trace) -> Calls:
         tracks = [track for track in process.tracks if not track.derived and len(track.events)]
         if not tracks:
             continue
-        has_id = carriers(trace, process, tracks, (_STAT,))
+        may_have_id = carriers(trace, process, tracks, (_STAT,))
         for track in tracks:
-            events = track.events
-            rows = np.flatnonzero(has_id[events.name])
-            if not len(rows):
-                continue
-            ids = whole_numbers(process.source.columns(events.positions(rows), (_STAT,))[_STAT])
-            rows, ids = rows[ids >= 0], ids[ids >= 0]
-            start = events.start[rows]
-            columns.append(
-                (
-                    ids,
-                    start,
-                    start + events.duration[rows],
-                    np.full(len(rows), numbers[id(track)], np.int32),
-                    rows,
-                )
-            )
-    if not columns:
-        return Calls(_NONE, _NONE, _NONE, np.empty(0, np.int32), _NONE)
-    ids, start, end, line, row = (np.concatenate(column) for column in zip(*columns, strict=True))
-    order = np.lexsort((start, ids))
-    last = order[np.append(ids[order][1:] != ids[order][:-1], True)]
-    return Calls(ids[last], start[last], end[last], line[last].astype(np.int32), row[last])
+            rows = np.flatnonzero(may_have_id[track.events.name])
+            if len(rows):
+                parts.append(_calls_on_line(process, track, numbers[id(track)], rows))
+    calls = Calls(
+        id=np.concatenate([part.id for part in parts]),
+        start=np.concatenate([part.start for part in parts]),
+        end=np.concatenate([part.end for part in parts]),
+        line=np.concatenate([part.line for part in parts]),
+        row=np.concatenate([part.row for part in parts]),
+    )
+    by_id = np.lexsort((calls.start, calls.id))
+    return calls.take(by_id[ends_run(calls.id[by_id])])
+
+
+def _calls_on_line(process: Process, track: Track, number: int, rows: Int64s) -> Calls:
+    """Those of these events that carry an id."""
+    events = track.events
+    ids = _ids(process, events.positions(rows))
+    has_id = ids >= 0
+    rows, ids = rows[has_id], ids[has_id]
+    start = events.start[rows]
+    return Calls(
+        id=ids,
+        start=start,
+        end=start + events.duration[rows],
+        line=np.full(len(rows), number, np.int32),
+        row=rows,
+    )
 
 
 def across(
@@ -126,16 +157,16 @@ def across(
     events = list(trace.tracks())[line][1].events
     start = int(events.start[row])
     end = start + int(events.duration[row])
-    inside = (calls.row == row) | ((calls.start >= start) & (calls.end <= end))
-    is_launch = (calls.line == line) & inside
-    launched: list[tuple[int, int, int]] = []  # (start, line, row) of the first on each line
+    is_held = (calls.start >= start) & (calls.end <= end)
+    is_launch = (calls.line == line) & (is_held | (calls.row == row))
+    first_work: list[tuple[int, int, int]] = []  # (start, line, row) of the first on each line
     for device, call_of in zip(work.lines, launches.of_line, strict=True):
         rows = np.flatnonzero((call_of >= 0) & is_launch[call_of])
         if len(rows):
             starts = device.track.events.start[rows]
             first = int(np.argmin(starts))
-            launched.append((int(starts[first]), device.number, int(rows[first])))
-    return min(launched)[1:] if launched else None
+            first_work.append((int(starts[first]), device.number, int(rows[first])))
+    return min(first_work)[1:] if first_work else None
 
 
 def delays(begun: Int64s, call: Int64s, calls: Calls) -> tuple[Int64s, Bools]:
@@ -161,6 +192,9 @@ def queue(begun: Int64s, call: Int64s, calls: Calls) -> Queue | None:
     order = np.lexsort((-change, moments))  # of one moment the launches first
     length = np.cumsum(change[order])
     moments = moments[order]
-    span = int(moments[-1] - moments[0])
-    mean = float((length[:-1] * np.diff(moments)).sum() / span) if span else 0.0
-    return Queue(int(length.max()), mean)
+    span_ps = int(moments[-1] - moments[0])
+    if not span_ps:
+        return Queue(longest=int(length.max()), mean=0.0)
+    # From each moment to the next the queue has the length after the former.
+    waiting_ps = (length[:-1] * np.diff(moments)).sum()
+    return Queue(longest=int(length.max()), mean=float(waiting_ps / span_ps))

@@ -16,6 +16,7 @@ from powertui.data import texts
 from powertui.data.model import Int32s, Int64s, Names, Trace, Track
 from powertui.data.tools import op_sums, replicas, thread_time
 from powertui.data.tools.replicas import without_replica
+from powertui.data.tools.sorted_columns import begins_run
 from powertui.data.window import rows_of_windows
 
 # Stretches that are compared with the one that was asked for; of more only so many, evenly spread.
@@ -41,20 +42,12 @@ class LongerOps:
         if not here:
             return {}
         code = np.full(len(self._trace.names), -1, np.int32)
-        for number, text in enumerate(here):
-            code[here[text][1]] = number
-        if len(others) > MAX_COMPARED_STRETCHES:
-            others = [
-                others[at]
-                for at in np.linspace(0, len(others) - 1, MAX_COMPARED_STRETCHES)
-                .round()
-                .astype(int)
-                .tolist()
-            ]
-        there = self._there(code, len(here), np.array(others, np.int64).reshape(-1, 2))
+        for number, (_, name_numbers) in enumerate(here.values()):
+            code[name_numbers] = number
+        there = self._there(code, len(here), _spread(others))
         return {
-            text: (ran, there[number].tolist())
-            for number, (text, (ran, _)) in enumerate(here.items())
+            text: (ran_ps, there[number].tolist())
+            for number, (text, (ran_ps, _)) in enumerate(here.items())
         }
 
     @cached_property
@@ -73,54 +66,64 @@ class LongerOps:
         name = np.concatenate([sums.name for sums in parts])
         ran = np.concatenate([sums.self_time for sums in parts])
         group = self._names.group[name]
-        long = op_sums.exact(group, ran, len(self._names)) > least_ps
+        is_long = op_sums.exact(group, ran, len(self._names)) > least_ps
         ran_by_text: dict[str, int] = {}
         numbers: dict[str, list[int]] = {}
-        for row in np.flatnonzero(long[group]).tolist():
+        for row in np.flatnonzero(is_long[group]).tolist():
             text = without_replica(self._trace.names.display(int(name[row])))
             ran_by_text[text] = ran_by_text.get(text, 0) + int(ran[row])
             if text not in numbers:
                 numbers[text] = self._names.called(text, int(group[row]))
+        # A group may hold several texts, none of which ran long by itself.
         return {text: (ps, numbers[text]) for text, ps in ran_by_text.items() if ps > least_ps}
 
     def _there(self, code: Int32s, size: int, windows: Int64s) -> Int64s:
         """[ops × windows]: self time of the names that have a code."""
-        out = np.zeros((size, len(windows)), np.int64)
+        times_ps = np.zeros((size, len(windows)), np.int64)
         for process in self._trace.processes:
             threads = thread_time.framed_threads(process)
-            framed = {id(line) for lines in threads.values() for line in lines}
+            framed_lines = {id(line) for lines in threads.values() for line in lines}
             for track in process.tracks:
-                if op_sums.counts(track) and id(track) not in framed:
-                    _add_line(out, track, code, windows)
+                if op_sums.counts(track) and id(track) not in framed_lines:
+                    _add_line(times_ps, track, code, windows)
             for thread in threads:
                 for window, (lo, hi) in enumerate(windows.tolist()):
                     times = thread.inside(lo, hi)
-                    rows = np.flatnonzero(code[times.name] >= 0)
-                    some = code[times.name[rows]]
-                    out[:, window] += op_sums.exact(some, times.self_time[rows], size)
-        return out
+                    op = code[times.name]
+                    rows = np.flatnonzero(op >= 0)
+                    times_ps[:, window] += op_sums.exact(op[rows], times.self_time[rows], size)
+        return times_ps
 
 
-def _add_line(out: Int64s, track: Track, code: Int32s, windows: Int64s) -> None:
+def _spread(windows: Sequence[tuple[int, int]]) -> Int64s:
+    """[windows × (lo, hi)]: all of these, or as many as are compared, evenly spread."""
+    columns = np.array(windows, np.int64).reshape(-1, 2)
+    if len(columns) <= MAX_COMPARED_STRETCHES:
+        return columns
+    even_rows = np.linspace(0, len(columns) - 1, MAX_COMPARED_STRETCHES).round().astype(int)
+    return columns[even_rows]
+
+
+def _add_line(times_ps: Int64s, track: Track, code: Int32s, windows: Int64s) -> None:
     """Add the self times of one line to [ops × windows]."""
     for depth in range(track.lane_count):
-        begin = int(track.lanes[depth])
-        first, last = (
-            rows + begin
-            for rows in rows_of_windows(track.lane(depth), windows[:, 0], windows[:, 1])
-        )
-        for window in np.flatnonzero(first < last).tolist():
+        lane_begin = int(track.lanes[depth])
+        lane_first, lane_last = rows_of_windows(track.lane(depth), windows[:, 0], windows[:, 1])
+        for window in np.flatnonzero(lane_first < lane_last).tolist():
             lo, hi = windows[window].tolist()
-            for at in range(int(first[window]), int(last[window]), _CHUNK_EVENTS):
-                some = code[track.events.name[at : min(at + _CHUNK_EVENTS, int(last[window]))]]
-                rows = np.flatnonzero(some >= 0)
+            first = int(lane_first[window]) + lane_begin
+            last = int(lane_last[window]) + lane_begin
+            for begin in range(first, last, _CHUNK_EVENTS):
+                stop = min(begin + _CHUNK_EVENTS, last)
+                op = code[track.events.name[begin:stop]]
+                rows = np.flatnonzero(op >= 0)
                 if not len(rows):
                     continue
-                start, end = op_sums.inside(track.events[rows + at], lo, hi)
+                start, end = op_sums.inside(track.events[rows + begin], lo, hi)
                 self_time = end - start
                 if depth + 1 < track.lane_count:
                     self_time -= op_sums.covered(track.lane(depth + 1), start, end)
-                out[:, window] += op_sums.exact(some[rows], self_time, len(out))
+                times_ps[:, window] += op_sums.exact(op[rows], self_time, len(times_ps))
 
 
 class _NamesByText:
@@ -133,22 +136,20 @@ class _NamesByText:
     def __init__(self, names: Names) -> None:
         self._all = names
         marks = np.empty(len(names), np.uint64)
-        for at in range(0, len(names), texts.BATCH):
-            some = np.arange(at, min(at + texts.BATCH, len(names)))
-            shown = texts.displayed(names, some)
-            marks[some] = shown.marks()
+        for begin in range(0, len(names), texts.BATCH):
+            batch = np.arange(begin, min(begin + texts.BATCH, len(names)))
+            shown = texts.displayed(names, batch)
+            marks[batch] = shown.marks()
             scoped = np.flatnonzero(shown.contain(replicas.SCOPE))
             if len(scoped):
-                marks[some[scoped]] = replicas.all_without_replica(shown.take(scoped)).marks()
+                marks[batch[scoped]] = replicas.all_without_replica(shown.take(scoped)).marks()
         order = np.argsort(marks, kind="stable")
-        new = np.ones(len(order), np.bool_)
-        new[1:] = marks[order][1:] != marks[order][:-1]
-        self._order, self._first = (
-            order.astype(np.int32),
-            np.append(np.flatnonzero(new), len(order)),
-        )
+        is_first = begins_run(marks[order])
+        # Group by group: its names are _order[_first[group] : _first[group + 1]].
+        self._order = order.astype(np.int32)
+        self._first = np.append(np.flatnonzero(is_first), len(order))
         self.group = np.empty(len(order), np.int32)
-        self.group[order] = np.cumsum(new) - 1
+        self.group[order] = np.cumsum(is_first) - 1
 
     def __len__(self) -> int:
         """How many groups."""

@@ -29,7 +29,9 @@ from powertui.data.model import (
 )
 from powertui.data.texts import CancelCheck, Texts, unhindered
 from powertui.data.tools import replicas, thread_time
+from powertui.data.tools.covered_time import CoveredTime
 from powertui.data.tools.replicas import ReplicaRows
+from powertui.data.tools.sorted_columns import begins_run
 from powertui.data.tools.thread_time import EventTimes
 from powertui.data.window import lane_rows
 from powertui.value_types import dataclass
@@ -37,6 +39,10 @@ from powertui.value_types import dataclass
 _CHUNK_EVENTS = 1 << 16  # events summed together: their columns stay in the processor's cache
 _FLUSH_EVENTS = 1 << 20  # events added to the sums in one call
 _EXACT_FLOAT = 1 << 53  # below this, sums of floats are exact
+_LOW_BITS = 26  # of a sum that is added in two halves: 2^27 values of these stay exact
+# Few events whose names have far numbers: columns over all numbers between would be mostly empty.
+# Chosen: four places for each event, and 1,024 that nobody notices.
+_MAX_PLACES_PER_EVENT, _FREE_PLACES = 4, 1024
 
 _NONE = np.empty(0, np.int64)
 
@@ -96,9 +102,9 @@ def exact(name: UInt32s | Int32s | Int64s, values: Int64s, size: int) -> Int64s:
     """
     if float(values.sum(dtype=np.float64)) < _EXACT_FLOAT / 2:
         return np.bincount(name, values, size).astype(np.int64)
-    high = np.bincount(name, values >> 26, size)
-    low = np.bincount(name, values & ((1 << 26) - 1), size)
-    return (high.astype(np.int64) << 26) + low.astype(np.int64)
+    high_bits = np.bincount(name, values >> _LOW_BITS, size)
+    low_bits = np.bincount(name, values & ((1 << _LOW_BITS) - 1), size)
+    return (high_bits.astype(np.int64) << _LOW_BITS) + low_bits.astype(np.int64)
 
 
 class _LaneRows(NamedTuple):
@@ -122,40 +128,48 @@ def summed(
     if not parts:
         return None
     lowest = min(int(part.name.min()) for part in parts)
-    name_range = max(int(part.name.max()) for part in parts) - lowest + 1
+    highest = max(int(part.name.max()) for part in parts)
+    name_range = highest - lowest + 1
     event_count = sum(len(part.name) for part in parts)
-    used: Int64s | None = None
-    # Few events whose names have far numbers: columns over all numbers between would be mostly
-    # empty.
-    if name_range > 4 * event_count + 1024:
-        used = np.unique(np.concatenate([part.name for part in parts])).astype(np.int64)
-    adder = _Adder(name_range if used is None else len(used))
+    used_names: Int64s | None = None
+    if name_range > _MAX_PLACES_PER_EVENT * event_count + _FREE_PLACES:
+        used_names = np.unique(np.concatenate([part.name for part in parts])).astype(np.int64)
+    adder = _Adder(name_range if used_names is None else len(used_names))
     for name, total, self_time in _times(parts, lo, hi):
         check()
-        if used is None:
+        if used_names is None:
             index = name - lowest
         else:
-            index = np.searchsorted(used, name).astype(np.uint32)
+            index = np.searchsorted(used_names, name).astype(np.uint32)
         adder.add(index, total, self_time)
     adder.flush()
     ran = np.flatnonzero(adder.count)
-    name = ran + lowest if used is None else used[ran]
-    return OpSums(number, name, adder.count[ran], adder.total[ran], adder.self_time[ran])
+    return OpSums(
+        process=number,
+        name=ran + lowest if used_names is None else used_names[ran],
+        count=adder.count[ran],
+        total=adder.total[ran],
+        self_time=adder.self_time[ran],
+    )
 
 
 def _parts(process: Process, lo: int, hi: int) -> list[_LaneRows | EventTimes]:
     """What of a process belongs to [lo, hi): lane by lane, of threads with frames all at once."""
     threads = thread_time.framed_threads(process)
-    framed = {id(line) for lines in threads.values() for line in lines}
-    lanes: list[_LaneRows] = []
+    framed_lines = {id(line) for lines in threads.values() for line in lines}
+    parts: list[_LaneRows | EventTimes] = []
     for track in process.tracks:
-        lane_count = track.lane_count if counts(track) and id(track) not in framed else 0
-        for depth in range(lane_count):
-            lane = _LaneRows(track, depth, *touching(track, depth, lo, hi))
-            if lane.first < lane.last:
-                lanes.append(lane)
-    inside_threads = [thread.inside(lo, hi) for thread in threads]
-    return [*lanes, *(times for times in inside_threads if len(times.name))]
+        if not counts(track) or id(track) in framed_lines:
+            continue
+        for depth in range(track.lane_count):
+            first, last = touching(track, depth, lo, hi)
+            if first < last:
+                parts.append(_LaneRows(track, depth, first, last))
+    for thread in threads:
+        times = thread.inside(lo, hi)
+        if len(times.name):
+            parts.append(times)
+    return parts
 
 
 def _times(
@@ -167,10 +181,12 @@ def _times(
             yield part
             continue
         track, depth, first, last = part
-        for at in range(first, last, _CHUNK_EVENTS):
-            events = track.events[slice(at, min(at + _CHUNK_EVENTS, last))]
+        for begin in range(first, last, _CHUNK_EVENTS):
+            stop = min(begin + _CHUNK_EVENTS, last)
+            events = track.events[slice(begin, stop)]
             start, end = inside(events, lo, hi)
-            self_time = total = end - start
+            total = end - start
+            self_time = total
             if depth + 1 < track.lane_count:
                 self_time = total - covered(track.lane(depth + 1), start, end)
             yield events.name, total, self_time
@@ -203,19 +219,9 @@ def covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:
     events = lane[slice(first, last)]
     if not len(events):
         return np.zeros(len(start), np.int64)
-    # The time that the lane covers before each of its events.
-    before = np.concatenate(([0], np.cumsum(events.duration)))
-    stop = events.start + events.duration
-
-    def covered_until(moments: Int64s) -> Int64s:
-        at = events.start.searchsorted(moments, side="left")
-        # The last event that began may go on after the moment: that part does not count.
-        after = np.where(at > 0, np.maximum(0, stop[at - 1] - moments), 0)
-        covered_ps: Int64s = before[at] - after
-        return covered_ps
-
-    covered_ps: Int64s = covered_until(end) - covered_until(start)
-    return covered_ps
+    # The events of a lane lie apart from each other, as those of `CoveredTime` do.
+    lane_time = CoveredTime(events.start, events.start + events.duration)
+    return lane_time.inside(start, end)
 
 
 # ── names with the same text, and copies on several replicas ─────────────────────────────────────
@@ -232,54 +238,64 @@ def merged(names: Names, sums: OpSums, check: CancelCheck) -> OpSums:
         marks[rows] = _marks(full, display)
         waits[rows] = full.among(category.HAND_OVER)
         scoped[rows] = full.contain(replicas.SCOPE)
-        at = np.flatnonzero(scoped[rows])
-        if len(at):
+        in_scope = np.flatnonzero(scoped[rows])
+        if len(in_scope):
             zero_is_scoped |= bool(full.contain(replicas.FIRST_SCOPE).any())
-            marks[rows.start + at] = _marks(
-                replicas.all_without_replica(full.take(at)),
-                replicas.all_without_replica(display.take(at)),
+            marks[rows.start + in_scope] = _marks(
+                replicas.all_without_replica(full.take(in_scope)),
+                replicas.all_without_replica(display.take(in_scope)),
             )
     in_order = np.sort(marks)
     repeated = in_order[1:][in_order[1:] == in_order[:-1]]
     if not len(repeated):
         return replace(sums, waits=waits)
     # Equal marks are a hint: the texts decide.
-    alike = _Alike(len(marks), zero_is_scoped=zero_is_scoped)
+    same_ops = _SameOps(len(marks), zero_is_scoped=zero_is_scoped)
     suspects = np.flatnonzero(np.isin(marks, repeated))
     for rows, full, display in texts.batches(names, sums.name[suspects], check):
-        alike.add(suspects[rows], scoped[suspects[rows]], full.strings(), display.strings())
-    target = alike.target
-    is_first = target == np.arange(len(target))
-    new_row = np.cumsum(is_first) - 1
+        numbers = suspects[rows]
+        same_ops.add(numbers, scoped[numbers], full.strings(), display.strings())
+    return replace(_added_up(sums, same_ops), waits=waits[same_ops.is_first])
+
+
+def _added_up(sums: OpSums, same_ops: _SameOps) -> OpSums:
+    """One row for each op: the first of its names, with the figures of all of them."""
+    first_name, is_first = same_ops.first_name, same_ops.is_first
     firsts, twins = np.flatnonzero(is_first), np.flatnonzero(~is_first)
+    row_of_first = np.cumsum(is_first) - 1
     count, total, self_time = sums.count.copy(), sums.total.copy(), sums.self_time.copy()
     for column in (count, total, self_time):
-        np.add.at(column, target[twins], column[twins])
+        np.add.at(column, first_name[twins], column[twins])
     return OpSums(
         process=sums.process,
         name=sums.name[firsts],
         count=count[firsts],
         total=total[firsts],
         self_time=self_time[firsts],
-        twins=(sums.name[twins], new_row[target[twins]]),
-        waits=waits[firsts],
-        copies=_copies(sums, new_row[target], alike.replica),
+        twins=(sums.name[twins], row_of_first[first_name[twins]]),
+        copies=_copies(sums, row_of_first[first_name], same_ops.replica),
     )
 
 
 def _marks(full: Texts, display: Texts) -> UInt64s:
+    """A number for each pair of texts: equal ones have equal numbers, and some others too."""
     marks: UInt64s = full.marks() * np.uint64(3) + display.marks()
     return marks
 
 
-class _Alike:
+class _SameOps:
     """Which names are one op."""
 
     def __init__(self, size: int, *, zero_is_scoped: bool) -> None:
-        self.target: Int64s = np.arange(size)  # for each name the first name of the same op
+        self.first_name: Int64s = np.arange(size)  # for each name the first one of the same op
         self.replica = np.full(size, -1)  # the number of its replica; -1 for a name without one
         self._zero_is_scoped = zero_is_scoped  # so that a name without a scope is no copy
         self._rows: dict[tuple[str, str, bool], int] = {}
+
+    @property
+    def is_first(self) -> Bools:
+        """Which names are the first of their op."""
+        return np.asarray(self.first_name == np.arange(len(self.first_name)))
 
     def add(self, rows: Int64s, scoped: Bools, full: list[str], display: list[str]) -> None:
         """Compare the texts of these names with all that were added before."""
@@ -289,8 +305,8 @@ class _Alike:
                 number = replicas.replica_of(text)
                 self.replica[row] = -1 if number is None else number
                 text, shown = replicas.without_replica(text), replicas.without_replica(shown)
-            apart = self._zero_is_scoped and not is_scoped
-            self.target[row] = self._rows.setdefault((text, shown, apart), row)
+            is_no_copy = self._zero_is_scoped and not is_scoped
+            self.first_name[row] = self._rows.setdefault((text, shown, is_no_copy), row)
 
 
 def _copies(sums: OpSums, new_row: Int64s, replica: Int64s) -> ReplicaRows:
@@ -303,18 +319,14 @@ def _copies(sums: OpSums, new_row: Int64s, replica: Int64s) -> ReplicaRows:
     order = np.lexsort((number, new_row[rows]))
     rows, number = rows[order], number[order]
     op = new_row[rows]
-    new = np.ones(len(rows), np.bool_)
-    new[1:] = (op[1:] != op[:-1]) | (number[1:] != number[:-1])
-    first = np.flatnonzero(new)
-    count, total, self_time = (
-        np.add.reduceat(column[rows], first) for column in (sums.count, sums.total, sums.self_time)
+    first = np.flatnonzero(begins_run(op, number))
+    copies = ReplicaRows(
+        row=op[first],
+        name=sums.name[rows][first],
+        number=number[first],
+        count=np.add.reduceat(sums.count[rows], first),
+        total=np.add.reduceat(sums.total[rows], first),
+        self_time=np.add.reduceat(sums.self_time[rows], first),
     )
-    several = np.bincount(op[first])[op[first]] > 1
-    return ReplicaRows(
-        row=op[first][several],
-        name=sums.name[rows][first][several],
-        number=number[first][several],
-        count=count[several],
-        total=total[several],
-        self_time=self_time[several],
-    )
+    copies_of_op = np.bincount(copies.row)
+    return copies.take(np.flatnonzero(copies_of_op[copies.row] > 1))

@@ -19,7 +19,7 @@ from powertui.data import category, texts, wire
 from powertui.data.category import Category
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
 from powertui.data.opened import Profile
-from powertui.data.tools.covered_time import CoveredTime, union
+from powertui.data.tools.covered_time import CoveredTime, joined, union
 from powertui.data.tools.op_stack import parents
 from powertui.data.tools.thread_time import FRAME_LINE_SUFFIX
 
@@ -55,6 +55,9 @@ _WAITING = frozenset(
 _MIN_NAMED_SHARE = 0.8
 # A callee that holds more than this share of its caller's time is followed further down.
 _MAJORITY = 0.5
+# The time of a thread that only waits counts for this part (1/1000) of one that runs. Chosen: it
+# decides only where no thread runs Python.
+_WAITING_WEIGHT_PARTS = 1000
 
 
 class PythonFunction(NamedTuple):
@@ -109,14 +112,14 @@ def working_stretches(profile: Profile) -> CoveredTime:
 
 
 def _working_stretches(trace: Trace) -> CoveredTime:
-    starts, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    waiting = _Waiting(trace)
-    for thread in _threads(trace, waiting):
-        mine = _innermost(thread, thread.is_frame & ~waiting.of(thread.name))
-        mine = mine.without(thread.idle)
-        starts.append(mine.start)
-        ends.append(mine.end)
-    return union(np.concatenate(starts), np.concatenate(ends))
+    waiting = _WaitingNames(trace)
+    return joined(_working(thread, waiting) for thread in _threads(trace, waiting))
+
+
+def _working(thread: _ThreadFrames, waiting: _WaitingNames) -> CoveredTime:
+    """When a thread runs Python."""
+    works = thread.is_frame & ~waiting.among(thread.name)
+    return _innermost(thread, works).without(thread.idle)
 
 
 def heaviest_function(trace: Trace, free: CoveredTime) -> PythonFunction | None:
@@ -126,58 +129,73 @@ def heaviest_function(trace: Trace, free: CoveredTime) -> PythonFunction | None:
     the time is spread over several. Only one thread is looked at, the one that ran Python longest:
     the others of a program wait for it.
     """
-    waiting = _Waiting(trace)
+    waiting = _WaitingNames(trace)
     busiest: _ThreadFrames | None = None
-    longest = 0
+    longest_ps = 0
     for thread in _threads(trace, waiting):
-        mine = _innermost(thread, thread.is_frame & ~waiting.of(thread.name))
-        inside = int(free.inside(mine.start, mine.end).sum())
+        works = thread.is_frame & ~waiting.among(thread.name)
+        running = _innermost(thread, works)
+        free_ps = int(free.inside(running.start, running.end).sum())
         # A thread that only waits counts for little, but for more than none at all.
-        any_frames = free.inside(thread.start[:1], thread.end.max(keepdims=True))
-        inside += int(any_frames[0]) // 1000
-        if inside > longest:
-            busiest, longest = thread, inside
+        recorded = free.inside(thread.start[:1], thread.end.max(keepdims=True))
+        free_ps += int(recorded[0]) // _WAITING_WEIGHT_PARTS
+        if free_ps > longest_ps:
+            busiest, longest_ps = thread, free_ps
     return _heaviest_path(trace, busiest, free) if busiest is not None else None
 
 
 def _heaviest_path(trace: Trace, thread: _ThreadFrames, free: CoveredTime) -> PythonFunction | None:
-    held = free.inside(thread.start, thread.end)
+    path = _majority_callees(trace, thread, free)
+    if not path:
+        return None
+    min_named_ps = _MIN_NAMED_SHARE * free.length
+    chosen = path[0]
+    for function in path:
+        if function.ps >= min_named_ps:
+            chosen = function
+    deepest = path[-1]
+    return chosen if chosen is deepest else chosen._replace(inner=deepest)
+
+
+def _majority_callees(
+    trace: Trace, thread: _ThreadFrames, free: CoveredTime
+) -> list[PythonFunction]:
+    """From the outermost function on, each time the callee that held most of its caller's time."""
+    held_ps = free.inside(thread.start, thread.end)
     caller = _calling_frame(thread)
-    inside = thread.is_frame & (held > 0)
-    rows = np.flatnonzero(inside & (caller < 0))
+    is_candidate = thread.is_frame & (held_ps > 0)
+    rows = np.flatnonzero(is_candidate & (caller < 0))
     path: list[PythonFunction] = []
-    above = 0
+    caller_ps = 0
     for _ in range(wire.MAX_LANES + 1):
         if not len(rows):
             break
-        names, which = np.unique(thread.name[rows], return_inverse=True)
-        sums = np.bincount(which.ravel(), weights=held[rows].astype(np.float64))
-        best = int(np.argmax(sums))
-        if sums[best] <= _MAJORITY * above:
+        names, name_of_row = np.unique(thread.name[rows], return_inverse=True)
+        name_of_row = name_of_row.ravel()
+        ps_by_name = np.bincount(name_of_row, weights=held_ps[rows].astype(np.float64))
+        heaviest = int(np.argmax(ps_by_name))
+        if ps_by_name[heaviest] <= _MAJORITY * caller_ps:
             break
-        above = int(sums[best])
-        function = parse_frame(trace.names.full(int(names[best])), above)
+        caller_ps = int(ps_by_name[heaviest])
+        function = parse_frame(trace.names.full(int(names[heaviest])), caller_ps)
         if function.file:
             path.append(function)
         elif path and not path[-1].callee:
             path[-1] = path[-1]._replace(callee=function.name)
-        in_best = np.zeros(len(held), np.bool_)
-        in_best[rows[which.ravel() == best]] = True
-        rows = np.flatnonzero(inside & (caller >= 0) & in_best[np.maximum(caller, 0)])
-    if not path:
-        return None
-    total = int((free.end - free.start).sum())
-    named = [function for function in path if function.ps >= _MIN_NAMED_SHARE * total]
-    chosen = named[-1] if named else path[0]
-    return chosen if chosen is path[-1] else chosen._replace(inner=path[-1])
+        is_heaviest = np.zeros(len(held_ps), np.bool_)
+        is_heaviest[rows[name_of_row == heaviest]] = True
+        called_by_it = (caller >= 0) & is_heaviest[np.maximum(caller, 0)]
+        rows = np.flatnonzero(is_candidate & called_by_it)
+    return path
 
 
 def parse_frame(text: str, ps: int = 0) -> PythonFunction:
     """The function that a frame's name stands for. Addresses in it are left out."""
     match = _KINETO_FRAME.match(text) or _XPLANE_FRAME.match(text)
     if match is not None:
-        file = match["file"].replace("\\", "/").rpartition("/")[2]
-        return PythonFunction(match["name"], file, int(match["line"][:9]), ps)
+        path = match["file"].replace("\\", "/")  # a frame of Windows, too
+        file_name = path.rpartition("/")[2]
+        return PythonFunction(match["name"], file_name, int(match["line"][:9]), ps)
     built_in = _BUILT_IN.match(text)
     name = built_in["name"] if built_in is not None else text.removeprefix("$")
     return PythonFunction(name, "", -1, ps)
@@ -188,7 +206,9 @@ def readable_name(text: str) -> str:
     frame = parse_frame(text)
     if frame.file:
         return frame.label
-    return frame.name if text.startswith(("$", "<built-in ")) else without_lightning(text)
+    if text.startswith(("$", "<built-in ")):
+        return frame.name
+    return without_lightning(text)
 
 
 def without_lightning(text: str) -> str:
@@ -200,26 +220,26 @@ def without_lightning(text: str) -> str:
 # ── threads and their frames ─────────────────────────────────────────────────────────────────────
 
 
-class _Waiting:
+class _WaitingNames:
     """Which names wait: looked up once each."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._known: dict[int, bool] = {}
+        self._waits_by_name: dict[int, bool] = {}
 
-    def of(self, names: Int64s) -> Bools:
+    def among(self, names: Int64s) -> Bools:
+        """Which of these events wait, by their names."""
         waits = np.zeros(len(self._trace.names), np.bool_)
         for index in np.flatnonzero(np.bincount(names)).tolist():
-            waits[index] = self.waits(index)
+            waits[index] = self._waits(index)
         return waits[names]
 
-    def waits(self, index: int) -> bool:
-        if index not in self._known:
+    def _waits(self, index: int) -> bool:
+        if index not in self._waits_by_name:
             text = self._trace.names.full(index)
-            self._known[index] = (
-                parse_frame(text).name in _WAITING or category.work_category(text) is Category.IDLE
-            )
-        return self._known[index]
+            is_idle = category.work_category(text) is Category.IDLE
+            self._waits_by_name[index] = is_idle or parse_frame(text).name in _WAITING
+        return self._waits_by_name[index]
 
 
 def _lines(trace: Trace) -> Iterator[tuple[Track, list[Track]]]:
@@ -235,13 +255,14 @@ def _lines(trace: Trace) -> Iterator[tuple[Track, list[Track]]]:
                 thread = track.name.removesuffix(FRAME_LINE_SUFFIX)
                 yield track, [line for line in process.tracks if line.name == thread]
             elif trace.format != "kineto":
-                names = frame_names(trace) if names is None else names
+                if names is None:
+                    names = frame_names(trace)
                 if names[track.events.name].any():
                     yield track, []
 
 
-def _threads(trace: Trace, waiting: _Waiting) -> Iterator[_ThreadFrames]:
-    frames_of = frame_names(trace)
+def _threads(trace: Trace, waiting: _WaitingNames) -> Iterator[_ThreadFrames]:
+    is_frame_name = frame_names(trace)
     for track, siblings in _lines(trace):
         events = track.events
         rows = np.flatnonzero(events.duration > 0)
@@ -251,52 +272,61 @@ def _threads(trace: Trace, waiting: _Waiting) -> Iterator[_ThreadFrames]:
         start, duration = events.start[rows], events.duration[rows]
         depth = wire.nest(start, duration)
         name = events.name[rows].astype(np.int64)
-        whole_line = is_frame_line(trace, track)
+        if is_frame_line(trace, track):
+            is_frame = np.ones(len(rows), np.bool_)
+        else:
+            is_frame = is_frame_name[name]
         yield _ThreadFrames(
             name=name,
             start=start,
             end=start + duration,
             parent=parents(depth)[0],
             depth=depth.astype(np.int64),
-            is_frame=np.ones(len(rows), np.bool_) if whole_line else frames_of[name],
+            is_frame=is_frame,
             idle=_idle(siblings, waiting),
         )
 
 
-def _idle(lines: list[Track], waiting: _Waiting) -> CoveredTime:
-    starts, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+def _idle(lines: list[Track], waiting: _WaitingNames) -> CoveredTime:
+    """When any of these lines says that its thread waits."""
+    waits: list[CoveredTime] = []
     for track in lines:
-        if len(track.events):
-            rows = np.flatnonzero(waiting.of(track.events.name.astype(np.int64)))
-            starts.append(track.events.start[rows])
-            ends.append(track.events.start[rows] + track.events.duration[rows])
-    return union(np.concatenate(starts), np.concatenate(ends))
+        events = track.events
+        if len(events):
+            rows = np.flatnonzero(waiting.among(events.name.astype(np.int64)))
+            start = events.start[rows]
+            waits.append(CoveredTime(start, start + events.duration[rows]))
+    return joined(waits)
 
 
 def _innermost(thread: _ThreadFrames, chosen: Bools) -> CoveredTime:
     """When one of the chosen events is the innermost of its thread."""
     count = len(thread.start)
+    rows = np.arange(count)
     # Rows are by start, the outer events first. Of one moment come first what ends, the inner
     # events first; then what begins, the outer ones first.
-    ended = count - 1 - np.argsort(thread.end[::-1], kind="stable")
-    ends = thread.end[ended]
-    at_start = np.arange(count) + ends.searchsorted(thread.start, side="right")
-    at_end = np.arange(count) + thread.start.searchsorted(ends, side="left")
-    moments, owner = np.empty((2, 2 * count), np.int64)
-    moments[at_start], moments[at_end] = thread.start, ends
-    owner[at_start], owner[at_end] = np.arange(count), thread.parent[ended]
+    by_end = count - 1 - np.argsort(thread.end[::-1], kind="stable")
+    ends = thread.end[by_end]
+    place_of_start = rows + ends.searchsorted(thread.start, side="right")
+    place_of_end = rows + thread.start.searchsorted(ends, side="left")
+    # From each moment to the next the innermost event is what began there, or what goes on around
+    # what ended there.
+    moments, innermost = np.empty((2, 2 * count), np.int64)
+    moments[place_of_start], innermost[place_of_start] = thread.start, rows
+    moments[place_of_end], innermost[place_of_end] = ends, thread.parent[by_end]
     start, end = moments[:-1], moments[1:]
-    owner = owner[:-1]
-    keep = (end > start) & (owner >= 0) & chosen[np.maximum(owner, 0)]
-    return union(start[keep], end[keep])
+    innermost = innermost[:-1]
+    is_chosen = (innermost >= 0) & chosen[np.maximum(innermost, 0)]
+    stays = is_chosen & (end > start)
+    return union(start[stays], end[stays])
 
 
 def _calling_frame(thread: _ThreadFrames) -> Int64s:
     """The innermost frame around each event; -1 for none."""
     caller: Int64s = thread.parent.copy()
     for _ in range(wire.MAX_LANES):
-        through = (caller >= 0) & ~thread.is_frame[np.maximum(caller, 0)]
-        if not through.any():
+        is_no_frame = (caller >= 0) & ~thread.is_frame[np.maximum(caller, 0)]
+        if not is_no_frame.any():
             break
-        caller[through] = thread.parent[caller[through]]
+        caller[is_no_frame] = thread.parent[caller[is_no_frame]]
     return caller

@@ -10,17 +10,20 @@ computes as long as the fastest core needs, the rest is waiting for the others.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data import texts
-from powertui.data.model import Int64s, Process, ProcessKind, Trace, Track, TrackKind
+from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, TrackKind
 from powertui.data.opened import Profile
 from powertui.data.run.device_intervals import covered_ps
 from powertui.data.run.marks import rows_named, whole_numbers
 from powertui.data.tools import device_ops, event_types, kernels
+from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
+from powertui.data.tools.sorted_columns import last_begun
 from powertui.value_types import dataclass
 
 _CORE = re.compile(r"/device:TPU:(\d+)$")
@@ -68,6 +71,9 @@ _OF_NAME = (
     (re.compile(r"^%?(?:send|recv)\b"), "send_recv"),
     (re.compile(r"^%?(?:convolution|dot)\b"), "high_flop"),
 )
+_INPUT_TYPES = (EventType.WAIT_INPUT, EventType.HOST_TO_DEVICE)
+_NONE = np.empty(0, np.int64)
+# In these a core waits: for the host, or for the other core of a megacore.
 _OFF_DUTY = frozenset(("infeed", "outfeed", "host", "megacore"))
 _BARRIER, _PRINT, _ENQUEUE = "barrier-cores", "debug_print", "EnqueueDevice"
 _REDUCE_ID = "all_reduce_id"
@@ -104,7 +110,10 @@ def _kind(facts: KernelFacts) -> str:
     if facts.category:
         return _OF_CATEGORY.get(facts.category.lower(), "other")
     name = (facts.short or facts.name).lower()
-    return next((kind for pattern, kind in _OF_NAME if pattern.match(name)), "other")
+    for pattern, kind in _OF_NAME:
+        if pattern.match(name):
+            return kind
+    return "other"
 
 
 def _cores(trace: Trace) -> list[Process]:
@@ -124,15 +133,21 @@ def steps(profile: Profile) -> TpuSteps | None:
     return profile.cached("tpu steps", lambda: _steps(profile))
 
 
-def _steps(profile: Profile) -> TpuSteps | None:
-    there = [process for process in _cores(profile.trace) if process.event_count]
-    on = {
-        core_steps.name: core_steps
-        for core_steps in profile.steps.on
-        if core_steps.kind == "device"
-    }
-    each = [on[process.name] for process in there if process.name in on and len(on[process.name])]
-    if not each or len(each) != len(there):
+class _Cores(NamedTuple):
+    """The steps that all cores have: [cores × steps]."""
+
+    names: tuple[str, ...]
+    row: Int64s  # of the run's steps
+    start: Int64s
+    length: Int64s
+
+
+def _common_steps(profile: Profile) -> _Cores | None:
+    """None where a core that ran anything has no steps, or no step is common to all of them."""
+    steps_by_core = {part.name: part for part in profile.steps.on if part.kind == "device"}
+    busy_cores = [process.name for process in _cores(profile.trace) if process.event_count]
+    each = [steps_by_core[name] for name in busy_cores if len(steps_by_core.get(name, ()))]
+    if not each or len(each) != len(busy_cores):
         return None
     common = each[0].row
     for core_steps in each[1:]:
@@ -143,50 +158,66 @@ def _steps(profile: Profile) -> TpuSteps | None:
     start, length = np.zeros((2, len(each), len(common)), np.int64)
     for core, core_steps in enumerate(each):
         order = np.argsort(core_steps.row, kind="stable")
-        at = order[core_steps.row[order].searchsorted(common)]
-        start[core], length[core] = core_steps.start[at], core_steps.duration[at]
-    op_times = _OpTimes(start, length)
+        place = order[core_steps.row[order].searchsorted(common)]
+        start[core], length[core] = core_steps.start[place], core_steps.duration[place]
+    return _Cores(tuple(core_steps.name for core_steps in each), common, start, length)
+
+
+def _steps(profile: Profile) -> TpuSteps | None:
+    cores = _common_steps(profile)
+    if cores is None:
+        return None
+    length = cores.length
+    op_times = _OpTimes(cores.start, length)
     work = kernels.device_kernels(profile)
-    for core, core_steps in enumerate(each):
-        for line in _lines(work.lines, core_steps.name):
+    for core, name in enumerate(cores.names):
+        for line in _lines(work.lines, name):
             op_times.add(core, line, work.facts)
-    sums, reduces = op_times.sums, op_times.reduces
-    busy = sum(sums[name] for name in _KINDS)
-    idle = np.maximum(0, length - busy)
+    sums = op_times.sums
+    idle = np.maximum(0, length - sum(sums[kind] for kind in _KINDS))
     infeed, has_infeed_ops = sums["infeed"], bool(sums["infeed"].any())
     if not has_infeed_ops:
-        waited = _host_input(profile, start.min(axis=0), length.max(axis=0))
+        # Without infeed ops, what the cores idled while the host waited for input is infeed.
+        waited = _host_input(profile, cores.start.min(axis=0), length.max(axis=0))
         infeed = np.minimum(idle, waited[None, :])
         idle = idle - infeed
     waits = infeed + sums["outfeed"] + sums["host"] + sums["sparse_wait"] + idle
+    # Over the cores: the least of the work, the most of the waiting, the mean of outfeed.
     compute = (length - waits).min(axis=0)
-    parts = {
-        "infeed": infeed.max(axis=0),
-        "outfeed": sums["outfeed"].mean(axis=0).round().astype(np.int64),
-        "host": sums["host"].max(axis=0),
-        "sparse": sums["sparse_wait"].max(axis=0),
-    }
-    rest = np.maximum(0, length.min(axis=0) - compute - sum(parts.values()))
-    shared = sum((times.min(axis=0) for times in reduces.values()), np.zeros(len(common), np.int64))
-    steps_ps = float(length.sum())
+    most_infeed = infeed.max(axis=0)
+    mean_outfeed = _mean(sums["outfeed"])
+    most_host = sums["host"].max(axis=0)
+    most_sparse = sums["sparse_wait"].max(axis=0)
+    accounted = compute + most_infeed + mean_outfeed + most_host + most_sparse
+    # The fastest core comes last to an all-reduce; what others take longer, they wait for it.
+    reducing = np.zeros(len(cores.row), np.int64)
+    for times in op_times.reduces.values():
+        reducing += times.min(axis=0)
+    steps_ps = max(1.0, float(length.sum()))
     return TpuSteps(
-        cores=tuple(core_steps.name for core_steps in each),
-        row=common,
+        cores=cores.names,
+        row=cores.row,
         length=length.max(axis=0),
         compute=compute,
-        infeed=parts["infeed"],
-        outfeed=parts["outfeed"],
-        host=parts["host"],
-        sparse=parts["sparse"],
-        idle=rest,
-        all_reduce=shared,
-        all_reduce_wait=(sums["all_reduce"] - shared[None, :]).max(axis=0),
+        infeed=most_infeed,
+        outfeed=mean_outfeed,
+        host=most_host,
+        sparse=most_sparse,
+        idle=np.maximum(0, length.min(axis=0) - accounted),
+        all_reduce=reducing,
+        all_reduce_wait=(sums["all_reduce"] - reducing[None, :]).max(axis=0),
         send_recv=sums["send_recv"].max(axis=0),
-        high_flop=sums["high_flop"].mean(axis=0).round().astype(np.int64),
+        high_flop=_mean(sums["high_flop"]),
         infeed_told=has_infeed_ops,
-        barrier=float(sums["barrier"].sum()) / max(1.0, steps_ps),
-        printing=float(sums["print"].sum()) / max(1.0, steps_ps),
+        barrier=float(sums["barrier"].sum()) / steps_ps,
+        printing=float(sums["print"].sum()) / steps_ps,
     )
+
+
+def _mean(times: Int64s) -> Int64s:
+    """Over the cores, to a picosecond."""
+    mean: Int64s = times.mean(axis=0).round().astype(np.int64)
+    return mean
 
 
 def _lines(lines: tuple[DeviceLine, ...], core: str) -> list[DeviceLine]:
@@ -210,22 +241,21 @@ class _OpTimes:
         events = line.track.events
         rows = np.arange(len(events))
         self_time = device_ops.selfs(line.track, rows, events.duration)
-        start, length = self._start[core], self._length[core]
-        order = np.argsort(start, kind="stable")
-        at = start[order].searchsorted(events.start, side="right") - 1
-        step = order[np.maximum(at, 0)]
-        inside = (at >= 0) & (events.start < start[step] + length[step])
+        start = self._start[core]
+        step, inside = _step_at(events.start, start, start + self._length[core])
         for code in np.unique(line.facts[inside]).tolist():
             op = facts[code]
-            mine = rows[inside & (line.facts == code)]
+            op_rows = rows[inside & (line.facts == code)]
+            op_steps, op_self_time = step[op_rows], self_time[op_rows]
             kind, name = _kind(op), op.short or op.name
-            np.add.at(self.sums[kind][core], step[mine], self_time[mine])
+            np.add.at(self.sums[kind][core], op_steps, op_self_time)
+            # Barriers and prints count with all that runs inside them.
             if _BARRIER in name:
-                np.add.at(self.sums["barrier"][core], step[mine], events.duration[mine])
+                np.add.at(self.sums["barrier"][core], op_steps, events.duration[op_rows])
             if _PRINT in name:
-                np.add.at(self.sums["print"][core], step[mine], events.duration[mine])
+                np.add.at(self.sums["print"][core], op_steps, events.duration[op_rows])
             if kind == "all_reduce":
-                self._add_reduces(core, line, name, mine, step[mine], self_time[mine])
+                self._add_reduces(core, line, name, op_rows, op_steps, op_self_time)
 
     def _add_reduces(
         self, core: int, line: DeviceLine, name: str, rows: Int64s, step: Int64s, ps: Int64s
@@ -236,25 +266,20 @@ class _OpTimes:
         numbers = whole_numbers(ids)
         for number in np.unique(numbers).tolist():
             key = str(number) if number >= 0 else name
-            times = self.reduces.setdefault(key, np.zeros(self._start.shape, np.int64))
-            is_this = numbers == number
-            np.add.at(times[core], step[is_this], ps[is_this])
+            if key not in self.reduces:
+                self.reduces[key] = np.zeros(self._start.shape, np.int64)
+            has_id = numbers == number
+            np.add.at(self.reduces[key][core], step[has_id], ps[has_id])
 
 
 def _host_input(profile: Profile, start: Int64s, length: Int64s) -> Int64s:
     """How long the host waited for input, or enqueued it, in each step: each moment once."""
     _, hosts = event_types.typed_events(profile.trace, "corrected")
-    parts = []
+    parts: list[tuple[Track, Int64s]] = []
     for line in hosts:
         rows = line.telling()
-        parts.append(
-            (
-                line.track,
-                rows[
-                    np.isin(line.types_for(rows), (EventType.WAIT_INPUT, EventType.HOST_TO_DEVICE))
-                ],
-            )
-        )
+        is_input = np.isin(line.types_for(rows), _INPUT_TYPES)
+        parts.append((line.track, rows[is_input]))
     return _covered(parts, start, length)
 
 
@@ -272,23 +297,27 @@ def enqueuing(profile: Profile, steps_of_cores: TpuSteps) -> float:
 
 def _covered(parts: list[tuple[Track, Int64s]], start: Int64s, length: Int64s) -> Int64s:
     """How long any of these events ran in each step in which it begins."""
-    none = np.empty(0, np.int64)
-    keys, begins, ends = [none], [none], [none]
-    until = start + length
-    order = np.argsort(start, kind="stable")
+    steps, begins, ends = [_NONE], [_NONE], [_NONE]
+    step_end = start + length
     for track, rows in parts:
         begin = track.events.start[rows]
         end = begin + track.events.duration[rows]
-        at = start[order].searchsorted(begin, side="right") - 1
-        step = order[np.maximum(at, 0)]
-        here = (at >= 0) & (begin < until[step])
-        keys.append(step[here])
-        begins.append(begin[here])
-        ends.append(np.minimum(end[here], until[step[here]]))
+        step, inside = _step_at(begin, start, step_end)
+        steps.append(step[inside])
+        begins.append(begin[inside])
+        ends.append(np.minimum(end, step_end[step])[inside])
     covered = covered_ps(
-        np.concatenate(keys), np.concatenate(begins), np.concatenate(ends), len(start)
+        np.concatenate(steps), np.concatenate(begins), np.concatenate(ends), len(start)
     )
     return np.maximum(covered, 0)
+
+
+def _step_at(moments: Int64s, start: Int64s, end: Int64s) -> tuple[Int64s, Bools]:
+    """(the step that began last by each moment, whether it goes on then)."""
+    order = np.argsort(start, kind="stable")
+    any_begun, place = last_begun(start[order], moments)
+    step = order[place]
+    return step, any_begun & (moments < end[step])
 
 
 # ── duty ─────────────────────────────────────────────────────────────────────────────────────────
@@ -301,36 +330,24 @@ def duty_cycle(profile: Profile, lo: int, hi: int) -> float | None:
     work = kernels.device_kernels(profile)
     is_off_duty = np.array([_kind(facts) in _OFF_DUTY for facts in work.facts], np.bool_)
     active_ps = program_ps = 0
-    nothing = np.empty(0, np.int64), np.empty(0, np.int64)
     for process in _cores(profile.trace):
-        active, programs = [nothing], [nothing]
+        active: list[CoveredTime] = []
+        programs: list[CoveredTime] = []
         for line in work.lines:
-            if line.process is process:
-                spans = _within(line.track.events.start, line.track.events.end, lo, hi)
-                on_duty = ~is_off_duty[line.facts]
-                programs.append(_some(*spans))
-                active.append(_some(spans[0][on_duty], spans[1][on_duty]))
+            if line.process is not process:
+                continue
+            ops = _within(line.track, lo, hi)
+            on_duty = ~is_off_duty[line.facts]
+            programs.append(ops)
+            active.append(CoveredTime(ops.start[on_duty], ops.end[on_duty]))
         for track in process.tracks:
             if track.kind is TrackKind.MODULES and len(track.events):
-                programs.append(_some(*_within(track.events.start, track.events.end, lo, hi)))
-        active_ps += _covered_length(active)
-        program_ps += _covered_length(programs)
+                programs.append(_within(track, lo, hi))
+        active_ps += joined(active).length
+        program_ps += joined(programs).length
     return active_ps / program_ps if program_ps else None
 
 
-def _within(start: Int64s, end: Int64s, lo: int, hi: int) -> tuple[Int64s, Int64s]:
-    """Spans cut to [lo, hi); those outside end before they start."""
-    return np.maximum(start, lo), np.minimum(end, hi)
-
-
-def _some(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
-    """The spans that are longer than nothing."""
-    return start[end > start], end[end > start]
-
-
-def _covered_length(parts: list[tuple[Int64s, Int64s]]) -> int:
-    """How much any of these spans covers."""
-    start, end = (np.concatenate(column) for column in zip(*parts, strict=True))
-    if not len(start):
-        return 0
-    return max(0, int(covered_ps(np.zeros(len(start), np.int64), start, end, 1)[0]))
+def _within(track: Track, lo: int, hi: int) -> CoveredTime:
+    """The events of a line cut to [lo, hi); those outside end before they start."""
+    return CoveredTime(np.maximum(track.events.start, lo), np.minimum(track.events.end, hi))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from powertui.data.tools.activity import (
     ActivityTimeline,
 )
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
+from powertui.data.tools.sorted_columns import among, begins_run
 from powertui.value_types import dataclass
 
 
@@ -47,6 +49,9 @@ _MIN_LAUNCHES = 3
 # Share of the profile that an evaluation has to take to be told apart. Chosen, not measured.
 _MIN_EVALUATION_SHARE = 0.02
 
+# Names are read so far, in characters: some hold a whole shape or module behind their beginning.
+_FUNCTION_NAME_CHARACTERS = 300
+_GRADIENT_NAME_CHARACTERS = 200
 _FUNCTION = re.compile(r"^EagerLocalExecute: (?P<name>__inference_.*_\d+)$")
 _GRADIENT_OP = re.compile(r"Grad|ResourceApply|AssignSub")
 _EVALUATION = ("validation", "evaluation", "prediction", "test")
@@ -92,18 +97,15 @@ class WallTime:
         if part is RunPart.EVALUATION:
             return self.evaluations
         if not len(periods):
-            whole = CoveredTime(np.array([lo], np.int64), np.array([hi], np.int64))
-            return whole if part is RunPart.WITHOUT_STEPS else NO_TIME
+            return _stretch(lo, hi) if part is RunPart.WITHOUT_STEPS else NO_TIME
         rows = np.flatnonzero(self.slow) if slow else np.arange(len(periods))
         if part is RunPart.STEP:
-            out = CoveredTime(periods.start[rows], periods.mark_end[rows])
+            stretches = CoveredTime(periods.start[rows], periods.mark_end[rows])
         elif part is RunPart.BETWEEN:
-            out = CoveredTime(periods.mark_end[rows], periods.end[rows])
+            stretches = CoveredTime(periods.mark_end[rows], periods.end[rows])
         else:
-            out = CoveredTime(np.array([lo], np.int64), periods.start[:1])
-        real = out.end > out.start
-        out = CoveredTime(out.start[real], out.end[real])
-        return joined([out]).without(self.evaluations)
+            stretches = _stretch(lo, int(periods.start[0]))
+        return joined([stretches]).without(self.evaluations)
 
     def stretches(self, part: RunPart, *kinds: ActivityKind, slow: bool = False) -> CoveredTime:
         """Where some activities go on in a part."""
@@ -114,6 +116,10 @@ class WallTime:
 def wall_time(profile: Profile) -> WallTime:
     """The account of one host. Made once."""
     return profile.cached("wall time", lambda: _wall_time(profile))
+
+
+def _stretch(lo: int, hi: int) -> CoveredTime:
+    return CoveredTime(np.array([lo], np.int64), np.array([hi], np.int64))
 
 
 def _wall_time(profile: Profile) -> WallTime:
@@ -128,12 +134,11 @@ def _wall_time(profile: Profile) -> WallTime:
     usual, extra = _usual_and_extra(by_part, slow)
     usual[RunPart.EVALUATION] += _sums(timeline, evaluations)
     lo, hi = timeline.span
-    whole = CoveredTime(np.array([lo], np.int64), np.array([hi], np.int64))
     if len(periods):
-        before = CoveredTime(np.array([lo], np.int64), periods.start[:1])
+        before = _stretch(lo, int(periods.start[0]))
         usual[RunPart.BEFORE] += _sums(timeline, before.without(evaluations))
     else:
-        usual[RunPart.WITHOUT_STEPS] += _sums(timeline, whole.without(evaluations))
+        usual[RunPart.WITHOUT_STEPS] += _sums(timeline, _stretch(lo, hi).without(evaluations))
     return WallTime(
         timeline=timeline,
         periods=periods,
@@ -172,13 +177,10 @@ def _driving_track(trace: Trace, steps: Steps) -> Track | None:
 
 def _marked_steps(track: Track, steps: Steps) -> int:
     """How many steps begin with an event of this line."""
-    marked = np.zeros(len(steps), np.bool_)
+    begins_here = np.zeros(len(steps), np.bool_)
     for depth in range(track.lane_count):
-        starts = track.lane(depth).start
-        if len(starts):
-            at = starts.searchsorted(steps.start)
-            marked |= starts[np.minimum(at, len(starts) - 1)] == steps.start
-    return int(marked.sum())
+        begins_here |= among(track.lane(depth).start, steps.start)
+    return int(begins_here.sum())
 
 
 # ── steps, as far as they tell where time goes ───────────────────────────────────────────────────
@@ -195,24 +197,16 @@ def _periods(
     start, mark_end = steps.start, steps.mark_ends()
     row = np.arange(len(steps), dtype=np.int64)
     if steps.inferred and series is not None and len(series.training.start):
+        # Launches of the training function are surer than steps that were only inferred.
         start, mark_end = series.training
-        row = np.full(len(start), -1, np.int64)
-        same = steps.start.searchsorted(start)
-        known = (same < len(steps)) & (
-            steps.start[np.minimum(same, max(0, len(steps) - 1))] == start
-            if len(steps)
-            else np.zeros(len(start), np.bool_)
-        )
-        row[known] = same[known]
-    inside = (start >= lo) & (start < hi)
-    if len(evaluations.start):
-        at = evaluations.start.searchsorted(start, side="right") - 1
-        inside &= ~((at >= 0) & (start < evaluations.end[np.maximum(at, 0)]))
+        row = np.where(among(steps.start, start), steps.start.searchsorted(start), -1)
+    inside = (start >= lo) & (start < hi) & ~evaluations.hold(start)
     order = np.flatnonzero(inside)
     order = order[np.argsort(start[order], kind="stable")]
     start, mark_end, row = start[order], mark_end[order], row[order]
-    following = np.append(start[1:], hi)
-    return Periods(row, start, np.minimum(np.maximum(mark_end, start), following), following)
+    next_start = np.append(start[1:], hi)
+    own_end = np.minimum(np.maximum(mark_end, start), next_start)
+    return Periods(row=row, start=start, mark_end=own_end, end=next_start)
 
 
 def _by_part(
@@ -251,12 +245,14 @@ def _usual_and_extra(by_part: dict[RunPart, Int64s], slow: Bools) -> tuple[Int64
     usual = np.zeros((_PARTS, ACTIVITIES), np.int64)
     extra = np.zeros((_PARTS, ACTIVITIES), np.int64)
     for part, times in by_part.items():
-        usual[part] += times[~slow].sum(axis=0)
-        if slow.any():
-            each = times[~slow].mean(axis=0).astype(np.int64)
-            within = np.minimum(times[slow], each)
-            usual[part] += within.sum(axis=0)
-            extra[part] += (times[slow] - within).sum(axis=0)
+        usual_times, slow_times = times[~slow], times[slow]
+        usual[part] += usual_times.sum(axis=0)
+        if not len(slow_times):
+            continue
+        mean_usual = usual_times.mean(axis=0).astype(np.int64)
+        within_usual = np.minimum(slow_times, mean_usual)
+        usual[part] += within_usual.sum(axis=0)
+        extra[part] += (slow_times - within_usual).sum(axis=0)
     return usual, extra
 
 
@@ -296,7 +292,7 @@ class _Series:
             (training if trains else evaluating).append(stretches)
         if not training:
             return
-        self.training = _largest(training)
+        self.training = max(training, key=lambda stretches: stretches.length)
         span = timeline.span[1] - timeline.span[0]
         evaluations = joined(evaluating)
         if evaluations.length >= _MIN_EVALUATION_SHARE * span:
@@ -305,56 +301,49 @@ class _Series:
 
 def _launches(trace: Trace) -> dict[str, CoveredTime]:
     """Where each function runs, by its name."""
-    numbers: dict[int, str] = {}
+    functions: dict[str, int] = {}  # the number of each function, by its name
+    function_of_name = np.full(len(trace.names), -1, np.int64)
     for index in range(len(trace.names)):
-        match = _FUNCTION.match(trace.names.full(index)[:300])
+        match = _FUNCTION.match(trace.names.full(index)[:_FUNCTION_NAME_CHARACTERS])
         if match is not None:
-            numbers[index] = match["name"]
-    if not numbers:
+            function_of_name[index] = functions.setdefault(match["name"], len(functions))
+    if not functions:
         return {}
-    code = np.full(len(trace.names), -1, np.int64)
-    texts = list(dict.fromkeys(numbers.values()))
-    place = {text: at for at, text in enumerate(texts)}
-    for index, text in numbers.items():
-        code[index] = place[text]
     start: list[Int64s] = []
     end: list[Int64s] = []
-    which: list[Int64s] = []
+    function: list[Int64s] = []
+    for track in _host_tracks(trace):
+        events = track.events
+        rows = np.flatnonzero(function_of_name[events.name] >= 0)
+        start.append(events.start[rows])
+        end.append(events.end[rows])
+        function.append(function_of_name[events.name[rows]])
+    starts, ends, numbers = np.concatenate(start), np.concatenate(end), np.concatenate(function)
+    launches: dict[str, CoveredTime] = {}
+    for name, number in functions.items():
+        rows = np.flatnonzero(numbers == number)
+        rows = rows[np.argsort(starts[rows], kind="stable")]
+        launches[name] = CoveredTime(starts[rows], ends[rows])
+    return launches
+
+
+def _host_tracks(trace: Trace) -> Iterator[Track]:
+    """The lines of hosts that hold events of their own."""
     for process, track in trace.tracks():
-        if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
-            continue
-        rows = np.flatnonzero(code[track.events.name] >= 0)
-        start.append(track.events.start[rows])
-        end.append(track.events.end[rows])
-        which.append(code[track.events.name[rows]])
-    starts, ends, codes = np.concatenate(start), np.concatenate(end), np.concatenate(which)
-    out = {}
-    for text, at in place.items():
-        mine = np.flatnonzero(codes == at)
-        mine = mine[np.argsort(starts[mine], kind="stable")]
-        out[text] = CoveredTime(starts[mine], ends[mine])
-    return out
+        if process.kind is ProcessKind.HOST and not track.derived and len(track.events):
+            yield track
 
 
 def _gradient_moments(trace: Trace) -> Int64s:
     """When operations began that only training has, ascending."""
-    is_gradient = np.fromiter(
-        (
-            _GRADIENT_OP.search(trace.names.full(index)[:200]) is not None
-            for index in range(len(trace.names))
-        ),
-        np.bool_,
-        len(trace.names),
-    )
-    parts = [np.empty(0, np.int64)]
-    for process, track in trace.tracks():
-        if process.kind is ProcessKind.HOST and not track.derived and len(track.events):
-            parts.append(track.events.start[is_gradient[track.events.name]])
-    return np.sort(np.concatenate(parts))
-
-
-def _largest(series: list[CoveredTime]) -> CoveredTime:
-    return max(series, key=lambda stretches: stretches.length)
+    is_gradient = np.zeros(len(trace.names), np.bool_)
+    for index in range(len(trace.names)):
+        name = trace.names.full(index)[:_GRADIENT_NAME_CHARACTERS]
+        is_gradient[index] = _GRADIENT_OP.search(name) is not None
+    starts = [np.empty(0, np.int64)]
+    for track in _host_tracks(trace):
+        starts.append(track.events.start[is_gradient[track.events.name]])
+    return np.sort(np.concatenate(starts))
 
 
 def _blocks(evaluations: CoveredTime, training: CoveredTime) -> CoveredTime:
@@ -362,19 +351,17 @@ def _blocks(evaluations: CoveredTime, training: CoveredTime) -> CoveredTime:
     if not len(evaluations.start):
         return NO_TIME
     trained_before = training.start.searchsorted(evaluations.start)
-    new = np.append(True, np.diff(trained_before) > 0)
-    firsts = np.flatnonzero(new)
-    lasts = np.append(firsts[1:], len(new)) - 1
+    firsts = np.flatnonzero(begins_run(trained_before))
+    lasts = np.append(firsts[1:], len(trained_before)) - 1
     return CoveredTime(evaluations.start[firsts], evaluations.end[lasts])
 
 
 def _evaluations(profile: Profile, series: _Series | None) -> CoveredTime:
     """Where an evaluation runs beside training: by its marks, else by its functions."""
-    phases = [phase for phase in profile.epochs.phases if phase.name.startswith(_EVALUATION)]
     parts = [
-        CoveredTime(np.array([phase.start], np.int64), np.array([phase.end], np.int64))
-        for phase in phases
-        if phase.end > phase.start
+        _stretch(phase.start, phase.end)
+        for phase in profile.epochs.phases
+        if phase.name.startswith(_EVALUATION)
     ]
     if series is not None:
         parts.append(series.evaluation)
