@@ -8,6 +8,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Int32s, Int64s, Trace, Track
 from powertui.data.opened import Profile
+from powertui.data.tools.sorted_columns import last_begun
 from powertui.value_types import dataclass
 
 
@@ -26,13 +27,11 @@ class TiedEvents:
         """The events at the other ends of this one's arrows: first those that it leads to, then
         where it comes from.
         """
-        out = np.flatnonzero((self.line == line) & (self.row == row))
-        back = np.flatnonzero((self.to_line == line) & (self.to_row == row))
-        ends = [
-            *zip(self.to_line[out].tolist(), self.to_row[out].tolist(), strict=True),
-            *zip(self.line[back].tolist(), self.row[back].tolist(), strict=True),
-        ]
-        return list(dict.fromkeys(ends))
+        leaving = np.flatnonzero((self.line == line) & (self.row == row))
+        arriving = np.flatnonzero((self.to_line == line) & (self.to_row == row))
+        lines = [*self.to_line[leaving].tolist(), *self.line[arriving].tolist()]
+        rows = [*self.to_row[leaving].tolist(), *self.row[arriving].tolist()]
+        return list(dict.fromkeys(zip(lines, rows, strict=True)))
 
 
 def tied_events(profile: Profile) -> TiedEvents:
@@ -47,24 +46,33 @@ def find_tied_events(trace: Trace) -> TiedEvents:
         no_lines, no_rows = np.empty(0, np.int32), np.empty(0, np.int64)
         return TiedEvents(no_lines, no_rows, no_lines, no_rows)
     tracks = [track for _, track in trace.tracks()]
-    row = _rows(tracks, arrows.line, arrows.at, np.zeros(len(arrows), np.bool_))
+    never = np.zeros(len(arrows), np.bool_)
+    row = _rows(tracks, arrows.line, arrows.at, never)
     to_row = _rows(tracks, arrows.to_line, arrows.to_at, arrows.next)
     to_itself = (row == to_row) & (arrows.line == arrows.to_line)
-    valid = (row >= 0) & (to_row >= 0) & ~to_itself
-    return TiedEvents(arrows.line[valid], row[valid], arrows.to_line[valid], to_row[valid])
+    ties = (row >= 0) & (to_row >= 0) & ~to_itself
+    return TiedEvents(
+        line=arrows.line[ties],
+        row=row[ties],
+        to_line=arrows.to_line[ties],
+        to_row=to_row[ties],
+    )
 
 
 def _rows(tracks: list[Track], line: Int32s, at: Int64s, later: Bools) -> Int64s:
     """The row on its line that each moment means; -1 for none.
 
-    It is the event around the moment; where `later`, the next one if there is any.
+    It is the event around the moment; where `later`, the next one if there is any. (The Chrome
+    format binds an arrow's end to the next event, unless it says `"bp": "e"`.)
     """
     rows = np.full(len(line), -1, np.int64)
     for number in np.unique(line).tolist():
         on_line = np.flatnonzero(line == number)
-        around = _around_rows(tracks[number], at[on_line])
-        after = _next_rows(tracks[number], at[on_line])
-        rows[on_line] = np.where(later[on_line] & (after >= 0), after, around)
+        moments = at[on_line]
+        around = _around_rows(tracks[number], moments)
+        after = _next_rows(tracks[number], moments)
+        takes_next = later[on_line] & (after >= 0)
+        rows[on_line] = np.where(takes_next, after, around)
     return rows
 
 
@@ -72,19 +80,18 @@ def _around_rows(track: Track, at: Int64s) -> Int64s:
     """Of the events around each moment the one that began last, of those the innermost; -1 for
     none.
     """
-    events = track.events
     best = np.full(len(at), -1, np.int64)
     best_start = np.full(len(at), np.iinfo(np.int64).min)
     for lo, hi in pairwise(track.lanes.tolist()):
         if lo == hi:
             continue
-        lane_start = events.start[lo:hi]
-        row = np.maximum(lane_start.searchsorted(at, side="right") - 1, 0)
-        start = lane_start[row]
-        end = start + events.duration[lo:hi][row]
-        better = (start <= at) & (end >= at) & (start >= best_start)
-        best[better] = row[better] + lo
-        best_start[better] = start[better]
+        starts, durations = track.events.start[lo:hi], track.events.duration[lo:hi]
+        any_begun, row = last_begun(starts, at)
+        start = starts[row]
+        is_around = any_begun & (start + durations[row] >= at)
+        is_better = is_around & (start >= best_start)
+        best[is_better] = row[is_better] + lo
+        best_start[is_better] = start[is_better]
     return best
 
 
@@ -95,11 +102,12 @@ def _next_rows(track: Track, at: Int64s) -> Int64s:
     for lo, hi in pairwise(track.lanes.tolist()):
         if lo == hi:
             continue
-        lane_start = track.events.start[lo:hi]
-        row = lane_start.searchsorted(at, side="left")
-        exists = row < len(lane_start)
-        row = np.minimum(row, len(lane_start) - 1)
-        better = exists & (lane_start[row] < best_start)
-        best[better] = row[better] + lo
-        best_start[better] = lane_start[row][better]
+        starts = track.events.start[lo:hi]
+        row = starts.searchsorted(at, side="left")
+        exists = row < len(starts)
+        row = np.minimum(row, len(starts) - 1)
+        start = starts[row]
+        is_better = exists & (start < best_start)
+        best[is_better] = row[is_better] + lo
+        best_start[is_better] = start[is_better]
     return best

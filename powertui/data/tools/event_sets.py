@@ -8,6 +8,7 @@ of how long such events are. (`op_stats` counts the parts inside, and self time.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -66,52 +67,74 @@ def event_sets(
     size = len(trace.names)
     count = np.zeros(size, np.int64)
     first, last = np.full(size, np.iinfo(np.int64).max), np.full(size, np.iinfo(np.int64).min)
-    for some in _parts(trace, lo, hi, check):
-        name = some.name
-        count += np.bincount(name, minlength=size)
-        np.minimum.at(first, name, some.start)
-        np.maximum.at(last, name, some.start)
+    for events in _parts(trace, lo, hi, check):
+        count += np.bincount(events.name, minlength=size)
+        np.minimum.at(first, events.name, events.start)
+        np.maximum.at(last, events.name, events.start)
     if names is not None:
         count[~names] = 0
     used = np.flatnonzero(count)
-    total = np.zeros(len(used), np.int64)
-    shortest, longest = np.zeros(len(used), np.int64), np.zeros(len(used), np.int64)
-    deviation = np.full(len(used), np.nan)
-    spread = np.zeros((len(used), len(PERCENTILES)))
-    group = np.full(size, -1, np.int64)
-    group[used] = np.arange(len(used))
-    for lo_row, hi_row in _groups(count[used]):
+    spread = _Spread.of_size(len(used))
+    row_of_name = np.full(size, -1, np.int64)
+    row_of_name[used] = np.arange(len(used))
+    for first_row, last_row in _groups(count[used]):
         check()
-        lengths, which = _lengths(trace, lo, hi, group, lo_row, hi_row, check)
-        order = np.lexsort((lengths, which))
-        lengths = lengths[order]
-        sizes = count[used[lo_row:hi_row]]
-        start = np.cumsum(sizes) - sizes
-        rows = slice(lo_row, hi_row)
-        total[rows] = np.add.reduceat(lengths, start)
-        shortest[rows], longest[rows] = lengths[start], lengths[start + sizes - 1]
-        off = lengths - np.repeat(total[rows] / sizes, sizes)
-        squares = np.add.reduceat(off * off, start)
-        deviation[rows] = np.where(sizes > 1, np.sqrt(squares / np.maximum(sizes - 1, 1)), np.nan)
-        for column, percent in enumerate(PERCENTILES):
-            at = (sizes - 1) * percent / 100
-            low = np.floor(at).astype(np.int64)
-            high = np.minimum(low + 1, sizes - 1)
-            spread[rows, column] = lengths[start + low] + (
-                lengths[start + high] - lengths[start + low]
-            ) * (at - low)
+        rows = slice(first_row, last_row)
+        lengths, row = _lengths(trace, lo, hi, row_of_name, rows, check)
+        in_sets = lengths[np.lexsort((lengths, row))]
+        spread.fill(rows, in_sets, count[used[rows]])
     return EventSets(
         trace=trace,
         name=used,
         count=count[used],
-        total=total,
-        shortest=shortest,
-        longest=longest,
-        deviation=deviation,
-        percentiles=spread,
+        total=spread.total,
+        shortest=spread.shortest,
+        longest=spread.longest,
+        deviation=spread.deviation,
+        percentiles=spread.percentiles,
         first=first[used],
         last=last[used],
     )
+
+
+class _Spread(NamedTuple):
+    """How the lengths of each set spread, a row for each set."""
+
+    total: Int64s
+    shortest: Int64s
+    longest: Int64s
+    deviation: Floats
+    percentiles: Floats
+
+    @classmethod
+    def of_size(cls, size: int) -> _Spread:
+        return cls(
+            total=np.zeros(size, np.int64),
+            shortest=np.zeros(size, np.int64),
+            longest=np.zeros(size, np.int64),
+            deviation=np.full(size, np.nan),
+            percentiles=np.zeros((size, len(PERCENTILES))),
+        )
+
+    def fill(self, rows: slice, lengths: Int64s, sizes: Int64s) -> None:
+        """Of some sets their lengths, set after set, ascending in each, and how many each has."""
+        first = np.cumsum(sizes) - sizes
+        last = first + sizes - 1
+        total = np.add.reduceat(lengths, first)
+        self.total[rows] = total
+        self.shortest[rows], self.longest[rows] = lengths[first], lengths[last]
+        mean = total / sizes
+        difference = lengths - np.repeat(mean, sizes)
+        squares = np.add.reduceat(difference * difference, first)
+        sample_deviation = np.sqrt(squares / np.maximum(sizes - 1, 1))
+        self.deviation[rows] = np.where(sizes > 1, sample_deviation, np.nan)
+        for column, percent in enumerate(PERCENTILES):
+            # Between the two nearest lengths, as numpy's percentile does.
+            place = (sizes - 1) * percent / 100
+            below = np.floor(place).astype(np.int64)
+            above = np.minimum(below + 1, sizes - 1)
+            low, high = lengths[first + below], lengths[first + above]
+            self.percentiles[rows, column] = low + (high - low) * (place - below)
 
 
 def _parts(trace: Trace, lo: int, hi: int, check: CancelCheck) -> Iterator[Events]:
@@ -126,35 +149,38 @@ def _parts(trace: Trace, lo: int, hi: int, check: CancelCheck) -> Iterator[Event
 
 
 def _rows(track: Track, depth: int, lo: int, hi: int) -> Iterator[slice]:
-    begin = int(track.lanes[depth])
+    lane_begin = int(track.lanes[depth])
     first, last = lane_rows(track.lane(depth), lo, hi)
-    for at in range(begin + first, begin + last, _AT_ONCE):
-        yield slice(at, min(at + _AT_ONCE, begin + last))
+    for begin in range(lane_begin + first, lane_begin + last, _AT_ONCE):
+        yield slice(begin, min(begin + _AT_ONCE, lane_begin + last))
 
 
 def _groups(count: Int64s) -> Iterator[tuple[int, int]]:
     """Rows that are sorted together: as many names as hold about a million events, so that no more
     lie in memory.
     """
-    before = np.concatenate(([0], np.cumsum(count)))
+    events_before = np.concatenate(([0], np.cumsum(count)))
     lo = 0
     while lo < len(count):
-        hi = max(lo + 1, int(before.searchsorted(before[lo] + _AT_ONCE, side="right")) - 1)
+        limit = events_before[lo] + _AT_ONCE
+        last_within = int(events_before.searchsorted(limit, side="right")) - 1
+        hi = max(lo + 1, last_within)  # a name that alone has more stands by itself
         yield lo, hi
         lo = hi
 
 
 def _lengths(
-    trace: Trace, lo: int, hi: int, group: Int64s, first: int, last: int, check: CancelCheck
+    trace: Trace, lo: int, hi: int, row_of_name: Int64s, rows: slice, check: CancelCheck
 ) -> tuple[Int64s, Int64s]:
-    lengths, which = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for some in _parts(trace, lo, hi, check):
-        number = group[some.name]
-        mine = np.flatnonzero((number >= first) & (number < last))
-        if len(mine):
-            lengths.append(some.duration[mine])
-            which.append(number[mine])
-    return np.concatenate(lengths), np.concatenate(which)
+    """(the lengths of the events of some sets, the row of the set of each)."""
+    lengths, set_rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for events in _parts(trace, lo, hi, check):
+        row = row_of_name[events.name]
+        chosen = np.flatnonzero((row >= rows.start) & (row < rows.stop))
+        if len(chosen):
+            lengths.append(events.duration[chosen])
+            set_rows.append(row[chosen])
+    return np.concatenate(lengths), np.concatenate(set_rows)
 
 
 # ── one set ──────────────────────────────────────────────────────────────────────────────────────
@@ -179,27 +205,26 @@ def together(
     trace: Trace, lo: int, hi: int, names: Bools | None = None, check: CancelCheck = unhindered
 ) -> OneSet | None:
     """All events of these names in [lo, hi) as one set; None where there are none."""
-    lengths = [np.empty(0, np.int64)]
+    parts = [np.empty(0, np.int64)]
     first, last = np.iinfo(np.int64).max, np.iinfo(np.int64).min
-    for some in _parts(trace, lo, hi, check):
-        mine = np.flatnonzero(names[some.name]) if names is not None else np.arange(len(some))
-        if len(mine):
-            lengths.append(some.duration[mine])
-            first, last = (
-                min(first, int(some.start[mine].min())),
-                max(last, int(some.start[mine].max())),
-            )
-    all_lengths = np.concatenate(lengths)
-    if not len(all_lengths):
+    for events in _parts(trace, lo, hi, check):
+        rows = np.arange(len(events)) if names is None else np.flatnonzero(names[events.name])
+        if len(rows):
+            start = events.start[rows]
+            parts.append(events.duration[rows])
+            first = min(first, int(start.min()))
+            last = max(last, int(start.max()))
+    lengths = np.concatenate(parts)
+    if not len(lengths):
         return None
     return OneSet(
-        count=len(all_lengths),
-        total=int(all_lengths.sum()),
-        mean=float(all_lengths.mean()),
-        deviation=float(all_lengths.std(ddof=1)) if len(all_lengths) > 1 else None,
-        shortest=int(all_lengths.min()),
-        longest=int(all_lengths.max()),
-        percentiles=tuple(float(value) for value in np.percentile(all_lengths, PERCENTILES)),
+        count=len(lengths),
+        total=int(lengths.sum()),
+        mean=float(lengths.mean()),
+        deviation=float(lengths.std(ddof=1)) if len(lengths) > 1 else None,
+        shortest=int(lengths.min()),
+        longest=int(lengths.max()),
+        percentiles=tuple(float(value) for value in np.percentile(lengths, PERCENTILES)),
         first=int(first),
         last=int(last),
     )
@@ -209,7 +234,9 @@ def touching(trace: Trace, lo: int, hi: int) -> int:
     """How many events [lo, hi) touches: at the cost of a search in each lane."""
     count = 0
     for _, track in trace.tracks():
-        for depth in range(0 if track.derived else track.lane_count):
+        if track.derived:
+            continue
+        for depth in range(track.lane_count):
             first, last = lane_rows(track.lane(depth), lo, hi)
             count += max(0, last - first)
     return count
@@ -218,26 +245,15 @@ def touching(trace: Trace, lo: int, hi: int) -> int:
 def _facts(trace: Trace, lo: int, hi: int, names: Bools, match: str) -> tuple[Fact, ...]:
     union = together(trace, lo, hi, names)
     if union is None:
-        return (
-            Fact(
-                "count",
-                "events that match",
-                0,
-                "integer",
-                why=f"no event of this window has a name like {match}",
-            ),
-        )
+        why = f"no event of this window has a name like {match}"
+        return (Fact("count", "events that match", 0, "integer", why=why),)
+    deviation = None if union.deviation is None else round(union.deviation)
+    why_no_deviation = if_missing(union.deviation, "one event alone")
     return (
         Fact("count", "events that match", union.count, "integer"),
         Fact("total", "in all", union.total, "duration"),
         Fact("mean", "average", round(union.mean), "duration"),
-        Fact(
-            "deviation",
-            "deviation",
-            None if union.deviation is None else round(union.deviation),
-            "duration",
-            why=if_missing(union.deviation, "one event alone"),
-        ),
+        Fact("deviation", "deviation", deviation, "duration", why=why_no_deviation),
         Fact("shortest", "shortest", union.shortest, "duration"),
         Fact("longest", "longest", union.longest, "duration"),
         *(
@@ -254,67 +270,64 @@ def _facts(trace: Trace, lo: int, hi: int, names: Bools, match: str) -> tuple[Fa
 
 def _table(sets: EventSets, question: Question) -> Table:
     order = np.lexsort((sets.name, -sets.total))
-    names = sets.trace.names
-    at = sets.name[order].tolist()
-    columns = (
-        Column("name", "name", "text", Lazy(len(at), lambda row: names.display(at[row])), weight=9),
-        Column("count", "count", "integer", sets.count[order], weight=8),
-        Column("total_s", "total", "duration", sets.total[order], weight=9),
-        Column("mean_s", "average", "duration", sets.mean[order], weight=8),
-        Column("deviation_s", "deviation", "duration", sets.deviation[order], weight=6),
-        Column("min_s", "shortest", "duration", sets.shortest[order], weight=5),
-        *(
-            Column(
-                f"p{percent}_s",
-                f"p{percent}",
-                "duration",
-                sets.percentiles[order, i],
-                weight=4 if percent in (50, 95) else 2,
-            )
-            for i, percent in enumerate(PERCENTILES)
-        ),
-        Column("max_s", "longest", "duration", sets.longest[order], weight=7),
-        Column("first_s", "first", "instant", sets.first[order], weight=2),
-        Column("last_s", "last", "instant", sets.last[order], weight=1),
-        Column(
-            "full_name",
-            "recorded as",
-            "text",
-            Lazy(len(at), lambda row: names.full(at[row])),
-            weight=0,
-        ),
-    )
+    name_of_row = sets.name[order].tolist()
 
     def place(row: int) -> Place:
         """Where the longest one is."""
-        name, length = at[row], int(sets.longest[order[row]])
-        lo, hi = question.window
-        for number, (_, track) in enumerate(sets.trace.tracks()):
-            if track.derived:
-                continue
-            for depth in range(track.lane_count):
-                for rows in _rows(track, depth, lo, hi):
-                    some = track.events[rows]
-                    mine = np.flatnonzero((some.name == name) & (some.duration == length))
-                    if len(mine):
-                        start = int(some.start[mine[0]])
-                        return Place(
-                            run=question.opened.name,
-                            host=question.host,
-                            lo=start,
-                            hi=start + length,
-                            track=number,
-                            event=rows.start + int(mine[0]),
-                        )
-        return Place(question.opened.name, question.host)
+        return _first_of_length(question, name_of_row[row], int(sets.longest[order[row]]))
 
     return Table(
         "event_sets",
         "Events by name, most time first",
-        columns,
+        tuple(_columns(sets, order, name_of_row)),
         place=place,
         order=("total_s", True),
         empty="No event in this window.",
         key=("full_name",),
         noun="name",
     )
+
+
+def _columns(sets: EventSets, order: Int64s, name_of_row: list[int]) -> Iterator[Column]:
+    names = sets.trace.names
+    shown = Lazy(len(name_of_row), lambda row: names.display(name_of_row[row]))
+    recorded = Lazy(len(name_of_row), lambda row: names.full(name_of_row[row]))
+    yield Column("name", "name", "text", shown, weight=9)
+    yield Column("count", "count", "integer", sets.count[order], weight=8)
+    yield Column("total_s", "total", "duration", sets.total[order], weight=9)
+    yield Column("mean_s", "average", "duration", sets.mean[order], weight=8)
+    yield Column("deviation_s", "deviation", "duration", sets.deviation[order], weight=6)
+    yield Column("min_s", "shortest", "duration", sets.shortest[order], weight=5)
+    for number, percent in enumerate(PERCENTILES):
+        lengths = sets.percentiles[order, number]
+        weight = 4 if percent in (50, 95) else 2
+        yield Column(f"p{percent}_s", f"p{percent}", "duration", lengths, weight=weight)
+    yield Column("max_s", "longest", "duration", sets.longest[order], weight=7)
+    yield Column("first_s", "first", "instant", sets.first[order], weight=2)
+    yield Column("last_s", "last", "instant", sets.last[order], weight=1)
+    # Of no weight: it identifies a row in what is written out, and is on no screen.
+    yield Column("full_name", "recorded as", "text", recorded, weight=0)
+
+
+def _first_of_length(question: Question, name: int, length: int) -> Place:
+    """The first event of this name in the window that is so long."""
+    lo, hi = question.window
+    for number, (_, track) in enumerate(question.profile.trace.tracks()):
+        if track.derived:
+            continue
+        for depth in range(track.lane_count):
+            for rows in _rows(track, depth, lo, hi):
+                events = track.events[rows]
+                alike = np.flatnonzero((events.name == name) & (events.duration == length))
+                if not len(alike):
+                    continue
+                start = int(events.start[alike[0]])
+                return Place(
+                    run=question.opened.name,
+                    host=question.host,
+                    lo=start,
+                    hi=start + length,
+                    track=number,
+                    event=rows.start + int(alike[0]),
+                )
+    return Place(question.opened.name, question.host)

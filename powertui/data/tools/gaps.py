@@ -52,29 +52,30 @@ def idle_time(start: Int64s, end: Int64s, call: Int64s, launched: Int64s) -> Idl
         return Idle(0, 0, 0, 0)
     order = np.argsort(start, kind="stable")
     following = order[1:]
-    until = np.maximum.accumulate(end[order])[:-1]
-    gap = np.maximum(0, start[following] - until)
+    idle_from = np.maximum.accumulate(end[order])[:-1]
+    # Kernels of a graph may overlap on one stream: then there is no gap.
+    gap = np.maximum(0, start[following] - idle_from)
     has_call = call[following] >= 0
-    late = has_call & (launched[following] > until)
-    short = has_call & ~late & (gap < _MAX_QUEUED_GAP_PS)
+    is_late = has_call & (launched[following] > idle_from)
+    in_time = has_call & ~is_late
+    is_short = gap < _MAX_QUEUED_GAP_PS
     return Idle(
-        launched_late=int(gap[late].sum()),
-        queued=int(gap[short].sum()),
-        waiting=int(gap[has_call & ~late & ~short].sum()),
+        launched_late=int(gap[is_late].sum()),
+        queued=int(gap[in_time & is_short].sum()),
+        waiting=int(gap[in_time & ~is_short].sum()),
         not_known=int(gap[~has_call].sum()),
     )
 
 
 def longest_gaps(work: Kernels, launches: Launches, lo: int, hi: int, limit: int) -> list[Gap]:
     """Return the longest gaps in [lo, hi) of the devices, all streams of each together."""
-    devices: dict[str, list[int]] = {}
+    lines_by_device: dict[str, list[int]] = {}
     for number, line in enumerate(work.lines):
-        devices.setdefault(line.process.name, []).append(number)
+        lines_by_device.setdefault(line.process.name, []).append(number)
     gaps: list[Gap] = []
-    for device, numbers in devices.items():
-        gaps += _device_gaps(
-            device, _device_events(work, launches, numbers, lo, hi), launches, limit
-        )
+    for device, numbers in lines_by_device.items():
+        events = _device_events(work, launches, numbers, lo, hi)
+        gaps += _device_gaps(device, events, launches, limit)
     return sorted(gaps, key=lambda gap: gap.lo - gap.hi)[:limit]
 
 
@@ -85,35 +86,42 @@ class _DeviceEvents(NamedTuple):
     end: Int64s
     line: Int64s  # of Kernels
     row: Int64s  # of that line's events
-    call: Int64s
+    call: Int64s  # of Launches
 
 
 def _device_events(
     work: Kernels, launches: Launches, numbers: list[int], lo: int, hi: int
 ) -> _DeviceEvents:
-    columns: list[tuple[Int64s, ...]] = []
+    streams: list[_DeviceEvents] = []
     for number in numbers:
         events = work.lines[number].track.events
-        rows = np.arange(len(events))
-        line = np.full(len(events), number, np.int64)
-        columns.append((events.start, events.end, line, rows, launches.of_line[number]))
-    joined = _DeviceEvents(*(np.concatenate(column) for column in zip(*columns, strict=True)))
-    rows = np.flatnonzero((joined.start < hi) & (joined.end > lo))
-    rows = rows[np.argsort(joined.start[rows], kind="stable")]
-    return _DeviceEvents(*(column[rows] for column in joined))
+        streams.append(
+            _DeviceEvents(
+                start=events.start,
+                end=events.end,
+                line=np.full(len(events), number, np.int64),
+                row=np.arange(len(events)),
+                call=launches.of_line[number],
+            )
+        )
+    every = _DeviceEvents(*(np.concatenate(column) for column in zip(*streams, strict=True)))
+    rows = np.flatnonzero((every.start < hi) & (every.end > lo))
+    by_start = rows[np.argsort(every.start[rows], kind="stable")]
+    return _DeviceEvents(*(column[by_start] for column in every))
 
 
 def _device_gaps(device: str, events: _DeviceEvents, launches: Launches, limit: int) -> list[Gap]:
-    until = np.maximum.accumulate(events.end)
+    busy_until = np.maximum.accumulate(events.end)
     # The event that ended last so far, at each event.
-    is_last = events.end == until
-    last_to_end = np.maximum.accumulate(np.where(is_last, np.arange(len(until)), 0))
-    at = np.flatnonzero(events.start[1:] > until[:-1])
-    length = events.start[1:][at] - until[at]
+    ends_last = events.end == busy_until
+    last_to_end = np.maximum.accumulate(np.where(ends_last, np.arange(len(ends_last)), 0))
+    length = events.start[1:] - busy_until[:-1]
+    gap_rows = np.flatnonzero(length > 0)
+    longest_first = gap_rows[np.argsort(-length[gap_rows], kind="stable")]
     gaps = []
-    for before in at[np.argsort(-length, kind="stable")[:limit]].tolist():
+    for before in longest_first[:limit].tolist():
         after, ended = before + 1, int(last_to_end[before])
-        lo, hi = int(until[before]), int(events.start[after])
+        lo, hi = int(busy_until[before]), int(events.start[after])
         gaps.append(
             Gap(
                 device=device,

@@ -192,8 +192,8 @@ def _host_during(question: Question, calls: Launches, gap: Gap) -> tuple[str, fl
 class _LaunchedWork(NamedTuple):
     """What each call launched in the window, by call."""
 
-    count: Int64s
-    with_op: Int64s  # of these, how many have an op
+    kernels: Int64s
+    with_op: Int64s  # of these kernels
     total: Int64s  # ps
 
 
@@ -205,7 +205,7 @@ def _launched_work(question: Question, work: Kernels, calls: Launches) -> _Launc
         has_call = call_of[rows] >= 0
         rows, length = rows[has_call], length[has_call]
         call = call_of[rows]
-        np.add.at(launched.count, call, 1)
+        np.add.at(launched.kernels, call, 1)
         np.add.at(launched.total, call, length)
         np.add.at(launched.with_op, call, has_op[line.facts[rows]].astype(np.int64))
     return launched
@@ -214,7 +214,7 @@ def _launched_work(question: Question, work: Kernels, calls: Launches) -> _Launc
 def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
     """Calls that launched many kernels: CUDA and HIP graphs, command buffers of XLA."""
     launched = _launched_work(question, work, calls)
-    several = np.flatnonzero(launched.count > 1)
+    several = np.flatnonzero(launched.kernels > 1)
     several = several[np.argsort(-launched.total[several], kind="stable")]
     each = calls.calls.take(several)
     tracks = [track for _, track in question.profile.trace.tracks()]
@@ -228,7 +228,7 @@ def graphs(question: Question, work: Kernels, calls: Launches) -> Table:
         text_column("call", "call", call_names, weight=9),
         text_column("inside", "inside", holders, weight=6),
         Column("start_s", "at", "instant", each.start, weight=6),
-        Column("kernels", "kernels", "integer", launched.count[several], weight=8),
+        Column("kernels", "kernels", "integer", launched.kernels[several], weight=8),
         Column("kernel_time_s", "their time", "duration", launched.total[several], weight=9),
         Column("with_op", "with an op", "integer", launched.with_op[several], weight=7),
     )

@@ -97,11 +97,11 @@ class LongerOps:
 
 def _spread(windows: Sequence[tuple[int, int]]) -> Int64s:
     """[windows × (lo, hi)]: all of these, or as many as are compared, evenly spread."""
-    columns = np.array(windows, np.int64).reshape(-1, 2)
+    columns: Int64s = np.array(windows, np.int64).reshape(-1, 2)
     if len(columns) <= MAX_COMPARED_STRETCHES:
         return columns
     even_rows = np.linspace(0, len(columns) - 1, MAX_COMPARED_STRETCHES).round().astype(int)
-    return columns[even_rows]
+    return np.asarray(columns[even_rows])
 
 
 def _add_line(times_ps: Int64s, track: Track, code: Int32s, windows: Int64s) -> None:

@@ -37,25 +37,31 @@ def self_times(start: Int64s, duration: Int64s, *, like_tensorflow: bool = True)
     depth = wire.nest(start, duration)
     end = start + duration
     parent, levels = parents(depth)
-    inner = parent >= 0
-    crossing = np.zeros(count, np.bool_)
-    crossing[inner] = (
-        (parent[inner] > np.flatnonzero(inner))
-        | (end[inner] > end[parent[inner]])
-        | (depth[inner] >= wire.MAX_LANES - 1)
-    )
     if like_tensorflow:
         counted &= ~_lost(parent, levels, end)
-    nested = np.flatnonzero(inner & counted)
-    self_time -= np.bincount(parent[nested], duration[nested], count).astype(np.int64)
-    for lo, hi in _stretches_with(np.flatnonzero(crossing), start, end):
+    nested = np.flatnonzero((parent >= 0) & counted)
+    nested_ps = np.bincount(parent[nested], duration[nested], count)
+    self_time -= nested_ps.astype(np.int64)
+    for lo, hi in _stretches_with(_crossing(parent, depth, end), start, end):
         by_stack = self_times_by_stack(start[lo:hi], end[lo:hi])
         if not like_tensorflow:
-            by_stack.self_time[~by_stack.counted] = duration[lo:hi][~by_stack.counted]
+            uncounted = ~by_stack.counted
+            by_stack.self_time[uncounted] = duration[lo:hi][uncounted]
             by_stack.counted[:] = True
         counted[lo:hi] = by_stack.counted
         self_time[lo:hi] = by_stack.self_time
     return SelfTimes(counted, np.maximum(self_time, 0))
+
+
+def _crossing(parent: Int64s, depth: UInt8s, end: Int64s) -> Int64s:
+    """The ops that do not simply nest: they outlast their parent, or lie too deep to have one."""
+    inner = np.flatnonzero(parent >= 0)
+    holder = parent[inner]
+    begins_before = holder > inner
+    outlasts = end[inner] > end[holder]
+    # Beyond the last lane the depth is not counted any more.
+    too_deep = depth[inner] >= wire.MAX_LANES - 1
+    return inner[begins_before | outlasts | too_deep]
 
 
 def parents(depth: UInt8s) -> tuple[Int64s, list[Int64s]]:
@@ -70,7 +76,8 @@ def parents(depth: UInt8s) -> tuple[Int64s, list[Int64s]]:
         rows = np.flatnonzero(depth == level)
         levels.append(rows)
         if len(above):
-            parent[rows] = above[np.maximum(above.searchsorted(rows) - 1, 0)]
+            began_last = above.searchsorted(rows) - 1
+            parent[rows] = above[np.maximum(began_last, 0)]
         else:
             parent[rows] = 0
         above = rows
@@ -107,18 +114,20 @@ def _stretches_with(crossing: Int64s, start: Int64s, end: Int64s) -> list[tuple[
         return []
     begins_idle = np.ones(len(start), np.bool_)
     begins_idle[1:] = start[1:] >= np.maximum.accumulate(end)[:-1]
-    edges = np.append(np.flatnonzero(begins_idle), len(start))
-    numbers = np.unique(np.searchsorted(edges, crossing, side="right") - 1)
-    return [(int(edges[number]), int(edges[number + 1])) for number in numbers.tolist()]
+    first_rows = np.flatnonzero(begins_idle)
+    edges = np.append(first_rows, len(start))
+    range_of_op = np.searchsorted(edges, crossing, side="right") - 1
+    return [
+        (int(edges[number]), int(edges[number + 1])) for number in np.unique(range_of_op).tolist()
+    ]
 
 
 def self_times_by_stack(start: Int64s, end: Int64s) -> SelfTimes:
     """Return the self times of a few ops by TensorFlow's own rule, op by op."""
     starts, ends = start.tolist(), end.tolist()
-    moments: list[tuple[int, int, bool]] = []
-    for row in range(len(starts)):
-        moments.append((starts[row], row, False))
-        moments.append((ends[row], row, True))
+    moments: list[tuple[int, int, bool]] = []  # (time, row, whether it is an end)
+    for row, (op_start, op_end) in enumerate(zip(starts, ends, strict=True)):
+        moments += [(op_start, row, False), (op_end, row, True)]
     # TensorFlow sorts by time alone; among equal times its order of writing stays.
     moments.sort(key=lambda moment: moment[0])
     counted = [False] * len(starts)
@@ -128,6 +137,7 @@ def self_times_by_stack(start: Int64s, end: Int64s) -> SelfTimes:
         if not is_end:
             stack.append([row, 0])
             continue
+        # An end whose begin is gone empties the stack.
         while stack:
             top, time_inside = stack.pop()
             if top == row:

@@ -37,12 +37,13 @@ class FramedThread:
         lines = [frames.events, *(line.events for line in calls)]
         start = np.concatenate([events.start for events in lines])
         duration = np.concatenate([events.duration for events in lines])
+        name = np.concatenate([events.name for events in lines])
         # Of a frame and an operator of the same extent the operator is the inner one: it stays
         # behind the frame.
         order = np.lexsort((-duration, start))
         self._start = start[order]
         self._end = self._start + duration[order]
-        self._name = np.concatenate([events.name for events in lines])[order].astype(np.int64)
+        self._name = name[order].astype(np.int64)
         moments = np.unique(np.concatenate([self._start, self._end]))
         owner = self._running(moments)
         owned = np.flatnonzero(owner[:-1] >= 0)
@@ -54,24 +55,27 @@ class FramedThread:
         rows = np.flatnonzero(touches(self._start, self._end, lo, hi))
         total = np.minimum(self._end[rows], hi) - np.maximum(self._start[rows], lo)
         first = int(self._until.searchsorted(lo, side="right"))
-        last = max(first, int(self._from.searchsorted(hi, side="left")))
-        stretch = slice(first, last)
-        length = np.minimum(self._until[stretch], hi) - np.maximum(self._from[stretch], lo)
+        after_last = int(self._from.searchsorted(hi, side="left"))
+        stretches = slice(first, max(first, after_last))
+        stretch_lo = np.maximum(self._from[stretches], lo)
+        stretch_hi = np.minimum(self._until[stretches], hi)
+        owner = rows.searchsorted(self._owner[stretches])
         self_time = np.zeros(len(rows), np.int64)
-        np.add.at(self_time, rows.searchsorted(self._owner[stretch]), length)
+        np.add.at(self_time, owner, stretch_hi - stretch_lo)
         return EventTimes(self._name[rows], total, self_time)
 
     def _running(self, moments: Int64s) -> Int64s:
         """The last begun of the events that run at each moment; -1 for none."""
-        around = _outlasting(self._end)
-        owner = self._start.searchsorted(moments, side="right") - 1
-        ended = np.flatnonzero((owner >= 0) & (self._end[np.maximum(owner, 0)] <= moments))
-        while len(ended):
-            owner[ended] = around[owner[ended]]
-            still = owner[ended] >= 0
-            still &= self._end[np.maximum(owner[ended], 0)] <= moments[ended]
-            ended = ended[still]
-        return owner.astype(np.int64)
+        outlasting = _outlasting(self._end)
+        owner = (self._start.searchsorted(moments, side="right") - 1).astype(np.int64)
+        # Where the last begun has ended, one that began before and lasts longer may go on.
+        unsure = np.flatnonzero(owner >= 0)
+        while len(unsure):
+            has_ended = self._end[owner[unsure]] <= moments[unsure]
+            ended = unsure[has_ended]
+            owner[ended] = outlasting[owner[ended]]
+            unsure = ended[owner[ended] >= 0]
+        return owner
 
 
 def _outlasting(end: Int64s) -> Int64s:
@@ -81,39 +85,39 @@ def _outlasting(end: Int64s) -> Int64s:
     mark of a step begins inside the frame that sets it and outlasts that frame.
     """
     ends = end.tolist()
-    out = np.full(len(ends), -1, np.int64)
+    outlasting = np.full(len(ends), -1, np.int64)
     open_rows: list[int] = []
     for row, moment in enumerate(ends):
         while open_rows and ends[open_rows[-1]] <= moment:
             open_rows.pop()
         if open_rows:
-            out[row] = open_rows[-1]
+            outlasting[row] = open_rows[-1]
         open_rows.append(row)
-    return out
+    return outlasting
 
 
 def framed_threads(process: Process) -> dict[FramedThread, tuple[Track, ...]]:
     """The threads of a process whose frames have a line of their own, each with its lines."""
-    out: dict[FramedThread, tuple[Track, ...]] = {}
+    lines_by_thread: dict[FramedThread, tuple[Track, ...]] = {}
     if process.kind is not ProcessKind.HOST:
-        return out
+        return lines_by_thread
     for frames, calls in _pairs(process):
         thread = _THREADS.get(frames)
         if thread is None:
             thread = _THREADS[frames] = FramedThread(frames, calls)
-        out[thread] = (frames, *calls)
-    return out
+        lines_by_thread[thread] = (frames, *calls)
+    return lines_by_thread
 
 
 def frame_names(trace: Trace) -> Int64s:
     """The names of the frames that have a line of their own."""
-    used = [
-        np.unique(frames.events.name).astype(np.int64)
-        for process in trace.processes
-        if process.kind is ProcessKind.HOST
-        for frames, _ in _pairs(process)
-    ]
-    return np.concatenate([np.empty(0, np.int64), *used])
+    used = [np.empty(0, np.int64)]
+    for process in trace.processes:
+        if process.kind is not ProcessKind.HOST:
+            continue
+        for frames, _ in _pairs(process):
+            used.append(np.unique(frames.events.name).astype(np.int64))
+    return np.concatenate(used)
 
 
 def _pairs(process: Process) -> Iterator[tuple[Track, tuple[Track, ...]]]:

@@ -9,6 +9,7 @@ are added as TraceLens adds them, whose tables these are held against: in double
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,10 +26,12 @@ from powertui.data.model import (
     ProcessKind,
     Trace,
     TrackKind,
+    UInt64s,
 )
 from powertui.data.opened import Profile
 from powertui.data.run.device_intervals import furthest
 from powertui.data.run.marks import whole_numbers
+from powertui.data.tools.sorted_columns import among, begins_run
 from powertui.value_types import dataclass
 
 OPERATORS = frozenset(("cpu_op", "operator"))
@@ -60,14 +63,14 @@ class HostCalls:
 
         `passed` are stepped over.
         """
-        skip = ~self.operator if passed is None else ~self.operator | passed
-        out = at.copy()
+        is_passed = ~self.operator if passed is None else ~self.operator | passed
+        above = at.copy()
         while len(self):
-            climb = (out >= 0) & skip[np.maximum(out, 0)]
-            if not climb.any():
+            climbs = (above >= 0) & is_passed[np.maximum(above, 0)]
+            if not climbs.any():
                 break
-            out[climb] = self.parent[out[climb]]
-        return np.asarray(out, np.int64)
+            above[climbs] = self.parent[above[climbs]]
+        return np.asarray(above, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,11 +114,9 @@ def torch_links(profile: Profile) -> Links | None:
     """The links of a profile, made at the first question; None for what is no trace of
     PyTorch's.
     """
-    return (
-        profile.cached("torch links", lambda: linked(profile.trace))
-        if profile.trace.format == kineto.NAME
-        else None
-    )
+    if profile.trace.format != kineto.NAME:
+        return None
+    return profile.cached("torch links", lambda: linked(profile.trace))
 
 
 def linked(trace: Trace) -> Links:
@@ -127,53 +128,79 @@ def linked(trace: Trace) -> Links:
 
 
 def _category(trace: Trace, index: int) -> str:
-    return next((str(stat.value) for stat in trace.names.stats(index) if stat.name == "cat"), "")
+    for stat in trace.names.stats(index):
+        if stat.name == "cat":
+            return str(stat.value)
+    return ""
 
 
 # ── the host ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, tuple[Int64s, Int64s]]:
-    """(operators and calls, (correlations ascending, the call that has each))."""
+class _ByCorrelation(NamedTuple):
+    """The calls that carry a correlation, ascending by it."""
+
+    correlation: Int64s
+    call: Int64s  # index into HostCalls
+
+    def calls_of(self, ids: Int64s) -> Int64s:
+        """The call that has each of these; -1 for none."""
+        has_call = among(self.correlation, ids) & (ids >= 0)
+        calls = np.full(len(ids), -1, np.int64)
+        calls[has_call] = self.call[self.correlation.searchsorted(ids[has_call])]
+        return calls
+
+
+def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, _ByCorrelation]:
+    """(operators and calls, the calls by their correlations)."""
     is_operator = np.array([category in OPERATORS for category in categories], np.bool_)
     is_call = np.array([category in _CALLS for category in categories], np.bool_)
     lines, rows, names, parents = [np.empty(0, np.int32)], [_NONE], [_NONE], [_NONE]
     ids, callers = [_NONE], [_NONE]
-    first = 0
+    first = 0  # rows of the lines before this one
     for number, (process, track) in enumerate(trace.tracks()):
         if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
             continue
         events = track.events
-        mine = np.flatnonzero((is_operator | is_call)[events.name])
-        if not len(mine):
+        chosen = _by_start(events, np.flatnonzero((is_operator | is_call)[events.name]))
+        if not len(chosen):
             continue
-        mine = mine[np.argsort(events.place[mine], kind="stable")]
-        if not is_sorted(events.start[mine], events.duration[mine]):
-            mine = mine[np.lexsort((-events.duration[mine], events.start[mine]))]
-        name = events.name[mine].astype(np.int64)
-        parent = _parents(events[mine])
+        name = events.name[chosen].astype(np.int64)
+        parent = _parents(events[chosen])
         parents.append(np.where(parent >= 0, parent + first, -1))
         calls = np.flatnonzero(is_call[name])
-        recorded = whole_numbers(
-            process.source.columns(events.positions(mine[calls]), ("correlation",))["correlation"]
-        )
-        ids.append(recorded[recorded >= 0])
-        callers.append(calls[recorded >= 0] + first)
-        lines.append(np.full(len(mine), number, np.int32))
-        rows.append(mine)
+        correlation = _correlations(process, events.positions(chosen[calls]))
+        has_correlation = correlation >= 0
+        ids.append(correlation[has_correlation])
+        callers.append(calls[has_correlation] + first)
+        lines.append(np.full(len(chosen), number, np.int32))
+        rows.append(chosen)
         names.append(name)
-        first += len(mine)
+        first += len(chosen)
     name = np.concatenate(names)
     host = HostCalls(
-        np.concatenate(lines),
-        np.concatenate(rows),
-        name,
-        is_operator[name],
-        np.concatenate(parents),
+        line=np.concatenate(lines),
+        row=np.concatenate(rows),
+        name=name,
+        operator=is_operator[name],
+        parent=np.concatenate(parents),
     )
-    correlation, caller = np.concatenate(ids), np.concatenate(callers)
+    correlation, call = np.concatenate(ids), np.concatenate(callers)
     order = np.argsort(correlation, kind="stable")
-    return host, (correlation[order], caller[order])
+    return host, _ByCorrelation(correlation[order], call[order])
+
+
+def _by_start(events: Events, rows: Int64s) -> Int64s:
+    """The rows by start, of equal starts the longest first."""
+    # Events of a file are mostly in that order: then no further sort is needed.
+    rows = rows[np.argsort(events.place[rows], kind="stable")]
+    if is_sorted(events.start[rows], events.duration[rows]):
+        return rows
+    return rows[np.lexsort((-events.duration[rows], events.start[rows]))]
+
+
+def _correlations(process: Process, positions: UInt64s) -> Int64s:
+    return whole_numbers(process.source.columns(positions, ("correlation",))["correlation"])
 
 
 def _parents(events: Events) -> Int64s:
@@ -184,13 +211,12 @@ def _parents(events: Events) -> Int64s:
     parent = np.full(len(start), -1, np.int64)
     for level in range(1, len(levels)):
         orphans = levels[level]
-        for above in range(
-            level - 1, -1, -1
-        ):  # what overlaps partly is held further up, or by none
-            holder = levels[above][np.maximum(levels[above].searchsorted(orphans) - 1, 0)]
-            inside = (holder < orphans) & (end[orphans] <= end[holder])
-            parent[orphans[inside]] = holder[inside]
-            orphans = orphans[~inside]
+        # What overlaps partly is held further up, or by none.
+        for above in reversed(levels[:level]):
+            holder = above[np.maximum(above.searchsorted(orphans) - 1, 0)]
+            is_held = (holder < orphans) & (end[orphans] <= end[holder])
+            parent[orphans[is_held]] = holder[is_held]
+            orphans = orphans[~is_held]
             if not len(orphans):
                 break
     return parent
@@ -199,53 +225,35 @@ def _parents(events: Events) -> Int64s:
 # ── the devices ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _device(trace: Trace, categories: list[str], calls: tuple[Int64s, Int64s]) -> DeviceStreams:
-    parts: list[tuple[int, Process, Events, int]] = []
-    for number, (process, track) in enumerate(trace.tracks()):
-        real = (
-            process.kind is ProcessKind.DEVICE
-            and track.kind is TrackKind.STREAM
-            and not track.derived
-        )
-        if real and len(track.events):
-            parts.append((number, process, track.events, track.key))
-    if not parts:
-        none, no = _NONE, np.empty(0)
-        return DeviceStreams(
-            line=np.empty(0, np.int32),
-            row=none,
-            stream=none,
-            name=none,
-            kind=categories,
-            start=no,
-            end=no,
-            duration=none,
-            call=none,
-        )
+def _device(trace: Trace, categories: list[str], calls: _ByCorrelation) -> DeviceStreams:
     zero_ns = _zero_ns(trace)
-    correlation = [
-        whole_numbers(process.source.columns(events.position, ("correlation",))["correlation"])
-        for _, process, events, _ in parts
-    ]
-    ids = np.concatenate(correlation)
-    call = np.full(len(ids), -1, np.int64)
-    if len(calls[0]):
-        place = np.minimum(calls[0].searchsorted(ids), len(calls[0]) - 1)
-        call = np.where((calls[0][place] == ids) & (ids >= 0), calls[1][place], -1)
-    start = np.concatenate([_us(events.start, zero_ns) for _, _, events, _ in parts])
-    duration = np.concatenate([events.duration for _, _, events, _ in parts])
+    lines, rows, streams = [np.empty(0, np.int32)], [_NONE], [_NONE]
+    names, durations, ids = [_NONE], [_NONE], [_NONE]
+    starts = [np.empty(0)]
+    for number, (process, track) in enumerate(trace.tracks()):
+        if process.kind is not ProcessKind.DEVICE or track.kind is not TrackKind.STREAM:
+            continue
+        events = track.events
+        if track.derived or not len(events):
+            continue
+        lines.append(np.full(len(events), number, np.int32))
+        rows.append(np.arange(len(events)))
+        streams.append(np.full(len(events), track.key, np.int64))
+        names.append(events.name.astype(np.int64))
+        starts.append(_us(events.start, zero_ns))
+        durations.append(events.duration)
+        ids.append(_correlations(process, events.position))
+    start, duration = np.concatenate(starts), np.concatenate(durations)
     return DeviceStreams(
-        line=np.concatenate(
-            [np.full(len(events), number, np.int32) for number, _, events, _ in parts]
-        ),
-        row=np.concatenate([np.arange(len(events)) for _, _, events, _ in parts]),
-        stream=np.concatenate([np.full(len(events), key, np.int64) for _, _, events, key in parts]),
-        name=np.concatenate([events.name for _, _, events, _ in parts]).astype(np.int64),
+        line=np.concatenate(lines),
+        row=np.concatenate(rows),
+        stream=np.concatenate(streams),
+        name=np.concatenate(names),
         kind=categories,
         start=start,
         end=start + _us(duration, 0),
         duration=duration,
-        call=call,
+        call=calls.calls_of(np.concatenate(ids)),
     )
 
 
@@ -269,23 +277,25 @@ def _us(ps: Int64s, zero_ns: int) -> Floats:
 
 def covered(start: Floats, end: Floats) -> float:
     """How long at least one of these ran."""
-    return (
-        float(covered_by(np.zeros(len(start), np.int64), start, end, 1)[0]) if len(start) else 0.0
-    )
+    if not len(start):
+        return 0.0
+    one_key = np.zeros(len(start), np.int64)
+    return float(covered_by(one_key, start, end, 1)[0])
 
 
 def covered_by(key: Int64s, start: Floats, end: Floats, count: int) -> Floats:
     """For each of `count` keys how long at least one of its events ran."""
-    out = np.zeros(count)
+    covered_us = np.zeros(count)
     if not len(key):
-        return out
+        return covered_us
     order = np.lexsort((start, key))
     key, start, end = key[order], start[order], end[order]
-    new = np.ones(len(key), np.bool_)
-    new[1:] = key[1:] != key[:-1]
-    until = furthest(key, end)
-    before = np.empty_like(until)
-    before[1:] = until[:-1]
-    before[new] = start[new]
-    np.add.at(out, key, np.maximum(0.0, end - np.maximum(start, before)))
-    return out
+    is_first = begins_run(key)
+    furthest_end = furthest(key, end)
+    # Up to where the events before have covered the time already.
+    covered_until = np.empty_like(furthest_end)
+    covered_until[1:] = furthest_end[:-1]
+    covered_until[is_first] = start[is_first]
+    added = np.maximum(0.0, end - np.maximum(start, covered_until))
+    np.add.at(covered_us, key, added)
+    return covered_us

@@ -37,45 +37,43 @@ def at_work(axis: Sweep) -> CoveredTime:
 def _of_profile(profile: Profile) -> Sweep:
     trace = profile.trace
     devices, hosts = event_types.typed_events(trace, "corrected")
-    begin, end = (np.array([moment], np.int64) for moment in trace.span)
-    events = pieces.columns(pieces.whenever([*devices, *_typed_by_time(trace, hosts)]), 0, 1)
+    every_line = [*devices, *_typed_by_time(trace, hosts)]
+    events = pieces.columns(pieces.whenever(every_line), 0, 1)
     # A moment says nothing of the time after it: "end: dot" of XLA has no length.
-    lasting = events.end > events.start
-    events = PieceColumns(
-        group=events.group[lasting],
-        start=events.start[lasting],
-        end=events.end[lasting],
-        kind=events.kind[lasting],
-    )
+    lasts = events.end > events.start
+    events = PieceColumns(*(column[lasts] for column in events))
     python = python_frames.working_stretches(profile)
-    every = pieces.with_python(events, python, begin, end)
-    axis = sweep.sweep_events(*every, begin, end)
+    begin, end = (np.array([moment], np.int64) for moment in trace.span)
+    events = pieces.with_python(events, python, begin, end)
+    axis = sweep.sweep_events(*events, begin, end)
     assert isinstance(axis, Sweep)  # one group is never split
     return axis
 
 
 def _typed_by_time(trace: Trace, hosts: list[Typed]) -> list[Typed]:
     """The same lines; what waits and what marks a step counts nowhere."""
-    kinds = {index: event_types.type_by_time(trace.names.full(index)) for index in _used(hosts)}
-    changes = np.zeros(len(trace.names), np.bool_)
-    by_time = np.full(len(trace.names), NOTHING, np.uint8)
-    for index, kind in kinds.items():
-        if kind is not None:
-            changes[index], by_time[index] = True, kind
-    out = []
+    has_type = np.zeros(len(trace.names), np.bool_)
+    type_of_name = np.full(len(trace.names), NOTHING, np.uint8)
+    for index in _used(hosts):
+        event_type = event_types.type_by_time(trace.names.full(index))
+        if event_type is not None:
+            has_type[index] = True
+            type_of_name[index] = event_type
+    only_waits = has_type & (type_of_name == NOTHING)
+    lines: list[Typed] = []
     for line in hosts:
         # What tells more than the host's computing keeps its type, unless it only waits.
-        plain = line.by_name == EventType.HOST_COMPUTE
-        by_name = np.where(changes & (plain | (by_time == NOTHING)), by_time, line.by_name)
-        names = line.track.events.name[line.rows]
-        row_kinds = np.where(changes[names] & (by_time[names] == NOTHING), NOTHING, line.kinds)
-        out.append(
+        is_plain = has_type & (line.by_name == EventType.HOST_COMPUTE)
+        by_name = np.where(is_plain | only_waits, type_of_name, line.by_name)
+        row_waits = only_waits[line.track.events.name[line.rows]]
+        row_kinds = np.where(row_waits, NOTHING, line.kinds)
+        lines.append(
             line._replace(
                 by_name=np.where(by_name == MARK, NOTHING, by_name).astype(np.uint8),
                 kinds=np.where(row_kinds == MARK, NOTHING, row_kinds).astype(np.uint8),
             )
         )
-    return out
+    return lines
 
 
 def _used(hosts: list[Typed]) -> list[int]:

@@ -10,8 +10,9 @@ from powertui.data import hlo
 from powertui.data.asked import Compat
 from powertui.data.model import Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.opened import Profile
-from powertui.data.run import device_intervals, marks
+from powertui.data.run import marks
 from powertui.data.tools import device_ops, op_names, op_stack
+from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.tools.device_ops import DeviceOp, DeviceOps
 from powertui.data.window import touches
 from powertui.value_types import dataclass
@@ -53,38 +54,37 @@ def _on_host(profile: Profile, lo: int, hi: int) -> XlaOps:
         end = np.minimum(track.events.end[rows], hi)
         length = end - start
         self_time = op_stack.self_times(start, length, like_tensorflow=False).self_time
-        idle += max(0, int(end.max() - start.min()) - int(self_time.sum()))
-        for i, row in enumerate(rows.tolist()):
-            stats = {stat: columns[stat].text(i) or "" for stat in _STATS}
+        line_ps = int(end.max() - start.min())
+        idle += max(0, line_ps - int(self_time.sum()))
+        for place, row in enumerate(rows.tolist()):
+            stats = {stat: columns[stat].text(place) or "" for stat in _STATS}
             name = stats["hlo_op"].rpartition("::")[2]
             key = (stats["program_id"] or stats["hlo_module"], name)
             op = ops.get(key)
             if op is None:
                 module = hlo.find(programs, stats["program_id"], stats["hlo_module"])
                 op = ops[key] = _new(name, stats, module)
-            ps = int(length[i])
-            op.occurrences += 1
-            op.total += ps
-            op.self_time += int(self_time[i])
-            if not op.events or ps > op.events[1][0]:
-                op.events = [(numbers[id(track)], row), (ps, ps)]
+            event = (numbers[id(track)], row)
+            _add(op, int(length[place]), int(self_time[place]), event)
     return XlaOps(tuple(ops.values()), idle, True)
+
+
+def _add(op: DeviceOp, length: int, self_time: int, event: tuple[int, int]) -> None:
+    op.occurrences += 1
+    op.total += length
+    op.self_time += self_time
+    if not op.events or length > op.events[1][0]:
+        op.events = [event, (length, length)]
 
 
 def covered(trace: Trace, lo: int, hi: int) -> int:
     """How long at least one of XLA's ops ran on the host in a window, ps."""
-    parts = [
-        (track.events.start[rows], track.events.end[rows])
-        for _, track, rows in _lines(trace, lo, hi)
-    ]
-    if not parts:
-        return 0
-    start, end = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.argsort(start, kind="stable")
-    start, end = np.maximum(start[order], lo), np.minimum(end[order], hi)
-    return max(
-        0, int(device_intervals.covered_ps(np.zeros(len(start), np.int64), start, end, 1)[0])
-    )
+    ran: list[CoveredTime] = []
+    for _, track, rows in _lines(trace, lo, hi):
+        start = np.maximum(track.events.start[rows], lo)
+        end = np.minimum(track.events.end[rows], hi)
+        ran.append(CoveredTime(start, end))
+    return joined(ran).length
 
 
 def _lines(trace: Trace, lo: int, hi: int) -> list[tuple[Process, Track, Int64s]]:
@@ -94,19 +94,20 @@ def _lines(trace: Trace, lo: int, hi: int) -> list[tuple[Process, Track, Int64s]
         tracks = [track for track in process.tracks if not track.derived and len(track.events)]
         if process.kind is not ProcessKind.HOST or not tracks:
             continue
-        has_op = marks.carried(trace, process, tracks, ("hlo_op",))["hlo_op"]
+        may_have_op = marks.carried(trace, process, tracks, ("hlo_op",))["hlo_op"]
         for track in tracks:
             events = track.events
-            rows = np.flatnonzero(has_op[events.name])
+            rows = np.flatnonzero(may_have_op[events.name])
             start = events.start[rows]
             rows = rows[touches(start, start + events.duration[rows], lo, hi)]
             if not len(rows):
                 continue
+            # Events of one name may carry an op or none.
             column = process.source.columns(events.positions(rows), ("hlo_op",))["hlo_op"]
             rows = rows[column.present]
             if len(rows):
-                order = np.lexsort((-events.duration[rows], events.start[rows]))
-                lines.append((process, track, rows[order]))
+                by_start = np.lexsort((-events.duration[rows], events.start[rows]))
+                lines.append((process, track, rows[by_start]))
     return lines
 
 

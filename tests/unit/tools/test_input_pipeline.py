@@ -15,7 +15,13 @@ from powertui.data import wire
 from powertui.data.asked import Compat
 from powertui.data.opened import Profile
 from powertui.data.table import Result
-from powertui.data.tools import breakdown, input_pipeline, registry, tf_data
+from powertui.data.tools import (
+    breakdown,
+    input_pipeline,
+    iterator_calls,
+    registry,
+    tf_data_pipelines,
+)
 from powertui.data.tools.registry import Question
 from powertui.report.writers import as_json
 from tests.synthetic.xplane import Event, Line, Plane, encode
@@ -232,7 +238,7 @@ def test_what_ran_before_it_was_asked_for_holds_nothing_up(tmp_path: Path) -> No
         encode([Plane("/host:CPU", [Line("python", events, 1), Line("tf_data", other, 2)])])
     )
     trace = opened(tmp_path).profiles[0].trace
-    calls = tf_data.iterator_calls(trace, *trace.span)
+    calls = iterator_calls.iterator_calls(trace, *trace.span)
     by_name = {trace.names.full(int(name)): row for row, name in enumerate(calls.name.tolist())}
     ahead = by_name[f"{root}::Prefetch::Map"]
     assert not calls.blocking[ahead]
@@ -272,4 +278,4 @@ def test_a_pipeline_that_takes_little_is_not_blamed(shared_data: Path) -> None:
     ],
 )
 def test_suggestions_by_iterator(path: str, word: str) -> None:
-    assert word in tf_data.suggestion(path)
+    assert word in tf_data_pipelines.suggestion(path)

@@ -1,0 +1,225 @@
+"""The calls of tf.data's iterators: which call asked for each, and how long it worked by itself.
+
+Every call of an iterator is an event that names the whole path from the root. Iterators that work
+ahead run on threads of their own: what they produce (`PrefetchProduce`) and who consumes it carry
+the same element's number. The own time of a call is what none of its children's calls overlaps; a
+child blocks its parent as far as their calls overlap.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data import wire
+from powertui.data.model import Bools, Int64s, ProcessKind, Trace
+from powertui.data.run.marks import whole_numbers
+
+_MAX_DEPTH = 64  # of the iterators below a root; more than any pipeline has
+_HANDS = re.compile(r"^(\w+?)(Produce|Consume)$")
+WORKS_AHEAD = frozenset(
+    (
+        "Prefetch",
+        "ParallelInterleave",
+        "ParallelMap",
+        "ParseExample",
+        "MapAndBatch",
+        "DataService",
+        "LegacyParallelInterleave",
+        "ParallelBatch",
+    )
+)
+
+
+class IteratorCalls(NamedTuple):
+    """Every call of an iterator, as columns. Times in ps."""
+
+    name: Int64s  # index into the trace's names
+    start: Int64s
+    end: Int64s
+    track: Int64s
+    id: Int64s  # of the iterator; -1 where the file does not tell
+    # The call that asked for it, by row; -1 for roots and for what nothing ties to one.
+    parent: Int64s
+    overlap: Int64s  # with that call
+    own: Int64s  # what no child's call overlaps
+    root: Int64s  # the root's call that it belongs to, by row; -1 for none
+    blocking: Bools  # it held its root's call up
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+_ITERATOR, _PRODUCE, _CONSUME = 0, 1, 2
+
+
+class _Events(NamedTuple):
+    """Calls and hand-overs as columns, line by line, each line by start. Times in ps."""
+
+    start: Int64s
+    end: Int64s
+    track: Int64s
+    role: Int64s  # _ITERATOR, _PRODUCE or _CONSUME
+    family: Int64s  # which kind of iterator hands an element over
+    id: Int64s
+    element: Int64s
+    name: Int64s
+
+
+def iterator_calls(trace: Trace, lo: int, hi: int) -> IteratorCalls:
+    """All calls that touch the window, each with the one that asked for it."""
+    events = _events(trace, lo, hi)
+    asker = _askers(events)
+    calls = np.flatnonzero(events.role == _ITERATOR)
+    # One place more: what nobody asked for has the asker -1, which is that place.
+    call_of_event = np.full(len(events.role) + 1, -1, np.int64)
+    call_of_event[calls] = np.arange(len(calls))
+    parent = call_of_event[asker[calls]]
+    start, end = events.start[calls], events.end[calls]
+    has_parent = parent >= 0
+    children, parents = np.flatnonzero(has_parent), parent[has_parent]
+    common_end = np.minimum(end[children], end[parents])
+    common_start = np.maximum(start[children], start[parents])
+    overlap = np.zeros(len(calls), np.int64)
+    overlap[children] = np.maximum(0, common_end - common_start)
+    self_time = end - start
+    np.subtract.at(self_time, parents, overlap[children])
+    name = events.name[calls]
+    root, blocking = _roots(_is_root(trace, name), parent, overlap)
+    return IteratorCalls(
+        name=name,
+        start=start,
+        end=end,
+        track=events.track[calls],
+        id=events.id[calls],
+        parent=parent,
+        overlap=overlap,
+        own=np.maximum(0, self_time),
+        root=root,
+        blocking=blocking,
+    )
+
+
+def _askers(events: _Events) -> Int64s:
+    """The event that asked for each, -1 for none: the one around it, across threads where an
+    element was handed over.
+    """
+    role, family, element = events.role, events.family, events.element
+    holder = _holders(events.track, events.start, events.end)
+    # Who consumes an element: the iterator's call around the consumption.
+    consumed = np.flatnonzero((role == _CONSUME) & (element >= 0) & (holder >= 0))
+    consumed = consumed[role[holder[consumed]] == _ITERATOR]
+    consumers: dict[tuple[int, int], int] = {}
+    for row in consumed.tolist():
+        consumers.setdefault((int(family[row]), int(element[row])), int(holder[row]))
+    askers = holder.copy()
+    handed = np.flatnonzero((role == _ITERATOR) & (holder >= 0))
+    handed = handed[role[holder[handed]] != _ITERATOR]
+    for row in handed.tolist():
+        asker = int(holder[row])
+        while asker >= 0 and role[asker] == _CONSUME:
+            asker = int(holder[asker])
+        if asker >= 0 and role[asker] == _PRODUCE:
+            asker = consumers.get((int(family[asker]), int(element[asker])), -1)
+        askers[row] = asker
+    return askers
+
+
+def _is_root(trace: Trace, name: Int64s) -> Bools:
+    """Which of these are names of a root, "Iterator::Prefetch": paths of one part."""
+    names, number = np.unique(name, return_inverse=True)
+    is_root = [trace.names.full(int(index)).count("::") == 1 for index in names.tolist()]
+    return np.array(is_root, np.bool_)[number.ravel()]
+
+
+def _roots(is_root: Bools, parent: Int64s, overlap: Int64s) -> tuple[Int64s, Bools]:
+    """(the root's call that each belongs to, whether it held that call up)."""
+    root = np.where(is_root, np.arange(len(parent)), -1)
+    blocking = is_root.copy()
+    has_parent = parent >= 0
+    parent_row = np.maximum(parent, 0)
+    for _ in range(_MAX_DEPTH):
+        # One level further down with each round.
+        next_root = np.where((root < 0) & has_parent, root[parent_row], root)
+        blocks_parent = has_parent & (overlap > 0)
+        next_blocking = blocking | (blocks_parent & blocking[parent_row])
+        if np.array_equal(next_root, root) and np.array_equal(next_blocking, blocking):
+            break
+        root, blocking = next_root, next_blocking
+    return root, blocking
+
+
+def _roles(trace: Trace) -> tuple[Int64s, Int64s]:
+    """(the role of each name, the kind of iterator that hands over there); -1 for none."""
+    role_of_name = np.full(len(trace.names), -1, np.int64)
+    family_of_name = np.full(len(trace.names), -1, np.int64)
+    families: dict[str, int] = {}
+    for index in range(len(trace.names)):
+        name = trace.names.full(index)
+        if name.startswith("Iterator::"):
+            role_of_name[index] = _ITERATOR
+            continue
+        if not name.endswith(("Produce", "Consume")):
+            continue
+        hand_over = _HANDS.match(name)
+        if hand_over is not None and hand_over[1] in WORKS_AHEAD:
+            role_of_name[index] = _PRODUCE if hand_over[2] == "Produce" else _CONSUME
+            family_of_name[index] = families.setdefault(hand_over[1], len(families))
+    return role_of_name, family_of_name
+
+
+def _events(trace: Trace, lo: int, hi: int) -> _Events:
+    """All calls and hand-overs that touch the window."""
+    role_of_name, family_of_name = _roles(trace)
+    parts = [_Events(*(np.empty(0, np.int64) for _ in _Events._fields))]
+    for number, (process, track) in enumerate(trace.tracks()):
+        events = track.events
+        if process.kind is not ProcessKind.HOST or track.derived or not len(events):
+            continue
+        rows = np.flatnonzero(role_of_name[events.name] >= 0)
+        start, end = events.start[rows], events.start[rows] + events.duration[rows]
+        rows = rows[(start < hi) & (end >= lo)]
+        if not len(rows):
+            continue
+        rows = rows[np.lexsort((-events.duration[rows], events.start[rows]))]
+        columns = process.source.columns(events.positions(rows), ("id", "element_id"))
+        name = events.name[rows].astype(np.int64)
+        parts.append(
+            _Events(
+                start=events.start[rows],
+                end=events.start[rows] + events.duration[rows],
+                track=np.full(len(rows), number, np.int64),
+                role=role_of_name[name],
+                family=family_of_name[name],
+                id=np.where(columns["id"].present, columns["id"].ints, -1),
+                element=whole_numbers(columns["element_id"]),
+                name=name,
+            )
+        )
+    return _Events(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _holders(track: Int64s, start: Int64s, end: Int64s) -> Int64s:
+    """The innermost event of the same line around each; -1 for none.
+
+    Rows come line by line, each by start.
+    """
+    holder = np.full(len(start), -1, np.int64)
+    if not len(start):
+        return holder
+    line_borders = np.flatnonzero(np.diff(track)) + 1
+    for rows in np.split(np.arange(len(start)), line_borders):
+        depth = wire.nest(start[rows], end[rows] - start[rows])
+        above = rows[depth == 0]
+        for level in range(1, int(depth.max()) + 1):
+            lane = rows[depth == level]
+            # Rows are in order of start: the last one above that began before.
+            place = np.searchsorted(above, lane) - 1
+            holder[lane] = np.where(place >= 0, above[np.maximum(place, 0)], -1)
+            above = lane
+    held = np.flatnonzero(holder >= 0)
+    outlasts = end[held] > end[holder[held]]
+    holder[held[outlasts]] = -1
+    return holder
