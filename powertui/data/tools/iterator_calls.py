@@ -114,7 +114,7 @@ def _askers(events: _Events) -> Int64s:
     consumers: dict[tuple[int, int], int] = {}
     for row in consumed.tolist():
         consumers.setdefault((int(family[row]), int(element[row])), int(holder[row]))
-    askers = holder.copy()
+    askers: Int64s = holder.copy()
     handed = np.flatnonzero((role == _ITERATOR) & (holder >= 0))
     handed = handed[role[holder[handed]] != _ITERATOR]
     for row in handed.tolist():

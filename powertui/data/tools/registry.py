@@ -196,7 +196,7 @@ TOOLS: tuple[Tool, ...] = (
         "ops_summary",
         "PyTorch operators",
         "PyTorch: operators by the time of the kernels that they launched.",
-        f"{_HERE}.torch_tables:ops_summary",
+        f"{_HERE}.torch_operators:ops_summary",
     ),
     Tool(
         "kernel_summary",

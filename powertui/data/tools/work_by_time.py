@@ -41,7 +41,12 @@ def _of_profile(profile: Profile) -> Sweep:
     events = pieces.columns(pieces.whenever(every_line), 0, 1)
     # A moment says nothing of the time after it: "end: dot" of XLA has no length.
     lasts = events.end > events.start
-    events = PieceColumns(*(column[lasts] for column in events))
+    events = PieceColumns(
+        group=events.group[lasts],
+        start=events.start[lasts],
+        end=events.end[lasts],
+        kind=events.kind[lasts],
+    )
     python = python_frames.working_stretches(profile)
     begin, end = (np.array([moment], np.int64) for moment in trace.span)
     events = pieces.with_python(events, python, begin, end)

@@ -12,7 +12,7 @@ import pytest
 from powertui.data import logdir
 from powertui.data.opened import Opened
 from powertui.data.table import Result
-from powertui.data.tools import device_facts, kernel_stats, registry, tensor_cores
+from powertui.data.tools import device_facts, kernel_rows, kernel_stats, registry, tensor_cores
 from powertui.data.tools.kernels import KernelFacts
 from powertui.data.tools.registry import Question
 from tests import answers, stored_ops
@@ -159,7 +159,7 @@ def test_a_profile_without_a_device_says_so(data: Path) -> None:
     ],
 )
 def test_how_it_was_launched(details: str, launch: tuple[Any, ...]) -> None:
-    assert tuple(kernel_stats.launch(details)) == launch
+    assert tuple(kernel_rows.launch(details)) == launch
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_how_it_was_launched(details: str, launch: tuple[Any, ...]) -> None:
 def test_tensor_cores(
     kernel: str, op: str, equation: str | None, eligible: bool, uses: bool
 ) -> None:
-    row = kernel_stats.row_of(said(kernel, op, equation or ""), "corrected")
+    row = kernel_rows.row_of(said(kernel, op, equation or ""), "corrected")
     assert (row.eligible, row.tensor_core) == (eligible, uses)
 
 
@@ -347,7 +347,7 @@ def test_operators_of_pytorch_could_use_tensor_cores() -> None:
         ("aten::cudnn_convolution", True),
         ("aten::add", False),
     ):
-        row = kernel_stats.row_of(
+        row = kernel_rows.row_of(
             said("volta_sgemm_128x64_nn")._replace(operator=operator), "corrected"
         )
         assert (row.op, row.eligible, row.tensor_core) == (operator, could, False)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from powertui.data.table import Result
-from powertui.data.tools import collectives, registry, torch_tables
+from powertui.data.tools import collectives, registry, torch_categories
 from powertui.data.tools.registry import Question
 from tests import answers
 from tests.unit.tools.opened_runs import opened
@@ -260,7 +260,7 @@ def test_what_each_link_carries(name: str, members: int, share: float | None) ->
     ],
 )
 def test_categories_of_operators(name: str, kernel: str, category: str) -> None:
-    assert torch_tables.category_of(name, kernel) == category
+    assert torch_categories.category_of(name, kernel) == category
 
 
 @pytest.mark.parametrize("tool", ["gpu_timeline", "ops_summary", "kernel_summary"])

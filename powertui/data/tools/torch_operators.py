@@ -1,0 +1,234 @@
+"""Operators of a PyTorch trace by the time of the kernels that they launched, and their categories,
+as TraceLens makes these tables.
+
+An operator's direct time is that of the kernels it launched itself; its subtree's also that of the
+operators it called, so those do not add up. Collectives are no operator's work.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import PS_PER_US, Floats, Int64s
+from powertui.data.table import Column, Place, Result, Table, text_column
+from powertui.data.tools import torch_links, torch_work
+from powertui.data.tools.registry import Question
+from powertui.data.tools.torch_categories import call_category, category_of
+from powertui.data.tools.torch_links import DeviceStreams, Links, covered_by
+from powertui.value_types import dataclass
+
+
+def ops_summary(question: Question) -> Result:
+    """Operators that launched work, and their categories."""
+    links = torch_links.torch_links(question.profile)
+    launched: _Launched | None = None
+    notes: tuple[str, ...] = ()
+    empty = torch_work.NO_PYTORCH
+    if links is not None:
+        launched, empty = _launched(links, question), torch_work.NO_WORK
+        notes = torch_work.unlinked_note(links, question)
+    return Result(
+        "ops_summary",
+        "PyTorch operators",
+        (_ops(launched, empty, question), _categories(launched, empty)),
+        notes=notes,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Launched:
+    """Operators (or bare calls) that launched work, one row for each time that one ran."""
+
+    links: Links
+    at: Int64s  # into Host
+    names: list[str]
+    categories: list[str]
+    direct: Floats  # µs
+    subtree: Floats
+
+
+def _launchers(links: Links) -> Int64s:
+    """For each work of a device who launched it: the innermost operator but for `execute`, else the
+    call itself; -1 for none.
+    """
+    host, names = links.host, links.trace.names
+    # TraceLens steps over an operator of this name.
+    is_execute = np.zeros(len(names), np.bool_)
+    for index in np.unique(host.name).tolist():
+        is_execute[index] = names.full(index) == "execute"
+    operator = host.operator_above(links.device.call, is_execute[host.name])
+    return np.where(operator >= 0, operator, links.device.call)
+
+
+def _launched(links: Links, question: Question) -> _Launched:
+    device, host, names = links.device, links.host, links.trace.names
+    is_counted = torch_work.in_window(links, question, device.call >= 0)
+    rows = np.flatnonzero(is_counted & ~torch_work.communicates(links))
+    at, launcher = np.unique(_launchers(links)[rows], return_inverse=True)
+    launcher = launcher.ravel()
+    direct = covered_by(launcher, device.start[rows], device.end[rows], len(at))
+    holder, held = _work_below(links, at, rows)
+    subtree = covered_by(holder, device.start[held], device.end[held], len(at))
+    launcher_names = [names.full(index) for index in host.name[at].tolist()]
+    categories: list[str] = []
+    first_work = _first_work(device, rows, launcher, len(at))
+    for row, name in enumerate(launcher_names):
+        if host.operator[at[row]]:
+            kernel = names.full(int(device.name[first_work[row]]))
+            categories.append(category_of(name, kernel))
+        else:
+            categories.append(call_category(name))
+    return _Launched(
+        links=links,
+        at=at,
+        names=launcher_names,
+        categories=categories,
+        direct=direct,
+        subtree=subtree,
+    )
+
+
+def _work_below(links: Links, launchers: Int64s, rows: Int64s) -> tuple[Int64s, Int64s]:
+    """(launcher, work) of all work below each: of its own calls, and of the operators it called."""
+    number = np.full(len(links.host), -1, np.int64)
+    number[launchers] = np.arange(len(launchers))
+    holders, works = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    above = links.device.call[rows].copy()
+    while (above >= 0).any():
+        is_inside = above >= 0
+        host_row = np.maximum(above, 0)
+        launcher = np.where(is_inside, number[host_row], -1)
+        holders.append(launcher[launcher >= 0])
+        works.append(rows[launcher >= 0])
+        above = np.where(is_inside, links.host.parent[host_row], -1)
+    return np.concatenate(holders), np.concatenate(works)
+
+
+def _first_work(device: DeviceStreams, rows: Int64s, launcher: Int64s, count: int) -> Int64s:
+    """The first work of each launcher."""
+    first = np.zeros(count, np.int64)
+    latest_first = np.lexsort((-device.start[rows], launcher))
+    first[launcher[latest_first]] = rows[latest_first]  # what is written last stays
+    return first
+
+
+class _Sums(NamedTuple):
+    """What rows of one text come to, those with most direct time first."""
+
+    texts: list[str]
+    row: Int64s  # the place of each given row's text before they were sorted
+    order: Int64s
+    occurrences: Int64s
+    direct: Floats  # µs
+    subtree: Floats
+    share: Floats  # of all direct time
+
+
+def _summed(launched: _Launched | None, texts: list[str], places: dict[str, int]) -> _Sums:
+    """The times of launchers by their texts, each of which has a place."""
+    row = np.array([places[text] for text in texts], np.int64)
+    count = np.bincount(row, minlength=len(places))
+    direct: Floats = np.empty(0)
+    subtree: Floats = np.empty(0)
+    if launched is not None and places:
+        direct = np.bincount(row, launched.direct, len(places)).astype(np.float64)
+        subtree = np.bincount(row, launched.subtree, len(places)).astype(np.float64)
+    order = np.argsort(-direct, kind="stable")
+    distinct = list(places)
+    return _Sums(
+        texts=[distinct[place] for place in order.tolist()],
+        row=row,
+        order=order,
+        occurrences=count[order],
+        direct=direct[order],
+        subtree=subtree[order],
+        share=direct[order] / (direct.sum() or 1.0),
+    )
+
+
+def _ops(launched: _Launched | None, empty: str, question: Question) -> Table:
+    names = launched.names if launched is not None else []
+    places: dict[str, int] = {}
+    for name in names:
+        places.setdefault(name, len(places))
+    sums = _summed(launched, names, places)
+    categories: dict[str, set[str]] = {}
+    if launched is not None:
+        for name, category in zip(names, launched.categories, strict=True):
+            categories.setdefault(name, set()).add(category)
+    category_lists = [", ".join(sorted(categories[name])) for name in sums.texts]
+
+    def time_column(id: str, label: str, us: Floats, unit: str, weight: int) -> Column:
+        return Column(id, label, "duration", us * PS_PER_US, unit=unit, weight=weight)
+
+    # TraceLens writes the times in µs and in ms.
+    columns = (
+        text_column("name", "operator", sums.texts, weight=9),
+        time_column("total_direct_kernel_time_sum", "kernels", sums.direct, "us", 9),
+        time_column("total_subtree_kernel_time_sum", "with children", sums.subtree, "us", 6),
+        time_column("total_direct_kernel_time_ms", "kernels ms", sums.direct, "ms", 0),
+        time_column("total_subtree_kernel_time_ms", "with children ms", sums.subtree, "ms", 0),
+        Column("Count", "count", "integer", sums.occurrences, weight=7),
+        text_column("Categories", "category", category_lists, weight=5),
+        *_share_columns(sums),
+    )
+
+    def place(row: int) -> Place | None:
+        if launched is None:
+            return None
+        of_name = np.flatnonzero(sums.row == sums.order[row])
+        heaviest = of_name[int(np.argmax(launched.direct[of_name]))]
+        return _place(launched.links, int(launched.at[heaviest]), question)
+
+    return Table(
+        "ops_summary",
+        "Operators that launched work",
+        columns,
+        place=place,
+        order=("total_direct_kernel_time_sum", True),
+        empty=empty,
+        key=("name",),
+        noun="operator",
+    )
+
+
+def _share_columns(sums: _Sums) -> tuple[Column, Column]:
+    so_far = np.cumsum(sums.share)
+    return (
+        Column("Percentage (%)", "share", "share", sums.share, unit="%", weight=8),
+        Column("Cumulative Percentage (%)", "so far", "share", so_far, unit="%", weight=2),
+    )
+
+
+def _place(links: Links, host_row: int, question: Question) -> Place:
+    line, row = int(links.host.line[host_row]), int(links.host.row[host_row])
+    _, track = list(links.trace.tracks())[line]
+    lo = int(track.events.start[row])
+    return Place(
+        run=question.opened.name,
+        host=question.host,
+        lo=lo,
+        hi=lo + int(track.events.duration[row]),
+        track=line,
+        event=row,
+    )
+
+
+def _categories(launched: _Launched | None, empty: str) -> Table:
+    categories = launched.categories if launched is not None else []
+    places = {category: place for place, category in enumerate(sorted(set(categories)))}
+    sums = _summed(launched, categories, places)
+    direct_ps = sums.direct * PS_PER_US
+    columns = (
+        text_column("op category", "category", sums.texts, weight=9),
+        Column("Count", "count", "integer", sums.occurrences, weight=7),
+        Column(
+            "total_direct_kernel_time_ms", "kernels", "duration", direct_ps, unit="ms", weight=9
+        ),
+        *_share_columns(sums),
+    )
+    return Table(
+        "ops_summary_by_category", "Their categories", columns, empty=empty, noun="category"
+    )
