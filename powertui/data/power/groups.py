@@ -126,18 +126,15 @@ def rows_by_channel(
     if not keys and quantity is None:
         return [(ChannelRows(), everything)]
     hosts = next((key for key in keys if not _HOST_WORDS.isdisjoint(units.tokens(key.name))), None)
+    devices_first = [key for key in keys if key is not hosts]
     # An address names a device best when a number has not.
-    others = sorted(
-        (key for key in keys if key is not hosts),
-        key=lambda key: bool(key.cells) and _is_address(key.cells[0]),
-    )
+    devices_first.sort(key=lambda key: bool(key.cells) and _is_address(key.cells[0]))
     nothing = CodedTexts(np.zeros(len(rows), np.int32), [""])
-    owners = hosts.cells if hosts is not None else nothing
-    labels = _labels(others, nothing)
-    if quantity is not None:
-        labels = _with_quantity(labels, long_tables.quantities(rows, quantity), owners)
+    owners = nothing if hosts is None else hosts.cells
+    labels = _labels(devices_first, nothing)
     by_columns = [key.name for key in keys if len(key.values) > 1]
     if quantity is not None:
+        labels = _with_quantity(labels, long_tables.quantities(rows, quantity), owners)
         by_columns.append(rows.names[quantity])
     by = ", ".join(f"`{name}`" for name in by_columns)
     pairs = _Combined.of_columns([owners, labels])
@@ -145,7 +142,7 @@ def rows_by_channel(
         return [(ChannelRows(), everything)]
     channels = []
     for number, row in enumerate(pairs.first_rows):
-        channel = ChannelRows(labels[row], owners[row], by, _device(others, row))
+        channel = ChannelRows(labels[row], owners[row], by, _device(devices_first, row))
         channels.append((channel, pairs.codes == number))
     return channels
 
@@ -193,12 +190,11 @@ def _keys(
     rows: table.FileCells, readings: set[int], quantity: int | None, ns: Int64s | None
 ) -> list[_Key]:
     """The columns that name channels."""
-    max_names = max(1, min(_MAX_NAMES, len(rows) // 2))
     # Of a long table only the rows of power count: others may come more often.
-    is_reading: Bools | None = None
+    power_rows: Int64s | None = None
     if quantity is not None:
         read = long_tables.quantities(rows, quantity)
-        is_reading = read.where(filter(long_tables.is_power, read.values))
+        power_rows = np.flatnonzero(read.where(filter(long_tables.is_power, read.values)))
     keys: list[_Key] = []
     doubtful: list[_Key] = []
     # Cells are looked at only where they may decide something: a log may have millions of rows.
@@ -209,27 +205,14 @@ def _keys(
         could_name = _could_name(name)
         if not could_name and not repeats:
             continue
-        cells = rows.coded(column, max(max_names, _MAX_NAMES_OF_ONE_ROUND))
+        cells = _cells_of_names(rows, column, is_long=quantity is not None)
         if cells is None:
             continue
-        if rows.is_numeric(column):
-            written = [value.removesuffix(".0") for value in cells.values]
-            cells = CodedTexts(cells.codes, written)
-        values = cells.values
-        is_one_round = quantity is not None and len(rows) <= len(values) <= _MAX_NAMES_OF_ONE_ROUND
-        if len(values) > max_names and not is_one_round:
-            continue
-        if _are_measured(values):
-            continue
         key = _Key(column, name, cells)
-        # A column "gpu" may hold its load.
-        are_numbers = len(values) > 1 and all(value.isdigit() for value in values)
-        counted = cells
-        if is_reading is not None and is_reading.any():
-            counted = cells.take(np.flatnonzero(is_reading))
-        are_no_names = are_numbers and not _are_names(counted)
-        is_sure = could_name and not are_no_names
-        (keys if is_sure else doubtful).append(key)
+        if could_name and not _may_be_load(cells, power_rows):
+            keys.append(key)
+        else:
+            doubtful.append(key)
     if ns is not None and repeats:
         for key in doubtful:
             if _tells_rows_apart(keys, key, ns):
@@ -237,12 +220,42 @@ def _keys(
     return sorted(keys, key=lambda key: key.column)
 
 
+def _cells_of_names(rows: table.FileCells, column: int, *, is_long: bool) -> CodedTexts | None:
+    """The cells of a column where they may be names; None where they are too many, or measured."""
+    max_names = max(1, min(_MAX_NAMES, len(rows) // 2))
+    cells = rows.coded(column, max(max_names, _MAX_NAMES_OF_ONE_ROUND))
+    if cells is None:
+        return None
+    if rows.is_numeric(column):
+        # The parser made 0.0 of a 0.
+        written = [value.removesuffix(".0") for value in cells.values]
+        cells = CodedTexts(cells.codes, written)
+    count = len(cells.values)
+    # A log that was stopped after its first round names each of its channels once.
+    is_one_round = is_long and len(rows) <= count <= _MAX_NAMES_OF_ONE_ROUND
+    if count > max_names and not is_one_round:
+        return None
+    return None if _are_measured(cells.values) else cells
+
+
+def _may_be_load(cells: CodedTexts, power_rows: Int64s | None) -> bool:
+    """Whether the cells of a column that is called like a device are numbers that wander: a column
+    "gpu" may hold its load.
+    """
+    are_numbers = len(cells.values) > 1 and all(value.isdigit() for value in cells.values)
+    if not are_numbers:
+        return False
+    if power_rows is not None and len(power_rows):
+        cells = cells.take(power_rows)
+    return not _are_names(cells)
+
+
 def _are_measured(values: Sequence[str]) -> bool:
     """Whether cells are readings, as fractions and signs show."""
     written = [value for value in values if value]
-    return not all(value.isdigit() for value in written) and all(
-        np.isfinite(table.number(value)) for value in written
-    )
+    if all(value.isdigit() for value in written):
+        return False
+    return all(np.isfinite(table.number(value)) for value in written)
 
 
 def _has_repeats(ns: Int64s) -> bool:
@@ -255,13 +268,12 @@ def _tells_rows_apart(keys: Sequence[_Key], key: _Key, ns: Int64s) -> bool:
     moments: list[int] = ns[:_MAX_COMPARED_ROWS].tolist()
     before = [each.cells.codes[:_MAX_COMPARED_ROWS].tolist() for each in keys]
     cells = key.cells.codes[:_MAX_COMPARED_ROWS].tolist()
-    without = len(set(zip(moments, *before, strict=True)))
-    with_key = len(set(zip(moments, *before, cells, strict=True)))
-    repeats = len(moments) - without
-    least = min(Counter(cells).values())
-    if len(key.values) < 2 or least < _MIN_MOMENTS_SHARE * len(set(moments)):
+    rarest_count = min(Counter(cells).values())
+    if len(key.values) < 2 or rarest_count < _MIN_MOMENTS_SHARE * len(set(moments)):
         return False  # a reading that happens to differ
-    return repeats > 0 and len(moments) - with_key <= _MAX_REPEAT_SHARE * repeats
+    repeats_without = len(moments) - len(set(zip(moments, *before, strict=True)))
+    repeats_with = len(moments) - len(set(zip(moments, *before, cells, strict=True)))
+    return repeats_without > 0 and repeats_with <= _MAX_REPEAT_SHARE * repeats_without
 
 
 def _could_name(name: str) -> bool:
@@ -299,21 +311,27 @@ def _labels(keys: Sequence[_Key], nothing: CodedTexts) -> CodedTexts:
     """The name of each row's channel; `nothing` where no column tells them apart."""
     telling = _keys_that_distinguish(keys)
     if telling:
-        combined = _Combined.of_columns([key.cells for key in telling])
-        labels = []
-        for row in combined.first_rows:
-            words = dict.fromkeys(_channel_word(key.name, key.cells[row]) for key in telling)
-            labels.append(" ".join(words))
-        plugged = _plugged_in(keys, telling)
-        if plugged is not None and len(set(plugged.values)) == len(labels):
-            labels = [f"outlet {plugged.cells[row]}" for row in combined.first_rows]
-        if any(labels):
-            return CodedTexts.in_order(combined.codes, labels)
+        labels = _joined_labels(keys, telling)
+        if any(labels.values):
+            return labels
     if not keys or len(keys[0].values) != 1:
         return nothing
     # All rows are of one channel, which the first column names.
     name = keys[0].values[0]
     return nothing if name.isdigit() else CodedTexts(nothing.codes, [name])
+
+
+def _joined_labels(keys: Sequence[_Key], telling: Sequence[_Key]) -> CodedTexts:
+    """Names of channels by the words of all columns that distinguish them, each word once."""
+    combined = _Combined.of_columns([key.cells for key in telling])
+    labels = []
+    for row in combined.first_rows:
+        words = dict.fromkeys(_channel_word(key.name, key.cells[row]) for key in telling)
+        labels.append(" ".join(words))
+    plugged = _plugged_in(keys, telling)
+    if plugged is not None and len(set(plugged.values)) == len(labels):
+        labels = [f"outlet {plugged.cells[row]}" for row in combined.first_rows]
+    return CodedTexts.in_order(combined.codes, labels)
 
 
 def _plugged_in(keys: Sequence[_Key], telling: Sequence[_Key]) -> _Key | None:
@@ -357,19 +375,20 @@ def _with_quantity(labels: CodedTexts, names: CodedTexts, owners: CodedTexts) ->
     """
     combined = _Combined.of_columns([owners, labels, names])
     triples = [(owners[row], labels[row], names[row]) for row in combined.first_rows]
-    kinds: dict[tuple[str, str], dict[str, None]] = {}
+    first_ways: dict[tuple[str, str], str] = {}
     for owner, label, name in triples:
         if long_tables.is_power(name):
-            kinds.setdefault((owner, label), {})[name] = None
+            first_ways.setdefault((owner, label), name)
     out = []
     for owner, label, name in triples:
-        ways = list(kinds.get((owner, label), ()))
         if not label:
             out.append(name)
-        elif label.startswith("GPU ") and ways[:1] == [name]:
+        elif not label.startswith("GPU "):
+            out.append(f"{label} {name}")
+        elif first_ways.get((owner, label)) == name:
             out.append(label)
         else:
-            out.append(f"{label} ({name})" if label.startswith("GPU ") else f"{label} {name}")
+            out.append(f"{label} ({name})")
     return CodedTexts.in_order(combined.codes, out)
 
 
@@ -379,12 +398,13 @@ def _device(keys: Sequence[_Key], row: int) -> Device | None:
     A number that all rows share is no device's where another column has several.
     """
     device: Device | None = None
-    several = any(len(key.values) > 1 and _names_devices(key) for key in keys)
-    for key in keys:
-        if several and len(key.values) == 1 and key.cells[row].isdigit():
-            continue
-        if _names_devices(key):
-            device = devices.joined_device(device, devices.device_named(key.cells[row]))
+    naming = [key for key in keys if _names_devices(key)]
+    are_several = any(len(key.values) > 1 for key in naming)
+    for key in naming:
+        cell = key.cells[row]
+        is_shared_number = len(key.values) == 1 and cell.isdigit()
+        if not (are_several and is_shared_number):
+            device = devices.joined_device(device, devices.device_named(cell))
     return device
 
 
@@ -405,20 +425,24 @@ def one_after_another(parts: Sequence[tuple[ChannelRows, Bools]], ns: Int64s, ok
         if len(times):
             spans.append((int(times.min()), int(times.max())))
     spans.sort()
-    are_apart = all(before[1] < after[0] for before, after in itertools.pairwise(spans))
-    return are_apart and any(lo < hi for lo, hi in spans)
+    for (_, last), (next_first, _) in itertools.pairwise(spans):
+        if last >= next_first:
+            return False
+    # One reading each would be channels that were read once.
+    return any(first < last for first, last in spans)
 
 
 def in_turn(ns: Int64s, values: Floats) -> list[tuple[ChannelRows, Bools]]:
     """Channels that nothing names but their turn; one group of everything when there is but one."""
-    everything = np.ones(len(ns), np.bool_)
     count = turns.count_by_values(ns, values)
     if count == 1:
-        return [(ChannelRows(), everything)]
+        return [(ChannelRows(), np.ones(len(ns), np.bool_))]
     place, torn = turns.places(ns, count)
-    return [
-        (ChannelRows(f"channel {k}", "", "their turn"), (place == k) & ~torn) for k in range(count)
-    ]
+    channels = []
+    for number in range(count):
+        channel = ChannelRows(f"channel {number}", "", "their turn")
+        channels.append((channel, (place == number) & ~torn))
+    return channels
 
 
 def _channel_word(name: str, value: str) -> str:
@@ -429,7 +453,9 @@ def _channel_word(name: str, value: str) -> str:
     words = units.tokens(name)
     if name == "index" or any(word.startswith("gpu") for word in words):
         return f"GPU {value}"
-    return f"{words[0]} {value}" if words else value
+    if not words:
+        return value
+    return f"{words[0]} {value}"
 
 
 def scope(channel: ChannelRows, name: str, column: str) -> Scope:

@@ -44,9 +44,7 @@ def read(
 ) -> FileCells | None:
     """The regular lines. None when quotes make lines and rows different things."""
     texts: set[int] = set()
-    while (
-        True
-    ):  # twice where a column has numbers first and words later: then it is all as it was written
+    while True:
         table = _Columns(len(names), texts)
         for number, lines in enumerate(_lines(source, layout, len(names), end), 1):
             if lines is None or not table.take(lines, layout.delimiter):
@@ -55,6 +53,8 @@ def read(
                 packed.give_back()
         if not table.mixed:
             break
+        # A column has numbers first and words later: the second reading keeps all of it as it was
+        # written.
         texts |= table.mixed
     for line, why in table.dropped:
         notes.drop(line, why)
@@ -109,25 +109,32 @@ class _Columns:
         if len(parsed[0]) != len(lines.numbers):
             return False
         for place, cells in enumerate(parsed):
-            self._put(place, cells)
+            if isinstance(cells, np.ndarray):
+                self._put_numbers(place, cells)
+            else:
+                self._put_words(place, cells)
         self.numbers.add(lines.numbers)
         self._rows += len(lines.numbers)
         return True
 
-    def _put(self, place: int, cells: _Cells) -> None:
-        before = self.columns[place]
-        if not self._rows and isinstance(cells, np.ndarray):
-            before = self.columns[place] = GrowingColumn(np.float64)
-        if isinstance(before, GrowingColumn):
-            if isinstance(cells, np.ndarray):
-                before.add(cells)
-                return
-            if not np.isnan(before.column()[:]).all():
-                self.mixed.add(place)
-        elif isinstance(cells, np.ndarray):
-            if not np.isnan(cells).all():
-                self.mixed.add(place)
-            cells = _empty_texts(len(cells))
+    def _put_numbers(self, place: int, cells: Floats) -> None:
+        """More numbers of a column."""
+        if not self._rows:
+            self.columns[place] = GrowingColumn(np.float64)
+        column = self.columns[place]
+        if isinstance(column, GrowingColumn):
+            column.add(cells)
+            return
+        if not np.isnan(cells).all():
+            self.mixed.add(place)
+        self._put_texts(place, _empty_texts(len(cells)))
+
+    def _put_words(self, place: int, cells: CodedTexts | list[str]) -> None:
+        """A column's piece that holds some word."""
+        column = self.columns[place]
+        # Empty cells are NaN: they were no numbers, and become texts again.
+        if isinstance(column, GrowingColumn) and not np.isnan(column.column()[:]).all():
+            self.mixed.add(place)
         self._put_texts(place, cells)
 
     def _put_texts(self, place: int, cells: CodedTexts | list[str]) -> None:
@@ -137,12 +144,12 @@ class _Columns:
             column = self.columns[place] = _GrowingTexts()
             if self._rows:
                 column.add(_empty_texts(self._rows))
-        if isinstance(column, _GrowingTexts) and isinstance(cells, CodedTexts):
-            column.add(cells)
-        elif isinstance(column, _GrowingTexts):
-            self.columns[place] = [*column.column(), *cells]
-        else:
+        if not isinstance(column, _GrowingTexts):
             column.extend(cells)
+        elif isinstance(cells, CodedTexts):
+            column.add(cells)
+        else:
+            self.columns[place] = [*column.column(), *cells]
 
 
 def _empty_texts(count: int) -> CodedTexts:
@@ -158,20 +165,14 @@ def _parsed(
     """
     import pandas as pd
 
-    starts = (b"\n", delimiter.encode())
-    spaces = [
-        space for space in (b" ", b"\t") if space in body
-    ]  # most have none, which is seen far sooner than two bytes are found
-    spaced = body[:1] in spaces or any(
-        start + space in body for start in starts for space in spaces
-    )
     frame = pd.read_csv(
         io.BytesIO(body),
         sep=delimiter,
         header=None,
         names=range(width),
         index_col=False,
-        skipinitialspace=spaced,  # as if there were any it takes half as long again
+        # Where there are none to skip, looking for them takes half as long again.
+        skipinitialspace=_has_spaces_before_cells(body, delimiter),
         keep_default_na=False,
         na_values=[""],
         low_memory=False,
@@ -180,23 +181,31 @@ def _parsed(
         engine="c",
         dtype={place: "category" if place in coded else str for place in texts | coded},
     )
-    kinds = [column.kind for column in frame.dtypes]
-    if not texts and set(kinds) <= set(
-        "iuf"
-    ):  # numbers alone, as nearly always: all columns at once
+    kinds = {column.kind for column in frame.dtypes}
+    if not texts and kinds <= set("iuf"):
+        # Numbers alone, as nearly always: all columns at once.
         return list(frame.to_numpy(np.float64).T)
     columns: list[_Cells] = []
-    for i in range(width):
-        column = frame[i]
-        if (
-            i not in texts
-            and pd.api.types.is_numeric_dtype(column.dtype)
-            and not pd.api.types.is_bool_dtype(column.dtype)
-        ):
+    for place in range(width):
+        column = frame[place]
+        is_number = pd.api.types.is_numeric_dtype(column.dtype)
+        is_bool = pd.api.types.is_bool_dtype(column.dtype)
+        if place not in texts and is_number and not is_bool:
             columns.append(column.to_numpy(np.float64))
         else:
             columns.append(_texts(column))
     return columns
+
+
+def _has_spaces_before_cells(body: bytes, delimiter: str) -> bool:
+    """Whether some cell of a piece begins with a blank."""
+    # Most pieces hold no blank at all, which is seen far sooner than two bytes are found.
+    for space in (b" ", b"\t"):
+        if space not in body:
+            continue
+        if body[:1] == space or b"\n" + space in body or delimiter.encode() + space in body:
+            return True
+    return False
 
 
 def _texts(column: Any) -> CodedTexts | list[str]:
@@ -214,33 +223,46 @@ def _texts(column: Any) -> CodedTexts | list[str]:
 
 
 def _text(cell: Any) -> str:
-    return cell.strip() if isinstance(cell, str) else "" if cell != cell else str(cell)
+    if isinstance(cell, str):
+        return cell.strip()
+    is_empty = cell != cell  # NaN
+    return "" if is_empty else str(cell)
 
 
 def _lines(source: LogFile, layout: Shape, width: int, end: str) -> Iterator[_Lines | None]:
     """Piece by piece; None where the file has to be read otherwise."""
-    mark = f"\n{end}".encode() if end else b""
-    skip, at = layout.first, 1  # lines above the table; the number of the next line
+    end_mark = f"\n{end}".encode() if end else b""
+    lines_above = layout.first
+    next_line = 1
     tails: list[bytes] = []
-    for piece in source.pieces(PIECE if width < _MIN_WIDE_COLUMNS else max(PIECE, _WIDE_PIECE)):
-        if b'"' in piece or (at == 1 and b"\r" in piece[:_CR_PROBE_BYTES].replace(b"\r\n", b"")):
+    piece_bytes = PIECE if width < _MIN_WIDE_COLUMNS else max(PIECE, _WIDE_PIECE)
+    for piece in source.pieces(piece_bytes):
+        if b'"' in piece or (next_line == 1 and _has_bare_returns(piece)):
             yield None
             return
-        while skip and piece:
-            piece = piece[piece.find(b"\n") + 1 :] if b"\n" in piece else b""
-            skip, at = skip - 1, at + 1
-        cut = (b"\n" + piece).find(mark) if mark else -1
+        while lines_above and piece:
+            _, _, piece = piece.partition(b"\n")
+            lines_above -= 1
+            next_line += 1
+        cut = (b"\n" + piece).find(end_mark) if end_mark else -1
         if cut >= 0:
             piece = piece[:cut]
         if piece:
-            lines = _regular(piece, layout, width, at, tails)
-            at += lines.total
+            lines = _regular(piece, layout, width, next_line, tails)
+            next_line += lines.total
             yield lines
         if cut >= 0:
             return
 
 
-def _regular(piece: bytes, layout: Shape, width: int, at: int, tails: list[bytes]) -> _Lines:
+def _has_bare_returns(piece: bytes) -> bool:
+    """Whether lines end in a CR alone, as on old Macs: pandas takes them for ends of lines."""
+    return b"\r" in piece[:_CR_PROBE_BYTES].replace(b"\r\n", b"")
+
+
+def _regular(
+    piece: bytes, layout: Shape, width: int, first_line: int, tails: list[bytes]
+) -> _Lines:
     """Only the lines with the right number of fields.
 
     `tails` holds the last lines of the piece before.
@@ -248,47 +270,51 @@ def _regular(piece: bytes, layout: Shape, width: int, at: int, tails: list[bytes
     delimiter = layout.delimiter.encode()
     is_complete = piece.endswith(b"\n")
     count = piece.count(b"\n") + (not is_complete)
-    again = layout.named and layout.names[0].encode() in piece  # the header
-    strange = again or piece[:1] == b"#" or b"\n#" in piece
-    if is_complete and not strange and _even(piece, delimiter, count, width - 1):
+    may_repeat_header = layout.named and layout.names[0].encode() in piece
+    has_comments = piece[:1] == b"#" or b"\n#" in piece
+    is_plain = is_complete and not may_repeat_header and not has_comments
+    if is_plain and _even(piece, delimiter, count, width - 1):
         tails[:] = piece[-4096:].split(b"\n")[-51:-1]
-        return _Lines(count, piece, np.arange(at, at + count, dtype=np.int64), ())
+        return _Lines(count, piece, np.arange(first_line, first_line + count, dtype=np.int64), ())
     regular: list[bytes] = []
     numbers: list[int] = []
     dropped: list[tuple[int, str]] = []
-    header = layout.delimiter.join(layout.names).encode()
-    for i, line in enumerate(piece.split(b"\n"), at):
-        if (
-            not line.strip()
-            or line.startswith(b"#")
-            or line.replace(b" ", b"") == header.replace(b" ", b"")
-        ):
+    header = layout.delimiter.join(layout.names).encode().replace(b" ", b"")
+    for number, line in enumerate(piece.split(b"\n"), first_line):
+        if not line.strip() or line.startswith(b"#") or line.replace(b" ", b"") == header:
             continue
         field_count = line.count(delimiter) + 1
-        if field_count != width and not (
-            field_count == width + 1 and line.rstrip().endswith(delimiter)
-        ):
-            dropped.append((i, irregular(field_count, width)))
+        if field_count == width + 1 and line.rstrip().endswith(delimiter):
+            line = line.rstrip().removesuffix(delimiter)
+        elif field_count != width:
+            dropped.append((number, irregular(field_count, width)))
             continue
-        regular.append(line.rstrip().removesuffix(delimiter) if field_count == width + 1 else line)
-        numbers.append(i)
-    if regular and not is_complete:
-        last = [
-            line.rsplit(delimiter, 1)[-1].decode("utf-8", "replace").strip()
-            for line in [*tails, *regular][-50:]
-        ]
-        if was_cut(last[-1], last[:-1]):
-            dropped.append((numbers.pop(), "the last line is incomplete"))
-            regular.pop()
+        regular.append(line)
+        numbers.append(number)
+    if regular and not is_complete and _last_was_cut([*tails, *regular], delimiter):
+        dropped.append((numbers.pop(), "the last line is incomplete"))
+        regular.pop()
     tails[:] = regular[-50:]
     return _Lines(count, b"\n".join(regular) + b"\n", np.array(numbers, np.int64), dropped)
+
+
+def _last_was_cut(lines: Sequence[bytes], delimiter: bytes) -> bool:
+    """Whether the last of these lines misses digits, as those before it show."""
+    last_cells = []
+    for line in lines[-50:]:
+        cell = line.rsplit(delimiter, 1)[-1]
+        last_cells.append(cell.decode("utf-8", "replace").strip())
+    return was_cut(last_cells[-1], last_cells[:-1])
 
 
 def _even(piece: bytes, delimiter: bytes, count: int, each: int) -> bool:
     """Whether each line has so many delimiters."""
     letters = np.frombuffer(piece, np.uint8)
-    at = np.flatnonzero(letters == ord(delimiter))
-    if len(at) != count * each:
+    delimiters = np.flatnonzero(letters == ord(delimiter))
+    if len(delimiters) != count * each:
         return False
-    ends, between = np.flatnonzero(letters == ord("\n")), at.reshape(count, each)
-    return bool((between[:, -1] < ends).all() and (between[1:, 0] > ends[:-1]).all())
+    line_ends = np.flatnonzero(letters == ord("\n"))
+    by_line = delimiters.reshape(count, each)
+    are_before_end = by_line[:, -1] < line_ends
+    are_behind_start = by_line[1:, 0] > line_ends[:-1]
+    return bool(are_before_end.all() and are_behind_start.all())

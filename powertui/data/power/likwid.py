@@ -85,36 +85,59 @@ def _header(line: str) -> _Header | None:
     return _Header([name.strip() for name in names if name.strip()], "," if has_commas else "")
 
 
+class _Line(NamedTuple):
+    """A line of values, as the timeline counts them."""
+
+    metrics: int
+    cores: int
+    end_s: float  # since the start
+    values: list[str]  # metric by metric, core by core
+
+
 def _cells(line: str, header: _Header) -> list[str]:
     """The cells of a line with values; none of any other line."""
-    cells = [cell.strip() for cell in line.split(",")] if header.separator else line.split()
+    cells = line.split(",") if header.separator else line.split()
+    cells = [cell.strip() for cell in cells]
     if len(cells) < 5 or not all(_NUMBER.fullmatch(cell) for cell in cells[:4]):
         return []
     return cells
 
 
-def _values(
-    names: list[str], cells: list[str], count: int, cores: int
-) -> Iterator[tuple[tuple[str, int, bool], float]]:
+def _values(names: list[str], line: _Line) -> Iterator[tuple[tuple[str, int, bool], float]]:
     """((metric, core, whether it is in joules), value) of power and energy in a line."""
     # The header names each metric once, or once for each core.
-    metrics = names if len(names) == count else names[:: cores or 1]
+    metrics = names
+    if len(names) != line.metrics:
+        metrics = names[:: line.cores or 1]
     for row, metric in enumerate(metrics):
         match = re.match(_METRIC, metric)
         if match is None:
             continue
-        of_metric = cells[row * cores : (row + 1) * cores]
-        for core, value in enumerate(map(table.number, of_metric)):
+        by_core = line.values[row * line.cores : (row + 1) * line.cores]
+        for core, value in enumerate(map(table.number, by_core)):
             # A metric of a socket is nothing at the other cores.
             if np.isfinite(value) and (value != 0 or core == 0):
                 yield (match[1], core, match[2] == "J"), value
 
 
-def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
-    """The power of each interval; of groups that count no power, their energy."""
+def _counted_line(cells: list[str], *, is_last: bool) -> _Line | str:
+    """A line of values; or why it is none, as words for a person."""
+    count, cores, end_s = (table.number(cell) for cell in cells[1:4])
+    if not np.isfinite([count, cores, end_s]).all() or not 0 < cores < _MAX_CORES:
+        return "is not a line of the timeline"
+    values = cells[4:]
+    expected = int(count) * int(cores)
+    is_cut = is_last and table.was_cut(cells[-1], ["0.1"])
+    if len(values) < expected or is_cut:
+        return f"has {len(values)} values where {expected} were counted"
+    return _Line(int(count), int(cores), end_s, values)
+
+
+def _timeline_values(text: str, notes: Notes) -> dict[tuple[str, int], list[_Value]]:
+    """All values of power and energy, by metric and core."""
     values: dict[tuple[str, int], list[_Value]] = {}
     header: _Header | None = None
-    lines = source.text.split("\n")
+    lines = text.split("\n")
     for number, line in stamps.numbered_lines(lines):
         if next_header := _header(line):
             header = next_header
@@ -122,17 +145,20 @@ def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
         cells = _cells(line, header) if header is not None else []
         if header is None or not cells:
             continue
-        count, cores, end_s = (table.number(cell) for cell in cells[1:4])
-        if not np.isfinite([count, cores, end_s]).all() or not 0 < cores < _MAX_CORES:
-            notes.drop(number, "is not a line of the timeline")
+        counted = _counted_line(cells, is_last=number == len(lines))
+        if isinstance(counted, str):
+            notes.drop(number, counted)
             continue
-        expected = int(count) * int(cores)
-        is_cut = number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])
-        if len(cells) - 4 < expected or is_cut:
-            notes.drop(number, f"has {len(cells) - 4} values where {expected} were counted")
-            continue
-        for key, value in _values(header.metrics, cells[4:], int(count), int(cores)):
-            values.setdefault(key[:2], []).append(_Value(end_s, value, key[2]))
+        for (metric, core, is_joules), value in _values(header.metrics, counted):
+            row = _Value(counted.end_s, value, is_joules)
+            values.setdefault((metric, core), []).append(row)
+    return values
+
+
+def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
+    """The power of each interval; of groups that count no power, their energy."""
+    values = _timeline_values(source.text, notes)
+    # likwid derives a metric "Power" from each "Energy": both would be one part twice.
     quantity = "Power" if any(name.startswith("Power") for name, _ in values) else "Energy"
     series = []
     for (name, core), rows in values.items():
@@ -154,23 +180,35 @@ def _timeline(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     )
 
 
+def _in_order(rows: list[_Value]) -> list[_Value]:
+    """The rows whose times rise, and are no damaged numbers."""
+    ordered = []
+    latest_s = 0.0
+    for row in rows:
+        if row.end_s > latest_s and row.end_s <= times.LONGEST_S:
+            ordered.append(row)
+        latest_s = max(latest_s, row.end_s)
+    return ordered
+
+
+def _part_of(metric: str) -> str:
+    """ "DRAM" of "Energy DRAM"; "package" of a metric that names no part."""
+    return metric.split(" ", 1)[1] if " " in metric else "package"
+
+
 def _intervals(
     name: str, core: int, rows: list[_Value], notes: Notes, options: LogColumns
 ) -> PowerSeries | None:
     """One metric of one core. The first interval begins with the program."""
-    ends_s = np.array([0.0, *(row.end_s for row in rows)])
-    if not (np.diff(ends_s) > 0).all() or ends_s[-1] > times.LONGEST_S:
-        is_later = np.r_[True, np.diff(np.maximum.accumulate(ends_s)) > 0]
-        good = is_later & (ends_s <= times.LONGEST_S)
-        rows = [row for row, is_good in zip(rows, good[1:], strict=True) if is_good]
-        ends_s = ends_s[good]
-    if len(ends_s) < 2:
+    rows = _in_order(rows)
+    if not rows:
         return None
+    ends_s = np.array([0.0, *(row.end_s for row in rows)])
     ns = np.round(ends_s * NS_PER_S).astype(np.int64)
     seconds = np.diff(ends_s)
     values = np.array([row.value for row in rows])
     watts = values / seconds if rows[0].is_joules else values
-    part = name.split(" ", 1)[1] if " " in name else "package"
+    part = _part_of(name)
     sensor = Sensor(f"{part} (core {core})" if core else part, NAME, _scope(part), options.host)
     return assemble.power_series(
         sensor,
@@ -182,12 +220,17 @@ def _intervals(
     )
 
 
+def _run_time_s(text: str) -> float:
+    """How long the run took, by perfctr's table or powermeter's line; NaN where none says so."""
+    perfctr = re.search(r"Runtime \(RDTSC\) \[s\](?: STAT)?\s*[|,]\s*([\d.]+)", text)
+    written = perfctr or re.search(r"Runtime: ([\d.]+) s", text)
+    return table.number(written[1]) if written else float("nan")
+
+
 def _totals(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     """One run as one interval of unknown place in time."""
     text = source.text
-    runtime = re.search(r"Runtime \(RDTSC\) \[s\](?: STAT)?\s*[|,]\s*([\d.]+)", text)
-    runtime = runtime or re.search(r"Runtime: ([\d.]+) s", text)
-    seconds = table.number(runtime[1]) if runtime else float("nan")
+    seconds = _run_time_s(text)
     if not 0 < seconds < times.LONGEST_S:
         raise UnreadableFile(
             source.path, "comes from LIKWID, but does not say how long it ran", hint=_HINT
@@ -199,16 +242,15 @@ def _totals(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     ns = np.array([0, round(seconds * NS_PER_S)], np.int64)
     for (part, core), joules in energies.items():
         sensor = Sensor(f"{part} ({core})" if core else part, NAME, _scope(part), options.host)
-        series.append(
-            assemble.power_series(
-                sensor,
-                ns,
-                np.array([np.nan, joules / seconds]),
-                clock=Clock(detail="one run, from its start"),
-                notes=notes,
-                joules=np.array([np.nan, joules]),
-            )
+        channel = assemble.power_series(
+            sensor,
+            ns,
+            np.array([np.nan, joules / seconds]),
+            clock=Clock(detail="one run, from its start"),
+            notes=notes,
+            joules=np.array([np.nan, joules]),
         )
+        series.append(channel)
     if not series:
         raise UnreadableFile(source.path, "comes from LIKWID, but counts no energy", hint=_HINT)
     notes.say("one total of the whole run: no power within it is known")
@@ -220,11 +262,13 @@ def _perfctr_energies(text: str) -> dict[tuple[str, int], float]:
     energies: dict[tuple[str, int], float] = {}
     for line in text.split("\n"):
         match = re.match(_ROW, line)
+        # The table of statistics below it holds sums and means of the same cores.
         if match is None or match[2] != "J" or "STAT" in line:
             continue
-        part = match[1].split(" ", 1)[1] if " " in match[1] else "package"
-        cells = [cell.strip() for cell in re.split(r"[|,]", match[3]) if cell.strip()]
-        for core, value in enumerate(map(table.number, cells)):
+        part = _part_of(match[1])
+        cells = [cell.strip() for cell in re.split(r"[|,]", match[3])]
+        by_core = [table.number(cell) for cell in cells if cell]
+        for core, value in enumerate(by_core):
             if np.isfinite(value) and (value > 0 or core == 0):
                 energies.setdefault((part, core), value)
     return energies

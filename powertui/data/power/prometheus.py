@@ -80,14 +80,14 @@ _SKIP_LABELS = {
 def sniff(head: str, _path: str) -> int:
     """JSON with a result, or lines of a metric that means power."""
     start = head.lstrip()[:1]
-    if start and start in "{[":
-        if re.search(r'"status"\s*:\s*"error"', head) and '"errorType"' in head:
-            return 40
-        if re.search(r'"datapoints"\s{0,9}:\s{0,9}\[', head) and '"target"' in head:
-            return 95
-        names_metric = re.search(r'"(metric|__name__)"\s*:', head)
-        return 95 if names_metric and re.search(r'"values?"\s*:', head) else 0
-    return 92 if any(map(_is_metric_of_power, head.split("\n"))) else 0
+    if not start or start not in "{[":
+        return 92 if any(map(_is_metric_of_power, head.split("\n"))) else 0
+    if re.search(r'"status"\s*:\s*"error"', head) and '"errorType"' in head:
+        return 40
+    if re.search(r'"datapoints"\s{0,9}:\s{0,9}\[', head) and '"target"' in head:
+        return 95
+    names_metric = re.search(r'"(metric|__name__)"\s*:', head)
+    return 95 if names_metric and re.search(r'"values?"\s*:', head) else 0
 
 
 def _is_metric_of_power(line: str) -> bool:
@@ -119,7 +119,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     for metric in _with_joined_modes(metrics):
         name = metric.labels.get("__name__", "")
         unit = units.UNITS.get(options.unit or "") or _metric_unit(name)
-        if unit is None and name and (not units.means_power(name) or _SHARED_OUT.search(name)):
+        if unit is None and name and not _may_be_power(name):
             continue
         is_guessed |= unit is None
         channel = _series(metric, unit, options, notes)
@@ -147,6 +147,11 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
 
 
+def _may_be_power(name: str) -> bool:
+    """Whether a metric whose name tells no unit may be in watts."""
+    return units.means_power(name) and not _SHARED_OUT.search(name)
+
+
 class _Metric(NamedTuple):
     """One metric with one set of labels."""
 
@@ -163,17 +168,22 @@ def _with_joined_modes(metrics: list[_Metric]) -> list[_Metric]:
     joined: list[_Metric] = []
     rows: dict[tuple[tuple[str, str], ...], int] = {}
     for metric in metrics:
-        if metric.labels.get("mode") in ("idle", "dynamic"):
-            key = tuple(item for item in metric.labels.items() if item[0] != "mode")
-            if key in rows:
-                first = joined[rows[key]]
-                ns, here, there = np.intersect1d(first.ns, metric.ns, return_indices=True)
-                values = first.values[here] + metric.values[there]
-                joined[rows[key]] = _Metric(first.labels, ns, values, metric.clock)
-                continue
+        if metric.labels.get("mode") not in ("idle", "dynamic"):
+            joined.append(metric)
+            continue
+        key = tuple(item for item in metric.labels.items() if item[0] != "mode")
+        if key in rows:
+            joined[rows[key]] = _sum(joined[rows[key]], metric)
+        else:
             rows[key] = len(joined)
-        joined.append(metric)
+            joined.append(metric)
     return joined
+
+
+def _sum(first: _Metric, second: _Metric) -> _Metric:
+    ns, rows_of_first, rows_of_second = np.intersect1d(first.ns, second.ns, return_indices=True)
+    values = first.values[rows_of_first] + second.values[rows_of_second]
+    return _Metric(first.labels, ns, values, second.clock)
 
 
 def selected_labels(name: str) -> dict[str, str]:
@@ -184,9 +194,13 @@ def selected_labels(name: str) -> dict[str, str]:
     if match is None:
         return {}
     labels = {"__name__": match[1]} if match[1] else {}
-    for key, label in _LABEL.findall(match[2]):
-        labels[key] = re.sub(r"\\(.)", r"\1", label)
+    labels |= _written_labels(match[2])
     return labels if labels.get("__name__") else {}
+
+
+def _written_labels(text: str) -> dict[str, str]:
+    """The labels between the braces of a metric, without the backslashes that protect quotes."""
+    return {key: re.sub(r"\\(.)", r"\1", label) for key, label in _LABEL.findall(text)}
 
 
 def _value(text: Any) -> float:
@@ -212,11 +226,12 @@ def _json(source: LogFile, notes: Notes) -> list[_Metric]:
         points = _points(entry, notes)
         if not points:
             continue
-        labels = {str(key): str(value) for key, value in entry["metric"].items()}
         column = times.from_numbers(np.array([_value(when) for when, _ in points]), "time")
-        if not column.ok.all():
-            notes.say(f"{int((~column.ok).sum())} points have an impossible time")
+        bad_count = int((~column.ok).sum())
+        if bad_count:
+            notes.say(f"{bad_count} points have an impossible time")
         if column.ok.any():
+            labels = {str(key): str(value) for key, value in entry["metric"].items()}
             values = np.array([_value(value) for _, value in points])
             metrics.append((labels, column.ns[column.ok], values[column.ok]))
     zero = min((int(ns.min()) for _, ns, _ in metrics), default=0)
@@ -251,14 +266,12 @@ def _results(body: Any) -> list[dict[str, Any]]:
     """The series of an answer, however much of what surrounds them was kept."""
     answer = body.get("data", body) if isinstance(body, dict) else body
     result = answer.get("result", answer) if isinstance(answer, dict) else answer
-    entries = [
-        _series_of_graphite(entry) for entry in (result if isinstance(result, list) else [result])
-    ]
-    return [
-        entry
-        for entry in entries
-        if isinstance(entry, dict) and isinstance(entry.get("metric"), dict)
-    ]
+    entries = []
+    for item in result if isinstance(result, list) else [result]:
+        entry = _series_of_graphite(item)
+        if isinstance(entry, dict) and isinstance(entry.get("metric"), dict):
+            entries.append(entry)
+    return entries
 
 
 def _series_of_graphite(entry: Any) -> Any:
@@ -281,14 +294,14 @@ def _points(entry: dict[str, Any], notes: Notes) -> list[list[Any]]:
             pairs = [list(pair) for pair in zip(entry["timestamps"], pairs, strict=False)]
     elif isinstance(entry.get("value"), list):
         pairs = [entry["value"]]
-    good = [
-        pair
-        for pair in pairs
-        if isinstance(pair, list) and len(pair) == 2 and np.isfinite(_value(pair[0]))
-    ]
+    good = [pair for pair in pairs if _is_point(pair)]
     if len(good) < len(pairs):
         notes.say(f"{len(pairs) - len(good)} points are not pairs of time and value")
     return good
+
+
+def _is_point(pair: Any) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and bool(np.isfinite(_value(pair[0])))
 
 
 class _Point(NamedTuple):
@@ -321,9 +334,7 @@ class _Scrapes:
         name, labels_text, value, when = match.groups()
         if _metric_unit(name) is None and not units.means_power(name):
             return
-        labels = {"__name__": name}
-        for key, label in _LABEL.findall(labels_text or ""):
-            labels[key] = re.sub(r"\\(.)", r"\1", label)
+        labels = {"__name__": name, **_written_labels(labels_text or "")}
         ns = _stamp(when) if when else self.now_ns
         self.points.setdefault(tuple(labels.items()), []).append(_Point(line, ns, _value(value)))
 
@@ -332,20 +343,56 @@ class _Scrapes:
         all_points = (point for points in self.points.values() for point in points)
         return min((point.ns for point in all_points if point.ns is not None), default=None)
 
+    def clock(self, zero_ns: int | None) -> Clock:
+        """Where the zero of the series is."""
+        if zero_ns is None:
+            return Clock(detail="a snapshot without a time")
+        kind: times.TimeKind = "local" if self.is_local else "absolute"
+        no_times, no_rows = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        column = times.TimeColumn(no_times, no_rows, kind, "times of the scrapes")
+        return times.clock(column, zero_ns)
+
+    def metrics(self, notes: Notes) -> list[_Metric]:
+        """The series, on one zero."""
+        zero = self.first_ns()
+        clock = self.clock(zero)
+        metrics: list[_Metric] = []
+        for labels, points in self.points.items():
+            if zero is not None:
+                notes.drop_all((point.line for point in points if point.ns is None), "has no time")
+                points = [point for point in points if point.ns is not None]
+            if points:
+                ns = np.array([point.ns or 0 for point in points], np.int64)
+                values = np.array([point.value for point in points])
+                metrics.append(_Metric(dict(labels), ns - (zero or 0), values, clock))
+        return metrics
+
 
 def _text(source: LogFile, notes: Notes) -> list[_Metric]:
     """The metrics of scraped text, on one zero."""
+    scrapes = _scrapes(source.text.split("\n"), notes)
+    has_several = any(len(points) > 1 for points in scrapes.points.values())
+    if has_several and scrapes.first_ns() is None:
+        raise UnreadableFile(
+            source.path,
+            "holds several scrapes and no time",
+            hint="Write the time before each: date +%s >> FILE; curl … >> FILE",
+        )
+    return scrapes.metrics(notes)
+
+
+def _scrapes(lines: list[str], notes: Notes) -> _Scrapes:
+    """All scrapes of a text, also as promtool prints them."""
     scrapes = _Scrapes()
-    lines = source.text.split("\n")
     metric_above = ""
     for number, line in enumerate(lines, 1):
         bare = line.strip()
+        printed = _PROMTOOL.fullmatch(bare)
+        if printed is not None:
+            metric_above = printed[1]
+            bare = printed[2].strip()
         if not bare:
             continue
-        if (printed := _PROMTOOL.fullmatch(bare)) is not None:
-            metric_above, bare = printed[1], printed[2].strip()
-            if not bare:
-                continue
         if metric_above and (point := _PROMTOOL_POINT.fullmatch(bare)) is not None:
             bare = f"{metric_above} {point[1]} {point[2]}"
         if when := stamps.time_of_line(bare):
@@ -360,28 +407,7 @@ def _text(source: LogFile, notes: Notes) -> list[_Metric]:
             notes.drop(number, "the last line may be cut")
         else:
             scrapes.add(number, match)
-    zero = scrapes.first_ns()
-    if zero is None and any(len(points) > 1 for points in scrapes.points.values()):
-        raise UnreadableFile(
-            source.path,
-            "holds several scrapes and no time",
-            hint="Write the time before each: date +%s >> FILE; curl … >> FILE",
-        )
-    clock = Clock(detail="a snapshot without a time")
-    if zero is not None:
-        kind: times.TimeKind = "local" if scrapes.is_local else "absolute"
-        no_rows = np.zeros(0, np.int64), np.zeros(0, np.bool_)
-        clock = times.clock(times.TimeColumn(*no_rows, kind, "times of the scrapes"), zero)
-    metrics: list[_Metric] = []
-    for labels, points in scrapes.points.items():
-        if zero is not None:
-            notes.drop_all((point.line for point in points if point.ns is None), "has no time")
-            points = [point for point in points if point.ns is not None]
-        if points:
-            ns = np.array([point.ns or 0 for point in points], np.int64)
-            values = np.array([point.value for point in points])
-            metrics.append(_Metric(dict(labels), ns - (zero or 0), values, clock))
-    return metrics
+    return scrapes
 
 
 def _series(
@@ -405,16 +431,22 @@ def labeled_sensor(labels: Mapping[str, str], *, is_sure: bool, host: str) -> Se
     """What a metric measures, by its name and its labels."""
     metric = labels.get("__name__", "power")
     named_host = next((labels[key] for key in _HOSTS if labels.get(key)), "")
+    # Most exporters are named by their address: the port is theirs, not the machine's.
+    host_without_port = re.sub(r":\d{1,5}$", "", named_host)
     short = re.sub(r"_(watts?|milliwatts|microwatts|joules_total|joules)$", "", metric)
     rest = " ".join(value for key, value in labels.items() if key not in _SKIP_LABELS)
+    name = f"{short} {rest}".strip()
     gpu = labels.get("gpu") or labels.get("minor_number") or labels.get("index")
-    is_gpu = gpu and units.scope_of(metric) is Scope.GPU
-    scope = units.scope_of(f"{re.sub('^(kepler_)?node_', '', short)} {rest}")
+    if gpu and units.scope_of(metric) is Scope.GPU:
+        name = f"GPU {gpu}"
+    # Kepler names the packages of a node "kepler_node_package": not the node is meant.
+    part = re.sub("^(kepler_)?node_", "", short)
+    scope = units.scope_of(f"{part} {rest}")
     return Sensor(
-        f"GPU {gpu}" if is_gpu else f"{short} {rest}".strip(),
+        name,
         f"{NAME} {short}",
         scope,
-        re.sub(r":\d{1,5}$", "", named_host) or host,
+        host_without_port or host,
         device=_device(labels) if scope is Scope.GPU else None,
         scale=Badge.MEASURED if is_sure else Badge.ASSUMED,
     )

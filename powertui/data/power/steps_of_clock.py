@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,27 +54,67 @@ def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
     """
     if len(ns) < 2:
         return Joined(ns)
+    # No machine runs that long: a damaged row.
+    mono_s = np.where(np.abs(mono_s) < times.LONGEST_S, mono_s, np.nan)
     # From the first row on: what a double holds of 1e18 ns is not enough.
-    mono_s = np.where(
-        np.abs(mono_s) < times.LONGEST_S, mono_s, np.nan
-    )  # no machine runs that long: a damaged row
-    offset = (ns - ns[0]).astype(np.float64) - (mono_s - mono_s[0]) * NS_PER_S
+    wall_ns = (ns - ns[0]).astype(np.float64)
+    mono_ns = (mono_s - mono_s[0]) * NS_PER_S
+    offset = wall_ns - mono_ns
     jump = np.diff(offset, prepend=offset[0])
     jump[np.flatnonzero(np.diff(block)) + 1] = 0.0
-    jump[~(np.abs(jump) > _MIN_STEP_NS)] = 0.0  # NaN too: a row without the second clock
+    is_step = np.abs(jump) > _MIN_STEP_NS  # False for NaN, too: a row without the second clock
+    jump[~is_step] = 0.0
     if not jump.any():
         return Joined(ns)
     set_by = np.cumsum(np.rint(jump).astype(np.int64))
-    for start, stop in _runs(block):  # in each block the clock that most rows were stamped with
-        values, counts = np.unique(set_by[start:stop], return_counts=True)
-        set_by[start:stop] -= values[counts.argmax()]
+    blocks = _runs(block)
+    for start, stop in blocks:
+        set_by[start:stop] -= _commonest(set_by[start:stop])
     # A look at one clock that was held up before the look at the other is a jump to and fro: it
     # says nothing of the zero.
-    ends = [int(set_by[at]) for start, stop in _runs(block) for at in (start, stop - 1)]
-    steps = tuple(int(j) for j in np.rint(jump[jump != 0]))
+    ends = [int(set_by[row]) for start, stop in blocks for row in (start, stop - 1)]
     return Joined(
-        ns - set_by, min(0, *ends), max(0, *ends), steps, clocks_ns=tuple(sorted({0, *ends}))
+        ns - set_by,
+        early_ns=min(0, *ends),
+        late_ns=max(0, *ends),
+        steps_ns=tuple(int(step) for step in np.rint(jump[jump != 0])),
+        clocks_ns=tuple(sorted({0, *ends})),
     )
+
+
+def _commonest(set_by: Int64s) -> int:
+    """By how much the clock was set that most of these rows were stamped with."""
+    values, counts = np.unique(set_by, return_counts=True)
+    return int(values[counts.argmax()])
+
+
+# Of normally distributed values the standard deviation is so many times the median deviation.
+_SIGMA_PER_MEDIAN_DEVIATION = 1.4826
+
+
+class _Polls(NamedTuple):
+    """How regularly rows come, and where they do not."""
+
+    interval_ns: float  # the median
+    min_step_ns: float  # what differs by less is how rows stray
+    odd_rows: Int64s  # rows after which the next one is early or late
+
+
+def _polls(ns: Int64s) -> _Polls | None:
+    """How regularly rows come; None where too many go back in time, or none is odd."""
+    apart = np.diff(ns)
+    interval = float(np.median(apart))
+    if interval <= 0:
+        return None
+    stray = _SIGMA_PER_MEDIAN_DEVIATION * float(np.median(np.abs(apart - interval)))
+    min_step = max(_MIN_STEP_NS, _MIN_STEP_STRAYS * stray, _MAX_STRAY_SHARE * interval)
+    backward = np.flatnonzero(apart < 0)
+    odd = backward
+    if stray <= _MAX_STRAY_SHARE * interval:
+        odd = np.flatnonzero(np.abs(apart - interval) > min_step)
+    if not len(odd) or len(backward) > _MAX_STEPS:
+        return None
+    return _Polls(interval, min_step, odd)
 
 
 HOUR = 3600 * NS_PER_S
@@ -100,46 +141,57 @@ def join_rows(ns: Int64s, *, paused: bool = False, joules: Floats | None = None)
     """
     if len(ns) < _MIN_ROWS:
         return Joined(ns)
-    apart = np.diff(ns)
-    usual = float(np.median(apart))
-    if usual <= 0:
+    polls = _polls(ns)
+    if polls is None:
         return Joined(ns)
-    stray = 1.4826 * float(np.median(np.abs(apart - usual)))
-    least = max(_MIN_STEP_NS, _MIN_STEP_STRAYS * stray, _MAX_STRAY_SHARE * usual)
-    back = np.flatnonzero(apart < 0)
-    odd = (
-        np.flatnonzero(np.abs(apart - usual) > least) if stray <= _MAX_STRAY_SHARE * usual else back
-    )
-    if not len(odd) or len(back) > _MAX_STEPS:
-        return Joined(ns)
-    steps = {
-        row: step
-        for row in odd[:_MAX_ODD_ROWS].tolist()
-        if (step := _step(ns, row, usual, least)) is not None
-    }
-    sure = {row: step for row, step in steps.items() if step < 0}
-    forward = {} if paused else {row: step for row, step in steps.items() if step > 0}
-    if joules is not None:
-        told_by = {row: _was_set(ns, joules, row, step) for row, step in forward.items()}
-        sure |= {row: step for row, step in forward.items() if told_by[row] is True}
-        forward = {row: step for row, step in forward.items() if told_by[row] is None}
-    maybe = list(forward.values())
-    if len(maybe) > 1 and max(maybe) - min(maybe) < max(least, usual):
-        # one length again and again: a logger that pauses, for no clock is set by the same each
-        # time
-        maybe = []
-    if len(sure) > _MAX_STEPS or _again(ns, sure):
+    certain, possible = _steps(ns, polls, paused, joules)
+    if len(certain) > _MAX_STEPS or _repeats_rows(ns, certain):
         return Joined(ns)
     set_by = np.zeros(len(ns), np.int64)
-    for row, step in sure.items():
+    for row, step in certain.items():
         set_by[row + 1 :] += step
-    values, counts = np.unique(set_by, return_counts=True)
-    set_by -= values[counts.argmax()]  # the clock that most rows were stamped with
+    set_by -= _commonest(set_by)
     ends = [int(set_by[0]), int(set_by[-1])]
-    late = sum(maybe) if len(maybe) <= _MAX_STEPS and len(odd) < _MAX_ODD_ROWS else 0
-    all_steps = [*sure.values(), *(maybe if late else ())]
-    clocks = () if late else tuple(sorted({0, *ends}))
-    return Joined(ns - set_by, min(0, *ends) - late, max(0, *ends), tuple(all_steps), late, clocks)
+    # So many odd rows are a logger that is not regular: none of them shows a step.
+    if len(possible) > _MAX_STEPS or len(polls.odd_rows) >= _MAX_ODD_ROWS:
+        possible = []
+    late = sum(possible)
+    return Joined(
+        ns - set_by,
+        early_ns=min(0, *ends) - late,
+        late_ns=max(0, *ends),
+        steps_ns=(*certain.values(), *possible),
+        paused_ns=late,
+        clocks_ns=() if late else tuple(sorted({0, *ends})),
+    )
+
+
+def _steps(
+    ns: Int64s, polls: _Polls, paused: bool, joules: Floats | None
+) -> tuple[dict[int, int], list[int]]:
+    """(the steps that are certain, by the row before each; those that may have been pauses)"""
+    certain: dict[int, int] = {}
+    possible: list[int] = []
+    for row in polls.odd_rows[:_MAX_ODD_ROWS].tolist():
+        step = _step(ns, row, polls)
+        if step is None:
+            continue
+        if step < 0:
+            certain[row] = step
+        elif not paused:
+            was_set = None if joules is None else _was_set(ns, joules, row, step)
+            if was_set is None:
+                possible.append(step)
+            elif was_set:
+                certain[row] = step
+    # Backward steps first: words on a log show the first few, and those are the certain ones.
+    certain = dict(sorted(certain.items(), key=lambda item: item[1] > 0))
+    if len(possible) > 1:
+        spread = max(possible) - min(possible)
+        # One length again and again is a logger that pauses: no clock is set by the same each time.
+        if spread < max(polls.min_step_ns, polls.interval_ns):
+            possible = []
+    return certain, possible
 
 
 def _was_set(ns: Int64s, joules: Floats, row: int, step: int) -> bool | None:
@@ -147,61 +199,75 @@ def _was_set(ns: Int64s, joules: Floats, row: int, step: int) -> bool | None:
     was set. None: it may be.
     """
     around = slice(max(1, row - _ROWS_AROUND), row + 2 + _ROWS_AROUND)
+    joules_around = joules[around]
+    lengths = np.diff(ns[around.start - 1 : around.stop])[: len(joules_around)]
     with np.errstate(divide="ignore", invalid="ignore"):
-        usual = float(
-            np.nanmedian(
-                joules[around] / np.diff(ns[around.start - 1 : around.stop])[: len(joules[around])]
-            )
-        )
-    spent, apart = float(joules[row + 1]), float(ns[row + 1] - ns[row])
-    if not (usual > 0 and spent > 0 and apart > step):
+        typical_power = float(np.nanmedian(joules_around / lengths))
+    spent = float(joules[row + 1])
+    apart = float(ns[row + 1] - ns[row])
+    if not (typical_power > 0 and spent > 0 and apart > step):
         return None
-    far, near = (abs(np.log(spent / length / usual)) for length in (apart, apart - step))
-    if abs(far - near) < _MIN_LOG_RATIO:
+    misfit_if_paused = abs(np.log(spent / apart / typical_power))
+    misfit_if_set = abs(np.log(spent / (apart - step) / typical_power))
+    if abs(misfit_if_paused - misfit_if_set) < _MIN_LOG_RATIO:
         return None
-    return bool(near < far)
+    return bool(misfit_if_set < misfit_if_paused)
 
 
-def _step(ns: Int64s, row: int, usual: float, least: float) -> int | None:
+def _step(ns: Int64s, row: int, polls: _Polls) -> int | None:
     """How far the clock was set between this row and the next; None when it was not, or when a row
     or two are only missing.
     """
-    before, after = ns[max(0, row - _ROWS_AROUND) : row + 1], ns[row + 1 : row + 2 + _ROWS_AROUND]
+    interval = polls.interval_ns
+    before = ns[max(0, row - _ROWS_AROUND) : row + 1]
+    after = ns[row + 1 : row + 2 + _ROWS_AROUND]
     if min(len(before), len(after)) < _MIN_ROWS_AROUND:
         return None
     apart = float(ns[row + 1] - ns[row])
-    turned = (_phase(after - ns[row], usual) - _phase(before - ns[row], usual) + 0.5) % 1.0 - 0.5
-    moved = usual * (turned + round((apart - usual) / usual - turned))
-    if moved < -least:
-        if apart > 0 and moved < -0.9 * usual:
-            return None  # a row that came late
-        if (
-            np.median(after[1:6] - after[0] - usual * np.arange(1, len(after[1:6]) + 1))
-            > 0.5 * usual
-        ):
-            return None  # two rows in each other's place
-        if abs(moved + HOUR) < 2 * usual + NS_PER_S:
-            return -HOUR
-        return round(moved) if ns[row + 1] > ns[0] else None  # else: two logs, the later one first
-    polls = moved / usual
-    is_missing = abs(polls - round(polls)) < _MAX_WHOLE_POLL_ERROR and polls < _MAX_MISSING_POLLS
-    return round(moved) if least < moved < _MAX_FORWARD_STEP_NS and not is_missing else None
+    phase_shift = _phase(after - ns[row], interval) - _phase(before - ns[row], interval)
+    turned = (phase_shift + 0.5) % 1.0 - 0.5
+    moved = interval * (turned + round((apart - interval) / interval - turned))
+    if moved < -polls.min_step_ns:
+        return _backward_step(ns, row, moved, interval)
+    intervals = moved / interval
+    is_whole = abs(intervals - round(intervals)) < _MAX_WHOLE_POLL_ERROR
+    is_missing = is_whole and intervals < _MAX_MISSING_POLLS
+    if is_missing or not polls.min_step_ns < moved < _MAX_FORWARD_STEP_NS:
+        return None
+    return round(moved)
+
+
+def _backward_step(ns: Int64s, row: int, moved: float, interval: float) -> int | None:
+    """How far the clock was put back, where rows come so much earlier than they were due."""
+    if ns[row + 1] > ns[row] and moved < -0.9 * interval:
+        return None  # a row that came late
+    after = ns[row + 1 : row + 2 + _ROWS_AROUND]
+    next_rows = after[1:6] - after[0]
+    due = interval * np.arange(1, len(next_rows) + 1)
+    if np.median(next_rows - due) > 0.5 * interval:
+        return None  # two rows in each other's place
+    if abs(moved + HOUR) < 2 * interval + NS_PER_S:
+        return -HOUR  # the end of summer time
+    if ns[row + 1] <= ns[0]:
+        return None  # two logs, the later one first
+    return round(moved)
+
+
+def _repeats_rows(ns: Int64s, steps: dict[int, int]) -> bool:
+    """What comes after times went back are the same rows once more: a buffer that was written
+    twice.
+    """
+    for row in steps:
+        after = ns[row + 1 :]
+        repeated = after[after <= ns[row]]
+        if len(repeated) and np.isin(repeated, ns[: row + 1]).mean() > 0.5:
+            return True
+    return False
 
 
 def _phase(away: Int64s, usual: float) -> float:
     """Where in a period these rows come, as a share of it."""
     return float(np.angle(np.exp(2j * np.pi * (away / usual)).mean())) / (2 * np.pi)
-
-
-def _again(ns: Int64s, steps: dict[int, int]) -> bool:
-    """What comes after times went back are the same rows once more: a buffer that was written
-    twice.
-    """
-    for row in steps:
-        over = ns[row + 1 :][ns[row + 1 :] <= ns[row]]
-        if len(over) and np.isin(over, ns[: row + 1]).mean() > 0.5:
-            return True
-    return False
 
 
 def in_words(steps_ns: tuple[int, ...]) -> str:

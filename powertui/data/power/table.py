@@ -49,13 +49,18 @@ def fields(line: str, delimiter: str) -> list[str]:
 
 def first_rows(head: str, layout: Shape, limit: int = _MAX_HEAD_LINES) -> FileCells | None:
     """The first rows that have a cell for each column, as a table; None where none has."""
-    lines = head.split("\n")[layout.first : layout.first + limit]
-    rows = [fields(line, layout.delimiter) for line in lines]
-    regular = [row for row in rows if len(row) == len(layout.names)]
+    regular = _regular_rows(head, layout, limit)
     if not regular:
         return None
     columns = [list(column) for column in zip(*regular, strict=True)]
     return FileCells(layout.names, np.arange(len(regular)), columns)
+
+
+def _regular_rows(head: str, layout: Shape, limit: int = _MAX_HEAD_LINES) -> list[list[str]]:
+    """The first rows that have a cell for each column."""
+    lines = head.split("\n")[layout.first : layout.first + limit]
+    rows = [fields(line, layout.delimiter) for line in lines]
+    return [row for row in rows if len(row) == len(layout.names)]
 
 
 def shape(head: str) -> Shape | None:
@@ -75,10 +80,14 @@ def shape(head: str) -> Shape | None:
         if below_titles is not None:
             above = tuple(line for i, line in lines if i < below_titles.top)
             return Shape(delimiter, below_titles.names, below_titles.first, True, above)
+
     first, top = data[0]
     comments = tuple(line for i, line in lines if i < first)
-    unnamed = Shape(delimiter, (), first, False, comments)
-    second = fields(data[1][1], delimiter) if len(data) > 1 else None
+    unnamed = Shape(delimiter, names=(), first=first, named=False, above=comments)
+    second = None
+    if len(data) > 1:
+        _, second_line = data[1]
+        second = fields(second_line, delimiter)
     return _shape_by_first_line(unnamed, fields(top, delimiter), second)
 
 
@@ -90,21 +99,41 @@ def _shape_by_first_line(
     `second` are the cells of the line below it, where there is one.
     """
     header = replace(unnamed, names=tuple(cells), first=unnamed.first + 1, named=True)
-    if len(cells) > 1 and not any(_like_data(cell) for cell in cells if cell):
+    if len(cells) > 1 and not _any_like_data(cells):
         return header if len(set(cells)) > 1 else None
-    for line in reversed(unnamed.above):  # "# time watts" as a comment over the data
-        names = fields(line.lstrip().lstrip("#").strip(), unnamed.delimiter)
-        if len(names) == len(cells) and not any(_like_data(name) for name in names if name):
-            above = tuple(comment for comment in unnamed.above if comment is not line)
-            return replace(unnamed, names=tuple(names), named=True, above=above)
-    if len(cells) < 2 or not any(map(_like_data, second if second is not None else cells)):
+    by_comment = _named_by_comment(unnamed, len(cells))
+    if by_comment is not None:
+        return by_comment
+    first_data = cells if second is None else second
+    if len(cells) < 2 or not any(map(_like_data, first_data)):
         return None
-    # A name like "12V" looks like a reading; plain numbers and times of day are no names.
-    is_mostly_words = sum(map(_like_data, cells)) * 2 < len(cells)
-    has_number = any(_PLAIN_NUMBER.fullmatch(cell) or ":" in cell for cell in cells)
-    if is_mostly_words and second is not None and not has_number:
+    if second is not None and _are_words_mostly(cells):
         return header
     return replace(unnamed, names=_places(cells))
+
+
+def _any_like_data(cells: Sequence[str]) -> bool:
+    return any(_like_data(cell) for cell in cells if cell)
+
+
+def _named_by_comment(unnamed: Shape, width: int) -> Shape | None:
+    """The layout whose names are in a comment over the data, as in "# time watts"; None where no
+    comment has a word for each column.
+    """
+    for line in reversed(unnamed.above):
+        without_mark = line.lstrip().lstrip("#").strip()
+        names = fields(without_mark, unnamed.delimiter)
+        if len(names) == width and not _any_like_data(names):
+            above = tuple(comment for comment in unnamed.above if comment is not line)
+            return replace(unnamed, names=tuple(names), named=True, above=above)
+    return None
+
+
+def _are_words_mostly(cells: Sequence[str]) -> bool:
+    """Whether a first line is a header although some of its cells look like data."""
+    # A name like "12V" looks like a reading; plain numbers and times of day are no names.
+    has_number = any(_PLAIN_NUMBER.fullmatch(cell) or ":" in cell for cell in cells)
+    return not has_number and sum(map(_like_data, cells)) * 2 < len(cells)
 
 
 def _places(cells: Sequence[str]) -> tuple[str, ...]:
@@ -112,16 +141,17 @@ def _places(cells: Sequence[str]) -> tuple[str, ...]:
 
     A date, a time and a reading are what a loop in a shell writes.
     """
-    if (
-        len(cells) in (3, 4)
-        and re.fullmatch(r"\d{4}[-/]\d\d[-/]\d\d", cells[0])
-        and re.match(r"\d\d:\d\d:\d\d", cells[1])
-    ):
+    if len(cells) in (3, 4) and _are_date_and_time(cells[0], cells[1]):
         if len(cells) == 3:
             return DATE_TIME_READING
         if units.unit_of_symbol(cells[3]) is not None:
             return ("date", "time", "value", "unit")
     return tuple(f"column {n}" for n in range(1, len(cells) + 1))
+
+
+def _are_date_and_time(date: str, time: str) -> bool:
+    is_date = re.fullmatch(r"\d{4}[-/]\d\d[-/]\d\d", date) is not None
+    return is_date and re.match(r"\d\d:\d\d:\d\d", time) is not None
 
 
 def _begins_at_once(data: Sequence[tuple[int, str]], delimiter: str) -> bool:
@@ -130,11 +160,16 @@ def _begins_at_once(data: Sequence[tuple[int, str]], delimiter: str) -> bool:
         return True
     rows = [fields(line, delimiter) for _, line in data[:_MAX_PROBED_LINES]]
     first, second = rows[:2]
-    widths = [len(row) for row in rows]
-    usual = max(set(widths), key=widths.count)
-    if len(first) < 2 or abs(len(first) - usual) > 1 or abs(len(second) - usual) > 1:
+    typical_width = _commonest([len(row) for row in rows])
+    # One field more or less is a delimiter at the end, or a name without a column.
+    if abs(len(first) - typical_width) > 1 or abs(len(second) - typical_width) > 1:
         return False
-    return any(_like_data(cell) for cell in second if cell)
+    return len(first) >= 2 and _any_like_data(second)
+
+
+def _commonest(counts: Sequence[int]) -> int:
+    """The count that most lines have; of none, 0."""
+    return max(set(counts), key=counts.count, default=0)
 
 
 def _like_data(cell: str) -> bool:
@@ -146,21 +181,24 @@ def _like_data(cell: str) -> bool:
 
 def _delimiter(lines: Sequence[str]) -> str | None:
     """What separates the fields of most lines; "" stands for runs of blanks."""
-    best: tuple[float, str] | None = None
+    best_score, best_delimiter = 0.0, ""
     for delimiter in (";", "\t", ",", "|"):
         counts = [len(fields(line, delimiter)) for line in lines]
-        usual = max(set(counts), key=counts.count)
-        if usual < 2:
+        typical_count = _commonest(counts)
+        if typical_count < 2:
             continue
-        # A comma may be the decimal sign of a table that a semicolon or a tab separates.
-        score = counts.count(usual) / len(counts) + (0.2 if delimiter in ";\t" else 0.0)
-        if best is None or score > best[0]:
-            best = (score, delimiter)
-    if best is not None and best[0] >= 0.5:
-        return best[1]
+        score = counts.count(typical_count) / len(counts)
+        if delimiter in ";\t":
+            # A comma may be the decimal sign of a table that a semicolon or a tab separates.
+            score += 0.2
+        if score > best_score:
+            best_score, best_delimiter = score, delimiter
+    if best_score >= 0.5:
+        return best_delimiter
     counts = [len(line.split()) for line in lines]
-    usual = max(set(counts), key=counts.count, default=0)
-    return "" if usual >= 2 and counts.count(usual) * 2 > len(counts) else None
+    typical_count = _commonest(counts)
+    are_blanks = typical_count >= 2 and counts.count(typical_count) * 2 > len(counts)
+    return "" if are_blanks else None
 
 
 def read(
@@ -184,9 +222,17 @@ def read(
 
         cells = large_table.read(source, layout, names, notes, end)
     if cells is None:
-        cells = _small(source, layout, names, notes, end)
-    cells = _headed_again(cells, layout, notes)
+        text = _above_end(source.text, end)
+        cells = _small(text, layout, names, notes)
+    cells = _without_headers_inside(cells, layout, notes)
     return thousands.without_thousands_signs(cells, layout.delimiter, notes)
+
+
+def _above_end(text: str, end: str) -> str:
+    """The text above the line that ends a table."""
+    if end and f"\n{end}" in text:
+        return text[: text.index(f"\n{end}") + 1]
+    return text
 
 
 def read_dialect(source: LogFile, program: str, notes: Notes, *, end: str = "") -> FileCells:
@@ -194,11 +240,11 @@ def read_dialect(source: LogFile, program: str, notes: Notes, *, end: str = "") 
 
     Raises `UnreadableFile` when there is none.
     """
-    head = source.head_text
     # A summary that is longer than a short table has other delimiters, or none.
-    above_end = head[: head.index(f"\n{end}") + 1] if end and f"\n{end}" in head else head
-    layout = shape(above_end)
-    rows = read(source, layout, notes, end=end) if layout is not None else None
+    layout = shape(_above_end(source.head_text, end))
+    rows = None
+    if layout is not None:
+        rows = read(source, layout, notes, end=end)
     if rows is None or not len(rows):
         raise does_not_fit(source.path, program, notes)
     return rows
@@ -214,9 +260,7 @@ def _has_groups(head: str, layout: Shape) -> bool:
     """Whether the first rows hold what may be thousands with a sign between them: a parser of
     numbers would read them as something else.
     """
-    lines = head.split("\n")[layout.first : layout.first + _MAX_HEAD_LINES]
-    rows = [fields(line, layout.delimiter) for line in lines]
-    columns = list(zip(*(row for row in rows if len(row) == len(layout.names)), strict=True))
+    columns = list(zip(*_regular_rows(head, layout), strict=True))
     for column in columns:
         # A generator: few of a hundred columns need a look at the ninety-nine others.
         others = (cell for beside in columns if beside is not column for cell in beside)
@@ -225,14 +269,7 @@ def _has_groups(head: str, layout: Shape) -> bool:
     return False
 
 
-class _Header(NamedTuple):
-    """A line of words among the rows."""
-
-    row: int
-    cells: list[str]
-
-
-def _headed_again(cells: FileCells, layout: Shape, notes: Notes) -> FileCells:
+def _without_headers_inside(cells: FileCells, layout: Shape, notes: Notes) -> FileCells:
     """The rows, where a line of units is below the header, or a logger that started again wrote
     another header.
 
@@ -242,36 +279,55 @@ def _headed_again(cells: FileCells, layout: Shape, notes: Notes) -> FileCells:
     if not layout.named or not len(cells):
         return cells
     if any(cells.is_numeric(column) for column in range(len(cells.names))):
-        return cells
+        return cells  # a header inside would have made texts of all of them
     headers = _headers(cells)
-    if headers and headers[0].row == 0 and any(map(units.unit_of_symbol, headers[0].cells)):
+    if headers and _is_line_of_units(headers[0]):
         names = _with_units(cells.names, headers[0].cells)
         cells = FileCells(names, cells.lines, cells.columns).take(slice(1, None))
         headers = [_Header(header.row - 1, header.cells) for header in headers[1:]]
-    own_names = [name.lower() for name in layout.names]
-    headers = [
-        header
-        for header in headers
-        if units.any_power(header.cells)
-        or not set(own_names).isdisjoint(cell.lower() for cell in header.cells)
-    ]
-    if not headers:
-        return cells
+    column_names = [name.lower() for name in layout.names]
+    headers = [header for header in headers if _names_columns(header, column_names)]
+    return _in_order_of(column_names, cells, headers, notes) if headers else cells
+
+
+def _is_line_of_units(header: _Header) -> bool:
+    return header.row == 0 and any(map(units.unit_of_symbol, header.cells))
+
+
+def _names_columns(header: _Header, column_names: Sequence[str]) -> bool:
+    """Whether a line of words is a header: a row of a table may hold words alone, too."""
+    if units.any_power(header.cells):
+        return True
+    return not set(column_names).isdisjoint(cell.lower() for cell in header.cells)
+
+
+def _in_order_of(
+    column_names: Sequence[str], cells: FileCells, headers: Sequence[_Header], notes: Notes
+) -> FileCells:
+    """The rows without these headers, each block's cells in the order of the first header."""
     is_row = np.ones(len(cells), np.bool_)
     columns = [list(column) for column in cells.columns]
+    are_distinct = len(set(column_names)) == len(column_names)
     ends = [*(header.row for header in headers[1:]), len(cells)]
     for (row, header), end in zip(headers, ends, strict=True):
         is_row[row] = False
         names_here = [cell.lower() for cell in header]
-        if sorted(names_here) == sorted(own_names) and len(set(own_names)) == len(own_names):
-            for column, name in enumerate(own_names):
-                columns[column][row:end] = cells.columns[names_here.index(name)][row:end]
+        if are_distinct and sorted(names_here) == sorted(column_names):
+            for column, name in enumerate(column_names):
+                written_in = cells.columns[names_here.index(name)]
+                columns[column][row:end] = written_in[row:end]
         else:
             is_row[row:end] = False
-            notes.drop_all(
-                cells.lines[row + 1 : end], f"is below another header ({', '.join(header)[:60]})"
-            )
+            shown_names = ", ".join(header)[:60]
+            notes.drop_all(cells.lines[row + 1 : end], f"is below another header ({shown_names})")
     return FileCells(cells.names, cells.lines, columns).take(np.flatnonzero(is_row))
+
+
+class _Header(NamedTuple):
+    """A line of words among the rows."""
+
+    row: int
+    cells: list[str]
 
 
 def _headers(cells: FileCells) -> list[_Header]:
@@ -298,23 +354,18 @@ def _with_units(names: Sequence[str], unit_cells: Sequence[str]) -> tuple[str, .
 def _is_head(cells: Sequence[str]) -> bool:
     """Words alone, and more than one."""
     words = [cell for cell in cells if cell]
-    return len(words) > 1 and not any(
-        _like_data(cell) or not re.search(r"[A-Za-zµ]", cell) for cell in words
-    )
+    if len(words) < 2:
+        return False
+    return all(re.search(r"[A-Za-zµ]", word) and not _like_data(word) for word in words)
 
 
-def _small(
-    source: LogFile, layout: Shape, names: tuple[str, ...], notes: Notes, end: str = ""
-) -> FileCells:
+def _small(text: str, layout: Shape, names: tuple[str, ...], notes: Notes) -> FileCells:
     """All rows of a table that fits into memory as text."""
-    text = source.text
-    if end and f"\n{end}" in text:
-        text = text[: text.index(f"\n{end}") + 1]
     header = [name.strip() for name in layout.names]
     rows: list[list[str]] = []
     lines: list[int] = []
     for line, row in _numbered_rows(text, layout):
-        if not row or not any(row) or row[0].startswith("#"):
+        if not any(row) or row[0].startswith("#"):
             continue
         if len(row) == len(names) + 1 and not row[-1]:
             row.pop()  # a delimiter at the end of the line
@@ -326,11 +377,14 @@ def _small(
             continue
         rows.append(row)
         lines.append(line)
-    has_last_line = lines and not text.endswith("\n") and lines[-1] >= text.count("\n") + 1
-    if has_last_line and was_cut(rows[-1][-1], [row[-1] for row in rows[-50:-1]]):
+    ends_without_newline = lines and not text.endswith("\n") and lines[-1] > text.count("\n")
+    if ends_without_newline and was_cut(rows[-1][-1], [row[-1] for row in rows[-50:-1]]):
         notes.drop(lines.pop(), "the last line is incomplete")
         rows.pop()
-    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in names]
+    if rows:
+        columns = [list(column) for column in zip(*rows, strict=True)]
+    else:
+        columns = [[] for _ in names]
     return FileCells(names, np.array(lines, np.int64), columns)
 
 
