@@ -32,16 +32,21 @@ def number(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
-        match = NUMBER.fullmatch(text.strip())
-        if match is None and _THOUSANDS.match(text):
-            return number(text.replace(",", ""))
-        if match is None and _POINTS.match(text):
-            return number(text.replace(".", ""))
-        if match is None:
-            match = _COMMA.fullmatch(text.strip())
-            return float(f"{match[1]}.{match[2]}") if match else float("nan")
-        value = float(match[1])
+        return _number_in_words(text)
     return value if abs(value) <= MAX_READING else float("nan")
+
+
+def _number_in_words(text: str) -> float:
+    """A reading with its unit, or with commas between thousands or before decimals."""
+    if match := NUMBER.fullmatch(text.strip()):
+        return number(match[1])
+    if _THOUSANDS.match(text):
+        return number(text.replace(",", ""))
+    if _POINTS.match(text):
+        return number(text.replace(".", ""))
+    if match := _COMMA.fullmatch(text.strip()):
+        return float(f"{match[1]}.{match[2]}")
+    return float("nan")
 
 
 class CodedTexts(Sequence[str]):
@@ -161,13 +166,13 @@ class FileCells:
         probed = np.unique(probe) if isinstance(cells, np.ndarray) else set(probe)
         if len(probed) > max_values:
             return None
-        if isinstance(cells, np.ndarray):
-            numbers, codes = np.unique(cells, return_inverse=True)
-            if len(numbers) > max_values:
-                return None
-            coded = CodedTexts.in_order(codes, [_written(value) for value in numbers.tolist()])
-        else:
+        if not isinstance(cells, np.ndarray):
             coded = CodedTexts.from_texts(cells)
+            return coded if len(coded.values) <= max_values else None
+        numbers, codes = np.unique(cells, return_inverse=True)
+        if len(numbers) > max_values:
+            return None
+        coded = CodedTexts.in_order(codes, [_written(value) for value in numbers.tolist()])
         return coded if len(coded.values) <= max_values else None
 
     def floats(self, column: int) -> tuple[Floats, Bools]:
@@ -178,21 +183,13 @@ class FileCells:
         cells = self._cells(column)
         if isinstance(cells, np.ndarray):
             beyond = np.abs(cells) > MAX_READING
-            return (np.where(beyond, np.nan, cells) if beyond.any() else cells), beyond
+            numbers = np.where(beyond, np.nan, cells) if beyond.any() else cells
+            return numbers, beyond
         if isinstance(cells, CodedTexts):
-            each = FileCells(("",), np.arange(len(cells.values)), [list(cells.values)])
-            numbers, is_bad = each.floats(0)
+            # Each text is read once, however many rows hold it.
+            numbers, is_bad = _numbers(cells.values)
             return numbers[cells.codes], is_bad[cells.codes]
-        if any(
-            "," in cell and _THOUSANDS.match(cell) for cell in cells
-        ):  # 1,234.5: a comma parts no decimals here
-            cells = [cell.replace(",", "") for cell in cells]
-        values = np.fromiter((number(cell) for cell in cells), np.float64, len(cells))
-        bad = np.isnan(values)
-        for row in np.flatnonzero(bad):
-            if cells[row].strip().lower() in ("", "nan", "null", "none"):
-                bad[row] = False
-        return values, bad
+        return _numbers(cells)
 
     def take(self, rows: Any) -> FileCells:
         """Some of the rows."""
@@ -214,6 +211,19 @@ def _written(value: float) -> str:
     return "" if value != value else repr(value)
 
 
+def _numbers(cells: Sequence[str]) -> tuple[Floats, Bools]:
+    """Texts as numbers, and which of them hold something that is no number."""
+    if any("," in cell and _THOUSANDS.match(cell) for cell in cells):
+        # 1,234.5 somewhere: a comma parts no decimals in this column.
+        cells = [cell.replace(",", "") for cell in cells]
+    values = np.fromiter((number(cell) for cell in cells), np.float64, len(cells))
+    is_bad = np.isnan(values)
+    for row in np.flatnonzero(is_bad):
+        if cells[row].strip().lower() in ("", "nan", "null", "none"):
+            is_bad[row] = False
+    return values, is_bad
+
+
 def irregular(count: int, width: int) -> str:
     return f"has {count} field{'s' if count != 1 else ''} where the others have {width}"
 
@@ -225,9 +235,8 @@ def was_cut(cell: str, others: Sequence[str]) -> bool:
     """
     if not cell or (not others and re.fullmatch(r"[-+]?\d*", cell)):
         return True
-    if not re.fullmatch(r"[-+]?\d*\.?\d*", cell):
-        return False
-    if "." in cell:
+    is_number = re.fullmatch(r"[-+]?\d*\.?\d*", cell) is not None
+    if not is_number or "." in cell:
         return False
     if any("." in complete for complete in others):
         return all("." in complete for complete in others)

@@ -20,6 +20,7 @@ from powertui.data.model import (
     NS_PER_S,
     Badge,
     Bools,
+    Device,
     Floats,
     Int64s,
     PowerSeries,
@@ -103,10 +104,11 @@ def _is_numeric_table(head: str, layout: table.Shape) -> bool:
     rows = table.first_rows(head, layout, _MAX_PROBED_ROWS)
     if rows is None or len(rows) < _MIN_TABLE_ROWS:
         return False
-    numeric = sum(
-        bool(np.isfinite(rows.floats(column)[0]).all()) for column in range(len(rows.names))
-    )
-    return numeric >= 2 or (numeric == 1 and any(map(is_time, rows.names)))
+    numeric_count = 0
+    for column in range(len(rows.names)):
+        values, _ = rows.floats(column)
+        numeric_count += bool(np.isfinite(values).all())
+    return numeric_count >= 2 or (numeric_count == 1 and any(map(is_time, rows.names)))
 
 
 def _is_long(head: str, layout: table.Shape) -> bool:
@@ -254,12 +256,8 @@ class _TableLog:
             self.rows.lines[is_bad & self.times.ok],
             f"{column.name or 'the reading'} is not a number",
         )
-        if len(self.picked) == 1 and len(self.channels) == 1 and not self.channels[0][0].name:
-            host = self.channels[0][0].host
-            self.channels = [
-                (replace(channel, host=host), is_channel)
-                for channel, is_channel in _by_turn(self.times, values, self.notes)
-            ]
+        if self._is_one_nameless_channel():
+            self._separate_turns(values)
             # Rows that take turns show that there are several channels, not which one is which.
             column = replace(column, sure=column.sure and len(self.channels) == 1)
         for channel, is_channel in self.channels:
@@ -273,6 +271,17 @@ class _TableLog:
             made, kind = self._series(column, channel, ns, readings)
             self.kinds[column.name, column.unit.name] = kind
             yield from made
+
+    def _is_one_nameless_channel(self) -> bool:
+        return len(self.picked) == 1 and len(self.channels) == 1 and not self.channels[0][0].name
+
+    def _separate_turns(self, values: Floats) -> None:
+        """Take the rows of a nameless channel for several where they take turns."""
+        host = self.channels[0][0].host
+        self.channels = [
+            (replace(channel, host=host), is_channel)
+            for channel, is_channel in _by_turn(self.times, values, self.notes)
+        ]
 
     def _in_units_of_cells(
         self, column: PickedColumn, values: Floats
@@ -333,21 +342,29 @@ class _TableLog:
 
             return prometheus.labeled_sensor(labels, is_sure=column.sure, host=self.options.host)
         is_long = column.where is not None
-        needs_column = not channel.name or (not is_long and len(self.picked) > 1)
-        parts = (channel.name, column.name if needs_column else "")
-        name = " ".join(dict.fromkeys(part for part in parts if part))
+        name = self._channel_name(column, channel, is_long=is_long)
         scope = groups.scope(channel, name, column.name)
-        device = channel.device
-        if device is None and not is_long:
-            device = groups.device_of_column(column.name)
+        device: Device | None = None
+        if scope is Scope.GPU:
+            device = channel.device
+            if device is None and not is_long:
+                device = groups.device_of_column(column.name)
         return Sensor(
             _tidy(name),
             self.form.label,
             scope,
             channel.host or self.options.host,
-            device=device if scope is Scope.GPU else None,
+            device=device,
             scale=Badge.MEASURED if column.sure else Badge.ASSUMED,
         )
+
+    def _channel_name(self, column: PickedColumn, channel: ChannelRows, *, is_long: bool) -> str:
+        """The channel's name, and the column's where several columns have the same channels."""
+        if not channel.name:
+            return column.name
+        if is_long or len(self.picked) == 1 or column.name in ("", channel.name):
+            return channel.name
+        return f"{channel.name} {column.name}"
 
     def _series(
         self, column: PickedColumn, channel: ChannelRows, ns: Int64s, values: Floats
@@ -356,30 +373,39 @@ class _TableLog:
         of a channel of watts.
         """
         sensor = self._sensor(column, channel)
-        joined = self.row_times.joined
         factor = column.unit.factor
         scaled = values if factor == 1 else values * factor  # the same column is packed once
         if column.unit.quantity == "power":
-            if joined.least_ns <= 0 and not joined.steps_ns:
-                return assemble.sampled_channels(
-                    sensor, ns, scaled, clock=self.clock, notes=self.notes
-                ), ""
-            made = assemble.power_series(
-                sensor, ns, scaled, clock=self.clock, notes=self.notes, joined=joined
-            )
-            return [made], ""
+            return self._series_of_watts(sensor, ns, scaled), ""
+        made, kind = self._series_of_joules(sensor, ns, scaled)
+        return [made], kind
+
+    def _series_of_watts(self, sensor: Sensor, ns: Int64s, watts: Floats) -> list[PowerSeries]:
+        joined = self.row_times.joined
+        if joined.least_ns <= 0 and not joined.steps_ns:
+            return assemble.sampled_channels(sensor, ns, watts, clock=self.clock, notes=self.notes)
+        made = assemble.power_series(
+            sensor, ns, watts, clock=self.clock, notes=self.notes, joined=joined
+        )
+        return [made]
+
+    def _series_of_joules(
+        self, sensor: Sensor, ns: Int64s, readings: Floats
+    ) -> tuple[PowerSeries, str]:
+        """A counter, or joules per interval; and which of the two."""
         # A clock that was set back leaves rows in the order that counted.
-        order = np.arange(len(ns)) if joined.steps_ns else np.argsort(ns, kind="stable")
+        is_in_order = bool(self.row_times.joined.steps_ns)
+        order = np.arange(len(ns)) if is_in_order else np.argsort(ns, kind="stable")
         # Without a reading the next one counts for the time that was missed, too.
-        order = order[np.isfinite(scaled[order])]
-        ns, scaled = ns[order], scaled[order]
-        if self.form.counter or counters.looks_like_counter(scaled):
+        order = order[np.isfinite(readings[order])]
+        ns, readings = ns[order], readings[order]
+        if self.form.counter or counters.looks_like_counter(readings):
             joules, watts = counters.intervals(
-                ns, scaled, self.notes, sensor.name, self.form.wrap_j
+                ns, readings, self.notes, sensor.name, self.form.wrap_j
             )
             kind = " (a counter)"
         else:
-            joules = scaled.copy()
+            joules = readings.copy()
             seconds = np.r_[np.nan, np.diff(ns) / NS_PER_S]
             with np.errstate(divide="ignore", invalid="ignore"):
                 watts = np.where(seconds > 0, joules / seconds, np.nan)
@@ -387,7 +413,7 @@ class _TableLog:
         made = assemble.power_series(
             sensor, ns, watts, clock=self.clock, notes=self.notes, joules=joules
         )
-        return [made], kind
+        return made, kind
 
 
 class _RowTimes:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import Badge, Bools, Device, Int64s, PowerSeries, Scope, Sensor
+from powertui.data.model import Badge, Bools, Device, Int32s, Int64s, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, devices, table, times, turns, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -64,16 +65,22 @@ def sniff(head: str, _path: str) -> int:
     lines = [line for line in head.split("\n")[:5] if line.strip()]
     if not lines or lines[0].lstrip()[:1] in ("{", "["):
         return 0
-    if re.search(r"(^|[,;\t] {0,8})\"?power\.draw", lines[0]) or (
-        "timestamp" in lines[0] and "utilization.gpu" in lines[0]
-    ):
+    if _is_header(lines[0]):
         return 98
-    stamped = all(re.search(rf"(^|,\s{{0,8}}){_STAMP}\s{{0,8}}(,|$)", line) for line in lines)
-    if stamped and re.search(r",\s{0,8}[\d.]{1,12} W\s{0,8}(,|$)", lines[-1]):
+    if not all(re.search(rf"(^|,\s{{0,8}}){_STAMP}\s{{0,8}}(,|$)", line) for line in lines):
+        return 0
+    if re.search(r",\s{0,8}[\d.]{1,12} W\s{0,8}(,|$)", lines[-1]):
         return 90
-    if stamped and _draw_without_unit(head) is not None:
+    if _draw_without_unit(head) is not None:
         return _SCORE_WITHOUT_UNITS
-    return 40 if stamped and re.search(r",\s{0,8}P\d{1,2}\s{0,8}(,|$)", lines[-1]) else 0
+    has_performance_state = re.search(r",\s{0,8}P\d{1,2}\s{0,8}(,|$)", lines[-1])
+    return 40 if has_performance_state else 0
+
+
+def _is_header(line: str) -> bool:
+    if re.search(r"(^|[,;\t] {0,8})\"?power\.draw", line):
+        return True
+    return "timestamp" in line and "utilization.gpu" in line
 
 
 def _draw_without_unit(head: str) -> int | None:
@@ -81,22 +88,24 @@ def _draw_without_unit(head: str) -> int | None:
 
     nvidia-smi prints watts with two decimals, and all else without any. Limits do not change.
     """
-    rows = [
-        [cell.strip() for cell in line.split(",")]
-        for line in head.split("\n")[:_MAX_PROBED_ROWS]
-        if re.match(rf"\s*{_STAMP_MS}\s*,", line)
-    ]
-    # The last line of a head may be cut.
-    rows = [row for row in rows[: len(rows) - (len(rows) > 2)] if len(row) == len(rows[0])]
+    rows = []
+    for line in head.split("\n")[:_MAX_PROBED_ROWS]:
+        if re.match(rf"\s*{_STAMP_MS}\s*,", line):
+            rows.append([cell.strip() for cell in line.split(",")])
+    if len(rows) > 2:
+        rows.pop()  # the last line of a head may be cut
+    rows = [row for row in rows if len(row) == len(rows[0])]
     if len(rows) < _MIN_PROBED_ROWS or len(rows[0]) < _MIN_PROBED_COLUMNS:
         return None
-    varying = [
-        column
-        for column, cells in enumerate(zip(*rows, strict=True))
-        if len(set(cells)) > 1
-        and all(re.fullmatch(r"\d{1,4}\.\d\d|\[?N/A\]?", cell) for cell in cells)
-    ]
+    columns = enumerate(zip(*rows, strict=True))
+    varying = [column for column, cells in columns if _are_varying_watts(cells)]
     return varying[0] if len(varying) == 1 else None
+
+
+def _are_varying_watts(cells: Sequence[str]) -> bool:
+    if len(set(cells)) < 2:
+        return False
+    return all(re.fullmatch(r"\d{1,4}\.\d\d|\[?N/A\]?", cell) for cell in cells)
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -116,76 +125,78 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     when = _time(source.path, rows, plain, options)
     column = times.in_zone(times.from_texts(rows.texts(when)), options.tz)
     notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
-    rows_ok = np.flatnonzero(column.ok)
-    if not len(rows_ok):
+    good_rows = np.flatnonzero(column.ok)
+    if not len(good_rows):
         raise UnreadableFile(source.path, "has no row whose time can be read")
-    gpus, how = _gpus(rows, plain, column.ns, rows_ok, notes)
-    ns_all, clock = assemble.zeroed(column, column.ok)
-    series: list[PowerSeries] = []
+    gpus, how = _gpus(rows, plain, column.ns, good_rows, notes)
+    ns, clock = assemble.zeroed(column, column.ok)
     draws = _draws(source, rows, plain, options)
-    is_guessed = (
-        not options.watts_col
-        and not any(name.startswith("power.draw") for name in plain)
-        and _draw_without_unit(source.head_text) is not None
-    )
-    for at, kind in draws:
-        values, bad = rows.floats(at)
-        bad |= np.isnan(values)
-        notes.drop_all(
-            rows.lines[bad & column.ok], f"{_seen(rows.texts(at), bad)} instead of a reading"
-        )
-        unit = (
-            units.UNITS.get(options.unit or "")
-            or units.unit_of_name(rows.names[at])
-            or units.UNITS["W"]
-        )
-        watts = values[rows_ok] * unit.factor
+    has_named_draw = any(name.startswith("power.draw") for name in plain)
+    is_guessed = not options.watts_col and not has_named_draw
+    is_guessed = is_guessed and _draw_without_unit(source.head_text) is not None
+    scale = Badge.ASSUMED if is_guessed else Badge.MEASURED
+    series: list[PowerSeries] = []
+    for place, kind in draws:
+        values, is_bad = rows.floats(place)
+        is_bad |= np.isnan(values)
+        bad_cells = _shown_cells(rows.texts(place), is_bad)
+        notes.drop_all(rows.lines[is_bad & column.ok], f"{bad_cells} instead of a reading")
+        watts = values[good_rows] * _unit(rows.names[place], options).factor
         for gpu in gpus:
-            mine = gpu.rows & ~bad[rows_ok]
-            if not mine.any():
-                continue
-            source_name = (
-                f"{NAME} {gpu.device.model}".strip()
-            )  # the model decides how the sensor averages
-            name = f"{gpu.label} ({kind})" if kind else gpu.label
-            sensor = Sensor(
-                name,
-                source_name,
-                Scope.GPU,
-                gpu.host or options.host,
-                device=gpu.device,
-                scale=Badge.ASSUMED if is_guessed else Badge.MEASURED,
-            )
-            series.append(
-                assemble.power_series(sensor, ns_all[mine], watts[mine], clock=clock, notes=notes)
-            )
+            mine = gpu.rows & ~is_bad[good_rows]
+            if mine.any():
+                sensor = _sensor(gpu, kind, options.host, scale)
+                series.append(
+                    assemble.power_series(sensor, ns[mine], watts[mine], clock=clock, notes=notes)
+                )
     if not series:
         raise UnreadableFile(
             source.path,
             f"holds no reading of power ({notes.first_reason()})",
             hint="Older or virtual GPUs do not report power.draw.",
         )
+    draw_names = ", ".join(f"`{rows.names[place]}`" for place, _ in draws)
     guess = assemble.join_guess(
         (
             f"nvidia-smi: time `{rows.names[when]}`, {column.words}",
-            "power "
-            + ", ".join(f"`{rows.names[at]}`" for at, _ in draws)
-            + (" in W, taken by its decimals" if is_guessed else " in W"),
+            f"power {draw_names} in W" + (", taken by its decimals" if is_guessed else ""),
             how,
         )
     )
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
 
 
+def _unit(name: str, options: LogColumns) -> units.Unit:
+    """The unit of a column: as a person gave it, as its name says, else watts."""
+    given = units.UNITS.get(options.unit or "")
+    return given or units.unit_of_name(name) or units.UNITS["W"]
+
+
+def _sensor(gpu: _Gpu, kind: str, host: str, scale: Badge) -> Sensor:
+    return Sensor(
+        f"{gpu.label} ({kind})" if kind else gpu.label,
+        f"{NAME} {gpu.device.model}".strip(),  # the model decides how the sensor averages
+        Scope.GPU,
+        gpu.host or host,
+        device=gpu.device,
+        scale=scale,
+    )
+
+
+def _asked_column(path: str, rows: table.FileCells, name: str) -> int:
+    """The column that a person named."""
+    column = rows.find(name)
+    if column is None:
+        raise UsageError(
+            f"{path}: there is no column {name!r}",
+            hint=f"Its columns are: {', '.join(rows.names[:12])}.",
+        )
+    return column
+
+
 def _time(path: str, rows: table.FileCells, plain: Sequence[str], options: LogColumns) -> int:
     if options.time_col:
-        given = rows.find(options.time_col)
-        if given is None:
-            raise UsageError(
-                f"{path}: there is no column {options.time_col!r}",
-                hint=f"Its columns are: {', '.join(rows.names[:12])}.",
-            )
-        return given
+        return _asked_column(path, rows, options.time_col)
     if "timestamp" in plain:
         return plain.index("timestamp")
     for i in range(len(rows.names)):
@@ -201,26 +212,25 @@ def _time(path: str, rows: table.FileCells, plain: Sequence[str], options: LogCo
 def _draws(
     source: LogFile, rows: table.FileCells, plain: Sequence[str], options: LogColumns
 ) -> list[tuple[int, str]]:
+    """The columns of power, each with its kind: "instant", "average", or "" of `power.draw`."""
     path = source.path
     if options.watts_col:
-        given = rows.find(options.watts_col)
-        if given is None:
-            raise UsageError(
-                f"{path}: there is no column {options.watts_col!r}",
-                hint=f"Its columns are: {', '.join(rows.names[:12])}.",
-            )
-        return [(given, "")]
-    draws = [
-        (i, name.removeprefix("power.draw").lstrip("."))
-        for i, name in enumerate(plain)
-        if name.startswith("power.draw")
-    ]
+        return [(_asked_column(path, rows, options.watts_col), "")]
+    draws = []
+    for place, name in enumerate(plain):
+        if name.startswith("power.draw"):
+            draws.append((place, name.removeprefix("power.draw").lstrip(".")))
     if draws:
         return draws
-    watts = [i for i in range(len(rows.names)) if re.search(r"\d\s*W$", rows.texts(i)[0].strip())]
-    moving = [i for i in watts if len(set(rows.texts(i))) > 1] or watts
-    if moving:
-        return [(moving[0], "")]
+    in_watts = [
+        place
+        for place in range(len(rows.names))
+        if re.search(r"\d\s*W$", rows.texts(place)[0].strip())
+    ]
+    # A limit is in watts, too, and does not change.
+    changing = [place for place in in_watts if len(set(rows.texts(place))) > 1]
+    if in_watts:
+        return [((changing or in_watts)[0], "")]
     without_unit = _draw_without_unit(source.head_text)
     if without_unit is not None:
         return [(without_unit, "")]
@@ -231,9 +241,19 @@ def _draws(
     )
 
 
-def _seen(texts: Sequence[str], bad: np.ndarray) -> str:
-    texts_seen = dict.fromkeys(texts[i] for i in np.flatnonzero(bad)[:50])
-    return ", ".join(repr(text[:20]) for text in list(texts_seen)[:3])
+def _shown_cells(texts: Sequence[str], is_bad: Bools) -> str:
+    """The first cells that are no readings, each once."""
+    bad_texts = dict.fromkeys(texts[i] for i in np.flatnonzero(is_bad)[:50])
+    return ", ".join(repr(text[:20]) for text in list(bad_texts)[:3])
+
+
+class _Turns(NamedTuple):
+    """Rows that take turns: how many GPUs, the turn of each row, and by what it was told."""
+
+    count: int
+    turn: Int32s
+    is_torn: Bools  # of a round that is not whole
+    how: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,56 +270,69 @@ def _gpus(
     rows: table.FileCells, plain: Sequence[str], ns: Int64s, good: Int64s, notes: Notes
 ) -> tuple[list[_Gpu], str]:
     """The GPUs of the log, and by what they were told apart."""
-    named = next((i for i, name in enumerate(plain) if name in _MODELS), None)
-    models = _cells(rows, named, good) if named is not None else [""] * len(good)
-    owner = next((i for i, name in enumerate(plain) if name in _HOSTS), None)
-    hosts = _cells(rows, owner, good) if owner is not None else [""] * len(good)
+    models = _cells_of_first(rows, plain, _MODELS, good)
+    hosts = _cells_of_first(rows, plain, _HOSTS, good)
     identities = _identities(rows, plain, good)
     if identities:
         return _by_identity(identities, hosts, models), f"GPUs by `{rows.names[identities[0][0]]}`"
-    by_turn = np.zeros(len(good), np.int32), np.zeros(len(good), np.bool_)
-    count, how = 1, ""
-    for i, name in enumerate(plain):
-        if not _NO_TURN.search(name) and owner is None:
-            cells = _cells(rows, i, good)
-            count = turns.count_by_column(cells) if len(set(cells)) > 1 else 1
-            if count > 1:
-                by_turn = (
-                    (np.arange(len(good)) % count).astype(np.int32),
-                    np.zeros(len(good), np.bool_),
-                )
-                how = f"{count} GPUs in turn, separated by `{rows.names[i]}`"
-                break
-    if count == 1 and (count := turns.count_by_pause(ns[good])) > 1:
-        by_turn = turns.places(ns[good], count)
-        how = f"{count} GPUs in turn, by their order"
+    has_hosts = any(name in _HOSTS for name in plain)
+    by_turn = None if has_hosts else _turns_by_column(rows, plain, good)
+    if by_turn is None:
+        by_turn = _turns_by_pause(ns[good])
+    if by_turn.is_torn.any():
         notes.drop_all(
-            rows.lines[good[by_turn[1]]],
-            f"its round does not have {count} GPUs, so this GPU is unknown",
+            rows.lines[good[by_turn.is_torn]],
+            f"its round does not have {by_turn.count} GPUs, so this GPU is unknown",
         )
     gpus = []
-    for k in range(count):
-        mine = (by_turn[0] == k) & ~by_turn[1]
+    for number in range(by_turn.count):
+        mine = (by_turn.turn == number) & ~by_turn.is_torn
         if mine.any():
             first = int(np.flatnonzero(mine)[0])
-            gpus.append(
-                _Gpu(
-                    f"GPU {k}",
-                    hosts[first],
-                    Device(k if count > 1 else None, "", "", models[first]),
-                    mine,
-                )
-            )
-    return gpus, how
+            device = Device(number if by_turn.count > 1 else None, "", "", models[first])
+            gpus.append(_Gpu(f"GPU {number}", hosts[first], device, mine))
+    return gpus, by_turn.how
+
+
+def _cells_of_first(
+    rows: table.FileCells, plain: Sequence[str], names: Sequence[str], good: Int64s
+) -> list[str]:
+    """The cells of the first column that has one of these names; empty ones where none has."""
+    column = next((i for i, name in enumerate(plain) if name in names), None)
+    return [""] * len(good) if column is None else _cells(rows, column, good)
+
+
+def _turns_by_column(rows: table.FileCells, plain: Sequence[str], good: Int64s) -> _Turns | None:
+    """The turns that a column shows whose cells repeat from round to round."""
+    for column, name in enumerate(plain):
+        if _NO_TURN.search(name):
+            continue
+        cells = _cells(rows, column, good)
+        if len(set(cells)) < 2:
+            continue
+        count = turns.count_by_column(cells)
+        if count > 1:
+            turn = (np.arange(len(good)) % count).astype(np.int32)
+            how = f"{count} GPUs in turn, separated by `{rows.names[column]}`"
+            return _Turns(count, turn, np.zeros(len(good), np.bool_), how)
+    return None
+
+
+def _turns_by_pause(ns: Int64s) -> _Turns:
+    """The turns that pauses between the rounds show; one GPU where there are none."""
+    count = turns.count_by_pause(ns)
+    if count > 1:
+        turn, is_torn = turns.places(ns, count)
+        return _Turns(count, turn, is_torn, f"{count} GPUs in turn, by their order")
+    return _Turns(1, np.zeros(len(ns), np.int32), np.zeros(len(ns), np.bool_), "")
 
 
 def _cells(rows: table.FileCells, column: int, good: Int64s) -> list[str]:
-    cells_of_unit = (
-        [text.removesuffix(".0") for text in rows.texts(column)]
-        if rows.is_numeric(column)
-        else rows.texts(column)
-    )
-    return [cells_of_unit[i].strip() for i in good]
+    texts = rows.texts(column)
+    if rows.is_numeric(column):
+        # The parser made 0.0 of an index 0.
+        texts = [text.removesuffix(".0") for text in texts]
+    return [texts[i].strip() for i in good]
 
 
 def _identities(
@@ -308,23 +341,34 @@ def _identities(
     """Columns whose cells name devices, the best first: by the column's name, or without a header
     by the cells.
     """
-    out = []
+    identities = []
     for name in _IDENTITY:
         if name in plain:
-            cells = _cells(rows, plain.index(name), good)
-            if all(devices.device_named(cell) is not None for cell in cells[:200]) or 1 < len(
-                set(cells)
-            ) <= max(2, len(cells) // 2):
-                out.append((plain.index(name), cells))
-    for i, name in enumerate(plain):
+            column = plain.index(name)
+            cells = _cells(rows, column, good)
+            if _may_name_devices(cells):
+                identities.append((column, cells))
+    for column, name in enumerate(plain):
         if name.startswith("column "):
-            cells = _cells(rows, i, good)
-            kinds = [devices.device_named(cell) for cell in cells[:64]]
-            if all(kind is not None and (kind.uuid or kind.pci) for kind in kinds) or _counts(
-                cells
-            ):
-                out.append((i, cells))
-    return out
+            cells = _cells(rows, column, good)
+            if _are_addresses(cells) or _counts(cells):
+                identities.append((column, cells))
+    return identities
+
+
+def _may_name_devices(cells: Sequence[str]) -> bool:
+    """Whether the cells of a column that is called like a device name some: "gpu" may be a load."""
+    if all(devices.device_named(cell) is not None for cell in cells[:200]):
+        return True
+    return 1 < len(set(cells)) <= max(2, len(cells) // 2)
+
+
+def _are_addresses(cells: Sequence[str]) -> bool:
+    for cell in cells[:64]:
+        device = devices.device_named(cell)
+        if device is None or not (device.uuid or device.pci):
+            return False
+    return True
 
 
 def _counts(cells: Sequence[str]) -> bool:
@@ -340,14 +384,13 @@ def _counts(cells: Sequence[str]) -> bool:
 def _by_identity(
     identities: Sequence[tuple[int, list[str]]], hosts: Sequence[str], models: Sequence[str]
 ) -> list[_Gpu]:
-    first = identities[0][1]
+    first_cells = identities[0][1]
     numbers: dict[tuple[str, str], int] = {}
-    which = np.array(
-        [numbers.setdefault(pair, len(numbers)) for pair in zip(hosts, first, strict=True)]
-    )
+    pairs = zip(hosts, first_cells, strict=True)
+    gpu_of_row = np.array([numbers.setdefault(pair, len(numbers)) for pair in pairs])
     gpus = []
     for (host, text), number in numbers.items():
-        mine = which == number
+        mine = gpu_of_row == number
         row = int(np.flatnonzero(mine)[0])
         device: Device | None = Device(model=models[row])
         for _, cells in identities:

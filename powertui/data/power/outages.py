@@ -65,14 +65,17 @@ def as_gaps(series: PowerSeries, rows: Bools, why: str) -> PowerSeries:
     if not count:
         return series
     first = int(np.flatnonzero(rows)[0])
-    at = (int(series.times[first]) - int(series.times[0])) / NS_PER_S
+    first_s = (int(series.times[first]) - int(series.times[0])) / NS_PER_S
+    first_w = float(series.watts[first])
     name = series.sensor.name or "the log"
+    subject = f"1 reading of {name} is" if count == 1 else f"{count} readings of {name} are"
     cause = (
-        f"{count} reading{'s' if count > 1 else ''} of {name} {'are' if count > 1 else 'is'} "
-        f"{why} (the first: "
-        f"{float(series.watts[first]):.4g} W, {at:.1f} s after the log begins); left out as gaps"
+        f"{subject} {why} (the first: {first_w:.4g} W, {first_s:.1f} s after the log begins); "
+        "left out as gaps"
     )
-    joules = None if series.joules is None else np.where(rows, np.nan, series.joules)
+    joules = None
+    if series.joules is not None:
+        joules = np.where(rows, np.nan, series.joules)
     return replace(
         series,
         watts=np.where(rows, np.nan, series.watts),
@@ -97,16 +100,19 @@ def _restarts(times: Int64s, watts: Floats) -> Bools:
         positive = watts[watts > 0]
         if len(positive) < _MIN_READINGS or not (watts <= 0).any():
             return is_restart
-        usual, lowest = float(np.median(positive)), float(np.percentile(positive, 1))
+        typical = float(np.median(positive))
+        lowest = float(np.percentile(positive, 1))
         is_zero = (watts <= _MAX_ZERO_SHARE * lowest) & (watts >= 0)
-    if usual < _MIN_USUAL_W or lowest < _MIN_LOW_SHARE * usual:
+    if typical < _MIN_USUAL_W or lowest < _MIN_LOW_SHARE * typical:
         return is_restart
     if is_zero.sum() > _MAX_OUTAGE_SHARE * len(watts):
         return is_restart
     for first, end in _runs(is_zero | ~np.isfinite(watts)).tolist():
         # From the last good reading to the next one.
-        before, after = max(first - 1, 0), min(end, len(times) - 1)
-        if (int(times[after]) - int(times[before])) / NS_PER_S <= _MAX_RESTART_S:
+        good_before = max(first - 1, 0)
+        good_after = min(end, len(times) - 1)
+        length_s = (int(times[good_after]) - int(times[good_before])) / NS_PER_S
+        if length_s <= _MAX_RESTART_S:
             is_restart[first:end] = is_zero[first:end]
     return is_restart
 
@@ -121,21 +127,27 @@ def _marks(watts: Floats) -> Bools:
     highest = values.max()
     if highest <= 0 or highest <= _MIN_MARK_RATIO * values.min():
         return is_mark
-    # The highest of those readings that cannot all be marks.
-    at = len(values) - max(1, int(_MAX_MARK_SHARE * len(values))) - 1
-    usual_peak = float(np.partition(values, at)[at])
+    usual_peak = _highest_without_marks(values)
     with np.errstate(invalid="ignore"):
         above = finite & (np.abs(watts) > _MIN_MARK_RATIO * max(usual_peak, 1e-9))
     if not above.any():
         return is_mark
-    rest = np.abs(watts[finite & ~above])
-    step = _step(rest)
+    other_readings = np.abs(watts[finite & ~above])
+    sensor_step = _step(other_readings)
+    min_spike = _MIN_SPIKE_RATIO * float(other_readings.max())
     are_spikes = all(end - first <= _MAX_SPIKE_ROWS for first, end in _runs(above).tolist())
     for value in np.unique(watts[above]).tolist():
-        is_spike = are_spikes and value > _MIN_SPIKE_RATIO * float(rest.max())
-        if is_spike or _is_mark(abs(value), step):
+        is_spike = are_spikes and value > min_spike
+        if is_spike or _is_mark(abs(value), sensor_step):
             is_mark |= watts == value
     return is_mark
+
+
+def _highest_without_marks(values: Floats) -> float:
+    """The highest of those readings that cannot all be marks."""
+    mark_count = max(1, int(_MAX_MARK_SHARE * len(values)))
+    rank = len(values) - mark_count - 1
+    return float(np.partition(values, rank)[rank])
 
 
 def _step(values: Floats) -> float:
@@ -146,12 +158,15 @@ def _step(values: Floats) -> float:
 
 def _is_mark(value: float, step: float) -> bool:
     """Whether a number is one that sensors report for "no value", in any unit."""
+    tolerance = 1e-6 * value
     # All of eight bits set, in the sensor's own steps.
-    if step > 1.5 and abs(value - 255 * step) < 1e-6 * value:
+    if step > 1.5 and abs(value - 255 * step) < tolerance:
         return True
-    return any(
-        abs(value - mark * scale) <= 1e-6 * value for mark in _MARKS for scale in _MARK_SCALES
-    )
+    for mark in _MARKS:
+        for scale in _MARK_SCALES:
+            if abs(value - mark * scale) <= tolerance:
+                return True
+    return False
 
 
 def _hangs(watts: Floats) -> Bools:
@@ -169,17 +184,19 @@ def _hangs(watts: Floats) -> Bools:
     if not long_runs:
         return is_hung
     low, high = np.percentile(watts[np.isfinite(watts)], (5, 95))
+    max_idle = low + _MAX_IDLE_SHARE * (high - low)
     for run in long_runs:
         value = float(values[run])
         # How long a run at one of the log's ends lasted is not known.
         is_cut = run in (0, len(starts) - 1)
-        if is_cut or value <= low + _MAX_IDLE_SHARE * (high - low):
+        if is_cut or value <= max_idle:
             continue
         at_level = is_number & (np.abs(values - value) <= _SAME_LEVEL_SHARE * abs(value))
         at_level[run] = False
         if at_level.sum() < _MIN_OTHER_RUNS:
             continue
         if lengths[run] > _MIN_HUNG_RATIO * lengths[at_level].max():
+            first_row = starts[run]
             # The first of them was new.
-            is_hung[starts[run] + 1 : starts[run] + lengths[run]] = True
+            is_hung[first_row + 1 : first_row + lengths[run]] = True
     return is_hung

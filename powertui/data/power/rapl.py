@@ -110,14 +110,15 @@ def _domain_lines(text: str, notes: Notes) -> list[_DomainLine]:
     times_named: dict[str, int] = {}  # in this round
     first_domain = ""
     for number, line in stamps.numbered_lines(lines):
+        if line.startswith("#"):
+            continue
         match = _VALUE.fullmatch(line)
         if match is None:
-            if not line.startswith("#"):
-                notes.drop(number, "is not a time, a value and a domain")
+            notes.drop(number, "is not a time, a value and a domain")
             continue
         if number == len(lines) and match[2] is None:
-            if not line.startswith("#"):
-                notes.drop(number, "the last line may be cut")
+            # The value is last there: digits may be missing.
+            notes.drop(number, "the last line may be cut")
             continue
         domain = (match[3] or match[4]).lower()
         first_domain = first_domain or domain
@@ -287,16 +288,17 @@ def _zones(text: str, notes: Notes) -> list[_Zone]:
         leading = _LEADING.match(bare)
         if leading and leading.end() <= match.start():
             now = leading[1]
-        path, what, value = match.groups()
+        path, what, written = match.groups()
         zone = zones.setdefault(path, _Zone(path))
+        value = table.number(written)
         if what == "name":
-            zone.name = value
+            zone.name = written
         elif what == "max_energy_range_uj":
-            zone.range_j = table.number(value) / 1e6
-        elif np.isfinite(table.number(value)):
+            zone.range_j = value / 1e6
+        elif np.isfinite(value):
             if not zone.readings:
                 zones[path] = zones.pop(path)  # its name or range may have come long before
-            zone.readings.append(_Reading(now, table.number(value) / 1e6, number))
+            zone.readings.append(_Reading(now, value / 1e6, number))
         else:
             notes.drop(number, "the counter is not a number")
     return list(zones.values())
@@ -309,38 +311,27 @@ def _pyjoules(source: LogFile, options: LogColumns) -> PowerLog:
     rows = table.read(source, layout, notes) if layout is not None else None
     if rows is None or not len(rows) or len(rows.names) < 3:
         raise UnreadableFile(source.path, "has pyJoules' header, but no rows")
-    begun, length = (
-        times.from_numbers(rows.floats(0)[0].copy(), "timestamp"),
-        times.lengths(rows.floats(2)[0]),
-    )
-    good = begun.ok & length[1]
+    begun = times.from_numbers(rows.floats(0)[0].copy(), "timestamp")
+    length, has_length = times.lengths(rows.floats(2)[0])
+    good = begun.ok & has_length
     notes.drop_all(rows.lines[~good], "start or duration is not a number")
     _, clock = zeroed(begun, good)
     zero = int(begun.ns[good].min()) if good.any() else 0
     series: list[PowerSeries] = []
-    for at in range(3, len(rows.names)):
-        name = rows.names[at].strip()
+    for column in range(3, len(rows.names)):
+        name = rows.names[column].strip()
         if not _COLUMN.fullmatch(name):
             continue
-        joules, bad = rows.floats(at)
-        usable = good & ~bad & np.isfinite(joules)
+        microjoules, is_bad = rows.floats(column)
+        usable = good & ~is_bad & np.isfinite(microjoules)
         starts = begun.ns[usable] - zero
-        ends = starts + length[0][usable]
+        ends = starts + length[usable]
         ns, watts, energy = windows.interval_rows(
-            starts, ends, joules[usable] / 1e6, rows.lines[usable], notes
+            starts, ends, microjoules[usable] / 1e6, rows.lines[usable], notes
         )
         if len(ns):
             sensor = Sensor(name, NAME, scope_of(name), options.host)
-            series.append(
-                power_series(
-                    sensor,
-                    ns,
-                    watts,
-                    clock=clock,
-                    notes=notes,
-                    joules=energy,
-                )
-            )
+            series.append(power_series(sensor, ns, watts, clock=clock, notes=notes, joules=energy))
     if not series:
         raise UnreadableFile(source.path, "has pyJoules' header, but no energy in any row")
     return PowerLog(

@@ -36,11 +36,12 @@ _NOT_READINGS = ("PowerLimit", "PowerMetrics", "PowerLimitWatts")
 
 def sniff(head: str, _path: str) -> int:
     """By the members that Redfish names."""
-    if re.search(r'"(?:PowerConsumedWatts|PowerInputWatts|PowerWatts)"\s{0,9}:', head):
+    has_power = re.search(r'"(?:PowerConsumedWatts|PowerInputWatts|PowerWatts)"\s{0,9}:', head)
+    has_sensor = "@odata" in head and re.search(r'"ReadingUnits"\s*:\s*"W"', head)
+    if has_power or has_sensor:
         return 96
-    if "@odata" in head and re.search(r'"ReadingUnits"\s*:\s*"W"', head):
-        return 96
-    return 96 if '"MetricValues"' in head and re.search(r"power|watt", head, re.IGNORECASE) else 0
+    is_report = '"MetricValues"' in head and re.search(r"power|watt", head, re.IGNORECASE)
+    return 96 if is_report else 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -77,15 +78,22 @@ def _numbers(members: list[Any]) -> list[str]:
     for place, (name, member) in enumerate(zip(names, members, strict=True)):
         if counts[name] < 2 or not isinstance(member, dict):
             numbers.append("")
-            continue
-        makers = member.get("Oem")
-        bays = [
-            str(maker["BayNumber"])
-            for maker in (makers.values() if isinstance(makers, dict) else ())
-            if isinstance(maker, dict) and isinstance(maker.get("BayNumber"), int)
-        ]
-        numbers.append((bays or [str(member.get("MemberId") or place)])[0])
+        else:
+            numbers.append(_bay(member) or str(member.get("MemberId") or place))
     return numbers
+
+
+def _bay(member: dict[str, Any]) -> str:
+    """The bay of a supply, which HPE writes among the maker's own members; "" where there is
+    none.
+    """
+    makers = member.get("Oem")
+    if not isinstance(makers, dict):
+        return ""
+    for maker in makers.values():
+        if isinstance(maker, dict) and isinstance(maker.get("BayNumber"), int):
+            return str(maker["BayNumber"])
+    return ""
 
 
 def _labeled(*words: str) -> str:
@@ -121,32 +129,40 @@ def _walk(value: Any, place: _Place, collected: Collected) -> None:
     for key, member in value.items():
         if key == "PowerWatts" and isinstance(member, dict) and member.get("Reading") is not None:
             _add_environment(value, member["Reading"], place, collected)
-        elif (
-            isinstance(member, (dict, list))
-            and not key.startswith("@")
-            and key not in _NOT_READINGS
-        ):
-            part = key if isinstance(member, list) else place.part or key
-            _walk(member, place._replace(part=part, depth=place.depth + 1), collected)
+        else:
+            _walk_member(key, member, place, collected)
+
+
+def _walk_member(key: str, member: Any, place: _Place, collected: Collected) -> None:
+    """The readings of a member, where it may hold any."""
+    if key.startswith("@") or key in _NOT_READINGS:
+        return
+    inside = place._replace(depth=place.depth + 1)
+    if isinstance(member, list):
+        _walk(member, inside._replace(part=key), collected)
+    elif isinstance(member, dict):
+        _walk(member, inside._replace(part=place.part or key), collected)
 
 
 def _add_readings(value: dict[str, Any], place: _Place, collected: Collected) -> None:
     """The power that an object reports of itself."""
     is_control = place.part == "PowerControl"
     default = "PowerControl" if is_control else value.get("MemberId") or place.part
-    name = unquote(str(value.get("Name") or default))
-    name = _labeled(name, place.number)
+    name = _labeled(unquote(str(value.get("Name") or default)), place.number)
     for key, kind in _MEMBERS.items():
-        if key in value and "PowerControl" in value:
-            continue  # an iLO 4 repeats there what its only control reports
-        if value.get(key) is not None:
-            what = name.replace("PowerControl", "power") if is_control else name or "power"
-            is_supply = place.part == "PowerSupplies" or bool(kind)
-            scope = Scope.RAIL if is_supply else _scope(name, place.part)
-            _add(collected, _labeled(place.chassis, what, kind), scope, place, value[key])
+        reading = value.get(key)
+        # An iLO 4 repeats beside its only control what that reports.
+        if reading is None or "PowerControl" in value:
+            continue
+        label = name.replace("PowerControl", "power") if is_control else name or "power"
+        scope = _scope(name, place.part)
+        if place.part == "PowerSupplies" or kind:
+            scope = Scope.RAIL
+        _add(collected, _labeled(place.chassis, label, kind), scope, place, reading)
     if value.get("ReadingUnits") == "W" and value.get("Reading") is not None:
         scope = _scope(f"{name} {value.get('PhysicalContext', '')}", place.part)
-        _add(collected, _labeled(place.chassis, name or "power"), scope, place, value["Reading"])
+        label = _labeled(place.chassis, name or "power")
+        _add(collected, label, scope, place, value["Reading"])
 
 
 def _add_environment(
@@ -178,15 +194,19 @@ def _metric(metric: Any, place: _Place, collected: Collected) -> None:
     owners = re.findall(r"/(?:Chassis|Systems|Processors|Sensors)/([^/#\s]{1,60})", address)
     owner = unquote(owners[-1]) if owners else ""
     unit = units.unit_of_name(name)
-    if unit is None and not units.means_power(name) and not units.means_power(owner):
-        return
-    # kWh of a supply's life, in steps far too large to be power.
-    if (unit is not None and unit.quantity == "energy") or re.search("energy", name, re.IGNORECASE):
+    if not _is_power_metric(name, owner, unit):
         return
     words = dict.fromkeys(word for word in (place.chassis, owner, name) if word != "Reading")
     label = _labeled(*words)
     place = place._replace(when=json_docs.when_in(metric, place.when))
     _add(collected, label, units.scope_of(label), place, metric.get("MetricValue"), unit)
+
+
+def _is_power_metric(name: str, owner: str, unit: units.Unit | None) -> bool:
+    # kWh of a supply's life come in steps far too large to be power.
+    if (unit is not None and unit.quantity == "energy") or re.search("energy", name, re.IGNORECASE):
+        return False
+    return unit is not None or units.means_power(name) or units.means_power(owner)
 
 
 def _add(

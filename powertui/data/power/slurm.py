@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import NS_PER_S, Clock, PowerSeries, Scope, Sensor
+from powertui.data.model import NS_PER_S, Bools, Clock, Int64s, PowerSeries, Scope, Sensor
 from powertui.data.power import stamps, table, times, windows
 from powertui.data.power.assemble import power_series
 from powertui.data.power.collected import Collected
@@ -56,61 +56,66 @@ def sniff(head: str, _path: str) -> int:
     """By the columns of sacct or sh5util, or the words of scontrol."""
     first = next((line for line in head.split("\n") if line.strip()), "")
     names = _head(first)
-    lowered = {name.lower() for name in names}
-    if (
-        lowered & {"consumedenergy", "consumedenergyraw"}
-        and lowered & {"start", "end", "elapsed", "elapsedraw"}
-        and len(names) > 2
-    ):
-        return 97
-    if {"Node", "Series", "Power"} <= set(names):
+    if _are_of_sacct(names) or {"Node", "Series", "Power"} <= set(names):
         return 97
     return 95 if "NodeName=" in head and "CurrentWatts=" in head else 0
+
+
+def _are_of_sacct(names: list[str]) -> bool:
+    """Whether a header is sacct's: an energy, and some time of a job."""
+    lowered = {name.lower() for name in names}
+    has_energy = bool(lowered & {"consumedenergy", "consumedenergyraw"})
+    has_time = bool(lowered & {"start", "end", "elapsed", "elapsedraw"})
+    return has_energy and has_time and len(names) > 2
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per node or set of nodes."""
     notes = Notes(source.path)
-    first = next(line for line in source.head_text.split("\n") if line.strip())
     if "CurrentWatts=" in source.head_text:
         return _scontrol(source, notes, options)
-    return (
-        _series(source, notes, options)
-        if "Series" in _head(first)
-        else _sacct(source, notes, options)
-    )
+    first = next(line for line in source.head_text.split("\n") if line.strip())
+    if "Series" in _head(first):
+        return _series(source, notes, options)
+    return _sacct(source, notes, options)
 
 
 def _rows(source: LogFile, notes: Notes) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Cells by the header's own separators, or by the widths that the line of dashes below it
-    shows.
-    """
+    """(the columns' names, the cells of each row with its line)"""
     lines = source.text.split("\n")
     top = next(i for i, line in enumerate(lines) if line.strip())
     names = _head(lines[top])
-    dashes = (
-        lines[top + 1] if top + 1 < len(lines) and set(lines[top + 1].strip()) == {"-", " "} else ""
-    )
-    spans = [match.span() for match in re.finditer(r"-+", dashes)]
-    out = []
+    spans = _spans_of_dashes(lines[top + 1]) if top + 1 < len(lines) else []
+    rows = []
     for number, line in enumerate(lines[top + 1 :], top + 2):
-        if not line.strip() or set(line.strip()) <= {"-", " "}:
+        if set(line.strip()) <= {"-", " "}:
             continue
         cells = [line[a:b].strip() for a, b in spans] if spans else _head(line)
         if cells == names:
-            continue
+            continue  # sacct was asked again, into the same file
         if len(cells) == len(names) + 1 and not cells[-1]:
-            cells.pop()
+            cells.pop()  # `sacct -p` ends each line with the separator
         if len(cells) != len(names):
             notes.drop(number, f"has {len(cells)} fields where the header names {len(names)}")
             continue
-        out.append((number, cells))
-    return names, out
+        rows.append((number, cells))
+    return names, rows
+
+
+def _spans_of_dashes(line: str) -> list[tuple[int, int]]:
+    """Where each column begins and ends, by the line of dashes that sacct prints below its header;
+    none where it is another line.
+    """
+    if set(line.strip()) != {"-", " "}:
+        return []
+    return [match.span() for match in re.finditer(r"-+", line)]
 
 
 def _joules(text: str) -> float:
     match = re.fullmatch(r"([\d.]+)([KMGT]?)", text.strip())
-    return table.number(match[1]) * _SUFFIXES[match[2]] if match else float("nan")
+    if match is None:
+        return float("nan")
+    return table.number(match[1]) * _SUFFIXES[match[2]]
 
 
 def _elapsed(text: str) -> float:
@@ -118,7 +123,30 @@ def _elapsed(text: str) -> float:
     match = re.fullmatch(r"(?:(\d{1,6})-)?(\d{1,6}):(\d\d):(\d\d)(?:\.\d+)?", text.strip())
     if match is None:
         return table.number(text)
-    return ((int(match[1] or 0) * 24 + int(match[2])) * 60 + int(match[3])) * 60.0 + int(match[4])
+    days, hours, minutes, seconds = (int(digits or 0) for digits in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60.0 + seconds
+
+
+class _Spans(NamedTuple):
+    """From when to when each job ran, as far as sacct says."""
+
+    starts: Int64s
+    ends: Int64s
+    is_known: Bools
+    column: times.TimeColumn  # that the clock is taken from
+
+
+def _spans(jobs: list[_Job], tz: str | None) -> _Spans:
+    """The stretches of jobs by two of three: start, end and length."""
+    begun = times.in_zone(times.from_texts([job.start for job in jobs]), tz)
+    ended = times.in_zone(times.from_texts([job.end for job in jobs]), tz)
+    length, has_length = times.lengths(np.array([job.elapsed_s for job in jobs]))
+    starts = np.where(begun.ok, begun.ns, ended.ns - length)
+    ends = np.where(begun.ok & has_length, begun.ns + length, ended.ns)
+    has_both_ends = begun.ok & ended.ok
+    has_end_and_length = (begun.ok | ended.ok) & has_length
+    is_known = (has_both_ends | has_end_and_length) & (ends > starts)
+    return _Spans(starts, ends, is_known, begun if begun.ok.any() else ended)
 
 
 class _Job(NamedTuple):
@@ -172,33 +200,28 @@ def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
         raise UnreadableFile(
             source.path, "comes from sacct, but no job in it reports its energy", hint=_HINT
         )
-    begun = times.in_zone(times.from_texts([job.start for job in jobs]), options.tz)
-    ended = times.in_zone(times.from_texts([job.end for job in jobs]), options.tz)
-    length, has_length = times.lengths(np.array([job.elapsed_s for job in jobs]))
     has_times = {"Start", "End"} & {_COLUMNS.get(name.lower(), name) for name in names}
-    if not has_times and len(jobs) == 1 and has_length[0]:
-        return _unplaced(source.path, jobs[0], int(length[0]), notes, options)
-    starts = np.where(begun.ok, begun.ns, ended.ns - length)
-    ends = np.where(begun.ok & has_length, begun.ns + length, ended.ns)
-    has_two_of_three = (begun.ok | ended.ok) & (has_length | (begun.ok & ended.ok))
-    good = has_two_of_three & (ends > starts)
+    if not has_times and len(jobs) == 1:
+        length, has_length = times.lengths(np.array([jobs[0].elapsed_s]))
+        if has_length[0]:
+            return _unplaced(source.path, jobs[0], int(length[0]), notes, options)
+    spans = _spans(jobs, options.tz)
+    good = spans.is_known
     lines = np.array([job.line for job in jobs])
     notes.drop_all(lines[~good], "has no start and end")
     if not good.any():
         raise UnreadableFile(
             source.path, "comes from sacct, but no job in it has a start and an end", hint=_HINT
         )
-    column = begun if begun.ok.any() else ended
-    zero = int(starts[good].min())
-    clock = times.clock(column, zero)
+    zero = int(spans.starts[good].min())
+    clock = times.clock(spans.column, zero)
     nodes = np.array([job.nodes for job in jobs])
     joules = np.array([job.joules for job in jobs])
     series: list[PowerSeries] = []
     for of_nodes in dict.fromkeys(nodes[good].tolist()):
         mine = good & (nodes == of_nodes)
-        ns, watts, energy = windows.interval_rows(
-            starts[mine] - zero, ends[mine] - zero, joules[mine], lines[mine], notes
-        )
+        starts, ends = spans.starts[mine] - zero, spans.ends[mine] - zero
+        ns, watts, energy = windows.interval_rows(starts, ends, joules[mine], lines[mine], notes)
         sensor = _sensor(of_nodes, options.host)
         series.append(power_series(sensor, ns, watts, clock=clock, notes=notes, joules=energy))
     notes.say("Slurm counts the energy of whole nodes, whoever else runs on them")
@@ -207,7 +230,7 @@ def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
         NAME,
         tuple(series),
         notes.warnings(),
-        f"sacct: joules from Start to End ({column.words})",
+        f"sacct: joules from Start to End ({spans.column.words})",
     )
 
 
