@@ -34,10 +34,11 @@ def column_hint(rows: table.FileCells) -> str:
     if not watts:
         return f"{names} Name two: --watts-col NAME --time-col NAME --unit W"
     likely = max(watts, key=lambda column: _likeness(rows, column))
-    time_option = f" --time-col {_quoted(rows, time)}" if time is not None else " --time-col NAME"
+    time_name = "NAME" if time is None else _quoted(rows, time)
+    options = f"--watts-col {_quoted(rows, likely)} --time-col {time_name} --unit W"
     return (
         f"{names} If {_shown(rows.names[likely])} is the power in W, add: "
-        f"--watts-col {_quoted(rows, likely)}{time_option} --unit W (and --tz for local times)"
+        f"{options} (and --tz for local times)"
     )
 
 
@@ -55,7 +56,9 @@ def _quoted(rows: table.FileCells, column: int) -> str:
     """A column as a shell takes it: by its name, or by its number where that is long or odd."""
     name = rows.names[column].strip()
     is_plain = 0 < len(name) <= _MAX_NAME_CHARS and name.isprintable() and "," not in name
-    return shlex.quote(name) if is_plain and rows.find(name) == column else str(column + 1)
+    if is_plain and rows.find(name) == column:
+        return shlex.quote(name)
+    return str(column + 1)
 
 
 def _holds_numbers(rows: table.FileCells, column: int) -> bool:
@@ -81,12 +84,12 @@ def _likeness(rows: table.FileCells, column: int) -> tuple[bool, bool, bool, int
     """How much a column looks like power: by its name, its size, that it changes, its place."""
     name = rows.names[column]
     words = set(units.tokens(name)) | set(re.split(r"[^a-z]+", name.lower()))
+    may_be_power = not units.no_power(name)
     values = rows.floats(column)[0]
     values = values[np.isfinite(values)]
-    middle = float(np.median(np.abs(values)))
-    return (
-        bool(words & _LIKELY_WORDS) and not units.no_power(name),
-        _LIKELY_WATTS[0] <= middle <= _LIKELY_WATTS[1] and not units.no_power(name),
-        bool(values.min() < values.max()),
-        -column,
-    )
+    typical = float(np.median(np.abs(values)))
+    min_watts, max_watts = _LIKELY_WATTS
+    has_likely_name = may_be_power and bool(words & _LIKELY_WORDS)
+    has_likely_size = may_be_power and min_watts <= typical <= max_watts
+    is_changing = bool(values.min() < values.max())
+    return has_likely_name, has_likely_size, is_changing, -column

@@ -33,7 +33,7 @@ class Heading(NamedTuple):
 
 def find_heading(
     lines: Sequence[tuple[int, str]],
-    fields: Callable[[str], list[str]],
+    fields: Callable[[str], Sequence[str]],
     like_data: Callable[[str], bool],
 ) -> Heading | None:
     """The heading of a table that does not begin at once; None where none of the lines is one.
@@ -42,36 +42,44 @@ def find_heading(
     """
     cells = [fields(line) for _, line in lines]
     widths = [len(row) for row in cells]
-    width = max(set(widths), key=widths.count)
-
-    def is_data(row: Sequence[str]) -> bool:
-        if len(row) != width and not (len(row) == width + 1 and not row[-1]):
-            return False
-        return any(like_data(cell) for cell in row if cell)
-
-    def is_words(row: Sequence[str], least: int = 1) -> bool:
-        words = [cell for cell in row if cell]
-        return (
-            len(row) == width
-            and len(words) >= least
-            and not any(like_data(cell) or not re.search(r"[^\W\d]", cell) for cell in words)
-        )
-
-    for k, row in enumerate(cells):
-        if not is_words(row, 2):
+    rows = _Rows(cells, max(set(widths), key=widths.count), like_data)
+    for top, row in enumerate(cells):
+        if not rows.are_words(row, min_words=2):
             continue
-        below = k + 1
-        while below < len(cells) and below <= k + 2 and is_words(cells[below]):
+        below = top + 1
+        while below < len(cells) and below <= top + 2 and rows.are_words(cells[below]):
             below += 1
-        rows = cells[below : below + _CHECKED_ROWS]
-        if (
-            not rows
-            or not all(map(is_data, rows[:2]))
-            or sum(map(is_data, rows)) < _MIN_DATA_SHARE * len(rows)
-        ):
-            continue
-        return Heading(_names(cells[k:below]), lines[below][0], lines[k][0])
+        if rows.is_data_from(below):
+            (first_line, _), (top_line, _) = lines[below], lines[top]
+            return Heading(_names(cells[top:below]), first_line, top_line)
     return None
+
+
+class _Rows(NamedTuple):
+    """The first rows of a file, and how many cells a row of its table has."""
+
+    cells: list[Sequence[str]]
+    width: int
+    like_data: Callable[[str], bool]
+
+    def is_data(self, row: Sequence[str]) -> bool:
+        has_delimiter_at_end = len(row) == self.width + 1 and not row[-1]
+        if len(row) != self.width and not has_delimiter_at_end:
+            return False
+        return any(self.like_data(cell) for cell in row if cell)
+
+    def are_words(self, row: Sequence[str], min_words: int = 1) -> bool:
+        words = [cell for cell in row if cell]
+        if len(row) != self.width or len(words) < min_words:
+            return False
+        return all(re.search(r"[^\W\d]", cell) and not self.like_data(cell) for cell in words)
+
+    def is_data_from(self, first: int) -> bool:
+        """Whether nearly all of the rows from this one on are data."""
+        rows = self.cells[first : first + _CHECKED_ROWS]
+        if not rows or not all(map(self.is_data, rows[:2])):
+            return False
+        return sum(map(self.is_data, rows)) >= _MIN_DATA_SHARE * len(rows)
 
 
 def _names(block: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -80,40 +88,39 @@ def _names(block: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """
     rows = list(block)
     unit_row: Sequence[str] = ()
-    for k, row in enumerate(rows):
-        if len(rows) > 1 and _is_units(row):
-            unit_row = rows.pop(k)
-            break
+    if len(rows) > 1:
+        place = next((place for place, row in enumerate(rows) if _is_units(row)), None)
+        unit_row = () if place is None else rows.pop(place)
     names = list(rows[-1])
     for group in reversed(rows[:-1]):
-        clear = len(set(names)) == len(names) and all(names)
-        if not clear:
-            names = [
-                " ".join(part for part in pair if part)
-                for pair in zip(_carried(group, names), names, strict=True)
-            ]
+        is_clear = len(set(names)) == len(names) and all(names)
+        if not is_clear:
+            pairs = zip(_carried(group, names), names, strict=True)
+            names = [" ".join(filter(None, pair)) for pair in pairs]
     if unit_row:
-        names = [
-            f"{name} [{cell.strip('[]() ')}]" if cell and name else name
-            for name, cell in zip(names, unit_row, strict=True)
-        ]
+        names = [_with_unit(*pair) for pair in zip(names, unit_row, strict=True)]
     return tuple(names)
+
+
+def _with_unit(name: str, cell: str) -> str:
+    if not name or not cell:
+        return name
+    return f"{name} [{cell.strip('[]() ')}]"
 
 
 def _carried(group: Sequence[str], names: Sequence[str]) -> list[str]:
     """A group's name stands over its first column alone; a group over one column without a name is
     that column.
     """
-    out: list[str] = []
+    carried: list[str] = []
     for cell, name in zip(group, names, strict=True):
-        out.append(cell or (out[-1] if out and name else ""))
-    return out
+        group_before = carried[-1] if carried and name else ""
+        carried.append(cell or group_before)
+    return carried
 
 
 def _is_units(row: Sequence[str]) -> bool:
     words = [cell for cell in row if cell]
-    return (
-        bool(words)
-        and any(map(units.unit_of_symbol, words))
-        and all(units.unit_of_symbol(c) or _OTHER_UNIT.fullmatch(c.strip()) for c in words)
-    )
+    if not any(map(units.unit_of_symbol, words)):
+        return False
+    return all(units.unit_of_symbol(cell) or _OTHER_UNIT.fullmatch(cell.strip()) for cell in words)

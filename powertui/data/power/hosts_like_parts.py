@@ -39,20 +39,27 @@ def _name_hosts(
 ) -> None:
     """Give the channels of one file their hosts where its words `stem` and a number are hosts."""
     word = re.compile(rf"(?<![A-Za-z0-9]){stem}\d{{1,5}}(?![A-Za-z0-9])", re.IGNORECASE)
-    matches = {
-        row: match for row in rows if (match := word.search(channels[row].sensor.name)) is not None
-    }
+    matches: dict[int, re.Match[str]] = {}
+    for row in rows:
+        match = word.search(channels[row].sensor.name)
+        if match is not None:
+            matches[row] = match
     written = {match[0].casefold() for match in matches.values()}
-    if not written & names or _are_numbered_through({int(text[len(stem) :]) for text in written}):
+    numbers = {int(text[len(stem) :]) for text in written}
+    if written.isdisjoint(names) or _are_numbered_through(numbers):
         return
     for row, match in matches.items():
-        series = channels[row]
-        name = series.sensor.name
-        rest = f"{name[: match.start()]} {name[match.end() :]}".strip(" _-.:/()[]")
-        scope = units.scope_of(rest) if rest else Scope.UNKNOWN
-        device = groups.device_of_column(rest) if scope is Scope.GPU else None
-        sensor = replace(series.sensor, host=match[0], scope=scope, device=device)
-        channels[row] = replace(series, sensor=sensor)
+        channels[row] = _of_host(channels[row], match)
+
+
+def _of_host(series: PowerSeries, match: re.Match[str]) -> PowerSeries:
+    """A channel whose name holds its host: what else the name says is the part of it."""
+    name = series.sensor.name
+    rest = f"{name[: match.start()]} {name[match.end() :]}".strip(" _-.:/()[]")
+    scope = units.scope_of(rest) if rest else Scope.UNKNOWN
+    device = groups.device_of_column(rest) if scope is Scope.GPU else None
+    sensor = replace(series.sensor, host=match[0], scope=scope, device=device)
+    return replace(series, sensor=sensor)
 
 
 def _are_numbered_through(numbers: set[int]) -> bool:

@@ -47,16 +47,16 @@ class Doc(NamedTuple):
 def documents(text: str, notes: Notes) -> Iterator[Doc]:
     """Every whole document in a text."""
     decoder = json.JSONDecoder()
-    at = line = counted = failures = 0
+    position = line = counted = failures = 0
     when = ""
-    while (match := _START.search(text, at)) is not None:
+    while (match := _START.search(text, position)) is not None:
         start = match.start()
-        before = text[at:start]
+        before = text[position:start]
         line += text.count("\n", counted, start)
         counted = start
         when = _before(before) or when
         try:
-            value, at = decoder.raw_decode(text, start)
+            value, position = decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
             failures += 1
             if failures > _MAX_BROKEN:
@@ -64,15 +64,18 @@ def documents(text: str, notes: Notes) -> Iterator[Doc]:
                 return
             if text[start] == "{":
                 notes.drop(line + 1, "is not a whole JSON document")
-            broken = error.pos if isinstance(error, json.JSONDecodeError) else start
-            at = start + 1
+            position = start + 1
             if failures > _MAX_BROKEN_BRACKETS:
-                at = max(at, text.find("\n", max(start, min(broken, len(text) - 1))))
-                if at <= start:
-                    return
+                position = max(position, _line_end_behind(error, text, start))
             continue
         if isinstance(value, (dict, list)) and value:
             yield Doc(value, when, line + 1)
+
+
+def _line_end_behind(error: Exception, text: str, start: int) -> int:
+    """The end of the line in which a document breaks off; -1 in the last line."""
+    broken = error.pos if isinstance(error, json.JSONDecodeError) else start
+    return text.find("\n", max(start, min(broken, len(text) - 1)))
 
 
 def _before(text: str) -> str:
@@ -87,11 +90,12 @@ def _before(text: str) -> str:
 
 def when_in(value: Any, default: str = "") -> str:
     """The time that an object names among its own members."""
-    if isinstance(value, dict):
-        for key, member in value.items():
-            is_plain = isinstance(member, (str, int, float)) and not isinstance(member, bool)
-            if is_plain and key.lower() in _TIMES:
-                return str(member)
+    if not isinstance(value, dict):
+        return default
+    for key, member in value.items():
+        is_plain = isinstance(member, (str, int, float)) and not isinstance(member, bool)
+        if is_plain and key.lower() in _TIMES:
+            return str(member)
     return default
 
 
@@ -119,11 +123,14 @@ def _rows_of_columns(value: dict[str, Any]) -> list[dict[str, Any]]:
         if not member or not isinstance(member, (list, dict)):
             return []
         columns.append(list(member.values()) if isinstance(member, dict) else member)
-    if len(columns) < 2 or len({len(column) for column in columns}) != 1:
-        return []
-    if any(isinstance(cell, (list, dict)) for column in columns for cell in column):
+    are_columns = len(columns) > 1 and len({len(column) for column in columns}) == 1
+    if not are_columns or not all(map(_are_plain, columns)):
         return []
     return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _are_plain(cells: list[Any]) -> bool:
+    return not any(isinstance(cell, (list, dict)) for cell in cells)
 
 
 def _rows_below_names(value: dict[str, Any]) -> list[dict[str, Any]]:
@@ -131,17 +138,16 @@ def _rows_below_names(value: dict[str, Any]) -> list[dict[str, Any]]:
     them, with what is said of them all; none of any other object.
     """
     for frame in _frames(value, 0):
-        names = frame["columns"]
         rows = frame.get("values") or frame.get("data")
-        plain = {key: cell for key, cell in frame.items() if isinstance(cell, str)}
+        if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+            continue
+        names = frame["columns"]
+        around = {key: cell for key, cell in frame.items() if isinstance(cell, str)}
         tags = frame.get("tags")
-        around = {**plain, **(tags if isinstance(tags, dict) else {})}
-        if isinstance(rows, list) and all(isinstance(row, list) for row in rows):
-            return [
-                {**around, **dict(zip(names, row, strict=True))}
-                for row in rows
-                if len(row) == len(names)
-            ]
+        if isinstance(tags, dict):
+            around |= tags
+        whole_rows = [row for row in rows if len(row) == len(names)]
+        return [{**around, **dict(zip(names, row, strict=True))} for row in whole_rows]
     return []
 
 
@@ -151,13 +157,16 @@ def _frames(value: Any, depth: int) -> Iterator[dict[str, Any]]:
         for member in value:
             yield from _frames(member, depth + 1)
     elif isinstance(value, dict) and depth < _MAX_DEPTH:
-        columns = value.get("columns")
-        if isinstance(columns, list) and columns and all(isinstance(c, str) for c in columns):
+        if _are_names(value.get("columns")):
             yield value
             return
         for member in value.values():
             if isinstance(member, (dict, list)):
                 yield from _frames(member, depth + 1)
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(name, str) for name in value)
 
 
 def _is_list_of_objects(value: Any) -> bool:
@@ -171,11 +180,12 @@ def flat(value: dict[str, Any], prefix: str = "", depth: int = 0) -> dict[str, A
     out: dict[str, Any] = {}
     for key, member in value.items():
         name = f"{prefix}.{key}" if prefix else str(key)
-        if isinstance(member, dict) and depth < _MAX_DEPTH:
-            if set(member) <= {"value", "unit"} and "value" in member:
-                out[f"{name} [{member['unit']}]" if member.get("unit") else name] = member["value"]
+        if not isinstance(member, (list, dict)):
+            out[name] = member
+        elif isinstance(member, dict) and depth < _MAX_DEPTH:
+            if "value" in member and set(member) <= {"value", "unit"}:
+                unit = member.get("unit")
+                out[f"{name} [{unit}]" if unit else name] = member["value"]
             else:
                 out.update(flat(member, name, depth + 1))
-        elif not isinstance(member, (list, dict)):
-            out[name] = member
     return out

@@ -38,13 +38,11 @@ _VALUES = 15  # fields of a reading, without the time
 def sniff(head: str | bytes, _path: str) -> int:
     """By the header's own names, or by the database's table."""
     if isinstance(head, bytes):
-        return (
-            100
-            if head.startswith(SQLITE) and b"SensorData" in head and b"sensorRead" in head
-            else 0
-        )
+        has_table = b"SensorData" in head and b"sensorRead" in head
+        return 100 if head.startswith(SQLITE) and has_table else 0
     first = head.lstrip("\ufeff").split("\n", 1)[0]
-    return 100 if _READING in first and ("Time_elapsed" in first or "Time_epoch" in first) else 0
+    has_time = _ELAPSED in first or _EPOCH in first
+    return 100 if _READING in first and has_time else 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -54,7 +52,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 def _sensor(name: str, host: str, *, alone: bool = True) -> Sensor:
     scope = scope_of(name)
-    return Sensor(name, _SOURCE, Scope.NODE if scope is Scope.UNKNOWN and alone else scope, host)
+    if scope is Scope.UNKNOWN and alone:
+        scope = Scope.NODE
+    return Sensor(name, _SOURCE, scope, host)
 
 
 def _of_power(names: Iterable[str], notes: Notes) -> list[str]:
@@ -101,16 +101,16 @@ def _csv(source: LogFile, options: LogColumns) -> PowerLog:
         ns, clock = _both(column, rows.floats(elapsed)[0], good)
     else:
         ns, clock = assemble.zeroed(column, good, keep_zero=not uses_epoch)
+    watts = watts[good]
     labels = np.array(_labels(rows))[good]
     names = _of_power(dict.fromkeys(labels.tolist()), notes)
     series: list[PowerSeries] = []
     for name in names:
         mine = labels == name
         sensor = _sensor(name, options.host, alone=len(names) == 1)
-        channel = assemble.power_series(
-            sensor, ns[mine], watts[good][mine], clock=clock, notes=notes
+        series.append(
+            assemble.power_series(sensor, ns[mine], watts[mine], clock=clock, notes=notes)
         )
-        series.append(channel)
     guess = "PowerBoard: `Sensor_Reading` in W, `Time_elapsed` in seconds since start()"
     if uses_epoch:
         guess = "PowerBoard: `Sensor_Reading` in W, `Time_epoch` in Unix seconds"
@@ -126,10 +126,7 @@ def _table(source: LogFile, notes: Notes) -> table.FileCells:
             "has PowerBoard's header, but no rows",
             hint="Either stop() was never called, or the sensor never answered.",
         )
-    lines = source.text.split("\n", layout.first + 1)
-    has_first_row = len(lines) > layout.first + 1
-    first_row = table.fields(lines[layout.first], ",") if has_first_row else []
-    if len(first_row) == 2 * _VALUES - 1 and len(layout.names) == _VALUES + 1:
+    if _is_interleaved(source.text, layout):
         rows = _interleaved(source, layout, notes)
     else:
         rows = table.read(source, layout, notes)
@@ -137,18 +134,25 @@ def _table(source: LogFile, notes: Notes) -> table.FileCells:
         raise _without_readings(source.path)
     has_time = rows.find(_ELAPSED) is not None or rows.find(_EPOCH) is not None
     if rows.find(_READING) is None or not has_time or not len(rows):
+        reason = notes.first_reason() or "a column is missing"
         raise UnreadableFile(
             source.path,
-            (
-                "has PowerBoard's header, but its rows do not fit it "
-                f"({notes.first_reason() or 'a column is missing'})"
-            ),
+            f"has PowerBoard's header, but its rows do not fit it ({reason})",
             hint=(
                 "Its columns are shifted. Record it again, or name the columns with "
                 "--time-col and --watts-col."
             ),
         )
     return rows
+
+
+def _is_interleaved(text: str, layout: table.Shape) -> bool:
+    """Whether the pre-release writer wrote it: 29 fields in a row under a header of 16."""
+    lines = text.split("\n", layout.first + 1)
+    if len(lines) <= layout.first + 1 or len(layout.names) != _VALUES + 1:
+        return False
+    first_row = table.fields(lines[layout.first], ",")
+    return len(first_row) == 2 * _VALUES - 1
 
 
 def _watts(path: str, rows: table.FileCells) -> tuple[Floats, Bools]:
@@ -198,9 +202,12 @@ def _both(
     when that was.
     """
     ns = epoch.ns[good]
-    is_possible = np.abs(elapsed[good]) < times.LONGEST_S
-    since = np.round(np.where(is_possible, elapsed[good], 0.0) * times.S).astype(np.int64)
-    zero = int(np.median((ns - since)[is_possible])) if is_possible.any() else int(ns.min())
+    elapsed_s = elapsed[good]
+    is_possible = np.abs(elapsed_s) < times.LONGEST_S
+    elapsed_ns = np.round(np.where(is_possible, elapsed_s, 0.0) * times.S).astype(np.int64)
+    zero = int(ns.min())
+    if is_possible.any():
+        zero = int(np.median((ns - elapsed_ns)[is_possible]))
     return ns - zero, times.clock(epoch, zero)
 
 
@@ -209,21 +216,19 @@ def _interleaved(source: LogFile, layout: table.Shape, notes: Notes) -> table.Fi
     taken out.
     """
     width = 2 * _VALUES - 1
-    wide = tuple(f"{i}" for i in range(width))
-    raw = table.read(source, layout, notes, names=wide)
-    values = [0, *range(1, width, 2)]
-    keep = np.ones(len(raw), np.bool_)
-    copies = [raw.texts(i) for i in range(2, width, 2)]
-    for row in range(len(raw)):
-        keep[row] = all(copy[row] == copies[0][row] for copy in copies)
-    notes.drop_all(raw.lines[~keep], "the elapsed times within the row differ")
+    raw = table.read(source, layout, notes, names=tuple(map(str, range(width))))
+    value_columns = [0, *range(1, width, 2)]
+    elapsed_copies = [raw.texts(column) for column in range(2, width, 2)]
+    are_equal = np.ones(len(raw), np.bool_)
+    for row, cells in enumerate(zip(*elapsed_copies, strict=True)):
+        are_equal[row] = len(set(cells)) == 1
+    notes.drop_all(raw.lines[~are_equal], "the elapsed times within the row differ")
     notes.say(
         "written by a pre-release PowerBoard: the elapsed time follows every value; read by "
         "position"
     )
-    return table.FileCells(
-        layout.names, raw.lines, [raw.columns[i] for i in (*values, width - 1)]
-    ).take(keep)
+    columns = [raw.columns[column] for column in (*value_columns, width - 1)]
+    return table.FileCells(layout.names, raw.lines, columns).take(are_equal)
 
 
 # ── database ─────────────────────────────────────────────────────────────────────────────────────
@@ -238,9 +243,9 @@ def _database(source: LogFile, options: LogColumns) -> PowerLog:
     source.check()
     rows = _stored_answers(source.path)
     readings: dict[str, list[tuple[float, float]]] = {}  # (elapsed s, W) by sensor
-    for row, text, when in rows:
-        match, named = _READ.search(str(text)), _ID.search(str(text))
-        watts = table.number(match[1]) if match else float("nan")
+    for row, answer, when in rows:
+        reading, named = _READ.search(str(answer)), _ID.search(str(answer))
+        watts = table.number(reading[1]) if reading else float("nan")
         if not isinstance(when, (int, float)) or not np.isfinite(when):
             notes.drop(row, "the time is not a number")
         elif not np.isfinite(watts):

@@ -28,11 +28,14 @@ def _moved(rows: RecordingRows, joined: Joined, moment: NamedMoment) -> int:
     """
     beside = [row for row in (moment.row - 1, moment.row) if 0 <= row < len(rows.ns)]
 
-    def apart(row: int) -> float:
-        off = (moment.ns - int(rows.ns[row])) / times.S - (moment.mono - float(rows.mono[row]))
-        return abs(off) if off == off else float("inf")
+    def clocks_apart(row: int) -> float:
+        by_wall_s = (moment.ns - int(rows.ns[row])) / times.S
+        by_monotonic_s = moment.mono - float(rows.mono[row])
+        apart_s = abs(by_wall_s - by_monotonic_s)
+        # NaN: a row without the second clock.
+        return apart_s if apart_s == apart_s else float("inf")
 
-    nearest = min(beside, key=apart)
+    nearest = min(beside, key=clocks_apart)
     return int(joined.ns[nearest]) - int(rows.ns[nearest])
 
 
@@ -41,12 +44,11 @@ def limits(
 ) -> dict[tuple[str, str], tuple[PowerCap, ...]]:
     """What each channel, (source, name), is held to, and from when on."""
     caps_of_channel: dict[tuple[str, str], list[PowerCap]] = {}
-    for moment in sorted(
-        (moment for moment in moments if moment.kind == LIMIT), key=lambda moment: moment.ns
-    ):
-        caps_of_channel.setdefault((moment.source, moment.name), []).append(
-            PowerCap(moment.ns - zero, moment.watts)
-        )
+    changes = [moment for moment in moments if moment.kind == LIMIT]
+    changes.sort(key=lambda moment: moment.ns)
+    for change in changes:
+        caps = caps_of_channel.setdefault((change.source, change.name), [])
+        caps.append(PowerCap(change.ns - zero, change.watts))
     return {key: tuple(caps) for key, caps in caps_of_channel.items()}
 
 
@@ -57,17 +59,18 @@ def paired(moments: Sequence[NamedMoment], zero: int) -> tuple[Mark, ...]:
     An end without a begin (its part of the file is gone) says nothing.
     """
     marks: list[Mark] = []
-    waiting: dict[str, list[int]] = {}
+    open_windows: dict[str, list[int]] = {}  # places among the marks, by name
     for moment in moments:
+        since_zero = moment.ns - zero
         if moment.kind == LIMIT:
             continue
         if moment.kind == END:
-            if opened := waiting.get(moment.name):
-                at = opened.pop()
-                begun = marks[at]
-                marks[at] = Mark(begun.name, begun.start_ns, max(begun.start_ns, moment.ns - zero))
+            if opened := open_windows.get(moment.name):
+                place = opened.pop()
+                name, start = marks[place].name, marks[place].start_ns
+                marks[place] = Mark(name, start, max(start, since_zero))
             continue
         if moment.kind == BEGIN:
-            waiting.setdefault(moment.name, []).append(len(marks))
-        marks.append(Mark(moment.name, moment.ns - zero))
+            open_windows.setdefault(moment.name, []).append(len(marks))
+        marks.append(Mark(moment.name, since_zero))
     return tuple(sorted(marks, key=lambda mark: mark.start_ns))

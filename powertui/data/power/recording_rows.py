@@ -85,87 +85,121 @@ def _misfit(count: int, width: int) -> str:
     )
 
 
+class _Reading(NamedTuple):
+    """A row of a recording with a reading, or with none where one was due."""
+
+    ns: int
+    key: int
+    watts: float
+    counted: float
+    mono: float
+    silent: bool
+    block: int
+
+
+class _RowsByLine:
+    """The rows of a recording as they are read line by line."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._columns: dict[str, int] = {}
+        self._keys: dict[tuple[str, str], int] = {}
+        self._readings: list[_Reading] = []
+        self._gaps: dict[str, int] = {}
+        self._moments: list[NamedMoment] = []
+        self._stale = 0
+        self._block = 0
+
+    def begin_block(self) -> None:
+        """A recorder was started: its counters begin again."""
+        self._block += 1
+
+    def add(self, number: int, line: str) -> None:
+        """A line that is no comment."""
+        cells = table.fields(line, ",")
+        if cells[0] == _FIRST:
+            self._columns = {name: i for i, name in enumerate(cells)}
+            return
+        if len(cells) != len(self._columns):
+            self._notes.drop(number, _misfit(len(cells), len(self._columns)))
+            return
+        row = {name: cells[i] for name, i in self._columns.items()}
+        ns = _unix_ns(row[_FIRST])
+        if row.get("channel"):
+            self._add_reading(number, ns, row)
+        elif ns is not None and row.get("quality") in (_MARK, BEGIN, END, LIMIT):
+            self._add_moment(ns, row)
+
+    def _add_moment(self, ns: int, row: dict[str, str]) -> None:
+        moment = NamedMoment(
+            row=len(self._readings),
+            ns=ns,
+            mono=table.number(row.get(_MONO, "")),
+            kind=row["quality"],
+            name=_name(row.get("mark", "")),
+            source=row.get("source", ""),
+            watts=table.number(row.get("watts", "")),
+        )
+        self._moments.append(moment)
+
+    def _add_reading(self, number: int, ns: int | None, row: dict[str, str]) -> None:
+        watts = table.number(row.get("watts", ""))
+        if ns is None:
+            self._notes.drop(number, "the time is not a number")
+            return
+        if row.get("watts") and not np.isfinite(watts):
+            self._notes.drop(number, "the reading is not a number")
+            return
+        quality = row.get("quality")
+        is_silent = quality in _UNKNOWN
+        if is_silent:
+            watts = np.nan
+            reason = row.get("reason") or "no reading"
+            self._gaps[reason] = self._gaps.get(reason, 0) + 1
+        self._stale += quality == "stale"
+        reading = _Reading(
+            ns=ns,
+            key=self._keys.setdefault((row.get("source", ""), row["channel"]), len(self._keys)),
+            watts=watts,
+            counted=table.number(row.get("joules", "")),
+            mono=table.number(row.get(_MONO, "")),
+            silent=is_silent,
+            block=self._block,
+        )
+        self._readings.append(reading)
+
+    def rows(self) -> RecordingRows:
+        """All rows so far, as columns."""
+        columns = zip(*self._readings, strict=True) if self._readings else [()] * 7
+        ns, key, watts, counted, mono, silent, block = columns
+        return RecordingRows(
+            ns=np.array(ns, np.int64),
+            key=np.array(key, np.int32),
+            watts=np.array(watts, float),
+            counted=np.array(counted, float),
+            mono=np.array(mono, float),
+            silent=np.array(silent, bool),
+            block=np.array(block, np.int32),
+            keys=list(self._keys),
+            gaps=self._gaps,
+            stale=self._stale,
+            moments=self._moments,
+        )
+
+
 def _small(source: LogFile, notes: Notes) -> RecordingRows:
-    keys: dict[tuple[str, str], int] = {}
-    gaps: dict[str, int] = {}
-    readings: list[tuple[int, int, float, float, float, bool, int]] = []
-    moments: list[NamedMoment] = []
-    columns: dict[str, int] = {}
-    stale = block = 0
+    rows = _RowsByLine(notes)
     lines = source.text.split("\n")
     for number, line in enumerate(lines, 1):
-        if not line:
-            continue
-        if line.startswith("#"):
-            block += line.startswith(MAGIC)
+        if line.startswith(MAGIC):
+            rows.begin_block()
+        if not line or line.startswith("#"):
             continue
         if number == len(lines):
             notes.drop(number, _CUT)
             continue
-        cells = table.fields(line, ",")
-        if cells[0] == _FIRST:
-            columns = {name: i for i, name in enumerate(cells)}
-            continue
-        if len(cells) != len(columns):
-            notes.drop(number, _misfit(len(cells), len(columns)))
-            continue
-        at = {name: cells[i] for name, i in columns.items()}
-        ns = _unix_ns(at[_FIRST])
-        if not at.get("channel"):
-            if ns is not None and (kind := at.get("quality", "")) in (_MARK, BEGIN, END, LIMIT):
-                moment = NamedMoment(
-                    len(readings),
-                    ns,
-                    table.number(at.get(_MONO, "")),
-                    kind,
-                    _name(at.get("mark", "")),
-                )
-                moments.append(
-                    moment._replace(
-                        source=at.get("source", ""), watts=table.number(at.get("watts", ""))
-                    )
-                )
-            continue
-        watts = table.number(at.get("watts", ""))
-        if ns is None or (at.get("watts") and not np.isfinite(watts)):
-            notes.drop(
-                number, "the time is not a number" if ns is None else "the reading is not a number"
-            )
-            continue
-        silent = at.get("quality") in _UNKNOWN
-        if silent:
-            watts = np.nan
-            reason = at.get("reason") or "no reading"
-            gaps[reason] = gaps.get(reason, 0) + 1
-        stale += at.get("quality") == "stale"
-        key = keys.setdefault((at.get("source", ""), at["channel"]), len(keys))
-        readings.append(
-            (
-                ns,
-                key,
-                watts,
-                table.number(at.get("joules", "")),
-                table.number(at.get(_MONO, "")),
-                silent,
-                block,
-            )
-        )
-    ns_, key_, watts_, counted, mono, silent_, block_ = (
-        zip(*readings, strict=True) if readings else ((), (), (), (), (), (), ())
-    )
-    return RecordingRows(
-        ns=np.array(ns_, np.int64),
-        key=np.array(key_, np.int32),
-        watts=np.array(watts_, float),
-        counted=np.array(counted, float),
-        mono=np.array(mono, float),
-        silent=np.array(silent_, bool),
-        block=np.array(block_, np.int32),
-        keys=list(keys),
-        gaps=gaps,
-        stale=stale,
-        moments=moments,
-    )
+        rows.add(number, line)
+    return rows.rows()
 
 
 def _name(text: str) -> str:
@@ -179,68 +213,69 @@ def _heads(body: bytes, begin: int) -> list[int]:
     last = body.rfind(b"#", begin) + len(MAGIC)
     while (at := body.find(b"\n" + MAGIC.encode(), checked, last)) >= 0:
         piece = body[checked : at + 1]
-        above += (
-            piece.count(b"\n")
-            - piece.count(b"\n#")
-            - piece.startswith(b"#")
-            - piece.count(b"\n\n")
-            - piece.startswith(b"\n")
-        )
+        comment_count = piece.count(b"\n#") + piece.startswith(b"#")
+        empty_count = piece.count(b"\n\n") + piece.startswith(b"\n")
+        above += piece.count(b"\n") - comment_count - empty_count
         heads.append(above)
         checked = at + 1
     return heads
 
 
-def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
+class _Body(NamedTuple):
+    """The part of a recording that the C parser reads, from `begin` on."""
+
+    names: list[str]
+    text: bytes
+    begin: int
+
+
+def _body(source: LogFile, notes: Notes) -> _Body | None:
+    """The rows below the first header; None where some are to be read line by line."""
     data = source.utf8
     start = data.find(_FIRST.encode())
     while start > 0 and data[start - 1 : start] != b"\n":
         start = data.find(_FIRST.encode(), start + 1)
-    if (
-        start < 0 or b"\r" in data[:4096] or b"\x00" in data
-    ):  # NULs are what a power cut leaves: old pandas reads on past them
+    # NULs are what a power cut leaves: old pandas reads on past them.
+    if start < 0 or b"\r" in data[:4096] or b"\x00" in data:
         return None
     end = data.rfind(b"\n") + 1
     if end < len(data):
         notes.drop(data.count(b"\n") + 1, _CUT)
     header = data[start : data.index(b"\n", start)]
+    names = header.decode().split(",")
+    begin = start + len(header)
     # Nearly always there is one header and a last line that is whole: then nothing is copied.
     # (Columns without a # line above them are no numbers.)
-    body, begin = data, start + len(header)
-    if end < len(data) or data.find(b"#", begin) >= 0:
-        body, begin = data[begin:end].replace(b"\n" + header + b"\n", b"\n"), 0
-        if body.find(b"\n" + _FIRST.encode()) >= 0:
-            return None  # a header with other columns
-    lines = io.BytesIO(body)
-    lines.seek(begin)
-    names = header.decode().split(",")
+    if end == len(data) and data.find(b"#", begin) < 0:
+        return _Body(names, data, begin)
+    body = data[begin:end].replace(b"\n" + header + b"\n", b"\n")
+    if body.find(b"\n" + _FIRST.encode()) >= 0:
+        return None  # a header with other columns
+    return _Body(names, body, 0)
+
+
+_TEXT_COLUMNS = ("source", "channel", "quality", "reason", "mark")
+
+
+_NUMBER_COLUMNS = (_FIRST, _MONO, "watts", "joules")
+
+
+def _frame(body: _Body) -> pd.DataFrame | None:
+    """The rows by pandas; None where a cell is not what its column holds."""
     import pandas as pd
 
-    columns_to_read = [
-        name
-        for name in (
-            _FIRST,
-            _MONO,
-            "source",
-            "channel",
-            "watts",
-            "joules",
-            "quality",
-            "reason",
-            "mark",
-        )
-        if name in names
-    ]
-    kinds: Any = dict.fromkeys(("source", "channel", "quality", "reason", "mark"), "category")
-    kinds |= dict.fromkeys((_FIRST, _MONO, "watts", "joules"), np.float64)
+    lines = io.BytesIO(body.text)
+    lines.seek(body.begin)
+    kinds: Any = dict.fromkeys(_TEXT_COLUMNS, "category")
+    kinds |= dict.fromkeys(_NUMBER_COLUMNS, np.float64)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            frame = pd.read_csv(
+            return pd.read_csv(
                 lines,
                 header=None,
-                names=names,
-                usecols=columns_to_read,
+                names=body.names,
+                usecols=[name for name in body.names if name in kinds],
                 comment="#",
                 keep_default_na=False,
                 na_values=[""],
@@ -250,53 +285,70 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
             )
     except (ValueError, Warning, OverflowError):
         return None
+
+
+def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
+    body = _body(source, notes)
+    frame = _frame(body) if body is not None else None
+    if body is None or frame is None:
+        return None
     frame = frame[frame[_FIRST].abs() < times.MOST_NS / times.S]
     moments = _moments(frame)
     frame = frame[frame["channel"].notna()]
-    ns = _to_us(frame[_FIRST].to_numpy(np.float64))
-    watts = frame["watts"].to_numpy(np.float64)
-    sources, channels = frame["source"].cat, frame["channel"].cat
-    pair = (sources.codes.to_numpy(np.int64) + 1) * (
-        len(channels.categories) + 1
-    ) + channels.codes.to_numpy(np.int64)
-    if int(pair.max(initial=0)) > _MAX_COUNTED_IN_TABLE:
-        pair = np.unique(pair, return_inverse=True)[1].reshape(-1)
-    first = _first_rows(pair)
-    rank = np.zeros(int(pair.max(initial=0)) + 1, np.int32)
-    rank[pair[first]] = np.arange(len(first), dtype=np.int32)
-    heads = frame.iloc[first]
-    labels = [
-        ("" if source != source else str(source), str(name))
-        for source, name in zip(heads["source"], heads["channel"], strict=True)
-    ]
-    silent = frame["quality"].isin(_UNKNOWN).to_numpy(bool)
-    watts = np.where(silent, np.nan, watts)
-    reasons = (
-        frame["reason"][silent].astype(object).where(frame["reason"][silent].notna(), "no reading")
-    )
-    gaps = {
-        str(reason): int(count)
-        for reason, count in reasons.value_counts(sort=False).items()
-        if count
-    }
-    counted = (
-        frame["joules"].to_numpy(np.float64) if "joules" in frame else np.full(len(frame), np.nan)
-    )
+    key, keys = _channel_keys(frame)
+    is_silent = frame["quality"].isin(_UNKNOWN).to_numpy(bool)
+    heads = _heads(body.text, body.begin)
+    block = np.searchsorted(heads, frame.index.to_numpy(), side="right")
     return RecordingRows(
-        ns=ns,
-        key=rank[pair],
-        watts=watts,
-        counted=counted,
-        mono=frame[_MONO].to_numpy(np.float64) if _MONO in frame else np.full(len(frame), np.nan),
-        silent=silent,
-        block=np.searchsorted(_heads(body, begin), frame.index.to_numpy(), side="right").astype(
-            np.int32
-        ),
-        keys=labels,
-        gaps=gaps,
+        ns=_to_us(frame[_FIRST].to_numpy(np.float64)),
+        key=key,
+        watts=np.where(is_silent, np.nan, frame["watts"].to_numpy(np.float64)),
+        counted=_numbers_or_nan(frame, "joules"),
+        mono=_numbers_or_nan(frame, _MONO),
+        silent=is_silent,
+        block=block.astype(np.int32),
+        keys=keys,
+        gaps=_gaps(frame["reason"][is_silent]),
         stale=int((frame["quality"] == "stale").sum()),
         moments=moments,
     )
+
+
+def _numbers_or_nan(frame: pd.DataFrame, name: str) -> Floats:
+    """A column of numbers; NaN where a recording of an earlier version has no such column."""
+    if name not in frame:
+        return np.full(len(frame), np.nan)
+    numbers: Floats = frame[name].to_numpy(np.float64)
+    return numbers
+
+
+def _gaps(reasons: Any) -> dict[str, int]:
+    """How often each reason for a missing reading occurs."""
+    named = reasons.astype(object).where(reasons.notna(), "no reading")
+    counts = named.value_counts(sort=False)
+    return {str(reason): int(count) for reason, count in counts.items() if count}
+
+
+def _channel_keys(frame: pd.DataFrame) -> tuple[Int32s, list[tuple[str, str]]]:
+    """The number of each row's channel, and the channels: (source, name), in the order of their
+    first rows.
+    """
+    source_codes = frame["source"].cat.codes.to_numpy(np.int64)
+    channels = frame["channel"].cat
+    # A source may be missing: its code is -1 then.
+    pair = (source_codes + 1) * (len(channels.categories) + 1)
+    pair += channels.codes.to_numpy(np.int64)
+    if int(pair.max(initial=0)) > _MAX_COUNTED_IN_TABLE:
+        pair = np.unique(pair, return_inverse=True)[1].reshape(-1)
+    first_rows = _first_rows(pair)
+    rank = np.zeros(int(pair.max(initial=0)) + 1, np.int32)
+    rank[pair[first_rows]] = np.arange(len(first_rows), dtype=np.int32)
+    firsts = frame.iloc[first_rows]
+    keys = []
+    for source, name in zip(firsts["source"], firsts["channel"], strict=True):
+        is_missing = source != source  # NaN
+        keys.append(("" if is_missing else str(source), str(name)))
+    return rank[pair], keys
 
 
 def _first_rows(numbers: Int64s) -> Int64s:
@@ -310,10 +362,8 @@ def _first_rows(numbers: Int64s) -> Int64s:
 def _to_us(seconds: Floats) -> Int64s:
     """Unix seconds as ns; they are written to the µs."""
     seconds_down = np.floor(seconds)
-    ns: Int64s = (
-        seconds_down.astype(np.int64) * times.S
-        + np.round((seconds - seconds_down) * 1e6).astype(np.int64) * 1000
-    )
+    microseconds = np.round((seconds - seconds_down) * 1e6).astype(np.int64)
+    ns: Int64s = seconds_down.astype(np.int64) * times.S + microseconds * 1000
     return ns
 
 
@@ -321,23 +371,30 @@ def _moments(frame: pd.DataFrame) -> list[NamedMoment]:
     """The rows that name a moment."""
     if "mark" not in frame:
         return []
-    silent = frame["channel"].isna().to_numpy(bool)
-    rows = np.flatnonzero(silent & frame["quality"].isin((_MARK, BEGIN, END, LIMIT)).to_numpy(bool))
-    before = np.cumsum(~silent)[rows].tolist()
-    some = frame.iloc[rows]
-    mono = some[_MONO].tolist() if _MONO in some else [math.nan] * len(some)
-    names = some["mark"].astype(object).where(some["mark"].notna(), "")
-    sources = some["source"].astype(object).where(some["source"].notna(), "")
-    return [
-        NamedMoment(row, ns, mono_s, str(kind), _name(str(name)), str(source), float(watts))
-        for row, ns, mono_s, kind, name, source, watts in zip(
-            before,
-            _to_us(some[_FIRST].to_numpy(np.float64)).tolist(),
-            mono,
-            some["quality"],
-            names,
-            sources,
-            some["watts"].to_numpy(np.float64).tolist(),
-            strict=True,
+    is_silent = frame["channel"].isna().to_numpy(bool)
+    is_moment = frame["quality"].isin((_MARK, BEGIN, END, LIMIT)).to_numpy(bool)
+    rows = np.flatnonzero(is_silent & is_moment)
+    named = frame.iloc[rows]
+    columns = zip(
+        np.cumsum(~is_silent)[rows].tolist(),
+        _to_us(named[_FIRST].to_numpy(np.float64)).tolist(),
+        _numbers_or_nan(named, _MONO).tolist(),
+        named["quality"],
+        named["mark"].astype(object).where(named["mark"].notna(), ""),
+        named["source"].astype(object).where(named["source"].notna(), ""),
+        named["watts"].to_numpy(np.float64).tolist(),
+        strict=True,
+    )
+    moments = []
+    for row, ns, mono, kind, name, source, watts in columns:
+        moment = NamedMoment(
+            row=row,
+            ns=ns,
+            mono=mono,
+            kind=str(kind),
+            name=_name(str(name)),
+            source=str(source),
+            watts=float(watts),
         )
-    ]
+        moments.append(moment)
+    return moments

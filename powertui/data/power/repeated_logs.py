@@ -28,30 +28,35 @@ def without_repeats(
         by_size.setdefault(len(series), []).append(row)
     left_out: dict[int, int] = {}  # by its row that of the channel that stays
     for size, rows in by_size.items():
-        if size >= _MIN_READINGS and len({power[row].path for row in rows}) > 1:
-            left_out |= _repeats(power, sorted(rows, key=lambda row: not power[row].clock.known))
+        paths = {power[row].path for row in rows}
+        if size >= _MIN_READINGS and len(paths) > 1:
+            rows.sort(key=lambda row: not power[row].clock.known)
+            left_out |= _repeats(power, rows)
     files = dict.fromkeys((power[row].path, power[first].path) for row, first in left_out.items())
-    warnings = tuple(
-        Warn(path, "", f"holds the readings of {first}, which is read instead")
-        for path, first in files
-    )
-    return tuple(series for row, series in enumerate(power) if row not in left_out), warnings
+    warnings = []
+    for path, first in files:
+        cause = f"holds the readings of {first}, which is read instead"
+        warnings.append(Warn(path, "", cause))
+    unrepeated = [series for row, series in enumerate(power) if row not in left_out]
+    return tuple(unrepeated), tuple(warnings)
 
 
 def _repeats(power: Sequence[PowerSeries], rows: Sequence[int]) -> dict[int, int]:
     """By each row that repeats an earlier one that one."""
-    kept: dict[tuple[float, ...], list[int]] = {}
-    found: dict[int, int] = {}
+    by_probe: dict[tuple[float, ...], list[int]] = {}
+    first_of: dict[int, int] = {}
     for row in rows:
+        # Channels that differ in these few readings need not be compared as a whole.
         watts = power[row].watts
-        # What differs here need not be compared as a whole.
-        places = kept.setdefault(tuple(np.nan_to_num(watts[:: len(watts) // 4]).tolist()), [])
-        first = next((other for other in places if _is_same(power[other], power[row])), None)
-        if first is None:
-            places.append(row)
+        probe = np.nan_to_num(watts[:: len(watts) // 4])
+        candidates = by_probe.setdefault(tuple(probe.tolist()), [])
+        for candidate in candidates:
+            if _is_same(power[candidate], power[row]):
+                first_of[row] = candidate
+                break
         else:
-            found[row] = first
-    return found
+            candidates.append(row)
+    return first_of
 
 
 def _is_same(first: PowerSeries, second: PowerSeries) -> bool:
@@ -61,16 +66,17 @@ def _is_same(first: PowerSeries, second: PowerSeries) -> bool:
     apart = (first.times - first.times[0]) - (second.times - second.times[0])
     if np.abs(apart).max() > _MAX_APART_NS or not _clocks_agree(first, second):
         return False
-    known = first.watts[np.isfinite(first.watts)]
-    return bool(
-        np.array_equal(first.watts, second.watts, equal_nan=True)
-        and len(np.unique(known)) >= _MIN_VALUES
-    )
+    if not np.array_equal(first.watts, second.watts, equal_nan=True):
+        return False
+    readings = first.watts[np.isfinite(first.watts)]
+    return len(np.unique(readings)) >= _MIN_VALUES
 
 
 def _clocks_agree(first: PowerSeries, second: PowerSeries) -> bool:
     """Whether both may begin at one moment."""
     if not (first.clock.known and second.clock.known):
         return True
-    starts = [series.clock.mid_ns + int(series.times[0]) for series in (first, second)]
-    return abs(starts[0] - starts[1]) <= first.clock.half_ns + second.clock.half_ns + _MAX_APART_NS
+    first_start = first.clock.mid_ns + int(first.times[0])
+    second_start = second.clock.mid_ns + int(second.times[0])
+    max_apart = first.clock.half_ns + second.clock.half_ns + _MAX_APART_NS
+    return abs(first_start - second_start) <= max_apart

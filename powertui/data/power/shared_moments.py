@@ -21,30 +21,33 @@ def split_by_device(ns: Int64s, watts: Floats) -> list[Int64s]:
     """The rows of each device, in the order in which each moment lists them; empty where the
     readings are of one device, or nothing shows of how many.
     """
+    if not len(ns):
+        return []
     order = np.argsort(ns, kind="stable")
     times, readings = ns[order], watts[order]
-    starts = np.flatnonzero(np.r_[True, np.diff(times) > 0]) if len(times) else order[:0]
-    if len(starts) in (0, len(times)) or not _are_unequal(starts, readings):
+    starts = np.flatnonzero(np.r_[True, np.diff(times) > 0])
+    if len(starts) == len(times) or not _are_unequal(starts, readings):
         return []
     sizes = np.diff(np.r_[starts, len(times)])
     count = int(np.bincount(sizes).argmax())
     is_whole = sizes == count
     if count < 2 or is_whole.mean() < _MIN_WHOLE_SHARE:
         return []
-    rounds = readings[starts[is_whole][:, np.newaxis] + np.arange(count)]
-    moments = times[starts]
-    if _may_be_polls(moments) and not _keep_their_places(rounds):
+    whole_starts = starts[is_whole]
+    rounds = readings[whole_starts[:, np.newaxis] + np.arange(count)]
+    if _may_be_polls(times[starts]) and not _keep_their_places(rounds):
         return []
     place = np.arange(len(times)) - np.repeat(starts, sizes)
-    known: Bools = np.repeat(is_whole, sizes)
-    return [np.sort(order[known & (place == k)]) for k in range(count)]
+    is_in_whole: Bools = np.repeat(is_whole, sizes)
+    return [np.sort(order[is_in_whole & (place == number)]) for number in range(count)]
 
 
 def _are_unequal(starts: Int64s, readings: Floats) -> bool:
     filled = np.where(np.isfinite(readings), readings, 0.0)
-    low, high = np.minimum.reduceat(filled, starts), np.maximum.reduceat(filled, starts)
-    unequal = int((low != high).sum())
-    return unequal >= max(_MIN_MOMENTS, _MIN_UNEQUAL_SHARE * len(starts))
+    lowest = np.minimum.reduceat(filled, starts)
+    highest = np.maximum.reduceat(filled, starts)
+    unequal_count = int((lowest != highest).sum())
+    return unequal_count >= max(_MIN_MOMENTS, _MIN_UNEQUAL_SHARE * len(starts))
 
 
 def _may_be_polls(moments: Int64s) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from powertui.data.power.cells import FileCells
 from powertui.data.power.notes import Notes
@@ -23,63 +24,90 @@ _POINT_DECIMALS = re.compile(r"[-+]?(?:\d+\.(?:\d{1,2}|\d{4,})|0\.\d+|\d{4,}\.\d
 _COMMA_DECIMALS = re.compile(r"[-+]?(?:\d+,(?:\d{1,2}|\d{4,})|0,\d+|\d{4,},\d+)")
 
 
+_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:,\d{3})+)")
+
+
 def without_thousands_signs(cells: FileCells, delimiter: str, notes: Notes) -> FileCells:
     """The same with signs between thousands taken out; columns of which it is open are named in
     `either`.
     """
-    looked = [
-        [] if cells.is_numeric(i) else _unlike(cells.texts(i)) for i in range(len(cells.names))
-    ]
-    if not any(
-        len(some) and (_POINTS.fullmatch(some[0]) or _COMMAS.fullmatch(some[0])) for some in looked
-    ):
+    probes: list[list[str]] = []
+    for column in range(len(cells.names)):
+        probes.append([] if cells.is_numeric(column) else _distinct_numbers(cells.texts(column)))
+    # Nearly no table has any: cells with a group are the first of each column.
+    if not any(probe and _GROUPED.fullmatch(probe[0]) for probe in probes):
         return cells
     columns, either = list(cells.columns), set()
-    for at, some in enumerate(looked):
-        sign = thousands_sign(
-            some, [cell for i, column in enumerate(looked) if i != at for cell in column], delimiter
-        )
-        if sign in (".", ","):
-            columns[at] = [cell.replace(sign, "") for cell in cells.texts(at)]
-            signs = "points" if sign == "." else "commas"
+    for column, probe in enumerate(probes):
+        others = (cell for beside in probes if beside is not probe for cell in beside)
+        sign = thousands_sign(probe, others, delimiter)
+        if sign == "?":
+            either.add(column)
+        elif sign:
+            columns[column] = [cell.replace(sign, "") for cell in cells.texts(column)]
+            sign_name = "points" if sign == "." else "commas"
+            without = probe[0].replace(sign, "")
             notes.say(
-                f"{cells.names[at]}: {signs} separate thousands ({some[0]} is "
-                f"{some[0].replace(sign, '')})"
+                f"{cells.names[column]}: {sign_name} separate thousands ({probe[0]} is {without})"
             )
-        elif sign == "?":
-            either.add(at)
     return replace(cells, columns=columns, either=frozenset(either))
 
 
-def _unlike(texts: Sequence[str]) -> list[str]:
+def _distinct_numbers(texts: Sequence[str]) -> list[str]:
     """What cells say as numbers, each once, the ones with a group first."""
-    some = sorted(
-        {cell for cell in texts[:_CHECKED_CELLS] if cell[:1].isdigit() or cell[:1] in ("+", "-")}
-    )
-    return sorted(some, key=lambda cell: not (_POINTS.fullmatch(cell) or _COMMAS.fullmatch(cell)))
+    numbers = {
+        cell for cell in texts[:_CHECKED_CELLS] if cell[:1].isdigit() or cell[:1] in ("+", "-")
+    }
+    return sorted(numbers, key=lambda cell: (not _GROUPED.fullmatch(cell), cell))
+
+
+class _Sign(NamedTuple):
+    """A sign that may part thousands, and what shows it."""
+
+    sign: str
+    groups: re.Pattern[str]  # cells that may hold it between thousands
+    decimals: re.Pattern[str]  # cells in which it parts decimals
+    others_decimals: re.Pattern[str]  # cells in which the other sign parts decimals
+
+
+_SIGNS = (
+    _Sign(".", _POINTS, _POINT_DECIMALS, _COMMA_DECIMALS),
+    _Sign(",", _COMMAS, _COMMA_DECIMALS, _POINT_DECIMALS),
+)
 
 
 def thousands_sign(cells: Sequence[str], others: Iterable[str], delimiter: str) -> str:
     """The sign that parts thousands in these cells; "?" where it may as well part decimals, ""
     where none does.
     """
-    for sign, groups, decimals, other_sign in (
-        (".", _POINTS, _POINT_DECIMALS, _COMMA_DECIMALS),
-        (",", _COMMAS, _COMMA_DECIMALS, _POINT_DECIMALS),
-    ):
-        grouped = [cell for cell in cells if groups.fullmatch(cell)]
-        if not grouped or not all(
-            groups.fullmatch(cell) or _UNDER_THOUSAND.fullmatch(cell) for cell in cells
-        ):
-            continue
-        if len(grouped) < len([cell for cell in cells if len(cell.lstrip("+-")) >= 2]) or any(
-            cell.count(sign) > 1 for cell in grouped
-        ):
-            return sign
-        others = list(others)
-        if any(decimals.fullmatch(cell) for cell in others):
-            return ""
-        if any(other_sign.fullmatch(cell) for cell in others) or delimiter == sign:
-            return sign
-        return "?" if delimiter == ";" or sign == "," else ""
+    for sign in _SIGNS:
+        grouped = [cell for cell in cells if sign.groups.fullmatch(cell)]
+        if grouped and all(_fits(cell, sign) for cell in cells):
+            if _is_certain(cells, grouped, sign):
+                return sign.sign
+            return _sign_by_others(sign, others, delimiter)
     return ""
+
+
+def _fits(cell: str, sign: _Sign) -> bool:
+    """Whether a cell may be written with this sign between thousands."""
+    return bool(sign.groups.fullmatch(cell) or _UNDER_THOUSAND.fullmatch(cell))
+
+
+def _is_certain(cells: Sequence[str], grouped: Sequence[str], sign: _Sign) -> bool:
+    """Whether a column itself shows that a sign parts its thousands."""
+    if any(cell.count(sign.sign) > 1 for cell in grouped):
+        return True
+    # Whoever writes three decimals writes 950.000, and not 950.
+    long_cells = [cell for cell in cells if len(cell.lstrip("+-")) >= 2]
+    return len(grouped) < len(long_cells)
+
+
+def _sign_by_others(sign: _Sign, others: Iterable[str], delimiter: str) -> str:
+    """What the other columns of a table say of a sign; "?" where they say nothing."""
+    others = list(others)
+    if any(sign.decimals.fullmatch(cell) for cell in others):
+        return ""
+    if delimiter == sign.sign or any(sign.others_decimals.fullmatch(cell) for cell in others):
+        return sign.sign
+    return "?" if delimiter == ";" or sign.sign == "," else ""

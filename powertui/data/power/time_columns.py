@@ -45,6 +45,7 @@ def pick_time(
     for column in named or candidates:
         read = _time_column(path, rows, column, form)
         if _could_be_time(rows.names, column, read, is_named=bool(named)):
+            # Of equals the first column: that is where loggers write the time.
             rank = (_KINDS.index(read.kind), time_score(rows.names[column]), -column)
             ranked.append((rank, column, read))
     if not ranked:
@@ -102,12 +103,13 @@ def _time_column(path: str, rows: table.FileCells, column: int, form: TableForm)
 
 def _refuse_rounded(path: str, texts: Sequence[str], read: TimeColumn) -> None:
     """Raise where a spreadsheet has rounded Unix times: 1.71456E+12 is right to three hours."""
-    match = next(filter(None, map(_SCIENTIFIC.fullmatch, texts[:_MAX_PROBED_TIMES])), None)
+    row, match = _first_scientific(texts)
     if match is None or read.kind != "absolute":
         return
-    row = next(row for row, text in enumerate(texts) if _SCIENTIFIC.fullmatch(text))
-    step = 10.0 ** (int(match[2]) - len(match[1]))
-    step_ns = step * abs(float(read.ns[row])) / abs(float(texts[row]))
+    decimals, exponent = len(match[1]), int(match[2])
+    last_digit = 10.0 ** (exponent - decimals)
+    ns_per_unit = abs(float(read.ns[row])) / abs(float(texts[row]))
+    step_ns = last_digit * ns_per_unit
     if step_ns > _MAX_ROUNDING_NS:
         raise UnreadableFile(
             path,
@@ -117,6 +119,15 @@ def _refuse_rounded(path: str, texts: Sequence[str], read: TimeColumn) -> None:
                 "or take the log as it was recorded."
             ),
         )
+
+
+def _first_scientific(texts: Sequence[str]) -> tuple[int, re.Match[str] | None]:
+    """The first cell that is written as 1.71456E+12, with its row; None where there is none."""
+    for row, text in enumerate(texts[:_MAX_PROBED_TIMES]):
+        match = _SCIENTIFIC.fullmatch(text)
+        if match is not None:
+            return row, match
+    return 0, None
 
 
 def _date_and_time(
@@ -158,7 +169,9 @@ def day_first(texts: Sequence[str], default: bool = False) -> bool:
         return False
     if len(firsts) != len(seconds):
         return len(firsts) > len(seconds)
-    return default or ("." in texts[0][:3] if texts else False)
+    # Only countries that write the day first separate a date's numbers by points.
+    has_points = bool(texts) and "." in texts[0][:3]
+    return default or has_points
 
 
 def ambiguous_date(texts: Sequence[str]) -> str:
@@ -166,8 +179,9 @@ def ambiguous_date(texts: Sequence[str]) -> str:
     says which; "" where something does.
     """
     matches = [match for text in texts if (match := _EITHER_ORDER.match(text.strip()))]
-    if len({match[0] for match in matches}) != 1:
-        return ""
-    date, first, second = matches[0][0], int(matches[0][1]), int(matches[0][3])
-    is_ambiguous = matches[0][1] != matches[0][3] and max(first, second) <= 12
-    return date if is_ambiguous else ""
+    dates = {match[0] for match in matches}
+    if len(dates) != 1:
+        return ""  # two dates show which number is the day
+    first, second = matches[0][1], matches[0][3]
+    is_ambiguous = first != second and max(int(first), int(second)) <= 12
+    return matches[0][0] if is_ambiguous else ""

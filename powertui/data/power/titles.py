@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from powertui.data.power import times, units
@@ -89,26 +89,36 @@ NO_TITLES = Titles()
 def read_titles(lines: Sequence[str]) -> Titles:
     """All that these lines say."""
     stripped = tuple(text for line in lines if (text := line[:_MAX_LINE_CHARS].strip(_MARKS)))
-    named: dict[Unit, None] = {}
-    for line in stripped:
-        if _RATED.search(line) and not _OF_UNIT.search(line):
-            continue
-        for number, word in _WORD.findall(line):
-            unit = None if number else units.unit_of_symbol(word)
-            # "j", "w": a letter alone is a unit as units are written, and behind something that
-            # asks for one
-            if unit is not None and (len(word) > 1 or (word.isupper() and _announced(line, word))):
-                named[unit] = None
+    named = dict.fromkeys(unit for line in stripped for unit in _units_in(line))
     return Titles(
-        tuple(unit for unit in named if unit.quantity == "power"),
-        tuple(unit for unit in named if unit.quantity == "energy"),
-        next((line for line in stripped if _scaled(line)), ""),
-        next((m[1] for line in stripped if (m := _TIME_UNIT.search(line))), ""),
-        next((m[1] for line in stripped if (m := _ZONE.match(line))), ""),
-        next((day for line in stripped if (day := date_in(line)) is not None), None),
-        next((m[1] for line in stripped if (m := _HOST.fullmatch(line))), ""),
-        stripped,
+        power=tuple(unit for unit in named if unit.quantity == "power"),
+        energy=tuple(unit for unit in named if unit.quantity == "energy"),
+        scale=next(filter(_scaled, stripped), ""),
+        time_unit=_first_group(_TIME_UNIT.search, stripped),
+        zone=_first_group(_ZONE.match, stripped),
+        date=next(filter(None, map(date_in, stripped)), None),
+        host=_first_group(_HOST.fullmatch, stripped),
+        lines=stripped,
     )
+
+
+def _units_in(line: str) -> Iterator[Unit]:
+    """The units that a line gives for what is below it; none of a line about what is rated."""
+    if _RATED.search(line) and not _OF_UNIT.search(line):
+        return
+    for number, word in _WORD.findall(line):
+        unit = None if number else units.unit_of_symbol(word)
+        # A letter alone ("j", "w") is a unit as units are written, and behind something that asks
+        # for one.
+        is_unit = len(word) > 1 or (word.isupper() and _announced(line, word))
+        if unit is not None and is_unit:
+            yield unit
+
+
+def _first_group(find: Callable[[str], re.Match[str] | None], lines: Sequence[str]) -> str:
+    """What a pattern finds in the first of these lines that fits it; "" where none does."""
+    match = next(filter(None, map(find, lines)), None)
+    return match[1] if match is not None else ""
 
 
 def _announced(line: str, word: str) -> bool:

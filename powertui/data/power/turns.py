@@ -32,27 +32,32 @@ def _pause(gaps: Int64s) -> float:
     ordered = np.sort(gaps[gaps >= 0])
     if len(ordered) < 3:
         return float("inf")
-    low, high = float(max(1e5, np.percentile(ordered, 5))), float(np.percentile(ordered, 95))
-    return (low * high) ** 0.5 if high / low >= _MIN_PAUSE_RATIO else float("inf")
+    within = float(max(1e5, np.percentile(ordered, 5)))
+    between = float(np.percentile(ordered, 95))
+    if between / within < _MIN_PAUSE_RATIO:
+        return float("inf")
+    return (within * between) ** 0.5
 
 
 def count_by_pause(ns: Int64s) -> int:
     """How many rows make a round, by the pauses between them; 1 when there are no rounds."""
     gaps = np.diff(ns)
-    apart = _pause(gaps)
-    if not np.isfinite(apart):
+    min_pause = _pause(gaps)
+    if not np.isfinite(min_pause):
         return 1
-    sizes = np.diff(np.r_[np.flatnonzero(np.r_[True, gaps > apart]), len(ns)])
-    usual = int(np.bincount(sizes).argmax())
-    return (
-        usual if usual <= MAX_TURN_CHANNELS and (sizes == usual).mean() >= _MIN_WHOLE_SHARE else 1
-    )
+    starts = np.flatnonzero(np.r_[True, gaps > min_pause])
+    sizes = np.diff(np.r_[starts, len(ns)])
+    commonest_size = int(np.bincount(sizes).argmax())
+    whole_share = (sizes == commonest_size).mean()
+    if commonest_size > MAX_TURN_CHANNELS or whole_share < _MIN_WHOLE_SHARE:
+        return 1
+    return commonest_size
 
 
 def takes_turns(texts: Sequence[str], count: int) -> bool:
     """Nearly every cell is what it was one round before."""
-    same = sum(texts[i] == texts[i - count] for i in range(count, len(texts)))
-    return same >= _MIN_REPEATED_SHARE * max(1, len(texts) - count)
+    equal_count = sum(texts[i] == texts[i - count] for i in range(count, len(texts)))
+    return equal_count >= _MIN_REPEATED_SHARE * max(1, len(texts) - count)
 
 
 def count_by_column(texts: Sequence[str]) -> int:
@@ -61,8 +66,8 @@ def count_by_column(texts: Sequence[str]) -> int:
     """
     if len(texts) < 4:
         return 1
-    beside = sum(a == b for a, b in itertools.pairwise(texts)) / (len(texts) - 1)
-    if beside > _MAX_EQUAL_SHARE:
+    equal_neighbors = sum(a == b for a, b in itertools.pairwise(texts))
+    if equal_neighbors > _MAX_EQUAL_SHARE * (len(texts) - 1):
         return 1
     for count in range(2, min(MAX_TURN_CHANNELS, len(texts) // 3) + 1):
         if takes_turns(texts, count):
@@ -77,12 +82,14 @@ def places(ns: Int64s, count: int) -> tuple[Int32s, Bools]:
     gaps = np.diff(ns)
     opens = np.r_[True, gaps > _pause(gaps)]
     rows = np.arange(len(ns))
-    place = rows - np.maximum.accumulate(np.where(opens, rows, 0))
+    first_of_round = np.maximum.accumulate(np.where(opens, rows, 0))
+    place = rows - first_of_round
     rounds = np.cumsum(opens)
     sizes = np.bincount(rounds - 1)[rounds - 1]
-    last = rounds == rounds[-1]
-    torn: Bools = (sizes != count) & ~(last & (sizes < count))
-    return place.astype(np.int32), torn
+    # The log may end within a round: what is there of it began as the others do.
+    is_last_and_short = (rounds == rounds[-1]) & (sizes < count)
+    is_torn: Bools = (sizes != count) & ~is_last_and_short
+    return place.astype(np.int32), is_torn
 
 
 def count_by_values(ns: Int64s, values: Floats) -> int:
@@ -95,7 +102,14 @@ def count_by_values(ns: Int64s, values: Floats) -> int:
     if count < 2 or len(values) < 3 * count:
         return 1
     with np.errstate(invalid="ignore"):
-        beside = np.nanmean(np.abs(np.diff(values))) if np.isfinite(np.diff(values)).any() else 0.0
-        later = values[count:] - values[:-count]
-        between = np.nanmean(np.abs(later)) if np.isfinite(later).any() else np.inf
-    return count if between < _MAX_CHANGE_RATIO * beside else 1
+        to_neighbor = _mean_change(values, 1, default=0.0)
+        to_round_before = _mean_change(values, count, default=np.inf)
+    return count if to_round_before < _MAX_CHANGE_RATIO * to_neighbor else 1
+
+
+def _mean_change(values: Floats, rows_apart: int, default: float) -> float:
+    """How much readings so many rows apart differ; `default` where none is known."""
+    changes = values[rows_apart:] - values[:-rows_apart]
+    if not np.isfinite(changes).any():
+        return default
+    return float(np.nanmean(np.abs(changes)))
