@@ -11,6 +11,7 @@ import re
 from powertui.data.asked import LogColumns
 from powertui.data.model import Device, Scope, Sensor
 from powertui.data.power import devices, stamps, table, units
+from powertui.data.power.cells import below_header
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -29,64 +30,74 @@ def sniff(head: str, _path: str) -> int:
     return 98 if any(_header(line) for line in head.split("\n")[:60]) else 0
 
 
+# A card in the list of metric files above the table: its number, and its PCI address.
+_CARD = re.compile(
+    r"#\s*(\d{1,3})\s+\S*?\.?((?:[0-9A-Fa-f]{4}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*$"
+)
+
+
+class _Table:
+    """What the lines above a row say of it."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.unit = units.UNITS["W"]
+        self.addresses: dict[int, str] = {}  # of each card
+
+    def set_header(self, line: str, names: list[str]) -> None:
+        """The names of columns; with commas each title may hold its unit: "pwr W"."""
+        if "," in line:
+            titles = line.strip().lstrip("#").split(",")
+            names = [title.split()[0].lower() for title in titles if title.split()]
+        self.names = names
+
+    def add_comment(self, line: str) -> None:
+        """A line that begins with `#`: a card, or the units of the columns."""
+        if card := _CARD.match(line.strip()):
+            self.addresses[int(card[1])] = devices.pci_address(card[2])
+        words = line.replace("#", " ").split()
+        # The column `ID` has no unit.
+        are_units = words[:1] == ["YYYYMMDD"] and len(words) == len(self.names) - 1
+        if are_units and "pwr" in self.names:
+            self.unit = units.unit_of_symbol(words[self.names.index("pwr") - 1]) or self.unit
+
+    def misfit(self, cells: list[str], *, is_last: bool) -> str:
+        """Why a row does not fit the header; "" where it does."""
+        if len(cells) != len(self.names):
+            return below_header(len(cells), len(self.names))
+        return "the last line may be cut" if is_last and table.was_cut(cells[-1], ["0.1"]) else ""
+
+    def sensor(self, card: int) -> Sensor:
+        """What a row with this card is of."""
+        device = Device(card, "", self.addresses.get(card, ""), "IBM Spyre")
+        return Sensor(f"AIU {card}", NAME, Scope.GPU, device=device)
+
+
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per card."""
     notes = Notes(source.path)
     collected = Collected(source.path, notes)
-    names: list[str] = []
-    unit = units.UNITS["W"]
-    addresses: dict[int, str] = {}
+    above = _Table()
     lines = source.text.split("\n")
     for number, line in stamps.numbered_lines(lines):
         if header := _header(line):
-            # with commas each title may hold its unit: "pwr W"
-            names = (
-                [
-                    title.split()[0].lower()
-                    for title in line.strip().lstrip("#").split(",")
-                    if title.split()
-                ]
-                if "," in line
-                else header
-            )
+            above.set_header(line, header)
             continue
         if line.lstrip().startswith("#"):
-            if match := re.match(
-                r"#\s*(\d{1,3})\s+\S*?\.?((?:[0-9A-Fa-f]{4}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-9A-Fa-f])\s*$",
-                line.strip(),
-            ):
-                addresses[int(match[1])] = devices.pci_address(match[2])
-            words = line.replace("#", " ").split()
-            if words[:1] == ["YYYYMMDD"] and "pwr" in names and len(words) == len(names) - 1:
-                unit = units.unit_of_symbol(words[names.index("pwr") - 1]) or unit
+            above.add_comment(line)
+            continue
+        if not above.names:
             continue
         cells = [cell.strip() for cell in line.split(",")] if "," in line else line.split()
-        if not names or not line.strip():
+        misfit = above.misfit(cells, is_last=number == len(lines))
+        if misfit:
+            notes.drop(number, misfit)
             continue
-        if len(cells) != len(names) or (
-            number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])
-        ):
-            short = len(cells) != len(names)
-            notes.drop(
-                number,
-                f"has {len(cells)} fields where the header names {len(names)}"
-                if short
-                else "the last line may be cut",
-            )
-            continue
-        row = dict(zip(names, cells, strict=True))
+        row = dict(zip(above.names, cells, strict=True))
         if not re.fullmatch(r"\d{1,4}", row["id"]):
             notes.drop(number, "the card is not a number")
             continue
-        card = int(row["id"])
         day = re.sub(r"^(\d{4})(\d\d)(\d\d)$", r"\1-\2-\3", row.get("date", ""))
         when = f"{day} {row.get('time', '')}".strip()
-        device = Device(card, "", addresses.get(card, ""), "IBM Spyre")
-        collected.add(
-            Sensor(f"AIU {card}", NAME, Scope.GPU, device=device),
-            when,
-            row["pwr"],
-            number,
-            unit=unit,
-        )
+        collected.add(above.sensor(int(row["id"])), when, row["pwr"], number, unit=above.unit)
     return collected.log(NAME, options, "aiu-smi: pwr in W", period_s=1.0)

@@ -6,11 +6,12 @@ Values stand with their unit; -w writes Unix seconds.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Device, Scope, Sensor
 from powertui.data.power import json_docs, stamps, table, units
+from powertui.data.power.cells import below_header
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -34,30 +35,32 @@ _HINT = (
 
 def _header(line: str) -> list[str]:
     """The columns of `amd-smi monitor` or of its CSV."""
-    if "," not in line and line != line.upper():
+    if "," in line:
+        cells = [cell.strip().lower() for cell in line.split(",")]
+    elif line == line.upper():
+        cells = line.lower().split()
+    else:
         return []
-    cells = (
-        [cell.strip().lower() for cell in line.split(",")] if "," in line else line.lower().split()
-    )
     return cells if "gpu" in cells and any(cell in _POWERS for cell in cells) else []
 
 
 def sniff(head: str, _path: str) -> int:
     """By its members, or the columns of a monitor."""
-    if re.search(r'"gpu"\s*:\s*\d', head) and re.search(
-        r'"(?:\w*socket_power|power_usage)"\s*:', head
-    ):
+    has_power = re.search(r'"(?:\w*socket_power|power_usage)"\s*:', head)
+    if has_power and re.search(r'"gpu"\s*:\s*\d', head):
         return 97
     if re.search(r"(?m)^GPU: \d{1,3}\s*$", head) and "SOCKET_POWER:" in head:
         return 96
-    for line in head.split("\n")[:30]:
-        cells = _header(stamps.split_time(line)[1])
-        if cells and (
-            set(cells) & (set(_POWERS) - {"power"})
-            or ("power" in cells and "," not in line and cells[0] in ("gpu", "timestamp"))
-        ):
-            return 96
-    return 0
+    lines = head.split("\n")[:30]
+    return 96 if any(_is_monitor(stamps.split_time(line)[1]) for line in lines) else 0
+
+
+def _is_monitor(line: str) -> bool:
+    """Whether a line is a header of `monitor`: a column `power` alone may be any tool's."""
+    cells = _header(line)
+    if set(cells) & (set(_POWERS) - {"power"}):
+        return True
+    return "power" in cells and "," not in line and cells[0] in ("gpu", "timestamp")
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -88,25 +91,45 @@ def _walk(value: Any, when: str, line: int, collected: Collected) -> None:
     if not isinstance(value, dict):
         return
     gpu = value.get("gpu")
-    if not isinstance(gpu, int) or isinstance(gpu, bool):
-        for member in value.values():
-            if isinstance(member, (dict, list)):
-                _walk(member, json_docs.when_in(member, when), line, collected)
+    if isinstance(gpu, int) and not isinstance(gpu, bool):
+        _add_gpu(gpu, value.get("power", value), when, line, collected)
         return
-    power = value.get("power", value)
+    for member in value.values():
+        if isinstance(member, (dict, list)):
+            _walk(member, json_docs.when_in(member, when), line, collected)
+
+
+def _add_gpu(gpu: int, power: Any, when: str, line: int, collected: Collected) -> None:
+    """The readings of one GPU: an object with several, or one alone."""
+    readings = power if isinstance(power, dict) else {"power": power}
     for name, kind in _POWERS.items():
-        cell = power.get(name) if isinstance(power, dict) else power if name == "power" else None
+        cell = readings.get(name)
         unit = "W"
         if isinstance(cell, dict):
             unit, cell = str(cell.get("unit", "W")), cell.get("value")
-        if cell is not None and not isinstance(cell, (dict, list)):
-            collected.add(
-                _sensor(gpu, kind),
-                when,
-                str(cell),
-                line,
-                unit=units.unit_of_symbol(unit) or units.UNITS["W"],
-            )
+        if cell is None or isinstance(cell, (dict, list)):
+            continue
+        known_unit = units.unit_of_symbol(unit) or units.UNITS["W"]
+        collected.add(_sensor(gpu, kind), when, str(cell), line, unit=known_unit)
+
+
+class _Header(NamedTuple):
+    """The columns of the rows below it, and whether commas separate them."""
+
+    names: list[str]
+    has_commas: bool
+
+    def misfit(self, cells: list[str], *, is_last: bool) -> str:
+        """Why a row does not fit its header; "" where it does."""
+        if is_last and table.was_cut(cells[-1] if cells else "", ["0.1"]):
+            return "the last line may be cut"
+        if len(cells) < len(self.names):
+            return below_header(len(cells), len(self.names))
+        return ""
+
+
+# Units behind the numbers of `monitor`, which are no cells of their own.
+_UNIT_BEHIND_NUMBER = re.compile(r"(?<=\d)\s+(?=(?:m?W|%|MHz|MB|GB|V|°?C|°\s?C)(?:\s|$))")
 
 
 def _text(text: str, collected: Collected) -> None:
@@ -132,45 +155,29 @@ def _text(text: str, collected: Collected) -> None:
 
 
 def _table(text: str, notes: Notes, collected: Collected) -> None:
-    names: list[str] = []
-    above = ""
-    commas = False
-    lines = text.split("\n")
-    for number, line in stamps.numbered_lines(lines):
-        if when := stamps.time_of_line(line):
-            above = when
+    header = _Header([], False)
+    for line in stamps.timed_lines(text):
+        if names := _header(line.written) or _header(line.text):
+            header = _Header(names, "," in line.written)
             continue
-        when, rest = stamps.split_time(line)
-        if header := _header(line) or _header(rest):
-            names, commas = header, "," in line
+        if not header.names:
             continue
-        if not names or not rest.strip():
+        # With -w a row begins with Unix seconds, which are a column.
+        has_own_time = header.names[0] == "timestamp" or header.has_commas
+        rest = line.written if has_own_time else line.text
+        if header.has_commas:
+            cells = table.fields(rest, ",")
+        else:
+            cells = _UNIT_BEHIND_NUMBER.sub("", rest).split()
+        misfit = header.misfit(cells, is_last=line.is_last)
+        if misfit:
+            notes.drop(line.number, misfit)
             continue
-        if names[0] == "timestamp" or commas:
-            when, rest = "", line
-        cells = (
-            table.fields(rest, ",")
-            if commas
-            else re.sub(r"(?<=\d)\s+(?=(?:m?W|%|MHz|MB|GB|V|°?C|°\s?C)(?:\s|$))", "", rest).split()
-        )
-        cut = number == len(lines) and line and table.was_cut(cells[-1] if cells else "", ["0.1"])
-        if len(cells) < len(names) or cut:
-            notes.drop(
-                number,
-                "the last line may be cut"
-                if cut
-                else f"has {len(cells)} fields where the header names {len(names)}",
-            )
-            continue
-        row = dict(zip(names, cells, strict=False))
+        row = dict(zip(header.names, cells, strict=False))
         if not re.fullmatch(r"\d{1,4}", row["gpu"]):
-            notes.drop(number, "the GPU is not a number")
+            notes.drop(line.number, "the GPU is not a number")
             continue
+        when = row.get("timestamp") or (line.above if has_own_time else line.when)
         for name, kind in _POWERS.items():
             if name in row and (name != "power" or row[name]):
-                collected.add(
-                    _sensor(int(row["gpu"]), kind),
-                    row.get("timestamp", "") or when or above,
-                    row[name],
-                    number,
-                )
+                collected.add(_sensor(int(row["gpu"]), kind), when, row[name], line.number)

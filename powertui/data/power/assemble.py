@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -51,49 +52,58 @@ def power_series(
     one time (a log with whole seconds polled faster) become their mean, because nobody knows their
     order; whether they are one device's at all is assumed then.
     """
-    ns, watts = np.asarray(ns, np.int64), np.asarray(watts, np.float64)
     name = sensor.name or "the log"
+    rows = _Rows(np.asarray(ns, np.int64), np.asarray(watts, np.float64), joules)
     with np.errstate(invalid="ignore"):
-        absurd = np.abs(watts) > _MAX_POWER_W
+        absurd = np.abs(rows.watts) > _MAX_POWER_W
     if absurd.any():
-        notes.say(
-            f"{int(absurd.sum())} readings of {name} are more than any machine draws; dropped"
-        )
-        ns, watts = ns[~absurd], watts[~absurd]
-        joules = None if joules is None else joules[~absurd]
+        count = int(absurd.sum())
+        notes.say(f"{count} readings of {name} are more than any machine draws; dropped")
+        rows = rows.take(~absurd)
         joined = None if joined is None else replace(joined, ns=joined.ns[~absurd])
     if joined is None:
-        joined = steps_of_clock.join_rows(ns, joules=joules)
+        joined = steps_of_clock.join_rows(rows.ns, joules=rows.joules)
     clocks: tuple[int, ...] = ()
     if joined.steps_ns:
-        watts = _watts_on_true_lengths(watts, joules, ns, joined.ns)
-        ns = joined.ns
+        true_watts = _watts_on_true_lengths(rows, joined.ns)
+        rows = _Rows(joined.ns, true_watts, rows.joules)
         if _moves_with_steps(clock):
             clock, clocks = _either_clock(clock, joined), joined.clocks_ns
         notes.say(_steps_in_words(joined))
     if joined.least_ns < 0:
-        order = np.argsort(ns, kind="stable")
+        backward_count = int((np.diff(rows.ns) < 0).sum())
         notes.say(
-            f"{name}: time goes back at {int((np.diff(ns) < 0).sum())} of {len(ns)} rows; "
-            "sorted by time"
+            f"{name}: time goes back at {backward_count} of {len(rows.ns)} rows; sorted by time"
         )
-        ns, watts = ns[order], watts[order]
-        joules = None if joules is None else joules[order]
-    if joined.least_ns <= 0 and (np.diff(ns) == 0).any():
-        ns, watts, joules, is_mean = _one_per_time(ns, watts, joules, name, notes)
+        rows = rows.take(np.argsort(rows.ns, kind="stable"))
+    if joined.least_ns <= 0 and (np.diff(rows.ns) == 0).any():
+        rows, is_mean = _one_per_time(rows, name, notes)
         if is_mean:
             sensor = replace(sensor, scale=worst_badge((sensor.scale, Badge.ASSUMED)))
     return PowerSeries(
         sensor,
-        ns,
-        watts,
-        PowerKind.SAMPLED if joules is None else PowerKind.INTERVAL,
+        rows.ns,
+        rows.watts,
+        PowerKind.SAMPLED if rows.joules is None else PowerKind.INTERVAL,
         clock,
         notes.path,
-        joules,
+        rows.joules,
         parted_s=joined.paused_ns / times.S,
         clocks_ns=clocks,
     )
+
+
+class _Rows(NamedTuple):
+    """The rows of a channel on their way to a series."""
+
+    ns: Int64s
+    watts: Floats
+    joules: Floats | None
+
+    def take(self, rows: Bools | Int64s) -> _Rows:
+        """Some of the rows."""
+        joules = None if self.joules is None else self.joules[rows]
+        return _Rows(self.ns[rows], self.watts[rows], joules)
 
 
 def sampled_channels(
@@ -123,16 +133,15 @@ def sampled_channels(
     ]
 
 
-def _watts_on_true_lengths(
-    watts: Floats, joules: Floats | None, ns: Int64s, true_ns: Int64s
-) -> Floats:
+def _watts_on_true_lengths(rows: _Rows, true_ns: Int64s) -> Floats:
     """Watts of a counter's intervals whose true length is known now."""
-    if joules is None:
-        return watts
+    if rows.joules is None:
+        return rows.watts
     true_lengths = np.diff(true_ns)
-    changed = np.flatnonzero((true_lengths != np.diff(ns)) & (true_lengths > 0)) + 1
-    watts = watts.copy()
-    watts[changed] = joules[changed] / (true_lengths[changed - 1] / times.S)
+    is_changed = (true_lengths != np.diff(rows.ns)) & (true_lengths > 0)
+    changed_rows = np.flatnonzero(is_changed) + 1
+    watts: Floats = rows.watts.copy()
+    watts[changed_rows] = rows.joules[changed_rows] / (true_lengths[changed_rows - 1] / times.S)
     return watts
 
 
@@ -172,32 +181,30 @@ def _either_clock(clock: Clock, joined: Joined) -> Clock:
     return replace(clock, lo_ns=clock.lo_ns + joined.early_ns, hi_ns=clock.hi_ns + joined.late_ns)
 
 
-def _one_per_time(
-    ns: Int64s, watts: Floats, joules: Floats | None, name: str, notes: Notes
-) -> tuple[Int64s, Floats, Floats | None, bool]:
+def _one_per_time(rows: _Rows, name: str, notes: Notes) -> tuple[_Rows, bool]:
     """Sorted rows with one row for each time: the mean of those that share it.
 
     At last whether that says something else than the rows: most of them are such means.
     """
-    starts = np.flatnonzero(np.r_[True, np.diff(ns) > 0])
-    valid = np.isfinite(watts)
+    starts = np.flatnonzero(np.r_[True, np.diff(rows.ns) > 0])
+    valid = np.isfinite(rows.watts)
     count = np.add.reduceat(valid.astype(np.int64), starts)
-    total = np.add.reduceat(np.where(valid, watts, 0.0), starts)
-    low = np.minimum.reduceat(np.where(valid, watts, np.inf), starts)
-    high = np.maximum.reduceat(np.where(valid, watts, -np.inf), starts)
+    total = np.add.reduceat(np.where(valid, rows.watts, 0.0), starts)
+    low = np.minimum.reduceat(np.where(valid, rows.watts, np.inf), starts)
+    high = np.maximum.reduceat(np.where(valid, rows.watts, -np.inf), starts)
     # Of equal readings the reading itself: a mean may differ from it in the last bit.
     mean = np.where(low == high, low, total / np.maximum(count, 1))
     mean[count == 0] = np.nan
-    sizes = np.diff(np.r_[starts, len(ns)])
-    same = (low == high) | (count == 0)
-    doubles = int((sizes[same] - 1).sum())
-    mixed = int((~same).sum())
-    if doubles:
-        notes.say(f"{doubles} rows of {name} repeat another row; dropped")
-    if mixed:
-        notes.say(f"{mixed} times in {name} have several readings; their mean is used")
-    summed = None if joules is None else np.add.reduceat(joules, starts)
-    return ns[starts], mean, summed, mixed > len(starts) / 2
+    sizes = np.diff(np.r_[starts, len(rows.ns)])
+    are_equal = (low == high) | (count == 0)
+    repeated_count = int((sizes[are_equal] - 1).sum())
+    mixed_count = int((~are_equal).sum())
+    if repeated_count:
+        notes.say(f"{repeated_count} rows of {name} repeat another row; dropped")
+    if mixed_count:
+        notes.say(f"{mixed_count} times in {name} have several readings; their mean is used")
+    joules = None if rows.joules is None else np.add.reduceat(rows.joules, starts)
+    return _Rows(rows.ns[starts], mean, joules), mixed_count > len(starts) / 2
 
 
 def zeroed(

@@ -218,7 +218,7 @@ def _numbers(cells: Sequence[str]) -> tuple[Floats, Bools]:
         cells = [cell.replace(",", "") for cell in cells]
     values = np.fromiter((number(cell) for cell in cells), np.float64, len(cells))
     is_bad = np.isnan(values)
-    for row in np.flatnonzero(is_bad):
+    for row in np.flatnonzero(is_bad).tolist():
         if cells[row].strip().lower() in ("", "nan", "null", "none"):
             is_bad[row] = False
     return values, is_bad
@@ -241,3 +241,8 @@ def was_cut(cell: str, others: Sequence[str]) -> bool:
     if any("." in complete for complete in others):
         return all("." in complete for complete in others)
     return len(cell) < min(len(complete) for complete in others)
+
+
+def below_header(count: int, width: int) -> str:
+    """What is said of a row that does not fit its header."""
+    return f"has {count} fields where the header names {width}"

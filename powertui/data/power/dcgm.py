@@ -54,60 +54,55 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     collected = Collected(source.path, notes)
     names: list[str] = []
-    written: dict[str, str] = {}
-    above = ""
-    lines = source.text.split("\n")
-    for number, line in stamps.numbered_lines(lines):
-        if header := _header(line):
+    units_below: dict[str, str] = {}
+    for line in stamps.timed_lines(source.text):
+        if header := _header(line.written):
             names = header
             continue
-        if when := stamps.time_of_line(line):
-            above = when
-            continue
-        when, rest = stamps.split_time(line)
-        cells = rest.split()
-        if not cells or cells[0].startswith("#"):
+        cells = line.text.split()
+        if cells[0].startswith("#"):
             continue
         if cells[0].upper() == "ID":
-            written = (
-                dict(zip(names, cells[1:], strict=False)) if len(cells) == len(names) + 1 else {}
-            )
+            is_whole = len(cells) == len(names) + 1
+            units_below = dict(zip(names, cells[1:], strict=False)) if is_whole else {}
             continue
-        match = re.match(r"(GPU)\s+(\d{1,3})\s", rest.strip() + " ")
-        if match is None:
-            if re.match(r"(GPU-I|GPU-CI|CPU|CORE|Switch|Link|NIC)\b", rest.strip()) is None:
-                notes.drop(number, "is not a row of the table")
+        gpu = re.match(r"GPU\s+(\d{1,3})\s", line.text.strip() + " ")
+        if gpu is None:
+            # Other entities have no power: instances of GPUs, processors, links.
+            if re.match(r"(GPU-I|GPU-CI|CPU|CORE|Switch|Link|NIC)\b", line.text.strip()) is None:
+                notes.drop(line.number, "is not a row of the table")
             continue
-        if len(cells) != len(names) + 2 or (
-            number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])
-        ):
-            short = len(cells) != len(names) + 2
-            why = (
-                f"has {len(cells) - 2} values where the header names {len(names)}"
-                if short
-                else "the last line may be cut"
-            )
-            notes.drop(number, why)
+        misfit = _misfit(cells, len(names), is_last=line.is_last)
+        if misfit:
+            notes.drop(line.number, misfit)
             continue
         for name, cell in zip(names, cells[2:], strict=True):
-            if name.upper() not in _COLUMNS:
-                continue
-            kind, unit = _COLUMNS[name.upper()]
-            value = table.number(cell)
-            if abs(value) > _BLANK or (unit == "W" and value in _BLANKS):
-                cell = "blank"
-            gpu = int(match[2])
-            sensor = Sensor(
-                f"GPU {gpu} ({kind})" if kind else f"GPU {gpu}",
-                f"dcgm {kind}".strip(),
-                Scope.GPU,
-                device=Device(gpu),
-            )
-            collected.add(
-                sensor,
-                when or above,
-                cell,
-                number,
-                unit=units.unit_of_symbol(written.get(name, unit)) or units.UNITS[unit],
-            )
+            if name.upper() in _COLUMNS:
+                _add(collected, line, int(gpu[1]), name, cell, units_below.get(name))
     return collected.log(NAME, options, "dcgmi dmon: POWER in W, TOTEC in mJ", period_s=PERIOD_S)
+
+
+def _misfit(cells: list[str], width: int, *, is_last: bool) -> str:
+    """Why a row does not fit its header; "" where it does. An entity is two words."""
+    if len(cells) != width + 2:
+        return f"has {len(cells) - 2} values where the header names {width}"
+    return "the last line may be cut" if is_last and table.was_cut(cells[-1], ["0.1"]) else ""
+
+
+def _add(
+    collected: Collected,
+    line: stamps.TimedLine,
+    gpu: int,
+    name: str,
+    cell: str,
+    written_unit: str | None,
+) -> None:
+    """One cell of a column of power or energy."""
+    kind, usual_unit = _COLUMNS[name.upper()]
+    value = table.number(cell)
+    if abs(value) > _BLANK or (usual_unit == "W" and value in _BLANKS):
+        cell = "blank"
+    label = f"GPU {gpu} ({kind})" if kind else f"GPU {gpu}"
+    sensor = Sensor(label, f"dcgm {kind}".strip(), Scope.GPU, device=Device(gpu))
+    unit = units.unit_of_symbol(written_unit or usual_unit) or units.UNITS[usual_unit]
+    collected.add(sensor, line.when, cell, line.number, unit=unit)

@@ -69,20 +69,28 @@ def _samples(value: Any) -> Iterator[_Sample]:
     if isinstance(value, list):
         for member in value:
             yield from _samples(member)
-        return
-    if not isinstance(value, dict):
-        return
-    if isinstance(value.get("PowerDetail"), list):
-        for detail in filter(lambda item: isinstance(item, dict), value["PowerDetail"]):
-            when = str(detail.get("Time") or "")
-            yield _Sample(_NODE, when, detail.get("Average"))
-            yield from (
-                _Sample(part, when, detail[key]) for key, part in _PARTS.items() if key in detail
-            )
-        return
-    for metric in value.get("metricList") or ():
-        if not isinstance(metric, dict) or metric.get("metricName") != "AveragePower":
-            continue
-        for pair in metric.get("metricSamples") or ():
-            if isinstance(pair, list) and len(pair) == 2:
-                yield _Sample(_NODE, str(pair[0]), pair[1])
+    elif isinstance(value, dict) and isinstance(value.get("PowerDetail"), list):
+        for detail in value["PowerDetail"]:
+            if isinstance(detail, dict):
+                yield from _samples_of_meter(detail)
+    elif isinstance(value, dict):
+        for metric in value.get("metricList") or ():
+            if isinstance(metric, dict) and metric.get("metricName") == "AveragePower":
+                yield from _samples_of_utilization(metric)
+
+
+def _samples_of_meter(detail: dict[str, Any]) -> Iterator[_Sample]:
+    """One moment of an iLO's power meter."""
+    when = str(detail.get("Time") or "")
+    yield _Sample(_NODE, when, detail.get("Average"))
+    for key, part in _PARTS.items():
+        if key in detail:
+            yield _Sample(part, when, detail[key])
+
+
+def _samples_of_utilization(metric: dict[str, Any]) -> Iterator[_Sample]:
+    """The pairs of time and watts in OneView's utilization."""
+    for pair in metric.get("metricSamples") or ():
+        if isinstance(pair, list) and len(pair) == 2:
+            when, watts = pair
+            yield _Sample(_NODE, str(when), watts)

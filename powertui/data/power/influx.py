@@ -26,16 +26,30 @@ _DEVICES = ("uuid", "pci_bus_id", "index", "gpu", "gpu_id", "device", "card")
 _MODELS = ("nvidia_smi", "amd_rocm_smi", "intel_powerstat")
 
 
+_MAX_PROBED_LINES = 200  # in which a field of power is looked for; chosen, not measured
+
+
+# Fields that say nothing of what they count: the measurement does, or a tag.
+_BARE_FIELDS = ("value", "gauge", "counter", "reading")
+
+
+_TAGS_OF_NO_CHANNEL = frozenset(
+    {*_HOSTS, "unit", "units", "name", "entity_id", "status_code", "status_desc"}
+)
+
+
 def sniff(head: str, _path: str) -> int:
     """By lines whose fields mean power."""
-    for line in [
+    lines = [
         line for line in head.split("\n") if line.strip() and not line.startswith(("#", "{", "["))
-    ][:200]:
-        if "=" not in line or (match := re.fullmatch(_LINE, line.strip())) is None:
+    ]
+    for line in lines[:_MAX_PROBED_LINES]:
+        match = re.fullmatch(_LINE, line.strip()) if "=" in line else None
+        if match is None:
             return 0
-        if match[4] and any(
-            _unit(match[1], key, _tags(match[2])) is not None for key, _ in _fields(match[3])
-        ):
+        measurement, tags, fields, when = match.groups()
+        units_of_fields = (_unit(measurement, key, _tags(tags)) for key, _ in _fields(fields))
+        if when and any(unit is not None for unit in units_of_fields):
             return 95
     return 0
 
@@ -64,52 +78,48 @@ def _unit(measurement: str, key: str, tags: dict[str, str]) -> units.Unit | None
     """
     if (measurement, key) == ("nvidia_smi", "power_draw"):
         return units.UNITS["W"]
-    if key in ("value", "gauge", "counter", "reading", "reading_watts"):
-        if (named := units.unit_of_symbol(tags.get("unit", tags.get("units", "")))) is not None:
-            return None if units.no_power(tags.get("name", "")) else named
-        if tags.get("unit"):
-            return None
-        return (
-            (units.METRICS.get(measurement) and units.UNITS[units.METRICS[measurement]])
-            or units.unit_of_name(measurement)
-            or (units.UNITS["W"] if units.means_power(measurement) else None)
-        )
-    if key in units.METRICS:
-        return units.UNITS[units.METRICS[key]]
-    unit = units.unit_of_name(key)
-    return unit or (units.UNITS["W"] if units.means_power(key) else None)
+    if key not in (*_BARE_FIELDS, "reading_watts"):
+        return _unit_of_name(key)
+    tagged = units.unit_of_symbol(tags.get("unit", tags.get("units", "")))
+    if tagged is not None:
+        return None if units.no_power(tags.get("name", "")) else tagged
+    return None if tags.get("unit") else _unit_of_name(measurement)
+
+
+def _unit_of_name(name: str) -> units.Unit | None:
+    """The unit of a measurement or a field: watts where it only means power."""
+    unit = units.unit_of_name(name)
+    if unit is None and units.means_power(name):
+        return units.UNITS["W"]
+    return unit
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per measurement, set of tags and field."""
     notes = Notes(source.path)
     collected = Collected(source.path, notes)
+    given = units.UNITS.get(options.unit or "")
     lines = source.text.split("\n")
     for number, line in stamps.numbered_lines(lines):
         bare = line.strip()
-        if not bare or bare.startswith("#") or stamps.time_of_line(bare):
+        if bare.startswith("#") or stamps.time_of_line(bare):
             continue
         match = re.fullmatch(_LINE, bare)
-        if match is None or (number == len(lines) and line):
-            notes.drop(
-                number,
-                "is not a point of the line protocol"
-                if match is None
-                else "the last line may be cut",
-            )
+        if match is None:
+            notes.drop(number, "is not a point of the line protocol")
+            continue
+        if number == len(lines):
+            notes.drop(number, "the last line may be cut")
             continue
         measurement, tags = _plain(match[1]), _tags(match[2])
+        when = _when(match[4])
         for key, value in _fields(match[3]):
-            unit = units.UNITS.get(options.unit or "") or _unit(measurement, key, tags)
-            if unit is None or value.startswith('"') or _unit(measurement, key, tags) is None:
-                continue
-            collected.add(
-                _sensor(measurement, key, tags),
-                _when(match[4]),
-                value.rstrip("iu"),
-                number,
-                unit=unit,
-            )
+            unit = _unit(measurement, key, tags)
+            is_text = value.startswith('"')
+            if unit is not None and not is_text:
+                reading = value.rstrip("iu")  # how the protocol marks whole numbers
+                sensor = _sensor(measurement, key, tags)
+                collected.add(sensor, when, reading, number, unit=given or unit)
     return collected.log(
         NAME, options, "line protocol: unit and channel by measurement, tags and field"
     )
@@ -125,34 +135,27 @@ def _when(text: str | None) -> str:
 
 def _sensor(measurement: str, key: str, tags: dict[str, str]) -> Sensor:
     host = next((tags[name] for name in _HOSTS if tags.get(name)), "")
+    source = f"{NAME} {measurement}"
+    is_of_devices = measurement in _MODELS  # its tag `name` is a device's model
+    device = _device(tags, tags.get("name", "") if is_of_devices else "")
+    sensor_name = "" if is_of_devices else tags.get("name", "")
+    scope = units.scope_of(f"{sensor_name} {key} {measurement.replace('_', ' ')}")
+    is_gpu = measurement in _MODELS[:2] or scope is Scope.GPU
+    if is_gpu and device is not None and device.index is not None:
+        return Sensor(f"GPU {device.index}", source, Scope.GPU, host, device=device)
+    words = [sensor_name or measurement]
+    words += [value for name, value in tags.items() if name not in _TAGS_OF_NO_CHANNEL]
+    if key not in _BARE_FIELDS:
+        words.append(key)
+    label = " ".join(dict.fromkeys(filter(None, words)))
+    return Sensor(label, source, scope, host, device=device if scope is Scope.GPU else None)
+
+
+def _device(tags: dict[str, str], model: str) -> Device | None:
+    """The device that the tags name."""
     device: Device | None = None
     for name in _DEVICES:
         if tags.get(name):
-            device = devices.joined_device(
-                device,
-                devices.device_named(
-                    tags[name], tags.get("name", "") if measurement in _MODELS else ""
-                ),
-            )
-    sensor_name = tags.get("name", "") if measurement not in _MODELS else ""
-    scope = units.scope_of(f"{sensor_name} {key} {measurement.replace('_', ' ')}")
-    if (
-        device is not None
-        and device.index is not None
-        and (measurement in _MODELS[:2] or scope is Scope.GPU)
-    ):
-        return Sensor(
-            f"GPU {device.index}", f"{NAME} {measurement}", Scope.GPU, host, device=device
-        )
-    rest = [
-        value
-        for name, value in tags.items()
-        if name not in (*_HOSTS, "unit", "units", "name", "entity_id", "status_code", "status_desc")
-    ]
-    word = "" if key in ("value", "gauge", "counter", "reading") else key
-    label = " ".join(
-        dict.fromkeys(part for part in (sensor_name or measurement, *rest, word) if part)
-    )
-    return Sensor(
-        label, f"{NAME} {measurement}", scope, host, device=device if scope is Scope.GPU else None
-    )
+            named = devices.device_named(tags[name], model)
+            device = devices.joined_device(device, named)
+    return device

@@ -54,77 +54,78 @@ def sniff(head: str, _path: str) -> int:
     """By its own phrases and rows."""
     if _INSTANT.search(head):
         return 97
-    if (
-        re.search(r"^.*\|\s*(?:-?[\d.]+\s*\|\s*Watts\b|[\d.]+ Watts\b)", head, re.MULTILINE)
-        and "|" in head
-    ):
+    if re.search(r"^.*\|\s*(?:-?[\d.]+\s*\|\s*Watts\b|[\d.]+ Watts\b)", head, re.MULTILINE):
         return 95
-    if re.search(r"^[ \t]{0,40}Sensor ID\s*:", head, re.MULTILINE) and re.search(
-        r"Sensor Reading\s*:.*Watts", head
-    ):
-        return 95
-    return 0
+    if not re.search(r"^[ \t]{0,40}Sensor ID\s*:", head, re.MULTILINE):
+        return 0
+    return 95 if re.search(r"Sensor Reading\s*:.*Watts", head) else 0
+
+
+# One reading with its watts.
+_Reported = tuple[_Reading, float]
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per sensor."""
     notes = Notes(source.path)
-    readings = _readings(source.text, notes)
-    by_name: dict[str, list[tuple[_Reading, float]]] = {}
-    for reading in readings:
-        value = _watts(reading, notes)
-        if value is not None:
-            by_name.setdefault(reading.name, []).append((reading, value))
-    for name, of_sensor in list(by_name.items()):
-        if all(value == 0 for _, value in of_sensor) and _scope(name) is Scope.NODE:
-            notes.drop_all(
-                (reading.line for reading, _ in of_sensor),
-                f"{name} is 0 W in every reading, so this BMC does not measure it",
-            )
-            del by_name[name]
+    by_name = _measured(_by_sensor(_readings(source.text, notes), notes), notes)
     if not by_name:
-        why = notes.first_reason()
+        reason = notes.first_reason() or "no sensor in watts"
         raise UnreadableFile(
             source.path,
-            f"comes from ipmitool, but holds no power ({why or 'no sensor in watts'})",
+            f"comes from ipmitool, but holds no power ({reason})",
             hint="Try: ipmitool dcmi power reading; or ipmitool sensor get 'Total Power'.",
         )
     series: list[PowerSeries] = []
-    words: set[str] = set()
-    for name, of_sensor in by_name.items():
-        column, by_bmc = _times(source.path, name, of_sensor)
+    time_words: set[str] = set()
+    for name, readings in by_name.items():
+        column, by_bmc = _times(source.path, name, readings)
         column = times.in_zone(column, options.tz)
-        notes.drop_all(
-            (of_sensor[i][0].line for i in np.flatnonzero(~column.ok)),
-            "has no time that can be read",
-        )
+        untimed = (readings[row][0].line for row in np.flatnonzero(~column.ok))
+        notes.drop_all(untimed, "has no time that can be read")
         ns, clock = assemble.zeroed(column, column.ok, keep_zero=column.kind == "elapsed")
-        words.add(f"the BMC's clock, {column.words}" if by_bmc else column.words)
-        sensor = Sensor(
-            name, "ipmi DCMI" if name == _DCMI else "ipmi sensor", _scope(name), options.host
-        )
-        watts = np.array([value for _, value in of_sensor])[column.ok]
-        series.append(
-            assemble.power_series(
-                sensor,
-                ns,
-                watts,
-                clock=times.bmc(clock) if by_bmc else clock,
-                notes=notes,
-            )
-        )
+        if by_bmc:
+            clock = times.bmc(clock)
+        time_words.add(f"the BMC's clock, {column.words}" if by_bmc else column.words)
+        program = "ipmi DCMI" if name == _DCMI else "ipmi sensor"
+        sensor = Sensor(name, program, _scope(name), options.host)
+        watts = np.array([value for _, value in readings])[column.ok]
+        series.append(assemble.power_series(sensor, ns, watts, clock=clock, notes=notes))
     return PowerLog(
         source.path,
         NAME,
         tuple(series),
         notes.warnings(),
-        f"ipmitool: watts; time: {'; '.join(sorted(words))}",
+        f"ipmitool: watts; time: {'; '.join(sorted(time_words))}",
     )
 
 
+def _by_sensor(readings: list[_Reading], notes: Notes) -> dict[str, list[_Reported]]:
+    """The readings in watts by sensor."""
+    by_name: dict[str, list[_Reported]] = {}
+    for reading in readings:
+        value = _watts(reading, notes)
+        if value is not None:
+            by_name.setdefault(reading.name, []).append((reading, value))
+    return by_name
+
+
+def _measured(by_name: dict[str, list[_Reported]], notes: Notes) -> dict[str, list[_Reported]]:
+    """The sensors without those of whole machines that only ever report 0 W."""
+    measured: dict[str, list[_Reported]] = {}
+    for name, readings in by_name.items():
+        is_silent = all(value == 0 for _, value in readings)
+        if is_silent and _scope(name) is Scope.NODE:
+            lines = (reading.line for reading, _ in readings)
+            reason = f"{name} is 0 W in every reading, so this BMC does not measure it"
+            notes.drop_all(lines, reason)
+        else:
+            measured[name] = readings
+    return measured
+
+
 def _scope(name: str) -> Scope:
-    by_name = scope_of(name)
-    return Scope.NODE if name == _DCMI else by_name
+    return Scope.NODE if name == _DCMI else scope_of(name)
 
 
 class _Answers:
@@ -147,13 +148,19 @@ class _Answers:
         if match := _GET_ID.search(line):
             self._sensor = match[1]
         elif match := _GET_VALUE.search(line):
-            means_power = re.search(r"power|pwr", self._sensor, re.IGNORECASE) is not None
-            if match[2].lower().startswith("watt") or (not match[2] and means_power):
+            if self._is_in_watts(match[2]):
                 self.readings.append(_Reading(self._sensor, number, match[1], self._now))
         elif "|" in line:
             named = _row([cell.strip() for cell in line.split("|")])
             if named is not None:
-                self.readings.append(_Reading(named[0], number, named[1], self._now))
+                name, reading = named
+                self.readings.append(_Reading(name, number, reading, self._now))
+
+    def _is_in_watts(self, unit: str) -> bool:
+        """Whether the reading of `sensor get` is one of power; some BMCs write no unit."""
+        if unit:
+            return unit.lower().startswith("watt")
+        return re.search(r"power|pwr", self._sensor, re.IGNORECASE) is not None
 
     def _add_dcmi(self, number: int, line: str) -> None:
         """A line of `dcmi power reading`: its reading, the BMC's time, or its state."""
@@ -186,32 +193,28 @@ def _row(cells: list[str]) -> tuple[str, str] | None:
     """(name, reading) of a `sensor`, `sdr` or `sdr type` row that is in watts; None for all the
     others.
     """
+    name = cells[0]
     if len(cells) >= 4 and cells[2].lower() == "watts":
-        return cells[0], cells[1]
+        return name, cells[1]
     for cell in cells[1:]:
         match = re.fullmatch(r"(-?[\d.]+) Watts", cell)
         if match:
-            return cells[0], match[1]
-    if (
-        len(cells) >= 4
-        and cells[1].lower() == "na"
-        and re.search(r"power|pwr", cells[0], re.IGNORECASE)
-        and cells[2].lower() in ("na", "watts")
-    ):
-        return cells[0], "na"
-    return None
+            return name, match[1]
+    if len(cells) < 4 or not re.search(r"power|pwr", name, re.IGNORECASE):
+        return None
+    # A sensor of power that does not answer has no unit either.
+    is_silent = cells[1].lower() == "na" and cells[2].lower() in ("na", "watts")
+    return (name, "na") if is_silent else None
 
 
 def _watts(reading: _Reading, notes: Notes) -> float | None:
     value = table.number(reading.text)
     if not np.isfinite(value):
         is_placeholder = reading.text.lower() in _EMPTY
-        notes.drop(
-            reading.line,
-            f"{reading.text!r} instead of a reading"
-            if is_placeholder
-            else "the reading is not a number",
-        )
+        reason = "the reading is not a number"
+        if is_placeholder:
+            reason = f"{reading.text!r} instead of a reading"
+        notes.drop(reading.line, reason)
         return None
     if value == 0 and reading.state == "deactivated":
         notes.drop(reading.line, "0 W from a BMC that reports its power reading as deactivated")
@@ -219,30 +222,20 @@ def _watts(reading: _Reading, notes: Notes) -> float | None:
     return value
 
 
-def _times(
-    path: str, name: str, readings: list[tuple[_Reading, float]]
-) -> tuple[times.TimeColumn, bool]:
+def _times(path: str, name: str, readings: list[_Reported]) -> tuple[times.TimeColumn, bool]:
     """Times of one sensor's readings, and whether they are the BMC's own."""
     if any(reading.host_time for reading, _ in readings):
         return times.from_texts([reading.host_time for reading, _ in readings]), False
     if any(reading.bmc_time for reading, _ in readings):
         column = times.from_texts([reading.bmc_time for reading, _ in readings])
-        useful = (
-            column.ok & (column.ns > _MIN_BMC_NS)
-            if column.kind != "time of day"
-            else np.zeros(len(readings), np.bool_)
-        )
-        if useful.any():
-            return times.TimeColumn(
-                column.ns, useful, column.kind, column.words, column.offset_s
-            ), True
+        is_set = column.ok & (column.ns > _MIN_BMC_NS)
+        if column.kind != "time of day" and is_set.any():
+            column = times.TimeColumn(column.ns, is_set, column.kind, column.words, column.offset_s)
+            return column, True
     if len(readings) == 1:
-        return times.TimeColumn(
-            np.zeros(1, np.int64),
-            np.ones(1, np.bool_),
-            "elapsed",
-            "a single reading without a time",
-        ), False
+        zero, is_known = np.zeros(1, np.int64), np.ones(1, np.bool_)
+        words = "a single reading without a time"
+        return times.TimeColumn(zero, is_known, "elapsed", words), False
     raise UnreadableFile(
         path,
         f"holds {len(readings)} readings of {name} and no usable time",

@@ -64,38 +64,40 @@ class _Found(NamedTuple):
     before: str = ""  # all that stands before the label on its line
 
 
+# Of a log whose lines are mostly readings, and of any other.
+_MOSTLY_READINGS_SCORE = 52
+
+
+_FEW_READINGS_SCORE = 15
+
+
 def sniff(head: str, _path: str) -> int:
     """Low: whatever knows its form comes first.
 
     More where most of the lines are readings, and say of what.
     """
-    if not _WATTS.search(head) or _MARKUP.match(head):
+    if not _WATTS.search(head) or _MARKUP.match(head) or _is_table(head):
         return 0
-    layout = table.shape(head)
-    first = next((line for _, line in stamps.numbered_lines(head.split("\n"))), "")
-    if (
-        layout is not None
-        and layout.named
-        and units.any_power(layout.names)
-        and not _WATTS.search(first)
-    ):
-        return 0  # a table: its header says more than its cells
     readings = [reading for reading in _readings(head) if reading.when]
-    often = Counter(_masked(reading.label) for reading in readings)
-    several = {
-        label
-        for label, count in often.items()
-        if count >= _MIN_CHANNEL_READINGS and _MEANS.search(label)
-    }
-    if not several:
+    counts = Counter(_masked(reading.label) for reading in readings)
+    channels = set()
+    for label, count in counts.items():
+        if count >= _MIN_CHANNEL_READINGS and _MEANS.search(label):
+            channels.add(label)
+    if not channels:
         return 0
-    lines = sum(1 for _ in stamps.numbered_lines(head.split("\n")))
-    return (
-        52
-        if 2 * len({reading.line for reading in readings if _masked(reading.label) in several})
-        >= lines
-        else 15
-    )
+    line_count = sum(1 for _ in stamps.numbered_lines(head.split("\n")))
+    lines_read = {reading.line for reading in readings if _masked(reading.label) in channels}
+    return _MOSTLY_READINGS_SCORE if 2 * len(lines_read) >= line_count else _FEW_READINGS_SCORE
+
+
+def _is_table(head: str) -> bool:
+    """Whether it is a table whose header says more than its cells."""
+    layout = table.shape(head)
+    if layout is None or not layout.named or not units.any_power(layout.names):
+        return False
+    first = next((line for _, line in stamps.numbered_lines(head.split("\n"))), "")
+    return not _WATTS.search(first)
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -122,12 +124,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 def _readings(text: str) -> Iterator[_Found]:
     above = ""
     for number, line in stamps.numbered_lines(text.split("\n")):
-        if when := stamps.time_of_line(line):
-            above = when
+        if stamp := stamps.time_of_line(line):
+            above = stamp
             continue
-        when, rest = stamps.split_time(line[:2000])
-        if not when and (inside := _INSIDE.search(rest)):
-            when, rest = inside[1].replace(",", "."), rest[inside.end() :]
+        when, rest = _split_time(line[:_MAX_LINE_CHARS])
         begin = 0
         for match in _WATTS.finditer(rest):
             label = _label(rest[begin : match.start()])
@@ -135,6 +135,18 @@ def _readings(text: str) -> Iterator[_Found]:
             if label is not None:
                 before = _before_label(rest[: match.start()], label)
                 yield _Found(number, when or above, label, match[1], match[2], before)
+
+
+_MAX_LINE_CHARS = 2000  # of a line that are looked at; chosen, not measured
+
+
+def _split_time(line: str) -> tuple[str, str]:
+    """(the time of a line, the rest): programs write it first, or behind their own name."""
+    when, rest = stamps.split_time(line)
+    inside = None if when else _INSIDE.search(rest)
+    if inside is not None:
+        return inside[1].replace(",", "."), rest[inside.end() :]
+    return when, rest
 
 
 def _label(before: str) -> str | None:
@@ -158,19 +170,23 @@ def _told_apart(readings: list[_Found]) -> list[_Found]:
     alike: defaultdict[str, list[_Found]] = defaultdict(list)
     for reading in readings:
         alike[reading.label].append(reading)
-    several: set[str] = set()
-    for label, group in alike.items():
-        moments = Counter(reading.when for reading in group)
-        owners = Counter(reading.before for reading in group)
-        come_again = len(owners) > 1 and min(owners.values()) >= _MIN_CHANNEL_READINGS
-        if max(moments.values()) > 1 and come_again:
-            several.add(label)
-    return [
-        reading._replace(label=f"{reading.before} {reading.label}".strip())
-        if reading.label in several
-        else reading
-        for reading in readings
-    ]
+    ambiguous = {label for label, group in alike.items() if _are_of_several(group)}
+    distinct = []
+    for reading in readings:
+        if reading.label in ambiguous:
+            label = f"{reading.before} {reading.label}".strip()
+            reading = reading._replace(label=label)
+        distinct.append(reading)
+    return distinct
+
+
+def _are_of_several(readings: list[_Found]) -> bool:
+    """Whether readings of one name are of several things, each of which comes again."""
+    moments = Counter(reading.when for reading in readings)
+    owners = Counter(reading.before for reading in readings)
+    if max(moments.values()) < 2 or len(owners) < 2:
+        return False
+    return min(owners.values()) >= _MIN_CHANNEL_READINGS
 
 
 def _masked(label: str) -> str:
@@ -187,8 +203,11 @@ def _names(labels: list[str]) -> dict[str, str]:
         alike[_masked(label)].append(label)
     names = {}
     for masked, group in alike.items():
-        devices = all(counts[label] >= _MIN_CHANNEL_READINGS for label in group)
-        enough = sum(counts[label] for label in group) >= _MIN_CHANNEL_READINGS
+        are_devices = all(counts[label] >= _MIN_CHANNEL_READINGS for label in group)
+        is_frequent = sum(counts[label] for label in group) >= _MIN_CHANNEL_READINGS
         for label in group:
-            names[label] = "" if not enough else (label if devices else masked) or "watts"
+            if not is_frequent:
+                names[label] = ""
+            else:
+                names[label] = (label if are_devices else masked) or "watts"
     return names

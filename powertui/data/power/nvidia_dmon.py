@@ -4,11 +4,15 @@ second by default).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Badge, Figure, Scope, Sensor
 from powertui.data.power import assemble, devices, table, times
+from powertui.data.power.cells import below_header
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -25,22 +29,26 @@ def _header(line: str) -> list[str]:
 
 def sniff(head: str, _path: str) -> int:
     """By its header."""
-    return (
-        98 if any(line.startswith("#") and _header(line) for line in head.split("\n")[:50]) else 0
-    )
+    lines = head.split("\n")[:50]
+    return 98 if any(line.startswith("#") and _header(line) for line in lines) else 0
 
 
-def load(source: LogFile, options: LogColumns) -> PowerLog:
-    """One series per GPU."""
-    notes = Notes(source.path)
+class _Reading(NamedTuple):
+    """One GPU in one round."""
+
+    stamp: str  # "" without -o DT
+    gpu: str
+    watts: float
+    round: int
+
+
+def _readings(text: str, notes: Notes) -> list[_Reading]:
+    """All readings; a round begins where a GPU comes again."""
+    readings: list[_Reading] = []
     names: list[str] = []
-    stamps: list[str] = []
-    gpus: list[str] = []
-    watts: list[float] = []
-    rounds: list[int] = []
-    current = -1
+    current_round = -1
     gpus_of_round: set[str] = set()
-    lines = source.text.split("\n")
+    lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         if line.lstrip().startswith("#"):
             names = _header(line) or names
@@ -48,67 +56,67 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         cells = line.replace(",", " ").split()
         if not cells:
             continue
-        if len(cells) != len(names) or (number == len(lines) and line):
-            notes.drop(
-                number,
-                f"has {len(cells)} fields where the header names {len(names)}"
-                if len(cells) != len(names)
-                else "the last line may be cut",
-            )
+        if len(cells) != len(names):
+            notes.drop(number, below_header(len(cells), len(names)))
             continue
-        at = dict(zip(names, cells, strict=True))
-        if at["gpu"] in gpus_of_round or current < 0:  # the same GPU again: the next round
-            current += 1
+        if number == len(lines):
+            notes.drop(number, "the last line may be cut")
+            continue
+        row = dict(zip(names, cells, strict=True))
+        if row["gpu"] in gpus_of_round or current_round < 0:
+            current_round += 1
             gpus_of_round.clear()
-        gpus_of_round.add(at["gpu"])
-        value = table.number(at["pwr"])
-        if not np.isfinite(value):
-            notes.drop(number, f"{at['pwr']!r} instead of a reading")
+        gpus_of_round.add(row["gpu"])
+        watts = table.number(row["pwr"])
+        if not np.isfinite(watts):
+            notes.drop(number, f"{row['pwr']!r} instead of a reading")
             continue
-        stamps.append(f"{at.get('date', '')} {at.get('time', '')}".strip())
-        gpus.append(at["gpu"])
-        watts.append(value)
-        rounds.append(current)
-    if not watts:
+        stamp = f"{row.get('date', '')} {row.get('time', '')}".strip()
+        readings.append(_Reading(stamp, row["gpu"], watts, current_round))
+    return readings
+
+
+def load(source: LogFile, options: LogColumns) -> PowerLog:
+    """One series per GPU."""
+    notes = Notes(source.path)
+    readings = _readings(source.text, notes)
+    if not readings:
         raise UnreadableFile(
             source.path,
             f"holds no reading of power ({notes.first_reason() or 'no row'})",
             hint="Record it with: nvidia-smi dmon -s p -o DT",
         )
+    has_times = bool(readings[0].stamp)
     poll: Figure | None = None
-    if stamps[0]:
+    if has_times:
+        stamps = [reading.stamp for reading in readings]
         column = times.in_zone(times.from_texts(stamps), options.tz)
         guess = f"dmon: `pwr` in W, {column.words}"
     else:
-        column = times.TimeColumn(
-            np.array(rounds, np.int64) * times.S,
-            np.ones(len(rounds), np.bool_),
-            "elapsed",
-            "one round per second, assumed",
-        )
+        column = _assumed_times(readings)
         poll = Figure(PERIOD_S, Badge.ASSUMED)
         notes.say(
             "no time in the log: one round per second is assumed, dmon's default (record times "
             "with -o DT)"
         )
         guess = "dmon: `pwr` in W; no time, one round per second assumed"
-    ns, clock = assemble.zeroed(column, column.ok, keep_zero=not stamps[0])
-    labels, values = np.array(gpus)[column.ok], np.array(watts)[column.ok]
-    series = tuple(
-        assemble.power_series(
-            Sensor(
-                f"GPU {gpu}",
-                NAME,
-                Scope.GPU,
-                options.host,
-                poll_s=poll,
-                device=devices.device_named(gpu),
-            ),
-            ns[labels == gpu],
-            values[labels == gpu],
-            clock=clock,
-            notes=notes,
+    ns, clock = assemble.zeroed(column, column.ok, keep_zero=not has_times)
+    labels = np.array([reading.gpu for reading in readings])[column.ok]
+    watts = np.array([reading.watts for reading in readings])[column.ok]
+    series = []
+    for gpu in dict.fromkeys(labels.tolist()):
+        mine = labels == gpu
+        device = devices.device_named(gpu)
+        sensor = Sensor(f"GPU {gpu}", NAME, Scope.GPU, options.host, poll_s=poll, device=device)
+        series.append(
+            assemble.power_series(sensor, ns[mine], watts[mine], clock=clock, notes=notes)
         )
-        for gpu in dict.fromkeys(labels.tolist())
-    )
-    return PowerLog(source.path, NAME, series, notes.warnings(), guess)
+    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
+
+
+def _assumed_times(readings: Sequence[_Reading]) -> times.TimeColumn:
+    """One round a second."""
+    rounds = np.array([reading.round for reading in readings], np.int64)
+    is_known = np.ones(len(rounds), np.bool_)
+    words = "one round per second, assumed"
+    return times.TimeColumn(rounds * times.S, is_known, "elapsed", words)

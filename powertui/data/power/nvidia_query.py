@@ -42,6 +42,22 @@ def sniff(head: str, _path: str) -> int:
     return 97 if "NVSMILOG====" in head.replace(" ", "") else 0
 
 
+# What tags and titles say of a GPU, and what it is called here.
+_FACTS = {
+    "product_name": "model",
+    "uuid": "uuid",
+    "minor_number": "minor",
+    "pci_bus_id": "pci",
+    "Product Name": "model",
+    "GPU UUID": "uuid",
+    "Minor Number": "minor",
+    "Bus Id": "pci",
+}
+
+
+_MAX_DEPTH = 64  # of tags within tags; nvidia-smi writes six. Chosen, not measured
+
+
 class _Reading:
     """One GPU as far as it was told of."""
 
@@ -49,6 +65,56 @@ class _Reading:
         self.place = place
         self.facts: dict[str, str] = {}
         self.watts: list[tuple[str, str, str, int]] = []  # part, kind, cell, line
+
+    def add_fact(self, written: str, value: str) -> None:
+        """A line or tag that is no reading; of several the first that says something counts."""
+        key = _FACTS.get(written)
+        if key and not self.facts.get(key):
+            self.facts[key] = devices.pci_address(value) if key == "pci" else value
+
+    def name(self, is_complete: bool) -> str:
+        """What the GPU is called: by its place where all that are attached are listed."""
+        facts = self.facts
+        if is_complete:
+            return f"GPU {self.place}"
+        return f"GPU {facts.get('minor') or facts.get('pci') or facts.get('uuid', '')}"
+
+
+class _Answer:
+    """One answer of nvidia-smi on its way to readings: its GPUs, added when its end is reached."""
+
+    def __init__(self, collected: Collected) -> None:
+        self.collected = collected
+        self.gpus: list[_Reading] = []
+        self.when = ""
+        self.attached = ""  # how many GPUs the machine has, as it is written
+
+    def end(self) -> None:
+        """The end of the answer: another one may follow."""
+        is_complete = not self.attached.isdigit() or int(self.attached) == len(self.gpus)
+        for gpu in self.gpus:
+            self._add(gpu, is_complete)
+        self.gpus, self.when, self.attached = [], "", ""
+
+    def _add(self, gpu: _Reading, is_complete: bool) -> None:
+        facts = gpu.facts
+        device = Device(
+            gpu.place if is_complete else None,
+            facts.get("uuid", ""),
+            facts.get("pci", ""),
+            facts.get("model", ""),
+        )
+        for part, kind, cell, line in gpu.watts:
+            if part and cell.strip() in ("N/A", "[N/A]"):
+                continue  # most GPUs have no reading of their memory or module
+            label = f"{gpu.name(is_complete)} {part}".strip()
+            sensor = Sensor(
+                f"{label} ({kind})" if kind else label,
+                f"nvidia-smi {device.model}".strip(),
+                Scope.RAIL if part else Scope.GPU,
+                device=device,
+            )
+            self.collected.add(sensor, self.when, cell, line)
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -64,112 +130,79 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     return collected.log(NAME, options, f"nvidia-smi -q ({how}): power in W", hint=_HINT)
 
 
-def _flush(gpus: list[_Reading], when: str, attached: str, collected: Collected) -> None:
-    """The GPUs of one answer, told when its end (or that of the file) is reached."""
-    is_complete = not attached.isdigit() or int(attached) == len(gpus)
-    for gpu in gpus:
-        pci, uuid, minor = (
-            gpu.facts.get("pci", ""),
-            gpu.facts.get("uuid", ""),
-            gpu.facts.get("minor", ""),
-        )
-        device = Device(gpu.place if is_complete else None, uuid, pci, gpu.facts.get("model", ""))
-        name = f"GPU {gpu.place}" if is_complete else f"GPU {minor or pci or uuid}"
-        for part, kind, cell, line in gpu.watts:
-            if part and cell.strip() in ("N/A", "[N/A]"):
-                continue
-            label = f"{name} {part}".strip()
-            sensor = Sensor(
-                f"{label} ({kind})" if kind else label,
-                f"nvidia-smi {device.model}".strip(),
-                Scope.RAIL if part else Scope.GPU,
-                device=device,
-            )
-            collected.add(sensor, when, cell, line)
-
-
 def _xml(text: str, collected: Collected) -> None:
+    answer = _Answer(collected)
     stack: list[str] = []
-    gpus: list[_Reading] = []
-    when = attached = ""
     line = counted = 0
     for match in re.finditer(_TAG, text):
         closing, tag, attributes, content = match.groups()
         content = content.strip()
+        if tag == "nvidia_smi_log":
+            # At its begin, too: the one before may not have ended.
+            answer.end()
+            stack = []
         if closing:
-            if tag == "nvidia_smi_log":
-                _flush(gpus, when, attached, collected)
-                gpus, when, attached, stack = [], "", "", []
             while stack and stack.pop() != tag:
                 pass
             continue
-        if tag == "nvidia_smi_log":  # again, though the one before did not end
-            _flush(gpus, when, attached, collected)
-            gpus, when, attached, stack = [], "", "", []
-        elif tag == "timestamp" and not gpus:
-            when = content
-        elif tag == "attached_gpus":
-            attached = content
-        elif tag == "gpu" and "mig_devices" not in stack:
-            gpus.append(_Reading(len(gpus)))
-            if address := re.search(r'id="([^"]{1,40})"', attributes):
-                gpus[-1].facts["pci"] = devices.pci_address(address[1])
-        elif gpus and "mig_devices" not in stack:
-            if tag in _KINDS and stack and stack[-1] in _PARTS:
-                line += text.count("\n", counted, match.start())
-                counted = match.start()
-                gpus[-1].watts.append((_PARTS[stack[-1]], _KINDS[tag], content, line + 1))
-            else:
-                _fact(
-                    gpus[-1],
-                    {
-                        "product_name": "model",
-                        "uuid": "uuid",
-                        "minor_number": "minor",
-                        "pci_bus_id": "pci",
-                    }.get(tag),
-                    content,
-                )
-        if not attributes.endswith("/") and not attributes.startswith("?") and len(stack) < 64:
+        if tag in _KINDS and stack and stack[-1] in _PARTS:
+            # Lines are counted only as far as they are needed: it takes a look at all of them.
+            line += text.count("\n", counted, match.start())
+            counted = match.start()
+        if "mig_devices" not in stack:
+            # Instances of a GPU have no power of their own.
+            _add_tag(answer, tag, attributes, content, stack[-1] if stack else "", line + 1)
+        is_open = not attributes.endswith("/") and not attributes.startswith("?")
+        if is_open and len(stack) < _MAX_DEPTH:
             stack.append(tag)
-    _flush(gpus, when, attached, collected)
+    answer.end()
 
 
-def _fact(gpu: _Reading, key: str | None, value: str) -> None:
-    if key and not gpu.facts.get(key):
-        gpu.facts[key] = devices.pci_address(value) if key == "pci" else value
+def _add_tag(
+    answer: _Answer, tag: str, attributes: str, content: str, around: str, line: int
+) -> None:
+    """What one tag says; `around` is the tag that it is in."""
+    if tag == "timestamp" and not answer.gpus:
+        answer.when = content
+    elif tag == "attached_gpus":
+        answer.attached = content
+    elif tag == "gpu":
+        gpu = _Reading(len(answer.gpus))
+        answer.gpus.append(gpu)
+        if address := re.search(r'id="([^"]{1,40})"', attributes):
+            gpu.facts["pci"] = devices.pci_address(address[1])
+    elif answer.gpus and tag in _KINDS and around in _PARTS:
+        answer.gpus[-1].watts.append((_PARTS[around], _KINDS[tag], content, line))
+    elif answer.gpus:
+        answer.gpus[-1].add_fact(tag, content)
 
 
 def _text(text: str, collected: Collected) -> None:
-    gpus: list[_Reading] = []
-    when = attached = part = ""
-    keys = {"Product Name": "model", "GPU UUID": "uuid", "Minor Number": "minor", "Bus Id": "pci"}
+    answer = _Answer(collected)
+    part = ""
     for number, line in stamps.numbered_lines(text.split("\n")):
         if "NVSMI LOG" in line:
-            _flush(gpus, when, attached, collected)
-            gpus, when, attached, part = [], "", "", ""
+            answer.end()
+            part = ""
             continue
         if address := re.fullmatch(r"GPU ([0-9A-Fa-f:.]{7,20})\s*", line):
-            gpus.append(_Reading(len(gpus)))
-            gpus[-1].facts["pci"] = devices.pci_address(address[1])
+            gpu = _Reading(len(answer.gpus))
+            gpu.facts["pci"] = devices.pci_address(address[1])
+            answer.gpus.append(gpu)
             part = "none"
             continue
         match = re.fullmatch(_LINE, line)
         if match is None:
-            title = line.strip().lower().replace(" ", "_")
-            part = (
-                _PARTS.get(title, "none")
-                if title and line.startswith("    ") and not line.startswith("     ")
-                else part
-            )
+            if re.match(r" {4}[^ ]", line):  # the title of a part of the GPU
+                part = _PARTS.get(line.strip().lower().replace(" ", "_"), "none")
             continue
         key, value = match[1].strip(), match[2].strip()
         if key == "Timestamp":
-            when = value
+            answer.when = value
         elif key == "Attached GPUs":
-            attached = value
-        elif gpus and key.lower() in _KINDS and part != "none":
-            gpus[-1].watts.append((part, _KINDS[key.lower()], value, number))
-        elif gpus:
-            _fact(gpus[-1], keys.get(key), value)
-    _flush(gpus, when, attached, collected)
+            answer.attached = value
+        elif answer.gpus and key.lower() in _KINDS and part != "none":
+            answer.gpus[-1].watts.append((part, _KINDS[key.lower()], value, number))
+        elif answer.gpus:
+            answer.gpus[-1].add_fact(key, value)
+    answer.end()

@@ -250,7 +250,7 @@ def _shown_cells(texts: Sequence[str], is_bad: Bools) -> str:
 class _Turns(NamedTuple):
     """Rows that take turns: how many GPUs, the turn of each row, and by what it was told."""
 
-    count: int
+    gpu_count: int
     turn: Int32s
     is_torn: Bools  # of a round that is not whole
     how: str
@@ -282,14 +282,14 @@ def _gpus(
     if by_turn.is_torn.any():
         notes.drop_all(
             rows.lines[good[by_turn.is_torn]],
-            f"its round does not have {by_turn.count} GPUs, so this GPU is unknown",
+            f"its round does not have {by_turn.gpu_count} GPUs, so this GPU is unknown",
         )
     gpus = []
-    for number in range(by_turn.count):
+    for number in range(by_turn.gpu_count):
         mine = (by_turn.turn == number) & ~by_turn.is_torn
         if mine.any():
             first = int(np.flatnonzero(mine)[0])
-            device = Device(number if by_turn.count > 1 else None, "", "", models[first])
+            device = Device(number if by_turn.gpu_count > 1 else None, "", "", models[first])
             gpus.append(_Gpu(f"GPU {number}", hosts[first], device, mine))
     return gpus, by_turn.how
 

@@ -5,6 +5,7 @@ points or commas by locale.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 
@@ -53,61 +54,71 @@ def _plain(line: str) -> str:
     return f"{match[1]} {socket}{match[4]} Joules {match[5]} ;"
 
 
-def load(source: LogFile, options: LogColumns) -> PowerLog:
-    """One series per event (and socket)."""
-    notes = Notes(source.path)
-    counts: dict[str, list[tuple[int, float]]] = {}
-    clock = Clock(detail="seconds since perf was started")
-    lines = source.text.split("\n")
+class _Count(NamedTuple):
+    """A row of joules."""
+
+    end_ns: int  # since perf was started
+    joules: float  # NaN where the event was not counted
+
+
+def _counts(text: str, notes: Notes) -> dict[str, list[_Count]]:
+    """The rows of each event, and of each socket where they are apart."""
+    counts: dict[str, list[_Count]] = {}
+    lines = text.split("\n")
     for number, line in stamps.numbered_lines(lines):
-        if match := _STARTED.match(line.strip()):
-            stamp = times.parse(match[1])
-            if stamp is not None and stamp.dated:
-                column = times.TimeColumn(
-                    np.array([stamp.ns]),
-                    np.ones(1, np.bool_),
-                    "local",
-                    "`started on`, local time without a zone",
-                )
-                column = times.in_zone(column, options.tz)
-                clock = times.clock(column, int(column.ns[0]))
+        if _STARTED.match(line.strip()):
             continue
         match = _LINE.match(_plain(line))
-        if match is None or (number == len(lines) and not re.search(r"\s|[,;]", match[5])):
+        # The event is last but in text, where it may be cut.
+        is_cut = match is not None and number == len(lines) and not re.search(r"[\s,;]", match[5])
+        if match is None or is_cut:
             if "Joules" in line:
                 notes.drop(number, "is cut off or not understood")
             continue
-        name = f"{match[4]} {match[2] or ''}".strip()
-        value = _number(match[3])
-        if value is None:
-            notes.drop(number, f"{match[3]} instead of joules")
-        passed = float(match[1].replace(",", "."))
-        if not passed < times.LONGEST_S:
+        elapsed, socket, written, event, _ = match.groups()
+        joules = _number(written)
+        if joules is None:
+            notes.drop(number, f"{written} instead of joules")
+            joules = float("nan")
+        elapsed_s = float(elapsed.replace(",", "."))
+        if not elapsed_s < times.LONGEST_S:
             notes.drop(number, "the time is not a time")
             continue
-        counts.setdefault(name, []).append(
-            (round(passed * NS_PER_S), float("nan") if value is None else value)
-        )
+        name = f"{event} {socket or ''}".strip()
+        counts.setdefault(name, []).append(_Count(round(elapsed_s * NS_PER_S), joules))
+    return counts
+
+
+def _clock(text: str, tz: str | None) -> Clock:
+    """When perf was started, where the log says so."""
+    clock = Clock(detail="seconds since perf was started")
+    for line in text.split("\n"):
+        started = _STARTED.match(line.strip()) if "started on" in line else None
+        stamp = times.parse(started[1]) if started else None
+        if stamp is not None and stamp.dated:
+            words = "`started on`, local time without a zone"
+            ns, is_known = np.array([stamp.ns]), np.ones(1, np.bool_)
+            column = times.in_zone(times.TimeColumn(ns, is_known, "local", words), tz)
+            clock = times.clock(column, int(column.ns[0]))
+    return clock
+
+
+def load(source: LogFile, options: LogColumns) -> PowerLog:
+    """One series per event (and socket)."""
+    notes = Notes(source.path)
+    clock = _clock(source.text, options.tz)
     series: list[PowerSeries] = []
-    for name, pairs in counts.items():
-        ns = np.array([0, *(when for when, _ in pairs)], np.int64)  # perf counts from its own start
-        joules = np.array([np.nan, *(value for _, value in pairs)])
+    for name, counts in _counts(source.text, notes).items():
+        # perf counts from its own start.
+        ns = np.array([0, *(count.end_ns for count in counts)], np.int64)
+        joules = np.array([np.nan, *(count.joules for count in counts)])
         with np.errstate(divide="ignore", invalid="ignore"):
             watts = np.r_[np.nan, joules[1:] / (np.diff(ns) / NS_PER_S)]
         if not np.isfinite(watts).any():
             continue
         event = next((word for word in _SCOPES if f"energy-{word}" in name), "")
         sensor = Sensor(name, NAME, _SCOPES.get(event, Scope.UNKNOWN), options.host)
-        series.append(
-            power_series(
-                sensor,
-                ns,
-                watts,
-                clock=clock,
-                notes=notes,
-                joules=joules,
-            )
-        )
+        series.append(power_series(sensor, ns, watts, clock=clock, notes=notes, joules=joules))
     if not series:
         raise UnreadableFile(
             source.path,

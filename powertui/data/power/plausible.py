@@ -60,53 +60,48 @@ def plausible_part(
 
     `told`: a person named the unit.
     """
-    watts = series.watts
-    there = np.isfinite(watts)
-    if not there.any():
-        return series, None
-    name = series.sensor.name or "the log"
-    values = watts[there]
-    most = _MAX_W[series.sensor.scope]
-    if _SMALL_BOARD.search(f"{series.sensor.name} {series.sensor.source}"):
-        most = min(most, _SMALL_BOARD_MAX_W)
-    least = _MIN_W.get(series.sensor.scope, 0.0)
-    if values.min() >= least and values.max() <= most:
+    values = series.watts[np.isfinite(series.watts)]
+    min_w, max_w = _limits(series)
+    if not len(values) or (values.min() >= min_w and values.max() <= max_w):
         return series, None  # nearly always: nothing has to be put in order
-    middle, high = float(np.median(values)), float(np.percentile(values, 99))
-    if middle < 0:
-        return None, Warn(
-            series.path,
-            "",
-            f"{name} is below zero in most rows (median {middle:.4g} W), which drawn power "
-            "cannot be: its sign is reversed or it is something else; left out",
+    name = series.sensor.name or "the log"
+    median_w, high_w = float(np.median(values)), float(np.percentile(values, 99))
+    if median_w < 0:
+        cause = (
+            f"{name} is below zero in most rows (median {median_w:.4g} W), which drawn power "
+            "cannot be: its sign is reversed or it is something else; left out"
         )
-    series = as_gaps(
-        series, watts < -max(_MAX_NEGATIVE_SHARE * high, 1e-9), "below zero, which no load draws"
-    )
-    if middle <= most:
-        series = as_gaps(
-            series,
-            watts > most,
-            f"above {most:,.0f} W, more than {_WHAT[series.sensor.scope]} draws",
-        )
-    if told or high == 0:
+        return None, Warn(series.path, "", cause)
+    device = _WHAT[series.sensor.scope]
+    min_negative_w = -max(_MAX_NEGATIVE_SHARE * high_w, 1e-9)
+    series = as_gaps(series, series.watts < min_negative_w, "below zero, which no load draws")
+    if median_w <= max_w:
+        too_much = f"above {max_w:,.0f} W, more than {device} draws"
+        series = as_gaps(series, series.watts > max_w, too_much)
+    if told or high_w == 0:
         return series, None
-    if middle > most:
-        what = f"{name} reads {middle:,.4g} W, more than {_WHAT[series.sensor.scope]} draws"
-        return _questioned(series, what + _perhaps(middle)), None
-    if high < least:
-        return _questioned(
-            series,
-            f"{name} never reads more than {high:.2g} W, less than "
-            f"{_WHAT[series.sensor.scope]} draws; "
-            "perhaps these are kilowatts: say so with --unit",
-        ), None
+    if median_w > max_w:
+        unit = "microwatts" if median_w > 5e6 else "milliwatts"
+        why = (
+            f"{name} reads {median_w:,.4g} W, more than {device} draws; "
+            f"perhaps these are {unit}: say so with --unit"
+        )
+        return _questioned(series, why), None
+    if high_w < min_w:
+        why = (
+            f"{name} never reads more than {high_w:.2g} W, less than {device} draws; "
+            "perhaps these are kilowatts: say so with --unit"
+        )
+        return _questioned(series, why), None
     return series, None
 
 
-def _perhaps(watts: float) -> str:
-    unit = "microwatts" if watts > 5e6 else "milliwatts"
-    return f"; perhaps these are {unit}: say so with --unit"
+def _limits(series: PowerSeries) -> tuple[float, float]:
+    """The least and the most watts that a channel of its scope reads while busy."""
+    min_w, max_w = _MIN_W.get(series.sensor.scope, 0.0), _MAX_W[series.sensor.scope]
+    if _SMALL_BOARD.search(f"{series.sensor.name} {series.sensor.source}"):
+        max_w = min(max_w, _SMALL_BOARD_MAX_W)
+    return min_w, max_w
 
 
 def _questioned(series: PowerSeries, why: str) -> PowerSeries:

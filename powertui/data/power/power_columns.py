@@ -40,11 +40,11 @@ def named_power(names: Sequence[str]) -> list[NamedColumn]:
     A unit of power in a name is surer than a unit of energy, that is surer than a word like
     "power", and that is surer than the name of a part alone ("GPU 0").
     """
-    by_unit = [
-        NamedColumn(column, unit)
-        for column, name in enumerate(names)
-        if (unit := units.unit_of_name(name)) is not None
-    ]
+    by_unit = []
+    for column, name in enumerate(names):
+        unit = units.unit_of_name(name)
+        if unit is not None:
+            by_unit.append(NamedColumn(column, unit))
     power = [candidate for candidate in by_unit if _quantity(candidate) == "power"]
     if power:
         return power
@@ -52,18 +52,17 @@ def named_power(names: Sequence[str]) -> list[NamedColumn]:
     if energy:
         # Energy is often written in several units: they are the same reading.
         return [candidate for candidate in energy if candidate.unit == energy[0].unit]
-    by_word = [
-        NamedColumn(column, None)
-        for column, name in enumerate(names)
-        if units.means_power(name) and not units.means_energy(name)
-    ]
-    if by_word:
-        return by_word
-    return [
-        NamedColumn(column, None)
-        for column, name in enumerate(names)
-        if _BARE_PART.fullmatch(name.strip()) and not is_time(name)
-    ]
+    by_word = [column for column, name in enumerate(names) if _is_power_word(name)]
+    by_part = [column for column, name in enumerate(names) if _is_bare_part(name)]
+    return [NamedColumn(column, None) for column in by_word or by_part]
+
+
+def _is_power_word(name: str) -> bool:
+    return units.means_power(name) and not units.means_energy(name)
+
+
+def _is_bare_part(name: str) -> bool:
+    return _BARE_PART.fullmatch(name.strip()) is not None and not is_time(name)
 
 
 def _holds_numbers_of_parts(rows: table.FileCells, column: int) -> bool:
@@ -129,11 +128,7 @@ def pick_power(
     if options.watts_col:
         candidates = _asked_columns(path, rows, options.watts_col)
     else:
-        candidates = [
-            candidate
-            for candidate in named_power(rows.names)
-            if candidate.unit is not None or not _holds_numbers_of_parts(rows, candidate.column)
-        ]
+        candidates = _named_candidates(rows)
         long = long_tables.long_form(rows, [candidate.column for candidate in candidates])
         if long is not None:
             picked = [_long_column(rows, long, unit, where, given) for unit, where in long.kinds]
@@ -142,17 +137,26 @@ def pick_power(
         if energy:
             candidates = _with_energy_unit(path, rows.names, energy, given, above)
         candidates = candidates or by_cells(rows) or beside_time(rows.names)
-    picked = []
-    for candidate in candidates[: groups.MAX_CHANNELS]:
-        if len(candidates) > 1 and not options.watts_col and _is_empty(rows, candidate.column):
-            continue
-        picked.append(_picked(rows, candidate, given, above))
+        if len(candidates) > 1:
+            candidates = candidates[: groups.MAX_CHANNELS]
+            candidates = [each for each in candidates if not _is_empty(rows, each.column)]
+    candidates = candidates[: groups.MAX_CHANNELS]
+    picked = [_picked(rows, candidate, given, above) for candidate in candidates]
     _ask_about_counters(path, rows, picked, given)
     if not picked:
         raise UnreadableFile(
             path, "has no column that is named like power or energy", hint=column_hint(rows)
         )
     return with_one_unit(picked), None
+
+
+def _named_candidates(rows: table.FileCells) -> list[NamedColumn]:
+    """Columns whose names mean power, without those whose cells number parts of a machine."""
+    candidates = []
+    for candidate in named_power(rows.names):
+        if candidate.unit is not None or not _holds_numbers_of_parts(rows, candidate.column):
+            candidates.append(candidate)
+    return candidates
 
 
 def _ask_about_counters(

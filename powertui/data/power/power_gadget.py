@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,13 +49,45 @@ def is_column(name: str) -> bool:
 def sniff(head: str, _path: str) -> int:
     """By its header."""
     first = head.split("\n", 1)[0]
-    return (
-        98
-        if re.search(r"Elapsed Time|System Time|RDTSC", first)
-        and not first.startswith(("{", "["))
-        and _POWER.search(first)
-        else 0
+    if first.startswith(("{", "[")) or not _POWER.search(first):
+        return 0
+    return 98 if re.search(r"Elapsed Time|System Time|RDTSC", first) else 0
+
+
+class _Times(NamedTuple):
+    """The times of the rows, and the clock of their zero."""
+
+    column: times.TimeColumn
+    clock: Clock
+    words: str
+    is_elapsed: bool  # since Power Gadget was started
+
+
+def _times(path: str, rows: table.FileCells, tz: str | None) -> _Times:
+    elapsed = next(
+        (i for i, name in enumerate(rows.names) if name.strip().startswith("Elapsed Time")), None
     )
+    if elapsed is not None:
+        column = times.from_numbers(rows.floats(elapsed)[0].copy(), rows.names[elapsed])
+        clock = Clock(detail="seconds since Power Gadget was started")
+        return _Times(column, clock, "elapsed seconds", is_elapsed=True)
+    time_of_day = rows.find("System Time")
+    if time_of_day is not None:
+        column = times.in_zone(times.from_texts(rows.texts(time_of_day)), tz)
+        clock = assemble.zeroed(column, column.ok)[1]
+    elif len(rows) == 1:
+        zero, is_known = np.zeros(1, np.int64), np.ones(1, np.bool_)
+        column = times.TimeColumn(zero, is_known, "elapsed", "a mean without a time")
+        clock = Clock(detail=column.words)
+    else:
+        raise UnreadableFile(
+            path,
+            "comes from Power Gadget, but without its times",
+            hint="Keep the column Elapsed Time (sec).",
+        )
+    if column.ok.any():
+        column = replace(column, ns=column.ns - int(column.ns[column.ok].min()))
+    return _Times(column, clock, column.words, is_elapsed=False)
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -66,73 +99,47 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
 
 def from_table(path: str, rows: table.FileCells, options: LogColumns, notes: Notes) -> PowerLog:
     """The same, of a table that something else has cut into columns."""
-    when = next(
-        (i for i, name in enumerate(rows.names) if name.strip().startswith("Elapsed Time")), None
-    )
-    of_day = rows.find("System Time")
-    if when is not None:
-        column = times.from_numbers(rows.floats(when)[0].copy(), rows.names[when])
-        clock = Clock(detail="seconds since Power Gadget was started")
-    elif of_day is not None:
-        column = times.in_zone(times.from_texts(rows.texts(of_day)), options.tz)
-        clock = assemble.zeroed(column, column.ok)[1]
-    elif len(rows) == 1:
-        column = times.TimeColumn(
-            np.zeros(1, np.int64), np.ones(1, np.bool_), "elapsed", "a mean without a time"
-        )
-        clock = Clock(detail=column.words)
-    else:
-        raise UnreadableFile(
-            path,
-            "comes from Power Gadget, but without its times",
-            hint="Keep the column Elapsed Time (sec).",
-        )
-    if when is None and column.ok.any():
-        column = replace(column, ns=column.ns - int(column.ns[column.ok].min()))
+    read_times = _times(path, rows, options.tz)
+    column = read_times.column
     notes.drop_all(rows.lines[~column.ok], "the time is not a number")
     series: list[PowerSeries] = []
-    for at, title in enumerate(rows.names):
+    for place, title in enumerate(rows.names):
         match = _POWER.fullmatch(title.strip())
         if match is None:
             continue
-        watts, bad = rows.floats(at)
-        notes.drop_all(rows.lines[bad & column.ok], f"{title} is not a number")
-        good = column.ok & ~bad & np.isfinite(watts)
+        watts, is_bad = rows.floats(place)
+        notes.drop_all(rows.lines[is_bad & column.ok], f"{title} is not a number")
+        good = column.ok & ~is_bad & np.isfinite(watts)
         if not good.any():
             continue
         ns, mean = column.ns[good], watts[good]
         joules = _joules(rows, match[1], match[2], good)
         if joules is None:
             joules = np.r_[np.nan, mean[1:] * np.diff(ns) / NS_PER_S]
-        if len(ns) == 1 and when is not None and ns[0] > 0:  # one row: the mean since the start
-            ns, mean, joules = (
-                np.r_[0, ns],
-                np.r_[np.nan, mean],
-                np.r_[np.nan, mean * ns / NS_PER_S],
-            )
-        kind = match[1].lower()
-        number = f" {match[2]}" if match[2] else ""
-        sensor = Sensor(f"{_NAMES[kind]}{number}", NAME, _SCOPES[kind], options.host)
+        if len(ns) == 1 and read_times.is_elapsed and ns[0] > 0:
+            # One row: the mean since the start.
+            joules = np.r_[np.nan, mean * ns / NS_PER_S]
+            ns, mean = np.r_[0, ns], np.r_[np.nan, mean]
+        sensor = _sensor(match, options.host)
         series.append(
-            power_series(
-                sensor,
-                ns,
-                mean,
-                clock=clock,
-                notes=notes,
-                joules=joules,
-            )
+            power_series(sensor, ns, mean, clock=read_times.clock, notes=notes, joules=joules)
         )
     if not series:
         raise UnreadableFile(path, "has Power Gadget's columns, but no watts in any row")
-    words = "elapsed seconds" if when is not None else column.words
     return PowerLog(
         path,
         NAME,
         tuple(series),
         notes.warnings(),
-        f"Power Gadget: mean watts per interval, {words}",
+        f"Power Gadget: mean watts per interval, {read_times.words}",
     )
+
+
+def _sensor(title: re.Match[str], host: str) -> Sensor:
+    """What a column of watts is of; numbered where a machine has several processors."""
+    kind = title[1].lower()
+    number = f" {title[2]}" if title[2] else ""
+    return Sensor(f"{_NAMES[kind]}{number}", NAME, _SCOPES[kind], host)
 
 
 def _joules(rows: table.FileCells, what: str, number: str, good: np.ndarray) -> np.ndarray | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Scope, Sensor
-from powertui.data.power import assemble, table, times, titles
+from powertui.data.power import assemble, stamps, table, times, titles
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -36,22 +36,7 @@ def sniff(head: str, _path: str) -> int:
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel: the node's power."""
     notes = Notes(source.path)
-    clocks: list[str] = []
-    watts: list[float] = []
-    lines = source.text.split("\n")
-    for number, line in enumerate(lines, 1):
-        if not line.strip() or _HEADER.fullmatch(line):
-            continue
-        match = _ROW.fullmatch(line)
-        if match is None or (number == len(lines) and not line.endswith('"')):
-            notes.drop(number, "is not a time and a reading")
-            continue
-        value = table.number(match[2])
-        if not np.isfinite(value):
-            notes.drop(number, "the reading is not a number")
-            continue
-        clocks.append(":".join(part.zfill(2) for part in match[1].split(":")))
-        watts.append(value)
+    clocks, watts = _rows(source.text, notes)
     if not clocks:
         raise UnreadableFile(
             source.path, f"holds no reading ({notes.first_reason() or 'only a header'})"
@@ -60,11 +45,35 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     date = titles.date_in(Path(source.path).name)
     guess = "powergraph: watts, time of day"
     if date is not None:
+        year, month, day = date
         column = times.in_zone(times.with_date(column, *date, "the file's name"), options.tz)
-        guess += f" on {date[0]}-{date[1]:02}-{date[2]:02} (from the file's name)"
+        guess += f" on {year}-{month:02}-{day:02} (from the file's name)"
     else:
         notes.say("the file's name holds no date: only the time of day is known")
     ns, clock = assemble.zeroed(column, column.ok)
     sensor = Sensor("power", NAME, Scope.NODE, options.host)
     series = assemble.power_series(sensor, ns, np.array(watts)[column.ok], clock=clock, notes=notes)
     return PowerLog(source.path, NAME, (series,), notes.warnings(), guess)
+
+
+def _rows(text: str, notes: Notes) -> tuple[list[str], list[float]]:
+    """(times of day, watts) of all rows."""
+    clocks: list[str] = []
+    watts: list[float] = []
+    lines = text.split("\n")
+    for number, line in stamps.numbered_lines(lines):
+        if _HEADER.fullmatch(line):
+            continue
+        match = _ROW.fullmatch(line)
+        is_cut = number == len(lines) and not line.endswith('"')
+        if match is None or is_cut:
+            notes.drop(number, "is not a time and a reading")
+            continue
+        value = table.number(match[2])
+        if not np.isfinite(value):
+            notes.drop(number, "the reading is not a number")
+            continue
+        # It writes 7:5:9 for what others write as 07:05:09.
+        clocks.append(":".join(part.zfill(2) for part in match[1].split(":")))
+        watts.append(value)
+    return clocks, watts

@@ -12,7 +12,7 @@ import re
 import numpy as np
 
 from powertui.data.asked import LogColumns
-from powertui.data.model import NS_PER_S, PowerSeries, Scope, Sensor
+from powertui.data.model import NS_PER_S, Int64s, PowerSeries, Scope, Sensor
 from powertui.data.power import assemble, stamps, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -38,8 +38,6 @@ _KEYS = {
     "package_watts": "Package",
 }
 _SCOPES = {
-    "CPU": Scope.CORE,
-    "GPU": Scope.GPU,
     "ANE": Scope.RAIL,
     "DRAM": Scope.DRAM,
     "Combined": Scope.PACKAGE,
@@ -55,12 +53,9 @@ def sniff(head: str, _path: str) -> int:
     """By its banner, or by the keys of its plists."""
     if re.search(_SAMPLE, head):
         return 98
-    return (
-        97
-        if "<key>elapsed_ns</key>" in head
-        and re.search(r"<key>(?:\w+_power|processor)</key>", head)
-        else 0
-    )
+    if "<key>elapsed_ns</key>" not in head:
+        return 0
+    return 97 if re.search(r"<key>(?:\w+_power|processor)</key>", head) else 0
 
 
 class _Sample:
@@ -81,57 +76,56 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             hint="Record it with: sudo powermetrics --samplers cpu_power,gpu_power -i 1000",
         )
     column = times.in_zone(times.from_texts([sample.when for sample in samples]), options.tz)
-    notes.drop_all(
-        (samples[i].line for i in np.flatnonzero(~column.ok)), "has no date that can be read"
-    )
-    length, lasting = times.lengths(np.array([sample.seconds for sample in samples]))
-    good = column.ok & lasting & (length < times.DAY)
+    undated = (samples[row].line for row in np.flatnonzero(~column.ok))
+    notes.drop_all(undated, "has no date that can be read")
+    length, has_length = times.lengths(np.array([sample.seconds for sample in samples]))
+    good = column.ok & has_length & (length < times.DAY)
     if not good.any():
         raise UnreadableFile(source.path, "comes from powermetrics, but no date in it can be read")
     ends = _ends(column.ns[good], length[good])
     starts = ends - length[good]
     zero = int(starts[0])
+    clock = times.clock(column, zero)
     timed = [sample for sample, ok in zip(samples, good, strict=True) if ok]
-    series: list[PowerSeries] = []
     names = dict.fromkeys(name for sample in timed for name in sample.watts)
+    has_total = "Combined" in names or "Package" in names
+    series: list[PowerSeries] = []
     for name in names:
         watts = np.array([sample.watts.get(name, np.nan) for sample in timed])
         ns, mean, joules = _intervals(starts - zero, ends - zero, watts)
-        sensor = Sensor(name, NAME, _SCOPES.get(name, Scope.RAIL), options.host)
-        has_total = "Combined" in names or "Package" in names
-        if name in ("CPU", "GPU"):  # parts of the whole chip where that is told, too
-            scope = (
-                {"CPU": Scope.CORE, "GPU": Scope.RAIL}
-                if has_total
-                else {"CPU": Scope.PACKAGE, "GPU": Scope.GPU}
-            )
-            sensor = Sensor(name, NAME, scope[name], options.host)
-        made = assemble.power_series(
-            sensor,
-            ns,
-            mean,
-            clock=times.clock(column, zero),
-            notes=notes,
-            joules=joules,
+        sensor = Sensor(name, NAME, _scope(name, has_total=has_total), options.host)
+        series.append(
+            assemble.power_series(sensor, ns, mean, clock=clock, notes=notes, joules=joules)
         )
-        series.append(made)
     guess = f"powermetrics: mean mW of each interval; time: {column.words}"
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
 
 
-def _ends(dates: np.ndarray, length: np.ndarray) -> np.ndarray:
+def _scope(name: str, *, has_total: bool) -> Scope:
+    """What a reading covers. Processor and graphics are parts of the whole chip where that is
+    reported, too.
+    """
+    if name == "CPU":
+        return Scope.CORE if has_total else Scope.PACKAGE
+    if name == "GPU":
+        return Scope.RAIL if has_total else Scope.GPU
+    return _SCOPES.get(name, Scope.RAIL)
+
+
+def _ends(dates: Int64s, length: Int64s) -> Int64s:
     """Where each interval ends: the lengths one after the other, so long as they keep to
     the dates.
     """
-    put = np.cumsum(length)
-    late = dates + NS_PER_S // 2 - put
-    steps = np.abs(np.diff(late, prepend=late[0])) > _MAX_DRIFT_S * NS_PER_S
-    out = np.empty(len(dates), np.int64)
-    block = np.cumsum(steps)
-    for k in range(int(block[-1]) + 1):
-        mine = block == k
-        out[mine] = put[mine] + int(np.median(late[mine]))
-    return out
+    since_start = np.cumsum(length)
+    # A date's seconds are cut: the end was half a second later in the mean.
+    offset = dates + NS_PER_S // 2 - since_start
+    begins_anew = np.abs(np.diff(offset, prepend=offset[0])) > _MAX_DRIFT_S * NS_PER_S
+    block = np.cumsum(begins_anew)
+    ends = np.empty(len(dates), np.int64)
+    for number in range(int(block[-1]) + 1):
+        mine = block == number
+        ends[mine] = since_start[mine] + int(np.median(offset[mine]))
+    return ends
 
 
 def _intervals(
@@ -177,15 +171,20 @@ def _plists(text: str) -> list[_Sample]:
         elif match[1]:
             key = match[1]
         elif samples:
-            sample, value = samples[-1], match[3].strip()
-            if key == "timestamp" and match[2] == "date" and not sample.when:
-                sample.when = value
-            elif key == "elapsed_ns" and not sample.seconds:
-                number = table.number(value)
-                sample.seconds = number / 1e9 if np.isfinite(number) else 0.0
-            elif key in _KEYS and np.isfinite(table.number(value)):
-                sample.watts.setdefault(
-                    _KEYS[key], table.number(value) * (1.0 if key == "package_watts" else 1e-3)
-                )
+            _add_member(samples[-1], key, match[2], match[3].strip())
             key = ""
     return samples
+
+
+def _add_member(sample: _Sample, key: str, kind: str, value: str) -> None:
+    """What one key of a plist says of its sample."""
+    number = table.number(value)
+    is_number = bool(np.isfinite(number))
+    if key == "timestamp" and kind == "date" and not sample.when:
+        sample.when = value
+    elif key == "elapsed_ns" and not sample.seconds:
+        sample.seconds = number / 1e9 if is_number else 0.0
+    elif key in _KEYS and is_number:
+        # Intel's package alone is in watts; all else is in milliwatts.
+        factor = 1.0 if key == "package_watts" else 1e-3
+        sample.watts.setdefault(_KEYS[key], number * factor)

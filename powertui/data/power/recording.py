@@ -74,13 +74,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One series per (source, channel)."""
     notes = Notes(source.path)
     rows = recording_rows.read(source, notes)
-    for reason, count in sorted(rows.gaps.items(), key=lambda item: -item[1]):
-        notes.say(f"{count} reading{'s' if count > 1 else ''} missing: {reason}")
-    if rows.stale:
-        notes.say(
-            f"{rows.stale} reading{'s were' if rows.stale > 1 else ' was'} marked stale by the "
-            "source"
-        )
+    _note_missing(rows, notes)
     if not len(rows.ns):
         raise UnreadableFile(
             source.path,
@@ -100,17 +94,13 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         )
     zero = int(rows.ns.min())
     clock = Clock(zero + joined.early_ns, zero + joined.late_ns, times.ABSOLUTE, "Unix seconds")
-    # numpy sorts 16 bits by their digits, which is quicker.
-    numbers = rows.key.astype(np.uint16) if len(rows.keys) <= _MAX_SHORT_KEYS else rows.key
-    order = np.argsort(numbers, kind="stable")
-    ends = np.searchsorted(rows.key[order], np.arange(len(rows.keys) + 1))
     marks = recording_marks.paired(events, zero)
     limits = recording_marks.limits(events, zero)
     channels = _Channels(rows, clock, host, notes)
     series = []
-    for number, key in enumerate(rows.keys):
+    for key, channel_rows in zip(rows.keys, _rows_by_channel(rows), strict=True):
         about = described.get(key) or _Channel(source=key[0])
-        channel = channels.series(key, about, order[ends[number] : ends[number + 1]])
+        channel = channels.series(key, about, channel_rows)
         if joined.clocks_ns:
             channel = replace(channel, clocks_ns=joined.clocks_ns)
         if marks or key in limits:
@@ -123,6 +113,26 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         notes.warnings(),
         "powertui's own recording: Unix seconds, watts",
     )
+
+
+def _note_missing(rows: RecordingRows, notes: Notes) -> None:
+    """Report the readings that a source did not give, or called old."""
+    for reason, count in sorted(rows.gaps.items(), key=lambda item: -item[1]):
+        notes.say(f"{count} reading{'s' if count > 1 else ''} missing: {reason}")
+    if rows.stale:
+        were = "s were" if rows.stale > 1 else " was"
+        notes.say(f"{rows.stale} reading{were} marked stale by the source")
+
+
+def _rows_by_channel(rows: RecordingRows) -> Iterator[Int64s]:
+    """The rows of each channel, in file order."""
+    channel_count = len(rows.keys)
+    # numpy sorts 16 bits by their digits, which is quicker.
+    numbers = rows.key.astype(np.uint16) if channel_count <= _MAX_SHORT_KEYS else rows.key
+    order = np.argsort(numbers, kind="stable")
+    ends = np.searchsorted(rows.key[order], np.arange(channel_count + 1))
+    for number in range(channel_count):
+        yield order[ends[number] : ends[number + 1]]
 
 
 def _host(head: str) -> str:

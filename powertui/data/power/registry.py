@@ -149,16 +149,11 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
     """Read a power log. Raises `UnreadableFile` when nothing at all is left of it."""
     options = options or LogColumns()
     elsewhere.at_hand(path)
-    kept = _ahead.pop(path, None) if options == LogColumns() else None
-    if kept is not None and kept.state == FileState.from_status(Path(path).stat()):
-        return kept.log
+    read_ahead = _ahead.pop(path, None) if options == LogColumns() else None
+    if read_ahead is not None and read_ahead.state == FileState.from_status(Path(path).stat()):
+        return read_ahead.log
     source = LogFile(path, options.limit)
-    if not source.head.strip():
-        raise UnreadableFile(path, "is empty", hint="Check that the recording was started.")
-    if source.head.startswith(b"version https://git-lfs"):
-        raise UnreadableFile(
-            path, "is only a Git LFS pointer, not the file itself", hint="Run: git lfs pull"
-        )
+    _refuse_empty(source)
     reader = _surest_reader(source)
     if options.time_col or options.watts_col:
         reader = _reader_of_columns(source, reader)
@@ -172,6 +167,16 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
     if sum(map(len, log.series)) > _LARGE_LOG_READINGS:
         packed.give_back()
     return log
+
+
+def _refuse_empty(source: LogFile) -> None:
+    """Raise for a file that holds no log at all, whatever it is called."""
+    if not source.head.strip():
+        raise UnreadableFile(source.path, "is empty", hint="Check that the recording was started.")
+    if source.head.startswith(b"version https://git-lfs"):
+        raise UnreadableFile(
+            source.path, "is only a Git LFS pointer, not the file itself", hint="Run: git lfs pull"
+        )
 
 
 def load_text(source: LogFile, text: str, options: LogColumns, *, without: str) -> PowerLog:

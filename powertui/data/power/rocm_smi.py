@@ -12,6 +12,7 @@ from typing import Any
 from powertui.data.asked import LogColumns
 from powertui.data.model import Device, Scope, Sensor
 from powertui.data.power import devices, json_docs, stamps, table
+from powertui.data.power.cells import below_header
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -75,63 +76,64 @@ def _cards(value: Any, when: str, line: int, collected: Collected) -> None:
         return
     for key, member in value.items():
         if isinstance(member, dict) and re.fullmatch(r"card\d{1,3}", key):
-            facts = {name: str(cell) for name, cell in member.items()}
-            model = (
-                facts.get("Card Series")
-                or facts.get("Card series")
-                or facts.get("Card model")
-                or ""
-            )
-            for name, cell in facts.items():
-                if match := re.fullmatch(_POWER, name):
-                    sensor = _sensor(
-                        key, match[1], model, facts.get("Unique ID", ""), facts.get("PCI Bus", "")
-                    )
-                    collected.add(sensor, json_docs.when_in(member, when), cell, line)
+            _add_card(key, member, json_docs.when_in(member, when), line, collected)
         elif isinstance(member, (dict, list)):
             _cards(member, json_docs.when_in(member, when), line, collected)
 
 
+# Where a card's model is, by the version of rocm-smi.
+_MODEL_KEYS = ("Card Series", "Card series", "Card model")
+
+
+def _add_card(
+    card: str, members: dict[str, Any], when: str, line: int, collected: Collected
+) -> None:
+    """The readings of one card."""
+    facts = {name: str(cell) for name, cell in members.items()}
+    model = next((facts[key] for key in _MODEL_KEYS if facts.get(key)), "")
+    uuid, pci = facts.get("Unique ID", ""), facts.get("PCI Bus", "")
+    for name, cell in facts.items():
+        if match := re.fullmatch(_POWER, name):
+            collected.add(_sensor(card, match[1], model, uuid, pci), when, cell, line)
+
+
 def _lines(text: str, notes: Notes, collected: Collected) -> None:
     """CSV with its header before each answer, or the text of --showpower."""
-    above = ""
     names: list[str] = []
-    concise = False
-    lines = text.split("\n")
-    for number, line in stamps.numbered_lines(lines):
-        if when := stamps.time_of_line(line):
-            above = when
+    is_concise = False
+    for line in stamps.timed_lines(text):
+        if re.fullmatch(_HEAD, line.text):
+            is_concise = True
             continue
-        when, rest = stamps.split_time(line)
-        if re.fullmatch(_HEAD, rest):
-            concise = True
+        if is_concise and (row := re.fullmatch(_ROW, line.text)):
+            collected.add(_sensor(f"card{row[1]}", ""), line.when, row[2], line.number)
             continue
-        if concise and (match := re.fullmatch(_ROW, rest)):
-            collected.add(_sensor(f"card{match[1]}", ""), when or above, match[2], number)
+        if reading := re.search(_TEXT, line.text):
+            card, kind, watts = reading.groups()
+            collected.add(_sensor(f"card{card}", kind), line.when, watts, line.number)
             continue
-        if match := re.search(_TEXT, rest):
-            collected.add(_sensor(f"card{match[1]}", match[2]), when or above, match[3], number)
-            continue
-        cells = table.fields(line, ",")
+        cells = table.fields(line.written, ",")
         if "device" in cells:
             names = cells
-            continue
-        if not names or "device" not in names or len(cells) < 2:
-            continue
-        if len(cells) != len(names) or (
-            number == len(lines) and line and table.was_cut(cells[-1], ["0.1"])
-        ):
-            notes.drop(number, f"has {len(cells)} fields where the header names {len(names)}")
-            continue
-        row = dict(zip(names, cells, strict=True))
-        stamp = next(
-            (row[name] for name in names if name.lower() in ("timestamp", "time", "date")), ""
-        )
-        for name in names:
-            if match := re.fullmatch(_POWER, name):
-                collected.add(
-                    _sensor(row["device"], match[1]),
-                    stamp or when or above,
-                    row[name],
-                    number,
-                )
+        elif names and len(cells) > 1:
+            _add_row(names, cells, line, notes, collected)
+
+
+def _add_row(
+    names: list[str],
+    cells: list[str],
+    line: stamps.TimedLine,
+    notes: Notes,
+    collected: Collected,
+) -> None:
+    """A row of the CSV."""
+    is_cut = line.is_last and table.was_cut(cells[-1], ["0.1"])
+    if len(cells) != len(names) or is_cut:
+        notes.drop(line.number, below_header(len(cells), len(names)))
+        return
+    row = dict(zip(names, cells, strict=True))
+    time_names = [name for name in names if name.lower() in ("timestamp", "time", "date")]
+    when = (row[time_names[0]] if time_names else "") or line.when
+    for name in names:
+        if match := re.fullmatch(_POWER, name):
+            collected.add(_sensor(row["device"], match[1]), when, row[name], line.number)

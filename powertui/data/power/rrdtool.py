@@ -29,16 +29,18 @@ _MAX_NAMES_LENGTH = 2000  # of one line. Chosen, not measured
 
 def sniff(head: str, _path: str) -> int:
     """By the words of its documents, or by the form of the rows of `fetch`."""
-    if "<xport>" in head and "<meta>" in head:
-        return _SCORE
-    if head.lstrip().startswith("{") and _JSON_ABOUT in head:
-        return _SCORE
-    lines = head.split("\n")
+    is_xml = "<xport>" in head and "<meta>" in head
+    is_json = head.lstrip().startswith("{") and _JSON_ABOUT in head
+    return _SCORE if is_xml or is_json or _is_fetch(head.split("\n")) else 0
+
+
+def _is_fetch(lines: Sequence[str]) -> bool:
+    """Whether lines are a line of names, an empty one, and a row with a value for each name."""
+    if len(lines) < 3 or len(lines[0]) > _MAX_NAMES_LENGTH or lines[1].strip():
+        return False
     names = lines[0].split()
-    if not names or len(lines[0]) > _MAX_NAMES_LENGTH or len(lines) < 3 or lines[1].strip():
-        return 0
-    match = re.fullmatch(_ROW, lines[2])
-    return _SCORE if match is not None and len(match[2].split()) == len(names) else 0
+    row = re.fullmatch(_ROW, lines[2])
+    return bool(names) and row is not None and len(row[2].split()) == len(names)
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
@@ -66,17 +68,14 @@ def _of_fetch(text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
 
 def _of_xml(text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
     names = [html.unescape(name).strip() for name in re.findall(r"<entry>([^<]*)</entry>", text)]
-    rows = [
-        (time.strip(), re.findall(r"<v\d{0,4}>([^<]*)</v\d{0,4}>", cells))
-        for time, cells in re.findall(
-            r"<row>(?:<t>([^<]*)</t>)?((?:<v\d{0,4}>[^<]*</v\d{0,4}>)*)</row>", text
-        )
-    ]
-    figures = {
-        name: int(value)
-        for name, value in re.findall(r"<(end|step)>\s*(\d{1,12})\s*</(?:end|step)>", text)
-    }
-    ends = _ends(figures, len(rows))
+    rows: list[tuple[str, list[str]]] = []
+    for time, cells in re.findall(
+        r"<row>(?:<t>([^<]*)</t>)?((?:<v\d{0,4}>[^<]*</v\d{0,4}>)*)</row>", text
+    ):
+        values = re.findall(r"<v\d{0,4}>([^<]*)</v\d{0,4}>", cells)
+        rows.append((time.strip(), values))
+    figures = re.findall(r"<(end|step)>\s*(\d{1,12})\s*</(?:end|step)>", text)
+    ends = _ends({name: int(value) for name, value in figures}, len(rows))
     return names, ((time or end, *cells) for (time, cells), end in zip(rows, ends, strict=False))
 
 
@@ -90,10 +89,12 @@ def _of_json(path: str, text: str) -> tuple[list[str], Iterator[Sequence[str]]]:
     except (ValueError, KeyError, TypeError, RecursionError):
         raise UnreadableFile(path, "comes from rrdtool xport, but is cut or damaged") from None
     ends = _ends(figures, len(rows))
-    # With --showtime each row begins with its own time.
-    return names, (
-        row if len(row) > len(names) else [end, *row] for row, end in zip(rows, ends, strict=False)
-    )
+    return names, (_timed(row, end, len(names)) for row, end in zip(rows, ends, strict=False))
+
+
+def _timed(row: list[str], end: str, width: int) -> list[str]:
+    """A row with its time: with --showtime it begins with its own."""
+    return row if len(row) > width else [end, *row]
 
 
 def _ends(figures: dict[str, int], count: int) -> list[str]:

@@ -26,9 +26,8 @@ _DOMAINS = {"core": Scope.CORE, "uncore": Scope.RAIL, "dram": Scope.DRAM, "psys"
 
 def sniff(head: str, _path: str) -> int:
     """By a host with its consumption, or the line of stdout."""
-    if re.search(r'"host"\s*:\s*\{[^{}]{0,200}"consumption"', head) or (
-        '"consumers"' in head and '"sockets"' in head
-    ):
+    has_host = re.search(r'"host"\s*:\s*\{[^{}]{0,200}"consumption"', head)
+    if has_host or ('"consumers"' in head and '"sockets"' in head):
         return 96
     lines = (stamps.split_time(line)[1].strip() for line in head.split("\n")[:200])
     return 90 if "Socket" in head and any(re.fullmatch(_HOST, line) for line in lines) else 0
@@ -43,18 +42,14 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             for report in doc.value if isinstance(doc.value, list) else [doc.value]:
                 _report(report, doc.when, doc.line, collected)
         return collected.log(NAME, options, "Scaphandre: µW")
-    above = ""
-    for number, line in stamps.numbered_lines(source.text.split("\n")):
-        if when := stamps.time_of_line(line):
-            above = when
-            continue
-        when, rest = stamps.split_time(line)
-        if match := re.fullmatch(_HOST, rest.strip()):
-            collected.add(Sensor("host", NAME, Scope.NODE), when or above, match[1], number)
-        elif match := re.match(r"Socket(\d{1,3})\s{1,20}([\d.]{1,20}) W", rest.strip()):
-            collected.add(
-                Sensor(f"socket {match[1]}", NAME, Scope.PACKAGE), when or above, match[2], number
-            )
+    for line in stamps.timed_lines(source.text):
+        text = line.text.strip()
+        if host := re.fullmatch(_HOST, text):
+            sensor = Sensor("host", NAME, Scope.NODE)
+            collected.add(sensor, line.when, host[1], line.number)
+        elif socket := re.match(r"Socket(\d{1,3})\s{1,20}([\d.]{1,20}) W", text):
+            sensor = Sensor(f"socket {socket[1]}", NAME, Scope.PACKAGE)
+            collected.add(sensor, line.when, socket[2], line.number)
     return collected.log(NAME, options, "Scaphandre: W", period_s=PERIOD_S)
 
 

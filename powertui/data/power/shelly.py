@@ -7,6 +7,7 @@ The plug's own clock is taken where it has Unix time, else the time that whoever
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from powertui.data.asked import LogColumns
@@ -46,12 +47,22 @@ def _clock(value: Any, default: str) -> str:
     stamp = json_docs.when_in(value, default)
     if stamp and stamp == default:
         return stamp
+    unix_time = _unix_time(value)
+    if unix_time:
+        return unix_time
+    # A status of the first generation has the plug's time of day, without a date or seconds.
+    return default if re.fullmatch(r"\d\d:\d\d", stamp) else stamp
+
+
+def _unix_time(value: dict[str, Any]) -> str:
+    """The plug's own Unix time; "" where it has none."""
     for part in (value, value.get("sys"), value.get("params"), value.get("result")):
-        if isinstance(part, dict):
-            for key in ("unixtime", "ts"):
-                if isinstance(part.get(key), (int, float)) and part[key] > 1e9:
-                    return str(part[key])
-    return stamp if not re.fullmatch(r"\d\d:\d\d", stamp) else default
+        if not isinstance(part, dict):
+            continue
+        for key in ("unixtime", "ts"):
+            if isinstance(part.get(key), (int, float)) and part[key] > 1e9:
+                return str(part[key])
+    return ""
 
 
 def _walk(value: Any, when: str, line: int, name: str, collected: Collected, depth: int) -> None:
@@ -59,23 +70,35 @@ def _walk(value: Any, when: str, line: int, name: str, collected: Collected, dep
     if not isinstance(value, dict) or depth > _MAX_DEPTH:
         return
     name = name or _device_name(value)
-    for key in ("meters", "emeters"):
-        meters = value.get(key) or []
-        for number, meter in enumerate(meters):
-            if isinstance(meter, dict) and meter.get("is_valid", True):
-                label = f"{name or 'plug'} {number}" if len(meters) > 1 else name or "plug"
-                _add(collected, label, when, meter.get("power"), line)
-    number = value.get("id", 0)
-    if value.get("apower") is not None:
-        _add(collected, name or f"switch {number}", when, value["apower"], line)
-    elif value.get("total_act_power") is not None:
-        _add(collected, name or "meter", when, value["total_act_power"], line)
-    elif value.get("act_power") is not None:
-        _add(collected, name or f"meter {number}", when, value["act_power"], line)
+    for label, reading in (*_meters(value, name), *_component(value, name)):
+        _add(collected, label, when, reading, line)
     for key, member in value.items():
         if isinstance(member, dict):
             part = key.replace(":", " ") if _COMPONENT.fullmatch(key) else name
             _walk(member, _clock(member, when), line, part, collected, depth + 1)
+
+
+def _meters(value: dict[str, Any], name: str) -> Iterator[tuple[str, Any]]:
+    """(label, watts) of each meter of a status of the first generation."""
+    name = name or "plug"
+    for key in ("meters", "emeters"):
+        meters = value.get(key) or []
+        for number, meter in enumerate(meters):
+            if isinstance(meter, dict) and meter.get("is_valid", True):
+                yield (f"{name} {number}" if len(meters) > 1 else name), meter.get("power")
+
+
+def _component(value: dict[str, Any], name: str) -> Iterator[tuple[str, Any]]:
+    """(label, watts) of a component of the later generations; nothing of any other object."""
+    number = value.get("id", 0)
+    for key, default in (
+        ("apower", f"switch {number}"),
+        ("total_act_power", "meter"),
+        ("act_power", f"meter {number}"),
+    ):
+        if value.get(key) is not None:
+            yield name or default, value[key]
+            return
 
 
 def _device_name(value: dict[str, Any]) -> str:

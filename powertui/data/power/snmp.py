@@ -105,44 +105,60 @@ def sniff(head: str, _path: str) -> int:
     return 96 if any(_means_power(answer) for answer in answers) else 45
 
 
+class _Unread(NamedTuple):
+    """Objects that were not read, each once."""
+
+    without_unit: dict[str, None]  # they mean power
+    bare: dict[str, None]  # OIDs that nothing names
+
+
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per object and index."""
     notes = Notes(source.path)
     collected = Collected(source.path, notes)
     given = units.UNITS.get(options.unit or "")
-    unknown: dict[str, None] = {}  # objects that mean power, without a unit
-    bare: dict[str, None] = {}  # OIDs that nothing names
+    unread = _Unread({}, {})
     when = ""
     for number, line in stamps.numbered_lines(source.text.split("\n")):
         if stamp := stamps.time_of_line(line):
             when = stamp
             continue
-        own_when, rest = _split(line)
+        written_when, rest = _split(line)
         answer = _answer(rest)
         if answer is None:
             notes.drop(number, "is no answer of SNMP")
             continue
-        # A bare OID says nothing: it is read where a person gave its unit.
-        is_unknown = not answer.name and not answer.unit and _object(answer) is None
-        if not _means_power(answer) and not (is_unknown and given is not None):
-            if is_unknown:
-                bare[answer.label] = None
-            continue
-        unit = given or _unit(answer)
-        if unit is None:
-            unknown[answer.label] = None
-            continue
-        collected.add(_sensor(answer), own_when or when, answer.value, number, unit=unit)
-    if not len(collected) and (unknown or bare):
-        raise _without_unit(source.path, [*unknown, *bare])
-    if unknown:
-        notes.say(f"{', '.join(unknown)[:200]} is left out: its unit is in its MIB (--unit W)")
+        unit = _read_as(answer, given, unread)
+        if unit is not None:
+            collected.add(_sensor(answer), written_when or when, answer.value, number, unit=unit)
+    without_unit, bare = unread
+    if not len(collected) and (without_unit or bare):
+        raise _without_unit(source.path, [*without_unit, *bare])
+    if without_unit:
+        labels = ", ".join(without_unit)[:200]
+        notes.say(f"{labels} is left out: its unit is in its MIB (--unit W)")
     return collected.log(
         NAME,
         options,
         "SNMP: an object and index each, unit by its MIB",
         hint="Write the time before each answer: date +%s >> FILE; snmpget … >> FILE",
     )
+
+
+def _read_as(answer: _Answer, given: units.Unit | None, unread: _Unread) -> units.Unit | None:
+    """The unit in which an answer is read; None where it is none of power, or its unit is not
+    known.
+    """
+    # A bare OID says nothing: it is read where a person gave its unit.
+    is_bare = not answer.name and not answer.unit and _object(answer) is None
+    if not _means_power(answer) and not (is_bare and given is not None):
+        if is_bare:
+            unread.bare[answer.label] = None
+        return None
+    unit = given or _unit(answer)
+    if unit is None:
+        unread.without_unit[answer.label] = None
+    return unit
 
 
 def _without_unit(path: str, labels: list[str]) -> UnreadableFile:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,33 +58,47 @@ def _with_times(text: str) -> str:
             when = stamp
         elif when:
             stamped.append((when, line))
-    body = [line for _, line in stamped]
-    layout = table.shape("\n".join(body))
-    if layout is None:
-        names, delimiter = ["value"], "\n"
-        if not all(np.isfinite(table.number(line.strip())) for line in body) or not body:
-            return ""
-    else:
-        delimiter = layout.delimiter
-        names = list(layout.names) if layout.named else _names(body, delimiter)
-    if any(map(is_time, names)):
+    form = _form([line for _, line in stamped])
+    if form is None or any(map(is_time, form.names)):
         return ""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["time", *names])
+    writer.writerow(["time", *form.names])
     for stamp, line in stamped:
-        cells = table.fields(line, delimiter) if delimiter != "\n" else [line.strip()]
+        cells = form.cells(line)
         cells[0] = cells[0].rstrip(":")
-        if cells != names:  # the header comes again with each call
+        if cells != form.names:  # the header comes again with each call
             writer.writerow([stamp, *cells])
     return out.getvalue()
+
+
+class _Form(NamedTuple):
+    """The columns of rows, and what separates them."""
+
+    names: list[str]
+    delimiter: str | None  # None: each row is one cell
+
+    def cells(self, line: str) -> list[str]:
+        """The cells of a row."""
+        return [line.strip()] if self.delimiter is None else table.fields(line, self.delimiter)
+
+
+def _form(body: Sequence[str]) -> _Form | None:
+    """How the rows are written: as a table, or a number each; None where they are neither."""
+    layout = table.shape("\n".join(body))
+    if layout is not None:
+        names = list(layout.names) if layout.named else _names(body, layout.delimiter)
+        return _Form(names, layout.delimiter)
+    are_numbers = all(np.isfinite(table.number(line.strip())) for line in body)
+    return _Form(["value"], None) if body and are_numbers else None
 
 
 def _names(body: Sequence[str], delimiter: str) -> list[str]:
     """Names for the columns of rows without a header: a sensor, its reading and its unit."""
     rows = [table.fields(line, delimiter) for line in body[:_MAX_HEAD_LINES]]
     columns = list(zip(*(row for row in rows if len(row) == len(rows[0])), strict=True))
-    names = [f"column {place}" for place in range(1, len(columns) + 1)]
+    by_place = [f"column {place}" for place in range(1, len(columns) + 1)]
+    names = list(by_place)
     for place, cells in enumerate(columns):
         if "unit" not in names and any(map(units.unit_of_symbol, cells)):
             names[place] = "unit"
@@ -92,8 +107,5 @@ def _names(body: Sequence[str], delimiter: str) -> list[str]:
         elif "sensor" not in names and place == 0:
             names[place] = "sensor"
     # Words with blanks between them are a sentence.
-    return (
-        names
-        if "unit" in names and delimiter
-        else [f"column {n}" for n in range(1, len(columns) + 1)]
-    )
+    is_table = "unit" in names and bool(delimiter)
+    return names if is_table else by_place

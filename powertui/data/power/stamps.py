@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from powertui.data.power import times
 
@@ -58,3 +59,36 @@ def split_time(line: str) -> tuple[str, str]:
         when = match[1] if times.parse(match[1]) is not None else match[2]
         return when, line[match.end() :]
     return "", line
+
+
+class TimedLine(NamedTuple):
+    """A line of what a tool printed, with the time that is known for it."""
+
+    number: int  # from 1
+    when: str  # the time before it, else the one above; "" where none is
+    above: str  # the last time that has a line of its own
+    text: str  # without the time before it
+    written: str  # as it is in the file
+    is_last: bool  # it has no line end, and may be cut
+
+
+def timed_lines(text: str) -> Iterator[TimedLine]:
+    """The lines that hold something but a time, each with its time.
+
+    Tools that tell no time themselves are recorded below `date`, in a loop, or through `ts`.
+    """
+    lines = text.split("\n")
+    above = ""
+    for number, line in numbered_lines(lines):
+        if stamp := time_of_line(line):
+            above = stamp
+            continue
+        when, rest = split_time(line)
+        yield TimedLine(
+            number=number,
+            when=when or above,
+            above=above,
+            text=rest,
+            written=line,
+            is_last=number == len(lines),
+        )

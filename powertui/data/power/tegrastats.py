@@ -36,52 +36,44 @@ def sniff(head: str, _path: str) -> int:
 
 
 def _rails(line: str) -> list[tuple[str, str]]:
-    unit = "mW" in line
-    rails = re.findall(_RAIL, line)
-    return [
-        (name, now)
-        for name, now, _, mean in rails
-        if name not in _NO_RAIL
-        and (mean or not unit)
-        and (mean or "_" in name or name in _XAVIER_RAILS)
-    ]
+    """(name, milliwatts) of each rail in a line: memory and clocks are written alike."""
+    has_unit = "mW" in line
+    rails = []
+    for name, now, _, mean_unit in re.findall(_RAIL, line):
+        # Without units only names of the kind that rails have are some.
+        is_named_so = "_" in name or name in _XAVIER_RAILS
+        is_rail = bool(mean_unit) if has_unit else is_named_so or bool(mean_unit)
+        if is_rail and name not in _NO_RAIL:
+            rails.append((name, now))
+    return rails
 
 
 def _scope(name: str, is_board: bool) -> Scope:
     if name in _BOARD_RAILS:
         return Scope.NODE if is_board else Scope.RAIL
     if "GPU" in name:
+        # Boards of the Orin family have one rail for both.
         return Scope.PACKAGE if "CPU" in name else Scope.GPU
-    return (
-        Scope.PACKAGE
-        if re.search(r"CPU", name)
-        else Scope.DRAM
-        if re.search(r"DDR|DRAM|MEM", name)
-        else Scope.RAIL
-    )
+    if "CPU" in name:
+        return Scope.PACKAGE
+    return Scope.DRAM if re.search(r"DDR|DRAM|MEM", name) else Scope.RAIL
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:
     """One channel per rail."""
     notes = Notes(source.path)
     collected = Collected(source.path, notes)
-    above = ""
     board_rail = ""
-    lines = source.text.split("\n")
-    for number, line in stamps.numbered_lines(lines):
-        if when := stamps.time_of_line(line):
-            above = when
+    for line in stamps.timed_lines(source.text):
+        if "RAM " not in line.written and "mW" not in line.written:
+            notes.drop(line.number, "is not a line of tegrastats")
             continue
-        if "RAM " not in line and "mW" not in line:
-            if line.strip():
-                notes.drop(number, "is not a line of tegrastats")
+        if line.is_last and not line.written.rstrip().endswith(("mW", "C")):
+            notes.drop(line.number, "the last line may be cut")
             continue
-        if number == len(lines) and line and not line.rstrip().endswith(("mW", "C")):
-            notes.drop(number, "the last line may be cut")
-            continue
-        when = stamps.split_time(line)[0]
-        for name, now in _rails(line):
-            board_rail = board_rail or (name if name in _BOARD_RAILS else "")
+        for name, now in _rails(line.written):
+            if name in _BOARD_RAILS:
+                board_rail = board_rail or name
             sensor = Sensor(name, NAME, _scope(name, name == board_rail))
-            collected.add(sensor, when or above, now, number, unit=UNITS["mW"])
+            collected.add(sensor, line.when, now, line.number, unit=UNITS["mW"])
     return collected.log(NAME, options, "tegrastats: rails in mW", period_s=PERIOD_S)

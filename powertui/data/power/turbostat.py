@@ -94,12 +94,12 @@ def _readings(text: str, notes: Notes) -> _Readings:
         if is_summary:
             rounds += 1
             now = table.number(cells.get(_TIME, ""))
+        package = "" if is_summary else cells.get("Package")
         for name in cells.keys() & _COLUMNS.keys():
             value = table.number(cells[name])
             if not np.isfinite(value):
                 notes.drop(number, f"{name} is not a number")
-            elif is_summary or "Package" in cells:
-                package = "" if is_summary else cells["Package"]
+            elif package is not None:
                 readings.setdefault((name, package), []).append(_Reading(rounds, now, value))
     packages = {package for _, package in readings} - {""}
     has_several = len(packages) > 1 and rounds >= 0

@@ -36,7 +36,7 @@ def _pause(gaps: Int64s) -> float:
     between = float(np.percentile(ordered, 95))
     if between / within < _MIN_PAUSE_RATIO:
         return float("inf")
-    return (within * between) ** 0.5
+    return float((within * between) ** 0.5)
 
 
 def count_by_pause(ns: Int64s) -> int:

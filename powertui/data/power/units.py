@@ -188,19 +188,27 @@ def unit_of_name(name: str) -> Unit | None:
         return UNITS["W" if _OF_CHIP.search(name) else "uW"]
     bracket = re.search(r"[\[(/]\s*([A-Za-zµμ]+)\s*[\])]?\s*$", name)
     if bracket:
+        # "MW" in a log of one machine is milliwatts written carelessly: nobody's server draws
+        # megawatts.
         word = bracket[1].replace("μ", "µ").lower()
         if word in _WORDS:
-            # "MW" in a log of one machine is milliwatts written carelessly; nobody's server draws
-            # megawatts
             return UNITS[_WORDS[word]]
-    words = tokens(name)
+    return _unit_among(tokens(name), is_letter=name in ("W", "J"))
+
+
+# Words behind a unit that say nothing of it: "power_watts_total".
+_STATISTICS = ("total", "sum", "avg", "average", "mean")
+
+
+def _unit_among(words: Sequence[str], *, is_letter: bool) -> Unit | None:
+    """The unit that one of a name's words is, the last one first.
+
+    `is_letter`: the name is a unit's letter and nothing else.
+    """
     for word in reversed(words):
-        if word in ("total", "sum", "avg", "average", "mean"):
-            continue
-        if word in _WORDS and (len(word) > 1 or len(words) > 1 or name in ("W", "J")):
-            return UNITS[_WORDS[word]]
-    for word in words:
-        if len(word) > 1 and word in _WORDS:
+        # A letter alone is a unit where words stand before it: "power_w".
+        is_clear = len(word) > 1 or len(words) > 1 or is_letter
+        if word not in _STATISTICS and word in _WORDS and is_clear:
             return UNITS[_WORDS[word]]
     return None
 
@@ -291,16 +299,21 @@ def unit_of_cells(cells: Sequence[str]) -> tuple[Unit, list[float]] | None:
     """
     if not any(_SUFFIX.search(cell) for cell in cells[:200]):
         return None
-    units_of_cells: list[Unit | None] = []
-    for cell in cells:
-        match = _SUFFIX.search(cell.rstrip()[-24:])
-        word = match[1].replace("μ", "µ") if match else ""
-        units_of_cells.append(_CELLS.get(word) or _CELLS.get(word.lower()) if word else None)
+    units_of_cells = [_unit_of_cell(cell) for cell in cells]
     named = [unit for unit in units_of_cells if unit is not None]
-    if (
-        2 * len(named) <= sum(bool(cell) for cell in cells)
-        or len({unit.quantity for unit in named}) != 1
-    ):
+    filled_count = sum(bool(cell) for cell in cells)
+    quantities = {unit.quantity for unit in named}
+    if 2 * len(named) <= filled_count or len(quantities) != 1:
         return None
     plain = UNITS["W"] if named[0].quantity == "power" else UNITS["J"]
-    return plain, [unit.factor if unit is not None else float("nan") for unit in units_of_cells]
+    factors = [float("nan") if unit is None else unit.factor for unit in units_of_cells]
+    return plain, factors
+
+
+def _unit_of_cell(cell: str) -> Unit | None:
+    """The unit behind a cell's number; megawatts are possible there, unlike in a name."""
+    match = _SUFFIX.search(cell.rstrip()[-24:])
+    if match is None:
+        return None
+    word = match[1].replace("μ", "µ")
+    return _CELLS.get(word) or _CELLS.get(word.lower())
