@@ -4,10 +4,12 @@ The public Python API. Nothing is imported until it is used, so that `import pow
 training script costs nothing:
 
     powertui.open(path)      the runs of a logdir, a run folder or a single profile (numpy, pandas)
+    powertui.compare(a, b)   what differs between two runs or groups of runs (numpy, pandas)
     powertui.record(...)     record power beside a training loop (standard library alone)
     powertui.libipmi         PowerBoard's API: start(), stop(), dbToCSV(path)
 
-`from powertui import *` brings all of these but `open`, which would take the place of Python's own.
+`from powertui import *` brings `record` and `libipmi` alone: `open` would take the place of
+Python's own, and `compare` would cost a training script numpy and pandas.
 """
 
 from powertui.import_path import clean, too_old
@@ -15,7 +17,7 @@ from powertui.import_path import clean, too_old
 clean()  # before anything else is imported
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "libipmi", "record"]  # not "open": see above
+__all__ = ["__version__", "libipmi", "record"]  # not all: see above
 
 TYPE_CHECKING = (
     False  # as typing has it, whose import would come from wherever the path still pointed to
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     import powertui.libipmi as libipmi
     from powertui.api import open as open
+    from powertui.report.comparison_view import compare as compare
     from powertui.sampler.session import record
 
 
@@ -36,6 +39,8 @@ def __getattr__(name: str) -> "Any":
         raise ImportError(message)
     if name == "open":
         return importlib.import_module("powertui.api").open
+    if name == "compare":
+        return importlib.import_module("powertui.report.comparison_view").compare
     if name == "record":
         return importlib.import_module("powertui.sampler.session").record
     if name == "libipmi":
@@ -44,4 +49,4 @@ def __getattr__(name: str) -> "Any":
 
 
 def __dir__() -> "list[str]":
-    return sorted([*__all__, "open"])
+    return sorted([*__all__, "compare", "open"])

@@ -28,6 +28,7 @@ VERBS = (
     "report",
     "doctor",
     "energy",
+    "compare",
     "export",
     "record",
     "live",

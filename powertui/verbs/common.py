@@ -51,6 +51,11 @@ def path(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
         nargs="?" if optional else None,
         help="logdir, run folder or profile, or ssh://host/folder; - reads a profile from stdin",
     )
+    memory(parser)
+
+
+def memory(parser: argparse.ArgumentParser) -> None:
+    """How much memory reading may take."""
     group(parser, _WHAT_TO_READ).add_argument(
         "--max-memory",
         metavar="SIZE",
@@ -157,13 +162,17 @@ def limit_of(args: argparse.Namespace) -> MemoryLimit:
 
 def reading(parser: argparse.ArgumentParser) -> None:
     """Which run, and how to read it."""
-    runs = group(parser, _WHAT_TO_READ)
-    runs.add_argument(
+    group(parser, _WHAT_TO_READ).add_argument(
         "--run",
         metavar="NAME",
         help="only this run of the logdir: its name, or a part that no other name has",
     )
-    runs.add_argument(
+    how_to_read(parser)
+
+
+def how_to_read(parser: argparse.ArgumentParser) -> None:
+    """How to read a run, and the power beside it."""
+    group(parser, _WHAT_TO_READ).add_argument(
         "--step-marker", metavar="REGEX", help="events whose name matches start a step"
     )
     power = group(parser, "power logs")

@@ -17,6 +17,11 @@ _BOTH = re.compile(r"^argument (\S+): not allowed with argument (\S+)$")
 _BAD_VALUE = re.compile(r"^argument (\S+): invalid \S+ value: (.+)$", re.DOTALL)
 
 
+# What stands for `--` between two groups of paths, which argparse would drop. No path has a NUL.
+GROUP_MARK = "\0--"
+_GROUPING_VERBS = ("compare",)
+
+
 class Parser(argparse.ArgumentParser):
     """As argparse has it, but for its errors: they are a `UsageError` like every other."""
 
@@ -25,6 +30,8 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self._words = list(args or ())
+        if self.prog.rpartition(" ")[2] in _GROUPING_VERBS:
+            args = [GROUP_MARK if word == "--" else word for word in self._words]
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:

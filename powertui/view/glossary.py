@@ -59,7 +59,8 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(
         "cannot tell",
-        "readings do not say whether the log's clock is right; it is believed as far as its kind",
+        "readings do not say whether the log's clock is right, and it is believed as far as its "
+        "kind; of a comparison: the difference may be chance",
         ("timeline", "alignment", "open"),
     ),
     Term(
@@ -170,6 +171,11 @@ TERMS: tuple[Term, ...] = (
         (EVERYWHERE,),
     ),
     Term(
+        "run to run",
+        "of a comparison: an interval made of how much the runs of one side differ",
+        (),
+    ),
+    Term(
         "scope",
         "what a channel measures: the whole machine, a processor, memory or a GPU",
         ("timeline", "alignment", "live"),
@@ -214,6 +220,16 @@ TERMS: tuple[Term, ...] = (
         "window",
         "the marked stretch; tables, joules and exports are of exactly this",
         ("timeline", "tool"),
+    ),
+    Term(
+        "within noise",
+        "of a comparison: no difference shows, and one of 5 % would have shown",
+        (),
+    ),
+    Term(
+        "within-run only",
+        "of a comparison: one run a side, held against its own drift; says nothing of further runs",
+        (),
     ),
     Term(
         "wrapper",

@@ -142,7 +142,7 @@ def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
 # What each command imports of powertui, and how many of those are about power (2026-11-24): a run
 # without power needs none that place it, share it out or look for what is unusual in it.
 COMMANDS = {
-    "--help": (27, 1),
+    "--help": (28, 1),
     "sensors": (43, 1),
     "doctor RUN": (152, 30),
     "report RUN --tool kernel_stats": (193, 30),

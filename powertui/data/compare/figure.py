@@ -1,0 +1,89 @@
+"""One figure of both sides: the difference, its interval, and what may be said of it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from powertui.value_types import dataclass
+
+
+class Verdict(str, Enum):
+    """What may be said of a difference. The values are in the JSON: they stay."""
+
+    DIFFERS = "differs"
+    WITHIN_NOISE = "within noise"
+    CANNOT_TELL = "cannot tell"
+
+
+class Basis(str, Enum):
+    """What an interval is made of. The values are in the JSON: they stay."""
+
+    RUN_TO_RUN = "run to run"  # how much runs of one side differ from each other
+    WITHIN_RUN = "within-run only"  # how much one run drifts; says nothing of a second run
+    NONE = "none"  # nothing shows how much the figure varies
+
+
+class Family(str, Enum):
+    """Figures that are judged together, because each is one more chance to be wrong."""
+
+    TIME = "time"
+    ENERGY = "energy"
+    CATEGORY = "steps by category"
+    RANK = "hosts and ranks"
+    OP = "ops"
+    KERNEL = "kernels by operator"
+    KERNEL_NAME = "kernels"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """One figure of one side, in its unit."""
+
+    runs: tuple[float, ...]  # one value for each run that has the figure
+    blocks: tuple[float, ...] = ()  # of a single run: the means of consecutive blocks of steps
+
+    @property
+    def mean(self) -> float:
+        """Of the runs."""
+        return sum(self.runs) / len(self.runs)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The interval of a difference, and what may be said of it."""
+
+    verdict: Verdict
+    basis: Basis
+    lo: float | None = None
+    hi: float | None = None
+    p: float | None = None  # how often chance alone gives as much; only from run to run
+    why: str = ""  # what decided, as a fragment
+    needs: str = ""  # which recording would tell; empty where the verdict is clear
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of both sides. A side that lacks it has None."""
+
+    family: Family
+    name: str
+    unit: str
+    a: float | None
+    b: float | None
+    judgement: Judgement
+    within: str = ""  # of a kernel its operator; of an op "device" or "host"
+
+    @property
+    def difference(self) -> float | None:
+        """B less A."""
+        return None if self.a is None or self.b is None else self.b - self.a
+
+    @property
+    def ratio(self) -> float | None:
+        """B as a multiple of A."""
+        return self.b / self.a if self.a and self.b is not None else None
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.judgement.verdict

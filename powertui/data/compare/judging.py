@@ -1,0 +1,127 @@
+"""What may be said of each figure: by run-to-run scatter where there is any, else by drift."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from powertui.data.compare import drift, run_scatter
+from powertui.data.compare.figure import Basis, Figure, Judgement, Samples, Verdict
+from powertui.value_types import dataclass
+
+# A smaller difference than this share of A is what people ask for: gates stand at 5 % (nsys-ai) and
+# below. An interval that could hide as much says "cannot tell" instead of "within noise".
+_RELEVANT_SHARE = 0.05
+# Five trainings of one network on one machine had median steps of 42.6, 46.4, 48.4, 49.0 and
+# 52.2 ms: a standard deviation of 7.6 %, so 95 % of pairs of such runs lie within 30 %
+# (t with 4 degrees of freedom, √2).
+RUN_TO_RUN_SHARE = 0.30
+
+_THREE_RUNS = f"{run_scatter.MIN_RUNS} runs a side"
+
+
+@dataclass(frozen=True)
+class WithinRun:
+    """How two stretches of one run lie: only where both sides are of the same run."""
+
+    gap: float = 0.0  # what lies between them, in lengths of one
+    alike_share: float | None = None  # of the run's pairs of windows that differ as much
+
+
+def judge(a: Samples, b: Samples, within_run: WithinRun | None = None) -> Judgement:
+    """The interval of B less A, and what may be said of it."""
+    if min(len(a.runs), len(b.runs)) >= run_scatter.MIN_RUNS:
+        return _by_runs(a, b)
+    if len(a.blocks) and len(b.blocks):
+        return _by_drift(a, b, within_run)
+    needs, why = _THREE_RUNS, "nothing shows how much it varies"
+    if min(len(a.runs), len(b.runs)) > 1 or len(a.runs) != len(b.runs):
+        why = f"{len(a.runs)} and {len(b.runs)} runs have it, too few to say how much it varies"
+    if within_run is not None:
+        needs = f"at least {drift.MIN_STEPS} steps in each stretch, or {_THREE_RUNS}"
+    return Judgement(
+        Verdict.CANNOT_TELL,
+        Basis.NONE,
+        why=why,
+        needs=needs,
+    )
+
+
+def judge_family(figures: Sequence[Figure]) -> list[Figure]:
+    """The figures of one family: of many some are apart by chance, and do not differ."""
+    tested = [row for row, figure in enumerate(figures) if figure.judgement.p is not None]
+    p_values = [figures[row].judgement.p or 0.0 for row in tested]
+    out = list(figures)
+    for row, differs in zip(tested, run_scatter.differing(p_values), strict=True):
+        judgement = figures[row].judgement
+        if judgement.verdict is Verdict.DIFFERS and not differs:
+            why = f"one of {len(tested)} figures: as much is expected of one of them by chance"
+            judgement = replace(
+                judgement, verdict=Verdict.CANNOT_TELL, why=why, needs="more runs a side"
+            )
+            out[row] = replace(figures[row], judgement=judgement)
+    return out
+
+
+def _by_runs(a: Samples, b: Samples) -> Judgement:
+    scatter = run_scatter.welch(a.runs, b.runs)
+    lo, hi = scatter.difference - scatter.half, scatter.difference + scatter.half
+    relevant = _RELEVANT_SHARE * abs(a.mean)
+    why = f"the scatter of {len(a.runs)} and {len(b.runs)} runs"
+    needs = ""
+    if scatter.p <= 0.05:
+        verdict = Verdict.DIFFERS
+    elif max(-lo, hi) <= relevant:
+        verdict = Verdict.WITHIN_NOISE
+    else:
+        verdict = Verdict.CANNOT_TELL
+        count = run_scatter.runs_needed(a.runs, b.runs, relevant)
+        needs = f"about {count} runs a side" if count else "a machine that varies less"
+        needs += f", to see {_RELEVANT_SHARE:.0%}"
+    return Judgement(verdict, Basis.RUN_TO_RUN, lo, hi, scatter.p, why, needs)
+
+
+def _by_drift(a: Samples, b: Samples, within_run: WithinRun | None) -> Judgement:
+    """One run a side: what the blocks of each let expect, and no claim on further runs."""
+    difference = b.mean - a.mean
+    gap = within_run.gap if within_run is not None else 0.0
+    half = drift.reach(a.blocks, b.blocks, gap)
+    lo, hi = difference - half, difference + half
+    verdict, why, needs = Verdict.CANNOT_TELL, "", ""
+    if abs(difference) <= half:
+        why = f"blocks of steps within a side let expect ± {_percent(half, a.mean)} by drift"
+        if half <= _RELEVANT_SHARE * abs(a.mean):
+            verdict = Verdict.WITHIN_NOISE
+        else:
+            needs = _THREE_RUNS
+    elif within_run is None:
+        verdict, why, needs = _across_runs(difference, a.mean)
+    elif within_run.alike_share is not None and within_run.alike_share > drift.MAX_PAIR_SHARE:
+        verdict = Verdict.WITHIN_NOISE
+        why = (
+            f"{within_run.alike_share:.0%} of all pairs of such windows in this run differ as much"
+        )
+    else:
+        verdict = Verdict.DIFFERS
+        why = "more than the drift within either stretch lets expect"
+    return Judgement(verdict, Basis.WITHIN_RUN, lo, hi, None, why, needs)
+
+
+def _across_runs(difference: float, mean: float) -> tuple[Verdict, str, str]:
+    """One recording a side: what lies beyond the drift may still be another day's machine."""
+    if abs(difference) > RUN_TO_RUN_SHARE * abs(mean):
+        why = (
+            f"more than {RUN_TO_RUN_SHARE:.0%}, which runs of one program on one machine "
+            "were seen to differ by"
+        )
+        return Verdict.DIFFERS, why, _THREE_RUNS
+    why = (
+        "more than either drifts, but two runs of one program may differ as much "
+        f"(up to {RUN_TO_RUN_SHARE:.0%} seen)"
+    )
+    return Verdict.CANNOT_TELL, why, _THREE_RUNS
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{part / abs(whole):.1%}" if whole and math.isfinite(part / whole) else "as much"

@@ -1,0 +1,129 @@
+"""What one run of a side shows: its figures by name, its configuration, its conclusions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from powertui.data.compare import (
+    configuration,
+    memory_figures,
+    op_figures,
+    power_figures,
+    step_figures,
+)
+from powertui.data.compare.part import Part, comparable_steps, step_seconds
+from powertui.data.compare.values import Value, Values
+from powertui.data.conclusions.run_conclusions import run_conclusions
+from powertui.data.model import Floats
+from powertui.value_types import dataclass
+
+
+@dataclass(frozen=True, eq=False)
+class StepSeries:
+    """All steps of a run, and which of them are compared: what tells how a run drifts by itself."""
+
+    run: tuple[str, str]  # path of the run, host
+    seconds: Floats
+    first: int  # of the compared ones
+    last: int
+
+    @property
+    def count(self) -> int:
+        return self.last - self.first + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One run of a side."""
+
+    name: str
+    program: str  # which start of the program
+    values: Values
+    settings: dict[str, str]
+    conclusions: dict[str, str]  # kind: sentence; of whole runs alone
+    series: StepSeries | None
+    no_power: str  # why there are no joules
+    notes: tuple[str, ...] = ()
+
+
+def measure(part: Part) -> Measured:
+    """Everything that is compared of one run. Holds nothing of the run itself."""
+    lead = part.lead
+    values: Values = {}
+    if lead is not None:
+        values |= step_figures.time_values(lead)
+        values |= step_figures.category_values(lead)
+    power = power_figures.power_values(part)
+    values |= power.values
+    values |= step_figures.rank_values(part)
+    values |= op_figures.op_values(part)
+    values |= op_figures.kernel_values(part)
+    values |= memory_figures.memory_values(part)
+    return Measured(
+        name=part.name,
+        program=part.program or part.name,
+        values=values,
+        settings=configuration.settings(part),
+        conclusions=_conclusions(part),
+        series=_series(part),
+        no_power=power.why,
+        notes=_notes(part),
+    )
+
+
+def _series(part: Part) -> StepSeries | None:
+    lead = part.lead
+    if lead is None or not len(lead.rows):
+        return None
+    comparable = comparable_steps(lead.profile)
+    place = comparable.cumsum() - 1  # among the steps that can be compared
+    rows = lead.rows
+    return StepSeries(
+        (part.opened.path, lead.profile.host),
+        step_seconds(lead.profile)[comparable],
+        int(place[rows[0]]),
+        int(place[rows[-1]]),
+    )
+
+
+def _conclusions(part: Part) -> dict[str, str]:
+    if not all(window.is_whole for window in part.windows):
+        return {}
+    first: dict[str, str] = {}
+    for conclusion in run_conclusions(part.opened, part.aligning):
+        first.setdefault(conclusion.kind.value, conclusion.sentence)
+    return first
+
+
+def _notes(part: Part) -> tuple[str, ...]:
+    """Steps that were left out."""
+    left_out = max((window.left_out for window in part.windows), default=0)
+    if not left_out:
+        return ()
+    if left_out == 1:
+        return (f"{part.name}: 1 step is left out: it traces, or its work is not in the file.",)
+    why = "they trace, or their work is not in the file"
+    return (f"{part.name}: {left_out:,} steps are left out: {why}.",)
+
+
+def merged(sessions: Sequence[Measured]) -> Measured:
+    """Several sessions of one start of a program as one run: the means of their figures.
+
+    They are no further runs: what one start of a program has been dealt, all its sessions share.
+    """
+    first = sessions[0]
+    if len(sessions) == 1:
+        return first
+    keys = dict.fromkeys(key for session in sessions for key in session.values)
+    values: Values = {}
+    for key in keys:
+        numbers = [session.values[key].value for session in sessions if key in session.values]
+        values[key] = Value(sum(numbers) / len(numbers))
+    return replace(
+        first,
+        name=f"{first.name} and {len(sessions) - 1} more sessions",
+        values=values,
+        series=None,
+        notes=tuple(note for session in sessions for note in session.notes),
+    )

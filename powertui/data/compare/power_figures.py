@@ -1,0 +1,96 @@
+"""Joules of a step and watts while steps run, by the account that every page tells of."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.asked import Aligning
+from powertui.data.compare.drift import block_edges
+from powertui.data.compare.figure import Family
+from powertui.data.compare.part import HostWindow, Part, step_seconds
+from powertui.data.compare.values import Key, Value, Values
+from powertui.data.energy import account, integrate
+from powertui.data.energy.account import Account, combined
+from powertui.data.model import Int64s
+
+JOULES = Key(Family.ENERGY, "energy per step", "J")
+WATTS = Key(Family.ENERGY, "power during steps", "W")
+
+
+class PowerMeasured(NamedTuple):
+    """The figures of power, or why there are none."""
+
+    values: Values
+    why: str = ""
+
+
+def power_values(part: Part) -> PowerMeasured:
+    """Of all hosts that are compared; a run with a host without power has none."""
+    hosts = []
+    for window in part.windows:
+        host = _host_energy(window, part.aligning)
+        if isinstance(host, str):
+            return PowerMeasured({}, host)
+        hosts.append(host)
+    if not hosts:
+        return PowerMeasured({}, "there is no profile")
+    joules = sum(host.joules for host in hosts)
+    seconds = max(host.seconds for host in hosts)
+    blocks = _summed([host.block_joules for host in hosts])
+    block_seconds = hosts[0].block_seconds
+    watts = tuple(j / s for j, s in zip(blocks, block_seconds, strict=False) if s > 0)
+    return PowerMeasured({JOULES: Value(joules, blocks), WATTS: Value(joules / seconds, watts)})
+
+
+class _HostEnergy(NamedTuple):
+    """The mean step of one host: its joules and its length, also of each block of steps."""
+
+    joules: float
+    seconds: float
+    block_joules: tuple[float, ...]  # empty where the sensor does not resolve every block
+    block_seconds: tuple[float, ...]
+
+
+def _host_energy(window: HostWindow, aligning: Aligning) -> _HostEnergy | str:
+    """The energy of a host's steps, or why there is none."""
+    rows = window.rows
+    if not len(rows):
+        return "there are no steps to count joules by"
+    energies = account.energy_account(window.profile, aligning)
+    of_all = energies.per_step(None)
+    if of_all is None:
+        return "there is no power log"
+    if not of_all.resolved:
+        return of_all.reason
+    joules = _joules(energies, rows)
+    if joules is None:
+        return "the sensor does not resolve these steps"
+    seconds = step_seconds(window.profile)
+    blocks = [rows[lo:hi] for lo, hi in itertools.pairwise(block_edges(len(rows)).tolist())]
+    by_block = [_joules(energies, block) for block in blocks]
+    resolved = tuple(value for value in by_block if value is not None)
+    return _HostEnergy(
+        joules,
+        float(seconds[rows].mean()),
+        resolved if len(resolved) == len(blocks) else (),
+        tuple(float(seconds[block].mean()) for block in blocks),
+    )
+
+
+def _joules(energies: Account, rows: Int64s) -> float | None:
+    """The mean energy of these steps by all counted channels; None where it is not resolved."""
+    lo, hi = energies.steps.start[rows], energies.steps.ends()[rows]
+    parts = [integrate.mean_energy(channel, lo, hi) for channel in energies.channels]
+    mean = combined([part for part in parts if part is not None])
+    return mean.joules if mean is not None and mean.resolved else None
+
+
+def _summed(hosts: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+    """Blocks of all hosts, added up; empty where one of the hosts has none."""
+    if not all(hosts) or len({len(blocks) for blocks in hosts}) != 1:
+        return ()
+    return tuple(np.sum(hosts, axis=0).tolist())

@@ -1,0 +1,219 @@
+"""The two sides of `powertui compare`: which runs a person named, and which stretch of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import field
+
+from powertui.data import logdir
+from powertui.data.asked import Aligning, ReadOptions
+from powertui.data.compare.part import HostWindow, Part, Side
+from powertui.data.logdir import RunEntry
+from powertui.data.opened import Opened, Profile
+from powertui.data.training.training import Trainings
+from powertui.errors import UnreadableFile, UsageError
+from powertui.plain import plain
+from powertui.report.export import WindowWords, profile_window
+from powertui.value_types import dataclass
+
+_OPTIONS = ("run", "host", "epoch", "steps", "start", "end")
+
+
+@dataclass(frozen=True)
+class SideWords:
+    """What a person asked of one side. Nothing given: all runs below its paths, whole."""
+
+    run: str | None = None
+    host: str | None = None
+    epoch: int | None = None
+    steps: str | None = None
+    start: str | None = None
+    end: str | None = None
+
+    @property
+    def window(self) -> WindowWords:
+        return WindowWords(start=self.start, end=self.end, epoch=self.epoch, steps=self.steps)
+
+    @property
+    def words(self) -> str:
+        """The same in words, to be put behind a run's name."""
+        parts = []
+        if self.host is not None:
+            parts.append(self.host)
+        if self.epoch is not None:
+            parts.append(f"epoch {self.epoch}")
+        if self.steps is not None:
+            parts.append(f"steps {self.steps}")
+        if self.start is not None or self.end is not None:
+            parts.append(f"{self.start or 'the start'} to {self.end or 'the end'}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options as they were given: once for both sides, or once for each of them."""
+
+    run: Sequence[str] = ()
+    host: Sequence[str] = ()
+    epoch: Sequence[int] = ()
+    steps: Sequence[str] = ()
+    start: Sequence[str] = ()
+    end: Sequence[str] = ()
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether an option has one value for A and another for B."""
+        return any(len(getattr(self, name)) == 2 for name in _OPTIONS)
+
+    def side(self, number: int) -> SideWords:
+        """What was asked of A (0) or of B (1). Raises `UsageError` for a third value."""
+        words = {}
+        for name in _OPTIONS:
+            values = getattr(self, name)
+            if len(values) > 2:
+                option = {"start": "from", "end": "to"}.get(name, name)
+                raise UsageError(
+                    f"--{option} is given {len(values)} times.",
+                    hint="Give it once for both sides, or twice: for A, then for B.",
+                )
+            words[name] = values[min(number, len(values) - 1)] if values else None
+        return SideWords(**words)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How runs are read, and where their power is on them."""
+
+    options: ReadOptions = field(default_factory=ReadOptions)
+    aligning: Aligning = field(default_factory=Aligning)
+
+
+def sides(groups: Sequence[Sequence[str]], asked: Asked, reading: Reading) -> tuple[Side, Side]:
+    """A and B: two paths, two groups of them, or one path with options that tell two parts of it.
+
+    Raises `UsageError` where that is not two sides.
+    """
+    runs = _OpenedRuns(reading)
+    named = [list(group) for group in groups if group]
+    if len(named) == 1 and len(named[0]) == 2:
+        named = [[named[0][0]], [named[0][1]]]
+    words = asked.side(0), asked.side(1)
+    if len(named) == 1 and len(named[0]) == 1:
+        path = named[0][0]
+        if not asked.tells_apart:
+            return _two_runs(runs, path, words[0])
+        named = [[path], [path]]
+    if len(named) != 2:
+        raise UsageError(
+            "Two sides are needed.",
+            hint="Name two runs, or two groups of them: powertui compare OLD... -- NEW...",
+        )
+    first, second = (
+        _side(runs, paths, side_words) for paths, side_words in zip(named, words, strict=True)
+    )
+    return first, second
+
+
+def _two_runs(runs: _OpenedRuns, path: str, words: SideWords) -> tuple[Side, Side]:
+    """The two runs of one folder."""
+    entries = [entry for entry in runs.trainings(path).found.chosen(words.run) if entry.profiles]
+    if len(entries) != 2:
+        raise UsageError(
+            f"{plain(path)} holds {len(entries)} runs: which two are meant is not said.",
+            hint="Name two runs, or give --run, --epoch, --steps or --host twice.",
+        )
+    first, second = (Side(entry.name, runs.parts([(path, entry)], words)) for entry in entries)
+    return first, second
+
+
+def _side(runs: _OpenedRuns, paths: Sequence[str], words: SideWords) -> Side:
+    found = [
+        (path, entry)
+        for path in paths
+        for entry in runs.trainings(path).found.chosen(words.run)
+        if entry.profiles
+    ]
+    if not found:
+        raise UnreadableFile(
+            paths[0], "holds no profile", hint=f"See what is there: powertui doctor {paths[0]}"
+        )
+    name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    return Side(", ".join(filter(None, (name, words.words))), runs.parts(found, words))
+
+
+class _OpenedRuns:
+    """The runs of all paths. One that both sides are of is read once."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._trainings: dict[str, Trainings] = {}
+        self._last: tuple[RunEntry, Opened] | None = None
+
+    def trainings(self, path: str) -> Trainings:
+        """What lies at a path. Looked at once."""
+        if path not in self._trainings:
+            scan = logdir.scan(path)
+            self._trainings[path] = Trainings(scan, self._reading.options, self._reading.aligning)
+        return self._trainings[path]
+
+    def parts(self, entries: Sequence[tuple[str, RunEntry]], words: SideWords) -> Iterator[Part]:
+        """One part for each run; what was read of one is let go before the next."""
+        for path, entry in entries:
+            trainings = self.trainings(path)
+            training = trainings.training_for(entry)
+            if self._last is None or self._last[0] is not entry:
+                self._let_go()
+                self._last = entry, trainings.opened(entry)
+            opened = self._last[1]
+            name = ", ".join(filter(None, (opened.name, words.words)))
+            program = entry.path if training is None else f"{path}\n{training.name}"
+            windows = _windows(opened, words)
+            yield Part(name, opened, windows, self._reading.aligning, program)
+
+    def _let_go(self) -> None:
+        if self._last is None:
+            return
+        for trainings in self._trainings.values():
+            training = trainings.training_for(self._last[0])
+            if training is not None:
+                training.let_go(self._last[0])
+        self._last = None
+
+
+def _windows(opened: Opened, words: SideWords) -> tuple[HostWindow, ...]:
+    """The stretch of each host that is meant. Raises `UsageError` where no host has it."""
+    profiles = _hosts(opened, words.host)
+    windows = []
+    problem: UsageError | None = None
+    for profile in profiles:
+        try:
+            windows.append(_window(profile, words.window))
+        except UsageError as error:
+            problem = problem or error
+    if not windows and problem is not None:
+        raise problem
+    return tuple(windows)
+
+
+def _window(profile: Profile, words: WindowWords) -> HostWindow:
+    if words == WindowWords():
+        return HostWindow(profile)
+    lo, hi = profile_window(words, profile.opened.run, profile.index)
+    return HostWindow(profile, lo, hi)
+
+
+def _hosts(opened: Opened, name: str | None) -> Sequence[Profile]:
+    """All hosts, or the one of this name, else the only one whose name contains it."""
+    profiles = opened.profiles
+    if name is None:
+        return profiles
+    chosen = [profile for profile in profiles if profile.host == name]
+    if not chosen:
+        chosen = [profile for profile in profiles if name in profile.host]
+    if len(chosen) != 1:
+        names = ", ".join(plain(profile.host, 60) for profile in profiles)
+        raise UsageError(
+            f"No host, or more than one, is named {plain(name, 80)!r}.",
+            hint=f"The hosts are: {names}",
+        )
+    return chosen

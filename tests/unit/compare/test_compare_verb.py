@@ -1,0 +1,177 @@
+"""`powertui compare`: what it prints, what it refuses, and that its parts add up."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import powertui
+from powertui import cli
+from powertui.data.asked import Aligning
+from powertui.report import compare_json, compare_page
+from powertui.report.comparison_view import ComparisonView
+from tests.synthetic import step_world
+from tests.synthetic.step_world import step_series, write_run
+
+VERDICTS = ("differs", "within noise", "cannot tell")
+OPS = {"aten::mm": 0.6, "aten::add": 0.2, "aten::copy_": 0.1}
+
+
+def output(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert cli.main(["compare", *words]) == 0
+    return capsys.readouterr().out
+
+
+RUNS = 3
+
+
+@pytest.fixture(scope="module")
+def groups(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three runs a side: in `new` aten::mm takes 5 % of a step longer, and all draws 5 % more."""
+    root = tmp_path_factory.mktemp("groups")
+    rng = np.random.default_rng(33)
+    for number in range(RUNS):
+        for side, slower in (("base", 0.0), ("new", 0.05)):
+            steps = 0.05 * rng.normal(1, 0.005) * step_series("white", 60, rng)
+            shares = {name: share / (1 + slower) for name, share in OPS.items()}
+            shares["aten::mm"] = (OPS["aten::mm"] + slower) / (1 + slower)
+            watts = 200 * (1 + slower) * rng.normal(1, 0.003)
+            write_run(root / side / f"run{number}", steps * (1 + slower), shares, watts=watts)
+    return root
+
+
+def paths(groups: Path, side: str) -> list[str]:
+    return sorted(str(path) for path in (groups / side).iterdir())
+
+
+@pytest.fixture(scope="module")
+def compared(groups: Path) -> ComparisonView:
+    aligning = Aligning(offset_s=step_world.LOG_START_S)
+    return powertui.compare(paths(groups, "base"), paths(groups, "new"), aligning=aligning)
+
+
+def test_the_answer_has_its_size_its_interval_and_its_source(compared: ComparisonView) -> None:
+    assert re.fullmatch(
+        r"A step takes 2\.\d+ ms longer in B \(\S+ ms in A, \S+ ms in B; \+5\.\d+ %, "
+        r"95 % \+\S+ to \+\S+ %; 3 and 3 runs\), mostly Host compute \(\+\S+ ms\) and "
+        r"aten::mm \(\+2\.\d+ ms\)\. "
+        r"A step draws 1\.\d+ J more \(\S+ J in A, \S+ J in B; \+10\.\d %, "
+        r"95 % \+\S+ to \+\S+ %\)\.",
+        compared.sentence,
+    ), compared.sentence
+
+
+def test_json_has_what_the_interface_promises(compared: ComparisonView) -> None:
+    document = compared.json
+    assert {"sentence", "configuration", "figures", "causes", "unmatched"} <= set(document)
+    figures = {row["name"]: row for row in document["figures"]}
+    for row in document["figures"]:
+        assert row["verdict"] in VERDICTS
+        assert row["difference"] == pytest.approx(row["b"] - row["a"], abs=1e-15)
+        assert row["lo"] <= row["difference"] <= row["hi"]
+        assert row["basis"] == "run to run"
+        assert bool(row["needs"]) == (row["verdict"] == "cannot tell")
+    for name, ratio in (("time per step", 1.05), ("power during steps", 1.05), ("aten::mm", 1.083)):
+        assert figures[name]["verdict"] == "differs"
+        assert figures[name]["ratio"] == pytest.approx(ratio, abs=0.015)
+    assert figures["aten::add"]["verdict"] != "differs"
+
+
+def test_both_accounts_add_up_in_seconds_and_in_joules(compared: ComparisonView) -> None:
+    figures = {row["name"]: row for row in compared.json["figures"]}
+    for account in ("category", "op"):
+        rows = [row for row in compared.json["causes"] if row["by"] == account]
+        seconds, joules = (sum(row[unit] for row in rows) for unit in ("seconds", "joules"))
+        assert seconds == pytest.approx(figures["time per step"]["difference"], abs=1e-12)
+        assert joules == pytest.approx(figures["energy per step"]["difference"], abs=1e-9)
+
+
+def test_the_frames_are_the_same(compared: ComparisonView) -> None:
+    assert len(compared.figures) == len(compared.json["figures"])
+    assert list(compared.causes["seconds"]) == [row["seconds"] for row in compared.json["causes"]]
+    assert list(compared.configuration.columns) == ["name", "a", "b"]
+
+
+def test_brief_is_json_of_four_kilobytes(compared: ComparisonView) -> None:
+    line = compare_json.brief_json(compared.comparison)
+    assert len(line.encode()) < 4096
+    assert json.loads(line)["sentence"] == compared.sentence
+
+
+def test_the_page_begins_with_the_answer(compared: ComparisonView) -> None:
+    page = compare_page.page(compared.comparison, "text")
+    assert page[0] == compared.sentence
+    headings = [line for line in page if line and not line.startswith(" ")][1:]
+    assert headings[:5] == ["Configuration", "Time", "Energy", "Steps by category", "Ops"]
+    document = compare_page.page(compared.comparison, "markdown")
+    assert "## Comparison" in document
+
+
+def test_groups_are_told_apart_by_two_dashes(
+    groups: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*paths(groups, "base")[:2], "--", *paths(groups, "new")[:2], "--csv", "--no-power"]
+    rows = list(csv.DictReader(io.StringIO(output(capsys, *words))))
+    assert {row["verdict"] for row in rows} == {"cannot tell"}  # two runs a side
+    assert {row["needs"] for row in rows} == {"3 runs a side"}
+
+
+def test_parts_of_one_run_go_through_the_same_call(
+    groups: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (paths(groups, "base")[0], "--steps", "0-24", "--steps", "30-54", "--json")
+    document = json.loads(output(capsys, *words))
+    assert "two stretches of one run" in document["sentence"]
+    assert document["configuration"] == []
+    assert {row["basis"] for row in document["figures"]} <= {"within-run only", "none"}
+    assert document["conclusions"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["base"], "base holds 3 runs: which two are meant is not said."),
+        (["base", "new", "base"], "Two sides are needed."),
+        (
+            ["base", "--steps", "1-2", "--steps", "3-4", "--steps", "5-6"],
+            "--steps is given 3 times.",
+        ),
+        (["base/run0", "base/run1", "--epoch", "3"], "There is no epoch 3."),
+        (["base/run0", "nothing"], "nothing: no such file or directory"),
+    ],
+)
+def test_what_is_not_two_sides_is_refused_in_a_sentence(
+    groups: Path,
+    words: list[str],
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(groups)
+    assert cli.main(["compare", *words]) in (2, 3)
+    assert capsys.readouterr().err.splitlines()[0] == f"powertui: {sentence}"
+
+
+def test_hostile_names_stay_in_their_cells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = {"=cmd|' /C calc'!A0": 0.4, "\x1b[31m| <script>\n`x` |": 0.3, "x" * 5000: 0.2}
+    rng = np.random.default_rng(1)
+    for name in ("a", "b"):
+        write_run(tmp_path / name, 0.01 * step_series("white", 30, rng), hostile, host="n\x1b[2J")
+    sides = (str(tmp_path / "a"), str(tmp_path / "b"))
+    for form in ((), ("--md",), ("--csv",), ("--brief",), ("--json",)):
+        printed = output(capsys, *sides, *form)
+        assert "\x1b" not in printed
+        if form == ("--md",):
+            assert "<script>" not in printed
+        if form == ("--csv",):
+            assert all(not row[1].startswith("=") for row in csv.reader(io.StringIO(printed)))
+        if form in (("--json",), ("--brief",)):
+            json.loads(printed)
