@@ -9,13 +9,21 @@ from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare.comparison import ComparedSide, Comparison
 from powertui.data.compare.figure import Family, Figure
 from powertui.data.compare.matching import Unmatched
+from powertui.data.compare.op_figures import LAUNCHES
 from powertui.data.compare.sentence import in_unit, signed
 from powertui.report import text
 from powertui.report.page_style import Style, style_of
 
 _HEADERS = ("figure", "A", "B", "difference", "ratio", "95 % interval", "verdict")
-_LISTED_FAMILIES = (Family.TIME, Family.ENERGY, Family.CATEGORY, Family.RANK, Family.MEMORY)
-_LONG_FAMILIES = (Family.OP, Family.KERNEL, Family.KERNEL_NAME)
+_LISTED_FAMILIES = (
+    Family.TIME,
+    Family.ENERGY,
+    Family.CATEGORY,
+    Family.RANK,
+    Family.DEVICE_TIME,
+    Family.MEMORY,
+)
+_LONG_FAMILIES = (Family.OP, Family.OPERATOR, Family.KERNEL, Family.KERNEL_NAME)
 _MAX_ROWS = 10  # of a long family, and of what has no counterpart; --json has them all
 _NAME_CELLS = 48  # of ops and kernels, whose names may take a page
 
@@ -62,7 +70,7 @@ def _configuration(style: Style, comparison: Comparison) -> list[str]:
 def _figures(style: Style, figures: Sequence[Figure]) -> list[str]:
     lines = []
     for family in (*_LISTED_FAMILIES, *_LONG_FAMILIES):
-        rows = [figure for figure in figures if figure.family is family]
+        rows = [row for row in figures if row.family is family and row.unit != LAUNCHES]
         if not rows:
             continue
         shown = rows
@@ -128,7 +136,7 @@ def _conclusions(style: Style, comparison: Comparison) -> list[str]:
 def _unmatched(style: Style, rows: Sequence[Unmatched]) -> list[str]:
     lines: list[str] = []
     for side, label in (("a", "Only in A"), ("b", "Only in B")):
-        of_side = [row for row in rows if row.side == side]
+        of_side = [row for row in rows if row.side == side and row.unit != LAUNCHES]
         if not of_side:
             continue
         largest = sorted(of_side, key=lambda row: (row.unit, -abs(row.value)))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from powertui.data.compare import causes as cause_accounts
-from powertui.data.compare import configuration, drift, sentence
+from powertui.data.compare import configuration, sentence
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.configuration import Setting
 from powertui.data.compare.figure import Family, Figure
-from powertui.data.compare.judging import WithinRun, judge_family
-from powertui.data.compare.matching import Matched, Unmatched, matched
-from powertui.data.compare.measured import Measured, StepSeries, measure, merged
+from powertui.data.compare.judging import judge_family
+from powertui.data.compare.matching import Matched, Stretches, Unmatched, matched
+from powertui.data.compare.measured import Measured, measure, merged
 from powertui.data.compare.part import Side
 from powertui.errors import UsageError
 from powertui.value_types import dataclass
@@ -56,12 +54,10 @@ class Comparison:
 def compare(a: Side, b: Side) -> Comparison:
     """What differs from A to B. Raises `UsageError` where a side holds no run."""
     runs_a, runs_b = _measured(a), _measured(b)
-    within_run = _within_run(runs_a, runs_b)
-    together = matched(runs_a, runs_b, within_run)
-    figures = _judged_families(together.figures)
-    together = Matched(figures, together.unmatched)
+    together = judged(runs_a, runs_b)
     causes = cause_accounts.causes(together)
-    sides = sentence.Counts(len(runs_a), len(runs_b), within_run is not None)
+    same_run = _stretches(runs_a, runs_b) is not None
+    sides = sentence.Counts(len(runs_a), len(runs_b), same_run)
     return Comparison(
         a=_compared(a, runs_a),
         b=_compared(b, runs_b),
@@ -69,7 +65,7 @@ def compare(a: Side, b: Side) -> Comparison:
         configuration=configuration.differing_settings(
             [run.settings for run in runs_a], [run.settings for run in runs_b]
         ),
-        figures=figures,
+        figures=together.figures,
         causes=causes,
         conclusions=_conclusion_changes(runs_a, runs_b),
         unmatched=together.unmatched,
@@ -92,34 +88,24 @@ def _measured(side: Side) -> list[Measured]:
     return [merged(sessions) for sessions in by_program.values()]
 
 
-def _judged_families(figures: Sequence[Figure]) -> tuple[Figure, ...]:
-    out: list[Figure] = []
+def judged(a: Sequence[Measured], b: Sequence[Measured]) -> Matched:
+    """All figures of both sides with their verdicts, family by family."""
+    together = matched(a, b, _stretches(a, b))
+    figures: list[Figure] = []
     for family in Family:
-        out += judge_family([figure for figure in figures if figure.family is family])
-    return tuple(out)
+        figures += judge_family([row for row in together.figures if row.family is family])
+    return Matched(tuple(figures), together.unmatched)
 
 
-def _within_run(a: Sequence[Measured], b: Sequence[Measured]) -> WithinRun | None:
-    """How the two stretches lie in their run; None where they are of different runs."""
-    if len(a) != 1 or len(b) != 1 or a[0].series is None or b[0].series is None:
+def _stretches(a: Sequence[Measured], b: Sequence[Measured]) -> Stretches | None:
+    """How the two sides lie in their run; None where they are of different runs."""
+    if len(a) != 1 or len(b) != 1 or a[0].stretch is None or b[0].stretch is None:
         return None
-    first, second = sorted((a[0].series, b[0].series), key=lambda series: series.first)
+    first, second = sorted((a[0].stretch, b[0].stretch), key=lambda stretch: stretch.first)
     if first.run != second.run:
         return None
     length = (first.count + second.count) // 2
-    return WithinRun(
-        gap=max(0.0, (second.first - first.last - 1) / length),
-        alike_share=_alike_share(first, second, length),
-    )
-
-
-def _alike_share(first: StepSeries, second: StepSeries, length: int) -> float | None:
-    means = [
-        float(series.seconds[series.first : series.last + 1].mean()) for series in (first, second)
-    ]
-    if min(means) <= 0:
-        return None
-    return drift.share_as_far_apart(first.seconds, length, float(np.log(means[1] / means[0])))
+    return Stretches(length, gap=max(0.0, (second.first - first.last - 1) / length))
 
 
 def _conclusion_changes(

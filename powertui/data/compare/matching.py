@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
+from powertui.data.compare import drift
 from powertui.data.compare.figure import Family, Figure, Samples
 from powertui.data.compare.judging import WithinRun, judge
 from powertui.data.compare.measured import Measured
-from powertui.data.compare.values import Key
+from powertui.data.compare.values import Key, Value
 from powertui.value_types import dataclass
 
 # Of these a run that lacks the name spent no time in it; of others it did not measure it.
-_ZERO_WHERE_MISSING = (Family.OP, Family.KERNEL, Family.KERNEL_NAME, Family.CATEGORY)
+_ZERO_WHERE_MISSING = (
+    Family.OP,
+    Family.OPERATOR,
+    Family.KERNEL,
+    Family.KERNEL_NAME,
+    Family.CATEGORY,
+)
 
 
 @dataclass(frozen=True)
@@ -41,30 +49,47 @@ class Matched:
         return None
 
 
-def matched(a: Sequence[Measured], b: Sequence[Measured], within_run: WithinRun | None) -> Matched:
+@dataclass(frozen=True)
+class Stretches:
+    """Two stretches of one run."""
+
+    length: int  # steps of one of them
+    gap: float  # what lies between them, in lengths
+
+
+def matched(a: Sequence[Measured], b: Sequence[Measured], stretches: Stretches | None) -> Matched:
     """Every figure that both sides have, judged, in the order of A; then those of one side."""
     figures, unmatched = [], []
     for key in dict.fromkeys(key for run in (*a, *b) for key in run.values):
         samples_a, samples_b = _samples(a, key), _samples(b, key)
-        if not samples_a.runs or not samples_b.runs:
-            side, samples = ("a", samples_a) if samples_a.runs else ("b", samples_b)
-            unmatched.append(
-                Unmatched(side, key.family, key.name, key.unit, samples.mean, key.within)
+        if samples_a.runs and samples_b.runs:
+            within_run = None
+            if stretches is not None:
+                within_run = _within_run(a[0].values[key], b[0].values[key], stretches)
+            figures.append(
+                Figure(
+                    family=key.family,
+                    name=key.name,
+                    unit=key.unit,
+                    a=samples_a.mean,
+                    b=samples_b.mean,
+                    judgement=judge(samples_a, samples_b, within_run),
+                    within=key.within,
+                )
             )
             continue
-        judgement = judge(samples_a, samples_b, within_run)
-        figures.append(
-            Figure(
-                key.family,
-                key.name,
-                key.unit,
-                samples_a.mean,
-                samples_b.mean,
-                judgement,
-                key.within,
-            )
-        )
+        side, samples = ("a", samples_a) if samples_a.runs else ("b", samples_b)
+        unmatched.append(Unmatched(side, key.family, key.name, key.unit, samples.mean, key.within))
     return Matched(tuple(figures), tuple(unmatched))
+
+
+def _within_run(a: Value, b: Value, stretches: Stretches) -> WithinRun:
+    """How two stretches of one run lie, and how many pairs of such windows differ as much."""
+    share = None
+    if a.series is not None and a.value > 0 and b.value > 0:
+        ratio = math.log(b.value / a.value)
+        share = drift.share_as_far_apart(a.series, stretches.length, ratio)
+    return WithinRun(stretches.gap, share)
 
 
 def _samples(runs: Sequence[Measured], key: Key) -> Samples:

@@ -12,20 +12,18 @@ from powertui.data.compare import (
     power_figures,
     step_figures,
 )
-from powertui.data.compare.part import Part, comparable_steps, step_seconds
+from powertui.data.compare.part import Part
 from powertui.data.compare.values import Value, Values
 from powertui.data.conclusions.run_conclusions import run_conclusions
-from powertui.data.model import Floats
 from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True, eq=False)
-class StepSeries:
-    """All steps of a run, and which of them are compared: what tells how a run drifts by itself."""
+class StepStretch:
+    """Which steps of a run are compared: the place of the first and of the last among all."""
 
     run: tuple[str, str]  # path of the run, host
-    seconds: Floats
-    first: int  # of the compared ones
+    first: int
     last: int
 
     @property
@@ -42,7 +40,7 @@ class Measured:
     values: Values
     settings: dict[str, str]
     conclusions: dict[str, str]  # kind: sentence; of whole runs alone
-    series: StepSeries | None
+    stretch: StepStretch | None
     no_power: str  # why there are no joules
     notes: tuple[str, ...] = ()
 
@@ -58,6 +56,7 @@ def measure(part: Part) -> Measured:
     values |= power.values
     values |= step_figures.rank_values(part)
     values |= op_figures.op_values(part)
+    values |= op_figures.operator_values(part)
     values |= op_figures.kernel_values(part)
     values |= memory_figures.memory_values(part)
     return Measured(
@@ -66,25 +65,18 @@ def measure(part: Part) -> Measured:
         values=values,
         settings=configuration.settings(part),
         conclusions=_conclusions(part),
-        series=_series(part),
+        stretch=_stretch(part),
         no_power=power.why,
         notes=_notes(part),
     )
 
 
-def _series(part: Part) -> StepSeries | None:
+def _stretch(part: Part) -> StepStretch | None:
     lead = part.lead
     if lead is None or not len(lead.rows):
         return None
-    comparable = comparable_steps(lead.profile)
-    place = comparable.cumsum() - 1  # among the steps that can be compared
-    rows = lead.rows
-    return StepSeries(
-        (part.opened.path, lead.profile.host),
-        step_seconds(lead.profile)[comparable],
-        int(place[rows[0]]),
-        int(place[rows[-1]]),
-    )
+    places = lead.places
+    return StepStretch((part.opened.path, lead.profile.host), int(places[0]), int(places[-1]))
 
 
 def _conclusions(part: Part) -> dict[str, str]:
@@ -124,6 +116,6 @@ def merged(sessions: Sequence[Measured]) -> Measured:
         first,
         name=f"{first.name} and {len(sessions) - 1} more sessions",
         values=values,
-        series=None,
+        stretch=None,
         notes=tuple(note for session in sessions for note in session.notes),
     )

@@ -22,6 +22,7 @@ from powertui.data.tools.replicas import without_replica
 
 _NO_OPERATOR = "(no operator)"  # of kernels that were launched before the profile began
 ON_DEVICE, ON_HOST = "device", "host"
+LAUNCHES = "launches"  # the unit of counts
 _KERNEL_TOOL = "kernel_summary"
 _FRAMES = (NameClass.FRAME, NameClass.WAITING_FRAME, NameClass.PROFILER)
 
@@ -38,24 +39,44 @@ def op_values(part: Part) -> Values:
 
 def kernel_values(part: Part) -> Values:
     """Kernel time of the whole window by operator, and by kernel below it; of PyTorch's traces."""
-    operators: dict[str, float] = defaultdict(float)
-    kernels: dict[tuple[str, str], float] = defaultdict(float)
+    sums: dict[Key, float] = defaultdict(float)
     for window in part.windows:
         if window.profile.trace.format != "kineto":
             continue
         question = Question(part.opened, window.profile.index, window.lo, window.hi)
         table = registry.get(_KERNEL_TOOL).answer(question)[_KERNEL_TOOL]
-        names, launchers = table["Kernel name"], table["Parent cpu_op"]
+        names, operators = table["Kernel name"], table["Parent cpu_op"]
         total_ps = table["Kernel duration (µs)_sum"].values
+        count = table["Kernel duration (µs)_count"].values
         for row in range(len(table)):
-            launcher = launchers.text(row) or _NO_OPERATOR
-            own_s = float(total_ps[row]) / PS_PER_S
-            operators[launcher] += own_s
-            kernels[launcher, names.text(row)] += own_s
-    values = {Key(Family.KERNEL, name, "s"): Value(own) for name, own in operators.items()}
-    for (launcher, name), own in kernels.items():
-        values[Key(Family.KERNEL_NAME, name, "s", launcher)] = Value(own)
-    return values
+            operator = operators.text(row) or _NO_OPERATOR
+            name, own_s = names.text(row), float(total_ps[row]) / PS_PER_S
+            sums[Key(Family.KERNEL, operator, "s")] += own_s
+            sums[Key(Family.KERNEL_NAME, name, "s", operator)] += own_s
+            sums[Key(Family.KERNEL_NAME, name, LAUNCHES, operator)] += int(count[row])
+    return {key: Value(total) for key, total in sums.items()}
+
+
+def operator_values(part: Part) -> Values:
+    """What TraceLens says of a PyTorch trace: how devices spent their time, and which operators
+    launched work: how often, and for how long that ran.
+    """
+    sums: dict[Key, float] = defaultdict(float)
+    for window in part.windows:
+        if window.profile.trace.format != "kineto":
+            continue
+        question = Question(part.opened, window.profile.index, window.lo, window.hi)
+        times = registry.get("gpu_timeline").answer(question)["gpu_timeline"]
+        for row in range(len(times)):
+            key = Key(Family.DEVICE_TIME, times["type"].text(row), "s")
+            sums[key] += float(times["time ms"].values[row]) / PS_PER_S
+        operators = registry.get("ops_summary").answer(question)["ops_summary"]
+        for row in range(len(operators)):
+            name = operators["name"].text(row)
+            own_ps = float(operators["total_direct_kernel_time_sum"].values[row])
+            sums[Key(Family.OPERATOR, name, "s")] += own_ps / PS_PER_S
+            sums[Key(Family.OPERATOR, name, LAUNCHES)] += int(operators["Count"].values[row])
+    return {key: Value(total) for key, total in sums.items()}
 
 
 def _op_seconds(window: HostWindow) -> dict[Key, float]:

@@ -31,6 +31,11 @@ class HostWindow:
         return np.flatnonzero(self._inside & comparable_steps(self.profile))
 
     @property
+    def places(self) -> Int64s:
+        """Where its steps are among all of the run that can be compared."""
+        return (np.cumsum(comparable_steps(self.profile)) - 1)[self.rows]
+
+    @property
     def left_out(self) -> int:
         """How many of its steps are not compared."""
         return int(self._inside.sum()) - len(self.rows)
@@ -91,6 +96,11 @@ def comparable_steps(profile: Profile) -> Bools:
         if phase.name == "tracing":
             usable = usable & ~((steps.start >= phase.start) & (steps.start < phase.end))
     return usable
+
+
+def comparable_seconds(profile: Profile) -> Floats:
+    """The lengths of all steps that can be compared."""
+    return np.asarray(step_seconds(profile)[comparable_steps(profile)])
 
 
 def step_seconds(profile: Profile) -> Floats:

@@ -11,14 +11,23 @@ import numpy as np
 from powertui.data.asked import Aligning
 from powertui.data.compare.drift import block_edges
 from powertui.data.compare.figure import Family
-from powertui.data.compare.part import HostWindow, Part, step_seconds
+from powertui.data.compare.part import (
+    HostWindow,
+    Part,
+    comparable_seconds,
+    comparable_steps,
+    step_seconds,
+)
 from powertui.data.compare.values import Key, Value, Values
 from powertui.data.energy import account, integrate
 from powertui.data.energy.account import Account, combined
-from powertui.data.model import Int64s
+from powertui.data.model import Bools, Floats, Int64s
 
 JOULES = Key(Family.ENERGY, "energy per step", "J")
 WATTS = Key(Family.ENERGY, "power during steps", "W")
+
+# A reading is the mean of the sensor's window: in a block of two of them one is the block's own.
+_READINGS_PER_BLOCK = 2.0
 
 
 class PowerMeasured(NamedTuple):
@@ -43,7 +52,19 @@ def power_values(part: Part) -> PowerMeasured:
     blocks = _summed([host.block_joules for host in hosts])
     block_seconds = hosts[0].block_seconds
     watts = tuple(j / s for j, s in zip(blocks, block_seconds, strict=False) if s > 0)
-    return PowerMeasured({JOULES: Value(joules, blocks), WATTS: Value(joules / seconds, watts)})
+    series = np.sum([host.series for host in hosts], axis=0) if _alike(hosts) else None
+    watts_series = None if series is None else series / comparable_seconds(part.windows[0].profile)
+    return PowerMeasured(
+        {
+            JOULES: Value(joules, blocks, series),
+            WATTS: Value(joules / seconds, watts, watts_series),
+        }
+    )
+
+
+def _alike(hosts: Sequence[_HostEnergy]) -> bool:
+    """Whether all hosts have as many steps."""
+    return len({len(host.series) for host in hosts}) == 1
 
 
 class _HostEnergy(NamedTuple):
@@ -53,6 +74,7 @@ class _HostEnergy(NamedTuple):
     seconds: float
     block_joules: tuple[float, ...]  # empty where the sensor does not resolve every block
     block_seconds: tuple[float, ...]
+    series: Floats  # joules of every step that can be compared, as far as readings tell
 
 
 def _host_energy(window: HostWindow, aligning: Aligning) -> _HostEnergy | str:
@@ -72,13 +94,36 @@ def _host_energy(window: HostWindow, aligning: Aligning) -> _HostEnergy | str:
     seconds = step_seconds(window.profile)
     blocks = [rows[lo:hi] for lo, hi in itertools.pairwise(block_edges(len(rows)).tolist())]
     by_block = [_joules(energies, block) for block in blocks]
+    if len(rows) * float(seconds[rows].mean()) < len(blocks) * _resolved_s(energies):
+        by_block = [None]  # a sensor that averages over several blocks makes them alike
     resolved = tuple(value for value in by_block if value is not None)
     return _HostEnergy(
         joules,
         float(seconds[rows].mean()),
         resolved if len(resolved) == len(blocks) else (),
         tuple(float(seconds[block].mean()) for block in blocks),
+        _joules_of_steps(energies, comparable_steps(window.profile)),
     )
+
+
+def _resolved_s(energies: Account) -> float:
+    """What a block must last at least, so that its readings are its own."""
+    longest = 0.0
+    for channel in energies.channels:
+        sensor = channel.series.sensor
+        for figure in (sensor.refresh_s, sensor.window_s):
+            longest = max(longest, figure.value if figure is not None else 0.0)
+    return _READINGS_PER_BLOCK * longest
+
+
+def _joules_of_steps(energies: Account, comparable: Bools) -> Floats:
+    """The energy of each step as readings have it, too short for the sensor or not."""
+    steps = energies.steps
+    lo, hi = steps.start[comparable], steps.ends()[comparable]
+    joules = np.zeros(len(lo), np.float64)
+    for channel in energies.channels:
+        joules += integrate.energies(channel, lo, hi).covered_joules
+    return joules
 
 
 def _joules(energies: Account, rows: Int64s) -> float | None:

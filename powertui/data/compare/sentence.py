@@ -41,14 +41,11 @@ def answer(matched: Matched, causes: Sequence[Cause], counts: Counts) -> str:
 
 
 def _headline(matched: Matched) -> Figure | None:
-    """The mean step, unless only the median step differs: then a few slow steps hide it."""
-    mean = matched.figure(step_figures.STEP)
-    median = matched.figure(step_figures.TYPICAL_STEP)
-    if mean is None:
-        return matched.figure(step_figures.WINDOW)
-    if median is not None and median.verdict is Verdict.DIFFERS is not mean.verdict:
-        return median
-    return mean
+    """The mean step, unless only the usual ones differ: then a few slow steps hide it."""
+    keys = (step_figures.STEP, step_figures.TYPICAL_STEP, step_figures.FAST_STEP)
+    figures = [figure for figure in map(matched.figure, keys) if figure is not None]
+    differing = [figure for figure in figures if figure.verdict is Verdict.DIFFERS]
+    return next(iter(differing or figures), matched.figure(step_figures.WINDOW))
 
 
 def _of_time(time: Figure, causes: Sequence[Cause], counts: Counts) -> str:
@@ -56,6 +53,7 @@ def _of_time(time: Figure, causes: Sequence[Cause], counts: Counts) -> str:
     noun = {
         step_figures.STEP.name: "A step takes",
         step_figures.TYPICAL_STEP.name: "The median step takes",
+        step_figures.FAST_STEP.name: "The lower quartile of steps takes",
         step_figures.WINDOW.name: "It takes",
     }[time.name]
     change, basis = _change(time), _basis(time, counts)

@@ -8,46 +8,56 @@ import numpy as np
 
 from powertui.data.compare.drift import block_edges
 from powertui.data.compare.figure import Family
-from powertui.data.compare.part import HostWindow, Part, step_seconds
+from powertui.data.compare.part import (
+    HostWindow,
+    Part,
+    comparable_seconds,
+    comparable_steps,
+)
 from powertui.data.compare.values import Key, Value, Values, mean_of_steps
 from powertui.data.model import PS_PER_S, Floats
+from powertui.data.opened import Profile
 from powertui.data.tools import breakdown
 
 STEP = Key(Family.TIME, "time per step", "s")
 TYPICAL_STEP = Key(Family.TIME, "median step", "s")
+# What disturbs a machine only ever makes steps longer: of the shorter ones runs are more alike. Of
+# 60 simulated pairs of five runs, 3 % apart, that something slows for a while, the mean showed 4,
+# the median 34 and the lower quartile 45.
+FAST_STEP = Key(Family.TIME, "lower quartile step", "s")
 WINDOW = Key(Family.TIME, "window", "s")  # where there are no steps
 BETWEEN = "Between steps"
 
 
 def time_values(window: HostWindow) -> Values:
-    """The mean and the median step; the length of the window where it has no steps."""
+    """The mean, median and lower quartile step; the window's length where it has no steps."""
     rows = window.rows
     if not len(rows):
         lo, hi = window.bounds
         return {WINDOW: Value((hi - lo) / PS_PER_S)}
-    seconds = step_seconds(window.profile)[rows]
-    blocks = itertools.pairwise(block_edges(len(seconds)).tolist())
-    medians = [float(np.median(seconds[lo:hi])) for lo, hi in blocks]
-    return {
-        STEP: mean_of_steps(seconds),
-        TYPICAL_STEP: Value(float(np.median(seconds)), tuple(medians)),
-    }
+    series, places = comparable_seconds(window.profile), window.places
+    seconds = series[places]
+    blocks = [seconds[lo:hi] for lo, hi in itertools.pairwise(block_edges(len(seconds)).tolist())]
+    values = {STEP: mean_of_steps(series, places)}
+    for key, share in ((TYPICAL_STEP, 0.5), (FAST_STEP, 0.25)):
+        of_blocks = tuple(float(np.quantile(block, share)) for block in blocks)
+        values[key] = Value(float(np.quantile(seconds, share)), of_blocks, series)
+    return values
 
 
 def category_values(window: HostWindow) -> Values:
     """The categories of the step breakdown and what lies between steps: they add up to a step."""
-    rows = window.rows
-    if not len(rows):
+    if not len(window.rows):
         return {}
-    parts = _category_seconds(window)
-    between = step_seconds(window.profile)[rows] - parts.sum(axis=1)
+    parts, places = _category_seconds(window.profile), window.places
+    between = comparable_seconds(window.profile) - parts.sum(axis=1)
     labels = [label for _, label, _, _ in breakdown.CATEGORIES]
     values = {
-        Key(Family.CATEGORY, label, "s"): mean_of_steps(parts[:, at])
+        Key(Family.CATEGORY, label, "s"): mean_of_steps(parts[:, at], places)
         for at, label in enumerate(labels)
-        if parts[:, at].any()
+        if parts[places, at].any()
     }
-    values[Key(Family.CATEGORY, BETWEEN, "s")] = mean_of_steps(between)
+    values[Key(Family.CATEGORY, BETWEEN, "s")] = mean_of_steps(between, places)
     return values
 
 
@@ -57,10 +67,9 @@ def rank_values(part: Part) -> Values:
         return {}
     values: Values = {}
     for number, window in enumerate(part.windows):
-        rows = window.rows
-        if len(rows):
-            seconds = step_seconds(window.profile)[rows]
-            values[Key(Family.RANK, _rank_name(window, number), "s")] = mean_of_steps(seconds)
+        if len(window.rows):
+            key = Key(Family.RANK, _rank_name(window, number), "s")
+            values[key] = mean_of_steps(comparable_seconds(window.profile), window.places)
     return values
 
 
@@ -73,10 +82,10 @@ def _rank_name(window: HostWindow, number: int) -> str:
     return window.profile.host or f"host {number}"
 
 
-def _category_seconds(window: HostWindow) -> Floats:
-    """[steps × categories] of the window's steps."""
-    steps, rows = window.profile.steps, window.rows
-    by_step = breakdown.step_breakdown(window.profile, "corrected")
+def _category_seconds(profile: Profile) -> Floats:
+    """[steps × categories] of all steps that can be compared."""
+    steps = profile.steps
+    by_step = breakdown.step_breakdown(profile, "corrected")
     columns = [by_step.time_by_type(kinds) for _, _, _, kinds in breakdown.CATEGORIES]
     times = np.stack(columns, axis=1) / PS_PER_S
     # The breakdown's steps may be others than ours: each belongs to the one that holds its middle.
@@ -85,4 +94,4 @@ def _category_seconds(window: HostWindow) -> Floats:
     inside = step >= 0
     out = np.zeros((len(steps), len(columns)), np.float64)
     np.add.at(out, step[inside], times[inside])
-    return np.asarray(out[rows])
+    return np.asarray(out[comparable_steps(profile)])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from powertui.data.compare import drift
 from powertui.data.compare.figure import Family
-from powertui.data.model import Floats
+from powertui.data.model import Floats, Int64s
 
 
 class Key(NamedTuple):
@@ -19,15 +19,17 @@ class Key(NamedTuple):
 
 
 class Value(NamedTuple):
-    """The figure of one run, and the means of its blocks of steps where it has some."""
+    """The figure of one run, and what shows how it varies within the run."""
 
     value: float
-    blocks: tuple[float, ...] = ()
+    blocks: tuple[float, ...] = ()  # its means over blocks of the compared steps
+    series: Floats | None = None  # its value at every step of the run, compared or not
 
 
 Values = dict[Key, Value]
 
 
-def mean_of_steps(values: Floats) -> Value:
-    """The mean of a figure that every step has."""
-    return Value(float(values.mean()), tuple(drift.block_means(values).tolist()))
+def mean_of_steps(series: Floats, compared: Int64s) -> Value:
+    """The mean of a figure that every step has, over the compared steps."""
+    values = series[compared]
+    return Value(float(values.mean()), tuple(drift.block_means(values).tolist()), series)
