@@ -7,7 +7,7 @@ from powertui.data.energy import mixture
 from powertui.data.model import PS_PER_S, PowerOnTrace
 from powertui.errors import FileChanged
 from powertui.plain import plain
-from powertui.view.navigation import State
+from powertui.view.time_navigation import State
 from powertui.view.timeline_model import Selected, TimelineModel
 
 _MAX_STAT_CHARS = 400

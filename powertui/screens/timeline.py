@@ -28,8 +28,9 @@ from powertui.terminal import marked
 from powertui.terminal.theme import Theme
 from powertui.view.conclusion_line import conclusion_line
 from powertui.view.context import Context
-from powertui.view.navigation import Navigator, State
+from powertui.view.navigation import Navigator
 from powertui.view.surroundings import neighbors_in_view, profile_to_open
+from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets import background
 from powertui.widgets.context_pane import ContextPane

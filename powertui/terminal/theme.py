@@ -11,6 +11,7 @@ care.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -42,17 +43,20 @@ def hex_of(index: int) -> str:
 
 def luminance(index: int) -> float:
     """Relative luminance as WCAG has it, 0 to 1."""
-    linear = []
-    for channel in rgb(index):
-        share = channel / 255
-        linear.append(share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4)
-    red, green, blue = linear
+    red, green, blue = (_linear_channel(channel / 255) for channel in rgb(index))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(one: int, other: int) -> float:
+def _linear_channel(share: float) -> float:
+    """A channel of sRGB as a share of light, by the same standard."""
+    if share <= 0.04045:
+        return share / 12.92
+    return float(((share + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(ink: int, paper: int) -> float:
     """The contrast of two palette entries as WCAG has it, 1 to 21."""
-    dark, light = sorted((luminance(one), luminance(other)))
+    dark, light = sorted((luminance(ink), luminance(paper)))
     return (light + 0.05) / (dark + 0.05)
 
 
@@ -164,26 +168,49 @@ _WRAPPERS: dict[str, tuple[int, int]] = {
 # fmt: on
 
 
-def _add_tiles() -> None:
+def _tile_roles(shades: list[_Role]) -> dict[str, _Role]:
     """A cell of each shade of power with text on it, with bars in it, and as the chosen one."""
-    shades = [_ROLES[f"ember_{number}"] for number in range(10)]
+    chosen = _Role(
+        ink=(_BLACK, _WHITE),
+        paper=(_WHITE, _BLACK),
+        ink16=0,
+        paper16=15,
+        attributes="bold",
+        plain="reverse",
+    )
+    roles = {}
     for number, shade in enumerate(shades):
         assert shade.ink is not None
         papers = shade.ink
-        inks = (_ink_on(papers[0]), _ink_on(papers[1]))
-        bars = shades[number + 2 if number < 2 else number - 2].ink
+        dark_paper, light_paper = papers
+        # Of the sixteen colors the two yellows are too bright for white text.
         ink16 = 0 if shade.ink16 in (3, 11) else 15
-        plain = "reverse" if number >= 8 else ""
-        _ROLES[f"tile_{number}"] = _Role(inks, papers, ink16, shade.ink16, plain=plain)
-        _ROLES[f"tile_{number}_curve"] = _Role(bars, papers, ink16, shade.ink16, plain=plain)
-        _ROLES[f"tile_{number}_chosen"] = _Role((16, 231), (231, 16), 0, 15, "bold", "reverse")
-    _ROLES["tile_none"] = _ROLES["tile_none_curve"] = _Role((221, 94), (236, 255), 11, 8)
-    _ROLES["tile_none_chosen"] = _Role((16, 231), (231, 16), 0, 15, "bold", "reverse")
+        text = _Role(
+            ink=(_ink_on(dark_paper), _ink_on(light_paper)),
+            paper=papers,
+            ink16=ink16,
+            paper16=shade.ink16,
+            plain="reverse" if number >= 8 else "",
+        )
+        # Bars are two shades away from their paper: they are seen, and the tile keeps its color.
+        bar_shade = number + 2 if number < 2 else number - 2
+        roles[f"tile_{number}"] = text
+        roles[f"tile_{number}_curve"] = replace(text, ink=shades[bar_shade].ink)
+        roles[f"tile_{number}_chosen"] = chosen
+    no_value = _Role(ink=(221, 94), paper=(236, 255), ink16=11, paper16=8)
+    roles["tile_none"] = no_value
+    roles["tile_none_curve"] = no_value
+    roles["tile_none_chosen"] = chosen
+    return roles
 
 
-_add_tiles()
+_ROLES |= _tile_roles([_ROLES[f"ember_{number}"] for number in range(10)])
 
+# A kind that no table names takes the colors of one of these, always of the same.
 _FALLBACK = tuple(name for name in CATEGORIES if name not in ("idle", "other"))
+# Of the sixteen colors those on which white is read more easily than black: both blues, magenta,
+# and the dark grey.
+_DARK_OF_SIXTEEN = (4, 5, 8, 12)
 
 
 @dataclass(frozen=True)
@@ -237,44 +264,59 @@ def _role_style(theme: Theme, role: str) -> Style:
     flags = _flags(look.attributes)
     if theme.depth == "none":
         return Style(**flags | _flags(look.plain))  # type: ignore[arg-type]
-    side = 1 if theme.name == "light" else 0
     if theme.depth == "16":
         # Only what has its own entry: the user's own sixteen colours are not ours to guess at.
-        ink = None if look.ink16 is None else Color.from_ansi(look.ink16)
-        paper = None if look.paper16 is None else Color.from_ansi(look.paper16)
-        return Style(color=ink, bgcolor=paper, **flags)  # type: ignore[arg-type]
-    ink = None if look.ink is None else _color(look.ink[side])
-    paper = None if look.paper is None else _color(look.paper[side])
+        ink = _ansi_color(look.ink16)
+        paper = _ansi_color(look.paper16)
+    else:
+        ink = _color_on_page(look.ink, theme)
+        paper = _color_on_page(look.paper, theme)
     return Style(color=ink, bgcolor=paper, **flags)  # type: ignore[arg-type]
+
+
+def _ansi_color(number: int | None) -> Color | None:
+    return None if number is None else Color.from_ansi(number)
+
+
+def _color_on_page(entries: tuple[int, int] | None, theme: Theme) -> Color | None:
+    """Of the entries for dark and for light pages that of the theme's page."""
+    if entries is None:
+        return None
+    dark, light = entries
+    return _color(light if theme.name == "light" else dark)
 
 
 @lru_cache(maxsize=1024)
 def _category_style(theme: Theme, category: str, variant: int, as_ink: bool) -> Style:
     if theme.depth == "none":
         return Style() if as_ink else Style(reverse=True)
-    fallback = _FALLBACK[sum(category.encode()) % len(_FALLBACK)]
-    dark, light, ansi = CATEGORIES.get(category) or CATEGORIES[fallback]
-    shades = light if theme.name == "light" else dark
+    colors = CATEGORIES.get(category)
+    if colors is None:
+        colors = CATEGORIES[_FALLBACK[sum(category.encode()) % len(_FALLBACK)]]
+    dark, light, ansi = colors
     if theme.depth == "16":
         if as_ink:
             return Style(color=Color.from_ansi(ansi))
-        return Style(
-            color=Color.from_ansi(15 if ansi in (4, 5, 8, 12) else 0), bgcolor=Color.from_ansi(ansi)
-        )
-    shade = shades[variant % len(shades)]
+        ink = Color.from_ansi(15 if ansi in _DARK_OF_SIXTEEN else 0)
+        return Style(color=ink, bgcolor=Color.from_ansi(ansi))
+    shades = light if theme.name == "light" else dark
+    return _palette_style(shades[variant % len(shades)], as_ink)
+
+
+def _palette_style(entry: int, as_ink: bool) -> Style:
+    """This color as ink on the page, or as paper with text that is read on it."""
     if as_ink:
-        return Style(color=_color(shade))
-    return Style(color=_color(_ink_on(shade)), bgcolor=_color(shade))
+        return Style(color=_color(entry))
+    return Style(color=_color(_ink_on(entry)), bgcolor=_color(entry))
 
 
 @lru_cache(maxsize=256)
 def _wrapper_style(theme: Theme, category: str, is_bar: bool) -> Style:
     if theme.depth in ("none", "16") or category not in _WRAPPERS:
         return theme.style("wrapper_bar" if is_bar else "wrapper")
-    shade = _WRAPPERS[category][1 if theme.name == "light" else 0]
-    if is_bar:
-        return Style(color=_color(_ink_on(shade)), bgcolor=_color(shade))
-    return Style(color=_color(shade))
+    dark, light = _WRAPPERS[category]
+    shade = light if theme.name == "light" else dark
+    return _palette_style(shade, as_ink=not is_bar)
 
 
 @lru_cache(maxsize=16)

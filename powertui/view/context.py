@@ -20,10 +20,10 @@ from powertui.data.model import PS_PER_NS, PS_PER_S, PS_PER_US, Badge, PowerOnTr
 from powertui.plain import plain
 from powertui.value_types import dataclass
 from powertui.view import power_facts
-from powertui.view.navigation import State
 from powertui.view.power_curve import channel_curve
 from powertui.view.power_facts import LinePower
 from powertui.view.surroundings import Surroundings
+from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
 
 _MAX_SENSORS = 2  # channels whose sensors are shown

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from powertui.data.model import PS_PER_NS
 from powertui.value_types import dataclass
-from powertui.view.navigation import State
 from powertui.view.paint import Inks, Painted, paint
 from powertui.view.scene import Scene
+from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.timeline_rows import NO_FOLDS, Row, RowKind
 from powertui.view.viewport import Viewport

@@ -39,12 +39,26 @@ def destination(model: TimelineModel, text: str, near_ps: int | None) -> Destina
     low = text.strip().lower()
     match = _STEPS.fullmatch(low)
     if match and low:
-        epoch, first, last = (int(group) if group else None for group in match.groups())
-        return _steps(model, text, epoch, first, last, near_ps)
+        epoch = _optional_number(match[1])
+        first = _optional_number(match[2])
+        last = _optional_number(match[3])
+        if first is not None:
+            return _steps(model, epoch, first, first if last is None else last, near_ps)
+        if epoch is not None:
+            return _epoch(model, epoch)
+        raise _not_a_place(text)
     span = _by_clock(model, low) or _by_time(low)
     if span is None:
-        raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=_PLACES)
+        raise _not_a_place(text)
     return _within(model, *span)
+
+
+def _optional_number(digits: str | None) -> int | None:
+    return int(digits) if digits else None
+
+
+def _not_a_place(text: str) -> UsageError:
+    return UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=_PLACES)
 
 
 def _within(model: TimelineModel, lo: int, hi: int) -> Destination:
@@ -73,11 +87,13 @@ def _by_time(text: str) -> tuple[int, int] | None:
         return moment, moment
     for separator in ("..", " to ", "-", ","):
         head, sign, tail = text.partition(separator)
-        lo, hi = parse_time(head), parse_time(tail)
+        lo = parse_time(head)
+        hi = parse_time(tail)
         if not sign or lo is None or hi is None:
             continue
         unit = re.search(r"[a-zµμ]+$", tail.strip())
-        if unit and re.fullmatch(r"[\d.]+", head.strip()):
+        has_no_unit = re.fullmatch(r"[\d.]+", head.strip())
+        if unit and has_no_unit:
             lo = parse_time(head.strip() + unit[0]) or 0  # "27.31-28.78ms": the unit is of both
         return min(lo, hi), max(lo, hi)
     return None
@@ -85,53 +101,58 @@ def _by_time(text: str) -> tuple[int, int] | None:
 
 def _by_clock(model: TimelineModel, text: str) -> tuple[int, int] | None:
     """ "19:52:50" and "19:52:50-19:53:10": wall time in UTC, where the training has one."""
-    around = model.surroundings
+    surroundings = model.surroundings
     match = _CLOCK.fullmatch(text)
-    if around is None or not around.clock or match is None:
+    if surroundings is None or not surroundings.clock or match is None:
         return None
-    first = around.at_clock(match[1])
-    last = around.at_clock(match[2]) if match[2] else first
-    return None if first is None or last is None else (min(first, last), max(first, last))
+    first = surroundings.at_clock(match[1])
+    last = first
+    if match[2]:
+        last = surroundings.at_clock(match[2])
+    if first is None or last is None:
+        return None
+    return min(first, last), max(first, last)
 
 
 # ── steps and epochs ─────────────────────────────────────────────────────────────────────────────
 
 
+def _epoch(model: TimelineModel, number: int) -> Destination:
+    bounds = model.epoch_bounds(_epoch_index(model, number))
+    if bounds is None:
+        raise UsageError(
+            f"The start and end of epoch {number} are not known.",
+            hint="Go to one of its steps instead.",
+        )
+    return Destination(*bounds)
+
+
 def _steps(
-    model: TimelineModel,
-    text: str,
-    epoch: int | None,
-    first: int | None,
-    last: int | None,
-    near_ps: int | None,
+    model: TimelineModel, epoch: int | None, first: int, last: int, near_ps: int | None
 ) -> Destination:
-    index = None if epoch is None else _epoch_index(model, epoch)
-    if first is None:
-        if index is None:
-            raise UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=_PLACES)
-        bounds = model.epoch_bounds(index)
-        if bounds is None:
-            raise UsageError(
-                f"The start and end of epoch {epoch} are not known.",
-                hint="Go to one of its steps instead.",
-            )
-        return Destination(*bounds)
-    last = first if last is None else last
-    low, high = min(first, last), max(first, last)
-    rows = np.flatnonzero((model.steps.number >= low) & (model.steps.number <= high))
-    if index is not None:
-        rows = rows[model.steps.epoch[rows] == index]
+    """From the start of the first of these steps to the end of the last."""
+    steps = model.steps
+    low = min(first, last)
+    high = max(first, last)
+    rows = np.flatnonzero((steps.number >= low) & (steps.number <= high))
+    where = ""
+    if epoch is not None:
+        where = f" in epoch {epoch}"
+        index = _epoch_index(model, epoch)
+        rows = rows[steps.epoch[rows] == index]
     if not len(rows):
-        where = f" in epoch {epoch}" if epoch is not None else ""
         raise UsageError(
             f"There is no step {first}{where} in this profile.", hint=_step_hint(model)
         )
     occurrences = _occurrences(model, rows)
     chosen = _nearest(model, occurrences, near_ps)
-    note = _others(model, occurrences, chosen) if len(occurrences) > 1 else ""
+    note = ""
+    if len(occurrences) > 1:
+        note = _choice_note(model, occurrences, chosen)
     rows = occurrences[chosen]
-    lo = int(model.steps.start[rows].min())
-    return Destination(lo, max(lo + 1, int(model.steps.ends()[rows].max())), note)
+    lo = int(steps.start[rows].min())
+    hi = int(steps.ends()[rows].max())
+    return Destination(lo, max(lo + 1, hi), note)
 
 
 def _epoch_index(model: TimelineModel, number: int) -> int:
@@ -153,35 +174,43 @@ def _occurrences(model: TimelineModel, rows: Int64s) -> list[Int64s]:
     """Each time that steps of these numbers ran: a counter that starts again, another epoch, or
     other steps between two of them begin a new one.
     """
-    number, epoch = model.steps.number[rows], model.steps.epoch[rows]
-    begins = (np.diff(rows) > 1) | (np.diff(number) <= 0) | (np.diff(epoch) != 0)
+    steps = model.steps
+    number_change = np.diff(steps.number[rows])
+    epoch_change = np.diff(steps.epoch[rows])
+    begins = (np.diff(rows) > 1) | (number_change <= 0) | (epoch_change != 0)
     # Steps that ran beside one another (of several hosts) follow with one number.
-    beside = (np.diff(number) == 0) & (model.steps.start[rows][1:] < model.steps.ends()[rows][:-1])
-    return np.split(rows, np.flatnonzero(begins & ~beside) + 1)
+    overlaps = steps.start[rows][1:] < steps.ends()[rows][:-1]
+    is_other_host = (number_change == 0) & overlaps
+    first_rows = np.flatnonzero(begins & ~is_other_host) + 1
+    return np.split(rows, first_rows)
 
 
 def _nearest(model: TimelineModel, occurrences: list[Int64s], near_ps: int | None) -> int:
     """The occurrence in the cursor's epoch, else the one nearest to the cursor."""
     if near_ps is None:
         return 0
-    here = model.epoch_at(near_ps)
+    steps = model.steps
+    cursor_epoch = model.epoch_at(near_ps)
 
-    def distance(place: int) -> tuple[bool, int]:
-        rows = occurrences[place]
-        lo, hi = int(model.steps.start[rows].min()), int(model.steps.ends()[rows].max())
-        is_elsewhere = here is None or int(model.steps.epoch[rows[0]]) != here
+    def distance(occurrence: int) -> tuple[bool, int]:
+        rows = occurrences[occurrence]
+        lo = int(steps.start[rows].min())
+        hi = int(steps.ends()[rows].max())
+        is_elsewhere = cursor_epoch is None or int(steps.epoch[rows[0]]) != cursor_epoch
         return is_elsewhere, max(lo - near_ps, near_ps - hi, 0)
 
     return min(range(len(occurrences)), key=distance)
 
 
-def _others(model: TimelineModel, occurrences: list[Int64s], chosen: int) -> str:
+def _choice_note(model: TimelineModel, occurrences: list[Int64s], chosen: int) -> str:
     """Which occurrence was chosen, and which others there are."""
     epochs = [int(model.steps.epoch[rows[0]]) for rows in occurrences]
-    if len(set(epochs)) < len(epochs) or min(epochs) < 0:
+    has_known_epochs = min(epochs) >= 0
+    if not has_known_epochs or len(set(epochs)) < len(epochs):
         return f"{chosen + 1} of {len(occurrences)} times that this step ran"
-    own = model.epochs[epochs[chosen]].number
-    others = [str(model.epochs[epoch].number) for epoch in epochs if epoch != epochs[chosen]]
-    named = ", ".join(others[:_MAX_NAMED_EPOCHS])
-    more = " …" if len(others) > _MAX_NAMED_EPOCHS else ""
-    return f"epoch {own}; also in epoch{'s' if len(others) > 1 else ''} {named}{more}"
+    numbers = [str(model.epochs[epoch].number) for epoch in epochs]
+    number = numbers.pop(chosen)
+    named = ", ".join(numbers[:_MAX_NAMED_EPOCHS])
+    plural_ending = "s" if len(numbers) > 1 else ""
+    more = " …" if len(numbers) > _MAX_NAMED_EPOCHS else ""
+    return f"epoch {number}; also in epoch{plural_ending} {named}{more}"

@@ -17,8 +17,8 @@ from powertui.data.energy.account import combined
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Badge, PowerOnTrace, Sensor
 from powertui.plain import plain, width
-from powertui.view.navigation import State
 from powertui.view.power_curve import channel_curve
+from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
 
 _MAX_LISTED_CHANNELS = 3  # channels that are told one by one

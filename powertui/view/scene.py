@@ -15,8 +15,8 @@ from powertui.data.category import Category
 from powertui.data.model import Bools, Int64s, UInt8s
 from powertui.data.search import Hits
 from powertui.view.labels import QUIET, SHADES
-from powertui.view.navigation import State
 from powertui.view.paint import CURSOR, FOUND, NOTE, SELECTED, Cells, beside, cropped, levels
+from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.timeline_rows import Row
 from powertui.view.viewport import Viewport

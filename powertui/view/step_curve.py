@@ -14,6 +14,7 @@ import numpy as np
 from powertui.data import packed
 from powertui.data.extremes import Extremes
 from powertui.data.model import Floats, Int64s
+from powertui.data.packed import KeptColumn
 from powertui.view.curve import Envelope
 
 
@@ -21,18 +22,22 @@ class StepCurve:
     """`values[i]` holds from `at[i]` to `at[i + 1]`, the last one until `end`; NaN is no value."""
 
     def __init__(self, at: Int64s, values: Floats, end: int | None = None) -> None:
+        count = len(values)
         self.at = packed.pack_column(at)
         self.values = packed.pack_column(values)
-        self._start = int(at[0]) if len(at) else 0
-        if end is None and len(at):
-            end = int(at[-1])
+        self._start = 0
         self.end = end or 0
+        if len(at):
+            self._start = int(at[0])
+            if end is None:
+                self.end = int(at[-1])
         self.extremes = Extremes(self.values)
-        self.unknown = int(np.count_nonzero(~np.isfinite(values)))  # stretches without a value
+        is_unknown = ~np.isfinite(values)
+        self.unknown = int(np.count_nonzero(is_unknown))  # stretches without a value
         self.range: tuple[float, float] | None = None
-        if self.unknown < len(values):
-            extremes = self.extremes.over_stretches(np.array([0]), np.array([len(values)]))
-            self.range = float(extremes.low[0]), float(extremes.high[0])
+        if self.unknown < count:
+            everything = self.extremes.over_stretches(np.array([0]), np.array([count]))
+            self.range = float(everything.low[0]), float(everything.high[0])
 
     @property
     def span(self) -> tuple[int, int]:
@@ -41,39 +46,55 @@ class StepCurve:
 
     def value(self, moment: int) -> float:
         """The value that holds at a moment; NaN in a hole and outside."""
-        row = min(int(self.at.searchsorted(moment, side="right")), len(self.values)) - 1
-        return float(self.values[row]) if row >= 0 and moment < self.end else math.nan
+        started = int(self.at.searchsorted(moment, side="right"))
+        row = min(started, len(self.values)) - 1
+        if row < 0 or moment >= self.end:
+            return math.nan
+        return float(self.values[row])
 
     def envelope(self, edges: Int64s) -> Envelope:
         """The lowest and the highest of all values that hold in each [edge, next edge)."""
         rows = len(self.values)
+        cell_starts = edges[:-1]
         if not rows:
-            nothing = np.full(len(edges) - 1, math.nan)
-            return Envelope(nothing, nothing.copy())
-        visible_share = min(1.0, int(edges[-1] - edges[0]) / max(self.end - self._start, 1))
-        visible_rows = round(rows * visible_share)
-        at = packed.at_once(self.at, visible_rows)
-        values = packed.at_once(self.values, visible_rows)
+            unknown = np.full(len(cell_starts), math.nan)
+            return Envelope(unknown, unknown.copy())
+        at, values = self._visible_columns(int(edges[-1] - edges[0]))
         first = np.minimum(at.searchsorted(edges), rows)
-        inside = self.extremes.over_stretches(first[:-1], first[1:])
+        first_in_cell = first[:-1]
+        inside = self.extremes.over_stretches(first_in_cell, first[1:])
         # The values that start inside of a cell are not all: one more holds where it begins.
         # That is the row before, unless a row starts exactly at the edge.
-        entering = first[:-1] - 1
-        at_edge = np.flatnonzero(at[np.minimum(first[:-1], rows - 1)] == edges[:-1])
-        entering[at_edge] = np.minimum(at.searchsorted(edges[at_edge], side="right"), rows) - 1
-        holds = (entering >= 0) & (edges[:-1] < self.end)
-        held = np.where(holds, values[np.maximum(entering, 0)], math.nan)
+        entering = first_in_cell - 1
+        next_row = np.minimum(first_in_cell, rows - 1)
+        at_edge = np.flatnonzero(at[next_row] == cell_starts)
+        started = at.searchsorted(edges[at_edge], side="right")
+        entering[at_edge] = np.minimum(started, rows) - 1
+        has_value = (entering >= 0) & (cell_starts < self.end)
+        entering_values = values[np.maximum(entering, 0)]
+        held = np.where(has_value, entering_values, math.nan)
         return Envelope(np.fmin(inside.low, held), np.fmax(inside.high, held))
+
+    def _visible_columns(self, visible_length: int) -> tuple[KeptColumn, KeptColumn]:
+        """Moments and values, unpacked where a frame of this length asks for many of them."""
+        length = max(self.end - self._start, 1)
+        visible_share = min(1.0, visible_length / length)
+        visible_rows = round(len(self.values) * visible_share)
+        return packed.at_once(self.at, visible_rows), packed.at_once(self.values, visible_rows)
 
 
 def _mean_distance(at: Int64s) -> int:
     """How far records are apart on average, at least 1."""
-    return max(1, (int(at[-1]) - int(at[0])) // (len(at) - 1)) if len(at) > 1 else 1
+    if len(at) < 2:
+        return 1
+    return max(1, (int(at[-1]) - int(at[0])) // (len(at) - 1))
 
 
 def curve_of_points(at: Int64s, values: Floats) -> StepCurve:
     """Records at moments: each holds until the next one, the last for their mean distance."""
-    return StepCurve(at, values, int(at[-1]) + _mean_distance(at) if len(at) else 0)
+    if not len(at):
+        return StepCurve(at, values, 0)
+    return StepCurve(at, values, int(at[-1]) + _mean_distance(at))
 
 
 def curve_of_means(at: Int64s, values: Floats) -> StepCurve:

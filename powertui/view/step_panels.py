@@ -26,6 +26,8 @@ _OPS_CELLS, _STEPS_CELLS, _ENERGY_CELLS = 48, 36, 36
 _BAR_CELLS = 10
 _SHARE_CELLS = 7
 _LENGTH_CELLS = 10
+_JOULES_CELLS = 11  # of a figure, and of its interval
+_ENERGY_NAME_CELLS = _ENERGY_CELLS - 2 * _JOULES_CELLS
 
 
 class _Panel(NamedTuple):
@@ -37,28 +39,29 @@ class _Panel(NamedTuple):
 
 def panel_lines(steps: Result, overview: Result, columns: int, glyphs: Glyphs) -> list[LinePieces]:
     """The panels as lines, and what marks the steps below them in one line."""
-    parts = [
-        _ops(overview, glyphs),
-        _slowest(steps, glyphs),
+    candidates = (
+        _top_ops(overview, glyphs),
+        _slowest_steps(steps, glyphs),
         _energy(overview, steps),
-    ]
-    others = [part for part in parts if part.lines]
-    used = sum(part.cells + _GAP_CELLS for part in others)
-    graph_cells = columns - 2 - used
-    chart = next((chart for chart in overview.charts if chart.id == "step_time"), None)
-    graph: list[LinePieces] = []
-    if chart is not None:
-        graph = overview_lines.step_graph(chart, graph_cells, _PANEL_ROWS - 2, glyphs.name)
-    if not graph and not others:
-        return []
-    panels = [_Panel("steps", "time of each", graph_cells, graph), *others]
-    lines = _side_by_side(panels, glyphs)
-    facts = " · ".join(
-        f"{plain(fact.label, 40)} {plain(fact.text(), 100)}"
-        for fact in steps.facts
-        if fact.value is not None
     )
-    return [*lines, ((f" {truncation.end(facts, columns - 2, glyphs.ellipsis)}", "dim"),)]
+    panels = [panel for panel in candidates if panel.lines]
+    used = sum(panel.cells + _GAP_CELLS for panel in panels)
+    graph_cells = columns - 2 - used
+    graph: list[LinePieces] = []
+    for chart in overview.charts:
+        if chart.id == "step_time":
+            graph = overview_lines.step_graph(chart, graph_cells, _PANEL_ROWS - 2, glyphs.name)
+            break
+    if not graph and not panels:
+        return []
+    panels.insert(0, _Panel("steps", "time of each", graph_cells, graph))
+    lines = _side_by_side(panels, glyphs)
+    texts = []
+    for fact in steps.facts:
+        if fact.value is not None:
+            texts.append(f"{plain(fact.label, 40)} {plain(fact.text(), 100)}")
+    facts = truncation.end(" · ".join(texts), columns - 2, glyphs.ellipsis)
+    return [*lines, ((f" {facts}", "dim"),)]
 
 
 def _side_by_side(panels: Sequence[_Panel], glyphs: Glyphs) -> list[LinePieces]:
@@ -67,8 +70,11 @@ def _side_by_side(panels: Sequence[_Panel], glyphs: Glyphs) -> list[LinePieces]:
     for y in range(height):
         pieces: list[tuple[str, str]] = [(" ", "text")]
         for panel in panels:
-            line = panel.lines[y] if y < len(panel.lines) else ()
-            pieces += [*_fitting(line, panel.cells), (" " * _GAP_CELLS, "text")]
+            line: LinePieces = ()
+            if y < len(panel.lines):
+                line = panel.lines[y]
+            pieces += _fitting(line, panel.cells)
+            pieces.append((" " * _GAP_CELLS, "text"))
         rows.append(tuple(pieces[:-1]))
     return rows
 
@@ -98,44 +104,62 @@ def _fitting(line: LinePieces, cells: int) -> list[tuple[str, str]]:
     return [*out, (" " * room, "text")]
 
 
-def _ops(overview: Result, glyphs: Glyphs) -> _Panel:
-    table = next((table for table in overview.tables if table.id == "top_ops"), None)
-    if table is None or not len(table):
+def _top_ops(overview: Result, glyphs: Glyphs) -> _Panel:
+    """The ops with the most self time, each colored by the kind of its work."""
+    table = _table_of_ops(overview)
+    if table is None:
         return _Panel("", "", 0, [])
-    paths = [str(table["operation"].value(row) or "") for row in range(len(table))]
-    scopes = table_rows.scopes_of(text_column("name", "name", paths))
+    paths = []
+    shares = []
+    for row in range(len(table)):
+        path = table["operation"].value(row)
+        share = table["selfTimePercent"].value(row)
+        paths.append(str(path or ""))
+        shares.append(float(share or 0.0))
     room = _OPS_CELLS - _BAR_CELLS - _SHARE_CELLS - 1
+    scopes = table_rows.scopes_of(text_column("name", "name", paths))
     layered = [plain(table_rows.layered(path, scopes), 300) for path in paths]
     names = readable_names.distinct(layered, room, glyphs.ellipsis)
-    shares = [float(table["selfTimePercent"].value(row) or 0.0) for row in range(len(table))]
-    greatest = max(max(shares), 1e-9)
+    max_share = max(*shares, 1e-9)
     lines = []
-    for row, (name, share) in enumerate(zip(names, shares, strict=True)):
+    for row, name in enumerate(names):
         kind = work_category(f"{paths[row]}:{table['category'].text(row)}")
-        percent = units.percent(share, 1)
-        ink = f"category:{kind.value}"
-        lines.append(_barred(name, room, share / greatest, percent, _SHARE_CELLS, glyphs, ink))
+        share = shares[row]
+        percent = units.percent(share, 1).rjust(_SHARE_CELLS)
+        bar = _Bar(share / max_share, f"category:{kind.value}")
+        lines.append(_barred(name, room, bar, percent, glyphs))
     return _Panel("top ops", "share of self time", _OPS_CELLS, lines)
 
 
-def _slowest(steps: Result, glyphs: Glyphs) -> _Panel:
+def _table_of_ops(overview: Result) -> Table | None:
+    """The overview's table of top ops, where it has rows."""
+    for table in overview.tables:
+        if table.id == "top_ops" and len(table):
+            return table
+    return None
+
+
+def _slowest_steps(steps: Result, glyphs: Glyphs) -> _Panel:
     table = steps.table
     if table is None or len(table) < 2 or "step_s" not in table.ids:
         return _Panel("", "", 0, [])
     times = _times(table)
-    order = np.argsort(-times, kind="stable")[: _PANEL_ROWS - 2].tolist()
-    usual = float(np.median(times))
+    slowest_rows = np.argsort(-times, kind="stable")[: _PANEL_ROWS - 2].tolist()
+    median_s = float(np.median(times))
     room = _STEPS_CELLS - _BAR_CELLS - _LENGTH_CELLS - 1
     # The longest of the others: one step that was traced must not make dots of all bars.
-    second = float(times[order[1]]) or 1.0
+    full_bar_s = float(times[slowest_rows[1]]) or 1.0
     lines = []
-    for row in order:
-        number, epoch = table["number"].value(row), table["epoch"].value(row)
-        name = f"step {number}" if epoch is None else f"epoch {epoch} step {number}"
-        length = units.duration(int(times[row]), 3)
-        share = min(1.0, float(times[row]) / second)
-        lines.append(_barred(name, room, share, length, _LENGTH_CELLS, glyphs, "warn"))
-    title_unit = f"usual {units.duration(round(usual), 3)}"
+    for row in slowest_rows:
+        number = table["number"].value(row)
+        epoch = table["epoch"].value(row)
+        name = f"step {number}"
+        if epoch is not None:
+            name = f"epoch {epoch} step {number}"
+        length = units.duration(int(times[row]), 3).rjust(_LENGTH_CELLS)
+        bar = _Bar(min(1.0, float(times[row]) / full_bar_s), "warn")
+        lines.append(_barred(name, room, bar, length, glyphs))
+    title_unit = f"usual {units.duration(round(median_s), 3)}"
     return _Panel("slowest steps", title_unit, _STEPS_CELLS, lines)
 
 
@@ -143,60 +167,65 @@ def _times(table: Table) -> np.ndarray:
     """The time of each step; of the host alone where nothing else is known."""
     for id in ("step_s", "duration_s"):
         column = table[id]
-        if not column.unknown:
-            values = np.asarray(column.values, np.float64)
-            return values if column.present is None else np.where(column.present, values, 0.0)
+        if column.unknown:
+            continue
+        values = np.asarray(column.values, np.float64)
+        if column.present is None:
+            return values
+        return np.where(column.present, values, 0.0)
     return np.zeros(len(table))
 
 
-def _barred(
-    name: str,
-    room: int,
-    share: float,
-    figure: str,
-    figure_cells: int,
-    glyphs: Glyphs,
-    ink: str,
-) -> LinePieces:
+class _Bar(NamedTuple):
+    share: float  # of the longest bar that has room
+    ink: str
+
+
+def _barred(name: str, room: int, bar: _Bar, figure: str, glyphs: Glyphs) -> LinePieces:
     """A name, a bar, and a figure at the right."""
-    halves = round(2 * _BAR_CELLS * share)
-    bar = glyphs.bar * (halves // 2) + glyphs.bar_end * (halves % 2)
+    halves = round(2 * _BAR_CELLS * bar.share)
+    blocks = glyphs.bar * (halves // 2) + glyphs.bar_end * (halves % 2)
     name = truncation.middle(name, room, glyphs.ellipsis)
     return (
         (name + " " * (room - width(name) + 1), "text"),
-        (bar + " " * (_BAR_CELLS - width(bar)), ink),
-        (figure.rjust(figure_cells), "title"),
+        (blocks + " " * (_BAR_CELLS - width(blocks)), bar.ink),
+        (figure, "title"),
     )
 
 
 def _energy(overview: Result, steps: Result) -> _Panel:
     """Joules of epochs, of the run and of a step; nothing where there is no power."""
-    facts = {fact.id: fact for fact in overview.facts}
-    chosen: list[tuple[str, Fact]] = []
-    epochs = [(id, fact) for id, fact in facts.items() if id.startswith("epoch_")]
-    difference = facts.get("epoch_difference_joules")
-    chosen += [(fact.label, fact) for _, fact in epochs if fact is not difference]
-    chosen = chosen[: _PANEL_ROWS - 5]
-    if difference is not None:
-        chosen.append(("difference", difference))
-    for id, label in (("energy", "all of it"), ("step_joules", "a step")):
-        if id in facts:
-            chosen.append((label, facts[id]))
-    of_step = next((fact for fact in steps.facts if fact.id == "joules_per_step"), None)
-    if of_step is not None and "step_joules" not in facts:
-        chosen.append(("a step", of_step))
     lines: list[LinePieces] = []
-    for label, fact in chosen:
+    for label, fact in _energy_facts(overview, steps):
         if fact.value is None or isinstance(fact.value, str):
             continue
         figure = shown(fact.value, fact.kind, fact.unit)
         interval = overview_lines.with_interval(fact).removeprefix(figure)
-        name = truncation.middle(plain(label, 40), _ENERGY_CELLS - 22)
-        lines.append(
-            (
-                (name + " " * (_ENERGY_CELLS - 22 - width(name)), "text"),
-                (figure.rjust(11), "title"),
-                (f"{interval:<11}", "dim"),
-            )
-        )
+        name = truncation.middle(plain(label, 40), _ENERGY_NAME_CELLS)
+        pad = " " * (_ENERGY_NAME_CELLS - width(name))
+        figures = ((figure.rjust(_JOULES_CELLS), "title"), (interval.ljust(_JOULES_CELLS), "dim"))
+        lines.append(((name + pad, "text"), *figures))
     return _Panel("energy", "95 % interval", _ENERGY_CELLS, lines)
+
+
+def _energy_facts(overview: Result, steps: Result) -> list[tuple[str, Fact]]:
+    """The facts of energy with their labels: of as many epochs as leave room for the others."""
+    facts = {fact.id: fact for fact in overview.facts}
+    difference = facts.get("epoch_difference_joules")
+    labelled: list[tuple[str, Fact]] = []
+    for id, fact in facts.items():
+        if id.startswith("epoch_") and fact is not difference:
+            labelled.append((fact.label, fact))
+    del labelled[_PANEL_ROWS - 5 :]
+    if difference is not None:
+        labelled.append(("difference", difference))
+    if "energy" in facts:
+        labelled.append(("all of it", facts["energy"]))
+    if "step_joules" in facts:
+        labelled.append(("a step", facts["step_joules"]))
+        return labelled
+    for fact in steps.facts:
+        if fact.id == "joules_per_step":
+            labelled.append(("a step", fact))
+            break
+    return labelled

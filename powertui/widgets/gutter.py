@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
-from powertui.view.navigation import State
+from powertui.view.time_navigation import State
 from powertui.view.timeline_rows import Row, RowKind
 from powertui.widgets.time_lane import fit_middle, fit_text
 

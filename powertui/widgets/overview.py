@@ -15,10 +15,10 @@ from powertui.data.model import PowerOnTrace
 from powertui.view import dragging
 from powertui.view.curve import sparkline
 from powertui.view.dragging import Drag, Grip
-from powertui.view.navigation import State
 from powertui.view.paint import levels
 from powertui.view.power_curve import channel_curve
 from powertui.view.step_curve import StepCurve
+from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.timeline_rows import Folds, RowKind
 from powertui.view.viewport import Viewport

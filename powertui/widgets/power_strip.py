@@ -18,7 +18,6 @@ from powertui.plain import width as plain_width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import limit_line
 from powertui.view.curve import columns_per_cell
-from powertui.view.navigation import State
 from powertui.view.power_area import (
     PowerScale,
     draw_area,
@@ -28,6 +27,7 @@ from powertui.view.power_area import (
 )
 from powertui.view.power_curve import PowerCurve, channel_curve
 from powertui.view.surroundings import LabelledSpan, Surroundings
+from powertui.view.time_navigation import State
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
 

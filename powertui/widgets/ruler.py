@@ -11,7 +11,7 @@ from textual import events
 from powertui import units
 from powertui.data.model import PS_PER_S
 from powertui.value_types import dataclass
-from powertui.view.navigation import State
+from powertui.view.time_navigation import State
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, styled
 

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from powertui.plain import plain
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
-from powertui.view.navigation import State
+from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import WHEEL
 

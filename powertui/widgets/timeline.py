@@ -23,10 +23,11 @@ from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.view import neighbor_profiles as in_company
 from powertui.view.accelerate import HeldKey
-from powertui.view.navigation import Navigator, State
+from powertui.view.navigation import Navigator
 from powertui.view.neighbor_profiles import NeighborProfile, RowBelow
 from powertui.view.paint import Painted, paint, palette
 from powertui.view.scene import Scene
+from powertui.view.time_navigation import State
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.view.timeline_rows import Row, RowKind
 from powertui.view.viewport import FACTOR_TWO, WHEEL, Viewport

@@ -14,9 +14,10 @@ from powertui.data.energy import marks
 from powertui.data.model import PowerOnTrace
 from powertui.terminal.theme import Theme
 from powertui.view import neighbor_profiles as in_company
-from powertui.view.navigation import Navigator, State
+from powertui.view.navigation import Navigator
 from powertui.view.neighbor_profiles import NeighborProfile
 from powertui.view.surroundings import Strip
+from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets.gutter import Gutter
 from powertui.widgets.overview import Overview

@@ -12,7 +12,7 @@ import pytest
 from textual.strip import Strip
 from textual.widget import Widget
 
-from powertui.view.navigation import State
+from powertui.view.time_navigation import State
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.view.viewport import LADDER
 from tests.synthetic import traces

@@ -1,0 +1,250 @@
+"""Where a person is in a timeline, and how the keys of time move them: a state that never changes,
+and a navigator that replaces it.
+
+No terminal and no drawing: the widget compares the states before and after, redraws what differs,
+and tells others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from powertui.data.search import Hits
+from powertui.value_types import dataclass
+from powertui.view.timeline_model import Selected, TimelineModel
+from powertui.view.timeline_rows import NO_FOLDS, Folds, Row
+from powertui.view.viewport import FACTOR_TWO, Viewport
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that decides what a timeline shows."""
+
+    viewport: Viewport
+    cursor_ps: int
+    cursor_row: int = 0
+    selection: Selected | None = None
+    window: tuple[int, int] | None = None  # the marked stretch of time
+    mark: int | None = None  # where a window was opened that is not closed yet
+    folds: Folds = NO_FOLDS
+    hits: Hits | None = None
+    hit: int | None = None  # number of the hit that n and N came to
+
+
+class TimeNavigator:
+    """The stretch of time in sight, and the moment of the cursor; both stay inside the run."""
+
+    def __init__(
+        self, model: TimelineModel, width: int, height: int, state: State | None = None
+    ) -> None:
+        self.model = model
+        # False until the size of the screen is known: then the cursor goes to the middle
+        self._placed = state is not None
+        if state is None:
+            all_time = Viewport.whole_of(model.span, width, height)
+            state = State(all_time.fit(*model.home), model.home[0])
+        self._rows: tuple[Folds, tuple[Row, ...]] | None = None
+        # what is to be shown as soon as the size of the screen is known
+        self._postponed_window: tuple[int, int] | None = None
+        self._before_profile: Viewport | None = None  # what was in sight before the first profile
+        self.state = state
+        self.resize(width, height)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        if self._rows is None or self._rows[0] != self.state.folds:
+            self._rows = (self.state.folds, self.model.rows(self.state.folds))
+        return self._rows[1]
+
+    @property
+    def viewport(self) -> Viewport:
+        return self.state.viewport
+
+    @property
+    def row(self) -> Row | None:
+        """The row under the cursor."""
+        number = self.state.cursor_row
+        return self.rows[number] if 0 <= number < len(self.rows) else None
+
+    def _set(self, viewport: Viewport | None = None, **changes: object) -> None:
+        state = replace(self.state, **changes) if changes else self.state  # type: ignore[arg-type]
+        self.state = state if viewport is None else replace(state, viewport=viewport)
+
+    def resize(self, width: int, height: int) -> None:
+        was_home = self._at_home or not self._placed
+        view = self.viewport.resized(width, height)
+        if was_home:
+            view = view.fit(*self.model.home)
+        self._set(view)
+        if not self._placed and width > 1:
+            self._placed = True
+            self._set(cursor_ps=self._middle)
+            if self._postponed_window is not None:
+                self.show_window(*self._postponed_window)
+        self._keep_cursor_in_sight()
+
+    @property
+    def _middle(self) -> int:
+        """Where the cursor stands before anybody moves it."""
+        view = self.viewport
+        lo, hi = self.model.home
+        return self._clamp((max(view.t0, lo) + min(view.t1, hi)) // 2)
+
+    @property
+    def _at_home(self) -> bool:
+        """Whether the view is still the first one: it stays so while the run is read and the window
+        changes its size.
+        """
+        return self.viewport == self.viewport.fit(*self.model.home)
+
+    def move_to(self, model: TimelineModel, by: int) -> None:
+        """Another profile of the same training, whose zero lies `by` ps after the one before: the
+        same stretch stays in sight.
+        """
+        state = self.state
+        view = state.viewport
+        showed_all = view == view.whole()
+        untouched = showed_all and self._placed and state.cursor_ps == self._middle
+        self.model = model
+        self._rows = None
+        window = state.window
+        if window is not None:
+            window = (window[0] - by, window[1] - by)
+        mark = state.mark
+        if mark is not None:
+            mark -= by
+        if self._before_profile is not None:
+            self._before_profile = _shifted(self._before_profile, model.span, by)
+        if showed_all:
+            view = view.on(model.span).whole()
+        else:
+            view = _shifted(view, model.span, by)
+        cursor_ps = self._clamp(state.cursor_ps - by)
+        self.state = State(view, cursor_ps, window=window, mark=mark, folds=state.folds)
+        if untouched:
+            self._set(cursor_ps=self._middle)
+        self._keep_cursor_in_sight()
+
+    # ── profiles ──────────────────────────────────────────────────────────────────────────────────
+
+    def next_profile(self, direction: int) -> int | None:
+        """Show the next profile of the training (or the one before); its number, None where there
+        is none.
+        """
+        surroundings = self.model.surroundings
+        if surroundings is None or not surroundings.profiles:
+            if len(self.model.tracks):
+                self.show_window(*self.model.profiled)
+            return None
+        number = surroundings.profile_beside(self.state.cursor_ps, direction)
+        assert number is not None
+        profile = surroundings.profiles[number]
+        if self._before_profile is None:
+            self._before_profile = self.viewport
+        view = self.viewport.fit(profile.lo, profile.hi + 1)
+        self._set(view, cursor_ps=self._clamp(profile.lo), selection=None)
+        return number
+
+    def leave_profile(self) -> None:
+        """Back to what was in sight before a profile was gone to; else the whole training."""
+        view = self.viewport
+        before = self._before_profile
+        self._before_profile = None
+        if before is None or (before.rung, before.cell0) == (view.rung, view.cell0):
+            self.whole()
+            return
+        resized = before.resized(view.width, view.height)
+        back = replace(resized, span=self.model.span, row0=view.row0)
+        self._set(back.pan(0))  # kept inside the run, which may have grown
+
+    # ── the view ──────────────────────────────────────────────────────────────────────────────────
+
+    def pan(self, cells: int) -> None:
+        """Move the view; the cursor keeps its column, so that a zoom afterwards stays where one
+        looks.
+        """
+        view = self.viewport
+        moved = view.pan(cells)
+        shift = moved.t0 - view.t0
+        self._set(moved, cursor_ps=self._clamp(self.state.cursor_ps + shift))
+
+    def zoom(self, rungs: int = FACTOR_TWO, column: int | None = None) -> None:
+        """Zoom at a column, else at the cursor, else (the cursor is out of sight) in the middle."""
+        view = self.viewport
+        if column is not None:
+            anchor = view.time(column) + view.cell_ps // 2
+        elif view.shows(self.state.cursor_ps):
+            anchor = self.state.cursor_ps
+        else:
+            anchor = view.time(view.width // 2)
+        self._set(view.zoom(rungs, anchor))
+
+    def whole(self) -> None:
+        self._set(self.viewport.whole())
+
+    def fit(self) -> None:
+        """Show what is selected, else the marked window, else the step under the cursor."""
+        state = self.state
+        if state.selection is not None:
+            lo, hi = self.model.extent(state.selection)
+        elif state.window is not None:
+            lo, hi = state.window
+        else:
+            step = self.model.step_at(state.cursor_ps)
+            if step is None:
+                return
+            lo = step.start
+            hi = max(step.end, lo + 1)
+        self.show_window(lo, hi, margin=True)
+
+    def show_window(self, lo: int, hi: int, *, margin: bool = False) -> None:
+        """Show [lo, hi) as large as it goes; a single moment is only brought into sight."""
+        if hi <= lo:
+            self.goto(lo)
+            return
+        if not self._placed:
+            self._postponed_window = (lo, hi)
+        cursor_ps = self.state.cursor_ps
+        if not lo <= cursor_ps < hi:
+            cursor_ps = self._clamp(lo)
+        self._set(self.viewport.fit(lo, hi, margin=margin), cursor_ps=cursor_ps)
+
+    def goto(self, ps: int) -> None:
+        ps = self._clamp(ps)
+        self._set(self.viewport.reveal(ps), cursor_ps=ps)
+
+    def start(self) -> None:
+        self.goto(self.model.span[0])
+
+    def end(self) -> None:
+        self.goto(self.model.span[1] - 1)
+
+    def scroll(self, rows: int) -> None:
+        """Move the rows under the screen; the cursor comes along only when it would leave."""
+        self._set(self.viewport.scrolled(self.viewport.row0 + rows, len(self.rows)))
+        view = self.viewport
+        last_visible = min(view.row0 + view.height, len(self.rows)) - 1
+        row = min(max(self.state.cursor_row, view.row0), last_visible)
+        self._set(cursor_row=max(0, row))
+
+    def _clamp(self, ps: int) -> int:
+        start, end = self.model.span
+        return min(max(ps, start), end - 1)
+
+    def _keep_cursor_in_sight(self) -> None:
+        rows = len(self.rows)
+        row = self._existing_row(self.state.cursor_row)
+        view = self.viewport
+        row0 = min(max(view.row0, row - view.height + 1), row)
+        self._set(view.scrolled(row0, rows), cursor_row=row)
+
+    def _existing_row(self, row: int) -> int:
+        """The row of this number, else the nearest that there is."""
+        return min(max(0, row), max(0, len(self.rows) - 1))
+
+
+def _shifted(view: Viewport, span: tuple[int, int], by: int) -> Viewport:
+    """The same stretch by an axis whose zero lies `by` ps later."""
+    start_ps = view.t0 - by
+    nearest_cell = (start_ps + view.cell_ps // 2) // view.cell_ps
+    return replace(view, span=span, cell0=nearest_cell).pan(0)
