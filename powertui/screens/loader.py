@@ -20,8 +20,8 @@ from powertui.data.model import PS_PER_S, PowerOnTrace, Run
 from powertui.data.opened import Opened, Profile
 from powertui.errors import Cancelled, PowertuiError
 from powertui.value_types import dataclass
-from powertui.view import surroundings
 from powertui.view.timeline_model import TimelineModel
+from powertui.view.training_surroundings import first_surroundings, training_surroundings
 
 if TYPE_CHECKING:
     from powertui.data.energy.account import Account
@@ -238,7 +238,7 @@ class Loader:
 def _first(training: Training, entry: RunEntry) -> LoadedPart:
     """The axis of a training from names and heads of files, before any of them is read."""
     nothing = Run(entry.name, entry.path, (), (), ())
-    around = surroundings.first_surroundings(training)
+    around = first_surroundings(training)
     model = TimelineModel.without_profile(nothing, around)
     return LoadedPart(nothing, model, training=training)
 
@@ -263,7 +263,7 @@ def training_model(
     if training is not None:
         on_axis = training.seen_from(Profile(opened, index) if run.traces else None, aligning)
         power = power or on_axis.power
-        around = surroundings.training_surroundings(on_axis)
+        around = training_surroundings(on_axis)
         for strip in around.strips[:_PREPARED_STRIPS]:
             strip.make()  # in this thread, and not when it is drawn
         if model is None:
@@ -319,7 +319,7 @@ def further(part: LoadedPart, opened: Opened, aligning: Aligning) -> Surrounding
 
         # These are the profile's, and those of the training around it.
         findings = list(account.findings(Profile(opened, model.index), aligning).findings)
-    around = surroundings.training_surroundings(
+    around = training_surroundings(
         on_axis,
         training.epochs() if training is not None else (),
         training.phases() if training is not None else (),

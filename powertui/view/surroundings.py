@@ -6,39 +6,26 @@ negative. No profile has to be read for it.
 
 from __future__ import annotations
 
-import functools
 import math
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from powertui import units
-from powertui.data import packed
-from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Epochs, Int64s, Phase
+from powertui.data.model import NS_PER_S, PS_PER_NS, Epoch, Epochs, Int64s
 from powertui.data.packed import KeptColumn
 from powertui.value_types import dataclass
-from powertui.view.curve import Envelope
-from powertui.view.step_curve import StepCurve, curve_of_means, curve_of_points
+from powertui.view.value_strips import Strip
 from powertui.view.viewport import Viewport
 
 if TYPE_CHECKING:  # names alone: importing all this would be time until the first picture
-    from powertui.data.energy.findings.finding import Finding
     from powertui.data.energy.measured_energy import Energy
-    from powertui.data.model import Counter
-    from powertui.data.training import training_parts
-    from powertui.data.training.training import Training
-    from powertui.data.training.training_energy import TrainingWindow
-    from powertui.data.training.training_on_axis import TrainingOnAxis
 
 _DAY_S = 86_400
-# A session that is placed by less than a clock is named with its ± and its evidence from this
-# half-width on (chosen, not measured): below 1 s the ± is not visible on the axis of a training.
-MIN_EXPLAINED_HALF_PS = PS_PER_S
+
 # A profile narrower than this in the view is not read: its tracks would show nothing (chosen, not
 # measured).
 _MIN_PROFILE_CELLS = 6
@@ -78,32 +65,6 @@ class LabelledSpan:
 
 
 @dataclass(frozen=True, eq=False)
-class Strip:
-    """Values over time that can be drawn above the timeline: a scalar, a counter, the step rate.
-
-    Its moments are ns on the training's axis, so that it serves every profile in it; callers ask in
-    ps on the profile's axis.
-    """
-
-    name: str
-    make: Callable[[], StepCurve]  # by moments in ns: made when it is first drawn
-    zero_ns: int
-    unit: str = ""
-
-    @property
-    def curve(self) -> StepCurve:
-        return self.make()
-
-    def value(self, ps: int) -> float:
-        """The value at a moment; NaN where it is not known."""
-        return self.curve.value(ps // PS_PER_NS + self.zero_ns)
-
-    def envelope(self, edges: Int64s) -> Envelope:
-        """The lowest and the highest value in each [edge, next edge)."""
-        return self.curve.envelope(edges // PS_PER_NS + self.zero_ns)
-
-
-@dataclass(frozen=True, eq=False)
 class StepNumbers:
     """Records of (ns, step number) whose numbers only rise.
 
@@ -120,24 +81,22 @@ class StepNumbers:
         row = int(self.at_ns.searchsorted(ns, side="right")) - 1
         if row < 0 or row + 1 >= len(self.at_ns):
             return int(self.numbers[max(row, 0)])
-        start_ns = int(self.at_ns[row])
-        end_ns = int(self.at_ns[row + 1])
-        first = int(self.numbers[row])
-        last = int(self.numbers[row + 1])
+        start_ns, first = self._record(row)
+        end_ns, last = self._record(row + 1)
         return first + (last - first) * (ns - start_ns) // max(1, end_ns - start_ns)
 
     def moment_of(self, number: int) -> tuple[int, bool]:
         """When (ps) a step was, and whether a record has exactly this number."""
         row = min(int(self.numbers.searchsorted(number)), len(self.numbers) - 1)
-        next_number = int(self.numbers[row])
-        next_ns = int(self.at_ns[row])
-        if next_number == number or not row:
-            return (next_ns - self.zero_ns) * PS_PER_NS, next_number == number
-        last_number = int(self.numbers[row - 1])
-        last_ns = int(self.at_ns[row - 1])
-        steps = max(1, next_number - last_number)
-        ns = last_ns + (next_ns - last_ns) * (number - last_number) // steps
+        end_ns, last = self._record(row)
+        if last == number or not row:
+            return (end_ns - self.zero_ns) * PS_PER_NS, last == number
+        start_ns, first = self._record(row - 1)
+        ns = start_ns + (end_ns - start_ns) * (number - first) // max(1, last - first)
         return (ns - self.zero_ns) * PS_PER_NS, False
+
+    def _record(self, row: int) -> tuple[int, int]:
+        return int(self.at_ns[row]), int(self.numbers[row])
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,23 +127,14 @@ class Surroundings:
         merged = []
         for epoch in profile_epochs:
             logged = rest.pop(epoch.number, None)
-            if logged is not None:
-                epoch = replace(
-                    epoch,
-                    start=epoch.start if epoch.start is not None else logged.start,
-                    end=epoch.end if epoch.end is not None else logged.end,
-                    scalars=epoch.scalars or logged.scalars,
-                )
-            merged.append(epoch)
+            merged.append(epoch if logged is None else _completed_epoch(epoch, logged))
         profile_phases = {(phase.name, phase.epoch) for phase in profile_epochs.phases}
-        phases: Sequence[Phase] = [
-            phase for phase in self.epochs.phases if (phase.name, phase.epoch) not in profile_phases
-        ]
-        return Epochs(
-            (*merged, *rest.values()),
-            (*profile_epochs.phases, *phases),
-            profile_epochs.source or self.epochs.source,
-        )
+        phases = list(profile_epochs.phases)
+        for phase in self.epochs.phases:
+            if (phase.name, phase.epoch) not in profile_phases:
+                phases.append(phase)
+        source = profile_epochs.source or self.epochs.source
+        return Epochs((*merged, *rest.values()), tuple(phases), source)
 
     def nearest(self, ps: int) -> list[int]:
         """Indices of the profiles, the nearest to a moment first.
@@ -207,8 +157,10 @@ class Surroundings:
         if not order:
             return None
         if direction > 0:
-            return next((index for index in order if self.profiles[index].lo > ps), order[0])
-        return next((index for index in reversed(order) if self.profiles[index].hi < ps), order[-1])
+            later = (index for index in order if self.profiles[index].lo > ps)
+            return next(later, order[0])
+        earlier = (index for index in reversed(order) if self.profiles[index].hi < ps)
+        return next(earlier, order[-1])
 
     def at_clock(self, text: str) -> int | None:
         """A time of day (UTC) on the first day of the training that has it; None where none has."""
@@ -219,9 +171,10 @@ class Surroundings:
             return None
         start_ns = self.zero_ns + self.span[0] // PS_PER_NS
         end_ns = self.zero_ns + self.span[1] // PS_PER_NS
-        first_day = start_ns // NS_PER_S // _DAY_S
-        for day in (first_day, first_day + 1):
-            ns = day * _DAY_S * NS_PER_S + round(seconds * NS_PER_S)
+        day_ns = _DAY_S * NS_PER_S
+        first_midnight_ns = start_ns // day_ns * day_ns
+        for midnight_ns in (first_midnight_ns, first_midnight_ns + day_ns):
+            ns = midnight_ns + round(seconds * NS_PER_S)
             if start_ns <= ns <= end_ns:
                 return (ns - self.zero_ns) * PS_PER_NS
         return None
@@ -239,12 +192,12 @@ class Surroundings:
     @cached_property
     def tight_of(self) -> dict[int, str]:
         """The energy of each epoch with its interval in as few cells as possible, by number."""
-        return {number: _tight(energy) for number, energy in self.energies}
+        return {number: _short_joules_text(energy) for number, energy in self.energies}
 
     @cached_property
     def joules_of(self) -> dict[int, str]:
         """The energy of each epoch in words, by number."""
-        return {number: _joules(energy) for number, energy in self.energies}
+        return {number: joules_text(energy) for number, energy in self.energies}
 
     def energy_of(self, epochs: Epochs, lo: int, hi: int) -> Energy | None:
         """The energy of the stretch [lo, hi) where that is an epoch."""
@@ -252,6 +205,13 @@ class Surroundings:
             if (epoch.start, epoch.end) == (lo, hi):
                 return dict(self.energies).get(epoch.number)
         return None
+
+
+def _completed_epoch(epoch: Epoch, logged: Epoch) -> Epoch:
+    """An epoch of a profile with what only the training knows of it."""
+    start = logged.start if epoch.start is None else epoch.start
+    end = logged.end if epoch.end is None else epoch.end
+    return replace(epoch, start=start, end=end, scalars=epoch.scalars or logged.scalars)
 
 
 def next_span(spans: Sequence[LabelledSpan], ps: int, direction: int) -> LabelledSpan | None:
@@ -263,23 +223,10 @@ def next_span(spans: Sequence[LabelledSpan], ps: int, direction: int) -> Labelle
         return None
     order = sorted(spans, key=lambda span: (span.lo, span.hi))
     if direction > 0:
-        return next((span for span in order if span.lo > ps), order[0])
-    return next((span for span in reversed(order) if span.lo < ps), order[-1])
-
-
-def counter_strips(counters: Sequence[Counter]) -> tuple[Strip, ...]:
-    """The counters that a trace recorded beside its events, as strips on the trace's own axis."""
-    several_processes = len({counter.process for counter in counters}) > 1
-    strips = []
-    for counter in counters:
-        if not len(counter):
-            continue
-        name = counter.name
-        if several_processes and counter.process:
-            name = f"{counter.process} {counter.name}"
-        make = functools.partial(_counter_curve, counter)
-        strips.append(Strip(name, make, zero_ns=0, unit=counter.unit))
-    return tuple(strips)
+        later = (span for span in order if span.lo > ps)
+        return next(later, order[0])
+    earlier = (span for span in reversed(order) if span.lo < ps)
+    return next(earlier, order[-1])
 
 
 def profile_to_open(surroundings: Surroundings, view: Viewport, cursor_ps: int) -> int | None:
@@ -295,15 +242,22 @@ def profile_to_open(surroundings: Surroundings, view: Viewport, cursor_ps: int) 
     if here < 0:  # none is open: the pages beside the timeline need one
         return surroundings.nearest(cursor_ps)[0]
     cells = [len(view.covered(profile.lo, profile.hi + 1)) for profile in profiles]
-    wide = [index for index, count in enumerate(cells) if count >= _MIN_PROFILE_CELLS]
-    under = [index for index in wide if profiles[index].lo <= cursor_ps <= profiles[index].hi]
+    wide = []
+    under_cursor = []
+    for index, profile in enumerate(profiles):
+        if cells[index] < _MIN_PROFILE_CELLS:
+            continue
+        wide.append(index)
+        if profile.lo <= cursor_ps <= profile.hi:
+            under_cursor.append(index)
     if not wide:
         return None
     if cells[here] >= _MIN_OPEN_PROFILE_CELLS:
-        under_cursor = any(profiles[index] == profiles[here] for index in under)
-        if not under or under_cursor:
+        # Several hosts may have profiled one stretch: any of them will do.
+        is_under_cursor = any(profiles[index] == profiles[here] for index in under_cursor)
+        if not under_cursor or is_under_cursor:
             return None
-    return max(under or wide, key=lambda index: cells[index])
+    return max(under_cursor or wide, key=lambda index: cells[index])
 
 
 def neighbors_in_view(surroundings: Surroundings, view: Viewport) -> list[int]:
@@ -322,241 +276,37 @@ def neighbors_in_view(surroundings: Surroundings, view: Viewport) -> list[int]:
     return neighbors
 
 
-# ── from the training ────────────────────────────────────────────────────────────────────────────
-
-STEP_RATE = "steps a second"
-
-_curves: weakref.WeakKeyDictionary[object, StepCurve] = weakref.WeakKeyDictionary()
-
-
-def training_surroundings(
-    on_axis: TrainingOnAxis,
-    epochs: Sequence[TrainingWindow] = (),
-    phases: Sequence[TrainingWindow] = (),
-    findings: Sequence[Finding] = (),
-) -> Surroundings:
-    """What the timeline shows of a training, on the axis of `seen`."""
-    sessions: dict[SessionKey, ProfiledStretch] = {}
-    here: SessionKey | None = None
-    unplaced = []
-    for session in on_axis.islands:
-        island = session.island
-        entry = session.island.entry
-        key = (entry.path, entry.name)
-        if session.start is None or session.end is None:
-            why = "when it ran is not known" if island.trusted else island.status
-            unplaced.append(f"{entry.name}: {why}")
-            continue
-        if session.here:
-            here = key
-        lo = session.start
-        hi = session.end
-        half = session.half
-        if key in sessions:  # another host of the same session
-            first_host = sessions[key]
-            lo = min(lo, first_host.lo)
-            hi = max(hi, first_host.hi)
-            half = max(half, first_host.half)
-        evidence = _evidence(island, half)
-        sessions[key] = ProfiledStretch(entry.name, lo, hi, half, evidence=evidence, key=key)
-    surroundings = Surroundings(
-        span=(on_axis.start, on_axis.end),
-        profiles=tuple(sessions.values()),
-        epochs=on_axis.epochs,
-        findings=tuple(_finding_span(finding) for finding in findings),
-        notes=tuple(dict.fromkeys(unplaced)),
-    )
-    # A profile without a clock, or with one that is not believed, is on no axis but its own.
-    if on_axis.profile is not None and not on_axis.wall:
-        return replace(surroundings, here=0 if here is not None else -1)
-    energies = [
-        (epoch.epoch, epoch.energy)
-        for epoch in epochs
-        if epoch.epoch is not None and epoch.energy is not None
-    ]
-    return replace(
-        surroundings,
-        here=list(sessions).index(here) if here is not None else -1,
-        numbers=_rising_numbers(on_axis.rate, on_axis.zero_ns),
-        strips=_training_strips(on_axis),
-        key=on_axis.training,
-        zero_ns=on_axis.zero_ns,
-        clock=on_axis.wall,
-        energies=tuple(energies),
-        untrained=tuple(_untrained_span(phase) for phase in phases),
-    )
-
-
-def _training_strips(on_axis: TrainingOnAxis) -> tuple[Strip, ...]:
-    """The step rate and the scalars that have values."""
-    strips = []
-    if len(on_axis.rate) > 1:
-        make = functools.partial(_rate_curve, on_axis.rate)
-        strips.append(Strip(STEP_RATE, make, on_axis.zero_ns, "/s"))
-    for scalar in sorted(on_axis.strips, key=_importance):
-        if len(scalar.at_ns):
-            label = scalar.label.replace("validation/", "val/")
-            strips.append(Strip(label, functools.partial(_scalar_curve, scalar), on_axis.zero_ns))
-    return tuple(strips)
-
-
-def _joules(energy: Energy | None) -> str:
+def joules_text(energy: Energy | None) -> str:
     """Joules with their interval; "" where they are not resolved."""
-    if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
+    half_j = _half_interval_j(energy)
+    if half_j is None:
         return ""
-    half = units.quantity((energy.hi - energy.lo) / 2, "J", 2)
-    return f"{units.quantity(energy.joules, 'J')} ±{half}"
+    assert energy is not None
+    assert energy.joules is not None
+    return f"{units.quantity(energy.joules, 'J')} ±{units.quantity(half_j, 'J', 2)}"
 
 
-def _tight(energy: Energy | None) -> str:
+def _short_joules_text(energy: Energy) -> str:
     """Joules with their interval in one unit, no finer than the interval: "7.73±0.12 kJ"."""
-    if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
+    half_j = _half_interval_j(energy)
+    if half_j is None:
         return ""
-    half = (energy.hi - energy.lo) / 2
-    scale, unit = 1e-3, "mJ"
-    for larger, name in ((1e6, "MJ"), (1e3, "kJ"), (1.0, "J")):
-        if abs(energy.joules) >= larger:
-            scale = larger
+    assert energy.joules is not None
+    unit_j, unit = 1e-3, "mJ"
+    for larger_unit_j, name in ((1e6, "MJ"), (1e3, "kJ"), (1.0, "J")):
+        if abs(energy.joules) >= larger_unit_j:
+            unit_j = larger_unit_j
             unit = name
             break
     decimals = 2
-    if half > 0:  # two significant digits of the interval
-        decimals = min(3, max(0, 1 - math.floor(math.log10(half / scale))))
-    return f"{energy.joules / scale:.{decimals}f}±{half / scale:.{decimals}f} {unit}"
+    if half_j > 0:  # two significant digits of the interval
+        magnitude = math.floor(math.log10(half_j / unit_j))
+        decimals = min(3, max(0, 1 - magnitude))
+    return f"{energy.joules / unit_j:.{decimals}f}±{half_j / unit_j:.{decimals}f} {unit}"
 
 
-def _untrained_span(window: TrainingWindow) -> LabelledSpan:
-    """A validation or a pause, with its energy where there is room."""
-    joules = _joules(window.energy)
-    names = (window.name, window.kind)
-    with_energy = [f"{name}  {joules}" for name in names if joules]
-    return LabelledSpan(window.start, window.end, (*with_energy, *names))
-
-
-def _finding_span(finding: Finding) -> LabelledSpan:
-    """A finding: where and how much, as far as there is room."""
-    watts = joules = where = ""
-    if finding.delta_watts is not None:
-        watts = units.difference(finding.delta_watts, "W")
-    if finding.delta_joules is not None:
-        joules = f"+{units.quantity(finding.delta_joules, 'J', 3)}".replace("+-", "-")
-    if finding.crossing:
-        where = finding.crossing
-    elif finding.step_lo is not None:
-        where = f"epoch {finding.epoch}, steps {finding.step_lo}-{finding.step_hi}"
-    cost = "  ".join(part for part in (watts, joules) if part)
-    texts = (
-        finding.text.partition(";")[0],
-        f"{where}: {cost}" if where and cost else "",
-        cost,
-        watts,
-        "!",
-    )
-    took = units.duration(finding.end_ps - finding.start_ps, 2)
-    sizes = (f"{watts} for {took}", watts) if watts else ()
-    return LabelledSpan(
-        finding.start_ps, finding.end_ps, tuple(text for text in texts if text), sizes
-    )
-
-
-def _evidence(island: training_parts.PlacedSession, half: int) -> str:
-    """What places a session, where its interval is wide enough to be named."""
-    return island.evidence if half >= MIN_EXPLAINED_HALF_PS else ""
-
-
-def first_surroundings(training: Training) -> Surroundings:
-    """What names, heads and ends of files say of a training, before any of them is read whole.
-
-    That is where its sessions are, and from when to when it logged.
-    """
-    from powertui.data.training import session_places
-
-    entry = training.entry
-    logged = None
-    if entry.first_ns is not None and entry.last_ns is not None:
-        logged = (entry.first_ns, entry.last_ns)
-    sessions: dict[SessionKey, tuple[int, int, int]] = {}
-    evidence: dict[SessionKey, str] = {}
-    for session in entry.sessions:
-        key = (session.path, session.name)
-        for place in session_places.unread(session):
-            judged = session_places.judged(place, logged)
-            start = judged.start
-            end = judged.end
-            if start is None or end is None:
-                continue
-            lo, hi, half = sessions.get(key, (start.ns, end.ns, start.half_ns))
-            sessions[key] = (min(lo, start.ns), max(hi, end.ns), half)
-            evidence[key] = _evidence(judged, half * PS_PER_NS)
-    ends = [ns for lo, hi, _ in sessions.values() for ns in (lo, hi)] + [*(logged or ())]
-    zero = min(ends, default=0)
-    profiles = tuple(
-        ProfiledStretch(
-            key[1],
-            (lo - zero) * PS_PER_NS,
-            (hi - zero) * PS_PER_NS,
-            half * PS_PER_NS,
-            evidence=evidence[key],
-            key=key,
-        )
-        for key, (lo, hi, half) in sorted(sessions.items(), key=lambda item: item[1])
-    )
-    span = (0, max(PS_PER_NS, (max(ends, default=0) - zero) * PS_PER_NS))
-    return Surroundings(span, profiles, key=training, zero_ns=zero, clock=bool(ends))
-
-
-def _importance(scalar: training_parts.ScalarStrip) -> tuple[bool, bool, bool, bool, str]:
-    """The order of scalars: losses of training first, those of every few steps before epochs'.
-
-    A scalar of a single record comes last: its strip is a flat line.
-    """
-    tag = scalar.tag.casefold()
-    return (
-        len(scalar.at_ns) < 2,
-        "loss" not in tag,
-        scalar.group not in ("", "train", "training"),
-        scalar.unit != "steps",
-        tag,
-    )
-
-
-def _scalar_curve(scalar: training_parts.ScalarStrip) -> StepCurve:
-    curve = _curves.get(scalar)
-    if curve is None:
-        # A value logged at the end of an epoch describes that epoch; one of a step holds from
-        # there on.
-        build = curve_of_means if scalar.unit == "epochs" else curve_of_points
-        curve = _curves[scalar] = build(scalar.at_ns, scalar.values)
-    return curve
-
-
-def _counter_curve(counter: Counter) -> StepCurve:
-    curve = _curves.get(counter)
-    if curve is None:
-        curve = _curves[counter] = curve_of_points(counter.times // PS_PER_NS, counter.values)
-    return curve
-
-
-def _rate_curve(rate: training_parts.Rate) -> StepCurve:
-    curve = _curves.get(rate)
-    if curve is None:
-        # float32 is enough for a picture, at half the memory
-        curve = _curves[rate] = StepCurve(rate.at_ns, rate.per_s.astype(np.float32))
-    return curve
-
-
-def _rising_numbers(rate: training_parts.Rate, zero_ns: int) -> tuple[StepNumbers, ...]:
-    """The stretches in which step numbers only rise."""
-    if len(rate) < 2:
-        return ()
-    bounds = [0, *(np.flatnonzero(~rate.goes_on[1:]) + 1).tolist(), len(rate)]
-    at_ns = packed.packed_column(rate, "at_ns")
-    step = packed.packed_column(rate, "step")
-    if len(bounds) == 2:
-        return (StepNumbers(at_ns, step, zero_ns),)
-    stretches = []
-    for lo, hi in pairwise(bounds):
-        if hi - lo > 1:
-            columns = packed.pack_column(at_ns[lo:hi]), packed.pack_column(step[lo:hi])
-            stretches.append(StepNumbers(*columns, zero_ns))
-    return tuple(stretches)
+def _half_interval_j(energy: Energy | None) -> float | None:
+    """Half of the 95 % interval of an energy; None where the energy is not resolved."""
+    if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
+        return None
+    return (energy.hi - energy.lo) / 2

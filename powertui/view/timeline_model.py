@@ -32,8 +32,9 @@ from powertui.value_types import dataclass
 from powertui.view import places
 from powertui.view.labels import Labels
 from powertui.view.places import Destination
-from powertui.view.surroundings import LabelledSpan, Strip, Surroundings, counter_strips
+from powertui.view.surroundings import LabelledSpan, Surroundings
 from powertui.view.timeline_rows import Folds, Row, RowModel, TrackInfo
+from powertui.view.value_strips import Strip, counter_strips
 from powertui.view.viewport import Viewport
 
 _NOT_PROFILED = "nothing of this training was profiled"

@@ -7,8 +7,8 @@ import math
 from rich.segment import Segment
 
 from powertui.view.curve import Axis, axis, draw
-from powertui.view.surroundings import Strip
 from powertui.view.time_navigation import State
+from powertui.view.value_strips import Strip
 from powertui.widgets.power_strip import column_edges
 from powertui.widgets.time_lane import TimeLane, fit_text
 

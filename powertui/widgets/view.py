@@ -16,9 +16,9 @@ from powertui.terminal.theme import Theme
 from powertui.view import neighbor_profiles as in_company
 from powertui.view.navigation import Navigator
 from powertui.view.neighbor_profiles import NeighborProfile
-from powertui.view.surroundings import Strip
 from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
+from powertui.view.value_strips import Strip
 from powertui.widgets.gutter import Gutter
 from powertui.widgets.overview import Overview
 from powertui.widgets.power_strip import PowerNote, PowerStrip

@@ -18,7 +18,7 @@ from powertui.screens.shell import Shell
 from powertui.screens.strips import StripsDialog
 from powertui.screens.timeline import TimelineScreen
 from powertui.view.navigation import Navigator
-from powertui.view.surroundings import STEP_RATE
+from powertui.view.value_strips import STEP_RATE
 from tests.synthetic.long_training import (
     BEGIN,
     EPOCH_S,

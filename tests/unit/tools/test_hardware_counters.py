@@ -20,7 +20,7 @@ from powertui.data.power import in_trace
 from powertui.data.tools import op_stats
 from powertui.data.tools import registry as tools
 from powertui.data.tools.registry import Question
-from powertui.view.surroundings import counter_strips
+from powertui.view.value_strips import counter_strips
 from tests.answers import rows
 from tests.synthetic import torch_json, xplane
 from tests.synthetic.xplane import Event, Line, Plane

@@ -25,7 +25,7 @@ from powertui.data.training.training import Trainings
 from powertui.data.training.training_energy import training_energy
 from powertui.report import brief, export, tool
 from powertui.report import energy as energy_report
-from powertui.view import surroundings
+from powertui.view.training_surroundings import training_surroundings
 from tests.synthetic.long_training import EPOCHS, long_training
 
 Figure = tuple[float, float, float]
@@ -101,7 +101,7 @@ def test_every_surface_tells_the_same_of_an_epoch(
                     fact.hi,
                 )  # type: ignore[assignment]
         for seen in (training.seen_from(profile), training.seen_from()):
-            for number, energy in surroundings.training_surroundings(
+            for number, energy in training_surroundings(
                 seen, training_energy(seen).epochs()
             ).energies:
                 found[number][f"the lane seen from {seen.profile and entry.name}"] = (
