@@ -37,9 +37,10 @@ from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane
 from powertui.widgets.lines import LinesPane
 from powertui.widgets.ops_table import OpsTable
+from powertui.widgets.row_shares import MAX_VALUE_STRIPS
 from powertui.widgets.table import TableView
 from powertui.widgets.timeline import Timeline
-from powertui.widgets.view import MAX_VALUE_STRIPS, TimelineView
+from powertui.widgets.view import TimelineView
 
 _CONTEXT_FROM = 100  # columns from which there is room for the context pane
 _BELOW_FROM = 20  # rows from which there is room for a pane below

@@ -19,7 +19,13 @@ from powertui.terminal.glyphs import Glyphs
 
 # Bit of each dot in a braille cell: [row][column]
 _DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]], np.uint32)
-_BLANK = 0x2800
+_DOT_ROWS = len(_DOTS)
+# Every cell of braille by its dots; one without dots is a space, which costs no ink on the line.
+_BRAILLE = np.array([" ", *(chr(0x2800 + code) for code in range(1, 256))])
+_ROWS_BETWEEN_TICKS = 4
+# A lowest value above this share of the highest keeps well away from zero: the axis need not begin
+# there (chosen, not measured).
+_MIN_FLOOR_SHARE = 0.6
 
 
 class Envelope(NamedTuple):
@@ -44,7 +50,8 @@ class Axis(NamedTuple):
 
     def ticks(self) -> list[float]:
         """The round values from lo to hi."""
-        return [self.lo + i * self.step for i in range(round((self.hi - self.lo) / self.step) + 1)]
+        steps = round((self.hi - self.lo) / self.step)
+        return [self.lo + number * self.step for number in range(steps + 1)]
 
     def text(self, value: float) -> str:
         """A tick as text, with just the decimals that the step needs."""
@@ -81,12 +88,15 @@ def envelope(
     if len(filled):
         # reduceat takes starts only: the columns in between are empty, so each start ends where the
         # next begins.
-        lowest[filled] = np.fmin.reduceat(values[: bounds[-1]], first[filled])
-        highest[filled] = np.fmax.reduceat(highs[: bounds[-1]], first[filled])
+        end = bounds[-1]
+        lowest[filled] = np.fmin.reduceat(values[:end], first[filled])
+        highest[filled] = np.fmax.reduceat(highs[:end], first[filled])
     before = first - 1
     rows = np.maximum(before, 0)
-    held = (last == first) & (before >= 0) & (edges[:-1] - ends[rows] <= hold)
-    lowest[held], highest[held] = values[rows[held]], highs[rows[held]]
+    silent_for = edges[:-1] - ends[rows]
+    held = (last == first) & (before >= 0) & (silent_for <= hold)
+    lowest[held] = values[rows[held]]
+    highest[held] = highs[rows[held]]
     return Envelope(lowest, highest)
 
 
@@ -96,16 +106,23 @@ def axis(lowest: float, highest: float, rows: int) -> Axis:
     From zero, unless the data keep well away from it.
     """
     if math.isnan(lowest) or math.isnan(highest):
-        lowest, highest = 0.0, 1.0
-    if 0 <= lowest < 0.6 * highest or lowest == highest:
+        lowest = 0.0
+        highest = 1.0
+    if 0 <= lowest < _MIN_FLOOR_SHARE * highest or lowest == highest:
         lowest = min(lowest, 0.0)
     span = max(highest - lowest, abs(highest) * 1e-6, 1e-9)
-    raw = span / max(2, rows // 4)
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(power * m for m in (1, 2, 5, 10) if power * m >= raw * (1 - 1e-9))
+    min_step = span / max(2, rows // _ROWS_BETWEEN_TICKS)
+    power = 10.0 ** math.floor(math.log10(min_step))
+    step = 10 * power
+    for factor in (1, 2, 5):
+        if power * factor >= min_step * (1 - 1e-9):
+            step = power * factor
+            break
     lo = math.floor(lowest / step) * step
     hi = math.ceil(highest / step) * step
-    return Axis(lo, hi if hi > lo else lo + step, step)
+    if hi <= lo:
+        hi = lo + step
+    return Axis(lo, hi, step)
 
 
 def columns_per_cell(glyphs: Glyphs) -> int:
@@ -118,19 +135,18 @@ def draw(shape: Envelope, scale: Axis, rows: int, glyphs: Glyphs) -> list[str]:
 
     It must have `columns_per_cell` columns for each cell.
     """
-    dots = rows * (4 if glyphs.braille else 1)
+    dots = rows * (_DOT_ROWS if glyphs.braille else 1)
     top, bottom = _levels(shape, scale, dots)
     level = np.arange(dots)[:, None]
     grid = (level >= bottom) & (level <= top) & shape.known
     grid = grid[::-1]  # the first line is the top
-    if not glyphs.braille:
-        return ["".join(glyphs.dot if on else " " for on in line) for line in grid.tolist()]
-    cells = grid.reshape(rows, 4, -1, 2)
-    codes = (cells.transpose(0, 2, 1, 3) * _DOTS).sum(axis=(2, 3))
-    return [
-        "".join(" " if code == 0 else chr(_BLANK + code) for code in line)
-        for line in codes.tolist()
-    ]
+    if glyphs.braille:
+        cells = grid.reshape(rows, _DOT_ROWS, -1, 2)
+        codes = (cells.transpose(0, 2, 1, 3) * _DOTS).sum(axis=(2, 3))
+        chars = _BRAILLE[codes]
+    else:
+        chars = np.where(grid, glyphs.dot, " ")
+    return ["".join(line) for line in chars.tolist()]
 
 
 def _levels(shape: Envelope, scale: Axis, dots: int) -> tuple[Int64s, Int64s]:
@@ -144,10 +160,11 @@ def _levels(shape: Envelope, scale: Axis, dots: int) -> tuple[Int64s, Int64s]:
     top = level(shape.high)
     bottom = level(shape.low)
     joined = shape.known[1:] & shape.known[:-1]
-    was_top = top[:-1].copy()
-    was_bottom = bottom[:-1].copy()
-    bottom[1:] = np.where(joined & (bottom[1:] > was_top + 1), was_top + 1, bottom[1:])
-    top[1:] = np.where(joined & (top[1:] < was_bottom - 1), was_bottom - 1, top[1:])
+    # The dot next to the column before it, on either side.
+    max_bottom = top[:-1] + 1
+    min_top = bottom[:-1] - 1
+    bottom[1:] = np.where(joined, np.minimum(bottom[1:], max_bottom), bottom[1:])
+    top[1:] = np.where(joined, np.maximum(top[1:], min_top), top[1:])
     return top, bottom
 
 
@@ -158,14 +175,10 @@ def sparkline(shape: Envelope, glyphs: Glyphs) -> str:
         return " " * len(known)
     lo = float(np.nanmin(shape.low))
     hi = float(np.nanmax(shape.high))
-    base = min(0.0, lo) if lo < 0.6 * hi else lo
-    span = hi - base
-    bars = glyphs.bars
-    height = (
-        np.zeros(len(known), np.int64)
-        if span <= 0
-        else np.rint(np.nan_to_num((shape.high - base) / span) * (len(bars) - 1))
-    )
-    return "".join(
-        bars[int(h)] if k else " " for h, k in zip(height.tolist(), known.tolist(), strict=True)
-    )
+    base = min(0.0, lo) if lo < _MIN_FLOOR_SHARE * hi else lo
+    height = np.zeros(len(known), np.int64)
+    if hi > base:
+        share = np.nan_to_num((shape.high - base) / (hi - base))
+        height = np.rint(share * (len(glyphs.bars) - 1)).astype(np.int64)
+    bars = np.array(list(glyphs.bars))
+    return "".join(np.where(known, bars[height], " ").tolist())

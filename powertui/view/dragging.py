@@ -39,23 +39,31 @@ def begin(all_time: Viewport, view: Viewport, column: int) -> Drag:
     if view.rung >= all_time.rung:
         return Drag(Grip.NOTHING, column, lo, hi)
     shown = all_time.covered(lo, hi)
-    if len(shown) > 2 and column in (shown[0], shown[-1]):
-        return Drag(Grip.LEFT if column == shown[0] else Grip.RIGHT, column, lo, hi)
     if column not in shown:
-        by = all_time.time(column) + all_time.cell_ps // 2 - (lo + hi) // 2
-        lo = lo + by
-        hi = hi + by
-    return Drag(Grip.MIDDLE, column, lo, hi)
+        pointer_ps = all_time.time(column) + all_time.cell_ps // 2
+        by = pointer_ps - (lo + hi) // 2
+        return Drag(Grip.MIDDLE, column, lo + by, hi + by)
+    # A part of two cells has no middle beside its ends: it is moved.
+    grip = Grip.MIDDLE
+    if len(shown) > 2 and column == shown[0]:
+        grip = Grip.LEFT
+    elif len(shown) > 2 and column == shown[-1]:
+        grip = Grip.RIGHT
+    return Drag(grip, column, lo, hi)
 
 
 def visible(drag: Drag, all_time: Viewport, column: int) -> tuple[int, int] | None:
     """What is visible with the pointer in this column; None as long as nothing is drawn."""
-    by = (column - drag.column) * all_time.cell_ps
+    cell_ps = all_time.cell_ps
     if drag.grip is Grip.MIDDLE:
+        by = (column - drag.column) * cell_ps
         return drag.lo + by, drag.hi + by
-    if drag.grip is Grip.NOTHING:
-        first, last = sorted((drag.column, column))
-        return None if first == last else (all_time.time(first), all_time.time(last + 1))
     if drag.grip is Grip.LEFT:
-        return min(all_time.time(column), drag.hi - all_time.cell_ps), drag.hi
-    return drag.lo, max(all_time.time(column + 1), drag.lo + all_time.cell_ps)
+        return min(all_time.time(column), drag.hi - cell_ps), drag.hi
+    if drag.grip is Grip.RIGHT:
+        return drag.lo, max(all_time.time(column + 1), drag.lo + cell_ps)
+    first = min(drag.column, column)
+    last = max(drag.column, column)
+    if first == last:
+        return None
+    return all_time.time(first), all_time.time(last + 1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from powertui.data.model import Int64s
+from powertui.data.model import Int64s, Steps
 
 if TYPE_CHECKING:
     from powertui.view.timeline_model import TimelineModel
@@ -14,18 +14,23 @@ if TYPE_CHECKING:
 
 def _paired_rows(model: TimelineModel, source: int, target: int) -> tuple[Int64s, Int64s]:
     """The rows of the steps that both epochs have, in step."""
-    rows = [np.flatnonzero(model.steps.epoch == epoch) for epoch in (source, target)]
-    numbers = [model.steps.number[part] for part in rows]
-    _, mine, theirs = np.intersect1d(numbers[0], numbers[1], return_indices=True)
-    if not len(mine):
-        mine = theirs = np.arange(min(map(len, rows)))
-    return rows[0][mine], rows[1][theirs]
+    steps = model.steps
+    source_rows = np.flatnonzero(steps.epoch == source)
+    target_rows = np.flatnonzero(steps.epoch == target)
+    _, source_pairs, target_pairs = np.intersect1d(
+        steps.number[source_rows], steps.number[target_rows], return_indices=True
+    )
+    if not len(source_pairs):  # numbers that go on from epoch to epoch: paired in their order
+        count = min(len(source_rows), len(target_rows))
+        return source_rows[:count], target_rows[:count]
+    return source_rows[source_pairs], target_rows[target_pairs]
 
 
 def _knots(source: Int64s, target: Int64s) -> tuple[Int64s, Int64s]:
     """Moments that belong together, rising on both sides."""
     order = np.argsort(source, kind="stable")
-    source, target = source[order], np.maximum.accumulate(target[order])
+    source = source[order]
+    target = np.maximum.accumulate(target[order])
     is_first = np.ones(len(source), np.bool_)
     is_first[1:] = np.diff(source) > 0
     return source[is_first], target[is_first]
@@ -39,29 +44,39 @@ class EpochShift:
     """
 
     def __init__(self, model: TimelineModel, source: int, target: int) -> None:
-        steps = model.steps
-        ends = steps.ends()
-        rows = _paired_rows(model, source, target)
-        self._from, self._to = _knots(
-            np.concatenate([steps.start[rows[0]], ends[rows[0]]]),
-            np.concatenate([steps.start[rows[1]], ends[rows[1]]]),
-        )
-        if not len(self._from):
-            bounds = model.epoch_bounds(source), model.epoch_bounds(target)
-            starts = np.array([pair[0] if pair is not None else 0 for pair in bounds], np.int64)
-            self._from, self._to = starts[:1], starts[1:]
+        source_rows, target_rows = _paired_rows(model, source, target)
+        if len(source_rows):
+            self._source, self._target = _knots(
+                _edges(model.steps, source_rows), _edges(model.steps, target_rows)
+            )
+        else:
+            self._source = _epoch_start(model, source)
+            self._target = _epoch_start(model, target)
 
     def moved(self, ps: int) -> int:
         """Where a moment of the one epoch lies in the other."""
-        if ps <= self._from[0]:
-            return int(ps - self._from[0] + self._to[0])
-        if ps >= self._from[-1]:
-            return int(ps - self._from[-1] + self._to[-1])
-        return round(float(np.interp(ps, self._from, self._to)))
+        if ps <= self._source[0]:
+            return int(ps - self._source[0] + self._target[0])
+        if ps >= self._source[-1]:
+            return int(ps - self._source[-1] + self._target[-1])
+        return round(float(np.interp(ps, self._source, self._target)))
+
+
+def _edges(steps: Steps, rows: Int64s) -> Int64s:
+    return np.concatenate([steps.start[rows], steps.ends()[rows]])
+
+
+def _epoch_start(model: TimelineModel, epoch: int) -> Int64s:
+    """The start as the only moment of an epoch; 0 where it is not known."""
+    bounds = model.epoch_bounds(epoch)
+    return np.array([0 if bounds is None else bounds[0]], np.int64)
 
 
 def next_epoch_with_bounds(model: TimelineModel, epoch: int) -> int | None:
     """The epoch after this one, around the end; None without another."""
     count = len(model.epochs)
-    others = ((epoch + by) % count for by in range(1, count))
-    return next((other for other in others if model.epoch_bounds(other) is not None), None)
+    for by in range(1, count):
+        candidate = (epoch + by) % count
+        if model.epoch_bounds(candidate) is not None:
+            return candidate
+    return None

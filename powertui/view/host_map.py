@@ -15,12 +15,12 @@ import numpy as np
 
 from powertui.data.live import Board, ChannelKey
 from powertui.data.model import Floats
-from powertui.feed import NS, Feed
+from powertui.feed import Feed
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
-from powertui.view import curve, live_summary
+from powertui.view import live_summary
 from powertui.view.live_chart import LiveSpan
-from powertui.view.live_rows import natural_sort_key
+from powertui.view.live_rows import natural_sort_key, recent_envelope
 from powertui.view.live_texts import RoleLine, watts_text
 
 MIN_HOSTS = 9  # fewer have room as rows (chosen, not measured)
@@ -57,12 +57,13 @@ class MapGrid(NamedTuple):
         """The highest tiles with which so many have room; the smallest where all have none."""
         for height in range(_MAX_TILE_ROWS, 0, -1):
             grid_rows = max(1, rows // height)
-            side = -(-count // grid_rows)
-            cells = min((columns + 1) // side - 1, _MAX_TILE_CELLS)
-            if cells >= (_MIN_CURVE_CELLS if height > 1 else _MIN_TILE_CELLS):
+            min_columns = -(-count // grid_rows)
+            cells = min((columns + 1) // min_columns - 1, _MAX_TILE_CELLS)
+            min_cells = _MIN_CURVE_CELLS if height > 1 else _MIN_TILE_CELLS
+            if cells >= min_cells:
                 return MapGrid((columns + 1) // (cells + 1), grid_rows, cells, height)
-        side = max(1, (columns + 1) // (_MIN_TILE_CELLS + 1))
-        return MapGrid(side, max(1, rows), _MIN_TILE_CELLS, 1)
+        grid_columns = max(1, (columns + 1) // (_MIN_TILE_CELLS + 1))
+        return MapGrid(grid_columns, max(1, rows), _MIN_TILE_CELLS, 1)
 
 
 class _Scale(NamedTuple):
@@ -81,24 +82,34 @@ def host_tiles(board: Board) -> list[HostTile]:
     keys, _ = board.addable()
     by_host: dict[str, list[ChannelKey]] = {}
     for key in keys:
-        by_host.setdefault(board.histories[key].host or key.source, []).append(key)
+        host = board.histories[key].host or key.source
+        by_host.setdefault(host, []).append(key)
     hosts = sorted(by_host, key=natural_sort_key)
     outliers = board.outliers()
     tiles = []
     for host, name in zip(hosts, _own_parts(hosts), strict=True):
-        watts = [board.histories[key].now for key in by_host[host]]
-        known = [value for value in watts if value is not None]
-        differences = [outliers[key] for key in by_host[host] if key in outliers]
+        channels = by_host[host]
+        differences = [outliers[key] for key in channels if key in outliers]
         tiles.append(
             HostTile(
                 host,
                 name,
-                tuple(by_host[host]),
-                sum(known) if len(known) == len(watts) else None,
-                sum(differences) if differences else None,
+                tuple(channels),
+                watts=_sum_of_all([board.histories[key].now for key in channels]),
+                difference=sum(differences) if differences else None,
             )
         )
     return tiles
+
+
+def _sum_of_all(watts: Sequence[float | None]) -> float | None:
+    """The sum; None where a value is missing."""
+    total = 0.0
+    for value in watts:
+        if value is None:
+            return None
+        total += value
+    return total
 
 
 def _own_parts(hosts: Sequence[str]) -> list[str]:
@@ -108,21 +119,28 @@ def _own_parts(hosts: Sequence[str]) -> list[str]:
     """
     if len(hosts) < 2:
         return list(hosts)
-    shared = _shared_start(hosts).rstrip("0123456789")
-    ending = _shared_start([host[::-1] for host in hosts])[::-1].lstrip("0123456789")
-    letter = next((char for char in shared if char.isalpha()), "")
+    # A number is not cut in two: "node07" and "node08" differ in "07" and "08".
+    start = _shared_start(hosts).rstrip("0123456789")
+    reversed_names = [host[::-1] for host in hosts]
+    ending = _shared_start(reversed_names)[::-1].lstrip("0123456789")
+    letter = next((char for char in start if char.isalpha()), "")
     names = []
     for host in hosts:
-        end = len(host) - len(ending) if len(shared) + len(ending) < len(host) else len(host)
-        names.append(plain(letter + host[len(shared) : end]))
+        own_part = host[len(start) :]
+        if len(own_part) > len(ending):
+            own_part = own_part.removesuffix(ending)
+        names.append(plain(letter + own_part))
     return names
 
 
 def _shared_start(names: Sequence[str]) -> str:
     """The letters that all names begin with: those that the first and the last of them share."""
-    first, last = min(names), max(names)
-    count = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), None)
-    return first if count is None else first[:count]
+    first = min(names)
+    last = max(names)
+    for count, (char, other_char) in enumerate(zip(first, last, strict=False)):
+        if char != other_char:
+            return first[:count]
+    return first
 
 
 def map_lines(
@@ -154,20 +172,24 @@ def map_lines(
 
 def _first_in_sight(tiles: Sequence[HostTile], selected: str, grid: MapGrid) -> int:
     """The number of the tile in the upper left corner: the chosen one is in sight."""
-    at = next((n for n, tile in enumerate(tiles) if tile.host == selected), 0)
-    return max(0, at // grid.columns - grid.rows + 1) * grid.columns
+    selected_row = 0
+    for number, tile in enumerate(tiles):
+        if tile.host == selected:
+            selected_row = number // grid.columns
+            break
+    return max(0, selected_row - grid.rows + 1) * grid.columns
 
 
 def tile_at(
     tiles: Sequence[HostTile], selected: str, grid: MapGrid, x: int, y: int
 ) -> HostTile | None:
     """The tile under a cell of the map; None beside them all."""
-    column, row = x // (grid.cells + 1), y // grid.height
-    if y < 0:
+    column = x // (grid.cells + 1)
+    row = y // grid.height
+    if y < 0 or column >= grid.columns or row >= grid.rows:
         return None
     number = _first_in_sight(tiles, selected, grid) + row * grid.columns + column
-    is_tile = column < grid.columns and row < grid.rows and number < len(tiles)
-    return tiles[number] if is_tile else None
+    return tiles[number] if number < len(tiles) else None
 
 
 def _scale(tiles: Sequence[HostTile]) -> _Scale:
@@ -189,28 +211,34 @@ def _tile(
     glyphs: Glyphs,
 ) -> list[RoleLine]:
     """A tile's rows: name and watts, then its last readings."""
-    role = "tile_none" if tile.watts is None else f"tile_{scale.shade(tile.watts)}"
+    role = "tile_none"
+    if tile.watts is not None:
+        role = f"tile_{scale.shade(tile.watts)}"
     lead = glyphs.right if is_selected else " "
-    mark = _mark(tile, glyphs)
-    watts = f"{mark}{watts_text(tile.watts)}"
     end = " " if grid.cells > _MIN_CURVE_CELLS else ""
-    room = grid.cells - 1 - width(watts) - len(end)
+    watts = _mark(tile, glyphs) + watts_text(tile.watts) + end
+    room = grid.cells - 1 - width(watts)
     name = plain(tile.name, room - 1) if room > 1 else ""
     gap = " " * (room - width(name))
     name_role = f"{role}_chosen" if is_selected else role
-    first: list[tuple[str, str]] = [(f"{lead}{name}{gap}{watts}{end}", name_role)]
-    if grid.height == 1:
-        return [first]
-    bars = _bars(feed, tile, scale, view, grid, glyphs)
-    return [first, *([(f" {text} ", f"{role}_curve")] for text in bars)]
+    rows: list[RoleLine] = [[(f"{lead}{name}{gap}{watts}", name_role)]]
+    if grid.height > 1:
+        for text in _bars(feed, tile, scale, view, grid, glyphs):
+            rows.append([(f" {text} ", f"{role}_curve")])
+    return rows
 
 
 def _mark(tile: HostTile, glyphs: Glyphs) -> str:
     """A sign for what stands out."""
     if tile.difference is None:
         return ""
-    high, low = ("▲", "▼") if glyphs.name == "unicode" else ("^", "v")
+    high, low = _signs(glyphs)
     return high if tile.difference > 0 else low
+
+
+def _signs(glyphs: Glyphs) -> tuple[str, str]:
+    """For far above and far below the others."""
+    return ("▲", "▼") if glyphs.name == "unicode" else ("^", "v")
 
 
 def _bars(
@@ -223,23 +251,21 @@ def _bars(
 ) -> list[str]:
     """The last readings as bars, on the scale of all tiles."""
     cells = grid.cells - 2
-    first, last, column = view.bounds(feed.now_ns(), cells)
-    edges = first + column * np.arange(cells + 1, dtype=np.int64)
-    hold = int(max(feed.interval_s * 3, 1.0) * NS)
+    first_ns, _, cell_ns = view.bounds(feed.now_ns(), cells)
+    edges = first_ns + cell_ns * np.arange(cells + 1, dtype=np.int64)
     total: Floats = np.zeros(cells)
     for key in tile.keys:
-        part = feed.board.histories[key].pieces(first - column, last)
-        shape = curve.envelope(part.since, part.low, edges, hold, high=part.high, until=part.until)
-        total = total + shape.high
+        total = total + recent_envelope(feed, feed.board.histories[key], edges).high
     rows = grid.height - 1
     parts = len(glyphs.bars)
-    share = (total - scale.lo) / (scale.hi - scale.lo)
-    heights = np.clip(np.rint(np.nan_to_num(share) * rows * parts), 1, rows * parts)
+    share = np.nan_to_num((total - scale.lo) / (scale.hi - scale.lo))
+    heights = np.clip(np.rint(share * rows * parts), 1, rows * parts)
+    heights[np.isnan(total)] = 0
+    chars = np.array([" ", *glyphs.bars])
     lines = []
     for row in range(rows - 1, -1, -1):
         filled = np.clip(heights - row * parts, 0, parts).astype(np.int64)
-        filled[np.isnan(total)] = 0
-        lines.append("".join(glyphs.bars[n - 1] if n else " " for n in filled.tolist()))
+        lines.append("".join(chars[filled].tolist()))
     return lines
 
 
@@ -248,55 +274,61 @@ def map_facts(feed: Feed, tiles: Sequence[HostTile], room: int, glyphs: Glyphs) 
     watts = sorted(tile.watts for tile in tiles if tile.watts is not None)
     if not watts:
         return [[(f"none of {len(tiles)} hosts has a value", "warn")], [], []]
-    spread = (
-        f"{len(tiles)} hosts: least {watts_text(watts[0])}  median "
-        f"{watts_text(statistics.median(watts))}  most {watts_text(watts[-1])} W"
-    )
-    above = sum(tile.difference is not None and tile.difference > 0 for tile in tiles)
-    below = sum(tile.difference is not None and tile.difference < 0 for tile in tiles)
-    high, low = ("▲", "▼") if glyphs.name == "unicode" else ("^", "v")
-    said = []
-    if above:
-        said.append(f"{high} {above} far above")
-    if below:
-        said.append(f"{low} {below} far below")
-    missing = len(tiles) - len(watts)
-    if missing:
-        said.append(f"{missing} {'has' if missing == 1 else 'have'} no value")
-    words = "  ".join(said)
-    scale = _scale(tiles)
-    shades = [(" " * 2, f"tile_{shade}") for shade in range(_SHADES)]
-    legend: list[tuple[str, str]] = [
-        (f"{watts_text(math.floor(scale.lo))} ", "dim"),
-        *shades,
-        (f" {watts_text(math.ceil(scale.hi))} W", "dim"),
-    ]
+    least = watts_text(watts[0])
+    median = watts_text(statistics.median(watts))
+    most = watts_text(watts[-1])
+    spread = f"{len(tiles)} hosts: least {least}  median {median}  most {most} W"
+    legend = _shade_legend(_scale(tiles))
     legend_cells = sum(width(text) for text, _ in legend)
     if legend_cells + _MIN_ENERGY_CELLS <= room:
         healths = [feed.healths[key] for tile in tiles for key in tile.keys]
-        legend += [
-            ("   ", "text"),
-            *live_summary.energy_line(healths, feed, room - legend_cells - 3),
-        ]
-    return [
-        [(plain(spread, room), "text")],
-        [(plain(words, room), "warn")] if words else [("none differs much from the others", "dim")],
-        legend,
-    ]
+        legend.append(("   ", "text"))
+        legend += live_summary.energy_line(healths, feed, room - legend_cells - 3)
+    notable = _notable(tiles, len(tiles) - len(watts), glyphs)
+    second: RoleLine = [("none differs much from the others", "dim")]
+    if notable:
+        second = [(plain(notable, room), "warn")]
+    return [[(plain(spread, room), "text")], second, legend]
+
+
+def _notable(tiles: Sequence[HostTile], missing: int, glyphs: Glyphs) -> str:
+    """How many hosts differ from the others, and how many have no value."""
+    differences = [tile.difference for tile in tiles if tile.difference is not None]
+    above = sum(difference > 0 for difference in differences)
+    below = sum(difference < 0 for difference in differences)
+    high, low = _signs(glyphs)
+    parts = []
+    if above:
+        parts.append(f"{high} {above} far above")
+    if below:
+        parts.append(f"{low} {below} far below")
+    if missing:
+        have = "has" if missing == 1 else "have"
+        parts.append(f"{missing} {have} no value")
+    return "  ".join(parts)
+
+
+def _shade_legend(scale: _Scale) -> list[tuple[str, str]]:
+    """The shades from the lowest watts to the highest."""
+    shades = [("  ", f"tile_{shade}") for shade in range(_SHADES)]
+    lowest = watts_text(math.floor(scale.lo))
+    highest = watts_text(math.ceil(scale.hi))
+    return [(f"{lowest} ", "dim"), *shades, (f" {highest} W", "dim")]
 
 
 def chosen_line(tile: HostTile, tiles: Sequence[HostTile]) -> str:
     """The chosen host in a sentence."""
-    watts = [other.watts for other in tiles if other.watts is not None]
     host = plain(tile.host, 40)
     if tile.watts is None:
         return f"{host} has no value."
-    rest = tile.watts - statistics.median(watts)
-    side = "above" if rest >= 0 else "below"
-    return f"{host} draws {watts_text(tile.watts)} W, {watts_text(abs(rest))} W {side} the median."
+    median = statistics.median(tile.watts for tile in tiles if tile.watts is not None)
+    difference = tile.watts - median
+    side = "above" if difference >= 0 else "below"
+    rest = watts_text(abs(difference))
+    return f"{host} draws {watts_text(tile.watts)} W, {rest} W {side} the median."
 
 
 def hottest(tiles: Sequence[HostTile]) -> HostTile | None:
     """The host that draws most."""
-    known = [tile for tile in tiles if tile.watts is not None]
-    return max(known, key=lambda tile: tile.watts or 0.0, default=None)
+    answering = [tile for tile in tiles if tile.watts is not None]
+    return max(answering, key=lambda tile: tile.watts or 0.0, default=None)

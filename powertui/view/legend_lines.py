@@ -86,24 +86,26 @@ def legend(content: VisibleContent, width: int, lines: int = 1) -> list[Pieces]:
 def _side(side: Side, room: int, *, named: bool) -> list[tuple[str, str]]:
     """The kinds of devices or host in `room` cells: in words where three fit, else as letters."""
     head = f"{side.name}: " if named else ""
-    pieces, count = _kinds(side, room - len(head), words=True)
+    kinds_room = room - len(head)
+    pieces, count = _kinds(side, kinds_room, words=True)
     if count < min(_MIN_NAMED_KINDS, len(side.kinds)):
-        pieces, _ = _kinds(side, room - len(head), words=False)
-    used = len(head) + sum(len(text) for text, _ in pieces)
-    if used > room:
+        pieces, _ = _kinds(side, kinds_room, words=False)
+    used = sum(len(text) for text, _ in pieces)
+    if used > kinds_room:
         return [(" " * room, "label")]
     if head:
-        pieces = [(head, "dim"), *pieces]
-    return [*pieces, (" " * (room - used), "label")]
+        pieces.insert(0, (head, "dim"))
+    pieces.append((" " * (kinds_room - used), "label"))
+    return pieces
 
 
 def _kinds(side: Side, room: int, *, words: bool) -> tuple[list[tuple[str, str]], int]:
     """As many kinds as fit, the rest as a count: the pieces, and how many kinds they name."""
     entries = [_kind(kind, share, words=words) for kind, share in side.kinds]
-    ends, used = [0], 0  # cells that the first n entries take
-    for _, (text, _role) in entries:
-        used += 1 + len(text) + (_KIND_GAP_CELLS if used else 0)
-        ends.append(used)
+    ends = [0]  # cells that the first n entries take
+    for letter, label in entries:
+        gap = _KIND_GAP_CELLS if ends[-1] else 0
+        ends.append(ends[-1] + gap + len(letter[0]) + len(label[0]))
     for count in range(len(entries), -1, -1):
         rest = _rest(side, count, words=words)
         gap = _KIND_GAP_CELLS if rest and count else 0
@@ -124,26 +126,30 @@ def _rest(side: Side, shown: int, *, words: bool) -> str:
     hidden = side.kinds[shown:]
     if not hidden:
         return ""
-    unknown = next((share for kind, share in hidden if kind is Category.OTHER), 0.0)
-    least = 0.0 if side.name == "devices" else _MIN_UNKNOWN_HOST_SHARE
-    if unknown <= least:
+    unknown_share = 0.0
+    for kind, share in hidden:
+        if kind is Category.OTHER:
+            unknown_share = share
+    max_hidden_share = 0.0 if side.name == "devices" else _MIN_UNKNOWN_HOST_SHARE
+    if unknown_share <= max_hidden_share:
         return f"{len(hidden)} more"
     name = _KIND_NAMES[Category.OTHER] if words else Category.OTHER.code
-    return f"{len(hidden)} more, {name} {_percent(unknown)}"
+    return f"{len(hidden)} more, {name} {_percent(unknown_share)}"
 
 
 def _kind(
     kind: Category | None, share: float, *, words: bool
 ) -> tuple[tuple[str, str], tuple[str, str]]:
     """A kind's letter, and its share with its name."""
-    if kind is None:
-        letter = ("?", "dim")
-        name = "not looked at"
-    else:
+    letter = ("?", "dim")
+    name = "not looked at"
+    if kind is not None:
         letter = (kind.code, f"category:{kind.value}")
         name = _KIND_NAMES[kind]
-    text = f" {name} {_percent(share)}" if words else f" {_percent(share)}"
-    return letter, (text, "label")
+    text = _percent(share)
+    if words:
+        text = f"{name} {text}"
+    return letter, (f" {text}", "label")
 
 
 # ── what stands out below it ─────────────────────────────────────────────────────────────────────
@@ -176,12 +182,13 @@ def panel(content: VisibleContent, width: int, height: int) -> list[Pieces]:
         return [_line(part, width) for part in lists[:height]]
     max_columns = max(1, (width + _LIST_GAP_CELLS) // (_MIN_LIST_CELLS + _LIST_GAP_CELLS))
     count = min(max_columns, len(lists))
-    column_width = min(_MAX_LIST_CELLS, (width - 1 - _LIST_GAP_CELLS * (count - 1)) // count)
+    list_cells = (width - 1 - _LIST_GAP_CELLS * (count - 1)) // count
+    column_width = min(_MAX_LIST_CELLS, list_cells)
     columns = [_column(part, column_width, height) for part in lists]
     if len(columns) > max_columns and findings is not None:
         # Findings are few lines: the steps go below them rather than out of sight.
-        above = columns[0][: max(2, height - _MIN_LIST_ROWS)]
-        columns[:2] = [above + columns[1][: height - len(above)]]
+        above = columns.pop(0)[: max(2, height - _MIN_LIST_ROWS)]
+        columns[0] = above + columns[0][: height - len(above)]
     return _side_by_side(columns[:max_columns], column_width, height)
 
 
@@ -198,19 +205,20 @@ def _steps(content: VisibleContent) -> _List | None:
         return None
     medians = {step.usual for step in content.steps}
     median = medians.pop() if len(medians) == 1 else None
-    longer = [
-        step
-        for step in content.steps
-        if step.usual is None or step.length > step.usual * (1 + _SAME_LENGTH_SHARE)
-    ]
-    rows = tuple(
-        _Row(step.name, _step_figures(step, median_in_title=median is not None))
-        for step in longer or content.steps[:1]
-    )
+    longer = [step for step in content.steps if _is_longer(step)] or content.steps[:1]
+    rows = []
+    for step in longer:
+        figures = _step_figures(step, median_in_title=median is not None)
+        rows.append(_Row(step.name, figures))
     title = "Longest steps here" if content.step_count > 1 else "The step here"
     if median is not None:
         title = f"{title}, usual {units.duration(median, 3)}"
-    return _List(title, rows)
+    return _List(title, tuple(rows))
+
+
+def _is_longer(step: LongStep) -> bool:
+    """Whether a step is longer than the median, where that is known."""
+    return step.usual is None or step.length > step.usual * (1 + _SAME_LENGTH_SHARE)
 
 
 def _step_figures(step: LongStep, *, median_in_title: bool) -> str:
@@ -248,9 +256,12 @@ def _line(part: _List, width: int) -> Pieces:
         text = f"{row.tail or row.name} {' '.join(row.figures.split())}"
         if row.texts:
             text = row.texts[0]
-        if line and cells(line) + 3 + cells(text) > room:
+        if not line:
+            line = middle(text, room)
+        elif cells(line) + 3 + cells(text) <= room:
+            line = f"{line}   {text}"
+        else:
             break
-        line = f"{line}   {text}" if line else middle(text, room)
     return ((f" {title}  ", "dim"), (line, part.role))
 
 
@@ -259,19 +270,23 @@ def _side_by_side(
 ) -> list[Pieces]:
     lines: list[Pieces] = []
     for y in range(min(height, max(len(column) for column in columns))):
-        line: list[tuple[str, str]] = [(" ", "text")]
-        for x, column in enumerate(columns):
+        pieces: list[tuple[str, str]] = [(" ", "text")]
+        for x, column in enumerate(columns, 1):
             text, role = column[y] if y < len(column) else ("", "text")
-            gap = _LIST_GAP_CELLS if x + 1 < len(columns) else 0
-            line.append((text + " " * (column_width - cells(text) + gap), role))
-        lines.append(tuple(line))
+            gap = _LIST_GAP_CELLS if x < len(columns) else 0
+            pad = column_width - cells(text) + gap
+            pieces.append((text + " " * pad, role))
+        lines.append(tuple(pieces))
     return lines
 
 
 def _fitting_names(rows: Sequence[_Row], width: int) -> list[str]:
     """The names of rows beside their figures: two that differ never look alike."""
     room = width - max((cells(row.figures) for row in rows), default=0) - 1
-    names = [row.tail if row.tail and cells(row.name) > room else row.name for row in rows]
+    names = []
+    for row in rows:
+        has_room = cells(row.name) <= room
+        names.append(row.name if has_room or not row.tail else row.tail)
     return distinct(names, room)
 
 
@@ -279,17 +294,22 @@ def _column(part: _List, width: int, height: int) -> list[tuple[str, str]]:
     """A list with its title, in at most `height` lines."""
     lines = [(middle(part.title, width), "dim")]
     names = _fitting_names(part.rows, width)
-    for number, row in enumerate(part.rows):
+    for row, name in zip(part.rows, names, strict=True):
         room = height - len(lines)
         if room <= 0:
             break
         if row.texts:
-            wrapped = [textwrap.wrap(text, width) for text in row.texts]
-            fitting = next((text for text in wrapped if len(text) <= room), wrapped[-1][:1])
-            lines += [(line, part.role) for line in fitting]
+            lines += [(line, part.role) for line in _wrapped_in(row.texts, width, room)]
             continue
-        name_width = width - cells(row.figures) - 1
-        name = names[number]
-        gap = " " * (name_width - cells(name) + 1)
+        gap = " " * (width - cells(row.figures) - cells(name))
         lines.append((name + gap + row.figures, part.role))
     return lines
+
+
+def _wrapped_in(texts: Sequence[str], width: int, rows: int) -> list[str]:
+    """The longest text that has room in so many rows; else a row of the shortest."""
+    for text in texts:
+        wrapped = textwrap.wrap(text, width)
+        if len(wrapped) <= rows:
+            return wrapped
+    return wrapped[:1]

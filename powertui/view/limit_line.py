@@ -16,9 +16,11 @@ _MAX_LIMIT_RATIO = 2.0
 
 def highest(reading: float, limits: Iterable[float]) -> float:
     """How high a chart has to reach."""
-    return max(
-        [reading, *(watts for watts in limits if reading < watts <= _MAX_LIMIT_RATIO * reading)]
-    )
+    top = reading
+    for watts in limits:
+        if reading < watts <= _MAX_LIMIT_RATIO * reading:
+            top = max(top, watts)
+    return top
 
 
 def draw(
@@ -29,16 +31,20 @@ def draw(
     The cells that it took.
     """
     height = len(chars)
-    points = []
+    cells: list[tuple[int, int]] = []
     if height < 2 or scale.hi <= scale.lo:
-        return []
+        return cells
     for columns, watts in stretches:
         if not scale.lo <= watts <= scale.hi:
             continue
-        row = min(height - 1, int((scale.hi - watts) / (scale.hi - scale.lo) * height))
-        text = f" limit {units.quantity(watts, 'W')} "
-        for at, column in enumerate(columns.tolist()):
+        share_below_top = (scale.hi - watts) / (scale.hi - scale.lo)
+        row = min(height - 1, int(share_below_top * height))
+        line = f" limit {units.quantity(watts, 'W')} "
+        if len(line) > len(columns):
+            line = ""
+        line = line.ljust(len(columns), horizontal)
+        for column, char in zip(columns.tolist(), line, strict=True):
             if chars[row][column] == " ":
-                chars[row][column] = text[at] if at < len(text) <= len(columns) else horizontal
-                points.append((row, column))
-    return points
+                chars[row][column] = char
+                cells.append((row, column))
+    return cells

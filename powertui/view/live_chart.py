@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data.live import History
+from powertui.data.model import Int64s
 from powertui.feed import NS
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
@@ -28,8 +29,11 @@ _TIME_GAP_CELLS = 6  # blank cells behind a time of day, at least
 
 def fitting_span_s(seconds: float, longest: int = SPANS_S[-1]) -> int:
     """The shortest span that shows so many seconds, within reason."""
-    enough = min(seconds, longest)
-    return next((span for span in SPANS_S if span >= enough), SPANS_S[-1])
+    enough_s = min(seconds, longest)
+    for span_s in SPANS_S:
+        if span_s >= enough_s:
+            return span_s
+    return SPANS_S[-1]
 
 
 @dataclass(frozen=True)
@@ -46,23 +50,28 @@ class LiveSpan:
     def bounds(self, now_ns: int, cells: int) -> tuple[int, int, int]:
         """(first edge, last edge, ns per cell), on a grid that stands still while time passes."""
         cells = max(1, cells)
-        cell = max(1, -(-self.span_s * NS // cells))
+        cell_ns = max(1, -(-self.span_s * NS // cells))
         # Edges are at multiples of a whole cell: what was drawn moves left by cells and is not
         # drawn anew.
-        last = -(-(now_ns if self.end_ns is None else self.end_ns) // cell) * cell
-        return last - cells * cell, last, cell
+        last_ns = -(-self._end(now_ns) // cell_ns) * cell_ns
+        return last_ns - cells * cell_ns, last_ns, cell_ns
+
+    def _end(self, now_ns: int) -> int:
+        return now_ns if self.end_ns is None else self.end_ns
 
     def zoomed(self, direction: int) -> LiveSpan:
         """The next shorter (1) or longer (-1) span."""
         nearest = min(SPANS_S, key=lambda span: abs(span - self.span_s))
         rung = SPANS_S.index(nearest) - direction
-        return LiveSpan(SPANS_S[max(0, min(len(SPANS_S) - 1, rung))], self.end_ns)
+        rung = max(0, min(len(SPANS_S) - 1, rung))
+        return LiveSpan(SPANS_S[rung], self.end_ns)
 
     def panned(self, share: float, now_ns: int, first_ns: int) -> LiveSpan:
         """Moved by a share of the span. Scrolled to the present, it follows again."""
-        end = (now_ns if self.end_ns is None else self.end_ns) + int(share * self.span_s * NS)
-        end = max(end, first_ns + self.span_s * NS // 4)
-        return LiveSpan(self.span_s, None if end >= now_ns else end)
+        span_ns = self.span_s * NS
+        end_ns = self._end(now_ns) + int(share * span_ns)
+        end_ns = max(end_ns, first_ns + span_ns // 4)
+        return LiveSpan(self.span_s, None if end_ns >= now_ns else end_ns)
 
 
 def chart(
@@ -80,34 +89,38 @@ def chart(
     height = rows - 2
     if cells < 8 or height < 2:
         return []
-    first, last, cell_ns = view.bounds(now_ns, cells)
-    edges = first + cell_ns * np.arange(cells + 1, dtype=np.int64)
-    part = history.pieces(first - hold_ns, last)
+    first_ns, last_ns, cell_ns = view.bounds(now_ns, cells)
+    edges = first_ns + cell_ns * np.arange(cells + 1, dtype=np.int64)
+    part = history.pieces(first_ns - hold_ns, last_ns)
     shape = curve.envelope(part.since, part.low, edges, hold_ns, high=part.high, until=part.until)
     # The future is not known: a value holds until now, no further.
     shape.low[edges[:-1] > now_ns] = np.nan
-    caps = _caps(history, first, last, now_ns)
-    lowest = highest = math.nan
-    if shape.known.any():
-        lowest = float(np.nanmin(shape.low))
-        highest = limit_line.highest(float(np.nanmax(shape.high)), (watts for _, _, watts in caps))
-    scale = power_area.power_scale(lowest, highest, height)
+    limits = _limits(history, edges, now_ns)
+    scale = _scale(shape, limits, height)
     chars = [list(text) for text in power_area.draw_area(shape, scale, height, glyphs)]
-    starts = edges[:-1]
-    capped = (
-        (np.flatnonzero((starts + cell_ns > lo) & (starts < hi)), watts) for lo, hi, watts in caps
-    )
-    limit_cells = set(limit_line.draw(chars, capped, scale.axis, glyphs.horizontal))
+    limit_cells = set(limit_line.draw(chars, limits, scale.axis, glyphs.horizontal))
     lines: list[RoleLine] = []
     labels = _axis_labels(scale, height, glyphs)
     roles = power_area.row_roles(scale, height)
-    for row, (text, label) in enumerate(zip(chars, labels, strict=True)):
-        limits = [(row, cell) in limit_cells for cell in range(cells)]
-        lines.append([(label, "axis"), *_runs(text, limits, roles[row])])
+    for row, text in enumerate(chars):
+        is_limit = [(row, cell) in limit_cells for cell in range(cells)]
+        lines.append([(labels[row], "axis"), *_runs(text, is_limit, roles[row])])
     indent = (" " * AXIS_WIDTH, "axis")
-    lines.append([indent, (_marks(marks, first, cell_ns, cells, glyphs), "cursor")])
-    lines.append([indent, (_times(first, cell_ns, cells), "axis")])
+    lines.append([indent, (_marks(marks, first_ns, cell_ns, cells, glyphs), "cursor")])
+    lines.append([indent, (_times(first_ns, cell_ns, cells), "axis")])
     return lines
+
+
+def _scale(
+    shape: curve.Envelope, limits: Sequence[tuple[Int64s, float]], height: int
+) -> power_area.PowerScale:
+    """The scale of what is in view, with the limits that are near it."""
+    if not shape.known.any():
+        return power_area.power_scale(math.nan, math.nan, height)
+    lowest = float(np.nanmin(shape.low))
+    highest = float(np.nanmax(shape.high))
+    highest = limit_line.highest(highest, (watts for _, watts in limits))
+    return power_area.power_scale(lowest, highest, height)
 
 
 def _axis_labels(scale: power_area.PowerScale, height: int, glyphs: Glyphs) -> list[str]:
@@ -119,18 +132,21 @@ def _axis_labels(scale: power_area.PowerScale, height: int, glyphs: Glyphs) -> l
         label = tick
         if has_unit:
             label += " W" if row == 0 else "  "
-        labels.append(label.rjust(AXIS_WIDTH - 1) + (glyphs.vertical if tick else " "))
+        rule = glyphs.vertical if tick else " "
+        labels.append(label.rjust(AXIS_WIDTH - 1) + rule)
     return labels
 
 
-def _caps(history: History, first: int, last: int, now_ns: int) -> list[tuple[int, int, float]]:
-    """(start, end, W) of the limits that hold somewhere in view, up to now."""
-    ends = [*(cap.start_ns for cap in history.limits[1:]), now_ns]
-    caps = []
-    for cap, end in zip(history.limits, ends, strict=False):
-        if cap.start_ns < last and end > first and not math.isnan(cap.watts):
-            caps.append((cap.start_ns, end, cap.watts))
-    return caps
+def _limits(history: History, edges: Int64s, now_ns: int) -> list[tuple[Int64s, float]]:
+    """(columns, W) of the limits that hold somewhere in view, up to now."""
+    ends = [*(limit.start_ns for limit in history.limits[1:]), now_ns]
+    limits = []
+    for limit, end_ns in zip(history.limits, ends, strict=False):
+        if limit.start_ns >= edges[-1] or end_ns <= edges[0] or math.isnan(limit.watts):
+            continue
+        columns = np.flatnonzero((edges[1:] > limit.start_ns) & (edges[:-1] < end_ns))
+        limits.append((columns, limit.watts))
+    return limits
 
 
 def _runs(text: Sequence[str], limits: Sequence[bool], role: str) -> RoleLine:
@@ -145,21 +161,23 @@ def _runs(text: Sequence[str], limits: Sequence[bool], role: str) -> RoleLine:
 
 def _times(first_ns: int, cell_ns: int, cells: int) -> str:
     """Times of day below the chart, each beginning at the cell it stands for."""
-    seconds = cell_ns * cells < 3600 * NS
-    length = 8 if seconds else 5
+    has_seconds = cell_ns * cells < 3600 * NS
+    length = len("12:34:56") if has_seconds else len("12:34")
     min_step_ns = cell_ns * (length + _TIME_GAP_CELLS)
-    step = (
-        next((step for step in _TIME_STEPS_S if step * NS >= min_step_ns), _TIME_STEPS_S[-1]) * NS
-    )
+    step_ns = _TIME_STEPS_S[-1] * NS
+    for step_s in _TIME_STEPS_S:
+        if step_s * NS >= min_step_ns:
+            step_ns = step_s * NS
+            break
     # Round in the zone of this machine: midnight is a tick here, not in UTC.
-    zone = time.localtime(first_ns / NS).tm_gmtoff * NS
-    at = -(-(first_ns + zone) // step) * step - zone
+    zone_ns = time.localtime(first_ns / NS).tm_gmtoff * NS
+    at_ns = -(-(first_ns + zone_ns) // step_ns) * step_ns - zone_ns
     line = [" "] * cells
-    while at < first_ns + cell_ns * cells:
-        cell = (at - first_ns) // cell_ns
+    while at_ns < first_ns + cell_ns * cells:
+        cell = (at_ns - first_ns) // cell_ns
         if cell + length <= cells:
-            line[cell : cell + length] = time_of_day(at, seconds)
-        at += step
+            line[cell : cell + length] = time_of_day(at_ns, has_seconds)
+        at_ns += step_ns
     return "".join(line)
 
 
@@ -168,12 +186,17 @@ def _marks(
 ) -> str:
     """Names of marked moments, where they fit; at least a sign where they do not."""
     line = [" "] * cells
-    placed = [((at - first_ns) // cell_ns, text) for at, text in sorted(marks)]
-    shown = [(cell, text) for cell, text in placed if 0 <= cell < cells]
-    ends = [*(cell for cell, _ in shown[1:]), cells]
-    for (cell, text), end in zip(shown, ends, strict=False):
+    shown = []
+    for at_ns, text in sorted(marks):
+        cell = (at_ns - first_ns) // cell_ns
+        if 0 <= cell < cells:
+            shown.append((cell, text))
+    next_cells = [*(cell for cell, _ in shown[1:]), cells]
+    for (cell, text), next_cell in zip(shown, next_cells, strict=False):
         line[cell] = glyphs.cursor
         name = plain(text, 16)
-        if cell + 1 + width(name) <= end and width(name) == len(name):
-            line[cell + 1 : cell + 1 + len(name)] = name
+        stop = cell + 1 + len(name)
+        has_wide_chars = width(name) != len(name)
+        if stop <= next_cell and not has_wide_chars:
+            line[cell + 1 : stop] = name
     return "".join(line)

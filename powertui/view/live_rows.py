@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from powertui.data.live import ChannelKey, History, WindowEnergy
+from powertui.data.model import Int64s
 from powertui.data.watch import FinishedEpoch
 from powertui.feed import NS, Feed
 from powertui.plain import plain, width
@@ -19,8 +20,21 @@ from powertui.sampler.recorder import Event
 from powertui.terminal.glyphs import Glyphs
 from powertui.units import quantity
 from powertui.view import curve
+from powertui.view.curve import Envelope
 from powertui.view.live_chart import LiveSpan
 from powertui.view.live_texts import RoleLine, age_text, time_of_day, watts_text
+
+# Widths of the columns of the table of channels.
+_WATTS_CELLS = 9
+_FLAG_CELLS = 7  # how far a row is from the others, where that stands out
+_FIGURE_CELLS = 7  # of the lowest, the mean and the highest power
+_ENERGY_CELLS = 10
+_CHANGE_CELLS = 9
+_MAX_CURVE_CELLS = 48
+# How long a reading holds: so many intervals of the sampler, and at least so long. An answer that
+# is late then makes no hole in the curve (chosen, not measured).
+_HELD_INTERVALS = 3
+_MIN_HELD_S = 1.0
 
 
 def channel_names(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, str]:
@@ -34,16 +48,21 @@ def channel_names(histories: Mapping[ChannelKey, History]) -> dict[ChannelKey, s
         channel = plain(key.channel)
         names[key] = host if channel in ("power", host) else f"{host} {channel}"
     counts = Counter(names.values())
-    return {
-        key: name if counts[name] == 1 else f"{plain(key.source)} {plain(key.channel)}"
-        for key, name in names.items()
-    }
+    for key, name in names.items():
+        if counts[name] > 1:
+            names[key] = f"{plain(key.source)} {plain(key.channel)}"
+    return names
 
 
 def natural_sort_key(name: str) -> list[tuple[int, str]]:
     """A key that puts node9 before node10."""
-    parts = [part for part in re.split(r"(\d+)", name) if part]
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    key = []
+    for part in re.split(r"(\d+)", name):
+        if part.isdigit():
+            key.append((int(part), ""))
+        elif part:
+            key.append((-1, part))
+    return key
 
 
 class _TableLayout:
@@ -52,24 +71,24 @@ class _TableLayout:
     def __init__(self, names: Sequence[str], columns: int) -> None:
         widest_name = max((width(name) for name in names), default=4)
         self.name = min(widest_name, max(8, columns // 4))
-        watts = 9
-        flag = 7
-        figures = 3 * 7
-        energy = 10
-        change = 9
-        fixed = self.name + 2 + watts + flag + figures
+        figures = 3 * _FIGURE_CELLS
+        fixed = self.name + 2 + _WATTS_CELLS + _FLAG_CELLS + figures
         # What a narrow window can do without goes first: the curve, then the last change.
-        self.spark = max(0, min(48, columns - fixed - energy - change - 2))
-        self.has_energy = fixed + energy <= columns
-        self.has_change = fixed + energy + change <= columns
+        spare = columns - fixed - _ENERGY_CELLS - _CHANGE_CELLS - 2
+        self.spark = max(0, min(_MAX_CURVE_CELLS, spare))
+        self.has_energy = fixed + _ENERGY_CELLS <= columns
+        self.has_change = fixed + _ENERGY_CELLS + _CHANGE_CELLS <= columns
 
     def header(self) -> str:
-        text = f"{'':{self.name + 2}}{'now W':>9}{'':7}{'':{self.spark}}"
-        text += f"{'min':>7}{'mean':>7}{'max':>7}"
+        text = " " * (self.name + 2)
+        text += "now W".rjust(_WATTS_CELLS)
+        text += " " * (_FLAG_CELLS + self.spark)
+        for title in ("min", "mean", "max"):
+            text += title.rjust(_FIGURE_CELLS)
         if self.has_energy:
-            text += f"{'energy':>10}"
+            text += "energy".rjust(_ENERGY_CELLS)
         if self.has_change:
-            text += f"{'change':>9}"
+            text += "change".rjust(_CHANGE_CELLS)
         return text
 
 
@@ -107,49 +126,71 @@ def _channel_cells(
     """A channel's row of the table behind its name."""
     history = feed.board.histories[key]
     health = feed.healths[key]
-    first, last, column = bounds
-    stretch = history.stretch(first, last)
+    first_ns, last_ns, _ = bounds
+    watts = watts_text(history.now).rjust(_WATTS_CELLS)
     flag = "" if outlier is None else f" {outlier:+,.0f}"
     cells = [
-        (f"{watts_text(history.now):>9}", "warn" if history.now is None else "power"),
-        (flag[:7].ljust(7), "warn"),
+        (watts, "warn" if history.now is None else "power"),
+        (flag[:_FLAG_CELLS].ljust(_FLAG_CELLS), "warn"),
     ]
     if layout.spark:
-        edges = first + column * np.arange(layout.spark + 1, dtype=np.int64)
-        part = history.pieces(first - column, last)
-        hold = int(max(feed.interval_s * 3, 1.0) * NS)
-        shape = curve.envelope(part.since, part.low, edges, hold, high=part.high, until=part.until)
-        cells.append((curve.sparkline(shape, glyphs), "power"))
-    figures = (stretch.lowest, stretch.mean, stretch.highest)
-    cells.append(("".join(f"{watts_text(watts):>7}" for watts in figures), "text"))
+        cells.append((_curve(feed, history, bounds, layout.spark, glyphs), "power"))
+    stretch = history.stretch(first_ns, last_ns)
+    figures = ""
+    for figure in (stretch.lowest, stretch.mean, stretch.highest):
+        figures += watts_text(figure).rjust(_FIGURE_CELLS)
+    cells.append((figures, "text"))
     if layout.has_energy:
         energy = quantity(health.joules, "J", 3) if health.covered_s else "–"
-        cells.append((f"{energy:>10}", "text"))
+        cells.append((energy.rjust(_ENERGY_CELLS), "text"))
     if layout.has_change:
-        cells.append((f"{age_text(health.age(feed.mono())):>9}", "dim"))
+        age = age_text(health.age(feed.mono()))
+        cells.append((age.rjust(_CHANGE_CELLS), "dim"))
     if health.reason:
         cells.append((f"  {plain(health.reason)}", "error"))
     return cells
 
 
+def _curve(
+    feed: Feed, history: History, bounds: tuple[int, int, int], cells: int, glyphs: Glyphs
+) -> str:
+    """The recent course of a channel."""
+    first_ns, _, cell_ns = bounds
+    edges = first_ns + cell_ns * np.arange(cells + 1, dtype=np.int64)
+    shape = recent_envelope(feed, history, edges)
+    return curve.sparkline(shape, glyphs)
+
+
+def recent_envelope(feed: Feed, history: History, edges: Int64s) -> Envelope:
+    """What a channel drew between these edges; a reading holds while the next may still come."""
+    first_ns = int(edges[0])
+    cell_ns = int(edges[1]) - first_ns
+    part = history.pieces(first_ns - cell_ns, int(edges[-1]))
+    hold_s = max(_HELD_INTERVALS * feed.interval_s, _MIN_HELD_S)
+    return curve.envelope(
+        part.since, part.low, edges, int(hold_s * NS), high=part.high, until=part.until
+    )
+
+
 def waiting(away: Mapping[str, str], room: int, columns: int) -> list[RoleLine]:
     """Sources that have no row yet, each with its state."""
     names = sorted(away, key=natural_sort_key)
-    shown = names if len(names) <= room else names[: max(0, room - 1)]
-    widest = min(max((width(name) for name in shown), default=0), max(8, columns // 3))
+    shown = names
+    if len(names) > room:
+        shown = names[: max(0, room - 1)]
+    widest_name = max((width(name) for name in shown), default=0)
+    name_cells = min(widest_name, max(8, columns // 3))
+    state_cells = max(8, columns - name_cells - 4)
     lines: list[RoleLine] = []
     for name in shown:
-        label = plain(name, widest)
+        label = plain(name, name_cells)
+        pad = " " * (name_cells - width(label))
         state = away[name] or "connecting …"
         role = "warn" if away[name] else "dim"
-        lines.append(
-            [
-                (f"  {label}{' ' * (widest - width(label))}", "text"),
-                (f"  {plain(state, max(8, columns - widest - 4))}", role),
-            ]
-        )
-    if len(shown) < len(names):
-        lines.append([(f"  … {len(names) - len(shown)} more have not answered yet", "dim")])
+        lines.append([(f"  {label}{pad}", "text"), (f"  {plain(state, state_cells)}", role)])
+    hidden = len(names) - len(shown)
+    if hidden:
+        lines.append([(f"  … {hidden} more have not answered yet", "dim")])
     return lines
 
 
@@ -164,14 +205,11 @@ def run_rows(
         length = "–"
         if epoch.begin_ns is not None:
             length = f"{(epoch.end_ns - epoch.begin_ns) / NS:.1f} s"
+        line = [(f"{epoch.number:>7}{length:>11}", "text")]
+        line += _epoch_energy(energy)
         scalars = "  ".join(f"{plain(name, 20)} {value:.4g}" for name, value in epoch.scalars[:4])
-        lines.append(
-            [
-                (f"{epoch.number:>7}{length:>11}", "text"),
-                *_epoch_energy(energy),
-                (f"  {scalars}", "text"),
-            ]
-        )
+        line.append((f"  {scalars}", "text"))
+        lines.append(line)
     return lines
 
 
@@ -194,9 +232,9 @@ def log_rows(events: Sequence[Event], room: int) -> list[RoleLine]:
     roles = {"info": "dim", "warning": "warn", "error": "error"}
     lines: list[RoleLine] = []
     for event in list(events)[-room:]:
-        where = f"{plain(event.source)}: " if event.source else ""
-        role = roles.get(event.level, "text")
-        lines.append(
-            [(f"{time_of_day(int(event.stamp.t * NS))} ", "dim"), (where + plain(event.text), role)]
-        )
+        clock = time_of_day(int(event.stamp.t * NS))
+        text = plain(event.text)
+        if event.source:
+            text = f"{plain(event.source)}: {text}"
+        lines.append([(f"{clock} ", "dim"), (text, roles.get(event.level, "text"))])
     return lines

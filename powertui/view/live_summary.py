@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from powertui.data.live import ChannelKey, History, Total
 from powertui.feed import NS, Feed
 from powertui.plain import plain, width
-from powertui.sampler.health import Health
+from powertui.sampler.health import Health, Joules
 from powertui.terminal.glyphs import Glyphs
 from powertui.units import percent, quantity
 from powertui.view.live_texts import RoleLine, age_text, length_text, watts_text
@@ -32,6 +32,8 @@ _DIGITS = {
     " ": (" ", " ", " ", " ", " "),
 }
 BIG_ROWS = 3
+# Two dots, one above the other, in one cell.
+_HALF_BLOCKS = {("█", "█"): "█", ("█", " "): "▀", (" ", "█"): "▄", (" ", " "): " "}
 
 
 def big_digits(text: str, glyphs: Glyphs) -> list[str]:
@@ -42,32 +44,39 @@ def big_digits(text: str, glyphs: Glyphs) -> list[str]:
     if glyphs.name != "unicode" or any(char not in _DIGITS for char in text):
         return ["", text, ""]
     bitmap = [" ".join(_DIGITS[char][row] for char in text) for row in range(5)]
-    bitmap.append(" " * len(bitmap[0]))
-    halves = {("█", "█"): "█", ("█", " "): "▀", (" ", "█"): "▄", (" ", " "): " "}
-    return [
-        "".join(halves[pair] for pair in zip(bitmap[row], bitmap[row + 1], strict=True))
-        for row in (0, 2, 4)
-    ]
+    bitmap.append(" " * len(bitmap[0]))  # two rows of dots to a row of cells
+    lines = []
+    for row in range(0, 2 * BIG_ROWS, 2):
+        pairs = zip(bitmap[row], bitmap[row + 1], strict=True)
+        lines.append("".join(_HALF_BLOCKS[pair] for pair in pairs))
+    return lines
 
 
 def head(feed: Feed, columns: int) -> RoleLine:
     """The first row: what is watched, and where it is recorded."""
     recording, role = _recording(feed, columns)
     recording = plain(recording, max(10, columns - 20))
-    # A source that never answered has no row: without a word the sum would silently lack it.
-    missing = ""
-    silent = list(feed.away)
-    if len(silent) == 1:
-        missing = f" · no answer yet: {silent[0]}"
-    elif silent:
-        missing = f" · {len(silent)} without values"
     room = columns - width(recording)
+    missing = _missing_sources(list(feed.away))
     if missing:
         missing = plain(missing, max(0, room - 8))
     title = plain(feed.title, max(4, room - width(missing) - 3))
     gap = " " * max(2, room - width(title) - width(missing))
-    parts = ((title, "title"), (missing, "warn"), (gap, "text"), (recording, role))
-    return [(text, role) for text, role in parts if text]
+    pieces = [(title, "title"), (missing, "warn"), (gap, "text"), (recording, role)]
+    return _without_empty(pieces)
+
+
+def _missing_sources(silent: Sequence[str]) -> str:
+    """Sources that never answered: they have no row, and the sum would silently lack them."""
+    if not silent:
+        return ""
+    if len(silent) == 1:
+        return f" · no answer yet: {silent[0]}"
+    return f" · {len(silent)} without values"
+
+
+def _without_empty(pieces: RoleLine) -> RoleLine:
+    return [(text, role) for text, role in pieces if text]
 
 
 def _recording(feed: Feed, columns: int) -> tuple[str, str]:
@@ -82,7 +91,9 @@ def _recording(feed: Feed, columns: int) -> tuple[str, str]:
 
 def _tail(path: str, room: int) -> str:
     """The end of a path, with the file's name, where it has no room in full."""
-    return path if len(path) <= room else "…" + path[-max(8, room - 1) :]
+    if len(path) <= room:
+        return path
+    return "…" + path[-max(8, room - 1) :]
 
 
 def summary(
@@ -108,8 +119,10 @@ def with_digits(
     now: float | None, facts: Callable[[int], list[RoleLine]], columns: int, glyphs: Glyphs
 ) -> list[RoleLine]:
     """Three lines: watts in large digits, and what the facts say in the cells beside them."""
+    role = "power"
     if now is None:
         text = "-"
+        role = "warn"
     elif abs(now) < 100_000:
         text = f"{now:.0f}"
     else:
@@ -120,14 +133,18 @@ def with_digits(
     lines: list[RoleLine] = []
     for row, fact in zip(rows, facts(facts_width), strict=True):
         digits = "  " + row.ljust(digits_width)
-        line: list[tuple[str, str]] = [(digits, "warn" if now is None else "power")]
-        room = facts_width
-        for part, role in fact:
-            cut = plain(part, room) if room > 0 else ""
-            line.append((cut, role))
-            room -= width(cut)
-        lines.append(line)
+        lines.append([(digits, role), *_cut(fact, facts_width)])
     return lines
+
+
+def _cut(pieces: RoleLine, room: int) -> RoleLine:
+    """The pieces in at most so many cells; those without room are empty."""
+    out: list[tuple[str, str]] = []
+    for text, role in pieces:
+        text = plain(text, room) if room > 0 else ""
+        out.append((text, role))
+        room -= width(text)
+    return out
 
 
 def _fitting(room: int, *wordings: str) -> str:
@@ -169,35 +186,47 @@ def _health_line(feed: Feed, key: ChannelKey, room: int) -> RoleLine:
     """How the sensor answers, and why it has no value where it has none."""
     health = feed.healths[key]
     mono = feed.mono()
-    trouble: list[tuple[str, str]] = []
+    pieces: list[tuple[str, str]] = []
     if health.reason:
         last = "  "
         if health.last_value is not None:
             last = f" (last {age_text(mono - health.last_value.mono)} ago)  "
-        trouble = [(f"no value: {health.reason}", "error"), (last, "dim")]
+        pieces = [(f"no value: {health.reason}", "error"), (last, "dim")]
     changed = "never changed"
     if health.changed_mono is not None:
         changed = f"changed {age_text(health.age(mono))} ago"
-    every = f"every {health.refresh:.3g} s" if health.refresh is not None else ""
-    refreshes = f"refreshes {every}" if every else ""
-    trip = f"{health.rtt * 1000:.3g} ms" if health.rtt else ""
-    answers = f"answers in {trip}" if trip else ""
+    every = refreshes = ""
+    if health.refresh is not None:
+        every = f"every {health.refresh:.3g} s"
+        refreshes = f"refreshes {every}"
+    trip = answers = ""
+    if health.rtt:
+        trip = f"{health.rtt * 1000:.3g} ms"
+        answers = f"answers in {trip}"
+    counts = _counts(feed.reconnects(key), health.gaps)
+    wordings = (
+        _dotted(changed, refreshes, answers, *counts),
+        _dotted(changed, every, answers, *counts),
+        _dotted(changed, every, trip, *counts),
+        _dotted(changed, trip, *counts),
+        _dotted(changed, *counts),
+    )
+    pieces.append((_fitting(room, *wordings), "dim"))
+    return pieces
+
+
+def _counts(reconnects: int, gaps: int) -> list[str]:
+    """How often something went wrong, of what did."""
     counts = []
-    reconnects = feed.reconnects(key)
-    gaps = health.gaps
     if reconnects:
         counts.append(f"{reconnects} reconnect{'s' * (reconnects != 1)}")
     if gaps:
         counts.append(f"{gaps} gap{'s' * (gaps != 1)}")
-    wordings = (
-        (changed, refreshes, answers, *counts),
-        (changed, every, answers, *counts),
-        (changed, every, trip, *counts),
-        (changed, trip, *counts),
-        (changed, *counts),
-    )
-    texts = [" · ".join(part for part in wording if part) for wording in wordings]
-    return [*trouble, (_fitting(room, *texts), "dim")]
+    return counts
+
+
+def _dotted(*parts: str) -> str:
+    return " · ".join(part for part in parts if part)
 
 
 def _sum_line(total: Total, room: int) -> RoleLine:
@@ -207,15 +236,18 @@ def _sum_line(total: Total, room: int) -> RoleLine:
     """
     rows = len(total.keys)
     if total.missing and total.watts is not None:
+        answering = rows - total.missing
         return [
-            (f"{rows - total.missing} of {rows} draw {watts_text(total.watts)} W", "text"),
+            (f"{answering} of {rows} draw {watts_text(total.watts)} W", "text"),
             (f", {total.missing} without a value", "warn"),
         ]
     if total.missing:
         return [(f"none of {rows} channels has a value", "warn")]
-    line: list[tuple[str, str]] = [(f"sum of {rows} channels", "text")]
+    text = f"sum of {rows} channels"
     made = f"  {plain(total.text)}"
-    return [*line, (made, "dim")] if width(line[0][0]) + width(made) <= room else line
+    if width(text) + width(made) > room:
+        return [(text, "text")]
+    return [(text, "text"), (made, "dim")]
 
 
 # From this share of the time on, an energy is called measured rather than estimated: one poll that
@@ -225,49 +257,59 @@ _FULL_COVERAGE = 0.995
 
 def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
     """Energy since the beginning and in the last minute, and how much of the time is covered."""
-    totals = [health.total() for health in healths]
-    joules = 0.0
-    for total in totals:
-        # Where readings are missing the mean of the others stands for them, as in every other
-        # answer; the energy is then called estimated.
-        if total.coverage >= _FULL_COVERAGE or total.watts is None:
-            joules += total.joules
-        else:
-            joules += total.watts * total.span_s
-    covered = max((health.covered_s for health in healths), default=0.0)
-    if covered <= 0:
+    covered_s = max((health.covered_s for health in healths), default=0.0)
+    if covered_s <= 0:
         return [("energy: not resolved yet; it needs two readings", "dim")]
+    totals = [health.total() for health in healths]
+    joules = sum(_joules_with_gaps(total) for total in totals)
     share = min((total.coverage for total in totals if total.span_s > 0), default=1.0)
-    measured = share >= _FULL_COVERAGE
-    length = covered if measured else max(total.span_s for total in totals)
-    so_far = f"{quantity(joules, 'J')} in {length_text(round(length))}"
-    partly = ""
-    if not measured and len(healths) == 1:
+    if share >= _FULL_COVERAGE:
+        role = "measured"
+        length_s = covered_s
+        partly = ""
+    else:
+        role = "estimated"
+        length_s = max(total.span_s for total in totals)
         partly = f" ({percent(share)} covered)"
-    elif not measured:
-        gaps = sum(total.coverage < _FULL_COVERAGE for total in totals)
-        partly = f" ({gaps} of {len(healths)} with gaps)"
-    latest = _recent_energy(healths, feed.mono())
-    role = "measured" if measured else "estimated"
+        if len(healths) > 1:
+            gaps = sum(total.coverage < _FULL_COVERAGE for total in totals)
+            partly = f" ({gaps} of {len(healths)} with gaps)"
+    short_sum = quantity(joules, "J")
+    so_far = f"{short_sum} in {length_text(round(length_s))}"
     quality = f" {role}"
+    latest = _recent_energy(healths, feed.mono())
     # What a narrow window can do without goes first.
     if width(so_far + quality + partly + latest) > room:
-        so_far = quantity(joules, "J")
+        so_far = short_sum
     if width(so_far + quality + partly + latest) > room:
         quality = ""
     if width(so_far + quality + partly + latest) > room:
         latest = latest.replace("last ", "")
-    line = [(so_far, "text"), (quality, role), (partly, "warn"), (latest, "text")]
-    return [(text, role) for text, role in line if text]
+    pieces = [(so_far, "text"), (quality, role), (partly, "warn"), (latest, "text")]
+    return _without_empty(pieces)
+
+
+def _joules_with_gaps(total: Joules) -> float:
+    """The energy of a channel. Where readings are missing the mean of the others stands for them,
+    as in every other answer; the energy is then called estimated.
+    """
+    if total.coverage >= _FULL_COVERAGE or total.watts is None:
+        return total.joules
+    return total.watts * total.span_s
 
 
 def _recent_energy(healths: Sequence[Health], mono: float) -> str:
     """The energy of the last minute; "" where none was covered."""
-    energies = [health.between(mono - _RECENT_ENERGY_S, mono) for health in healths]
-    covered = [energy for energy in energies if energy.covered_s > 0]
+    length_s = 0.0
+    joules = 0.0
+    covered = 0
+    for health in healths:
+        energy = health.between(mono - _RECENT_ENERGY_S, mono)
+        if energy.covered_s > 0:
+            covered += 1
+            joules += energy.joules
+            length_s = max(length_s, energy.covered_s)
     if not covered:
         return ""
-    length = length_text(round(max(energy.covered_s for energy in covered)))
-    joules = quantity(sum(energy.joules for energy in covered), "J")
-    count = f" of {len(covered)}" if len(covered) < len(healths) else ""
-    return f" · last {length}: {joules}{count}"
+    count = f" of {covered}" if covered < len(healths) else ""
+    return f" · last {length_text(round(length_s))}: {quantity(joules, 'J')}{count}"

@@ -17,7 +17,7 @@ from powertui.view.paint import Inks, Painted, paint
 from powertui.view.scene import Scene
 from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
-from powertui.view.timeline_rows import NO_FOLDS, Row, RowKind
+from powertui.view.timeline_rows import NO_FOLDS, Row, RowKind, TrackInfo
 from powertui.view.viewport import Viewport
 
 _STACKED_ROWS = 5  # rows of a profile that stands below another, with its name
@@ -45,14 +45,15 @@ class NeighborProfile:
 
     def view(self, model: TimelineModel, view: Viewport) -> Viewport:
         """The same cells on its own axis, to half a cell."""
-        cell = view.cell_ps
+        cell_ps = view.cell_ps
+        later_cells = (self.later(model) + cell_ps // 2) // cell_ps
         return Viewport(
             self.model.span,
             view.width,
             view.rung,
-            view.cell0 - (self.later(model) + cell // 2) // cell,
-            0,
-            view.height,
+            cell0=view.cell0 - later_cells,
+            row0=0,
+            height=view.height,
         )
 
     def painted(
@@ -61,9 +62,8 @@ class NeighborProfile:
         """These rows of it."""
         neighbor_view = self.view(model, view)
         scene = self.scenes.setdefault(look.full, Scene(self.model, look.full))
-        cells = scene.cells(
-            State(neighbor_view, neighbor_view.t1 + neighbor_view.cell_ps, -1), tuple(rows)
-        )
+        cursor_out_of_sight = neighbor_view.t1 + neighbor_view.cell_ps
+        cells = scene.cells(State(neighbor_view, cursor_out_of_sight, -1), tuple(rows))
         return paint(cells, self.model.labels, look, cell0=neighbor_view.cell0, budget=budget)
 
     def rows_like(self, rows: Sequence[Row], model: TimelineModel) -> list[Row]:
@@ -73,45 +73,54 @@ class NeighborProfile:
         return [self._like(row, model) for row in rows]
 
     def _like(self, row: Row, model: TimelineModel) -> Row:
-        nothing = Row(RowKind.MORE, 0, "")
+        like = None
         if row.kind is RowKind.PROCESS and row.lanes:
-            name = model.trace.processes[row.process].name
-            infos = [
-                track
-                for track in self.model.tracks
-                if track.process.name == name and len(track.track.events)
-            ]
-            return (
-                Row(
-                    row.kind,
-                    infos[0].process_number,
-                    row.label,
-                    lanes=self.model.row_model.summary(infos),
-                )
-                if infos
-                else nothing
-            )
-        if row.kind is not RowKind.LANE:
-            return nothing
-        was = model.tracks[row.track]
-        same = [
-            info
-            for info in self.model.tracks
-            if (info.process.name, info.track.name) == (was.process.name, was.track.name)
-        ]
-        match = next(
-            (info for info in same if info.id == was.id), same[0] if len(same) == 1 else None
-        )
-        if match is None:
-            return nothing
-        head = row.folded is True
-        depth = self.model.row_model.telling_depth(match.track) if head else row.depth
-        if not 0 <= depth < match.track.lane_count:
-            return nothing
-        lane = self.model.forest.lane_number(match.number, depth)
+            like = self._process_like(row, model)
+        elif row.kind is RowKind.LANE:
+            like = self._lane_like(row, model)
+        return like or Row(RowKind.MORE, 0, "")
+
+    def _process_like(self, row: Row, model: TimelineModel) -> Row | None:
+        """The row of a folded process of the same name."""
+        name = model.trace.processes[row.process].name
+        infos = []
+        for info in self.model.tracks:
+            if info.process.name == name and len(info.track.events):
+                infos.append(info)
+        if not infos:
+            return None
+        lanes = self.model.row_model.summary(infos)
+        return Row(row.kind, infos[0].process_number, row.label, lanes=lanes)
+
+    def _lane_like(self, row: Row, model: TimelineModel) -> Row | None:
+        """The row of the same depth in the track of the same name."""
+        info = self._track_like(model.tracks[row.track])
+        if info is None:
+            return None
+        is_folded_track = row.folded is True
+        depth = row.depth
+        if is_folded_track:
+            depth = self.model.row_model.telling_depth(info.track)
+        if not 0 <= depth < info.track.lane_count:
+            return None
         return Row(
-            row.kind, match.process_number, row.label, match.number, depth, (lane,), row.folded
+            row.kind,
+            info.process_number,
+            row.label,
+            track=info.number,
+            depth=depth,
+            lanes=(self.model.forest.lane_number(info.number, depth),),
+            folded=row.folded,
         )
+
+    def _track_like(self, info: TrackInfo) -> TrackInfo | None:
+        """The track of the same id; else the only one of the same name."""
+        names = _track_names(info)
+        namesakes = [track for track in self.model.tracks if _track_names(track) == names]
+        for namesake in namesakes:
+            if namesake.id == info.id:
+                return namesake
+        return namesakes[0] if len(namesakes) == 1 else None
 
 
 class RowBelow(NamedTuple):
@@ -127,7 +136,13 @@ class RowBelow(NamedTuple):
 
 def ran_at_same_time(neighbor: NeighborProfile, model: TimelineModel, view: Viewport) -> bool:
     """Whether it and the one that is open lie in the same cells."""
-    return bool(set(view.covered(*neighbor.stretch(model))) & set(view.covered(*model.profiled)))
+    columns = view.covered(*neighbor.stretch(model))
+    open_columns = view.covered(*model.profiled)
+    return not set(columns).isdisjoint(open_columns)
+
+
+def _track_names(info: TrackInfo) -> tuple[str, str]:
+    return info.process.name, info.track.name
 
 
 def _in_rows(neighbor: NeighborProfile, model: TimelineModel, view: Viewport) -> bool:
@@ -136,24 +151,26 @@ def _in_rows(neighbor: NeighborProfile, model: TimelineModel, view: Viewport) ->
     """
     if ran_at_same_time(neighbor, model, view):
         return False
-    names = {(info.process.name, info.track.name) for info in model.tracks}
-    return any((info.process.name, info.track.name) in names for info in neighbor.model.tracks)
+    names = {_track_names(info) for info in model.tracks}
+    return any(_track_names(info) in names for info in neighbor.model.tracks)
 
 
 def rows_below(
     neighbors: Sequence[NeighborProfile], model: TimelineModel, view: Viewport, free: int
 ) -> list[RowBelow]:
     """What stands below the rows of the one that is open, in so many free rows."""
-    out: list[RowBelow] = []
+    below: list[RowBelow] = []
     for neighbor in neighbors:
-        if _in_rows(neighbor, model, view) or not len(view.covered(*neighbor.stretch(model))):
+        is_in_sight = len(view.covered(*neighbor.stretch(model))) > 0
+        if not is_in_sight or _in_rows(neighbor, model, view):
             continue
-        lanes = [row for row in neighbor.model.rows(NO_FOLDS) if row.kind is RowKind.LANE][
-            : _STACKED_ROWS - 1
-        ]
-        rows = [RowBelow(neighbor, None), *(RowBelow(neighbor, row) for row in lanes)]
-        out += rows[: max(0, free - len(out))]
-    return out if len(out) > 1 else []
+        rows = [RowBelow(neighbor, None)]
+        for row in neighbor.model.rows(NO_FOLDS):
+            if row.kind is RowKind.LANE and len(rows) < _STACKED_ROWS:
+                rows.append(RowBelow(neighbor, row))
+        below += rows[: max(0, free - len(below))]
+    has_more_than_a_name = len(below) > 1
+    return below if has_more_than_a_name else []
 
 
 def rows_needed(neighbors: Sequence[NeighborProfile], model: TimelineModel, view: Viewport) -> int:

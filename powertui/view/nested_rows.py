@@ -26,34 +26,41 @@ class NestedRows:
 
     def around(self, row: int) -> int:
         """The row that holds others: this one, or the one that it lies in; -1 for none."""
-        return row if row < 0 or self.held[row] else int(self.within[row])
+        if row < 0 or self.held[row]:
+            return row
+        return int(self.within[row])
 
     def lines(self, rows: Int64s) -> Int64s:
         """Of these rows those that stand on the screen."""
         outer = self.within[rows]
-        return rows[~((outer >= 0) & self.folded[outer])]
+        is_folded_away = (outer >= 0) & self.folded[outer]
+        return rows[~is_folded_away]
 
 
 def folds(table: Table, within: Int64s, rows: Int64s, by_hand: Collection[str]) -> NestedRows:
     """Folded are rows that hold many, but where a person said otherwise (`turned`)."""
-    inner = within[rows]
-    held = np.bincount(inner[inner >= 0], minlength=len(within)).astype(np.int64)
+    outer = within[rows]
+    held = np.bincount(outer[outer >= 0], minlength=len(within)).astype(np.int64)
     folded = np.asarray(held > MAX_OPEN_ROWS, np.bool_)
     if by_hand:
         for row in np.flatnonzero(held).tolist():
-            folded[row] = _said(table, row, True) in by_hand or (
-                folded[row] and _said(table, row, False) not in by_hand
-            )
+            if _choice(table, row, folded=True) in by_hand:
+                folded[row] = True
+            elif _choice(table, row, folded=False) in by_hand:
+                folded[row] = False
     return NestedRows(within, held, folded)
 
 
 def turned(table: Table, row: int, folded: bool, by_hand: frozenset[str]) -> frozenset[str]:
     """What a person said so far, and now that this row is to be folded or not."""
-    return (by_hand - {_said(table, row, not folded)}) | {_said(table, row, folded)}
+    withdrawn = _choice(table, row, folded=not folded)
+    return (by_hand - {withdrawn}) | {_choice(table, row, folded=folded)}
 
 
-def _said(table: Table, row: int, folded: bool) -> str:
-    return f"{'folded' if folded else 'open'} {table.key_of(row)!r}"
+def _choice(table: Table, row: int, *, folded: bool) -> str:
+    """What a person said of a row; by its key, so that it survives another order."""
+    state = "folded" if folded else "open"
+    return f"{state} {table.key_of(row)!r}"
 
 
 def below(within: Int64s, rows: Int64s) -> Int64s:
@@ -63,8 +70,10 @@ def below(within: Int64s, rows: Int64s) -> Int64s:
     rank = np.full(len(within), -1, np.int64)
     rank[rows] = np.arange(len(rows))
     outer = within[rows]
-    inside = (outer >= 0) & (rank[outer] >= 0)
-    return rows[np.lexsort((rank[rows], inside, np.where(inside, rank[outer], rank[rows])))]
+    outer_rank = rank[outer]
+    is_inside = (outer >= 0) & (outer_rank >= 0)
+    family_rank = np.where(is_inside, outer_rank, rank[rows])
+    return rows[np.lexsort((rank[rows], is_inside, family_rank))]
 
 
 def left(within: Int64s, matching: Bools) -> Bools:
@@ -72,7 +81,8 @@ def left(within: Int64s, matching: Bools) -> Bools:
     that matches.
     """
     inner = np.flatnonzero(within >= 0)
-    out: Bools = matching.copy()
-    out[inner] |= matching[within[inner]]
-    out[within[inner[matching[inner]]]] = True
-    return out
+    outer = within[inner]
+    remaining: Bools = matching.copy()
+    remaining[inner] |= matching[outer]
+    remaining[outer[matching[inner]]] = True
+    return remaining

@@ -42,6 +42,8 @@ _LETTERS = {
     "All others": ".",
 }
 _INDENT = "  "
+_LABEL_CELLS = 12  # left of the lines, with the blanks around it
+_GRAPH_INDENT = (" " * (_LABEL_CELLS - 1), "text")
 # The conclusions of a run among its facts, beside "limit"; they stand in their order.
 _CONCLUSIONS = ("finding_", "straggler_", "conclusion_")
 # Of more epochs only the joules of the first and the last are shown: the table has them all.
@@ -57,10 +59,11 @@ def lines(result: Result, width: int, height: int, *, glyphs: str = "unicode") -
         out = _conclusions(result, width, with_next=with_next, with_limit=with_limit)
         if len(out) + len(below) <= height:
             break
-    chart = next((chart for chart in result.charts if chart.id == "step_time"), None)
     room = height - len(out) - len(below) - 2
+    chart = next((chart for chart in result.charts if chart.id == "step_time"), None)
     if chart is not None and room >= 3:
-        out += [(("", "text"),), *step_graph(chart, width, min(8, room - 1), glyphs)]
+        out.append((("", "text"),))
+        out += step_graph(chart, width, min(8, room - 1), glyphs)
     out += below
     return out[:height]
 
@@ -73,23 +76,26 @@ def _conclusions(
     `with_next`: also what to do. `with_limit`: also what could have been found.
     """
     out: list[LinePieces] = []
+    could_find: list[LinePieces] = []
     for fact in result.facts:
+        if fact.id == "could_find" and with_limit and not could_find:
+            could_find = _wrapped(plain(sentence(str(fact.value))), width, "dim")
         if fact.id != "limit" and not fact.id.startswith(_CONCLUSIONS):
             continue
-        is_doubtful = fact.badge is not None and fact.badge is not Badge.MEASURED
-        quality = f"  {fact.badge.value}" if fact.badge is not None and is_doubtful else ""
-        out += _wrapped(plain(str(fact.value)), width, "text" if out else "title", quality)
+        quality = ""
+        if fact.badge is not None and fact.badge is not Badge.MEASURED:
+            quality = f"  {fact.badge.value}"
+        role = "text" if out else "title"
+        out += _wrapped(plain(str(fact.value)), width, role, quality)
         if with_next and fact.why:
             out += _wrapped(f"{_INDENT}To do: {plain(fact.why)}", width, "dim")
-    could = next((fact for fact in result.facts if fact.id == "could_find"), None)
-    if with_limit and could is not None:
-        out += _wrapped(plain(sentence(str(could.value))), width, "dim")
-    return out
+    return out + could_find
 
 
 def sentence(text: str) -> str:
     """With a capital letter and a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    capitalized = text[:1].upper() + text[1:]
+    return capitalized if text.endswith(".") else capitalized + "."
 
 
 def _wrapped(text: str, width: int, role: str, suffix: str = "") -> list[LinePieces]:
@@ -103,19 +109,19 @@ def _wrapped(text: str, width: int, role: str, suffix: str = "") -> list[LinePie
 
 def _joined(label: str, parts: Iterable[str], width: int) -> list[LinePieces]:
     """A label and its parts, with dots between, on as many lines as it takes."""
-    parts = [part for part in parts if part]
-    if not parts:
-        return []
     rows: list[str] = []
     for part in parts:
-        if rows and len(rows[-1]) + 3 + len(part) <= width - 12:
+        if not part:
+            continue
+        if rows and len(rows[-1]) + 3 + len(part) <= width - _LABEL_CELLS:
             rows[-1] += f" · {part}"
         else:
             rows.append(part)
-    labels = [label] + [""] * (len(rows) - 1)
-    return [
-        ((f" {label:<9} ", "dim"), (row, "text")) for label, row in zip(labels, rows, strict=True)
-    ]
+    lines: list[LinePieces] = []
+    for row in rows:
+        lines.append(((f" {label:<9} ", "dim"), (row, "text")))
+        label = ""
+    return lines
 
 
 def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
@@ -142,8 +148,10 @@ def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
 def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
     """Joules of the epochs and their difference first, then of the run, its steps and samples."""
     difference = facts.get("epoch_difference_joules")
-    epochs = [fact for id, fact in facts.items() if id.startswith("epoch_")]
-    epochs = [fact for fact in epochs if fact is not difference]
+    epochs = []
+    for id, fact in facts.items():
+        if id.startswith("epoch_") and fact is not difference:
+            epochs.append(fact)
     if len(epochs) > _MAX_EPOCHS:
         epochs = [epochs[0], epochs[-1]]
     figures = [f"{fact.label} {with_interval(fact)}" for fact in epochs]
@@ -151,20 +159,22 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
         sign = "+" if float(difference.value or 0) > 0 else ""
         figures.append(f"{difference.label} {sign}{difference.text()}")
     if "energy" in facts:
-        of_what = facts["energy"].label.removeprefix("energy ")
-        figures.append(f"{of_what} {with_interval(facts['energy'])}")
-    for id, words in (("step_joules", "a step"), ("sample_joules", "a sample")):
-        if id in facts:
-            figures.append(f"{words} {with_interval(facts[id])}")
+        energy = facts["energy"]
+        figures.append(f"{energy.label.removeprefix('energy ')} {with_interval(energy)}")
+    if "step_joules" in facts:
+        figures.append(f"a step {with_interval(facts['step_joules'])}")
+    if "sample_joules" in facts:
+        figures.append(f"a sample {with_interval(facts['sample_joules'])}")
     return _joined("energy", figures, width)
 
 
 def with_interval(fact: Fact) -> str:
     """A figure with the half width of its interval: "2.622 kJ ±14 J"."""
-    if fact.value is None or isinstance(fact.value, str) or fact.lo is None or fact.hi is None:
+    value = fact.value
+    if value is None or isinstance(value, str) or fact.lo is None or fact.hi is None:
         return fact.text()
-    half = max(float(fact.hi) - float(fact.value), float(fact.value) - float(fact.lo))
-    return f"{shown(fact.value, fact.kind, fact.unit)} ±{units.quantity(half, fact.unit, 2)}"
+    half = max(float(fact.hi) - float(value), float(value) - float(fact.lo))
+    return f"{shown(value, fact.kind, fact.unit)} ±{units.quantity(half, fact.unit, 2)}"
 
 
 def _machine(facts: dict[str, Fact], width: int) -> list[LinePieces]:
@@ -192,10 +202,11 @@ def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LineP
     letters = ""
     if glyphs == "ascii":
         letters = "".join(_LETTERS.get(series.label, "?") for series in chart.series)
-    eighths = glyphs == "unicode"
+    bar_cells = width - _LABEL_CELLS
     if chart.series and len(chart.series[0].y) == 1:
-        return _one_step(chart, width - 12, letters)
-    bars = stacked_bars.draw(chart, width - 12, height, letters=letters, eighths=eighths)
+        return _one_step(chart, bar_cells, letters)
+    has_eighths = glyphs == "unicode"
+    bars = stacked_bars.draw(chart, bar_cells, height, letters=letters, eighths=has_eighths)
     if not bars.rows:
         return []
     labels = [""] * len(bars.rows)
@@ -204,48 +215,54 @@ def step_graph(chart: Chart, width: int, height: int, glyphs: str) -> list[LineP
     rule = "|" if letters else "┤"
     lines: list[LinePieces] = []
     for label, row in zip(labels, bars.rows, strict=True):
-        pieces = [(piece.text, _ink(chart, piece.part)) for piece in row]
-        lines.append(((f"{label:>9} {rule}", "axis"), *pieces))
-    legend = _legend(chart, letters)
+        pieces = [(f"{label:>9} {rule}", "axis")]
+        pieces += [(piece.text, _ink(chart, piece.part)) for piece in row]
+        lines.append(tuple(pieces))
+    legend = [_GRAPH_INDENT, *_legend(chart, letters)]
     notes = []
     if bars.each > 1:
         notes.append(f"each column is the longest of {bars.each} steps")
     if bars.cut:
         notes.append(f"{bars.cut} longer than shown")
-    if notes and legend:
+    if notes:
         legend.append(("  " + ", ".join(notes), "dim"))
-    return [*lines, ((" " * 11, "text"), *legend)]
+    return [*lines, tuple(legend)]
 
 
 def _one_step(chart: Chart, width: int, letters: str) -> list[LinePieces]:
     """A single step as one bar from left to right: there is no other to stand beside it."""
-    bar: list[tuple[str, str]] = []
+    bar = [_GRAPH_INDENT]
     for piece in stacked_bars.one_bar(chart, width, letters=letters):
         bar.append((piece.text, _ink(chart, piece.part)))
-    if not bar:
+    if len(bar) == 1:
         return []
-    indent = (" " * 11, "text")
-    return [(indent, *bar), (indent, *bar), (indent, *_legend(chart, letters))]
+    line = tuple(bar)
+    return [line, line, (_GRAPH_INDENT, *_legend(chart, letters))]
 
 
 def _ink(chart: Chart, part: int) -> str:
     if part == stacked_bars.CUT:
         return "warn"
-    return f"category:{_INKS.get(chart.series[part].label, 'other')}" if part >= 0 else "text"
+    if part < 0:
+        return "text"
+    label = chart.series[part].label
+    return f"category:{_INKS.get(label, 'other')}"
 
 
 def _legend(chart: Chart, letters: str) -> list[tuple[str, str]]:
     """The parts of the bars, each with its share of all time, the largest first."""
     sums = [float(series.y.sum()) for series in chart.series]
     total = sum(sums) or 1.0
-    largest_first = sorted(((part, number) for number, part in enumerate(sums)), reverse=True)
+    # Of equal parts the later one comes first.
+    largest_first = sorted(range(len(sums)), key=lambda number: (sums[number], number))[::-1]
     pieces: list[tuple[str, str]] = []
-    for part, number in largest_first:
+    for number in largest_first:
         label = chart.series[number].label.lower()
         if label.startswith("device coll"):
             label = "collectives"
-        share = part / total
+        share = sums[number] / total
         percent = f"{100 * share:.0f} %" if share >= 0.005 else "<1 %"
         mark = letters[number] if letters else "■"
-        pieces += [(mark, _ink(chart, number)), (f" {label} {percent}  ", "label")]
+        pieces.append((mark, _ink(chart, number)))
+        pieces.append((f" {label} {percent}  ", "label"))
     return pieces

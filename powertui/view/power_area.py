@@ -47,6 +47,10 @@ class PowerScale(NamedTuple):
         """The value at the upper end."""
         return self.axis.hi
 
+    def linear_rows(self, rows: int) -> int:
+        """How many of all rows are above the floor."""
+        return rows - 1 if self.has_floor else rows
+
 
 def power_scale(lowest: float, highest: float, rows: int) -> PowerScale:
     """The scale of power between these values in so many rows.
@@ -55,12 +59,14 @@ def power_scale(lowest: float, highest: float, rows: int) -> PowerScale:
     that a part is missing. Otherwise the lowest row stands for the part that never changes.
     """
     if math.isnan(lowest) or math.isnan(highest):
-        lowest, highest = 0.0, 1.0
+        lowest = 0.0
+        highest = 1.0
     if highest - lowest < _MIN_AXIS_SHARE * highest:
         lowest = highest * (1 - _MIN_AXIS_SHARE)
-    if rows < _MIN_ROWS_WITH_FLOOR or lowest < _MIN_FLOOR_SHARE * highest:
-        return PowerScale(_whole_steps(min(lowest, 0.0), highest, rows), False)
-    return PowerScale(_whole_steps(lowest, highest, rows - 1), True)
+    has_floor = rows >= _MIN_ROWS_WITH_FLOOR and lowest >= _MIN_FLOOR_SHARE * highest
+    if has_floor:
+        return PowerScale(_whole_steps(lowest, highest, rows - 1), True)
+    return PowerScale(_whole_steps(min(lowest, 0.0), highest, rows), False)
 
 
 def _whole_steps(lowest: float, highest: float, rows: int) -> Axis:
@@ -79,21 +85,25 @@ def _whole_steps(lowest: float, highest: float, rows: int) -> Axis:
 
 def row_roles(scale: PowerScale, rows: int) -> list[str]:
     """The role of each row, top first: color is height, so that a row is one run of bytes."""
-    linear_rows = rows - 1 if scale.has_floor else rows
+    linear_rows = scale.linear_rows(rows)
     roles = []
     for row in range(linear_rows - 1, -1, -1):
-        roles.append(f"ember_{int((row + 0.5) / linear_rows * _EMBER_SHADES)}")
-    return [*roles, "power_floor"] if scale.has_floor else roles
+        height_share = (row + 0.5) / linear_rows
+        roles.append(f"ember_{int(height_share * _EMBER_SHADES)}")
+    if scale.has_floor:
+        roles.append("power_floor")
+    return roles
 
 
 def row_labels(scale: PowerScale, rows: int, glyphs: Glyphs) -> list[str]:
     """The axis: the highest value in the first row, others where they are at a row's lower edge."""
-    linear_rows = rows - 1 if scale.has_floor else rows
+    linear_rows = scale.linear_rows(rows)
+    axis = scale.axis
     labels = [""] * rows
     for row in range(0, linear_rows - 2, _ROWS_BETWEEN_TICKS):
-        labels[linear_rows - 1 - row] = scale.axis.text(scale.lo + row * scale.axis.step)
-    labels[0] = scale.axis.text(scale.hi)
-    labels[linear_rows - 1] = scale.axis.text(scale.lo)
+        labels[linear_rows - 1 - row] = axis.text(axis.lo + row * axis.step)
+    labels[0] = axis.text(axis.hi)
+    labels[linear_rows - 1] = axis.text(axis.lo)
     if scale.has_floor:
         labels[-1] = f"0 {glyphs.broken}"
     return labels
@@ -102,23 +112,24 @@ def row_labels(scale: PowerScale, rows: int, glyphs: Glyphs) -> list[str]:
 def draw_area(shape: Envelope, scale: PowerScale, rows: int, glyphs: Glyphs) -> list[str]:
     """The area as `rows` lines of text, top first. `shape` has one column for each cell."""
     known = shape.known
-    linear_rows = rows - 1 if scale.has_floor else rows
+    linear_rows = scale.linear_rows(rows)
     parts = len(glyphs.bars) if glyphs.braille else 1
     low = _heights(shape.low, scale.axis, linear_rows, parts)
     high = _heights(shape.high, scale.axis, linear_rows, parts)
-    full = glyphs.area
-    lines = []
     tops = [_top(part, glyphs) for part in range(parts + 1)]
     chars = np.array([*tops, glyphs.area_range, " "])
+    range_code = parts + 1
+    unknown_code = parts + 2
+    lines = []
     for row in range(linear_rows - 1, -1, -1):
         below = row * parts
-        filled = np.clip(high - below, 0, parts)
         is_range = (low <= below) & (high >= below + parts)
-        code = np.where(is_range, parts + 1, filled)
-        code = np.where(known, code, parts + 2)
+        code = np.clip(high - below, 0, parts)
+        code[is_range] = range_code
+        code[~known] = unknown_code
         lines.append("".join(chars[code].tolist()))
     if scale.has_floor:
-        lines.append("".join(np.where(known, full, " ").tolist()))
+        lines.append("".join(np.where(known, glyphs.area, " ").tolist()))
     return lines
 
 

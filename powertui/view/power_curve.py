@@ -13,7 +13,15 @@ import weakref
 import numpy as np
 
 from powertui.data.energy import sensor as sensors
-from powertui.data.model import PS_PER_S, Floats, Int64s, PowerKind, PowerOnTrace, PowerSeries
+from powertui.data.model import (
+    PS_PER_NS,
+    PS_PER_S,
+    Floats,
+    Int64s,
+    PowerKind,
+    PowerOnTrace,
+    PowerSeries,
+)
 from powertui.view.step_curve import StepCurve
 
 
@@ -28,30 +36,37 @@ class PowerCurve(StepCurve):
         super().__init__(*self._steps(series, power.times, power.watts))
         # of all readings, also those that no step shows
         finite = power.watts[np.isfinite(power.watts)]
-        self.range = (float(finite.min()), float(finite.max())) if len(finite) else None
+        self.range = None
+        if len(finite):
+            self.range = (float(finite.min()), float(finite.max()))
 
     def _steps(self, series: PowerSeries, times: Int64s, watts: Floats) -> tuple[Int64s, Floats]:
         """Where each reading begins to hold, and the readings."""
         if len(times) < 2:
             return times, np.empty(0)
         if series.kind is PowerKind.INTERVAL:
-            delay = self.sensor.delay_s.value if self.sensor.delay_s else 0.0
+            delay_s = self.sensor.delay_s.value if self.sensor.delay_s else 0.0
             # A hole is a row without a value: a long interval still has its mean.
-            return times - round(delay * PS_PER_S), watts[1:]
-        refresh = self.sensor.refresh_s or self.sensor.poll_s
-        if refresh:
-            length = round(refresh.value * PS_PER_S)
-        else:
-            length = int(np.median(np.diff(times)))
-        start = times - round(sensors.centre_s(self.sensor) * PS_PER_S) - length // 2
-        at = np.concatenate([start, start[-1:] + max(1, length)])
+            return times - round(delay_s * PS_PER_S), watts[1:]
+        length = self._held_ps(times)
+        center_ps = round(sensors.centre_s(self.sensor) * PS_PER_S)
+        start = times - center_ps - length // 2
+        at = np.append(start, start[-1] + max(1, length))
         # Before a hole a reading holds for one refresh; after that nothing is known.
-        holes = sensors.holes(times // 1000, watts, self.sensor)
-        silent = np.flatnonzero(holes & ~np.isnan(watts[:-1]) & (np.diff(start) > length))
+        holes = sensors.holes(times // PS_PER_NS, watts, self.sensor)
+        is_long = np.diff(start) > length
+        silent = np.flatnonzero(holes & ~np.isnan(watts[:-1]) & is_long)
         if not len(silent):
             return at, watts
         at = np.insert(at, silent + 1, start[silent] + length)
         return at, np.insert(watts, silent + 1, math.nan)
+
+    def _held_ps(self, times: Int64s) -> int:
+        """How long a reading holds: until the sensor has a new one."""
+        refresh = self.sensor.refresh_s or self.sensor.poll_s
+        if refresh:
+            return round(refresh.value * PS_PER_S)
+        return int(np.median(np.diff(times)))
 
 
 _curves: weakref.WeakKeyDictionary[PowerOnTrace, PowerCurve] = weakref.WeakKeyDictionary()

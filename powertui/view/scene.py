@@ -62,24 +62,26 @@ class Scene:
     def _unmarked(self, view: Viewport, rows: tuple[Row, ...]) -> Cells:
         """The cells without marks. After a pan only the columns that came into view are queried."""
         query = (view.rung, view.width, tuple(row.lanes for row in rows))
-        edges = view.edges()
         if self._answer is None or self._answer[0] != query:
-            cells = self._ask(view, edges, rows)
+            cells = self._ask(view, view.edges(), rows)
         else:
             _, cell0, before = self._answer
-            shift = view.cell0 - cell0
-            if not shift:
+            if view.cell0 == cell0:
                 return before
-            if abs(shift) >= view.width:
-                cells = self._ask(view, edges, rows)
-            elif shift > 0:
-                new = self._ask(view, edges[-shift - 1 :], rows)
-                cells = beside(cropped(before, shift, view.width), new)
-            else:
-                new = self._ask(view, edges[: 1 - shift], rows)
-                cells = beside(new, cropped(before, 0, view.width + shift))
+            cells = self._panned(view, rows, before, view.cell0 - cell0)
         self._answer = (query, view.cell0, cells)
         return cells
+
+    def _panned(self, view: Viewport, rows: tuple[Row, ...], before: Cells, shift: int) -> Cells:
+        """The cells of a view that was moved by so many."""
+        edges = view.edges()
+        if abs(shift) >= view.width:
+            return self._ask(view, edges, rows)
+        if shift > 0:
+            new = self._ask(view, edges[-shift - 1 :], rows)
+            return beside(cropped(before, shift, view.width), new)
+        new = self._ask(view, edges[: 1 - shift], rows)
+        return beside(new, cropped(before, 0, view.width + shift))
 
     def _ask(self, view: Viewport, edges: Int64s, rows: tuple[Row, ...]) -> Cells:
         """The cells between these edges: one query for all rows of a single lane, one for each of
@@ -87,38 +89,65 @@ class Scene:
         """
         self.queries += 1
         self.columns += len(edges) - 1
-        shape = (len(rows), len(edges) - 1)
-        level = np.zeros(shape, np.uint8)
-        ink = np.zeros(shape, np.uint8)
-        name = np.zeros(shape, np.int64)
-        event = np.full(shape, -1, np.int64)
+        cells = _empty_cells(len(rows), len(edges) - 1)
         single = [y for y, row in enumerate(rows) if len(row.lanes) == 1]
+        busy = np.zeros((0, 0), np.int64)
         if single:
-            lanes = [rows[y].lanes[0] for y in single]
-            frame = self.model.forest.frame(edges, lanes)
-            level[single] = levels(frame.busy, frame.count, view.cell_ps, self.full)
-            event[single] = frame.dominant
-            for y, lane, dominant in zip(single, lanes, frame.dominant, strict=True):
-                name[y] = self.model.names_of(lane, dominant)
+            busy = self._fill_single(cells, view, edges, rows, single)
         for y, row in enumerate(rows):
             if len(row.lanes) > 1:
-                level[y], name[y], event[y] = self._folded_row(edges, row.lanes, view.cell_ps)
-        filled = level > 0
-        if filled.any():
-            ink[filled] = self.model.labels.inks(name[filled])
-            by_work = self._folded_tracks(rows)
-            for y, work in self._work_inside(edges, rows, by_work):
-                ink[y][filled[y]] = self.model.labels.inks(work[filled[y]])
-            inside = self._inks_inside(rows, single, ink, frame.busy) if single else {}
-            for y in set(single).difference(by_work):
-                quiet = self._holds(rows[y], event[y])
-                if rows[y].folded and not _has_row_below(rows, y):
-                    # What it holds is out of sight: only kinds that say little give way.
-                    quiet &= _GIVES_WAY[ink[y] & (QUIET - 1)]
-                held = quiet & filled[y]
-                ink[y][held] = (inside[y][held] & (QUIET - 1)) | QUIET
-        ink[[y for y, row in enumerate(rows) if not row.lanes]] = NOTE
-        return Cells(level, ink, name, event, np.zeros(shape, np.uint8))
+                level, name, event = self._folded_row(edges, row.lanes, view.cell_ps)
+                cells.level[y] = level
+                cells.name[y] = name
+                cells.event[y] = event
+        if cells.level.any():
+            self._color(cells, edges, rows, single, busy)
+        for y, row in enumerate(rows):
+            if not row.lanes:
+                cells.ink[y] = NOTE
+        return cells
+
+    def _fill_single(
+        self,
+        cells: Cells,
+        view: Viewport,
+        edges: Int64s,
+        rows: tuple[Row, ...],
+        single: Sequence[int],
+    ) -> Int64s:
+        """Level, name and event of the rows of a single lane; how busy each of their cells is."""
+        lanes = [rows[y].lanes[0] for y in single]
+        frame = self.model.forest.frame(edges, lanes)
+        cells.level[single] = levels(frame.busy, frame.count, view.cell_ps, self.full)
+        cells.event[single] = frame.dominant
+        for y, lane, dominant in zip(single, lanes, frame.dominant, strict=True):
+            cells.name[y] = self.model.names_of(lane, dominant)
+        return frame.busy
+
+    def _color(
+        self,
+        cells: Cells,
+        edges: Int64s,
+        rows: tuple[Row, ...],
+        single: Sequence[int],
+        busy: Int64s,
+    ) -> None:
+        """The inks: by the event of a cell, or by the work inside of it."""
+        labels = self.model.labels
+        ink = cells.ink
+        filled = cells.level > 0
+        ink[filled] = labels.inks(cells.name[filled])
+        by_work = self._folded_tracks(rows)
+        for y, work in self._work_inside(edges, rows, by_work):
+            ink[y][filled[y]] = labels.inks(work[filled[y]])
+        inside = self._inks_inside(rows, single, ink, busy)
+        for y in set(single).difference(by_work):
+            quiet = self._holds(rows[y], cells.event[y])
+            if rows[y].folded and not _has_row_below(rows, y):
+                # What it holds is out of sight: only kinds that say little give way.
+                quiet &= _GIVES_WAY[ink[y] & (QUIET - 1)]
+            held = quiet & filled[y]
+            ink[y][held] = (inside[y][held] & (QUIET - 1)) | QUIET
 
     def _inks_inside(
         self, rows: tuple[Row, ...], single: Sequence[int], ink: UInt8s, busy: Int64s
@@ -126,23 +155,30 @@ class Scene:
         """For each row the ink of what has most self time in it and in the rows of its track below
         it: what only holds others is shaded by what it holds.
         """
-        lanes = self.model.forest.lanes
         inside: dict[int, UInt8s] = {}
-        most = np.zeros(0, np.int64)
+        max_self_time = np.zeros(0, np.int64)
+        # From the bottom up: a row takes over what the row below it has found.
         for number in range(len(single) - 1, -1, -1):
             y = single[number]
-            own = busy[number]
             inside[y] = ink[y].copy()
-            if number + 1 < len(single) and single[number + 1] == y + 1:
-                track, depth = lanes[rows[y].lanes[0]]
-                if lanes[rows[y + 1].lanes[0]] == (track, depth + 1):
-                    own = own - busy[number + 1]
-                    is_below = (most >= own) & (busy[number + 1] > 0)
-                    inside[y][is_below] = inside[y + 1][is_below]
-                    most = np.where(is_below, most, own)
-                    continue
-            most = own
+            self_time = busy[number]
+            if not self._is_next_depth(rows, single[number : number + 2]):
+                max_self_time = self_time
+                continue
+            below = busy[number + 1]
+            self_time = self_time - below
+            is_below = (max_self_time >= self_time) & (below > 0)
+            inside[y][is_below] = inside[y + 1][is_below]
+            max_self_time = np.where(is_below, max_self_time, self_time)
         return inside
+
+    def _is_next_depth(self, rows: tuple[Row, ...], pair: Sequence[int]) -> bool:
+        """Whether two rows of a lane each are neighbors on screen and in their track."""
+        if len(pair) < 2 or pair[1] != pair[0] + 1:
+            return False
+        lanes = self.model.forest.lanes
+        track, depth = lanes[rows[pair[0]].lanes[0]]
+        return lanes[rows[pair[1]].lanes[0]] == (track, depth + 1)
 
     def _folded_tracks(self, rows: tuple[Row, ...]) -> list[int]:
         """The rows that stand for a track with more lanes below."""
@@ -170,24 +206,29 @@ class Scene:
         lanes: list[int] = []
         bounds = [0]
         for y in folded:
-            first = rows[y].lanes[0]
-            lane_id = self.model.forest.lanes[first]
-            depths = self.model.tracks[lane_id.track].track.lane_count - lane_id.depth
-            lanes.extend(range(first, first + min(depths, _MAX_FOLDED_DEPTHS)))
+            lanes.extend(self._lanes_from(rows[y].lanes[0]))
             bounds.append(len(lanes))
         frame = self.model.forest.frame(edges, lanes)
         for y, (lo, hi) in zip(folded, pairwise(bounds), strict=True):
+            dominant = frame.dominant[lo:hi]
             self_time = frame.busy[lo:hi].copy()
             self_time[:-1] -= frame.busy[lo + 1 : hi]
-            self_time[frame.dominant[lo:hi] < 0] = -1
-            deepest = self_time.argmax(axis=0)
+            self_time[dominant < 0] = -1
+            busiest = self_time.argmax(axis=0)
             names = np.zeros(len(edges) - 1, np.int64)
-            for depth in np.unique(deepest).tolist():
-                cells = (deepest == depth) & (frame.dominant[lo + depth] >= 0)
+            for depth in np.unique(busiest).tolist():
+                events = dominant[depth]
+                cells = (busiest == depth) & (events >= 0)
                 if cells.any():
-                    shown = frame.dominant[lo + depth][cells]
-                    names[cells] = self.model.names_of(lanes[lo + depth], shown)
+                    names[cells] = self.model.names_of(lanes[lo + depth], events[cells])
             yield y, names
+
+    def _lanes_from(self, lane: int) -> range:
+        """A lane and those below it in its track, as many as are asked for a color."""
+        lane_id = self.model.forest.lanes[lane]
+        track = self.model.tracks[lane_id.track].track
+        depths = track.lane_count - lane_id.depth
+        return range(lane, lane + min(depths, _MAX_FOLDED_DEPTHS))
 
     def _folded_row(
         self, edges: Int64s, lanes: Sequence[int], cell_ps: int
@@ -199,11 +240,12 @@ class Scene:
         frame = self.model.forest.summary(edges, lanes)
         dominant = frame.dominant[0]
         dominant_lane = frame.lane[0]
+        has_event = dominant >= 0
         level = levels(frame.busy, frame.count, cell_ps, self.full)[0]
-        event = np.where(dominant >= 0, dominant * len(lanes) + dominant_lane, -1)
+        event = np.where(has_event, dominant * len(lanes) + dominant_lane, -1)
         name = np.zeros(len(edges) - 1, np.int64)
         for number, lane in enumerate(lanes):
-            of_lane = (dominant_lane == number) & (dominant >= 0)
+            of_lane = (dominant_lane == number) & has_event
             if of_lane.any():
                 name[of_lane] = self.model.names_of(lane, dominant[of_lane])
         return level, name, event
@@ -219,45 +261,38 @@ class Scene:
         # row of no track.
         lane_id = model.forest.lanes[lane]
         track = model.tracks[lane_id.track].track
-        depth = lane_id.depth
         if track.derived:
             return np.ones(len(event), np.bool_)
         holds = np.zeros(len(event), np.bool_)
         has_event = event >= 0
         shown = event[has_event]
-        if depth + 1 >= track.lane_count or not len(shown):
+        if lane_id.depth + 1 >= track.lane_count or not len(shown):
             return holds
         # Neighboring cells often show one event: each is looked up once.
         is_first = np.ones(len(shown), np.bool_)
         is_first[1:] = shown[1:] != shown[:-1]
         events = shown[is_first]
         length = track.events.duration[events]
+        start = track.events.start[events]
         edges = np.empty(2 * len(events), np.int64)
-        edges[0::2] = track.events.start[events]
-        edges[1::2] = edges[0::2] + length
+        edges[0::2] = start
+        edges[1::2] = start + length
         covered = model.forest.busy(edges, lane + 1)[0::2]
-        only_holds = (length > 0) & (length - covered < _MIN_SELF_TIME_SHARE * length)
-        holds[has_event] = only_holds[np.cumsum(is_first) - 1]
+        self_time = length - covered
+        only_holds = (length > 0) & (self_time < _MIN_SELF_TIME_SHARE * length)
+        event_of_cell = np.cumsum(is_first) - 1
+        holds[has_event] = only_holds[event_of_cell]
         return holds
 
     def _marked(self, cells: Cells, state: State, rows: tuple[Row, ...]) -> Cells:
         """The same cells with hits, selection and cursor on them."""
-        model = self.model
         view = state.viewport
         mark: UInt8s = np.zeros_like(cells.mark)
         if state.hits is not None:
-            edges = view.edges()
-            for y, row in enumerate(rows):
-                for lane in row.lanes:
-                    starts = self._hits_in(state.hits, lane)
-                    if len(starts):
-                        mark[y][np.diff(starts.searchsorted(edges)) > 0] = FOUND
-                        # A long event is found along all of its length, not only where it starts.
-                        mark[y][(cells.level[y] > 0) & state.hits.names[cells.name[y]]] = FOUND
+            self._mark_hits(mark, cells, state.hits, view, rows)
         if state.selection is not None:
-            lane = model.lane_of(state.selection)
-            lo, hi = model.extent(state.selection)
-            covered = view.covered(lo, hi)
+            lane = self.model.lane_of(state.selection)
+            covered = view.covered(*self.model.extent(state.selection))
             for y, row in enumerate(rows):
                 if lane in row.lanes:
                     mark[y, covered.start : covered.stop] = SELECTED
@@ -266,6 +301,21 @@ class Scene:
         if 0 <= y < len(rows) and 0 <= x < view.width:
             mark[y, x] = CURSOR
         return Cells(cells.level, cells.ink, cells.name, cells.event, mark)
+
+    def _mark_hits(
+        self, mark: UInt8s, cells: Cells, hits: Hits, view: Viewport, rows: tuple[Row, ...]
+    ) -> None:
+        edges = view.edges()
+        for y, row in enumerate(rows):
+            for lane in row.lanes:
+                starts = self._hits_in(hits, lane)
+                if not len(starts):
+                    continue
+                hits_in_cell = np.diff(starts.searchsorted(edges))
+                mark[y][hits_in_cell > 0] = FOUND
+                # A long event is found along all of its length, not only where it starts.
+                is_hit = (cells.level[y] > 0) & hits.names[cells.name[y]]
+                mark[y][is_hit] = FOUND
 
     def _hits_in(self, hits: Hits, lane: int) -> Int64s:
         """Starts of the hits in one lane: looked up once per search."""
@@ -277,6 +327,17 @@ class Scene:
             part = self.model.tracks[track].track.lane(depth)
             starts[lane] = part.start[hits.names[part.name]]
         return starts[lane]
+
+
+def _empty_cells(rows: int, columns: int) -> Cells:
+    shape = (rows, columns)
+    return Cells(
+        level=np.zeros(shape, np.uint8),
+        ink=np.zeros(shape, np.uint8),
+        name=np.zeros(shape, np.int64),
+        event=np.full(shape, -1, np.int64),
+        mark=np.zeros(shape, np.uint8),
+    )
 
 
 def _has_row_below(rows: tuple[Row, ...], y: int) -> bool:

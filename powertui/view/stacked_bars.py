@@ -7,6 +7,8 @@ averaged away. A bar that is very much longer than the others is cut, so that th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +18,8 @@ from powertui.data.table import Chart
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _MAX_HEIGHT_RATIO = 2.5  # times the 95th percentile: a bar beyond is cut there
+_MAX_BAR_CELLS = 8  # of a few bars
+_MIN_FILLED_SHARE = 1 / 16  # of a cell: less is nearer to nothing than to an eighth
 CUT = -2
 _EMPTY = -1
 
@@ -45,12 +49,8 @@ def draw(
 
     `letters`: one for each part, where blocks cannot tell them apart.
     """
-    parts = (
-        np.array([np.asarray(series.y, np.float64) for series in chart.series])
-        if chart.series
-        else np.zeros((0, 0))
-    )
-    parts = np.nan_to_num(parts)
+    columns = [np.asarray(series.y, np.float64) for series in chart.series]
+    parts = np.nan_to_num(np.array(columns))
     if not parts.size or width < 1 or height < 1:
         return StackedBars([], 0.0, 0, 0)
     chosen, each = _chosen(parts.sum(axis=0), width)
@@ -59,24 +59,35 @@ def draw(
     top = _top(totals)
     if top <= 0:
         return StackedBars([], 0.0, each, 0)
-    edges = np.concatenate([np.zeros((1, parts.shape[1])), np.cumsum(parts, axis=0)]) / top * height
-    cut = totals > top * (1 + 1e-9)
-    rows = [_row(edges, cut, height - 1 - at, height, letters, eighths) for at in range(height)]
-    return StackedBars(rows, top, each, int(cut.sum()))
+    edges = np.zeros((len(parts) + 1, parts.shape[1]))
+    edges[1:] = np.cumsum(parts, axis=0) / top * height
+    is_cut = totals > top * (1 + 1e-9)
+    blocks = _Blocks(letters, eighths)
+    rows = []
+    for level in range(height - 1, -1, -1):
+        cut_here = is_cut if level == height - 1 else np.zeros_like(is_cut)
+        pieces = [
+            blocks.piece(bar, level, height, is_cut_bar)
+            for bar, is_cut_bar in zip(edges.T, cut_here.tolist(), strict=True)
+        ]
+        rows.append(_joined(pieces))
+    return StackedBars(rows, top, each, int(is_cut.sum()))
 
 
 def one_bar(chart: Chart, width: int, *, letters: str = "") -> list[BarPiece]:
     """The parts of the only bar from left to right, each in as many cells as its share has."""
-    parts = np.nan_to_num(np.array([float(np.asarray(series.y)[0]) for series in chart.series]))
+    parts = np.nan_to_num([float(np.asarray(series.y)[0]) for series in chart.series])
     total = float(parts.sum())
     if total <= 0 or width < 1:
         return []
-    edges = np.rint(np.concatenate([[0.0], np.cumsum(parts)]) / total * width).astype(np.int64)
+    ends = np.rint(np.cumsum(parts) / total * width).astype(np.int64)
     pieces = []
-    for part, cells in enumerate(np.diff(edges).tolist()):
-        if cells:
+    start = 0
+    for part, end in enumerate(ends.tolist()):
+        if end > start:
             char = letters[part % len(letters)] if letters else _EIGHTHS[-1]
-            pieces.append(BarPiece(char * cells, part))
+            pieces.append(BarPiece(char * (end - start), part))
+        start = end
     return pieces
 
 
@@ -84,52 +95,55 @@ def _chosen(totals: Floats, width: int) -> tuple[Int64s, int]:
     """(which bars are shown, how many a cell stands for)."""
     count = len(totals)
     if count <= width:
-        return np.repeat(np.arange(count), _wide(count, width)), 1
+        cells_each = max(1, min(_MAX_BAR_CELLS, width // count))
+        return np.repeat(np.arange(count), cells_each), 1
     bounds = np.linspace(0, count, width + 1).astype(np.int64)
-    longest = [
-        lo + int(totals[lo:hi].argmax())
-        for lo, hi in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
-    ]
+    longest = [lo + int(totals[lo:hi].argmax()) for lo, hi in pairwise(bounds.tolist())]
     return np.array(longest, np.int64), int(np.diff(bounds).max())
 
 
-def _wide(count: int, width: int) -> int:
-    """Cells that each of a few bars takes."""
-    return max(1, min(8, width // count))
-
-
 def _top(totals: Floats) -> float:
-    most = float(totals.max())
-    usual = float(np.percentile(totals, 95))
-    return usual * 1.1 if len(totals) > 4 and most > _MAX_HEIGHT_RATIO * usual > 0 else most
+    """What the full height stands for."""
+    longest = float(totals.max())
+    typical = float(np.percentile(totals, 95))
+    if len(totals) > 4 and longest > _MAX_HEIGHT_RATIO * typical > 0:
+        return typical * 1.1
+    return longest
 
 
-def _row(
-    edges: Floats, cut: object, level: int, height: int, letters: str, eighths: bool
-) -> list[BarPiece]:
-    pieces: list[BarPiece] = []
-    count = edges.shape[1]
-    beyond = np.asarray(cut)
-    for bar in range(count):
-        mine = edges[:, bar]
-        full = min(float(mine[-1]), float(height))
-        filled = min(1.0, max(0.0, full - level))
+class _Blocks(NamedTuple):
+    """The characters of bars."""
+
+    letters: str  # one for each part; "": blocks
+    eighths: bool  # whether there are blocks of less than a cell
+
+    def piece(self, edges: Floats, level: int, height: int, is_cut: bool) -> BarPiece:
+        """The cell of a bar in a row; `edges`: where its parts begin and end, in rows."""
+        letters = self.letters
+        if is_cut:
+            return BarPiece("^" if letters else "▲", CUT)
+        total = float(edges[-1])
+        filled = min(1.0, max(0.0, min(total, height) - level))
+        # A bar that is too low for its cell is seen all the same.
+        is_bottom = level == 0
+        if filled <= _MIN_FILLED_SHARE and not (is_bottom and total > 0):
+            return BarPiece(" ", _EMPTY)
         middle = level + min(0.5, filled / 2)
-        part = int(np.searchsorted(mine, middle, side="right")) - 1
-        part = min(max(part, 0), edges.shape[0] - 2)
-        if level == height - 1 and beyond[bar]:
-            piece = BarPiece("^" if letters else "▲", CUT)
-        elif filled <= 0.0625 and not (level == 0 and mine[-1] > 0):
-            piece = BarPiece(" ", _EMPTY)
-        elif letters:
-            piece = BarPiece(
-                letters[part % len(letters)] if filled >= 0.5 or level == 0 else " ", part
-            )
-        else:
-            eighth = max(1, round(filled * 8)) if eighths else 8
-            piece = BarPiece(_EIGHTHS[eighth], part)
-        if pieces and pieces[-1].part == piece.part:
-            pieces[-1] = BarPiece(pieces[-1].text + piece.text, piece.part)
-        else:
-            pieces.append(piece)
-    return pieces
+        part = int(np.searchsorted(edges, middle, side="right")) - 1
+        part = min(max(part, 0), len(edges) - 2)
+        if not letters:
+            eighths = max(1, round(filled * 8)) if self.eighths else 8
+            return BarPiece(_EIGHTHS[eighths], part)
+        if filled >= 0.5 or is_bottom:
+            return BarPiece(letters[part % len(letters)], part)
+        return BarPiece(" ", part)
+
+
+def _joined(pieces: Iterable[BarPiece]) -> list[BarPiece]:
+    """Neighboring cells of one part as one piece."""
+    joined: list[BarPiece] = []
+    for text, part in pieces:
+        if joined and joined[-1].part == part:
+            text = joined.pop().text + text
+        joined.append(BarPiece(text, part))
+    return joined

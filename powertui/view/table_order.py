@@ -40,9 +40,8 @@ class ListedRows:
 
     table: Table
     rows: Int64s  # those that are left, in order
-    hidden: Int64s = field(
-        default_factory=lambda: np.empty(0, np.int64)
-    )  # rows left out because they only hold others
+    # rows left out because they only hold others
+    hidden: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     elsewhere: int = 0  # rows of the other parts
     groups: tuple[RowGroup, ...] = ()
     lines: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
@@ -50,24 +49,23 @@ class ListedRows:
 
     def unfolded(self, open_: frozenset[str]) -> ListedRows:
         """The same with these groups open; of rows that lie in rows, with those folded that
-        `nested.turned` tells of.
+        `nested_rows.turned` tells of.
         """
-        if self.table.within is not None and not self.groups:
-            folds = nested_rows.folds(self.table, self.table.within, self.rows, open_)
-            return replace(self, lines=folds.lines(self.rows), folds=folds)
-        if not self.groups:
-            return ListedRows(self.table, self.rows, self.hidden, self.elsewhere, (), self.rows)
-        parts = [
-            part
-            for number, group in enumerate(self.groups)
-            for part in (
-                np.array([-1 - number], np.int64),
-                *((group.rows,) if group.label in open_ else ()),
-            )
-        ]
-        return ListedRows(
-            self.table, self.rows, self.hidden, self.elsewhere, self.groups, np.concatenate(parts)
-        )
+        if self.groups:
+            return replace(self, lines=self._group_lines(open_), folds=None)
+        if self.table.within is None:
+            return replace(self, lines=self.rows, folds=None)
+        folds = nested_rows.folds(self.table, self.table.within, self.rows, open_)
+        return replace(self, lines=folds.lines(self.rows), folds=folds)
+
+    def _group_lines(self, open_: frozenset[str]) -> Int64s:
+        """The heading of each group, with the rows of those that are open."""
+        parts = []
+        for number, group in enumerate(self.groups):
+            parts.append(np.array([-1 - number], np.int64))
+            if group.label in open_:
+                parts.append(group.rows)
+        return np.concatenate(parts)
 
 
 def groupings(table: Table) -> tuple[str, ...]:
@@ -75,20 +73,19 @@ def groupings(table: Table) -> tuple[str, ...]:
     names are paths.
     """
     main = name_of(table)
-    words = [column.id for column in table.shown if column.kind == "text" and column is not main]
-    return (*words, LAYER) if table.layer and main is not None else tuple(words)
+    words = []
+    for column in table.shown:
+        if column.kind == "text" and column is not main:
+            words.append(column.id)
+    if table.layer and main is not None:
+        words.append(LAYER)
+    return tuple(words)
 
 
 def name_of(table: Table) -> Column | None:
-    """The column that says what a row is called."""
-    return next(
-        (
-            column
-            for column in sorted(table.shown, key=lambda c: -c.weight)
-            if column.kind == "text"
-        ),
-        None,
-    )
+    """The column that says what a row is called: of words the most important."""
+    texts = [column for column in table.shown if column.kind == "text"]
+    return max(texts, key=lambda column: column.weight, default=None)
 
 
 def listed(
@@ -99,38 +96,47 @@ def listed(
     elsewhere = 0
     hidden = np.empty(0, np.int64)
     if table.parts:
-        keep = table.parts[order.part % len(table.parts)].keep(check)
-        elsewhere = int((~keep[rows]).sum())
-        rows = rows[keep[rows]]
+        part = table.parts[order.part % len(table.parts)]
+        is_in_part = part.keep(check)[rows]
+        elsewhere = int((~is_in_part).sum())
+        rows = rows[is_in_part]
     if table.wrappers is not None and not order.wrappers:
         wraps = table.wrappers(check)[rows]
         if not wraps.all():  # else nothing would be left: better these than nothing
-            rows, hidden = rows[~wraps], rows[wraps]
-    groups = _grouped(table, rows, order, check) if order.group in groupings(table) else ()
+            hidden = rows[wraps]
+            rows = rows[~wraps]
+    groups: tuple[RowGroup, ...] = ()
+    if order.group in groupings(table):
+        groups = _grouped(table, rows, order, check)
     if table.within is not None and not groups:
         rows = nested_rows.below(table.within, rows)
     return ListedRows(table, rows, hidden, elsewhere, groups).unfolded(open_)
 
 
 def _grouped(table: Table, rows: Int64s, order: Order, check: CancelCheck) -> tuple[RowGroup, ...]:
-    name = name_of(table)
-    assert name is not None
-    column = name if order.group == LAYER else table[order.group]
+    by_layer = order.group == LAYER
+    column = name_of(table) if by_layer else table[order.group]
+    assert column is not None
+    if not len(rows):
+        return ()
     numbers: dict[str, int] = {}
-    code = np.empty(len(rows), np.int64)
+    group_of_row = np.empty(len(rows), np.int64)
     for at, row in enumerate(rows.tolist()):
         if at % _ROWS_PER_CHECK == 0:
             check()
-        text = column.text(row)
-        if order.group == LAYER:
-            text = text.rpartition("/")[0]
-        code[at] = numbers.setdefault(text or _NAMELESS, len(numbers))
-    by_code = np.argsort(code, kind="stable")
-    ends = np.cumsum(np.bincount(code, minlength=len(numbers)))
+        label = column.text(row)
+        if by_layer:
+            label = label.rpartition("/")[0]
+        group_of_row[at] = numbers.setdefault(label or _NAMELESS, len(numbers))
+    by_group = np.argsort(group_of_row, kind="stable")
+    ends = np.cumsum(np.bincount(group_of_row, minlength=len(numbers)))
     groups = []
-    for label, number in numbers.items():
-        some = rows[np.sort(by_code[ends[number - 1] if number else 0 : ends[number]])]
-        groups.append(RowGroup(label, some, table.total(some) if table.total is not None else {}))
+    for label, members in zip(numbers, np.split(by_group, ends[:-1]), strict=True):
+        group_rows = rows[members]
+        total: Mapping[str, Value] = {}
+        if table.total is not None:
+            total = table.total(group_rows)
+        groups.append(RowGroup(label, group_rows, total))
     return tuple(_in_order(groups, order))
 
 
@@ -138,8 +144,11 @@ def _in_order(groups: list[RowGroup], order: Order) -> list[RowGroup]:
     """By what they come to in the column that the rows are sorted by; without a sum, as their first
     rows stand.
     """
-    totals = [(group.total.get(order.column or ""), group) for group in groups]
-    if any(not isinstance(total, int | float) for total, _ in totals):
-        return groups
-    totals.sort(key=lambda pair: pair[0], reverse=order.descending)  # type: ignore[arg-type, return-value]
-    return [group for _, group in totals]
+    sums = []
+    for group in groups:
+        total = group.total.get(order.column or "")
+        if not isinstance(total, int | float):
+            return groups
+        sums.append((total, group))
+    sums.sort(key=lambda pair: pair[0], reverse=order.descending)
+    return [group for _, group in sums]

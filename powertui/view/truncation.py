@@ -13,7 +13,9 @@ def end(text: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
     """At most so many cells, cut at the end."""
     if width(text) <= cells:
         return text
-    return _head(text, cells - width(ellipsis)) + ellipsis if cells > 0 else ""
+    if cells <= 0:
+        return ""
+    return _head(text, cells - width(ellipsis)) + ellipsis
 
 
 def words(text: str, cells: int) -> str:
@@ -37,7 +39,7 @@ def middle(text: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
     if cells < 5:
         return end(text, cells, ellipsis)
     room = cells - width(ellipsis)
-    tail = _head(text[::-1], room // 2)[::-1]
+    tail = _tail(text, room // 2)
     return _head(text, room - width(tail)) + ellipsis + tail
 
 
@@ -49,24 +51,28 @@ def around(text: str, match: str, cells: int, ellipsis: str = _ELLIPSIS) -> str:
     place = re.search(re.escape(match), text, re.IGNORECASE)
     if width(text) <= cells or place is None:
         return end(text, cells, ellipsis)
+    sign_cells = width(ellipsis)
     head = text[: place.start()]
-    tail = text[place.end() :]
-    spare = max(0, cells - 2 * width(ellipsis) - width(place[0]))
-    after = min(spare // 2, width(tail))
+    tail_cells = width(text[place.end() :])
+    spare = max(0, cells - 2 * sign_cells - width(place[0]))
+    after = min(spare // 2, tail_cells)
     before = spare - after
-    if after == width(tail):
-        before += width(ellipsis)  # the end is in sight: it needs no sign
-    if width(head) <= before + width(ellipsis):
+    if after == tail_cells:
+        before += sign_cells  # the end is in sight: it needs no sign
+    if width(head) <= before + sign_cells:
         return end(text, cells, ellipsis)
-    start = _head(head[::-1], before)[::-1]
-    return end(ellipsis + start + text[place.start() :], cells, ellipsis)
+    return end(ellipsis + _tail(head, before) + text[place.start() :], cells, ellipsis)
 
 
 def _head(text: str, cells: int) -> str:
-    head, used = "", 0
-    for char in text:
+    """As much of the beginning as has room."""
+    used = 0
+    for count, char in enumerate(text):
         used += width(char)
         if used > cells:
-            break
-        head += char
-    return head
+            return text[:count]
+    return text
+
+
+def _tail(text: str, cells: int) -> str:
+    return _head(text[::-1], cells)[::-1]

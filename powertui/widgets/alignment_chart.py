@@ -41,26 +41,30 @@ def _picture(
 ) -> list[SegmentRow]:
     """All rows: caption, power, uncertainty, what ran, times."""
     cells = max(1, width - _GUTTER)
-    edges = np.linspace(view.lo, view.hi, cells * columns_per_cell(glyphs) + 1).astype(np.int64)
+    columns = cells * columns_per_cell(glyphs)
+    edges = np.linspace(view.lo, view.hi, columns + 1).astype(np.int64)
     power_rows = max(2, (height - 3) * 3 // 5)
     ran_rows = max(1, height - 3 - power_rows)
     has_value = np.isfinite(view.watts)
     power = envelope(view.at[has_value], view.watts[has_value], edges, view.hold)
     ran = envelope(view.ran_at, view.ran, edges, view.hold)
+    power_lines = _labelled_lines(power, power_rows, "W", glyphs)
+    ran_lines = _labelled_lines(ran, ran_rows, view.ran_unit, glyphs)
     caption = fit_text(view.caption, width, glyphs.ellipsis)
     rows: list[SegmentRow] = [
         [Segment(caption, theme.style("title"))],
-        *_strip(_drawn(power, power_rows, "W", glyphs), theme.style("power"), theme),
+        *_strip(power_lines, theme.style("power"), theme),
         [Segment(_bar(view, cells, glyphs), theme.style("estimated"))],
-        *_strip(_drawn(ran, ran_rows, view.ran_unit, glyphs), theme.style("text"), theme),
+        *_strip(ran_lines, theme.style("text"), theme),
         _ruler(view, cells, theme),
     ]
     return rows[:height]
 
 
-def _drawn(shape: Envelope, rows: int, unit: str, glyphs: Glyphs) -> list[tuple[str, str]]:
+def _labelled_lines(shape: Envelope, rows: int, unit: str, glyphs: Glyphs) -> list[tuple[str, str]]:
     """The rows of a curve, each with its label: the ends of the axis."""
-    lowest, highest = 0.0, 1.0
+    lowest = 0.0
+    highest = 1.0
     if shape.known.any():
         lowest = float(np.nanmin(shape.low))
         highest = float(np.nanmax(shape.high))
@@ -83,7 +87,8 @@ def _bar(view: AlignmentView, cells: int, glyphs: Glyphs) -> str:
     """A bar as long as the 95 % interval of the power's place."""
     text = ""
     if view.half_ps:
-        length = min(cells, round(2 * view.half_ps * cells / max(1, view.hi - view.lo)))
+        length_ps = max(1, view.hi - view.lo)
+        length = min(cells, round(2 * view.half_ps * cells / length_ps))
         if length > 1:
             text = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right
         text += f" {glyphs.plus_minus}{view.half_ps / PS_PER_S:.3g} s"

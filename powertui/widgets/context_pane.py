@@ -46,26 +46,39 @@ class ContextPane(LinesPane):
         theme = self.theme_colors
         label = theme.style("dim")
         text = theme.style("text")
-        max_name_cells = max(_NAME_WIDTH, self.size.width // 2)
-        name = fact.name.ljust(_NAME_WIDTH - 1) + " "
-        if len(name) > max_name_cells:
-            name = fit_text(fact.name, max_name_cells - 1, self.glyphs.ellipsis) + " "
+        name = self._fitting_name(fact.name)
         if fact.category is not None:
             code = (f" {fact.category.code} ", theme.category(fact.category.value))
             return [((name, label), code, (" " + fact.value, text))]
         room = max(8, self.size.width - len(name))
-        pieces = textwrap.wrap(fact.value, room, break_long_words=True) or [""]
-        if len(pieces) > _MAX_VALUE_LINES:
-            last_line = " ".join(pieces[_MAX_VALUE_LINES - 1 :])
-            pieces = [*pieces[: _MAX_VALUE_LINES - 1], last_line]
+        lines: list[StyledLine] = []
+        head = (name, label)
         indent = (" " * len(name), label)
-        lines: list[StyledLine] = [((name, label), (pieces[0], text))]
-        for piece in pieces[1:]:
-            lines.append((indent, (piece, text)))
-        if fact.badge is not None:
-            quality = (_MARKS[fact.badge], theme.style(fact.badge.value))
-            if len(pieces[-1]) + 1 + len(quality[0]) <= room:
-                lines[-1] = (*lines[-1], (" ", text), quality)
-            else:
-                lines.append((indent, quality))
+        for piece in _value_lines(fact.value, room):
+            lines.append((head, (piece, text)))
+            head = indent
+        if fact.badge is None:
+            return lines
+        quality = (_MARKS[fact.badge], theme.style(fact.badge.value))
+        last_value, _ = lines[-1][-1]
+        if len(last_value) + 1 + len(quality[0]) <= room:
+            lines[-1] = (*lines[-1], (" ", text), quality)
+        else:
+            lines.append((indent, quality))
         return lines
+
+    def _fitting_name(self, name: str) -> str:
+        """A name with a blank behind it, in at most half of the pane."""
+        max_cells = max(_NAME_WIDTH, self.size.width // 2)
+        padded = name.ljust(_NAME_WIDTH - 1) + " "
+        if len(padded) <= max_cells:
+            return padded
+        return fit_text(name, max_cells - 1, self.glyphs.ellipsis) + " "
+
+
+def _value_lines(value: str, room: int) -> list[str]:
+    """A value over lines; beyond the last that is shown it goes on in that one, and is cut."""
+    pieces = textwrap.wrap(value, room, break_long_words=True) or [""]
+    if len(pieces) > _MAX_VALUE_LINES:
+        pieces[_MAX_VALUE_LINES - 1 :] = [" ".join(pieces[_MAX_VALUE_LINES - 1 :])]
+    return pieces

@@ -18,6 +18,7 @@ from powertui.widgets.lines import LinesPane, StyledLine
 _CUT_CHARS = 160  # characters of a value before it is expanded
 _EXPANDED_CHARS = 20_000
 _NAME_WIDTH = 24
+_MAX_HEX_BYTES = 16
 _NOTHING_SELECTED = "Nothing is selected. Move to an event with the arrow keys, or click one."
 
 
@@ -25,16 +26,18 @@ def value_text(stat: Stat, limit: int) -> str:
     """A stat's value as a person reads it."""
     value = stat.value
     if isinstance(value, bytes):
-        head = value[:16].hex(" ")
-        return f"{len(value):,} bytes: {head}{' …' if len(value) > 16 else ''}"
+        more = " …" if len(value) > _MAX_HEX_BYTES else ""
+        return f"{len(value):,} bytes: {value[:_MAX_HEX_BYTES].hex(' ')}{more}"
     if isinstance(value, float):
         return f"{value:.10g}"
-    if isinstance(value, int):
-        if stat.name.endswith("_ps"):
-            return f"{value:,} ({units.duration(value)})"
-        is_identity = stat.name.endswith(("id", "addr", "address", "hash"))
-        return str(value) if is_identity or abs(value) < 100_000 else f"{value:,}"
-    return plain(value, limit)
+    if not isinstance(value, int):
+        return plain(value, limit)
+    if stat.name.endswith("_ps"):
+        return f"{value:,} ({units.duration(value)})"
+    is_identity = stat.name.endswith(("id", "addr", "address", "hash"))
+    if is_identity or abs(value) < 100_000:
+        return str(value)
+    return f"{value:,}"
 
 
 class DetailsPane(LinesPane):
@@ -90,10 +93,10 @@ class DetailsPane(LinesPane):
         if event.name != event.display:
             lines += self._pair("recorded as", plain(event.name, self._max_chars))
         lines += self._pair("kind", MEANINGS[event.category])
-        depth = f", depth {event.depth}" if event.depth else ""
-        process = plain(event.process, 100)
-        track = plain(event.track, 100)
-        lines += self._pair("on", f"{process} / {track}{depth}")
+        place = f"{plain(event.process, 100)} / {plain(event.track, 100)}"
+        if event.depth:
+            place += f", depth {event.depth}"
+        lines += self._pair("on", place)
         start = units.fixed(event.start, PS_PER_S, 9)
         length = units.duration(event.duration)
         lines += self._pair("time", f"{start} s + {length} ({event.duration:,} ps)")
@@ -112,19 +115,20 @@ class DetailsPane(LinesPane):
 
     def _pair(self, name: str, value: str, more: str = "") -> list[StyledLine]:
         """A name and its value, wrapped where values are expanded; `more` is always in sight."""
-        width = min(_NAME_WIDTH, max(8, self.size.width // 3))
-        room = max(8, self.size.width - width)
+        name_width = min(_NAME_WIDTH, max(8, self.size.width // 3))
+        room = max(8, self.size.width - name_width)
         label = self.theme_colors.style("dim")
         text = self.theme_colors.style("text")
-        head = (name[: width - 1].ljust(width), label)
+        head = (name[: name_width - 1].ljust(name_width), label)
+        suffix: StyledLine = ((more, label),) if more else ()
         if not self.expanded:
-            if not more:
-                return [(head, (value, text))]
-            return [(head, (value[: max(8, room - len(more))], text), (more, label))]
-        first, *others = textwrap.wrap(value, room) or [""]
-        lines: list[StyledLine] = [(head, (first, text))]
-        for piece in others:
-            lines.append(((" " * width, label), (piece, text)))
-        if more:
-            lines[-1] = (*lines[-1], (more, label))
+            if more:
+                value = value[: max(8, room - len(more))]
+            return [(head, (value, text), *suffix)]
+        pieces = textwrap.wrap(value, room) or [""]
+        lines: list[StyledLine] = []
+        for piece in pieces:
+            lines.append((head, (piece, text)))
+            head = (" " * name_width, label)
+        lines[-1] = (*lines[-1], *suffix)
         return lines

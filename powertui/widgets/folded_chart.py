@@ -6,7 +6,7 @@ What is drawn is worked out without a screen; the widget at the end only shows i
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +39,11 @@ class FoldedView(NamedTuple):
     times: bool = False
 
     @property
+    def epoch(self) -> int:
+        """The number of the epoch."""
+        return self.folded.epochs[self.line]
+
+    @property
     def shows_times(self) -> bool:
         """Whether lengths are drawn: they were asked for, or no power is known."""
         return self.times or not np.isfinite(self.folded.watts).any()
@@ -46,7 +51,9 @@ class FoldedView(NamedTuple):
     @property
     def values(self) -> Floats:
         """Watts or milliseconds."""
-        return self.folded.seconds * 1e3 if self.shows_times else self.folded.watts
+        if self.shows_times:
+            return self.folded.seconds * 1e3
+        return self.folded.watts
 
     @property
     def unit(self) -> str:
@@ -70,15 +77,16 @@ class AgainstView(NamedTuple):
         compared = np.flatnonzero(np.isfinite(self.against.expected))
         if not len(compared):
             return 0.0, 1.0
-        first = float(self.against.lo[compared[0]])
-        last = float(self.against.hi[compared[-1]])
+        first_s = float(self.against.lo[compared[0]])
+        last_s = float(self.against.hi[compared[-1]])
         if not 0 <= self.selected < len(self.findings):
-            return first, last
-        finding = self.findings[self.selected]
-        start = finding.start_ps / PS_PER_S
-        end = finding.end_ps / PS_PER_S
-        margin = max(_MARGIN_RATIO * (end - start), _MIN_MARGIN_S)
-        return max(min(first, start), start - margin), min(max(last, end), end + margin)
+            return first_s, last_s
+        start_s, end_s = _finding_s(self.findings[self.selected])
+        margin_s = max(_MARGIN_RATIO * (end_s - start_s), _MIN_MARGIN_S)
+        # No further than the readings, unless the finding itself is beyond them.
+        lo_s = max(min(first_s, start_s), start_s - margin_s)
+        hi_s = min(max(last_s, end_s), end_s + margin_s)
+        return lo_s, hi_s
 
 
 class _Chart:
@@ -130,48 +138,47 @@ class _Chart:
     def difference(self, epoch: Floats, others: Floats) -> list[SegmentRow]:
         """What one epoch differs by from the median of the others, around a line at zero."""
         rows = self.lower_rows
-        has_others = np.isfinite(others).any(axis=0)
-        median = np.full(len(epoch), np.nan)
-        median[has_others] = np.nanmedian(others[:, has_others], axis=0)
-        difference = epoch - median
-        sizes = np.abs(difference[np.isfinite(difference)])
-        # The largest hundredth is cut: a tracing step of seconds would flatten the rest.
-        top = float(np.percentile(sizes, 99)) if len(sizes) else 1.0
+        difference = epoch - _median_of(others)
+        top = _typical_size(difference)
         end = max(top, 1e-9)
-        scale = Axis(-end, end, end)
-        lines = draw(self._shape(difference), scale, rows, self.glyphs)
-        digits = 0 if top >= 10 else 1
+        lines = draw(self._shape(difference), Axis(-end, end, end), rows, self.glyphs)
         zero_row = (rows - 1) // 2 if rows > 2 else rows - 1
-        labels = [""] * rows
-        labels[zero_row] = "0"
-        labels[-1] = f"{-top:+.{digits}f} {self.unit}" if rows > 1 else ""
-        labels[0] = f"{top:+.{digits}f} {self.unit}"
+        labels = self._difference_labels(top, zero_row)
         front = self.theme.style("estimated")
         grid = self.theme.style("grid")
         picture = []
-        for row, (label, line) in enumerate(zip(labels, lines, strict=True)):
+        for row, line in enumerate(lines):
             rule = (self.glyphs.horizontal if row == zero_row else " ") * self.cells
-            picture.append([self.gutter(label), *_runs(line, rule, front, grid)])
+            picture.append([self.gutter(labels[row]), *_runs(line, rule, front, grid)])
         return picture
+
+    def _difference_labels(self, top: float, zero_row: int) -> list[str]:
+        """The labels of the rows: the ends of the axis, and zero where it has a row."""
+        decimals = 0 if top >= 10 else 1
+        labels = [""] * self.lower_rows
+        labels[zero_row] = "0"
+        labels[-1] = ""
+        if len(labels) > 1:
+            labels[-1] = f"{-top:+.{decimals}f} {self.unit}"
+        labels[0] = f"{top:+.{decimals}f} {self.unit}"
+        return labels
 
     def bars(self, stretches: Sequence[tuple[int, int] | None], selected: int) -> SegmentRow:
         """Stretches, from a cell to one past another, as bars; the selected one is marked."""
         chars = [" "] * self.cells
         styles = [self.theme.style("dim")] * self.cells
         for number, stretch in enumerate(stretches):
-            if stretch is None or stretch[1] < 0 or stretch[0] >= self.cells:
+            if stretch is None:
                 continue
-            lo = max(stretch[0], 0)
-            hi = max(lo + 1, min(stretch[1], self.cells))
+            first, stop = stretch
+            if stop < 0 or first >= self.cells:
+                continue
+            lo = max(first, 0)
+            hi = max(lo + 1, min(stop, self.cells))
             style = self.theme.style("marked" if number == selected else "warn")
             chars[lo:hi] = self._bar(hi - lo)
             styles[lo:hi] = [style] * (hi - lo)
-        row: SegmentRow = [Segment(" " * _GUTTER, self.theme.style("axis"))]
-        for style, group in itertools.groupby(
-            zip(styles, chars, strict=True), lambda cell: cell[0]
-        ):
-            row.append(Segment("".join(char for _, char in group), style))
-        return row
+        return [self.gutter(""), *_joined(zip(styles, chars, strict=True))]
 
     def _bar(self, length: int) -> str:
         if length == 1:
@@ -201,6 +208,28 @@ class _Chart:
         return Envelope(lowest, np.fmax.reduce([shape.high for shape in shapes]))
 
 
+def _finding_s(finding: Finding) -> tuple[float, float]:
+    """Start and end of a finding in seconds."""
+    return finding.start_ps / PS_PER_S, finding.end_ps / PS_PER_S
+
+
+def _median_of(epochs: Floats) -> Floats:
+    """The median of several epochs, step by step; NaN where none has a value."""
+    has_value = np.isfinite(epochs).any(axis=0)
+    median = np.full(epochs.shape[1], np.nan)
+    median[has_value] = np.nanmedian(epochs[:, has_value], axis=0)
+    return median
+
+
+def _typical_size(values: Floats) -> float:
+    """The size that 99 of 100 values keep to.
+
+    The largest hundredth is cut: a tracing step of seconds would flatten the rest.
+    """
+    sizes = np.abs(values[np.isfinite(values)])
+    return float(np.percentile(sizes, 99)) if len(sizes) else 1.0
+
+
 def _scale(values: Floats, rows: int) -> Axis:
     finite = values[np.isfinite(values)]
     if not len(finite):
@@ -217,6 +246,11 @@ def _runs(front: str, back: str, over: Style, under: Style) -> Iterator[Segment]
     cells = []
     for front_char, back_char in zip(front, back, strict=True):
         cells.append((over, front_char) if front_char != " " else (under, back_char))
+    return _joined(cells)
+
+
+def _joined(cells: Iterable[tuple[Style, str]]) -> Iterator[Segment]:
+    """Neighboring cells of one style as one segment."""
     for style, group in itertools.groupby(cells, lambda cell: cell[0]):
         yield Segment("".join(char for _, char in group), style)
 
@@ -226,34 +260,48 @@ def _against_picture(
 ) -> list[SegmentRow]:
     """Readings over what was expected of them, their difference, the findings, and seconds."""
     chart = _Chart(width, height, "W", theme, glyphs)
-    against, (lo, hi) = view.against, view.span
-    cell_s = (hi - lo) / chart.cells
-    at = np.linspace(lo, hi, 2 * chart.cells * columns_per_cell(glyphs))
-    row = np.clip(np.searchsorted(against.hi, at), 0, len(against.hi) - 1)
-    # A moment more than a cell before its reading still belongs to the one before it.
-    row = np.where(at < against.lo[row] - cell_s, np.maximum(row - 1, 0), row)
-    measured = against.watts[row]
-    expected = against.expected[row][None]
+    lo_s, hi_s = view.span
+    length_s = hi_s - lo_s
+    measured, expected = _compared_watts(view, chart)
     stretches = []
     for finding in view.findings:
-        start = finding.start_ps / PS_PER_S - lo
-        end = finding.end_ps / PS_PER_S - lo
-        stretches.append(
-            (int(start / (hi - lo) * chart.cells), -int(-end / (hi - lo) * chart.cells))
-        )
-    power = ("measured", "power")
-    explained, rest = "what the trace explains", "Power that nothing in the trace explains"
+        start_s, end_s = _finding_s(finding)
+        first = int((start_s - lo_s) / length_s * chart.cells)
+        stop = -int(-(end_s - lo_s) / length_s * chart.cells)
+        stretches.append((first, stop))
+    explained = "what the trace explains"
+    rest = "Power that nothing in the trace explains"
     if not view.profiled:
-        explained, rest = "the usual level of training", "Power beyond the usual level of training"
+        explained = "the usual level of training"
+        rest = "Power beyond the usual level of training"
+
+    def moment(cell: int) -> str:
+        return f"{lo_s + length_s * cell / chart.cells:.4g}"
+
     rows = [
-        chart.line(("Power: ", "title"), power, (f" over {explained}", "dim")),
+        chart.line(("Power: ", "title"), ("measured", "power"), (f" over {explained}", "dim")),
         *chart.overlay(measured, expected),
         chart.line((rest, "title")),
         *chart.difference(measured, expected),
         chart.bars(stretches, view.selected),
-        chart.ruler("s", 10, lambda cell: f"{lo + (hi - lo) * cell / chart.cells:.4g}"),
+        chart.ruler("s", 10, moment),
     ]
     return rows[:height]
+
+
+def _compared_watts(view: AgainstView, chart: _Chart) -> tuple[Floats, Floats]:
+    """What was measured in each column, and in one row what was expected there."""
+    against = view.against
+    lo_s, hi_s = view.span
+    cell_s = (hi_s - lo_s) / chart.cells
+    # Two moments a column, so that no reading as long as a column is missed.
+    at = np.linspace(lo_s, hi_s, 2 * chart.cells * columns_per_cell(chart.glyphs))
+    row = np.searchsorted(against.hi, at)
+    row = np.clip(row, 0, len(against.hi) - 1)
+    # A moment more than a cell before its reading still belongs to the one before it.
+    is_before = at < against.lo[row] - cell_s
+    row = np.where(is_before, np.maximum(row - 1, 0), row)
+    return against.watts[row], against.expected[row][None]
 
 
 def _folded_picture(
@@ -262,20 +310,14 @@ def _folded_picture(
     """An epoch over the others, its difference from them, the findings, and step numbers."""
     chart = _Chart(width, height, view.unit, theme, glyphs)
     values = view.values
-    count = view.folded.steps
     epoch = values[view.line]
     others = np.delete(values, view.line, axis=0)
-    stretches: list[tuple[int, int] | None] = []
-    for finding in view.findings:
-        steps = _step_range(view, finding)
-        if steps is None:
-            stretches.append(None)
-        else:
-            stretches.append((steps[0] * chart.cells // count, -(-steps[1] * chart.cells // count)))
+    stretches = [_step_cells(view, finding, chart.cells) for finding in view.findings]
     numbers = view.folded.numbers[view.line]
 
     def step_number(cell: int) -> str:
-        number = int(numbers[min(len(numbers) - 1, cell * len(numbers) // chart.cells)])
+        step = min(len(numbers) - 1, cell * len(numbers) // chart.cells)
+        number = int(numbers[step])
         return "" if number < 0 else str(number)
 
     rows = [
@@ -289,27 +331,36 @@ def _folded_picture(
     return rows[:height]
 
 
-def _step_range(view: FoldedView, finding: Finding) -> tuple[int, int] | None:
-    """The first step of a finding in its epoch, and one past the last."""
-    if finding.epoch not in view.folded.epochs:
+def _step_cells(view: FoldedView, finding: Finding, cells: int) -> tuple[int, int] | None:
+    """The first cell of a finding in its epoch, and one past the last; None where it has none."""
+    folded = view.folded
+    if finding.epoch not in folded.epochs:
         return None
-    start = view.folded.start[view.folded.epochs.index(finding.epoch)]
+    start = folded.start[folded.epochs.index(finding.epoch)]
     inside = np.flatnonzero((start >= finding.start_ps) & (start < finding.end_ps))
-    return (int(inside[0]), int(inside[-1]) + 1) if len(inside) else None
+    if not len(inside):
+        return None
+    first_step = int(inside[0])
+    end_step = int(inside[-1]) + 1
+    return first_step * cells // folded.steps, -(-end_step * cells // folded.steps)
 
 
 def _title(view: FoldedView) -> list[tuple[str, str]]:
-    epoch = view.folded.epochs[view.line]
-    others = [number for number in view.folded.epochs if number != epoch]
+    others = [number for number in view.folded.epochs if number != view.epoch]
     quantity = "Mean power of each step" if view.unit == "W" else "Length of each step"
-    rest = f"epoch {others[0]}" if len(others) == 1 else f"the other {len(others)}"
-    return [(f"{quantity}: ", "title"), (f"epoch {epoch}", "power"), (f" over {rest}", "dim")]
+    rest = f"the other {len(others)}"
+    if len(others) == 1:
+        rest = f"epoch {others[0]}"
+    return [
+        (f"{quantity}: ", "title"),
+        (f"epoch {view.epoch}", "power"),
+        (f" over {rest}", "dim"),
+    ]
 
 
 def _caption(view: FoldedView) -> str:
-    epoch = view.folded.epochs[view.line]
     others = "the median of the others" if len(view.folded.epochs) > 2 else "the other"
-    return f"Difference of epoch {epoch} from {others}"
+    return f"Difference of epoch {view.epoch} from {others}"
 
 
 class FoldedChart(Picture[FoldedView | AgainstView]):

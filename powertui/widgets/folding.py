@@ -32,12 +32,14 @@ class FoldingTable(TableView):
         """
         folds = self._folds
         table = self._listed
-        row = folds.around(self.row) if folds is not None else -1
-        if folds is None or table is None or row < 0 or folds.folded[row] == folded:
+        if folds is None or table is None:
             return False
-        inside = self.row != row
+        row = folds.around(self.row)
+        if row < 0 or folds.folded[row] == folded:
+            return False
+        is_inside = self.row != row
         self._unfold(nested_rows.turned(table, row, not folds.folded[row], self._open))
-        if inside:
+        if is_inside:
             self.cursor = self._line_of(row)
             self._scroll()
         self.post_message(self.Moved(self, self.row))
@@ -47,7 +49,10 @@ class FoldingTable(TableView):
         """Unfold the row under the cursor, or go to the first row inside of it."""
         folds = self._folds
         row = self.row
-        if folds is not None and row >= 0 and folds.held[row] and not self.fold(False):
+        if folds is None or row < 0 or not folds.held[row]:
+            return
+        has_unfolded = self.fold(False)
+        if not has_unfolded:
             self.action_move(1)
 
     def outwards(self) -> None:
@@ -76,20 +81,20 @@ class FoldingTable(TableView):
         folds = self._folds
         if folds is None or column is not table_order.name_of(table):
             return super()._cell(table, column, row, cells, scopes)
-        ellipsis = self.glyphs.ellipsis
-        mark, suffix = "", ""
+        mark = ""
+        suffix = ""
         count = int(folds.held[row])
         if count and folds.folded[row]:
             mark = self.glyphs.closed
             suffix = f" ({count:,})"
         elif count:
             mark = self.glyphs.open
-        is_inner = folds.within[row] >= 0
-        indent = " " * nested_rows.INDENT if is_inner else ""
-        prefix = indent + mark.ljust(nested_rows.INDENT)
+        prefix = mark.ljust(nested_rows.INDENT)
+        if folds.within[row] >= 0:
+            prefix = " " * nested_rows.INDENT + prefix
         room = max(1, cells - width(prefix + suffix))
         name = self._shortened(plain(column.text(row), table_rows.LIMIT_TEXT), room)
-        return table_rows.fitted(prefix + name + suffix, cells, ellipsis)
+        return table_rows.fitted(prefix + name + suffix, cells, self.glyphs.ellipsis)
 
     def _shortened(self, name: str, room: int) -> str:
         """A name in at most so many cells."""
@@ -104,9 +109,9 @@ class FoldingTable(TableView):
         if not 0 < offset.y < self.content_size.height - 1:
             return
         at = self.top + offset.y - 1
-        row = int(self.lines[at]) if at < len(self.lines) else -1
+        row = self._line_at(at)
         if row >= 0 and folds.held[row] and self._on_mark(offset.x):
-            event.prevent_default()
+            event.prevent_default()  # else the table would take it as a click on the row
             self.action_move(at - self.cursor)
             self.fold()
 

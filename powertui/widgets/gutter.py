@@ -26,7 +26,8 @@ def shortened(label: str, width: int, ellipsis: str) -> str:
         for prefix in ("/device:", "/host:", "Stream "):
             label = label.removeprefix(prefix)
     # Threads of one pool differ only in the digits at the end of their names.
-    return (fit_middle if label[-1:].isdigit() else fit_text)(label, width, ellipsis)
+    fit = fit_middle if label[-1:].isdigit() else fit_text
+    return fit(label, width, ellipsis)
 
 
 class Gutter(Widget):
@@ -59,49 +60,51 @@ class Gutter(Widget):
         self, rows: tuple[Row, ...], state: State, below: Sequence[tuple[str, bool]] = ()
     ) -> None:
         """The rows, and what stands below them: (label, whether it is a profile's name)."""
-        now = (rows, state.viewport.row0, state.cursor_row, tuple(below))
-        if now[0] is not self.rows or now[1:] != (self._row0, self._cursor, self._below):
-            self.rows, self._row0, self._cursor, self._below = now
+        before = (self._row0, self._cursor, self._below)
+        self._row0 = state.viewport.row0
+        self._cursor = state.cursor_row
+        self._below = tuple(below)
+        if rows is not self.rows or before != (self._row0, self._cursor, self._below):
+            self.rows = rows
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
         number = self._row0 + y
         width = self.size.width
-        theme = self.theme_colors
-        glyphs = self.glyphs
-        if 0 <= number - len(self.rows) < len(self._below) and width >= 2:
-            label, named = self._below[number - len(self.rows)]
-            text = (fit_middle if named else shortened)(
-                label, width - 2 - (not named), glyphs.ellipsis
-            )
-            return Strip(
-                [
-                    Segment(
-                        f"{'' if named else ' '}{text:<{width - (not named)}}"[:width],
-                        theme.style("gutter_process" if named else "gutter"),
-                    )
-                ],
-                width,
-            )
-        if number >= len(self.rows) or width < 2:
-            return Strip([Segment(" " * width, theme.style("gutter"))], width)
-        row = self.rows[number]
-        fold = glyphs.leaf if row.folded is None else glyphs.closed if row.folded else glyphs.open
-        indent = "" if row.kind is RowKind.PROCESS else " "
-        above = self._hidden(y)
-        head = indent + fold + " "
-        text = head + shortened(row.label, max(0, width - 1 - len(head)), glyphs.ellipsis) + above
-        if number == self._cursor:
-            style = theme.style("gutter_focus")
-        else:
-            style = theme.style("gutter_process" if row.kind is RowKind.PROCESS else "gutter")
-        return Strip([Segment(text, style)], width)
+        text = " " * width
+        role = "gutter"
+        if width >= 2 and 0 <= number < len(self.rows):
+            row = self.rows[number]
+            text = self._row_text(row, width - 1) + self._scroll_hint(y)
+            if number == self._cursor:
+                role = "gutter_focus"
+            elif row.kind is RowKind.PROCESS:
+                role = "gutter_process"
+        elif width >= 2 and 0 <= number - len(self.rows) < len(self._below):
+            label, is_profile = self._below[number - len(self.rows)]
+            if is_profile:
+                text = fit_middle(label, width - 2, self.glyphs.ellipsis)
+                role = "gutter_process"
+            else:
+                text = " " + shortened(label, width - 3, self.glyphs.ellipsis)
+            text = text.ljust(width)[:width]
+        return Strip([Segment(text, self.theme_colors.style(role))], width)
 
-    def _hidden(self, y: int) -> str:
+    def _row_text(self, row: Row, width: int) -> str:
+        """The fold mark and the label of a row."""
+        mark = self.glyphs.leaf
+        if row.folded is not None:
+            mark = self.glyphs.closed if row.folded else self.glyphs.open
+        indent = "" if row.kind is RowKind.PROCESS else " "
+        head = f"{indent}{mark} "
+        return head + shortened(row.label, max(0, width - len(head)), self.glyphs.ellipsis)
+
+    def _scroll_hint(self, y: int) -> str:
         """A hint in the first and last row that there are more."""
         if y == 0 and self._row0 > 0:
             return "^"
-        if y == self.size.height - 1 and self._row0 + self.size.height < len(self.rows):
+        height = self.size.height
+        if y == height - 1 and self._row0 + height < len(self.rows):
             return "v"
         return " "
 

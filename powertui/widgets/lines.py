@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -53,15 +54,14 @@ class LinesPane(Widget, can_focus=True):
             self.top = top
             self.refresh()
             return
-        changed = [
-            y
-            for y in range(height)
-            if (before[top + y] if top + y < len(before) else None)
-            != (self.lines[top + y] if top + y < len(self.lines) else None)
-            or (
-                y == height - 1 and len(before) != len(self.lines)
-            )  # it says how many more there are
-        ]
+        changed = []
+        for y in range(height):
+            line_before = before[top + y : top + y + 1]
+            if line_before != self.lines[top + y : top + y + 1]:
+                changed.append(y)
+        # The last row says how many more lines there are.
+        if len(before) != len(self.lines) and height - 1 not in changed:
+            changed.append(height - 1)
         if changed:
             self.refresh(*(Region(0, y, self.size.width, 1) for y in changed))
 
@@ -83,17 +83,13 @@ class LinesPane(Widget, can_focus=True):
 
     def _with_more(self, line: StyledLine, count: int) -> Strip:
         """The last line that there is room for: how many more there are stands at its end."""
-        dim = self.theme_colors.style("dim")
-        words = (
-            f" {self.glyphs.ellipsis} {count:,} more lines"
-            if count > 1
-            else f" {self.glyphs.ellipsis} 1 more line"
-        )
+        lines = "line" if count == 1 else "lines"
+        words = f" {self.glyphs.ellipsis} {count:,} more {lines}"
         room = max(0, self.size.width - width(words))
         shown = wrapped(line, room, 0)[0]  # whole words: no figure is cut
-        return Strip(
-            [*_render(shown, room, self.glyphs.ellipsis), Segment(words, dim)]
-        ).adjust_cell_length(self.size.width)
+        segments = [*_render(shown, room, self.glyphs.ellipsis)]
+        segments.append(Segment(words, self.theme_colors.style("dim")))
+        return Strip(segments).adjust_cell_length(self.size.width)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         event.stop()
@@ -109,31 +105,30 @@ def wrapped(line: StyledLine, cells: int, indent: int) -> list[StyledLine]:
 
     All but the first begin `indent` cells further in.
     """
-    out: list[list[tuple[str, Style]]] = [[]]
+    lines: list[list[tuple[str, Style]]] = [[]]
     used = 0
     for text, style in line:
         for word in _WORDS.findall(text):
             size = width(word.rstrip())
             if used + size > cells and used > indent:
-                last, ink = out[-1].pop()
-                out[-1].append((last.rstrip(), ink))  # a blank at the end would need a cell, too
-                out.append([(" " * indent, style)])
+                last_word, ink = lines[-1].pop()
+                lines[-1].append((last_word.rstrip(), ink))  # a blank at the end would need a cell
+                lines.append([(" " * indent, style)])
                 used = indent
                 word = word.lstrip()
-            out[-1].append((word, style))
+            lines[-1].append((word, style))
             used += width(word)
-    return [_joined(pieces) for pieces in out]
+    return [_joined(pieces) for pieces in lines]
 
 
 def _joined(pieces: Sequence[tuple[str, Style]]) -> StyledLine:
     """Neighbours of one style as one piece."""
-    out: list[tuple[str, Style]] = []
+    joined: list[tuple[str, Style]] = []
     for text, style in pieces:
-        if out and out[-1][1] == style:
-            out[-1] = (out[-1][0] + text, style)
-        else:
-            out.append((text, style))
-    return tuple(out)
+        if joined and joined[-1][1] == style:
+            text = joined.pop()[0] + text
+        joined.append((text, style))
+    return tuple(joined)
 
 
 def _render(line: StyledLine, width: int, ellipsis: str) -> Strip:
@@ -144,11 +139,10 @@ def _render(line: StyledLine, width: int, ellipsis: str) -> Strip:
     segments = []
     room = width
     for text, style in line:
-        piece = (
-            fit_text(text, room, ellipsis) if Strip([Segment(text)]).cell_length > room else text
-        )
-        segments.append(Segment(piece, style))
-        room -= Strip([Segment(piece)]).cell_length
+        if cell_len(text) > room:
+            text = fit_text(text, room, ellipsis)
+        segments.append(Segment(text, style))
+        room -= cell_len(text)
         if room <= 0:
             break
     return Strip(segments).adjust_cell_length(width)

@@ -35,39 +35,41 @@ class JumpOutline:
         right = view.column(max(self.lo, self.hi - 1)) + 1
         if self.row is None or self.row == row:
             side = "┃" if self._is_unicode else "|"
-            strip = _put(strip, start, view, left, side, self.style)
-            return _put(strip, start, view, right, side, self.style)
+            for column in (left, right):
+                if 0 <= column < view.width:
+                    strip = _replaced(strip, start + column, side, self.style)
+            return strip
         if row is None or abs(row - self.row) != 1:
             return strip
-        first, last = max(0, left), min(view.width - 1, right)
+        first = max(0, left)
+        last = min(view.width - 1, right)
         if last < first:
             return strip
-        corners = "┏━┓" if row < self.row else "┗━┛"
-        if not self._is_unicode:
-            corners = "+-+"
-        chars = [corners[1]] * (last - first + 1)
+        left_corner, edge, right_corner = self._edge_chars(is_above=row < self.row)
+        chars = [edge] * (last - first + 1)
         if left >= 0:
-            chars[0] = corners[0]
+            chars[0] = left_corner
         if right < view.width:
-            chars[-1] = corners[2]
+            chars[-1] = right_corner
         return _replaced(strip, start + first, "".join(chars), self.style)
+
+    def _edge_chars(self, *, is_above: bool) -> tuple[str, str, str]:
+        """Left corner, edge and right corner of the row above or below."""
+        if not self._is_unicode:
+            return "+", "-", "+"
+        return ("┏", "━", "┓") if is_above else ("┗", "━", "┛")
 
     @property
     def _is_unicode(self) -> bool:
         return self.glyphs is not None and self.glyphs.name == "unicode"
 
 
-def _put(strip: Strip, start: int, view: Viewport, column: int, char: str, style: Style) -> Strip:
-    if not 0 <= column < view.width:
-        return strip
-    return _replaced(strip, start + column, char, style)
-
-
 def _replaced(strip: Strip, at: int, text: str, style: Style) -> Strip:
     cells = strip.cell_length
-    if at + len(text) > cells:
+    stop = at + len(text)
+    if stop > cells:
         return strip
     parts = [strip.crop(0, at), Strip([Segment(text, style)], len(text))]
-    if at + len(text) < cells:
-        parts.append(strip.crop(at + len(text), cells))
+    if stop < cells:
+        parts.append(strip.crop(stop, cells))
     return Strip.join(parts)

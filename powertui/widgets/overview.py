@@ -11,13 +11,14 @@ import numpy as np
 from rich.segment import Segment
 from textual import events
 
-from powertui.data.model import PowerOnTrace
+from powertui.data.model import Bools, PowerOnTrace
 from powertui.view import dragging
 from powertui.view.curve import sparkline
 from powertui.view.dragging import Drag, Grip
 from powertui.view.paint import levels
 from powertui.view.power_curve import channel_curve
 from powertui.view.step_curve import StepCurve
+from powertui.view.surroundings import Surroundings
 from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.timeline_rows import Folds, RowKind
@@ -41,7 +42,9 @@ class Overview(TimeLane):
         self._is_pressed = False  # the mouse button
 
     def differs(self, before: State | None, after: State) -> bool:
-        return before is None or (before.viewport, before.window) != (after.viewport, after.window)
+        if before is None:
+            return True
+        return before.viewport != after.viewport or before.window != after.window
 
     def label(self, y: int) -> list[Segment]:
         return self.name_label("whole run")
@@ -72,21 +75,18 @@ class Overview(TimeLane):
         surroundings = model.surroundings
         if surroundings is None:
             return "".join(chars), roles
-        profiled = [(profile.lo, profile.hi) for profile in surroundings.profiles]
-        if len(model.tracks):
-            profiled.append(model.profiled)
-        outside = np.ones(all_time.width, np.bool_)
-        for lo, hi in profiled:
-            covered = all_time.covered(lo, hi)
-            outside[covered.start : covered.stop] = False
+        outside = _unprofiled_columns(model, surroundings, all_time)
         course = self._course(all_time)
         for column in np.flatnonzero(outside).tolist():
-            chars[column], roles[column] = course[column], "dim"
+            chars[column] = course[column]
+            roles[column] = "dim"
         for profile in surroundings.profiles:
             covered = all_time.covered(profile.lo, profile.hi)
+            is_narrow = len(covered) < _MIN_BUSY_CELLS
             for column in covered:
-                if len(covered) < _MIN_BUSY_CELLS or chars[column] == " ":
-                    chars[column], roles[column] = self.glyphs.vertical, "focus"
+                if is_narrow or chars[column] == " ":
+                    chars[column] = self.glyphs.vertical
+                    roles[column] = "focus"
         for finding in surroundings.findings:
             for column in all_time.covered(finding.lo, finding.hi):
                 roles[column] = "error" if outside[column] else "warn"
@@ -97,17 +97,20 @@ class Overview(TimeLane):
     def _busy(self, model: TimelineModel, all_time: Viewport) -> str:
         """How busy all lines of the profile are."""
         folded = Folds(processes=frozenset(process.name for process in model.trace.processes))
-        processes = [row for row in model.rows(folded) if row.kind is RowKind.PROCESS]
-        lanes = [lane for row in processes for lane in row.lanes]
+        lanes: list[int] = []
+        for row in model.rows(folded):
+            if row.kind is RowKind.PROCESS:
+                lanes.extend(row.lanes)
         if not lanes:
             return " " * all_time.width
         frame = model.forest.frame(all_time.edges(), lanes)
         busy = frame.busy.sum(axis=0, keepdims=True)
         count = frame.count.sum(axis=0, keepdims=True)
         busiest = max(1, int(busy.max(initial=1)))
-        level = levels(busy, count, busiest, len(self.glyphs.levels))[0]
-        points = np.array([ord(char) for char in " " + self.glyphs.levels], "<u4")
-        return str(points[level].tobytes().decode("utf-32-le"))
+        glyphs = self.glyphs.levels
+        level = levels(busy, count, busiest, len(glyphs))[0]
+        chars = np.array([" ", *glyphs])
+        return "".join(chars[level].tolist())
 
     def _course(self, all_time: Viewport) -> str:
         """The power around the profile; without any, a line as long as the training."""
@@ -123,18 +126,20 @@ class Overview(TimeLane):
         chars = list(text)
         styles = [theme.style(role) for role in self._roles]
         if view.rung != all_time.rung or view.cell0 != all_time.cell0:
+            visible = theme.style("overview_view")
             for column in all_time.covered(view.t0, view.t1):
-                styles[column] = theme.style("overview_view")
+                styles[column] = visible
         if self.state.window is not None:
             lo, hi = self.state.window
-            first = all_time.column(lo)
-            last = all_time.column(hi - 1)
-            for column, char in (
-                (first, self.glyphs.range_left),
-                (last, self.glyphs.range_right),
-            ):
+            cursor = theme.style("cursor")
+            marks = (
+                (all_time.column(lo), self.glyphs.range_left),
+                (all_time.column(hi - 1), self.glyphs.range_right),
+            )
+            for column, char in marks:
                 if 0 <= column < len(chars):
-                    chars[column], styles[column] = char, theme.style("cursor")
+                    chars[column] = char
+                    styles[column] = cursor
         return styled(chars, styles)
 
     # ── the mouse: the visible part is moved, or one of its ends ─────────────────────────────────
@@ -184,3 +189,17 @@ class Overview(TimeLane):
 
     def on_click(self, event: events.Click) -> None:
         """The button's press has done it."""
+
+
+def _unprofiled_columns(
+    model: TimelineModel, surroundings: Surroundings, all_time: Viewport
+) -> Bools:
+    """Which columns no profile of the training covers."""
+    outside = np.ones(all_time.width, np.bool_)
+    profiled = [(profile.lo, profile.hi) for profile in surroundings.profiles]
+    if len(model.tracks):
+        profiled.append(model.profiled)
+    for lo, hi in profiled:
+        covered = all_time.covered(lo, hi)
+        outside[covered.start : covered.stop] = False
+    return outside

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from powertui import units
-from powertui.data.model import Bools, Int64s, PowerOnTrace
+from powertui.data.model import PS_PER_NS, Bools, Int64s, PowerOnTrace
 from powertui.plain import plain
 from powertui.plain import width as plain_width
 from powertui.terminal.glyphs import Glyphs
@@ -78,7 +78,8 @@ class PowerStrip(TimeLane):
             self.set_power(power)
 
     def set_power(self, power: PowerOnTrace) -> None:
-        self.power, self.curve = power, channel_curve(power)
+        self.power = power
+        self.curve = channel_curve(power)
         self._lines = None
         self.refresh()
 
@@ -90,16 +91,16 @@ class PowerStrip(TimeLane):
             self.refresh()
 
     def differs(self, before: State | None, after: State) -> bool:
-        return before is None or (before.viewport, before.cursor_ps) != (
-            after.viewport,
-            after.cursor_ps,
-        )
+        if before is None:
+            return True
+        return before.viewport != after.viewport or before.cursor_ps != after.cursor_ps
 
     @property
     def scale(self) -> PowerScale:
         """The scale of the whole series, so that it stays while the view moves along it."""
-        values = self.curve.range if self.curve is not None else None
-        lo, hi = values or (math.nan, math.nan)
+        lo = hi = math.nan
+        if self.curve is not None and self.curve.range is not None:
+            lo, hi = self.curve.range
         if self.power is not None:
             hi = limit_line.highest(hi, (cap.watts for cap in self.power.series.limits))
         return power_scale(lo, hi, max(1, self.size.height))
@@ -115,29 +116,33 @@ class PowerStrip(TimeLane):
         if self.curve is None:
             return self.name_label("")
         height = self.size.height
-        theme = self.theme_colors
-        scale = self.scale
         watts = self.curve.value(self.state.cursor_ps)
         value = "no value" if math.isnan(watts) else units.quantity(watts, "W")
-        ticks = row_labels(scale, height, self.glyphs)
+        ticks = row_labels(self.scale, height, self.glyphs)
         top = value if height == 1 else f"{ticks[0]} W"
-        name, below = self._names(self.label_width - 2 - len(top), height)
+        name, host = self._names(self.label_width - 2 - len(top), height)
         if y == 0:
             return self.name_label(name, top)
         if y == height - 1:
             uncertainty = value if height == 2 else self._uncertainty_text()
             return self.name_label(uncertainty, ticks[y])
         if y == 1:
-            room = self.label_width - 1
-            style = theme.style("gutter")
-            segments = []
-            if below:
-                host = fit_text(below, max(0, room - 1 - len(value)), self.glyphs.ellipsis) + " "
-                segments.append(Segment(host, style))
-                room -= len(host)
-            shown = fit_text(value, room, self.glyphs.ellipsis) + " "
-            return [*segments, Segment(shown, style + theme.style("power"))]
+            return self._value_label(host, value)
         return self.name_label(self._source() if y == 2 else "", ticks[y])
+
+    def _value_label(self, host: str, value: str) -> list[Segment]:
+        """The value under the cursor, behind the host where that has this line."""
+        room = self.label_width - 1
+        style = self.theme_colors.style("gutter")
+        segments = []
+        if host:
+            host_room = max(0, room - 1 - len(value))
+            text = fit_text(host, host_room, self.glyphs.ellipsis) + " "
+            segments.append(Segment(text, style))
+            room -= len(text)
+        shown = fit_text(value, room, self.glyphs.ellipsis) + " "
+        segments.append(Segment(shown, style + self.theme_colors.style("power")))
+        return segments
 
     def _names(self, room: int, height: int) -> tuple[str, str]:
         """The names for the first line and the one below it.
@@ -162,8 +167,10 @@ class PowerStrip(TimeLane):
         power = self.power
         if power.status == "none":
             return "not aligned"
-        half = (power.offset_hi_ps - power.offset_lo_ps) // 2
-        mark = self.glyphs.plus_minus + units.duration(half, 2) if half else ""
+        half_ps = (power.offset_hi_ps - power.offset_lo_ps) // 2
+        mark = ""
+        if half_ps:
+            mark = self.glyphs.plus_minus + units.duration(half_ps, 2)
         return f"{mark}?" if power.status == "ambiguous" else mark
 
     def _source(self) -> str:
@@ -192,9 +199,7 @@ class PowerStrip(TimeLane):
         theme = self.theme_colors
         glyphs = self.glyphs
         if self.curve is None or self.curve.range is None:
-            why = "no power was read" if self.curve is None else "this series holds no values"
-            texts = [" " + why, *[""] * (height - 1)]
-            return [[Segment(fit_text(text, view.width), theme.style("dim"))] for text in texts]
+            return self._without_values(view, height)
         envelope = self.curve.envelope(view.edges())
         scale = self.scale
         chars = [list(line) for line in draw_area(envelope, scale, height, glyphs)]
@@ -203,9 +208,21 @@ class PowerStrip(TimeLane):
         self._draw_gaps(view, envelope.known, chars, styles)
         self._draw_limits(view, scale, chars, styles)
         self._draw_uncertainty(view, chars, styles)
-        for column in {view.column(ps) for ps in self.pins if view.shows(ps)}:
-            chars[0][column], styles[0][column] = glyphs.cursor, theme.style("estimated")
+        for ps in self.pins:
+            if view.shows(ps):
+                column = view.column(ps)
+                chars[0][column] = glyphs.cursor
+                styles[0][column] = theme.style("estimated")
         return [styled(row, style) for row, style in zip(chars, styles, strict=True)]
+
+    def _without_values(self, view: Viewport, height: int) -> list[list[Segment]]:
+        """A sentence in the first row."""
+        style = self.theme_colors.style("dim")
+        why = "no power was read" if self.curve is None else "this series holds no values"
+        rows = [[Segment(fit_text(" " + why, view.width), style)]]
+        for _ in range(height - 1):
+            rows.append([Segment(fit_text("", view.width), style)])
+        return rows
 
     def _draw_gaps(
         self, view: Viewport, known: Bools, chars: list[list[str]], styles: list[list[Style]]
@@ -217,10 +234,11 @@ class PowerStrip(TimeLane):
         assert self.curve is not None
         starts = view.edges()[:-1]
         begin, end = self.curve.span
-        inside = (starts + view.cell_ps > begin) & (starts < end)
+        is_inside = (starts + view.cell_ps > begin) & (starts < end)
         style = self.theme_colors.style("power_gap")
-        for column in np.flatnonzero(inside & ~known).tolist():
-            chars[-1][column], styles[-1][column] = self.glyphs.shade, style
+        for column in np.flatnonzero(is_inside & ~known).tolist():
+            chars[-1][column] = self.glyphs.shade
+            styles[-1][column] = style
 
     def _draw_findings(
         self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]
@@ -250,18 +268,17 @@ class PowerStrip(TimeLane):
         """The size of a finding beside its band, in the highest row that has room for it."""
         style = self.theme_colors.style("power_flag")
         for text in finding.sizes:
-            before = covered.start - len(text) - 2
+            on_left = f" {text} {self.glyphs.right}"
+            on_right = f"{self.glyphs.left} {text} "
+            flags = ((on_left, covered.start - len(on_left)), (on_right, covered.stop))
             for row, row_styles in zip(chars[:_MAX_FLAG_ROWS], styles, strict=False):
-                for flag, first in (
-                    (f" {text} {self.glyphs.right}", before - 1),
-                    (f"{self.glyphs.left} {text} ", covered.stop),
-                ):
-                    cells = slice(first, first + len(flag))
-                    if first < 0 or cells.stop > len(row) or any(c != " " for c in row[cells]):
-                        continue
-                    row[cells] = flag
-                    row_styles[cells] = [style] * len(flag)
-                    return
+                for flag, first in flags:
+                    stop = first + len(flag)
+                    is_in_view = first >= 0 and stop <= len(row)
+                    if is_in_view and all(char == " " for char in row[first:stop]):
+                        row[first:stop] = flag
+                        row_styles[first:stop] = [style] * len(flag)
+                        return
 
     def _draw_limits(
         self, view: Viewport, scale: PowerScale, chars: list[list[str]], styles: list[list[Style]]
@@ -269,14 +286,18 @@ class PowerStrip(TimeLane):
         """The power limits of the channel, each from its start to the next one's."""
         assert self.power is not None
         caps = self.power.series.limits
+        if not caps:
+            return
         edges = view.edges()
-        starts = [self.power.offset_ps + cap.start_ns * 1000 for cap in caps]
-        ends = [*starts[1:], int(edges[-1])][: len(caps)]
+        starts = [self.power.offset_ps + cap.start_ns * PS_PER_NS for cap in caps]
+        ends = [*starts[1:], int(edges[-1])]
         stretches = []
         for cap, start, end in zip(caps, starts, ends, strict=True):
-            stretches.append((np.flatnonzero((edges[1:] > start) & (edges[:-1] < end)), cap.watts))
+            columns = np.flatnonzero((edges[1:] > start) & (edges[:-1] < end))
+            stretches.append((columns, cap.watts))
+        style = self.theme_colors.style("estimated")
         for row, column in limit_line.draw(chars, stretches, scale.axis, self.glyphs.horizontal):
-            styles[row][column] = self.theme_colors.style("estimated")
+            styles[row][column] = style
 
     def _draw_uncertainty(
         self, view: Viewport, chars: list[list[str]], styles: list[list[Style]]
@@ -292,8 +313,9 @@ class PowerStrip(TimeLane):
         bar = glyphs.range_left + glyphs.horizontal * (length - 2) + glyphs.range_right
         text = f" {glyphs.plus_minus}{units.duration(interval_ps // 2, 2)} "
         if len(text) + 4 <= length:
-            middle = (length - len(text)) // 2
-            bar = bar[:middle] + text + bar[middle + len(text) :]
+            text_start = (length - len(text)) // 2
+            text_stop = text_start + len(text)
+            bar = bar[:text_start] + text + bar[text_stop:]
         row, first = self._emptiest_corner(chars, length)
         style = self.theme_colors.style("estimated")
         chars[row][first : first + length] = bar

@@ -28,13 +28,13 @@ class Tick:
 
 def tick_step(cell_ps: int, cells: int) -> int:
     """The smallest 1, 2 or 5 times a power of ten that is at least `cells` cells long."""
-    least = cell_ps * cells
-    step = 1
+    min_step = cell_ps * cells
+    power = 1
     while True:
         for factor in (1, 2, 5):
-            if step * factor >= least:
-                return step * factor
-        step *= 10
+            if power * factor >= min_step:
+                return power * factor
+        power *= 10
 
 
 # Round lengths of a clock, in seconds.
@@ -45,58 +45,70 @@ def _moment(ps: int, grid: int, *, clock: bool = False) -> str:
     """A moment on a grid: in seconds, or as on a clock (1:02:30)."""
     if not clock:
         return units.instant(ps, grid)
-    seconds = abs(ps) // PS_PER_S
-    return f"{'-' if ps < 0 else ''}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    minutes, seconds = divmod(abs(ps) // PS_PER_S, 60)
+    hours, minutes = divmod(minutes, 60)
+    sign = "-" if ps < 0 else ""
+    return f"{sign}{hours}:{minutes:02d}:{seconds:02d}"
 
 
 def _by_clock(view: Viewport, origin: int, grid: int) -> bool:
     """Whether moments read better as on a clock: whole seconds, minutes away from where
     they count.
     """
-    return (
-        not grid % PS_PER_S and max(abs(view.t0 - origin), abs(view.t1 - origin)) >= _CLOCK_FROM_PS
-    )
+    farthest_ps = max(abs(view.t0 - origin), abs(view.t1 - origin))
+    return grid % PS_PER_S == 0 and farthest_ps >= _CLOCK_FROM_PS
 
 
 def _step(view: Viewport, cells: int) -> int:
     """The distance of two marks: round in seconds, or on a clock where the view is that long."""
     step = tick_step(view.cell_ps, cells)
-    if step < 10 * PS_PER_S:
+    if step < _CLOCK[0] * PS_PER_S:
         return step
-    least = view.cell_ps * cells
+    min_step = view.cell_ps * cells
+    for seconds in _CLOCK:
+        if seconds * PS_PER_S >= min_step:
+            return seconds * PS_PER_S
     day = _CLOCK[-1] * PS_PER_S
-    return next((s * PS_PER_S for s in _CLOCK if s * PS_PER_S >= least), -(-least // day) * day)
+    return -(-min_step // day) * day
 
 
 def ticks(view: Viewport, origin: int = 0) -> list[Tick]:
     """Marks at round moments, spaced so that their labels never meet. They count from `origin`."""
-    width = 9
+    label_cells = 9
+    # Wider labels need a longer step, and a longer step may need shorter labels: a few rounds do.
     for _ in range(4):
-        step = _step(view, width + 2)
+        step = _step(view, label_cells + 2)
         first = -(-(view.t0 - origin) // step) * step
         moments = range(first, view.t1 - origin, step)
-        labels = [_moment(ps, step, clock=_by_clock(view, origin, step)) for ps in moments]
-        if labels and max(map(len, labels)) > _MAX_LABEL_CELLS:
-            # Deep inside a long run: the first in full, the others as what is added to it.
-            labels[1:] = ["+" + units.duration(ps - first) for ps in list(moments)[1:]]
+        labels = _tick_labels(moments, step, clock=_by_clock(view, origin, step))
         longest = max((len(text) for text in labels[1:]), default=0)
-        if longest <= width:
+        if longest <= label_cells:
             break
-        width = longest
-    out = [Tick(view.column(ps + origin), text) for ps, text in zip(moments, labels, strict=True)]
-    if len(out) > 1 and out[0].column + 1 + len(out[0].text) >= out[1].column:
-        del out[
-            1 : 1
-            + next(
-                (
-                    i
-                    for i, t in enumerate(out[1:])
-                    if t.column > out[0].column + 2 + len(out[0].text)
-                ),
-                len(out),
-            )
-        ]
-    return out
+        label_cells = longest
+    marks = []
+    for ps, text in zip(moments, labels, strict=True):
+        marks.append(Tick(view.column(ps + origin), text))
+    return _without_covered(marks)
+
+
+def _tick_labels(moments: range, step: int, *, clock: bool) -> list[str]:
+    labels = [_moment(ps, step, clock=clock) for ps in moments]
+    if labels and max(map(len, labels)) > _MAX_LABEL_CELLS:
+        # Deep inside a long run: the first in full, the others as what is added to it.
+        for number in range(1, len(labels)):
+            labels[number] = "+" + units.duration(moments[number] - moments[0])
+    return labels
+
+
+def _without_covered(marks: list[Tick]) -> list[Tick]:
+    """Without those that the label of the first would touch: it may be longer than the others."""
+    if len(marks) < 2:
+        return marks
+    first = marks[0]
+    label_end = first.column + 1 + len(first.text)
+    if label_end < marks[1].column:
+        return marks
+    return [first, *(tick for tick in marks[1:] if tick.column > label_end + 1)]
 
 
 class Ruler(TimeLane):
@@ -136,24 +148,19 @@ class Ruler(TimeLane):
         self.post_message(self.Asked("mark", lo, hi + self.state.viewport.cell_ps - lo))
 
     def differs(self, before: State | None, after: State) -> bool:
-        return before is None or (
-            before.viewport,
-            before.cursor_ps,
-            before.window,
-            before.mark,
-        ) != (after.viewport, after.cursor_ps, after.window, after.mark)
+        if before is None:
+            return True
+        return _drawn_state(before) != _drawn_state(after)
 
     def label(self, y: int) -> list[Segment]:
         assert self.state is not None
         view = self.state.viewport
-        return self.name_label(
-            _moment(
-                self.state.cursor_ps - self._origin,
-                view.cell_ps,
-                clock=_by_clock(view, self._origin, view.cell_ps),
-            ),
-            f"{units.duration(view.cell_ps)}/cell" if self.label_width > 22 else "",
-        )
+        by_clock = _by_clock(view, self._origin, view.cell_ps)
+        moment = _moment(self.state.cursor_ps - self._origin, view.cell_ps, clock=by_clock)
+        cell = ""
+        if self.label_width > 22:
+            cell = f"{units.duration(view.cell_ps)}/cell"
+        return self.name_label(moment, cell)
 
     @property
     def _origin(self) -> int:
@@ -165,12 +172,9 @@ class Ruler(TimeLane):
         assert self.state is not None
         view = self.state.viewport
         theme = self.theme_colors
-        width = self.state.viewport.width
-        base = theme.style("ruler")
-        marked = theme.style("marked")
-        cursor = theme.style("cursor")
+        width = view.width
         chars = [" "] * width
-        styles: list[Style] = [base] * width
+        styles: list[Style] = [theme.style("ruler")] * width
         for tick in ticks(view, self._origin):
             if tick.column >= width:
                 break
@@ -178,22 +182,42 @@ class Ruler(TimeLane):
             if tick.column + len(text) > width:
                 text = self.glyphs.vertical  # half a label would read as another time
             chars[tick.column : tick.column + len(text)] = list(text)
-        window = self.state.window
-        if window is None and self.state.mark is not None:
-            window = tuple(sorted((self.state.mark, self.state.cursor_ps)))  # type: ignore[assignment]
+        window = self._window
         if window is not None:
-            for column in view.covered(*window):
-                styles[column] = marked
-            for column, char in (
-                (view.column(window[0]), self.glyphs.range_left),
-                (view.column(max(window[0], window[1] - 1)), self.glyphs.range_right),
-            ):
-                if 0 <= column < width:
-                    chars[column] = char
+            self._draw_window(window, chars, styles)
         column = view.column(self.state.cursor_ps)
         if 0 <= column < width:
+            cursor = theme.style("cursor")
             if chars[column] in (" ", self.glyphs.vertical):
-                chars[column], styles[column] = self.glyphs.cursor, cursor
+                chars[column] = self.glyphs.cursor
+                styles[column] = cursor
             else:  # a digit must not be hidden: it would read as another time
                 styles[column] = cursor + _REVERSE
         return styled(chars, styles)
+
+    @property
+    def _window(self) -> tuple[int, int] | None:
+        """The marked window; while it is being marked, from its start to the cursor."""
+        assert self.state is not None
+        if self.state.window is not None or self.state.mark is None:
+            return self.state.window
+        lo, hi = sorted((self.state.mark, self.state.cursor_ps))
+        return lo, hi
+
+    def _draw_window(self, window: tuple[int, int], chars: list[str], styles: list[Style]) -> None:
+        assert self.state is not None
+        view = self.state.viewport
+        lo, hi = window
+        marked = self.theme_colors.style("marked")
+        for column in view.covered(lo, hi):
+            styles[column] = marked
+        first = view.column(lo)
+        last = view.column(max(lo, hi - 1))
+        for column, char in ((first, self.glyphs.range_left), (last, self.glyphs.range_right)):
+            if 0 <= column < len(chars):
+                chars[column] = char
+
+
+def _drawn_state(state: State) -> tuple[object, ...]:
+    """What of a state the ruler shows."""
+    return state.viewport, state.cursor_ps, state.window, state.mark

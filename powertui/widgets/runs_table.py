@@ -43,32 +43,34 @@ class RunsTable(FoldingTable):
             return super()._cell_segments(table, column, row, text, style)
         theme = self.theme_colors
         if column.id == "health" and run.health:
-            return [Segment(text, style + _ink(theme.style(_HEALTH_ROLES[run.health])))]
+            return [_inked(text, style, theme.style(_HEALTH_ROLES[run.health]))]
         if column.id == "bound" and run.bound and self.glyphs.name == "unicode":
-            ink = theme.category_ink(run_columns.bound_hue(run))
-            return [Segment("▪", style + _ink(ink)), Segment(text[1:], style)]
+            square = _inked("▪", style, theme.category_ink(run_columns.bound_hue(run)))
+            return [square, Segment(text[1:], style)]
         if column.id == "bars" and run.bars:
             return self._bar_segments(run, text, style)
         if column.id == "unusual":
-            return [Segment(text, style + _ink(theme.style("error")))]
+            return [_inked(text, style, theme.style("error"))]
         if column.id in _QUIET and style == theme.style("text"):
             return [Segment(text, theme.style("dim"))]
         return super()._cell_segments(table, column, row, text, style)
 
     def _bar_segments(self, run: KnownRun, text: str, style: Style) -> list[Segment]:
+        theme = self.theme_colors
         if not run.has_power_bars:
-            return [Segment(text, style + _ink(self.theme_colors.style("step_bars")))]
+            return [_inked(text, style, theme.style("step_bars"))]
         segments: list[Segment] = []
         for char, height in zip(text, run.bars, strict=False):
-            role = f"ember_{_EMBER_OF_HEIGHT[height]}"
-            ink = style + _ink(self.theme_colors.style(role))
-            if segments and segments[-1].style == ink:
-                segments[-1] = Segment(segments[-1].text + char, ink)
-            else:
-                segments.append(Segment(char, ink))
-        return [*segments, Segment(text[len(run.bars) :], style)]
+            ember = theme.style(f"ember_{_EMBER_OF_HEIGHT[height]}")
+            segment = _inked(char, style, ember)
+            # Cells of one color are one segment: fewer bytes on the line.
+            if segments and segments[-1].style == segment.style:
+                segment = Segment(segments.pop().text + char, segment.style)
+            segments.append(segment)
+        segments.append(Segment(text[len(run.bars) :], style))
+        return segments
 
 
-def _ink(style: Style) -> Style:
-    """Its color alone: the row keeps its ground."""
-    return Style(color=style.color)
+def _inked(text: str, style: Style, ink: Style) -> Segment:
+    """Text in the color of the ink alone: the row keeps its ground."""
+    return Segment(text, style + Style(color=ink.color))

@@ -11,18 +11,19 @@ from rich.style import Style
 
 from powertui import units
 from powertui.data.energy.marks import MarkOnTrace
-from powertui.data.model import Epoch, Int64s, Step, Steps
+from powertui.data.model import Epoch, Int64s
 from powertui.plain import plain
 from powertui.value_types import dataclass
-from powertui.view.neighbor_profiles import NeighborProfile
 from powertui.view.surroundings import ProfiledStretch, Surroundings
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
-from powertui.widgets.ruler import tick_step
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
 
 _MIN_CUT_CELLS = 5  # a name that is cut to fewer cells says nothing
-_NUMBER_GAP_CELLS = 12  # between two step numbers, so that they are read as a scale
+
+# Where more stretches than this share a cell on average, those that would not be seen are left out
+# (chosen, not measured).
+_MAX_STRETCHES_PER_CELL = 4
 _MIN_INDENT_CELLS = 24  # in a stretch this wide the text is at its left, else in its middle
 
 
@@ -48,10 +49,10 @@ def draw(
 
     `apart`: a text leaves a blank before the next stretch, so that two never look like one.
     """
-    return styled(*_drawn(stretches, view, style, ellipsis, apart=apart))
+    return styled(*drawn_cells(stretches, view, style, ellipsis, apart=apart))
 
 
-def _drawn(
+def drawn_cells(
     stretches: Sequence[LabelledStretch],
     view: Viewport,
     style: dict[str, Style],
@@ -59,13 +60,15 @@ def _drawn(
     *,
     apart: bool,
 ) -> tuple[list[str], list[Style]]:
+    """The character and the style of each cell."""
     owner = np.full(view.width, -1)
     for number, stretch in enumerate(stretches):
         covered = view.covered(stretch.lo, stretch.hi)
         owner[covered.start : covered.stop] = number
     chars: list[str] = []
     styles: list[Style] = []
-    bounds = [0, *(np.flatnonzero(np.diff(owner)) + 1).tolist(), view.width]
+    first_cells = np.flatnonzero(np.diff(owner)) + 1
+    bounds = [0, *first_cells.tolist(), view.width]
     for lo, hi in pairwise(bounds):
         number = int(owner[lo])
         width = hi - lo
@@ -74,23 +77,32 @@ def _drawn(
             styles.extend([Style.null()] * width)
             continue
         stretch = stretches[number]
-        room = width - 1 if apart and hi < view.width and owner[hi] >= 0 else width
-        text = _longest_fitting(stretch.texts, room)
-        if not text and stretch.cut and room >= _MIN_CUT_CELLS:
-            text = fit_text(stretch.texts[-1], room, ellipsis)
-        if stretch.bar and width > 1 and styles and styles[-1] is style[stretch.role]:
+        ink = style[stretch.role]
+        has_neighbor = hi < view.width and owner[hi] >= 0
+        room = width - 1 if apart and has_neighbor else width
+        looks_like_last = bool(styles) and styles[-1] is ink
+        if stretch.bar and width > 1 and looks_like_last:
             chars.append(stretch.bar)
-            styles.append(styles[-1])
-            width = width - 1
-            room = room - 1
+            styles.append(ink)
+            width -= 1
+            room -= 1
             text = _longest_fitting(stretch.texts, room)
+        else:
+            text = _text_in(stretch, room, ellipsis)
         if width < _MIN_INDENT_CELLS:
             text = text.center(room)
         elif len(text) < width:
             text = " " + text
         chars.extend(text.ljust(width))
-        styles.extend([style[stretch.role]] * width)
+        styles.extend([ink] * width)
     return chars, styles
+
+
+def _text_in(stretch: LabelledStretch, room: int, ellipsis: str) -> str:
+    text = _longest_fitting(stretch.texts, room)
+    if not text and stretch.cut and room >= _MIN_CUT_CELLS:
+        return fit_text(stretch.texts[-1], room, ellipsis)
+    return text
 
 
 def _longest_fitting(texts: Sequence[str], room: int) -> str:
@@ -109,18 +121,15 @@ class EpochLane(TimeLane):
         assert self.model is not None
         assert self.state is not None
         theme = self.theme_colors
+        view = self.state.viewport
+        epochs = self.model.epochs
+        ellipsis = self.glyphs.ellipsis
+        if not len(epochs) and not epochs.phases:
+            why = plain(epochs.source or "no epochs were found", 200)
+            return [Segment(fit_text(" " + why, self.columns, ellipsis), theme.style("dim"))]
         roles = {role: theme.style(role) for role in ("epoch", "phase", "dim")}
-        if not len(self.model.epochs) and not self.model.epochs.phases:
-            why = plain(self.model.epochs.source or "no epochs were found", 200)
-            text = fit_text(" " + why, self.columns, self.glyphs.ellipsis)
-            return [Segment(text, theme.style("dim"))]
-        return draw(
-            _epochs(self.model, self.state.viewport, self.glyphs.vertical),
-            self.state.viewport,
-            roles,
-            self.glyphs.ellipsis,
-            apart=True,
-        )
+        stretches = _epochs(self.model, view, self.glyphs.vertical)
+        return draw(stretches, view, roles, ellipsis, apart=True)
 
 
 class ProfileLane(TimeLane):
@@ -137,14 +146,13 @@ class ProfileLane(TimeLane):
         view = self.state.viewport
         theme = self.theme_colors
         surroundings = self.model.surroundings
-        roles = {role: theme.style(role) for role in ("marked", "dim", "warn")}
-        stretches = [
-            LabelledStretch(lo, hi, (" not profiled", ""), "dim")
-            for lo, hi in _between(self.model.span, surroundings)
-        ]
+        stretches = []
+        for lo, hi in _between(self.model.span, surroundings):
+            stretches.append(LabelledStretch(lo, hi, (" not profiled", ""), "dim"))
         if surroundings is not None:
-            for number in _in_view(surroundings.lows, surroundings.highs, view):
+            for number in rows_in_view(surroundings.lows, surroundings.highs, view):
                 stretches.append(_profile(surroundings.profiles[number]))
+        roles = {role: theme.style(role) for role in ("marked", "dim", "warn")}
         return draw(stretches, view, roles, self.glyphs.ellipsis)
 
 
@@ -177,7 +185,7 @@ class FindingsLane(TimeLane):
         findings = self.model.findings
         bounds = np.array([(span.lo, span.hi) for span in findings], np.int64).reshape(-1, 2)
         stretches = []
-        for row in _in_view(bounds[:, 0], bounds[:, 1], view):
+        for row in rows_in_view(bounds[:, 0], bounds[:, 1], view):
             span = findings[row]
             stretches.append(LabelledStretch(span.lo, span.hi, span.texts, "phase"))
         style = {"phase": self.theme_colors.style("phase")}
@@ -187,29 +195,30 @@ class FindingsLane(TimeLane):
 def _between(span: tuple[int, int], surroundings: Surroundings | None) -> list[tuple[int, int]]:
     """Where nothing was profiled."""
     profiles = surroundings.profiles if surroundings is not None else ()
+    start, end = span
     stretches = []
-    end = span[0]
     for lo, hi in sorted((profile.lo, profile.hi) for profile in profiles):
-        if lo > end:
-            stretches.append((end, lo))
-        end = max(end, hi)
-    if end < span[1]:
-        stretches.append((end, span[1]))
+        if lo > start:
+            stretches.append((start, lo))
+        start = max(start, hi)
+    if start < end:
+        stretches.append((start, end))
     return stretches
 
 
-def _in_view(lo: Int64s, hi: Int64s, view: Viewport) -> list[int]:
+def rows_in_view(lo: Int64s, hi: Int64s, view: Viewport) -> list[int]:
     """The rows of the stretches to draw.
 
     Of very many that are narrower than a cell only the last that starts in each cell is drawn:
     nothing of the others would be seen.
     """
     rows = np.flatnonzero((lo <= hi) & (lo < view.t1) & (hi >= view.t0))
-    if len(rows) > 4 * view.width:
+    if len(rows) > _MAX_STRETCHES_PER_CELL * view.width:
         cell = (lo[rows] - view.t0) // view.cell_ps
-        last = np.ones(len(rows), np.bool_)
-        last[:-1] = cell[1:] != cell[:-1]
-        rows = rows[last | (hi[rows] - lo[rows] >= view.cell_ps)]
+        is_last = np.ones(len(rows), np.bool_)
+        is_last[:-1] = cell[1:] != cell[:-1]
+        is_wide = hi[rows] - lo[rows] >= view.cell_ps
+        rows = rows[is_last | is_wide]
     return [int(row) for row in rows]
 
 
@@ -217,20 +226,30 @@ def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[LabelledStre
     """Epochs, with what no epoch trained on them, and the profile's own phases on top."""
     stretches = []
     starts, ends = model.epoch_spans
-    for index in _in_view(starts, ends, view):
+    for index in rows_in_view(starts, ends, view):
         lo = int(starts[index])
         hi = int(ends[index])
         texts = _epoch_texts(model, model.epochs[index], hi - lo)
         stretches.append(LabelledStretch(lo, hi, texts, "epoch", bar=bar))
-    named = {(phase.start, phase.end) for phase in model.epochs.phases}
-    for span in model.surroundings.untrained if model.surroundings is not None else ():
-        is_named = any(lo < span.hi and hi > span.lo for lo, hi in named)
-        if span.hi > view.t0 and span.lo < view.t1 and not is_named:
-            stretches.append(LabelledStretch(span.lo, span.hi, span.texts, "dim", cut=True))
-    for index in _in_view(model.phase_spans[:, 0], model.phase_spans[:, 1], view):
+    stretches += _untrained(model, view)
+    for index in rows_in_view(model.phase_spans[:, 0], model.phase_spans[:, 1], view):
         phase = model.epochs.phases[index]
         name = plain(phase.name, 60)
         stretches.append(LabelledStretch(phase.start, phase.end, (name,), "phase", cut=True))
+    return stretches
+
+
+def _untrained(model: TimelineModel, view: Viewport) -> list[LabelledStretch]:
+    """What no epoch trained, where the profile has no name of its own for it."""
+    if model.surroundings is None:
+        return []
+    phases = {(phase.start, phase.end) for phase in model.epochs.phases}
+    stretches = []
+    for span in model.surroundings.untrained:
+        if span.hi <= view.t0 or span.lo >= view.t1:
+            continue
+        if not any(lo < span.hi and hi > span.lo for lo, hi in phases):
+            stretches.append(LabelledStretch(span.lo, span.hi, span.texts, "dim", cut=True))
     return stretches
 
 
@@ -238,28 +257,25 @@ def _epoch_texts(model: TimelineModel, epoch: Epoch, length: int) -> tuple[str, 
     """Number, duration, energy and scalars of an epoch, the longest text first."""
     number = epoch.number
     name = f"epoch {number}"
-    took = joules = tight = ""
+    took = ""
     if epoch.start is not None and epoch.end is not None:
         took = units.duration(length, 3)
+    joules = short_joules = ""
     if model.surroundings is not None:
         joules = model.surroundings.joules_of.get(number, "")
-        tight = model.surroundings.tight_of.get(number, "")
+        short_joules = model.surroundings.tight_of.get(number, "")
     texts = [f"{name}  {took}"]
     if joules:  # no figure without its interval: the short forms have it too
         texts = [
             f"{name}  {took}  {joules}",
             f"{name}  {joules}",
             f"{number}  {joules}",
-            f"{number}  {tight}",
+            f"{number}  {short_joules}",
             f"{name}  {took}",
         ]
     scalars = "  ".join(f"{plain(tag, 40)} {value:.4g}" for tag, value in epoch.scalars)
-    return (
-        f"{texts[0]}  {scalars}".rstrip(),
-        *(text.rstrip() for text in texts),
-        name,
-        str(number),
-    )
+    texts.insert(0, f"{texts[0]}  {scalars}")
+    return (*(text.rstrip() for text in texts), name, str(number))
 
 
 class MarkLane(TimeLane):
@@ -284,15 +300,17 @@ class MarkLane(TimeLane):
             return [Segment(" " * self.columns)]
         view = self.state.viewport
         theme = self.theme_colors
+        windows = []
+        moments = []
+        for row in rows_in_view(self._bounds[:, 0], self._bounds[:, 1], view):
+            mark = self.marks[row]
+            if mark.end_ps is None:
+                moments.append(_moment(mark, view, self.glyphs.vertical))
+            elif mark.end_ps > mark.start_ps:
+                windows.append(_window(mark))
+        windows.sort(key=lambda window: window.lo - window.hi)  # the longest first
         roles = {role: theme.style(role) for role in ("phase", "label")}
-        rows = _in_view(self._bounds[:, 0], self._bounds[:, 1], view)
-        marks = [self.marks[row] for row in rows]
-        longest_first = sorted(marks, key=lambda mark: mark.start_ps - _end_of(mark))
-        stretches = [_window(mark) for mark in longest_first if _end_of(mark) > mark.start_ps]
-        stretches += [
-            _moment(mark, view, self.glyphs.vertical) for mark in marks if mark.end_ps is None
-        ]
-        return draw(stretches, view, roles, self.glyphs.ellipsis)
+        return draw([*windows, *moments], view, roles, self.glyphs.ellipsis)
 
 
 def _end_of(mark: MarkOnTrace) -> int:
@@ -306,153 +324,5 @@ def _window(mark: MarkOnTrace) -> LabelledStretch:
 def _moment(mark: MarkOnTrace, view: Viewport, bar: str) -> LabelledStretch:
     """A bar where it is, and its name behind it."""
     text = bar + plain(mark.name, 20)
-    return LabelledStretch(
-        mark.start_ps, mark.start_ps + (len(text) - 1) * view.cell_ps, (text, bar), "label"
-    )
-
-
-class StepLane(TimeLane):
-    """Steps with their numbers; where they are narrower than cells, a line with a number now and
-    then.
-    """
-
-    # other profiles of the training in sight: their steps are drawn where they ran
-    neighbors: tuple[NeighborProfile, ...] = ()
-
-    def label(self, y: int) -> list[Segment]:
-        assert self.model is not None
-        count = len(self.model.steps)
-        return self.name_label("steps", str(count) if count else "none")
-
-    def cells(self, y: int) -> list[Segment]:
-        assert self.model is not None
-        assert self.state is not None
-        model = self.model
-        steps = self.model.steps
-        view = self.state.viewport
-        logged: list[tuple[int, str]] = []
-        neighbors: list[NeighborProfile] = []
-        if model.surroundings is not None:
-            logged = round_numbers(model.surroundings, view)
-            neighbors = [profile for profile in self.neighbors if len(profile.model.steps)]
-        if not len(steps) and not logged and not neighbors:
-            why = plain(steps.source or "no steps were found", 200)
-            text = fit_text(" " + why, self.columns, self.glyphs.ellipsis)
-            return [Segment(text, self.theme_colors.style("dim"))]
-        drawn = set(view.covered(*model.profiled))
-        # In a few cells numbers of the profile would only displace those of the training.
-        has_numbers = not logged or len(drawn) >= _NUMBER_GAP_CELLS
-        chars, styles = self._profile_steps(steps, view, has_numbers=has_numbers)
-        for profile in neighbors:
-            columns = [x for x in view.covered(*profile.stretch(model)) if x not in drawn]
-            drawn.update(columns)
-            if columns:
-                has_numbers = not logged or len(columns) >= _NUMBER_GAP_CELLS
-                neighbor_chars, neighbor_styles = self._profile_steps(
-                    profile.model.steps, profile.view(model, view), has_numbers=has_numbers
-                )
-                for x in columns:
-                    chars[x], styles[x] = neighbor_chars[x], neighbor_styles[x]
-        self._draw_logged(chars, styles, logged)
-        return styled(chars, styles)
-
-    def _profile_steps(
-        self, steps: Steps, view: Viewport, *, has_numbers: bool
-    ) -> tuple[list[str], list[Style]]:
-        """The steps of one profile, over the cells of its own axis."""
-        first = max(0, int(steps.start.searchsorted(view.t0, side="right")) - 1)
-        last = int(steps.start.searchsorted(view.t1, side="left"))
-        if first >= last:
-            return [" "] * view.width, [Style.null()] * view.width
-        starts = steps.start[first:last]
-        ends = np.maximum(steps.ends()[first:last], starts + 1)
-        numbers = steps.number[first:last]
-        # Numbers fit when neighbors are as far apart, on average, as the longest of them with a
-        # blank behind it.
-        number_ps = (len(str(int(numbers.max()))) + 1) * view.cell_ps
-        if int(starts[-1] - starts[0]) < number_ps * (len(starts) - 1):
-            return self._dense(starts, ends, numbers if has_numbers else None, view)
-        stretches = []
-        for row in range(first, last):
-            lo = int(starts[row - first])
-            hi = int(ends[row - first])
-            role = "step" if row % 2 else "step_alt"
-            stretches.append(LabelledStretch(lo, hi, _step_texts(steps[row]), role))
-        roles = {role: self.theme_colors.style(role) for role in ("step", "step_alt")}
-        return _drawn(stretches, view, roles, self.glyphs.ellipsis, apart=True)
-
-    def _draw_logged(
-        self, chars: list[str], styles: list[Style], ticks: Sequence[tuple[int, str]]
-    ) -> None:
-        """Logged step numbers, where the profiles have no steps."""
-        style = self.theme_colors.style("dim")
-        for column, number in ticks:
-            text = self.glyphs.vertical + number
-            cells = slice(column, column + len(text))
-            around = chars[max(0, column - 1) : cells.stop + 1]
-            if cells.stop <= len(chars) and all(char == " " for char in around):
-                chars[cells], styles[cells] = list(text), [style] * len(text)
-
-    def _dense(
-        self, starts: Int64s, ends: Int64s, numbers: Int64s | None, view: Viewport
-    ) -> tuple[list[str], list[Style]]:
-        """A line where there are steps, with round numbers on it."""
-        theme = self.theme_colors
-        # Steps do not overlap: a cell has some when its last moment's step has not ended before its
-        # first.
-        edges = view.edges()
-        at = starts.searchsorted(edges[1:])
-        has_steps = (at > 0) & (ends[np.maximum(at - 1, 0)] > edges[:-1])
-        chars = [self.glyphs.horizontal if on else " " for on in has_steps.tolist()]
-        styles = [theme.style("axis")] * len(chars)
-        if numbers is None or len(numbers) < 2:
-            return chars, styles
-        cells = max(1, view.column(int(starts[-1])) - view.column(int(starts[0])))
-        # Their range, not the last less the first: numbers may begin anew within the view.
-        round_to = tick_step(max(1, (int(numbers.max()) - int(numbers.min())) // cells), 10)
-        free_from = 0
-        for row in np.flatnonzero(numbers % round_to == 0).tolist():
-            column = view.column(int(starts[row]))
-            text = f"{self.glyphs.vertical}{int(numbers[row])} "
-            stop = column + len(text)
-            if free_from <= column and stop <= len(chars):
-                chars[column:stop] = list(text)
-                styles[column:stop] = [theme.style("label")] * len(text)
-                free_from = stop + 1
-        return chars, styles
-
-
-def round_numbers(surroundings: Surroundings, view: Viewport) -> list[tuple[int, str]]:
-    """(column, number) of the round step numbers in sight.
-
-    A number that no record has exactly begins with ~: its moment is interpolated.
-    """
-    ticks = []
-    for part in surroundings.numbers:
-        first = part.number_at(view.t0)
-        last = part.number_at(view.t1)
-        if last <= first:
-            continue
-        begin = part.moment_of(first)[0]
-        end = part.moment_of(last)[0]
-        cells = max(1, (end - begin) // view.cell_ps)
-        round_to = tick_step(max(1, _NUMBER_GAP_CELLS * (last - first) // cells), 1)
-        for number in range(-(-first // round_to) * round_to, last + 1, round_to):
-            ps, exact = part.moment_of(number)
-            if view.shows(ps):
-                ticks.append((view.column(ps), f"{number} " if exact else f"~{number} "))
-    return ticks
-
-
-def _step_texts(step: Step) -> tuple[str, ...]:
-    """A step's number, with its times where there is room: by TensorFlow's rule, host, devices."""
-    numbers = (f"step {step.number}", str(step.number)) if step.number >= 0 else ("step",)
-    if step.step is None:
-        return numbers
-    short = f"{numbers[0]}: {units.duration(step.step)}"
-    if step.device is None:
-        return (short, *numbers)
-    times = f"device {units.duration(step.device)}"
-    if step.host is not None:
-        times = f"host {units.duration(step.host)}, {times}"
-    return (f"{short} ({times})", short, *numbers)
+    end_ps = mark.start_ps + (len(text) - 1) * view.cell_ps
+    return LabelledStretch(mark.start_ps, end_ps, (text, bar), "label")

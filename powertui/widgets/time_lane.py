@@ -36,7 +36,8 @@ def fit_text(text: str, width: int, ellipsis: str = "…") -> str:
         if cell_len(fitting + char) > width - 1:
             break
         fitting += char
-    fitting += ellipsis if width > 0 else ""
+    if width > 0:
+        fitting += ellipsis
     return fitting + " " * (width - cell_len(fitting))
 
 
@@ -51,7 +52,8 @@ def fit_middle(text: str, width: int, ellipsis: str = "…") -> str:
         if cell_len(char + tail) > width // 3:
             break
         tail = char + tail
-    return fit_text(fit_text(text, width - cell_len(tail), ellipsis) + tail, width, ellipsis)
+    head = fit_text(text, width - cell_len(tail), ellipsis)
+    return fit_text(head + tail, width, ellipsis)
 
 
 def styled(chars: Sequence[str], styles: Sequence[Style]) -> list[Segment]:
@@ -108,10 +110,11 @@ class TimeLane(Widget):
 
     def update_state(self, model: TimelineModel, state: State) -> None:
         """Draw this from now on; nothing is repainted when nothing that is shown has changed."""
-        before = (self.model, self.state)
+        is_other_model = self.model is not model
+        differs = is_other_model or self.differs(self.state, state)
         self.model = model
         self.state = state
-        if before[0] is not model or self.differs(before[1], state):
+        if differs:
             self.refresh()
 
     def differs(self, before: State | None, after: State) -> bool:
@@ -131,10 +134,10 @@ class TimeLane(Widget):
         style = self.theme_colors.style("gutter")
         room = max(0, self.label_width - 1)
         right = right[:room]
-        name_text = fit_text(
-            plain(text, 100), max(0, room - len(right) - (1 if right else 0)), self.glyphs.ellipsis
-        )
-        return [Segment(fit_text(name_text + (" " if right else "") + right, room) + " ", style)]
+        if right:
+            right = " " + right
+        name = fit_text(plain(text, 100), max(0, room - len(right)), self.glyphs.ellipsis)
+        return [Segment(fit_text(name + right, room) + " ", style)]
 
     def render_line(self, y: int) -> Strip:
         if self.model is None or self.state is None or not self.columns:
@@ -149,7 +152,9 @@ class TimeLane(Widget):
     def time_at(self, x: int) -> int:
         """The moment under a screen column of this widget."""
         assert self.state is not None
-        return self.state.viewport.time(min(max(0, x - self.label_width), max(0, self.columns - 1)))
+        last_column = max(0, self.columns - 1)
+        column = min(max(0, x - self.label_width), last_column)
+        return self.state.viewport.time(column)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         self._wheel(event, 1)

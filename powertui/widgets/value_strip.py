@@ -37,32 +37,34 @@ class ValueStrip(TimeLane):
             self.refresh()
 
     def differs(self, before: State | None, after: State) -> bool:
-        return before is None or (before.viewport, before.cursor_ps) != (
-            after.viewport,
-            after.cursor_ps,
-        )
+        if before is None:
+            return True
+        return before.viewport != after.viewport or before.cursor_ps != after.cursor_ps
 
     @property
     def axis(self) -> Axis:
         """The scale of all values, so that it stays while the view moves along the strip."""
-        values = self.strip.curve.range if self.strip is not None else None
-        lo, hi = values or (math.nan, math.nan)
+        lo = hi = math.nan
+        if self.strip is not None and self.strip.curve.range is not None:
+            lo, hi = self.strip.curve.range
         return axis(lo, hi, max(1, self.size.height))
 
     def label(self, y: int) -> list[Segment]:
         assert self.state is not None
-        if self.strip is None:
+        strip = self.strip
+        if strip is None:
             return self.name_label("")
-        value = self.strip.value(self.state.cursor_ps)
-        unit = f" {self.strip.unit}" if self.strip.unit else ""
-        shown = "no value" if math.isnan(value) else f"{value:.4g}{unit}"
+        value = strip.value(self.state.cursor_ps)
+        shown = "no value"
+        if not math.isnan(value):
+            shown = f"{value:.4g} {strip.unit}".rstrip()
         scale = self.axis
         height = self.size.height
         if y == 0:
-            more = f" +{self._hidden}" if self._hidden else ""
-            return self.name_label(
-                self.strip.name + more, shown if height == 1 else scale.text(scale.hi)
-            )
+            name = strip.name
+            if self._hidden:
+                name += f" +{self._hidden}"
+            return self.name_label(name, shown if height == 1 else scale.text(scale.hi))
         if y == height - 1:
             return self.name_label(shown, scale.text(scale.lo))
         return self.name_label("")

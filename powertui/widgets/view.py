@@ -9,11 +9,12 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.timer import Timer
+from textual.widget import Widget
 
 from powertui.data.energy import marks
 from powertui.data.model import PowerOnTrace
 from powertui.terminal.theme import Theme
-from powertui.view import neighbor_profiles as in_company
+from powertui.view import neighbor_profiles
 from powertui.view.navigation import Navigator
 from powertui.view.neighbor_profiles import NeighborProfile
 from powertui.view.time_navigation import State
@@ -22,9 +23,21 @@ from powertui.view.value_strips import Strip
 from powertui.widgets.gutter import Gutter
 from powertui.widgets.overview import Overview
 from powertui.widgets.power_strip import PowerNote, PowerStrip
+from powertui.widgets.row_shares import (
+    FIRST_STRIP_SHARE,
+    MAX_POWER_ROWS,
+    MAX_POWER_STRIPS,
+    MAX_VALUE_STRIPS,
+    MIN_TIMELINE_ROWS,
+    MIN_TRACK_ROWS,
+    far_heights,
+    label_width,
+    strip_heights,
+)
 from powertui.widgets.ruler import Ruler
 from powertui.widgets.sight_pane import SightPane
-from powertui.widgets.stretches import EpochLane, FindingsLane, MarkLane, ProfileLane, StepLane
+from powertui.widgets.step_lane import StepLane
+from powertui.widgets.stretches import EpochLane, FindingsLane, MarkLane, ProfileLane
 from powertui.widgets.time_lane import TimeLane
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.value_strip import ValueStrip
@@ -32,77 +45,12 @@ from powertui.widgets.value_strip import ValueStrip
 if TYPE_CHECKING:
     from powertui.widgets.outline import JumpOutline
 
-_MAX_POWER_STRIPS = 4
-MAX_VALUE_STRIPS = 6
-# Rows of the parts of the view.
-_VALUE_ROWS = 4
-_MIN_TRACK_ROWS = 3  # where nothing in sight was profiled
 _MAX_PANEL_ROWS = 14  # of the panel about the view
-_MAX_POWER_ROWS = 20  # of a power strip
-_MIN_TIMELINE_ROWS = 8  # that stay for what ran, beside power
-_MIN_FIRST_ROWS = 4  # of the first power strip, where it has more than two
-# Of the view's rows, for the first power strip: at 24, 36 and 50 rows it has a quarter of the
-# screen, and what ran keeps more than it.
-_FIRST_STRIP_SHARE = 0.29
 _MIN_ROWS_FOR_LEGEND = 14
 # The share of the view that a profile must cover for its tracks to get most of the rows, and for
 # them to get any (both chosen, not measured).
 _INSIDE_SHARE = 0.7
 _PARTLY_INSIDE_SHARE = 0.15
-
-
-def _label_width(width: int) -> int:
-    """Label columns for a view this wide: between a fifth and a quarter of it, within reason."""
-    return min(26, max(12, width * 9 // 40))
-
-
-def strip_heights(height: int, series: int, lanes: int) -> list[int]:
-    """How many rows each power strip gets beside so many lanes, where eight rows of the timeline
-    stay.
-
-    The first is the picture of the page. It has two rows as long as four stay: a pane below takes
-    rows from both, and never all of the power's.
-    """
-    room = height - 3 - lanes
-    if not series or room < 2 + 4:
-        return []
-    spare = room - _MIN_TIMELINE_ROWS
-    if spare < 4:
-        return [2]
-    first = max(_MIN_FIRST_ROWS, round(height * _FIRST_STRIP_SHARE))
-    heights = [min(first, spare)]
-    spare -= heights[0]
-    for _ in range(1, min(series, _MAX_POWER_STRIPS)):
-        rows = min(3 if height < 40 else 4, spare // 2)
-        if rows < 2:
-            break
-        heights.append(rows)
-        spare -= rows + (rows if height < 40 else 0)
-    return heights
-
-
-def _far_heights(height: int, power: int, values: int, lanes: int) -> tuple[list[int], list[int]]:
-    """Rows of the power strips and of the other strips where nothing in sight was profiled.
-
-    They share what tracks would take. The first power strip is the tallest.
-    """
-    spare = height - 2 - lanes - _MIN_TRACK_ROWS
-    power = min(power, _MAX_POWER_STRIPS)
-    values = min(values, MAX_VALUE_STRIPS)
-    if not power:
-        values = min(values, spare // 2)
-        return [], [min(7, spare // values)] * values if values else []
-    values = min(values, max(2, (spare - 6) // _VALUE_ROWS), max(0, spare - 3) // 2)
-    value_rows = 0
-    if values == 1:
-        value_rows = 2
-    elif values:
-        value_rows = max(2, min(_VALUE_ROWS, spare // 2 // values))
-    remaining = spare - value_rows * values
-    power = min(power, max(1, remaining // 5))
-    max_first_rows = 16 if values else remaining
-    first = min(max_first_rows, max(2, remaining - 3 * (power - 1)))
-    return [first] + [3] * (power - 1), [value_rows] * values
 
 
 class TimelineView(Vertical):
@@ -116,7 +64,7 @@ class TimelineView(Vertical):
     def __init__(self, *, theme: Theme, glyphs: str = "unicode", id: str | None = None) -> None:
         super().__init__(id=id)
         options: dict[str, Any] = {"theme": theme, "glyphs": glyphs}
-        self.strips = [PowerStrip(**options) for _ in range(_MAX_POWER_STRIPS)]
+        self.strips = [PowerStrip(**options) for _ in range(MAX_POWER_STRIPS)]
         self.note = PowerNote(**options)
         self.values = [ValueStrip(**options) for _ in range(MAX_VALUE_STRIPS)]
         self.ruler = Ruler(**options)
@@ -186,9 +134,11 @@ class TimelineView(Vertical):
         self._roomy = self._roomy and keep
         self.timeline.show(model, keep=keep)
         self._arrange()
-        state = self.timeline.state
-        if state is not None:
-            self._follow(None, state)
+        self._follow_timeline()
+
+    def _follow_timeline(self) -> None:
+        if self.timeline.state is not None:
+            self._follow(None, self.timeline.state)
 
     def set_power(self, power: Sequence[PowerOnTrace]) -> None:
         """One strip per series, as many as the height allows."""
@@ -207,8 +157,7 @@ class TimelineView(Vertical):
             self.steps.neighbors = tuple(neighbors)
             self.steps.refresh()
             self._arrange()
-            if self.timeline.state is not None:
-                self._follow(None, self.timeline.state)
+            self._follow_timeline()
 
     def _covered(self) -> int:
         """How many columns of the view are profiled by what is shown."""
@@ -223,15 +172,14 @@ class TimelineView(Vertical):
         return len(columns)
 
     def outline(self, lo: int, hi: int, row: int | None = None) -> None:
-        """JumpOutline a stretch for a moment: where a jump has led. `row`: only there."""
+        """Outline a stretch for a moment: where a jump has led. `row`: only there."""
         from powertui.widgets.outline import SHOWN_S, JumpOutline
 
-        style = self.ruler.theme_colors.style("cursor")
-        shown = JumpOutline(lo, hi, row, style, self.ruler.glyphs)
         if self._outline_timer is not None:
             self._outline_timer.stop()
             self._draw_outline(None)
-        self._draw_outline(shown)
+        style = self.ruler.theme_colors.style("cursor")
+        self._draw_outline(JumpOutline(lo, hi, row, style, self.ruler.glyphs))
         self._outline_timer = self.set_timer(SHOWN_S, self._end_outline)
 
     def _end_outline(self) -> None:
@@ -308,39 +256,28 @@ class TimelineView(Vertical):
         """Share the height out among power, lanes and tracks."""
         if not self.is_mounted or not self.size.width:
             return
-        self._set_label_widths(_label_width(self.size.width))
+        self._set_label_widths(label_width(self.size.width))
         inside = self.inside
         self._was_inside = (inside, self._partly_inside)
         self._show_lanes(inside)
-        height = self.size.height
-        lanes = [self.note, self.epochs, self.marks, self.found, self.sight]
+        lanes: list[Widget] = [self.note, self.epochs, self.marks, self.found, self.sight]
         if not inside:
             lanes += [self.profiles, self.steps]
         lane_rows = sum(lane.display for lane in lanes)
         if inside:
             heights, values = self._near_heights(lane_rows)
         else:
-            # Where a profile takes a part of the view, its tracks get rows, too.
-            room = height * 2 // 3 if self._partly_inside else height
-            if not self._has_tracks:
-                room += _MIN_TRACK_ROWS - 1
-            heights, values = _far_heights(room, len(self._power), self._strips_shown, lane_rows)
-            if heights and self._has_tracks:
-                free = height - sum(heights) - sum(values) - 2 - lane_rows - _MIN_TIMELINE_ROWS
-                wanted = round(height * _FIRST_STRIP_SHARE)
-                heights[0] = max(heights[0], min(wanted, heights[0] + free))
-        room = height - sum(heights) - sum(values) - 2 - lane_rows
+            heights, values = self._far_heights(lane_rows)
+        room = self.size.height - sum(heights) - sum(values) - 2 - lane_rows
         if inside and self.steps.display:
             room -= 1
         spare = self._share_rows(room)
         if heights:
-            heights[0] = max(heights[0], min(heights[0] + spare, _MAX_POWER_ROWS))
-        self.values[0].set_hidden(len(self._chosen) - len(values) if values else 0)
-        for rows, strips in ((heights, self.strips), (values, self.values)):
-            for number, strip in enumerate(strips):
-                strip.display = number < len(rows)
-                if number < len(rows):
-                    strip.styles.height = rows[number]
+            heights[0] = max(heights[0], min(heights[0] + spare, MAX_POWER_ROWS))
+        hidden = len(self._chosen) - len(values) if values else 0
+        self.values[0].set_hidden(hidden)
+        _set_heights(self.strips, heights)
+        _set_heights(self.values, values)
 
     def _set_label_widths(self, cells: int) -> None:
         self.row_labels.styles.width = cells
@@ -369,17 +306,25 @@ class TimelineView(Vertical):
         model = self.timeline.model
         surroundings = model.surroundings if model is not None else None
         has_tracks = self._has_tracks
-        self.epochs.display = model is not None and bool(
-            len(model.epochs) or len(model.epochs.phases)
-        )
-        self.marks.display = bool(self.marks.marks)
-        has_profiles = has_tracks or bool(surroundings and surroundings.profiles)
-        self.profiles.display = not inside and has_profiles
-        self.steps.display = has_tracks or bool(surroundings and surroundings.numbers)
-        self.found.display = bool(surroundings and surroundings.findings)
+        has_epochs = has_note = False
+        if model is not None:
+            has_epochs = len(model.epochs) + len(model.epochs.phases) > 0
+            has_note = bool(model.power_note)
+        has_profiles = has_steps = has_tracks
+        has_findings = False
+        if surroundings is not None:
+            has_profiles = has_tracks or bool(surroundings.profiles)
+            has_steps = has_tracks or bool(surroundings.numbers)
+            has_findings = bool(surroundings.findings)
         has_room = self.size.height >= _MIN_ROWS_FOR_LEGEND
+        # Each is set once: every change of it is another layout of the page.
+        self.epochs.display = has_epochs
+        self.marks.display = bool(self.marks.marks)
+        self.profiles.display = has_profiles and not inside
+        self.steps.display = has_steps
+        self.found.display = has_findings
         self.sight.display = has_tracks and has_room and (inside or self._partly_inside)
-        self.note.display = bool(model is not None and model.power_note and not self._power)
+        self.note.display = has_note and not self._power
 
     def _near_heights(self, lane_rows: int) -> tuple[list[int], list[int]]:
         """Rows of the power strips and of the other strips beside the tracks of a profile."""
@@ -390,23 +335,42 @@ class TimelineView(Vertical):
             heights[0] -= 1
         if not self._picked:
             return heights, []
-        spare = height - 3 - lane_rows - 8 - sum(heights)
-        return heights, [2] * min(len(self._chosen), MAX_VALUE_STRIPS, max(0, spare // 2))
+        spare = height - 3 - lane_rows - MIN_TIMELINE_ROWS - sum(heights)
+        count = min(len(self._chosen), MAX_VALUE_STRIPS, max(0, spare // 2))
+        return heights, [2] * count
+
+    def _far_heights(self, lane_rows: int) -> tuple[list[int], list[int]]:
+        """The same around a profile."""
+        height = self.size.height
+        # Where a profile takes a part of the view, its tracks get rows, too.
+        room = height * 2 // 3 if self._partly_inside else height
+        if not self._has_tracks:
+            room += MIN_TRACK_ROWS - 1
+        heights, values = far_heights(room, len(self._power), self._strips_shown, lane_rows)
+        if heights and self._has_tracks:
+            free = height - sum(heights) - sum(values) - 2 - lane_rows - MIN_TIMELINE_ROWS
+            preferred = round(height * FIRST_STRIP_SHARE)
+            heights[0] = max(heights[0], min(preferred, heights[0] + free))
+        return heights, values
 
     def _share_rows(self, room: int) -> int:
         """Give rows that the tracks leave free to more tracks, then to the panel about the view.
 
         Returns how many remain.
         """
-        model = self.timeline.model
-        view = self.timeline.viewport
+        timeline = self.timeline
+        model = timeline.model
+        view = timeline.viewport
         if model is not None and view is not None and model.surroundings is not None:
-            room = max(1, room - in_company.rows_needed(self.timeline.neighbors, model, view))
-        self.timeline.move(Navigator.set_room, room if self._roomy else 0)
-        self._row_count = len(self.timeline.rows)
+            neighbor_rows = neighbor_profiles.rows_needed(timeline.neighbors, model, view)
+            room = max(1, room - neighbor_rows)
+        timeline.move(Navigator.set_room, room if self._roomy else 0)
+        self._row_count = len(timeline.rows)
         if not self.sight.display:
             return 0
-        free = max(0, room - max(1, self._row_count)) if self._roomy else 0
+        free = 0
+        if self._roomy:
+            free = max(0, room - max(1, self._row_count))
         self.sight.styles.height = 1 + min(free, _MAX_PANEL_ROWS)
         return max(0, free - _MAX_PANEL_ROWS)
 
@@ -426,18 +390,22 @@ class TimelineView(Vertical):
 
     def on_time_lane_asked(self, message: TimeLane.Asked) -> None:
         message.stop()
+        ps = message.ps
+        end_ps = ps + message.amount
+        move = self.timeline.move
         if message.what == "pan":
-            self.timeline.move(Navigator.pan, message.amount)
-        elif message.what == "zoom" and self.timeline.viewport is not None:
+            move(Navigator.pan, message.amount)
+        elif message.what == "zoom":
             view = self.timeline.viewport
-            column = view.column(message.ps) if view.shows(message.ps) else None
-            self.timeline.move(Navigator.zoom, message.amount, column)
+            if view is not None:
+                column = view.column(ps) if view.shows(ps) else None
+                move(Navigator.zoom, message.amount, column)
         elif message.what == "show":
-            self.timeline.move(Navigator.show_window, message.ps, message.ps + message.amount)
+            move(Navigator.show_window, ps, end_ps)
         elif message.what == "mark":
-            self.timeline.move(Navigator.set_window, message.ps, message.ps + message.amount)
+            move(Navigator.set_window, ps, end_ps)
         elif message.what == "goto":
-            self.timeline.move(Navigator.goto, message.ps)
+            move(Navigator.goto, ps)
 
     def on_gutter_folded(self, message: Gutter.Folded) -> None:
         message.stop()
@@ -451,3 +419,11 @@ class TimelineView(Vertical):
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         self.timeline.move(Navigator.scroll, 3)
+
+
+def _set_heights(strips: Sequence[Widget], heights: Sequence[int]) -> None:
+    """Show as many strips as have rows."""
+    for number, strip in enumerate(strips):
+        strip.display = number < len(heights)
+        if strip.display:
+            strip.styles.height = heights[number]

@@ -19,7 +19,7 @@ from powertui.view.surroundings import ProfiledStretch, StepNumbers, Surrounding
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.viewport import Viewport
 from powertui.widgets.ruler import ticks
-from powertui.widgets.stretches import round_numbers
+from powertui.widgets.step_lane import round_numbers
 from tests.synthetic import traces
 
 S = PS_PER_S

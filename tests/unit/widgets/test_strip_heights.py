@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from powertui.widgets.view import strip_heights
+from powertui.widgets.row_shares import strip_heights
 
 
 @pytest.mark.parametrize("lanes", range(5))

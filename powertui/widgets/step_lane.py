@@ -1,0 +1,180 @@
+"""The lane of steps: each with its number, or a line with round numbers where they are narrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from rich.segment import Segment
+from rich.style import Style
+
+from powertui import units
+from powertui.data.model import Int64s, Step, Steps
+from powertui.plain import plain
+from powertui.view.neighbor_profiles import NeighborProfile
+from powertui.view.surroundings import Surroundings
+from powertui.view.viewport import Viewport
+from powertui.widgets.ruler import tick_step
+from powertui.widgets.stretches import LabelledStretch, drawn_cells
+from powertui.widgets.time_lane import TimeLane, fit_text, styled
+
+_NUMBER_GAP_CELLS = 12  # between two step numbers, so that they are read as a scale
+
+
+class StepLane(TimeLane):
+    """Steps with their numbers; where they are narrower than cells, a line with a number now and
+    then.
+    """
+
+    # other profiles of the training in sight: their steps are drawn where they ran
+    neighbors: tuple[NeighborProfile, ...] = ()
+
+    def label(self, y: int) -> list[Segment]:
+        assert self.model is not None
+        count = len(self.model.steps)
+        return self.name_label("steps", str(count) if count else "none")
+
+    def cells(self, y: int) -> list[Segment]:
+        assert self.model is not None
+        assert self.state is not None
+        model = self.model
+        steps = self.model.steps
+        view = self.state.viewport
+        logged: list[tuple[int, str]] = []
+        neighbors: list[NeighborProfile] = []
+        if model.surroundings is not None:
+            logged = round_numbers(model.surroundings, view)
+            neighbors = [profile for profile in self.neighbors if len(profile.model.steps)]
+        if not len(steps) and not logged and not neighbors:
+            why = plain(steps.source or "no steps were found", 200)
+            text = fit_text(" " + why, self.columns, self.glyphs.ellipsis)
+            return [Segment(text, self.theme_colors.style("dim"))]
+        drawn = set(view.covered(*model.profiled))
+        # In a few cells numbers of the profile would only displace those of the training.
+        has_numbers = not logged or len(drawn) >= _NUMBER_GAP_CELLS
+        chars, styles = self._profile_steps(steps, view, has_numbers=has_numbers)
+        for profile in neighbors:
+            columns = [x for x in view.covered(*profile.stretch(model)) if x not in drawn]
+            drawn.update(columns)
+            if not columns:
+                continue
+            has_numbers = not logged or len(columns) >= _NUMBER_GAP_CELLS
+            neighbor_chars, neighbor_styles = self._profile_steps(
+                profile.model.steps, profile.view(model, view), has_numbers=has_numbers
+            )
+            for x in columns:
+                chars[x] = neighbor_chars[x]
+                styles[x] = neighbor_styles[x]
+        self._draw_logged(chars, styles, logged)
+        return styled(chars, styles)
+
+    def _profile_steps(
+        self, steps: Steps, view: Viewport, *, has_numbers: bool
+    ) -> tuple[list[str], list[Style]]:
+        """The steps of one profile, over the cells of its own axis."""
+        first = max(0, int(steps.start.searchsorted(view.t0, side="right")) - 1)
+        last = int(steps.start.searchsorted(view.t1, side="left"))
+        if first >= last:
+            return [" "] * view.width, [Style.null()] * view.width
+        starts = steps.start[first:last]
+        ends = np.maximum(steps.ends()[first:last], starts + 1)
+        numbers = steps.number[first:last]
+        # Numbers fit when neighbors are as far apart, on average, as the longest of them with a
+        # blank behind it.
+        number_cells = len(str(int(numbers.max()))) + 1
+        needed_ps = number_cells * view.cell_ps * (len(starts) - 1)
+        if int(starts[-1] - starts[0]) < needed_ps:
+            return self._dense(starts, ends, numbers if has_numbers else None, view)
+        stretches = []
+        for row, lo, hi in zip(range(first, last), starts.tolist(), ends.tolist(), strict=True):
+            role = "step" if row % 2 else "step_alt"
+            stretches.append(LabelledStretch(lo, hi, _step_texts(steps[row]), role))
+        roles = {role: self.theme_colors.style(role) for role in ("step", "step_alt")}
+        return drawn_cells(stretches, view, roles, self.glyphs.ellipsis, apart=True)
+
+    def _draw_logged(
+        self, chars: list[str], styles: list[Style], ticks: Sequence[tuple[int, str]]
+    ) -> None:
+        """Logged step numbers, where the profiles have no steps."""
+        style = self.theme_colors.style("dim")
+        for column, number in ticks:
+            text = self.glyphs.vertical + number
+            stop = column + len(text)
+            # A blank on both sides: two numbers must not be read as one.
+            neighborhood = chars[max(0, column - 1) : stop + 1]
+            if stop <= len(chars) and all(char == " " for char in neighborhood):
+                chars[column:stop] = list(text)
+                styles[column:stop] = [style] * len(text)
+
+    def _dense(
+        self, starts: Int64s, ends: Int64s, numbers: Int64s | None, view: Viewport
+    ) -> tuple[list[str], list[Style]]:
+        """A line where there are steps, with round numbers on it."""
+        theme = self.theme_colors
+        # Steps do not overlap: a cell has some when its last moment's step has not ended before its
+        # first.
+        edges = view.edges()
+        started = starts.searchsorted(edges[1:])
+        last_end = ends[np.maximum(started - 1, 0)]
+        has_steps = (started > 0) & (last_end > edges[:-1])
+        line = np.where(has_steps, self.glyphs.horizontal, " ")
+        chars: list[str] = line.tolist()
+        styles = [theme.style("axis")] * len(chars)
+        if numbers is None or len(numbers) < 2:
+            return chars, styles
+        cells = max(1, view.column(int(starts[-1])) - view.column(int(starts[0])))
+        # Their range, not the last less the first: numbers may begin anew within the view.
+        number_range = int(numbers.max()) - int(numbers.min())
+        round_to = tick_step(max(1, number_range // cells), 10)
+        label = theme.style("label")
+        free_from = 0
+        for row in np.flatnonzero(numbers % round_to == 0).tolist():
+            column = view.column(int(starts[row]))
+            text = f"{self.glyphs.vertical}{int(numbers[row])} "
+            stop = column + len(text)
+            if free_from <= column and stop <= len(chars):
+                chars[column:stop] = list(text)
+                styles[column:stop] = [label] * len(text)
+                free_from = stop + 1
+        return chars, styles
+
+
+def round_numbers(surroundings: Surroundings, view: Viewport) -> list[tuple[int, str]]:
+    """(column, number) of the round step numbers in sight.
+
+    A number that no record has exactly begins with ~: its moment is interpolated.
+    """
+    ticks = []
+    for part in surroundings.numbers:
+        first = part.number_at(view.t0)
+        last = part.number_at(view.t1)
+        if last <= first:
+            continue
+        start_ps, _ = part.moment_of(first)
+        end_ps, _ = part.moment_of(last)
+        cells = max(1, (end_ps - start_ps) // view.cell_ps)
+        round_to = tick_step(max(1, _NUMBER_GAP_CELLS * (last - first) // cells), 1)
+        first_round = -(-first // round_to) * round_to
+        for number in range(first_round, last + 1, round_to):
+            ps, exact = part.moment_of(number)
+            if view.shows(ps):
+                text = f"{number} " if exact else f"~{number} "
+                ticks.append((view.column(ps), text))
+    return ticks
+
+
+def _step_texts(step: Step) -> tuple[str, ...]:
+    """A step's number, with its times where there is room: by TensorFlow's rule, host, devices."""
+    if step.number < 0:
+        numbers: tuple[str, ...] = ("step",)
+    else:
+        numbers = (f"step {step.number}", str(step.number))
+    if step.step is None:
+        return numbers
+    with_time = f"{numbers[0]}: {units.duration(step.step)}"
+    if step.device is None:
+        return (with_time, *numbers)
+    times = f"device {units.duration(step.device)}"
+    if step.host is not None:
+        times = f"host {units.duration(step.host)}, {times}"
+    return (f"{with_time} ({times})", with_time, *numbers)
