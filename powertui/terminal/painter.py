@@ -125,35 +125,27 @@ class Painter:
                 styles.append(number(style))
         if not texts:
             return
-        line = self._translate("".join(texts))
-        codes: npt.NDArray[Any]
-        if line.isascii():
-            codes = np.frombuffer(line.encode("ascii"), np.uint8)
-            lengths = [len(text) for text in texts]
-        elif _SINGLE(line):
-            codes = np.frombuffer(line.encode("utf-32-le"), np.uint32)
-            lengths = [len(text) for text in texts]
-        else:
-            parts = [self._encode(self._translate(text)) for text in texts]
-            codes = np.concatenate(parts)
-            lengths = [len(part) for part in parts]
+        codes, lengths = self._codes(texts)
         pens = np.repeat(np.array(styles, np.int64) << LOOK_SHIFT, lengths)
         count = min(len(pens), len(codes))  # they differ only where a translation changed a length
+        cells = codes[:count] | pens[:count]
         start = max(x, 0)
         stop = min(x + count, width)
         if start < stop:
-            row = self.wanted[y]
             self._touched = True
-            # Half of a wide character cannot stand alone: what is cut in two becomes a space.
-            if start and row[start] & CODE_MASK == TAIL:
-                row[start - 1] = SPACE
-            if stop < width and row[stop] & CODE_MASK == TAIL:
-                row[stop] = SPACE
-            row[start:stop] = codes[start - x : stop - x] | pens[start - x : stop - x]
-            if x < 0 and row[start] & CODE_MASK == TAIL:
-                row[start] = SPACE
-            if stop < x + count and codes[stop - x] == TAIL:
-                row[stop - 1] = SPACE
+            _replace_cells(self.wanted[y], start, stop, cells, x)
+
+    def _codes(self, texts: list[str]) -> tuple[npt.NDArray[Any], list[int]]:
+        """The codes of the cells of several texts, and how many cells each has."""
+        line = self._translate("".join(texts))
+        if line.isascii():
+            codes: npt.NDArray[Any] = np.frombuffer(line.encode("ascii"), np.uint8)
+        elif _SINGLE(line):
+            codes = np.frombuffer(line.encode("utf-32-le"), np.uint32)
+        else:
+            parts = [self._encode(self._translate(text)) for text in texts]
+            return np.concatenate(parts), [len(part) for part in parts]
+        return codes, [len(text) for text in texts]
 
     def _encode(self, text: str) -> CellCodes:
         """The code of every cell of a text that holds wide or joined characters."""
@@ -234,3 +226,19 @@ class Painter:
         if pen:
             parts.append("\x1b[0m")
         return "".join(parts)
+
+
+def _replace_cells(row: CellCodes, start: int, stop: int, cells: CellCodes, x: int) -> None:
+    """Put the part of `cells`, which begin at column x, that covers [start, stop) into a row.
+
+    Half of a wide character cannot stand alone: what is cut in two becomes a space.
+    """
+    if start and row[start] & CODE_MASK == TAIL:
+        row[start - 1] = SPACE
+    if stop < len(row) and row[stop] & CODE_MASK == TAIL:
+        row[stop] = SPACE
+    row[start:stop] = cells[start - x : stop - x]
+    if x < 0 and row[start] & CODE_MASK == TAIL:
+        row[start] = SPACE
+    if stop < x + len(cells) and cells[stop - x] & CODE_MASK == TAIL:
+        row[stop - 1] = SPACE

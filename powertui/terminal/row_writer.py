@@ -27,6 +27,9 @@ from powertui.terminal.cells import (
 from powertui.terminal.sgr import Pens
 from powertui.terminal.sideways import Slide
 
+# More cells than this are never written again: a hop costs at most four bytes.
+_MAX_REWRITTEN_CELLS = 4
+
 
 class RowWriter:
     """Writes the cells of one row. `pen` is the look that the terminal writes with."""
@@ -36,7 +39,7 @@ class RowWriter:
     ) -> None:
         self._pens = pens
         self._y = y
-        self._wanted = target
+        self._target = target
         self._old_pen = self._pen = pen
         self._at = -1  # the cursor's column; -1: somewhere else
         self._parts: list[str] = []
@@ -54,29 +57,28 @@ class RowWriter:
 
     def write(self, shown: CellCodes, move: Slide | None) -> tuple[str, int]:
         """What brings the row up to date, the shorter way, and the pen afterwards."""
-        wide = not isinstance(self._text, str) or bool(
-            ((shown & CODE_MASK) >= TAIL).any()
-        )  # true of what is not known, too
-        if (
-            move is None or wide
-        ):  # a move may cut wide characters in half: such rows are written in place
-            return self._written(
-                _changed(self._wanted, shown) if wide else np.flatnonzero(self._wanted != shown)
-            )
-        moved = _moved(shown, move)
-        in_place = np.flatnonzero(self._wanted != shown)
-        after = np.flatnonzero(self._wanted != moved)
-        if len(after) >= len(in_place):
+        # What is not known counts as wide: all its bits are set.
+        shows_wide = bool(((shown & CODE_MASK) >= TAIL).any())
+        if shows_wide or not isinstance(self._text, str):
+            # A move may cut wide characters in half: such rows are written in place.
+            return self._written(_changed(self._target, shown))
+        in_place = np.flatnonzero(self._target != shown)
+        if move is None:
             return self._written(in_place)
-        if 2 * len(after) < len(in_place):
-            return self._moved(after, move)
-        return min(
-            self._moved(after, move), self._written(in_place), key=lambda way: len(way[0].encode())
-        )
+        after_move = np.flatnonzero(self._target != _moved(shown, move))
+        if len(after_move) >= len(in_place):
+            return self._written(in_place)
+        moved = self._moved(after_move, move)
+        if 2 * len(after_move) < len(in_place):
+            return moved
+        written = self._written(in_place)
+        if len(written[0].encode()) < len(moved[0].encode()):
+            return written
+        return moved
 
     def _written(self, changed: npt.NDArray[np.intp]) -> tuple[str, int]:
         """The cells that differ, where they stand."""
-        self._cells(changed.tolist(), 0, len(self._wanted))
+        self._cells(changed.tolist(), 0, len(self._target))
         return self._done()
 
     def _moved(self, after: npt.NDArray[np.intp], move: Slide) -> tuple[str, int]:
@@ -86,7 +88,7 @@ class RowWriter:
         """
         left, right, by = move
         count = abs(by)
-        width = len(self._wanted)
+        width = len(self._target)
         changed: list[int] = after.tolist()
         self._cells(changed, 0, left)
         if by > 0:  # delete on the left, make room again on the right
@@ -134,34 +136,33 @@ class RowWriter:
         between.
         """
         gap = x - self._at
-        if self._at >= 0 and 0 < gap <= 4:
-            pens = self._pens
-            looks = self._looks
+        if self._at >= 0 and 0 < gap <= _MAX_REWRITTEN_CELLS:
             parts: list[str] = []
             pen = self._put(parts, self._at, x, self._pen)
-            again = sum(len(part.encode()) for part in parts) + len(
-                pens.step(pen, looks[x], self._blank[x])[0]
-            )
-            if again <= (3 if gap == 1 else 4) + len(
-                pens.step(self._pen, looks[x], self._blank[x])[0]
-            ):
+            rewritten = sum(len(part.encode()) for part in parts) + self._step_bytes(pen, x)
+            hop = 3 if gap == 1 else 4  # the sequence with or without its number
+            if rewritten <= hop + self._step_bytes(self._pen, x):
                 self._parts += parts
                 self._pen = pen
                 self._at = x
                 return
         self._go(x)
 
+    def _step_bytes(self, pen: int, x: int) -> int:
+        """How many bytes it takes to write a cell in its look after this pen."""
+        sequence, _ = self._pens.step(pen, self._looks[x], self._blank[x])
+        return len(sequence)
+
     def _go(self, x: int) -> None:
         """Bring the cursor to a column."""
         gap = x - self._at
-        if self._at < 0 or self._at >= len(
-            self._wanted
-        ):  # behind the last column terminals disagree where the cursor is
+        # Behind the last column terminals disagree where the cursor is.
+        if self._at < 0 or self._at >= len(self._target):
             self._parts.append(f"\x1b[{self._y + 1};{x + 1}H")
-        elif gap > 0:
-            self._parts.append(f"\x1b[{gap}C" if gap > 1 else "\x1b[C")
-        elif gap < 0:
-            self._parts.append(f"\x1b[{-gap}D" if gap < -1 else "\x1b[D")
+        elif gap:
+            direction = "C" if gap > 0 else "D"
+            distance = "" if abs(gap) == 1 else str(abs(gap))
+            self._parts.append(f"\x1b[{distance}{direction}")
         self._at = x
 
     def _put(self, parts: list[str], start: int, stop: int, pen: int) -> int:
@@ -206,8 +207,8 @@ def _changed(target: CellCodes, shown: CellCodes) -> npt.NDArray[np.intp]:
     """Columns that differ; of a wide character both, as it is written whole."""
     mask = target != shown
     for cells in (target, shown):
-        tails = np.flatnonzero((cells >= 0) & ((cells & CODE_MASK) == TAIL))
-        tails = tails[tails > 0]
+        is_tail = (cells >= 0) & ((cells & CODE_MASK) == TAIL)
+        tails = np.flatnonzero(is_tail[1:]) + 1
         touched = tails[mask[tails] | mask[tails - 1]]
         mask[touched] = True
         mask[touched - 1] = True

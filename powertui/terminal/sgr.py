@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rich.color import Color, ColorSystem, ColorType
 from rich.color_triplet import ColorTriplet
 from rich.style import Style
@@ -18,6 +20,8 @@ _ATTRIBUTES = (
     ("strike", 9),
 )
 _OFF = {1: "22", 2: "22", 3: "23", 4: "24", 5: "25", 7: "27", 9: "29"}
+_BOLD_AND_DIM = frozenset((1, 2))
+_REVERSE = 7
 _SYSTEMS = {"16": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "true": ColorSystem.TRUECOLOR}
 
 # Without colours a background that differs from the page this much (0 to 255) is shown in reverse
@@ -28,11 +32,22 @@ _CONTRAST = 40.0
 # blinking.
 _SEEN_ON_SPACES = frozenset((4, 5, 7, 9))
 
-_Look = tuple[
-    frozenset[int], str | None, str
-]  # attributes, ink, paper: SGR parameters, "" for the default, None: any ink will do
+
+class _Look(NamedTuple):
+    """What a depth of colour can tell apart. Ink and paper are SGR parameters, "" the terminal's
+    own.
+    """
+
+    attributes: frozenset[int] = frozenset()
+    ink: str | None = ""  # None: any ink will do
+    paper: str = ""
+
+
 _PLAIN = Style()
-_DEFAULT: _Look = (frozenset(), "", "")
+# Answers that are kept of each kind: a page that colors every cell anew must not fill the memory
+# (chosen, not measured).
+_MAX_REMEMBERED = 50_000
+_DEFAULT = _Look()
 
 
 class Pens:
@@ -62,7 +77,7 @@ class Pens:
             style = _PLAIN
         number = self._styles.get(style)
         if number is None:
-            if len(self._styles) > 50_000:
+            if len(self._styles) > _MAX_REMEMBERED:
                 self._styles.clear()
             look = self._look(style)
             number = self._styles[style] = self._number_of(look, style)
@@ -81,11 +96,11 @@ class Pens:
         show the same.
         """
         while len(self._papers) < len(self._looks):
-            attributes, _, paper = self._looks[len(self._papers)]
-            plain = not attributes & _SEEN_ON_SPACES
-            self._papers.append(
-                self._number_of((frozenset(), None, paper)) if plain else len(self._papers)
-            )
+            number = len(self._papers)
+            look = self._looks[number]
+            if not look.attributes & _SEEN_ON_SPACES:
+                number = self._number_of(_Look(ink=None, paper=look.paper))
+            self._papers.append(number)
         return self._papers
 
     def samples(self) -> list[Style | None]:
@@ -93,12 +108,14 @@ class Pens:
         return self._samples
 
     def _look(self, style: Style) -> _Look:
-        flags = {code for name, code in _ATTRIBUTES if getattr(style, name)}
+        attributes = {code for name, code in _ATTRIBUTES if getattr(style, name)}
         if self.color == "none":
             if self.page is not None and _differs(style.bgcolor, self.page):
-                flags ^= {7}
-            return frozenset(flags), "", ""
-        return frozenset(flags), self._codes(style.color, True), self._codes(style.bgcolor, False)
+                attributes ^= {_REVERSE}
+            return _Look(frozenset(attributes))
+        ink = self._codes(style.color, True)
+        paper = self._codes(style.bgcolor, False)
+        return _Look(frozenset(attributes), ink, paper)
 
     def _codes(self, color: Color | None, foreground: bool) -> str:
         page = self.ink if foreground else self.page
@@ -106,11 +123,12 @@ class Pens:
             # The person's own background and text colour: ours is only a guess at them.
             if page is not None and color is not None and color.triplet == page:
                 return ""
-        elif (color is None or color.type is ColorType.DEFAULT) and page is not None:
+        elif page is not None and _is_default(color):
             color = Color.from_triplet(page)
-        if color is None or color.type is ColorType.DEFAULT:
+        if color is None or _is_default(color):
             return ""
-        return ";".join(color.downgrade(_SYSTEMS[self.color]).get_ansi_codes(foreground))
+        reduced = color.downgrade(_SYSTEMS[self.color])
+        return ";".join(reduced.get_ansi_codes(foreground))
 
     def change(self, old: int, new: int) -> str:
         """The escape sequence from one look to another: "" when they are the same."""
@@ -118,7 +136,7 @@ class Pens:
             return ""
         change = self._changes.get((old, new))
         if change is None:
-            if len(self._changes) > 50_000:
+            if len(self._changes) > _MAX_REMEMBERED:
                 self._changes.clear()
             change = self._changes[old, new] = _change(self._looks[old], self._looks[new])
         return change
@@ -131,25 +149,36 @@ class Pens:
         """
         if old == new:
             return "", old
-        if not space or self._looks[new][1] is not None:
+        if not space or self._looks[new].ink is not None:
             return self.change(old, new), new
         step = self._steps.get((old, new))
         if step is None:
-            attributes, ink, _ = self._looks[old]
-            paper = self._looks[new][2]
-            if len(self._steps) > 50_000:
+            if len(self._steps) > _MAX_REMEMBERED:
                 self._steps.clear()
-            full = self._number_of((attributes - _SEEN_ON_SPACES, ink, paper))
-            bare = self._number_of((frozenset(), "", paper))
-            ways = [(self.change(old, number), number) for number in (full, bare)]
-            step = self._steps[old, new] = min(ways, key=lambda way: len(way[0]))
+            step = self._steps[old, new] = self._step_to_paper(old, self._looks[new].paper)
         return step
+
+    def _step_to_paper(self, old: int, paper: str) -> tuple[str, int]:
+        """The shorter way to a paper: with the old ink and attributes, or without any."""
+        look = self._looks[old]
+        keeping = self._number_of(_Look(look.attributes - _SEEN_ON_SPACES, look.ink, paper))
+        bare = self._number_of(_Look(paper=paper))
+        keeping_change = self.change(old, keeping)
+        bare_change = self.change(old, bare)
+        if len(bare_change) < len(keeping_change):
+            return bare_change, bare
+        return keeping_change, keeping
+
+
+def _is_default(color: Color | None) -> bool:
+    return color is None or color.type is ColorType.DEFAULT
 
 
 def _differs(color: Color | None, page: ColorTriplet) -> bool:
-    if color is None or color.type is ColorType.DEFAULT:
+    if color is None or _is_default(color):
         return False
-    return abs(_luminance(color.get_truecolor()) - _luminance(page)) > _CONTRAST
+    difference = _luminance(color.get_truecolor()) - _luminance(page)
+    return abs(difference) > _CONTRAST
 
 
 def _luminance(triplet: ColorTriplet) -> float:
@@ -157,18 +186,23 @@ def _luminance(triplet: ColorTriplet) -> float:
 
 
 def _change(old: _Look, new: _Look) -> str:
-    steps: list[str] = []
-    gone = old[0] - new[0]
-    steps += sorted({_OFF[code] for code in gone})
-    # "22" ends bold and dim alike: whichever of them stays has to be said again.
-    lost = {1, 2} & new[0] if gone & {1, 2} else set()
-    steps += [str(code) for code in sorted((new[0] - old[0]) | lost)]
-    if old[1] != new[1]:
-        steps.append(new[1] or "39")
-    if old[2] != new[2]:
-        steps.append(new[2] or "49")
+    """The shorter of two sequences: what differs, or all of the new look after a reset."""
+    removed = old.attributes - new.attributes
+    turned_on = new.attributes - old.attributes
+    if removed & _BOLD_AND_DIM:
+        # "22" ends bold and dim alike: whichever of them stays has to be said again.
+        turned_on |= new.attributes & _BOLD_AND_DIM
+    steps = sorted({_OFF[code] for code in removed})
+    steps += [str(code) for code in sorted(turned_on)]
+    if old.ink != new.ink:
+        steps.append(new.ink or "39")
+    if old.paper != new.paper:
+        steps.append(new.paper or "49")
     direct = ";".join(steps)
-    afresh = ";".join(
-        ["", *(str(code) for code in sorted(new[0])), *(part for part in new[1:] if part)]
-    )
+    anew = ["", *(str(code) for code in sorted(new.attributes))]
+    if new.ink:
+        anew.append(new.ink)
+    if new.paper:
+        anew.append(new.paper)
+    afresh = ";".join(anew)
     return f"\x1b[{min(direct, afresh, key=len)}m"

@@ -32,31 +32,43 @@ class Slide(NamedTuple):
 
 def find_move(target: CellCodes, shown: CellCodes, differs: npt.NDArray[np.bool_]) -> Slide | None:
     """What moved between two pictures; None when writing is cheaper wherever one looks."""
-    heavy = np.flatnonzero(differs.sum(axis=1) >= _MIN_VOTE_CELLS)
-    if not len(heavy):
+    changed_cells = differs.sum(axis=1)
+    voters = np.flatnonzero(changed_cells >= _MIN_VOTE_CELLS)
+    if not len(voters):
         return None
-    sample = (
-        heavy
-        if len(heavy) <= _SAMPLE
-        else heavy[np.linspace(0, len(heavy) - 1, _SAMPLE).astype(int)]
-    )
-    distances = np.arange(-_MAX_SLIDE_CELLS, _MAX_SLIDE_CELLS + 1)
-    gains = _spared(target[sample], shown[sample], differs[sample], distances)
-    sums = np.cumsum(gains, axis=1)
-    best = (sums - np.minimum(np.minimum.accumulate(sums, axis=1), 0)).max(axis=1) - np.abs(
-        distances
-    ) * len(sample)
-    best[_MAX_SLIDE_CELLS] = 0  # not moved
-    by = int(distances[np.argmax(best)])
+    by = _likely_distance(target, shown, differs, voters)
     if not by:
         return None
-    start, stop = _best_stretch(
-        _spared(target[heavy], shown[heavy], differs[heavy], np.array([by]))[0]
-    )
-    left, right = (start, stop + by) if by > 0 else (start + by, stop)
+    gains = _spared(target[voters], shown[voters], differs[voters], np.array([by]))[0]
+    start, stop = _best_stretch(gains)
+    left = min(start, start + by)
+    right = max(stop, stop + by)
     # Columns at the edge of the screen come from nowhere: they spare nothing and are never part of
     # the stretch.
-    return Slide(left, right, by) if 0 <= left < right <= target.shape[1] else None
+    if 0 <= left < right <= target.shape[1]:
+        return Slide(left, right, by)
+    return None
+
+
+def _likely_distance(
+    target: CellCodes,
+    shown: CellCodes,
+    differs: npt.NDArray[np.bool_],
+    voters: npt.NDArray[np.intp],
+) -> int:
+    """The distance that spares most cells in a sample of rows; 0 where none spares any."""
+    sample = voters
+    if len(voters) > _SAMPLE:
+        sample = voters[np.linspace(0, len(voters) - 1, _SAMPLE).astype(int)]
+    distances = np.arange(-_MAX_SLIDE_CELLS, _MAX_SLIDE_CELLS + 1)
+    gains = _spared(target[sample], shown[sample], differs[sample], distances)
+    # Of each distance the stretch of columns that spares most, less what its new columns cost.
+    sums = np.cumsum(gains, axis=1)
+    lowest = np.minimum(np.minimum.accumulate(sums, axis=1), 0)
+    new_cells = np.abs(distances) * len(sample)
+    best = (sums - lowest).max(axis=1) - new_cells
+    best[_MAX_SLIDE_CELLS] = 0  # not moved
+    return int(distances[np.argmax(best)])
 
 
 def _spared(
@@ -68,14 +80,14 @@ def _spared(
     """[distance, column]: how many cells of a column need not be written if they come from so far
     to the right.
     """
-    beside = np.full((len(shown), _MAX_SLIDE_CELLS), _NOWHERE, np.int64)
     width = target.shape[1]
-    around = np.concatenate((beside, shown, beside), axis=1)
+    margin = np.full((len(shown), _MAX_SLIDE_CELLS), _NOWHERE, np.int64)
+    padded = np.concatenate((margin, shown, margin), axis=1)
     wrong = np.empty((len(distances), width), np.int64)
     for index, by in enumerate(distances.tolist()):
-        wrong[index] = (
-            target != around[:, _MAX_SLIDE_CELLS + by : _MAX_SLIDE_CELLS + by + width]
-        ).sum(axis=0)
+        first = _MAX_SLIDE_CELLS + by
+        moved = padded[:, first : first + width]
+        wrong[index] = (target != moved).sum(axis=0)
     spared: npt.NDArray[np.int64] = differs.sum(axis=0) - wrong
     return spared
 
@@ -85,4 +97,5 @@ def _best_stretch(gains: npt.NDArray[np.int64]) -> tuple[int, int]:
     sums = np.concatenate(([0], np.cumsum(gains)))
     lowest = np.minimum.accumulate(sums)
     stop = int(np.argmax(sums - lowest))
-    return int(np.flatnonzero(sums[: stop + 1] == lowest[stop])[-1]), stop
+    starts = np.flatnonzero(sums[: stop + 1] == lowest[stop])
+    return int(starts[-1]), stop

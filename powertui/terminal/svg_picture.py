@@ -65,10 +65,10 @@ class _Drawing:
         x = 0
         spans: list[str] = []
         for text, style in _runs(segments):
-            cells = cell_len(text)
             fore, back, rules = _looks(style, self.ink, self.paper)
             if back != self.paper:
-                self.rect(x * _CELL_PX, y * _ROW_PX, cells * _CELL_PX, _ROW_PX, f'fill="{back}"')
+                length = cell_len(text) * _CELL_PX
+                self.rect(x * _CELL_PX, y * _ROW_PX, length, _ROW_PX, f'fill="{back}"')
             for piece in _BLOCK_PIECES.split(text):
                 if piece and piece[0] in _BLOCKS:
                     self._blocks(x, y, piece, fore)
@@ -76,31 +76,39 @@ class _Drawing:
                     spans.append(self._span(x, piece, f"fill:{fore}{rules}"))
                 x += cell_len(piece)
         if spans:
-            self.texts.append(f'<text y="{y * _ROW_PX + _BASELINE_PX}">{"".join(spans)}</text>')
+            baseline = y * _ROW_PX + _BASELINE_PX
+            self.texts.append(f'<text y="{baseline}">{"".join(spans)}</text>')
 
     def _blocks(self, x: int, y: int, chars: str, fore: str) -> None:
         for char, same in groupby(chars):
             count = len(list(same))
             left, top, width, height, opacity = _BLOCKS[char]
-            fill = f'fill="{fore}"' + (f' fill-opacity="{opacity}"' if opacity < 1 else "")
+            fill = f'fill="{fore}"'
+            if opacity < 1:
+                fill += f' fill-opacity="{opacity}"'
             # Blocks that fill their cells from side to side are one rectangle; others stand apart.
-            wide = [(x, count * width)] if width == 1 else [(x + n, width) for n in range(count)]
-            for at, length in wide:
+            starts = [x + number for number in range(count)]
+            if width == 1:
+                starts = [x]
+                width = count
+            for start in starts:
                 self.rect(
-                    (at + left) * _CELL_PX,
+                    (start + left) * _CELL_PX,
                     (y + top) * _ROW_PX,
-                    length * _CELL_PX,
+                    width * _CELL_PX,
                     height * _ROW_PX,
                     fill,
                 )
             x += count
 
     def _span(self, x: int, piece: str, rule: str) -> str:
-        lead = len(piece) - len(piece.lstrip())
         words = piece.strip()
+        blanks = len(piece) - len(piece.lstrip())
         name = self.classes.setdefault(rule, f"c{len(self.classes)}")
-        place = f'x="{_px((x + lead) * _CELL_PX)}" textLength="{_px(cell_len(words) * _CELL_PX)}"'
-        return f'<tspan class="{name}" {place}>{escape(words).replace(" ", _NBSP)}</tspan>'
+        start = _px((x + blanks) * _CELL_PX)
+        length = _px(cell_len(words) * _CELL_PX)
+        text = escape(words).replace(" ", _NBSP)
+        return f'<tspan class="{name}" x="{start}" textLength="{length}">{text}</tspan>'
 
 
 class SvgPage:
@@ -117,7 +125,8 @@ class SvgPage:
         drawing = _Drawing(self._ink, self._paper, classes=self._classes)
         for y, segments in enumerate(rows):
             drawing.row(y, segments)
-        rects, texts = "\n".join(drawing.rects), "\n".join(drawing.texts)
+        rects = "\n".join(drawing.rects)
+        texts = "\n".join(drawing.texts)
         return f'<g shape-rendering="crispEdges">\n{rects}\n</g>\n{texts}\n'
 
     def whole(self, elements: str, more_rules: str = "") -> str:
@@ -146,20 +155,23 @@ def _runs(segments: Iterable[Segment]) -> Iterator[tuple[str, Style]]:
     """Neighbors of one style as one piece, without what no text can hold."""
     visible = ((text, style or Style()) for text, style, control in segments if not control)
     for style, same in groupby(visible, key=lambda piece: piece[1]):
-        yield (
-            _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", "".join(text for text, _ in same)),
-            style,
-        )
+        text = "".join(text for text, _ in same)
+        yield _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text), style
 
 
 def _looks(style: Style, ink: str, paper: str) -> tuple[str, str, str]:
     """Foreground, background, and what else a rule of the style sheet needs."""
-    fore, back = _color(style.color, ink), _color(style.bgcolor, paper)
+    fore = _color(style.color, ink)
+    back = _color(style.bgcolor, paper)
     if style.reverse:
         fore, back = back, fore
-    rules = ";font-weight:bold" if style.bold else ""
-    rules += ";opacity:.6" if style.dim else ""
-    rules += ";text-decoration:underline" if style.underline else ""
+    rules = ""
+    if style.bold:
+        rules += ";font-weight:bold"
+    if style.dim:
+        rules += ";opacity:.6"
+    if style.underline:
+        rules += ";text-decoration:underline"
     return fore, back, rules
 
 

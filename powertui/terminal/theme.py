@@ -32,8 +32,9 @@ def rgb(index: int) -> tuple[int, int, int]:
     if index >= 232:
         grey = 8 + 10 * (index - 232)
         return grey, grey, grey
-    index -= 16
-    return _CUBE[index // 36], _CUBE[index // 6 % 6], _CUBE[index % 6]
+    red, rest = divmod(index - 16, 36)
+    green, blue = divmod(rest, 6)
+    return _CUBE[red], _CUBE[green], _CUBE[blue]
 
 
 def hex_of(index: int) -> str:

@@ -21,6 +21,7 @@ SHADES = 4  # per category; an ink is category number × SHADES + shade
 INKS = len(category.CATEGORIES) * SHADES
 QUIET = 1 << 6  # beside an ink: what only holds other work, or tells again what another line tells
 _UNKNOWN = 255
+_MAX_REMEMBERED = 50_000  # texts of names that are kept; a screen has some thousand at most
 
 _VOID = re.compile(r"^(?:void|static|inline)\s+")
 
@@ -34,9 +35,11 @@ def short(name: str) -> str:
     if kind and kind != "Dataset":
         path = name.rpartition(":")[0]
         return path.rpartition("/")[2] or kind
-    cut = min((i for i in (name.find("<"), name.find("(")) if i > 0), default=-1)
-    if cut > 0:
-        name = name[:cut].rpartition("::")[2] or name[:cut]
+    # Arguments of a template or of a function; a name that begins with a bracket has none.
+    ends = [end for end in (name.find("<"), name.find("(")) if end > 0]
+    if ends:
+        function = name[: min(ends)]
+        name = function.rpartition("::")[2] or function
     if "/" in name and " " not in name:
         name = name.rstrip("/").rpartition("/")[2]
     return name
@@ -63,18 +66,22 @@ class Labels:
 
         Calls that only wait for other threads are quiet.
         """
-        out = self._inks[indices]
-        if (out == _UNKNOWN).any():
-            for index in np.unique(indices[out == _UNKNOWN]).tolist():
-                name = self.names.full(index)
-                kind = category.work_category(name)
-                if kind is category.Category.OTHER:
-                    kind = category.work_category(self.names.display(index))
-                kind = self._launched.get(index, kind)
-                quiet = QUIET if name in category.HAND_OVER else 0
-                self._inks[index] = quiet | (kind.number * SHADES + category.shade(name) % SHADES)
-            out = self._inks[indices]
-        return out
+        inks = self._inks[indices]
+        is_unknown = inks == _UNKNOWN
+        if is_unknown.any():
+            for index in np.unique(indices[is_unknown]).tolist():
+                self._inks[index] = self._ink(index)
+            inks = self._inks[indices]
+        return inks
+
+    def _ink(self, index: int) -> int:
+        name = self.names.full(index)
+        kind = category.work_category(name)
+        if kind is category.Category.OTHER:
+            kind = category.work_category(self.names.display(index))
+        kind = self._launched.get(index, kind)
+        ink = kind.number * SHADES + category.shade(name) % SHADES
+        return ink | QUIET if name in category.HAND_OVER else ink
 
     def kinds(self, indices: Int64s) -> UInt8s:
         """The number of each name's kind."""
@@ -82,31 +89,30 @@ class Labels:
 
     def text(self, index: int) -> str:
         """The displayed name, safe to draw."""
-        return self._text(index)[0]
+        return self.texts(index)[0]
 
     def texts(self, index: int) -> tuple[str, str]:
         """The displayed name, and its telling end, both safe to draw."""
-        return self._text(index)
-
-    def _text(self, index: int) -> tuple[str, str]:
         texts = self._texts.get(index)
         if texts is None:
             display = self.names.display(index)
-            texts = (plain(display, 300), plain(short(readable(display[:300])), 100))
-            if len(self._texts) > 50_000:
+            tail = short(readable(display[:300]))
+            texts = (plain(display, 300), plain(tail, 100))
+            if len(self._texts) > _MAX_REMEMBERED:
                 self._texts.clear()
             self._texts[index] = texts
         return texts
 
     def fits(self, index: int, width: int) -> bool:
         """Whether the name, or its telling end, can be shown without a cut."""
-        return any(cell_len(text) <= width for text in self._text(index))
+        text, tail = self.texts(index)
+        return cell_len(text) <= width or cell_len(tail) <= width
 
     def fitted(self, index: int, width: int, ellipsis: str) -> str:
         """At most `width` cells: the whole name, else its telling end, else the beginning
         of that.
         """
-        text, tail = self._text(index)
+        text, tail = self.texts(index)
         if cell_len(text) <= width:
             return text
         if cell_len(tail) <= width:
@@ -125,15 +131,20 @@ class Labels:
         key = (index, width, ellipsis)
         cells = self._cells.get(key)
         if cells is None:
-            points: list[int] = []
-            for char in self.fitted(index, width, ellipsis):
-                size = cell_len(char)
-                if size and len(points) + size <= width:
-                    points.append(ord(char))
-                    points.extend([0] * (size - 1))
-            points.extend([32] * (width - len(points)))
-            cells = np.array(points, np.uint32)
-            if len(self._cells) > 50_000:
+            cells = _code_points(self.fitted(index, width, ellipsis), width)
+            if len(self._cells) > _MAX_REMEMBERED:
                 self._cells.clear()
             self._cells[key] = cells
         return cells
+
+
+def _code_points(text: str, width: int) -> npt.NDArray[np.uint32]:
+    points: list[int] = []
+    for char in text:
+        size = cell_len(char)
+        if size and len(points) + size <= width:
+            points.append(ord(char))
+            points.extend([0] * (size - 1))
+    blanks = width - len(points)
+    points.extend([ord(" ")] * blanks)
+    return np.array(points, np.uint32)

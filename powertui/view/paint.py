@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +24,15 @@ from rich.segment import Segment
 from rich.style import Style
 
 from powertui.data.category import CATEGORIES
-from powertui.data.model import Int64s, UInt8s
+from powertui.data.model import Bools, Int64s, UInt8s
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.value_types import dataclass
 from powertui.view.labels import QUIET, SHADES, Labels
 
 BAR = 3  # whole cells of one event that make a bar with a name
+Int32s: TypeAlias = npt.NDArray[np.int32]
+
 _MIN_NAME_CELLS = 4  # cells in which a cut name says less than the letter of its kind
 _CODE_RUN = 8  # cells of one ink that are worth a letter where there is colour …
 _CODE_RUN_PLAIN = 2  # … and where there is none
@@ -90,14 +93,13 @@ class Inks:
         self.theme = theme
         self.glyphs = glyphs
         self.colours = theme.depth != "none"
-        self.levels = np.array([ord(" "), *(ord(char) for char in glyphs.levels)], np.uint32)
+        self.levels = np.array([ord(char) for char in " " + glyphs.levels], np.uint32)
         self._styles: dict[int, Style] = {}
-        self._extra = (
-            None,
-            theme.style("found"),
-            theme.style("selected"),
-            theme.style("cursor") + Style(reverse=True),
-        )
+        self._mark_styles = {
+            FOUND: theme.style("found"),
+            SELECTED: theme.style("selected"),
+            CURSOR: theme.style("cursor") + Style(reverse=True),
+        }
 
     @property
     def full(self) -> int:
@@ -106,19 +108,20 @@ class Inks:
     def style(self, key: int) -> Style:
         style = self._styles.get(key)
         if style is None:
-            base = self._base(key & 0xFF, bool(key & _BAR_KEY))
+            style = self._base(key & 0xFF, bool(key & _BAR_KEY))
             mark = key >> _MARK_SHIFT
-            extra = self._extra[mark]
-            if extra is not None and (self.colours or mark == FOUND):
-                base = base + extra
-            elif extra is not None:
-                # Bars are reversed already: turned round they differ, and a selection is underlined
-                # besides.
-                base = Style(
-                    reverse=not base.reverse, bold=mark == SELECTED, underline=mark == SELECTED
-                )
-            style = self._styles[key] = base
+            if mark != PLAIN:
+                style = self._marked(style, mark)
+            self._styles[key] = style
         return style
+
+    def _marked(self, base: Style, mark: int) -> Style:
+        if self.colours or mark == FOUND:
+            return base + self._mark_styles[mark]
+        # Bars are reversed already: turned round they differ, and a selection is underlined
+        # besides.
+        is_selected = mark == SELECTED
+        return Style(reverse=not base.reverse, bold=is_selected, underline=is_selected)
 
     def _base(self, ink: int, bar: bool) -> Style:
         if ink == NOTE:
@@ -174,90 +177,88 @@ class Painted:
     def segments(self, row: int, look: Inks) -> list[Segment]:
         key = self.key[row]
         text = self.chars[row].astype("<u4").tobytes().decode("utf-32-le", "replace")
-        bounds = [0, *(np.flatnonzero(key[1:] != key[:-1]) + 1).tolist(), len(key)]
-        out = []
+        text_changes = np.flatnonzero(key[1:] != key[:-1]) + 1
+        bounds = [0, *text_changes.tolist(), len(key)]
+        segments = []
         for lo, hi in pairwise(bounds):
             # The second half of a wide character is drawn by the first.
-            out.append(Segment(text[lo:hi].replace("\0", ""), look.style(int(key[lo]))))
-        return out
+            piece = text[lo:hi].replace("\0", "")
+            segments.append(Segment(piece, look.style(int(key[lo]))))
+        return segments
 
 
 def paint(
     cells: Cells, labels: Labels, look: Inks, *, cell0: int = 0, budget: int = 1 << 30
 ) -> Painted:
     """Every row at most `budget` runs of ink; bars with names and marked cells may add to it."""
-    rows, width = cells.level.shape
-    if not rows or not width:
-        return Painted(np.zeros((rows, width), np.uint32), np.zeros((rows, width), np.int32))
+    shape = cells.level.shape
+    if not cells.level.size:
+        return Painted(np.zeros(shape, np.uint32), np.zeros(shape, np.int32))
+    filled = cells.level > 0
     full = cells.level == look.full
     bars = _bars(full, cells.event, BAR)
-    key = cells.ink.astype(np.int32)
-    filled = cells.level > 0
     chars = look.levels[cells.level]
-    key = _spread(key, filled & ~bars)
-    key[bars] = cells.ink[bars].astype(np.int32) | _BAR_KEY
+    ink = cells.ink.astype(np.int32)
+    key = _spread(ink, filled & ~bars)
+    key[bars] = ink[bars] | _BAR_KEY
     for row in np.flatnonzero(_run_counts(key) > budget).tolist():
         key[row], bars[row] = _merge(cells, row, bars[row], full[row], cell0, budget)
-    _letters(chars, key, filled & ~bars, _CODE_RUN if look.colours else _CODE_RUN_PLAIN)
+    code_run = _CODE_RUN if look.colours else _CODE_RUN_PLAIN
+    _letters(chars, key, filled & ~bars, code_run)
     _name_bars(chars, cells, bars, labels, look)
     key |= cells.mark.astype(np.int32) << _MARK_SHIFT
     return Painted(chars, key)
 
 
-def _starts(mask: npt.NDArray[np.bool_], same: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _starts(mask: Bools, same: Bools) -> Bools:
     """Where a run of `mask` begins: in the mask, and not a continuation (`same` as the cell
     before).
     """
-    start: npt.NDArray[np.bool_] = mask.copy()
+    start: Bools = mask.copy()
     start[:, 1:] &= ~(mask[:, :-1] & same)
     return start
 
 
-def _bars(full: npt.NDArray[np.bool_], event: Int64s, least: int) -> npt.NDArray[np.bool_]:
-    """Cells that belong to a stretch of at least `least` whole cells of one event."""
+def _bars(full: Bools, event: Int64s, min_cells: int) -> Bools:
+    """Cells that belong to a stretch of at least so many whole cells of one event."""
     start = _starts(full, event[:, 1:] == event[:, :-1])
-    return _long_runs(full, start, least)
+    return _long_runs(full, start, min_cells)
 
 
-def _long_runs(
-    mask: npt.NDArray[np.bool_], start: npt.NDArray[np.bool_], least: int
-) -> npt.NDArray[np.bool_]:
-    """The runs of `mask` (beginning where `start` says) that have at least `least` cells."""
+def _long_runs(mask: Bools, start: Bools, min_cells: int) -> Bools:
+    """The runs of `mask` (beginning where `start` says) that have at least so many cells."""
     flat = mask.ravel()
-    number = np.cumsum(start.ravel()) - 1
-    length = np.bincount(number[flat], minlength=1) if flat.any() else np.zeros(1, np.int64)
-    keep = flat.copy()
-    keep[flat] = length[number[flat]] >= least
-    out: npt.NDArray[np.bool_] = keep.reshape(mask.shape)
-    return out
+    if not flat.any():
+        return np.zeros_like(mask)
+    run_of_cell = np.cumsum(start.ravel()) - 1
+    runs = run_of_cell[flat]
+    length = np.bincount(runs)
+    is_long = flat.copy()
+    is_long[flat] = length[runs] >= min_cells
+    return is_long.reshape(mask.shape)
 
 
-def _spread(key: npt.NDArray[np.int32], has_value: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
-    """Cells that are not `known` take the ink of the nearest known cell before them (at the left
+def _spread(key: Int32s, has_value: Bools) -> Int32s:
+    """Cells without a value take the ink of the nearest cell before them that has one (at the left
     edge: after them).
     """
-    width = key.shape[1]
-    columns = np.arange(width)
+    columns = np.arange(key.shape[1])
     source = np.maximum.accumulate(np.where(has_value, columns, -1), axis=1)
-    first = np.where(has_value.any(axis=1), has_value.argmax(axis=1), 0)[:, None]
-    source = np.where(source < 0, first, source)
-    out: npt.NDArray[np.int32] = np.take_along_axis(key, source, axis=1)
-    return out
+    first = np.where(has_value.any(axis=1), has_value.argmax(axis=1), 0)
+    source = np.where(source < 0, first[:, None], source)
+    spread: Int32s = np.take_along_axis(key, source, axis=1)
+    return spread
 
 
-def _run_counts(key: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    changes: npt.NDArray[np.int64] = (key[:, 1:] != key[:, :-1]).sum(axis=1) + 1
-    return changes
+def _run_counts(key: Int32s) -> Int64s:
+    """How many runs of one key each row has."""
+    changes: Int64s = (key[:, 1:] != key[:, :-1]).sum(axis=1)
+    return changes + 1
 
 
 def _merge(
-    cells: Cells,
-    row: int,
-    bars: npt.NDArray[np.bool_],
-    full: npt.NDArray[np.bool_],
-    cell0: int,
-    budget: int,
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]:
+    cells: Cells, row: int, bars: Bools, full: Bools, cell0: int, budget: int
+) -> tuple[Int32s, Bools]:
     """One row's inks with the smallest groups that keep to the budget.
 
     Bars shorter than a group give up their names.
@@ -266,68 +267,63 @@ def _merge(
     ink = cells.ink[row].astype(np.int32)
     filled = level > 0
     columns = cell0 + np.arange(len(level))
+    row_full = full[None, :]
+    row_event = cells.event[row][None, :]
     for size in _GROUPS:
-        visible = _bars(full[None, :], cells.event[row][None, :], max(BAR, size))[0] & bars
+        long_bars = _bars(row_full, row_event, max(BAR, size))[0] & bars
         group = columns // size
         group -= group[0]
-        mixed = filled & ~visible
-        weight = np.bincount(
-            group[mixed] * _INKS + ink[mixed], level[mixed], (int(group[-1]) + 1) * _INKS
-        ).reshape(-1, _INKS)
-        winner = weight.argmax(axis=1).astype(np.int32)
-        key = _spread(winner[group][None, :], mixed[None, :])[0]
-        key[visible] = ink[visible] | _BAR_KEY
-        if int((key[1:] != key[:-1]).sum()) + 1 <= budget:
+        merged = filled & ~long_bars
+        # How much of each group every ink covers; the ink that covers most wins the group.
+        group_and_ink = group[merged] * _INKS + ink[merged]
+        groups = int(group[-1]) + 1
+        covered = np.bincount(group_and_ink, level[merged], groups * _INKS)
+        winner = covered.reshape(-1, _INKS).argmax(axis=1).astype(np.int32)
+        key = _spread(winner[group][None, :], merged[None, :])
+        key[0, long_bars] = ink[long_bars] | _BAR_KEY
+        if _run_counts(key)[0] <= budget:
             break
-    return key, visible
+    return key[0], long_bars
 
 
-def _letters(
-    chars: npt.NDArray[np.uint32],
-    key: npt.NDArray[np.int32],
-    inked: npt.NDArray[np.bool_],
-    least: int,
-) -> None:
+def _letters(chars: npt.NDArray[np.uint32], key: Int32s, inked: Bools, min_cells: int) -> None:
     """The letter of the category at the head of every long enough stretch of one ink."""
-    start = _starts(inked, (key[:, 1:] // SHADES) == (key[:, :-1] // SHADES))
-    head = start & _long_runs(inked, start, least)
+    kind = key // SHADES
+    start = _starts(inked, kind[:, 1:] == kind[:, :-1])
+    head = start & _long_runs(inked, start, min_cells)
     chars[head] = _CODES[(key[head] & _KINDS) // SHADES]
 
 
 def _name_bars(
-    chars: npt.NDArray[np.uint32],
-    cells: Cells,
-    bars: npt.NDArray[np.bool_],
-    labels: Labels,
-    look: Inks,
+    chars: npt.NDArray[np.uint32], cells: Cells, bars: Bools, labels: Labels, look: Inks
 ) -> None:
     """Write names into bars.
 
     A bar right behind another of the same ink gets a thin edge, so that both are seen.
     """
     width = bars.shape[1]
-    start = _starts(bars, cells.event[:, 1:] == cells.event[:, :-1])
-    heads = np.flatnonzero(start.ravel())
+    event = cells.event
+    start = _starts(bars, event[:, 1:] == event[:, :-1]).ravel()
+    heads = np.flatnonzero(start)
     if not len(heads):
         return
     flat_bars = bars.ravel()
-    number = np.cumsum(start.ravel()) - 1
-    lengths = np.bincount(number[flat_bars], minlength=len(heads))
+    bar_of_cell = np.cumsum(start) - 1
+    lengths = np.bincount(bar_of_cell[flat_bars], minlength=len(heads))
     flat = chars.reshape(-1)
-    names = cells.name.ravel()[heads].tolist()
+    names = cells.name.ravel()[heads]
     inks = cells.ink.ravel()
-    for head, length, name in zip(heads.tolist(), lengths.tolist(), names, strict=True):
-        behind = (
-            head % width
-            and flat_bars[head - 1]
-            and (inks[head - 1] == inks[head] or not look.colours)
-        )
-        edge = 1 if behind else 0
-        if edge:
-            flat[head] = ord(look.glyphs.vertical)
-        room = length - edge
+    edge_char = ord(look.glyphs.vertical)
+    for head, length, name in zip(heads.tolist(), lengths.tolist(), names.tolist(), strict=True):
+        first = head
+        stop = head + length
+        is_behind_bar = head % width and flat_bars[head - 1]
+        if is_behind_bar and (inks[head - 1] == inks[head] or not look.colours):
+            flat[head] = edge_char
+            first += 1
+        room = stop - first
         if room > _MIN_NAME_CELLS or labels.fits(name, room):
-            flat[head + edge : head + length] = labels.cells(name, room, look.glyphs.ellipsis)
+            flat[first:stop] = labels.cells(name, room, look.glyphs.ellipsis)
         elif room:
-            flat[head + edge : head + length] = ord(" ")
-            flat[head + edge] = _CODES[(inks[head] & _KINDS) // SHADES]
+            flat[first:stop] = ord(" ")
+            flat[first] = _CODES[(inks[head] & _KINDS) // SHADES]

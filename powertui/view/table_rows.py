@@ -9,7 +9,7 @@ pure, so a thread can do it).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -35,9 +35,8 @@ _SAMPLED_ROWS = 200  # rows that decide how wide a column of words is
 _SCOPE_ROWS = 500  # rows whose names say which parts of a path tell one layer from another
 LIMIT_TEXT = 2000  # characters of one name that are looked at
 
-Scopes: TypeAlias = Mapping[
-    tuple[str, str], int
-]  # of (op, part of a path), and of ("", part): how many names have it
+# Of (op, part of a path), and of ("", part): how many names have it.
+Scopes: TypeAlias = Mapping[tuple[str, str], int]
 
 _WIDTHS: dict[ColumnKind, int] = {
     "integer": 9,
@@ -66,18 +65,18 @@ class Order:
 
 def arranged(table: Table, order: Order, check: CancelCheck = unhindered) -> Int64s:
     """The rows in that order. `check` may raise to break it off."""
-    if (
-        order.column is None
-        or order.column not in table.ids
-        or table.order == (order.column, order.descending)
-    ):
+    column = order.column
+    is_in_order = table.order == (column, order.descending)
+    if column is None or column not in table.ids or is_in_order:
         rows = np.arange(len(table), dtype=np.int64)
     else:
-        rows = table.rows_by(order.column, order.descending, check)
+        rows = table.rows_by(column, order.descending, check)
     if not order.text:
         return rows
-    keep = table.matching(order.text, check)
-    return rows[(keep if table.within is None else nested_rows.left(table.within, keep))[rows]]
+    matching = table.matching(order.text, check)
+    if table.within is not None:
+        matching = nested_rows.left(table.within, matching)
+    return rows[matching[rows]]
 
 
 @dataclass(frozen=True)
@@ -117,8 +116,9 @@ def fit(
         if table.within is not None:
             natural += 2 * nested_rows.INDENT
         # The name of a row counts more than its last figures.
-        part = round(room * (name_share or (0.4 if table.layer else 1 / 3)))
-        cells[main.id] = min(natural, max(_MIN_TEXT_CELLS, part))
+        if not name_share:
+            name_share = 0.4 if table.layer else 1 / 3
+        cells[main.id] = min(natural, max(_MIN_TEXT_CELLS, round(room * name_share)))
 
     def weight(column: Column) -> int:
         """How long a column stays: one without a single value goes first."""
@@ -142,16 +142,16 @@ def fit_with_bar(
 ) -> FittedColumns:
     """The same with a bar of each row's share behind it, where no column has to go for that."""
     plain_fit = fit(table, room, kept_ids, name_share)
-    shares = [
-        column
-        for column in plain_fit.columns
-        if column.kind == "share" and column.weight >= _MIN_BAR_WEIGHT
-    ]
+    shares = []
+    for column in plain_fit.columns:
+        if column.kind == "share" and column.weight >= _MIN_BAR_WEIGHT:
+            shares.append(column)
     if not shares:
         return plain_fit
     narrower = fit(table, room - _BAR_CELLS - GAP, kept_ids, _NAME_SHARE_BESIDE_BAR)
-    before, after = _name_cells(plain_fit), _name_cells(narrower)
-    if len(narrower.columns) < len(plain_fit.columns) or after < min(before, _MIN_NAME_CELLS):
+    loses_column = len(narrower.columns) < len(plain_fit.columns)
+    loses_name = _name_cells(narrower) < min(_name_cells(plain_fit), _MIN_NAME_CELLS)
+    if loses_column or loses_name:
         return plain_fit
     share = max(shares, key=lambda column: column.weight)
     values = np.asarray(share.values, np.float64)
@@ -180,38 +180,48 @@ def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[
     """The columns without room whose words are why rows were found: those that hold the text where
     no column in sight does.
     """
+    shown, hidden = _words_in_sight(table, fit)
+    if not hidden:
+        return ()
     low = text.lower()
-    out = dict[str, None]()
-    words = [column for column in table.columns if column.kind == "text"]
-    shown = [column for column in words if column in fit.columns]
-    unseen = sorted(
-        (column for column in words if column not in fit.columns), key=lambda column: -column.weight
-    )
-    for row in rows[:_SAMPLED_ROWS].tolist() if unseen else ():
-        if not any(
-            low in column.text(row).lower() for column in (*shown, *(table[id] for id in out))
-        ):
-            column_id = next(
-                (column.id for column in unseen if low in column.text(row).lower()), None
-            )
-            if column_id is not None:
-                out[column_id] = None
-    return tuple(out)
+    added: list[Column] = []
+    for row in rows[:_SAMPLED_ROWS].tolist():
+        if _first_with(low, row, [*shown, *added]) is None:
+            column = _first_with(low, row, hidden)
+            if column is not None:
+                added.append(column)
+    return tuple(column.id for column in added)
+
+
+def _words_in_sight(table: Table, fit: FittedColumns) -> tuple[list[Column], list[Column]]:
+    """The columns of words that have room, and those that have none, the heaviest first."""
+    shown = []
+    hidden = []
+    for column in table.columns:
+        if column.kind == "text":
+            (shown if column in fit.columns else hidden).append(column)
+    hidden.sort(key=lambda column: -column.weight)
+    return shown, hidden
+
+
+def _first_with(low: str, row: int, columns: Iterable[Column]) -> Column | None:
+    """The first column whose words in a row hold a text of small letters."""
+    for column in columns:
+        if low in column.text(row).lower():
+            return column
+    return None
 
 
 def matched_words(table: Table, row: int, text: str, fit: FittedColumns) -> str | None:
     """The words for which a row was found, where none of those in sight hold the text."""
-    low = text.lower()
-    words = [column for column in table.columns if column.kind == "text"]
-    if not low or any(low in column.text(row).lower() for column in words if column in fit.columns):
+    if not text:
         return None
-    held = sorted(
-        (column for column in words if column not in fit.columns), key=lambda column: -column.weight
-    )
-    return next(
-        (plain(column.text(row), LIMIT_TEXT) for column in held if low in column.text(row).lower()),
-        None,
-    )
+    low = text.lower()
+    shown, hidden = _words_in_sight(table, fit)
+    if _first_with(low, row, shown) is not None:
+        return None
+    column = _first_with(low, row, hidden)
+    return None if column is None else plain(column.text(row), LIMIT_TEXT)
 
 
 def with_found(name: str, words: str, text: str, cells: int, ellipsis: str = "…") -> str:
@@ -219,31 +229,30 @@ def with_found(name: str, words: str, text: str, cells: int, ellipsis: str = "�
     name = name.rstrip()
     room = max(cells - width(name) - 3, cells // 2)
     matched = f" ({truncation.around(words, text, room, ellipsis)})"
-    return fitted(
-        truncation.middle(name, max(1, cells - width(matched)), ellipsis) + matched, cells, ellipsis
-    )
+    short_name = truncation.middle(name, max(1, cells - width(matched)), ellipsis)
+    return fitted(short_name + matched, cells, ellipsis)
 
 
-def _natural(column: Column, most: int = _MAX_TEXT_CELLS) -> int:
+def _natural(column: Column, max_text_cells: int = _MAX_TEXT_CELLS) -> int:
     """How many cells a column would like."""
     if column.cells:
         return column.cells
-    least = width(column.label) + 2  # the arrow of the sorted column
+    label_cells = width(column.label) + 2  # the arrow of the sorted column
+    if column.kind == "text":
+        return max(label_cells, min(max_text_cells, _longest_text(column)))
     numbers = column.values
-    if (
-        column.kind == "integer"
-        and isinstance(numbers, np.ndarray)
-        and numbers.dtype.kind in "iu"
-        and len(numbers)
-    ):
-        return max(least, *(len(f"{int(end):,}") for end in (numbers.min(), numbers.max())))
-    if column.kind != "text":
-        return max(least, _WIDTHS[column.kind])
-    longest = max(
-        (width(plain(column.text(i), 200)) for i in range(min(_SAMPLED_ROWS, len(column)))),
-        default=0,
-    )
-    return max(least, min(most, longest))
+    is_array = isinstance(numbers, np.ndarray) and numbers.dtype.kind in "iu"
+    if column.kind == "integer" and is_array and len(numbers):
+        lowest = f"{int(numbers.min()):,}"
+        highest = f"{int(numbers.max()):,}"
+        return max(label_cells, len(lowest), len(highest))
+    return max(label_cells, _WIDTHS[column.kind])
+
+
+def _longest_text(column: Column) -> int:
+    """Cells of the longest of its first texts."""
+    rows = range(min(_SAMPLED_ROWS, len(column)))
+    return max((width(plain(column.text(row), 200)) for row in rows), default=0)
 
 
 def cell(
@@ -259,15 +268,14 @@ def cell(
     it.
     """
     if column.kind != "text":
-        text = column.text(row) or "–"
-        return (text if width(text) <= cells else truncation.end(text, cells, ellipsis)).rjust(
-            cells
-        )
+        return truncation.end(column.text(row) or "–", cells, ellipsis).rjust(cells)
     text = plain(column.text(row), LIMIT_TEXT)
-    shown = fitted(
-        text if scopes is None or width(text) <= cells else layered(text, scopes), cells, ellipsis
-    )
-    if found and found.lower() not in shown.lower() and found.lower() in text.lower():
+    name = text
+    if scopes is not None and width(text) > cells:
+        name = layered(text, scopes)
+    shown = fitted(name, cells, ellipsis)
+    low = found.lower()
+    if low and low not in shown.lower() and low in text.lower():
         shown = truncation.around(text, found, cells, ellipsis)
         shown += " " * (cells - width(shown))
     return shown
@@ -280,7 +288,9 @@ def scopes_of(column: Column) -> Scopes:
     counts: Counter[tuple[str, str]] = Counter()
     for row in range(min(_SCOPE_ROWS, len(column))):
         *parts, op = column.text(row)[:LIMIT_TEXT].split("/")
-        counts.update(key for part in dict.fromkeys(parts) for key in (("", part), (op, part)))
+        for part in dict.fromkeys(parts):
+            counts["", part] += 1
+            counts[op, part] += 1
     return counts
 
 
@@ -292,10 +302,11 @@ def layered(path: str, scopes: Scopes) -> str:
     *parts, op = path.split("/")
     if len(parts) < 2:
         return path
-    layer = min(
-        reversed(parts), key=lambda part: (scopes.get((op, part), 0), scopes.get(("", part), 0))
-    )
-    return f"{layer} · {op}"
+
+    def rarity(part: str) -> tuple[int, int]:
+        return scopes.get((op, part), 0), scopes.get(("", part), 0)
+
+    return f"{min(reversed(parts), key=rarity)} · {op}"
 
 
 def fitted(text: str, cells: int, ellipsis: str = "…") -> str:
@@ -313,7 +324,7 @@ def fitted(text: str, cells: int, ellipsis: str = "…") -> str:
 def total_cell(column: Column, value: Value, cells: int, ellipsis: str = "…") -> str:
     """What some rows come to, under their values; blank where a sum means nothing."""
     text = shown(value, column.kind, column.unit)
-    return (text if width(text) <= cells else truncation.end(text, cells, ellipsis)).rjust(cells)
+    return truncation.end(text, cells, ellipsis).rjust(cells)
 
 
 def title(column: Column, cells: int, order: Order) -> str:

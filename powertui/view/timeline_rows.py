@@ -33,6 +33,12 @@ SPARED = 7  # rows that stay free for what else can be told of the view; of few 
 _MIN_LANE_SHARE = 0.01
 
 
+# An outermost lane with fewer events than this part of the fullest one only brackets the others: a
+# call around a loop of twenty (chosen, not measured).
+_MIN_TELLING_PART = 20
+_PROCESS_ORDER = (ProcessKind.DEVICE, ProcessKind.HOST, ProcessKind.OTHER, ProcessKind.META)
+
+
 class RowKind(enum.Enum):
     PROCESS = "process"
     LANE = "lane"
@@ -106,9 +112,8 @@ class _Plan:
     opened: set[int]  # tracks, by number
     folded: bool
     asked: bool  # a person asked for the quiet ones
-    partly: dict[int, int] = field(
-        default_factory=dict
-    )  # how many lanes are shown of a track that has no room for all of them
+    # how many lanes are shown of a track that has no room for all of them
+    partly: dict[int, int] = field(default_factory=dict)
 
 
 NO_FOLDS = Folds()
@@ -121,12 +126,10 @@ class RowModel:
     trace: Trace
     forest: Forest
     tracks: tuple[TrackInfo, ...] = ()
-    _known: dict[Folds, tuple[Row, ...]] = field(
-        default_factory=dict
-    )  # the last few answers: every key asks
-    _telling: dict[int, list[int]] = field(
-        default_factory=dict
-    )  # of a track: the lanes that cover more than hardly any time
+    # the last few answers: every key asks
+    _known: dict[Folds, tuple[Row, ...]] = field(default_factory=dict)
+    # of a track: the lanes that cover more than hardly any time
+    _telling: dict[int, list[int]] = field(default_factory=dict)
 
     @classmethod
     def from_trace(cls, trace: Trace, forest: Forest) -> RowModel:
@@ -146,197 +149,202 @@ class RowModel:
         return rows
 
     def _rows(self, folds: Folds) -> tuple[Row, ...]:
-        order = {
-            ProcessKind.DEVICE: 0,
-            ProcessKind.HOST: 1,
-            ProcessKind.OTHER: 2,
-            ProcessKind.META: 3,
-        }
         processes = sorted(
-            range(len(self.trace.processes)), key=lambda p: order[self.trace.processes[p].kind]
+            range(len(self.trace.processes)),
+            key=lambda number: _PROCESS_ORDER.index(self.trace.processes[number].kind),
         )
+        tracks: dict[int, list[TrackInfo]] = {}
+        for info in self.tracks:
+            if len(info.track.events):
+                tracks.setdefault(info.process_number, []).append(info)
         plans = []
-        for p in processes:
-            infos = [
-                info for info in self.tracks if info.process_number == p and len(info.track.events)
-            ]
-            if infos:
-                plans.append(self._plan(p, infos, folds))
+        for number in processes:
+            if number in tracks:
+                plans.append(self._plan(number, tracks[number], folds))
         self._fill(plans, folds)
-        out: list[Row] = []
+        rows: list[Row] = []
         for plan in plans:
-            self._process(out, plan)
-        return tuple(out)
+            rows += self._process_rows(plan)
+        return tuple(rows)
 
-    def _plan(self, p: int, infos: list[TrackInfo], folds: Folds) -> _Plan:
-        process = self.trace.processes[p]
+    def _plan(self, number: int, infos: list[TrackInfo], folds: Folds) -> _Plan:
+        process = self.trace.processes[number]
         shown, quiet = self.split(process, infos)
         asked = process.name in folds.quiet
         if asked:
             shown = shown + quiet
             quiet = []
         opened = self.open_by_default(process, shown)
-        opened |= {info.number for info in shown if info.id in folds.opened}
-        opened -= {info.number for info in shown if info.id in folds.closed}
-        return _Plan(p, infos, shown, quiet, opened, process.name in folds.processes, asked)
+        for info in shown:
+            if info.id in folds.opened:
+                opened.add(info.number)
+            if info.id in folds.closed:
+                opened.discard(info.number)
+        return _Plan(
+            number=number,
+            infos=infos,
+            shown=shown,
+            quiet=quiet,
+            opened=opened,
+            folded=process.name in folds.processes,
+            asked=asked,
+        )
 
     def _fill(self, plans: list[_Plan], folds: Folds) -> None:
         """Rows that would stay empty: quiet tracks come out first, one row each, then tracks unfold
         as far as their lanes tell something. The last rows are left to what else can be told of the
         view.
         """
+        used = sum(self._height(plan) for plan in plans)
+        free = folds.room - used - min(SPARED, folds.room // 4)
         live = [plan for plan in plans if not plan.folded]
-        spare = free = (
-            folds.room - sum(self._height(plan) for plan in plans) - min(SPARED, folds.room // 4)
-        )
-        hidden = sum(
-            len(plan.quiet) - 1 for plan in live if plan.quiet
-        )  # the row that says "more" goes
+        hidden = sum(len(plan.quiet) - 1 for plan in live if plan.quiet)  # the row "more" goes
+        spare = free
         for plan in live:
-            count = len(plan.quiet) if len(plan.quiet) - 1 <= spare else max(0, spare)
-            if count:
-                spare -= count - (count == len(plan.quiet))
-                plan.shown.extend(plan.quiet[:count])
-                del plan.quiet[:count]
+            spare -= _show_quiet(plan, spare)
         if spare <= 0:
             return
-        inner = [
-            (info, plan, self._worth(info))
-            for plan in live
-            for info in plan.shown
-            if info.number not in plan.opened
-            and info.id not in folds.closed
-            and len(_depths(info.track)) > 1
-        ]
-        everything = hidden + sum(len(depths) - 1 for _, _, depths in inner) <= free
+        inner = self._unfoldable(live, folds)
+        everything_fits = hidden + sum(len(depths) - 1 for _, _, depths in inner) <= free
         for info, plan, depths in inner:
             rows = len(depths) - 1
-            if (
-                0 < rows <= spare
-                and (everything or rows < _DEEP_TRACK_LANES)
-                and depths == _depths(info.track)
-            ):
+            is_small = everything_fits or rows < _DEEP_TRACK_LANES
+            all_tell = depths == _depths(info.track)
+            if 0 < rows <= spare and is_small and all_tell:
                 plan.opened.add(info.number)
                 spare -= rows
         for info, plan, depths in inner:
-            rows = min(spare, sum(depth > self.telling_depth(info.track) for depth in depths))
-            if rows > 0 and info.number not in plan.opened:
+            if info.number in plan.opened:
+                continue
+            telling_depth = self.telling_depth(info.track)
+            rows = min(spare, sum(depth > telling_depth for depth in depths))
+            if rows > 0:
                 plan.partly[info.number] = 1 + rows
                 spare -= rows
 
+    def _unfoldable(
+        self, plans: list[_Plan], folds: Folds
+    ) -> list[tuple[TrackInfo, _Plan, list[int]]]:
+        """Tracks of one row that have more lanes, with those that are worth a row."""
+        inner = []
+        for plan in plans:
+            for info in plan.shown:
+                is_open = info.number in plan.opened
+                if not is_open and info.id not in folds.closed and len(_depths(info.track)) > 1:
+                    inner.append((info, plan, self._worth(info)))
+        return inner
+
     def _worth(self, info: TrackInfo) -> list[int]:
         """The lanes of a track down to the last that covers more than hardly any time."""
-        answer = self._telling.get(info.number)
-        if answer is not None:
-            return answer
+        depths = self._telling.get(info.number)
+        if depths is None:
+            depths = self._telling[info.number] = self._telling_depths(info)
+        return depths
+
+    def _telling_depths(self, info: TrackInfo) -> list[int]:
         depths = _depths(info.track)
+        if not depths:
+            return depths
         lo, hi = self.trace.span
+        edges = np.array([lo, hi + 1], np.int64)
         lanes = [self.forest.lane_number(info.number, depth) for depth in depths]
-        busy = (
-            self.forest.frame(np.array([lo, hi + 1], np.int64), lanes).busy[:, 0]
-            if lanes
-            else np.empty(0)
-        )
+        busy = self.forest.frame(edges, lanes).busy[:, 0]
         busy_lanes = np.flatnonzero(busy >= _MIN_LANE_SHARE * (hi + 1 - lo))
         last = int(busy_lanes[-1]) if len(busy_lanes) else 0
-        answer = self._telling[info.number] = depths[: last + 1]
-        return answer
+        return depths[: last + 1]
 
     @staticmethod
     def _height(plan: _Plan) -> int:
         """How many rows a process takes."""
+        rows = 1
         if plan.folded:
-            return 1
-        tracks = sum(
-            len(_depths(info.track)) if info.number in plan.opened else 1 for info in plan.shown
-        )
-        return 1 + tracks + bool(plan.quiet or plan.asked)
+            return rows
+        for info in plan.shown:
+            rows += len(_depths(info.track)) if info.number in plan.opened else 1
+        if plan.quiet or plan.asked:
+            rows += 1
+        return rows
 
-    def _process(self, out: list[Row], plan: _Plan) -> None:
-        p = plan.number
+    def _process_rows(self, plan: _Plan) -> list[Row]:
         infos = plan.infos
-        quiet = plan.quiet
-        process = self.trace.processes[p]
+        process = self.trace.processes[plan.number]
         events = sum(len(info.track.events) for info in infos)
         lines = "line" if len(infos) == 1 else "lines"
-        out.append(
-            Row(
-                RowKind.PROCESS,
-                p,
-                plain(process.name, 200),
-                lanes=self.summary(infos) if plan.folded else (),
-                folded=plan.folded,
-                note=f" {len(infos)} {lines}, {events:,} events",
-            )
+        heading = Row(
+            RowKind.PROCESS,
+            plan.number,
+            plain(process.name, 200),
+            lanes=self.summary(infos) if plan.folded else (),
+            folded=plan.folded,
+            note=f" {len(infos)} {lines}, {events:,} events",
         )
+        rows = [heading]
         if plan.folded:
-            return
+            return rows
         for info in plan.shown:
-            self._track(
-                out,
-                p,
-                info,
-                is_open=info.number in plan.opened,
-                lanes=plan.partly.get(info.number, 1),
-            )
-        if quiet or plan.asked:
-            text = f"{len(quiet)} more" if quiet else "fewer"
-            note = " hidden lines: Enter shows them" if quiet else " Enter hides these lines again"
-            out.append(Row(RowKind.MORE, p, text, folded=bool(quiet), note=note))
+            rows += self._track_rows(plan, info)
+        if plan.quiet:
+            note = " hidden lines: Enter shows them"
+            text = f"{len(plan.quiet)} more"
+            rows.append(Row(RowKind.MORE, plan.number, text, folded=True, note=note))
+        elif plan.asked:
+            note = " Enter hides these lines again"
+            rows.append(Row(RowKind.MORE, plan.number, "fewer", folded=False, note=note))
+        return rows
 
-    def _track(self, out: list[Row], p: int, info: TrackInfo, *, is_open: bool, lanes: int) -> None:
+    def _track_rows(self, plan: _Plan, info: TrackInfo) -> list[Row]:
+        """A row for each lane of an open track; of others the lane that stands for it, and as many
+        below it as have room.
+        """
         track = info.track
-        depths = _depths(track)
-        label = plain(track.name, 200) or f"line {track.key}"
+        all_depths = _depths(track)
+        is_open = info.number in plan.opened
+        depths = all_depths
         if not is_open:
-            telling = self.telling_depth(track)
-            for depth in [d for d in depths if d >= telling][:lanes]:
-                head = depth == telling
-                out.append(
-                    Row(
-                        RowKind.LANE,
-                        p,
-                        label if head else "",
-                        info.number,
-                        depth,
-                        (self.forest.lane_number(info.number, depth),),
-                        folded=True if head and len(depths) > 1 else None,
-                    )
-                )
-            return
+            telling_depth = self.telling_depth(track)
+            count = plan.partly.get(info.number, 1)
+            depths = [depth for depth in all_depths if depth >= telling_depth][:count]
+        label = plain(track.name, 200) or f"line {track.key}"
+        folded = not is_open if len(all_depths) > 1 else None
+        rows = []
         for depth in depths:
-            head = depth == depths[0]
-            out.append(
+            lane = self.forest.lane_number(info.number, depth)
+            rows.append(
                 Row(
                     RowKind.LANE,
-                    p,
-                    label if head else "",
-                    info.number,
-                    depth,
-                    (self.forest.lane_number(info.number, depth),),
-                    folded=False if head and len(depths) > 1 else None,
+                    plan.number,
+                    label,
+                    track=info.number,
+                    depth=depth,
+                    lanes=(lane,),
+                    folded=folded,
                 )
             )
+            # Only the first row of a track has its name and its fold mark.
+            label = ""
+            folded = None
+        return rows
 
     def split(
         self, process: Process, infos: list[TrackInfo]
     ) -> tuple[list[TrackInfo], list[TrackInfo]]:
         """What is shown, and what hides behind "more"."""
         if process.kind is ProcessKind.DEVICE:
-            quiet = [i for i in infos if i.track.kind is TrackKind.STEPS]
-            shown = [i for i in infos if i.track.kind is not TrackKind.STEPS]
+            quiet = [info for info in infos if info.track.kind is TrackKind.STEPS]
+            shown = [info for info in infos if info.track.kind is not TrackKind.STEPS]
             return (shown, quiet) if shown else (quiet, [])
         # Time alone would hide a pool of workers with a hundred thousand short ops behind a main
         # thread that brackets it all.
-        busiest = max(1, max(self.forest.track_busy(i.number) for i in infos))
-        most = max(len(i.track.events) for i in infos)
-        weight = {
-            i.number: self.forest.track_busy(i.number) / busiest + len(i.track.events) / most
-            for i in infos
-        }
-        ranked = sorted(infos, key=lambda info: -weight[info.number])
-        shown = [info for info in ranked[:SHOWN_THREADS] if weight[info.number] >= _MIN_BUSY_SHARE]
-        return shown, ranked[len(shown) :]
+        busiest = max(1, max(self.forest.track_busy(info.number) for info in infos))
+        max_events = max(len(info.track.events) for info in infos)
+
+        def weight(info: TrackInfo) -> float:
+            busy_share = self.forest.track_busy(info.number) / busiest
+            return busy_share + len(info.track.events) / max_events
+
+        ranked = sorted(infos, key=weight, reverse=True)
+        count = sum(weight(info) >= _MIN_BUSY_SHARE for info in ranked[:SHOWN_THREADS])
+        return ranked[:count], ranked[count:]
 
     def open_by_default(self, process: Process, shown: list[TrackInfo]) -> set[int]:
         """Tracks that show their nesting at once: of a device all that are shallow, of a host as
@@ -344,13 +352,13 @@ class RowModel:
         """
         opened = set()
         rows = len(shown)
+        is_device = process.kind is ProcessKind.DEVICE
         for info in shown:
-            extra = info.track.lane_count - 1
-            if info.track.lane_count <= _OPEN_LANES and (
-                process.kind is ProcessKind.DEVICE or rows + extra <= OPEN_ROWS
-            ):
+            lanes = info.track.lane_count
+            has_room = is_device or rows + lanes - 1 <= OPEN_ROWS
+            if lanes <= _OPEN_LANES and has_room:
                 opened.add(info.number)
-                rows += extra
+                rows += lanes - 1
         return opened
 
     @staticmethod
@@ -358,19 +366,36 @@ class RowModel:
         """The lane that stands for a folded track: the outermost that is more than a bracket around
         the others.
         """
-        sizes = [int(track.lanes[d + 1] - track.lanes[d]) for d in range(track.lane_count)]
-        most = max(sizes, default=0)
-        return next((depth for depth, size in enumerate(sizes) if size * 20 >= most), 0)
+        sizes = np.diff(track.lanes).tolist()
+        max_events = max(sizes, default=0)
+        for depth, events in enumerate(sizes):
+            if events * _MIN_TELLING_PART >= max_events:
+                return depth
+        return 0
 
     def summary(self, infos: list[TrackInfo]) -> tuple[int, ...]:
         """The lanes that a folded process is drawn from."""
-        real = [info for info in infos if not info.track.derived] or infos
-        ranked = sorted(real, key=lambda info: -self.forest.track_busy(info.number))[
-            :_SUMMARY_LANES
-        ]
-        return tuple(
-            self.forest.lane_number(info.number, self.telling_depth(info.track)) for info in ranked
-        )
+        recorded = [info for info in infos if not info.track.derived] or infos
+        busiest_first = sorted(recorded, key=lambda info: -self.forest.track_busy(info.number))
+        lanes = []
+        for info in busiest_first[:_SUMMARY_LANES]:
+            depth = self.telling_depth(info.track)
+            lanes.append(self.forest.lane_number(info.number, depth))
+        return tuple(lanes)
+
+
+def _show_quiet(plan: _Plan, spare: int) -> int:
+    """Show as many quiet tracks of a process as have room; how many more rows that takes."""
+    if not plan.quiet:
+        return 0
+    count = max(0, spare)
+    rows = count
+    if len(plan.quiet) - 1 <= spare:
+        count = len(plan.quiet)
+        rows = count - 1  # all of them: the row that says "more" goes
+    plan.shown.extend(plan.quiet[:count])
+    del plan.quiet[:count]
+    return rows
 
 
 def _depths(track: Track) -> list[int]:

@@ -4,7 +4,6 @@ which lies nearest.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,24 +20,26 @@ _MAX_NAME_CELLS = 36  # cells of a training's name in a list
 
 def group_reasons(entry: TrainingEntry) -> str:
     """What a training was put together from, counted: "2 sessions, scalars, 1 power log"."""
-    scalars = any(file.kind == "scalars" for file in entry.tfevents)
-    counts = ((len(entry.sessions), "session"), (len(entry.power), "power log"))
-    counted = [f"{count:,} {plural(what, count)}" for count, what in counts if count]
-    return ", ".join(
-        [
-            *counted[: bool(entry.sessions)],
-            *(["scalars"] if scalars else []),
-            *counted[bool(entry.sessions) :],
-        ]
-    )
+    parts = []
+    if entry.sessions:
+        parts.append(_counted(len(entry.sessions), "session"))
+    if any(file.kind == "scalars" for file in entry.tfevents):
+        parts.append("scalars")
+    if entry.power:
+        parts.append(_counted(len(entry.power), "power log"))
+    return ", ".join(parts)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {plural(noun, count)}"
 
 
 def why(entry: TrainingEntry) -> str:
     """What a grouping rests on, in a sentence."""
+    if not entry.reasons:
+        return "One session in a folder of its own."
     reasons = "; ".join(plain(reason, 200) for reason in entry.reasons)
-    return (
-        f"{reasons[:1].upper()}{reasons[1:]}." if reasons else "One session in a folder of its own."
-    )
+    return f"{reasons[:1].upper()}{reasons[1:]}."
 
 
 def _when(entry: TrainingEntry) -> str:
@@ -54,26 +55,31 @@ def _when(entry: TrainingEntry) -> str:
 
 def lines(entries: Sequence[TrainingEntry]) -> list[str]:
     """Trainings in a list, in columns."""
-    cells = [
-        (
-            truncation.middle(plain(entry.name, 200), _MAX_NAME_CELLS),
-            _when(entry),
-            f"{group_reasons(entry)}{', changed by hand' if entry.by_hand else ''}",
-        )
-        for entry in entries
-    ]
-    wide = [max((len(row[at]) for row in cells), default=0) for at in range(2)]
-    return [
-        "  ".join((*(f"{row[at]:<{wide[at]}}" for at in range(2) if wide[at]), row[2]))
-        for row in cells
-    ]
+    names = [truncation.middle(plain(entry.name, 200), _MAX_NAME_CELLS) for entry in entries]
+    moments = [_when(entry) for entry in entries]
+    name_cells = max(map(len, names), default=0)
+    moment_cells = max(map(len, moments), default=0)
+    rows = []
+    for entry, name, moment in zip(entries, names, moments, strict=True):
+        cells = []
+        if name_cells:
+            cells.append(name.ljust(name_cells))
+        if moment_cells:
+            cells.append(moment.ljust(moment_cells))
+        by_hand = ", changed by hand" if entry.by_hand else ""
+        cells.append(group_reasons(entry) + by_hand)
+        rows.append("  ".join(cells))
+    return rows
 
 
 def named(parts: Sequence[Part]) -> str:
     """Some parts, as a sentence names them."""
     first = parts[0]
-    name = f"the {first.kind} {'in ' if first.kind == 'scalars' else ''}{plain(first.name, 60)}"
-    return name if len(parts) == 1 else f"{name} and {len(parts) - 1:,} more"
+    kind = "scalars in" if first.kind == "scalars" else first.kind
+    name = f"the {kind} {plain(first.name, 60)}"
+    if len(parts) == 1:
+        return name
+    return f"{name} and {len(parts) - 1:,} more"
 
 
 def others(of: Iterable[TrainingEntry], all_: Sequence[TrainingEntry]) -> list[TrainingEntry]:
@@ -84,13 +90,19 @@ def others(of: Iterable[TrainingEntry], all_: Sequence[TrainingEntry]) -> list[T
     choices = [entry for entry in all_ if entry not in excluded]
     if not excluded:
         return choices
-    return sorted(
-        choices,
-        key=lambda entry: (-max(_shared(entry.path, two.path) for two in excluded), entry.name),
-    )
+
+    def distance(entry: TrainingEntry) -> tuple[int, str]:
+        shared = max(_shared(entry.path, neighbor.path) for neighbor in excluded)
+        return -shared, entry.name
+
+    return sorted(choices, key=distance)
 
 
 def _shared(first: str, second: str) -> int:
     """How many folders two paths share."""
-    pairs = zip(Path(first).parts, Path(second).parts, strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    count = 0
+    for folder, other_folder in zip(Path(first).parts, Path(second).parts, strict=False):
+        if folder != other_folder:
+            break
+        count += 1
+    return count

@@ -79,19 +79,25 @@ def visible_summary(
     model: TimelineModel, lo: int, hi: int, check: CancelCheck = unhindered
 ) -> VisibleContent:
     """What [lo, hi) holds."""
-    touching = [span.texts for span in model.findings if span.hi > lo and span.lo < hi]
-    findings = tuple(touching[:_MAX_FINDINGS])
+    findings = []
+    for span in model.findings:
+        if span.hi > lo and span.lo < hi and len(findings) < _MAX_FINDINGS:
+            findings.append(span.texts)
     if not len(model.tracks):
-        return VisibleContent(lo, hi, findings=findings)
+        return VisibleContent(lo, hi, findings=tuple(findings))
     ops = op_stats.op_stats(model.trace, lo, hi, check)
     model.labels.adopt(launched_kinds.launched_kinds(model.trace))
-    sides = tuple(
-        side
-        for side in (_side(model, ops, devices=True), _side(model, ops, devices=False))
-        if side is not None
-    )
+    sides = (_side(model, ops, devices=True), _side(model, ops, devices=False))
     steps, count = _steps(model, lo, hi)
-    return VisibleContent(lo, hi, sides, _top(model, ops), steps, count, findings)
+    return VisibleContent(
+        lo,
+        hi,
+        sides=tuple(side for side in sides if side is not None),
+        ops=_top(model, ops),
+        steps=steps,
+        step_count=count,
+        findings=tuple(findings),
+    )
 
 
 def _side(model: TimelineModel, ops: OpStats, *, devices: bool) -> Side | None:
@@ -100,28 +106,32 @@ def _side(model: TimelineModel, ops: OpStats, *, devices: bool) -> Side | None:
     if not len(rows):
         return None
     if len(rows) > _MAX_NAMES:
-        rows = rows[np.argpartition(-ops.share[rows], _MAX_NAMES)[:_MAX_NAMES]]
-    sums = np.bincount(model.labels.kinds(ops.name[rows]), ops.share[rows], len(CATEGORIES))
-    shares: list[tuple[Category | None, float]] = [
-        (kind, float(share)) for kind, share in zip(CATEGORIES, sums, strict=True) if share > 0
-    ]
+        largest = np.argpartition(-ops.share[rows], _MAX_NAMES)[:_MAX_NAMES]
+        rows = rows[largest]
+    kinds = model.labels.kinds(ops.name[rows])
+    sums = np.bincount(kinds, ops.share[rows], len(CATEGORIES))
+    shares: list[tuple[Category | None, float]] = []
+    for kind, share in zip(CATEGORIES, sums.tolist(), strict=True):
+        if share > 0:
+            shares.append((kind, share))
     rest = 1 - sum(share for _, share in shares)
     if rest > 1e-9:
         shares.append((None, rest))
-    return Side(
-        "devices" if devices else "host", tuple(sorted(shares, key=lambda share: -share[1]))
-    )
+    shares.sort(key=lambda kind_share: -kind_share[1])
+    return Side("devices" if devices else "host", tuple(shares))
 
 
 def _top(model: TimelineModel, ops: OpStats) -> tuple[TopOp, ...]:
-    on_device = ops.on_device
-    side: Bools = on_device if on_device.any() else ~on_device
+    side: Bools = ops.on_device
+    if not side.any():
+        side = ~side
     rows = np.flatnonzero(side & ~ops.wrappers & (ops.self_time > 0))
-    rows = rows[np.argsort(-ops.self_time[rows], kind="stable")]
-    top = [_top_op(model, ops, row) for row in rows[:_MAX_OPS].tolist()]
+    longest_first = np.argsort(-ops.self_time[rows], kind="stable")
+    top_rows = rows[longest_first[:_MAX_OPS]].tolist()
+    top = [_top_op(model, ops, row) for row in top_rows]
     if len({op.name for op in top}) < len(top):
         # Different layers run the same op: then each is called as in the table of ops.
-        paths = [_path(ops[row]) for row in rows[:_MAX_OPS].tolist()]
+        paths = [_path(ops[row]) for row in top_rows]
         scopes = table_rows.scopes_of(text_column("name", "name", paths))
         for number, path in enumerate(paths):
             if "/" in path:
@@ -139,16 +149,17 @@ def _path(op: OpRow) -> str:
 def _top_op(model: TimelineModel, ops: OpStats, row: int) -> TopOp:
     number = int(ops.name[row])
     name, tail = model.labels.texts(number)
-    on_replicas = int(ops.replicas[row])
-    if on_replicas > 1:
-        name, tail = without_replica(name), without_replica(tail)
+    replicas = int(ops.replicas[row])
+    if replicas > 1:
+        name = without_replica(name)
+        tail = without_replica(tail)
     return TopOp(
         name=name,
         tail=tail,
         kind=model.category(number),
         self_ps=int(ops.self_time[row]),
         share=float(ops.share[row]),
-        replicas=on_replicas,
+        replicas=replicas,
     )
 
 
@@ -165,12 +176,13 @@ def _steps(model: TimelineModel, lo: int, hi: int) -> tuple[tuple[LongStep, ...]
     if not len(rows):
         rows = np.flatnonzero(touches(steps.start, ends, lo, hi))
     length, median = _lengths(steps)
-    best = rows[np.argsort(-length[rows], kind="stable")[:_MAX_STEPS]]
-    several = len(np.unique(steps.epoch[rows])) > 1
+    longest_first = np.argsort(-length[rows], kind="stable")
+    several_epochs = len(np.unique(steps.epoch[rows])) > 1
     longest = []
-    for row in best.tolist():
+    for row in rows[longest_first[:_MAX_STEPS]].tolist():
         usual = int(median[row]) if median[row] >= 0 else None
-        longest.append(LongStep(_name(model, row, several=several), int(length[row]), usual))
+        name = _name(model, row, with_epoch=several_epochs)
+        longest.append(LongStep(name, int(length[row]), usual))
     return tuple(longest), len(rows)
 
 
@@ -182,12 +194,10 @@ def _lengths(steps: Steps) -> tuple[Int64s, Int64s]:
     return steps.lengths(), step_table.usual_of(steps)
 
 
-def _name(model: TimelineModel, row: int, *, several: bool) -> str:
+def _name(model: TimelineModel, row: int, *, with_epoch: bool) -> str:
     number = int(model.steps.number[row])
     epoch = int(model.steps.epoch[row])
     name = f"step {number}" if number >= 0 else "step without a number"
-    return (
-        f"epoch {model.epochs[epoch].number} {name}"
-        if several and 0 <= epoch < len(model.epochs)
-        else name
-    )
+    if with_epoch and 0 <= epoch < len(model.epochs):
+        return f"epoch {model.epochs[epoch].number} {name}"
+    return name
