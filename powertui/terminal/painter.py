@@ -126,9 +126,9 @@ class Painter:
         if not texts:
             return
         codes, lengths = self._codes(texts)
-        pens = np.repeat(np.array(styles, np.int64) << LOOK_SHIFT, lengths)
+        pens: CellCodes = np.repeat(np.array(styles, np.int64) << LOOK_SHIFT, lengths)
         count = min(len(pens), len(codes))  # they differ only where a translation changed a length
-        cells = codes[:count] | pens[:count]
+        cells: CellCodes = np.bitwise_or(codes[:count], pens[:count])
         start = max(x, 0)
         stop = min(x + count, width)
         if start < stop:

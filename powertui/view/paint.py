@@ -233,9 +233,10 @@ def _long_runs(mask: Bools, start: Bools, min_cells: int) -> Bools:
     run_of_cell = np.cumsum(start.ravel()) - 1
     runs = run_of_cell[flat]
     length = np.bincount(runs)
-    is_long = flat.copy()
+    is_long: Bools = flat.copy()
     is_long[flat] = length[runs] >= min_cells
-    return is_long.reshape(mask.shape)
+    reshaped: Bools = is_long.reshape(mask.shape)
+    return reshaped
 
 
 def _spread(key: Int32s, has_value: Bools) -> Int32s:

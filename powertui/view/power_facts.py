@@ -35,17 +35,17 @@ class LinePower(NamedTuple):
     @property
     def named(self) -> bool:
         """Whether a figure needs its name: it is not all the power that there is."""
-        return (
-            self.added_up
-            or len(self.channels) > 1
-            or any(channel.device for channel in self.channels)
-        )
+        if self.added_up or len(self.channels) > 1:
+            return True
+        return any(channel.device for channel in self.channels)
 
     @property
     def badge(self) -> Badge:
         """What its watts are worth."""
         scales = {channel.series.sensor.scale for channel in self.channels}
-        return scales.pop() if len(scales) == 1 else Badge.ASSUMED
+        if len(scales) > 1:
+            return Badge.ASSUMED
+        return scales.pop() if scales else Badge.ASSUMED
 
     def watts(self, ps: int) -> float:
         """At a moment; NaN where one of them has no value."""
@@ -60,12 +60,14 @@ def power_lines(
     model: TimelineModel, state: State, power: Sequence[PowerOnTrace]
 ) -> tuple[LinePower, ...]:
     """What is told where the cursor stands, or of what is selected."""
-    every = tuple(power)
-    if len(every) <= _MAX_LISTED_CHANNELS:
-        return _one_by_one(every)
+    channels = tuple(power)
+    if len(channels) <= _MAX_LISTED_CHANNELS:
+        return _one_by_one(channels)
     device = _device(model, state)
-    mine = tuple(channel for channel in every if channel.device and channel.device == device)
-    return _one_by_one(mine) if mine else _added_up(every)
+    on_device = tuple(channel for channel in channels if device and channel.device == device)
+    if on_device:
+        return _one_by_one(on_device)
+    return _added_up(channels)
 
 
 @functools.lru_cache(maxsize=8)
@@ -73,35 +75,33 @@ def _one_by_one(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     """Channels by host and sensor; by the sensor alone, as short as it can be told, where that
     would be cut.
     """
-    labels = [plain(channel.series.sensor.label, 60) for channel in power]
-    short = [plain(_short(channel.series.sensor), 60) for channel in power]
-    cut = any(width(label) > _NAME_CELLS for label in labels) and len(set(short)) == len(short)
-    return tuple(
-        LinePower(name, (channel,))
-        for name, channel in zip(short if cut else labels, power, strict=True)
-    )
+    names = [plain(channel.series.sensor.label, 60) for channel in power]
+    if any(width(name) > _NAME_CELLS for name in names):
+        short_names = [plain(_short(channel.series.sensor), 60) for channel in power]
+        if len(set(short_names)) == len(short_names):
+            names = short_names
+    return tuple(LinePower(name, (channel,)) for name, channel in zip(names, power, strict=True))
 
 
 def _short(sensor: Sensor) -> str:
     device = scopes.device(sensor)
-    return (
-        f"GPU {device.index}" if device is not None and device.index is not None else sensor.channel
-    )
+    if device is None or device.index is None:
+        return sensor.channel
+    return f"GPU {device.index}"
 
 
 @functools.lru_cache(maxsize=8)
 def _added_up(power: tuple[PowerOnTrace, ...]) -> tuple[LinePower, ...]:
     """The channels of the surest log that do not overlap, as one line."""
-    counted = scopes.of_one(
-        [channel.series for channel in power if channel.status == power[0].status]
-    )
-    same = [channel for channel in power if channel.status == power[0].status]
-    chosen = tuple(same[i] for i in counted.indices)
+    equally_sure = [channel for channel in power if channel.status == power[0].status]
+    counted = scopes.of_one([channel.series for channel in equally_sure])
+    chosen = tuple(equally_sure[index] for index in counted.indices)
     if len(chosen) < 2:
         return _one_by_one(chosen)
     name = f"{len(chosen)} channels"
-    if (combined_channel := summed_channels.where_many(chosen)) is not None:
-        return (LinePower(name, (combined_channel,), True),)
+    summed_channel = summed_channels.where_many(chosen)
+    if summed_channel is not None:
+        return (LinePower(name, (summed_channel,), added_up=True),)
     return (LinePower(name, chosen),)
 
 
@@ -110,8 +110,6 @@ def _device(model: TimelineModel, state: State) -> str:
     if state.selection is not None:
         return model.tracks[state.selection.track].process.name
     rows = model.rows(state.folds)
-    return (
-        model.trace.processes[rows[state.cursor_row].process].name
-        if 0 <= state.cursor_row < len(rows)
-        else ""
-    )
+    if not 0 <= state.cursor_row < len(rows):
+        return ""
+    return model.trace.processes[rows[state.cursor_row].process].name

@@ -79,12 +79,27 @@ _HUES = {
 def screen_table(table: Table, facts: Mapping[str, KnownRun], glyphs: Glyphs) -> Table:
     """The same rows with the columns of the screen. `facts`: by the path of a run."""
     rows = [facts[path] for path in table["path"].values]
+    columns = {}
+    for column in table.columns:
+        columns[column.id] = replace(
+            column, weight=_WEIGHTS.get(column.id, 0), cells=_CELLS.get(column.id, 0)
+        )
+    for column in _added_columns(table, rows, glyphs):
+        columns[column.id] = column
+    ordered = [columns.pop(id) for id in _ORDER]
+    return replace(table, columns=(*ordered, *columns.values()))
+
+
+def _added_columns(table: Table, rows: Sequence[KnownRun], glyphs: Glyphs) -> list[Column]:
+    """The columns that only the screen has, or has in other words."""
     count = len(rows)
-    bars = [run.bars for run in rows]
+    run_names = _short_names(list(table["run"].values))
     models = [run.model for run in rows]
     model_cells = max(8, max(map(width, models), default=0))
     frameworks = [_SHORT_FRAMEWORKS.get(run.framework, run.framework) for run in rows]
-    added = (
+    findings = [_found_words(run) for run in rows]
+    is_faint = [run.unseen or not run.bound for run in rows]
+    return [
         Column(
             "health",
             "",
@@ -94,7 +109,7 @@ def screen_table(table: Table, facts: Mapping[str, KnownRun], glyphs: Glyphs) ->
             ranks=_health_ranks(rows),
             cells=1,
         ),
-        Column("run", "run", "text", _short_names(table["run"].values), weight=10),
+        Column("run", "run", "text", run_names, weight=_WEIGHTS["run"]),
         replace(_moments(table["when"], rows), weight=_WEIGHTS["when"]),
         replace(text_column("device", "device", models, weight=6), cells=model_cells),
         replace(text_column("framework", "library", frameworks, weight=6), cells=7),
@@ -104,7 +119,7 @@ def screen_table(table: Table, facts: Mapping[str, KnownRun], glyphs: Glyphs) ->
             "text",
             Lazy(count, lambda row: _bound_words(rows[row])),
             weight=9,
-            faint=np.array([run.unseen or not run.bound for run in rows], np.bool_),
+            faint=np.array(is_faint, np.bool_),
             cells=_BOUND_CELLS,
         ),
         Column(
@@ -113,22 +128,18 @@ def screen_table(table: Table, facts: Mapping[str, KnownRun], glyphs: Glyphs) ->
             "text",
             Lazy(count, lambda row: _bar_text(rows[row], glyphs)),
             weight=7,
-            ranks=np.array([max(part) - min(part) if part else np.nan for part in bars]),
+            ranks=np.array([_bar_range(run) for run in rows]),
             cells=BARS,
         ),
-        replace(
-            text_column("unusual", "found", [_found_words(run) for run in rows], weight=8),
-            cells=_FOUND_CELLS,
-        ),
-    )
-    columns = {column.id: column for column in table.columns}
-    for column in table.columns:
-        columns[column.id] = replace(
-            column, weight=_WEIGHTS.get(column.id, 0), cells=_CELLS.get(column.id, 0)
-        )
-    columns.update((column.id, column) for column in added)
-    ordered = [columns.pop(id) for id in _ORDER]
-    return replace(table, columns=(*ordered, *columns.values()))
+        replace(text_column("unusual", "found", findings, weight=8), cells=_FOUND_CELLS),
+    ]
+
+
+def _bar_range(run: KnownRun) -> float:
+    """How much a run's course goes up and down; NaN where nothing was read."""
+    if not run.bars:
+        return math.nan
+    return max(run.bars) - min(run.bars)
 
 
 def _health_mark(health: str, glyphs: Glyphs) -> str:
@@ -140,12 +151,11 @@ def _health_mark(health: str, glyphs: Glyphs) -> str:
 def health_counts(facts: Sequence[KnownRun], glyphs: Glyphs) -> str:
     """What the marks mean, with how many runs have each; "" where no run has one."""
     counts = Counter(run.health for run in facts)
-    words = zip(HEALTH, ("unusual", "worth a look", "well"), strict=True)
-    return "  ".join(
-        f"{_health_mark(health, glyphs)} {counts[health]:,} {word}"
-        for health, word in words
-        if counts[health]
-    )
+    parts = []
+    for health, words in zip(HEALTH, ("unusual", "worth a look", "well"), strict=True):
+        if counts[health]:
+            parts.append(f"{_health_mark(health, glyphs)} {counts[health]:,} {words}")
+    return "  ".join(parts)
 
 
 def _bound_words(run: KnownRun) -> str:
@@ -153,13 +163,15 @@ def _bound_words(run: KnownRun) -> str:
     if run.unseen and not run.bound:
         return "  open to see"
     match = _SHARE.fullmatch(run.bound)
-    if match is None:
-        words = run.bound or ("–" if run.health else _what_it_is(run))
-        return f"  {words}" if words else ""
-    words, share = match.groups()
-    words = _SHORT_WORDS.get(words, words)
-    room = _BOUND_CELLS - 2 - len(share)
-    return f"  {words:<{room}}{share}"
+    if match is not None:
+        words, share = match.groups()
+        words = _SHORT_WORDS.get(words, words)
+        room = _BOUND_CELLS - 2 - len(share)
+        return f"  {words:<{room}}{share}"
+    words = run.bound
+    if not words:
+        words = "–" if run.health else _what_it_is(run)
+    return f"  {words}" if words else ""
 
 
 def bound_hue(run: KnownRun) -> str:
@@ -172,9 +184,11 @@ def _bar_text(run: KnownRun, glyphs: Glyphs) -> str:
     if not run.bars:
         return "one step" if run.steps == 1 else ""
     levels = glyphs.bars
-    return "".join(
-        levels[math.ceil(height * len(levels) / 8) - 1] if height else " " for height in run.bars
-    )
+    text = ""
+    for eighths in run.bars:
+        level = math.ceil(eighths * len(levels) / 8)
+        text += levels[level - 1] if level else " "
+    return text
 
 
 def _health_ranks(rows: Sequence[KnownRun]) -> np.ndarray:
@@ -183,16 +197,19 @@ def _health_ranks(rows: Sequence[KnownRun]) -> np.ndarray:
 
 
 def _without_usual_end(name: str) -> str:
-    while True:
-        short = _USUAL_END.sub("", name)
-        if short == name:
-            return name
+    short = _USUAL_END.sub("", name)
+    while short != name:
         name = short
+        short = _USUAL_END.sub("", name)
+    return name
 
 
 def name_parts(names: Iterable[str]) -> Counter[str]:
     """How many names have each folder of a path."""
-    return Counter(part for name in names for part in set(name.split("/")))
+    counts: Counter[str] = Counter()
+    for name in names:
+        counts.update(set(name.split("/")))
+    return counts
 
 
 def fitting_name(name: str, parts: Mapping[str, int], room: int, ellipsis: str) -> str:
@@ -200,13 +217,13 @@ def fitting_name(name: str, parts: Mapping[str, int], room: int, ellipsis: str) 
     if width(name) <= room:
         return name
     folders = name.split("/")
-    own = [part for part in folders if parts.get(part) == 1 and not _DATE.search(part)]
-    if not own:
+    unique = [part for part in folders if parts.get(part) == 1 and not _DATE.search(part)]
+    if not unique:
         return truncation.middle(name, room, ellipsis)
-    chosen = max(own, key=width)
-    before = "" if chosen == folders[0] else f"{ellipsis}/"
-    after = "" if chosen == folders[-1] else "/"
-    return truncation.middle(f"{before}{chosen}{after}", room, ellipsis)
+    longest = max(unique, key=width)
+    before = "" if longest == folders[0] else f"{ellipsis}/"
+    after = "" if longest == folders[-1] else "/"
+    return truncation.middle(f"{before}{longest}{after}", room, ellipsis)
 
 
 def _found_words(run: KnownRun) -> str:
@@ -222,9 +239,8 @@ def _what_it_is(run: KnownRun) -> str:
     return "" if run.model else run.device.removeprefix("training of ")
 
 
-def _short_names(names: Iterable[str]) -> list[str]:
+def _short_names(names: Sequence[str]) -> list[str]:
     """Names without the folder of a session, where no two of them become the same."""
-    names = list(names)
     short = [_without_usual_end(name) for name in names]
     counts = Counter(short)
     return [part if counts[part] == 1 else name for part, name in zip(short, names, strict=True)]
@@ -232,19 +248,21 @@ def _short_names(names: Iterable[str]) -> list[str]:
 
 def _moments(column: Column, rows: Sequence[KnownRun]) -> Column:
     """When runs began, all in this machine's zone: with the time of day in the newest year."""
-    moments = [run.began if run.began is not None else run.placed for run in rows]
-    known = [moment for moment in moments if moment is not None]
-    newest = _local(max(known)).year if known else 0
+    moments = [run.placed if run.began is None else run.began for run in rows]
+    dated = [moment for moment in moments if moment is not None]
+    newest_year = _local(max(dated)).year if dated else 0
 
     def text(row: int) -> str:
         run = rows[row]
         moment = moments[row]
-        if moment is None or (not run.when and run.by_file) or "date" in run.when:
+        has_no_time = not run.when and run.by_file
+        if moment is None or has_no_time or "date" in run.when:
             return run.when
         local = _local(moment)
+        is_newest_year = local.year == newest_year
         if run.began is None and run.by_file:
-            return f"by {local:%b %d %Y}" if local.year != newest else f"by {local:%b %d}"
-        return f"{local:%b %d  %Y}" if local.year != newest else f"{local:%b %d %H:%M}"
+            return f"by {local:%b %d}" if is_newest_year else f"by {local:%b %d %Y}"
+        return f"{local:%b %d %H:%M}" if is_newest_year else f"{local:%b %d  %Y}"
 
     return replace(column, values=Lazy(len(rows), text), cells=12)
 

@@ -195,11 +195,9 @@ def holding(table: Table, rows: Int64s, text: str, fit: FittedColumns) -> tuple[
 
 def _words_in_sight(table: Table, fit: FittedColumns) -> tuple[list[Column], list[Column]]:
     """The columns of words that have room, and those that have none, the heaviest first."""
-    shown = []
-    hidden = []
-    for column in table.columns:
-        if column.kind == "text":
-            (shown if column in fit.columns else hidden).append(column)
+    words = [column for column in table.columns if column.kind == "text"]
+    shown = [column for column in words if column in fit.columns]
+    hidden = [column for column in words if column not in fit.columns]
     hidden.sort(key=lambda column: -column.weight)
     return shown, hidden
 
@@ -240,12 +238,12 @@ def _natural(column: Column, max_text_cells: int = _MAX_TEXT_CELLS) -> int:
     label_cells = width(column.label) + 2  # the arrow of the sorted column
     if column.kind == "text":
         return max(label_cells, min(max_text_cells, _longest_text(column)))
-    numbers = column.values
-    is_array = isinstance(numbers, np.ndarray) and numbers.dtype.kind in "iu"
-    if column.kind == "integer" and is_array and len(numbers):
-        lowest = f"{int(numbers.min()):,}"
-        highest = f"{int(numbers.max()):,}"
-        return max(label_cells, len(lowest), len(highest))
+    if column.kind == "integer" and len(column.values):
+        numbers = column.values
+        if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "iu":
+            lowest = f"{int(numbers.min()):,}"
+            highest = f"{int(numbers.max()):,}"
+            return max(label_cells, len(lowest), len(highest))
     return max(label_cells, _WIDTHS[column.kind])
 
 

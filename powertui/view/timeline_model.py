@@ -130,24 +130,16 @@ class TimelineModel:
 
     def within(self, surroundings: Surroundings | None) -> TimelineModel:
         """The same profile, seen as a part of this training."""
-        lo, hi = self.profiled
         if surroundings is None:
-            return (
-                self
-                if self.surroundings is None
-                else replace(self, span=(lo, hi), surroundings=None, epochs=self._own_epochs())
-            )
-        span = (
-            (min(lo, surroundings.span[0]), max(hi, surroundings.span[1] + 1))
-            if len(self.tracks)
-            else surroundings.span
-        )
-        return replace(
-            self,
-            span=span,
-            surroundings=surroundings,
-            epochs=surroundings.epochs_with(self._own_epochs()),
-        )
+            if self.surroundings is None:
+                return self
+            return replace(self, span=self.profiled, surroundings=None, epochs=self._own_epochs())
+        span = surroundings.span
+        if len(self.tracks):
+            lo, hi = self.profiled
+            span = (min(lo, span[0]), max(hi, span[1] + 1))
+        epochs = surroundings.epochs_with(self._own_epochs())
+        return replace(self, span=span, surroundings=surroundings, epochs=epochs)
 
     @cached_property
     def strips(self) -> tuple[Strip, ...]:
@@ -156,10 +148,11 @@ class TimelineModel:
         """
         scalars = self.surroundings.strips if self.surroundings is not None else ()
         names = {strip.name for strip in scalars}
-        return (
-            *scalars,
-            *(strip for strip in counter_strips(self.trace.counters) if strip.name not in names),
-        )
+        strips = list(scalars)
+        for strip in counter_strips(self.trace.counters):
+            if strip.name not in names:
+                strips.append(strip)
+        return tuple(strips)
 
     @property
     def findings(self) -> tuple[LabelledSpan, ...]:
@@ -172,13 +165,9 @@ class TimelineModel:
         """
         now = self.surroundings
         then = before.surroundings
-        if (
-            self.trace.path == before.trace.path
-            or now is None
-            or then is None
-            or now.key is None
-            or now.key != then.key
-        ):
+        if now is None or then is None or self.trace.path == before.trace.path:
+            return None
+        if now.key is None or now.key != then.key:
             return None
         return (now.zero_ns - then.zero_ns) * PS_PER_NS
 
@@ -201,14 +190,14 @@ class TimelineModel:
         """What times count from: the profile's zero, as in all tables; away from all of several
         profiles the training's start.
         """
-        if self.surroundings is None or (len(self.tracks) and len(self.surroundings.profiles) < 2):
+        if self.surroundings is None:
             return 0
+        if not len(self.tracks):
+            return self.span[0]
         lo, hi = self.profiled
-        return (
-            0
-            if len(self.tracks) and lo <= view.t0 + view.width * view.cell_ps // 2 < hi
-            else self.span[0]
-        )
+        middle = view.t0 + view.width * view.cell_ps // 2
+        is_only_profile = len(self.surroundings.profiles) < 2
+        return 0 if is_only_profile or lo <= middle < hi else self.span[0]
 
     @property
     def tracks(self) -> tuple[TrackInfo, ...]:

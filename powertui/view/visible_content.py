@@ -79,7 +79,7 @@ def visible_summary(
     model: TimelineModel, lo: int, hi: int, check: CancelCheck = unhindered
 ) -> VisibleContent:
     """What [lo, hi) holds."""
-    findings = []
+    findings: list[tuple[str, ...]] = []
     for span in model.findings:
         if span.hi > lo and span.lo < hi and len(findings) < _MAX_FINDINGS:
             findings.append(span.texts)

@@ -21,7 +21,7 @@ from textual.widget import Widget
 
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
-from powertui.view import neighbor_profiles as in_company
+from powertui.view import neighbor_profiles
 from powertui.view.accelerate import HeldKey
 from powertui.view.navigation import Navigator
 from powertui.view.neighbor_profiles import NeighborProfile, RowBelow
@@ -29,7 +29,7 @@ from powertui.view.paint import Painted, paint, palette
 from powertui.view.scene import Scene
 from powertui.view.time_navigation import State
 from powertui.view.timeline_model import Selected, TimelineModel
-from powertui.view.timeline_rows import Row, RowKind
+from powertui.view.timeline_rows import Folds, Row, RowKind
 from powertui.view.viewport import FACTOR_TWO, WHEEL, Viewport
 
 if TYPE_CHECKING:
@@ -100,9 +100,8 @@ class Timeline(Widget, can_focus=True):
         self._stale = True
         self._kept: dict[bytes, Strip] = {}
         self.scene: Scene | None = None
-        self.neighbors: tuple[
-            NeighborProfile, ...
-        ] = ()  # other profiles of the training, drawn where they lie
+        # other profiles of the training, drawn where they lie
+        self.neighbors: tuple[NeighborProfile, ...] = ()
         self._pointed: Selected | None = None  # the event under the pointer
         self._drag: int | None = None  # column where the button went down
         self.outline: JumpOutline | None = None  # of where a jump has just led
@@ -177,9 +176,8 @@ class Timeline(Widget, can_focus=True):
         view = self.viewport
         if not self.neighbors or model is None or view is None or model.surroundings is None:
             return []
-        return in_company.rows_below(
-            self.neighbors, model, view, view.height - len(self.rows) + view.row0
-        )
+        free = view.height - len(self.rows) + view.row0
+        return neighbor_profiles.rows_below(self.neighbors, model, view, free)
 
     def restyle(self, theme: Theme, glyphs: str) -> None:
         """Other colours or characters from now on."""
@@ -238,31 +236,24 @@ class Timeline(Widget, can_focus=True):
         if after is None or after == before:
             return
         self._stale = True
-        rows_moved = (
-            before is None
-            or before.viewport != after.viewport
-            or before.folds != after.folds
-            or before.hits is not after.hits
-        )
-        if rows_moved:
+        if before is None or _moves_rows(before, after):
             self._point(None)  # what is under it now is asked when it moves
             self.refresh()
         else:
-            touched = self._touched(before, after) if before else set()
+            touched = self._touched(before, after)
             if touched:
                 self.refresh(*(Region(0, y, self.size.width, 1) for y in sorted(touched)))
         for listener in self.listeners:
             listener(before, after)
+        self._post_changes(before, after)
+
+    def _post_changes(self, before: State | None, after: State) -> None:
+        """Tell the page what of the state is another one."""
         if before is None or before.viewport != after.viewport:
             self.post_message(self.ViewportChanged(after.viewport))
-        if before is None or (before.cursor_ps, before.cursor_row, before.folds) != (
-            after.cursor_ps,
-            after.cursor_row,
-            after.folds,
-        ):
-            self.post_message(
-                self.CursorMoved(after.cursor_ps, self._navigator.row if self._navigator else None)
-            )
+        if before is None or _cursor_place(before) != _cursor_place(after):
+            row = self._navigator.row if self._navigator else None
+            self.post_message(self.CursorMoved(after.cursor_ps, row))
         if before is None or before.selection != after.selection:
             self.post_message(self.SelectionChanged(after.selection))
         if before is None or before.window != after.window:
@@ -272,9 +263,10 @@ class Timeline(Widget, can_focus=True):
         """Screen rows that a change of cursor or selection can show in."""
         rows = {before.cursor_row, after.cursor_row}
         for selected in (before.selection, after.selection):
-            if selected is not None and self.model is not None:
-                lane = self.model.lane_of(selected)
-                rows.update(i for i, row in enumerate(self.rows) if lane in row.lanes)
+            if selected is None or self.model is None:
+                continue
+            lane = self.model.lane_of(selected)
+            rows.update(number for number, row in enumerate(self.rows) if lane in row.lanes)
         row0 = after.viewport.row0
         return {row - row0 for row in rows if 0 <= row - row0 < self.size.height}
 
@@ -313,29 +305,24 @@ class Timeline(Widget, can_focus=True):
             navigator.resize(width, height)
             self.call_later(self._changed, before)
         self.frames += 1
+        model = navigator.model
+        look = self.look
+        budget = self.run_budget
         view = navigator.viewport
         rows = navigator.rows[view.row0 : view.row0 + height]
-        painted = paint(
-            self.scene.cells(navigator.state, rows),
-            navigator.model.labels,
-            self.look,
-            cell0=view.cell0,
-            budget=self.run_budget,
-        )
+        cells = self.scene.cells(navigator.state, rows)
+        painted = paint(cells, model.labels, look, cell0=view.cell0, budget=budget)
         self._say_not_profiled(painted, rows)
-        if self.neighbors and navigator.model.surroundings is not None:
-            in_company.draw(
-                painted, self.neighbors, navigator.model, view, rows, self.look, self.run_budget
-            )
+        if self.neighbors and model.surroundings is not None:
+            neighbor_profiles.draw(painted, self.neighbors, model, view, rows, look, budget)
         self._strips = [self._strip(painted, y, row) for y, row in enumerate(rows)]
         for line in self.below:
-            meets = in_company.ran_at_same_time(line.neighbor, navigator.model, view)
-            row = line.row or Row(
-                RowKind.MORE, 0, "", note=" ran at the same time" if meets else ""
-            )
-            painted_row = line.neighbor.painted(
-                navigator.model, view, (row,), self.look, self.run_budget
-            )
+            neighbor = line.neighbor
+            row = line.row
+            if row is None:
+                meets = neighbor_profiles.ran_at_same_time(neighbor, model, view)
+                row = Row(RowKind.MORE, 0, "", note=" ran at the same time" if meets else "")
+            painted_row = neighbor.painted(model, view, (row,), look, budget)
             self._strips.append(self._strip(painted_row, 0, row))
 
     def _say_not_profiled(self, painted: Painted, rows: Sequence[Row]) -> None:
@@ -347,20 +334,19 @@ class Timeline(Widget, can_focus=True):
         first = next((y for y, row in enumerate(rows) if row.lanes), None)
         if model is None or view is None or first is None or model.surroundings is None:
             return
-        profiled = [
-            view.covered(*model.profiled),
-            *(view.covered(profile.lo, profile.hi + 1) for profile in model.surroundings.profiles),
-        ]
+        stretches = [model.profiled]
+        for profile in model.surroundings.profiles:
+            stretches.append((profile.lo, profile.hi + 1))
+        profiled = [view.covered(lo, hi) for lo, hi in stretches]
+        in_sight = [columns for columns in profiled if len(columns)]
+        in_sight.sort(key=lambda columns: columns.start)
+        in_sight.append(range(view.width, view.width))
         end = 0
-        for inside in (
-            *sorted(
-                (stretch for stretch in profiled if len(stretch)), key=lambda stretch: stretch.start
-            ),
-            range(view.width, view.width),
-        ):
-            if inside.start - end >= len(_OUTSIDE) + 2:
-                painted.note(first, (end + inside.start - len(_OUTSIDE)) // 2, _OUTSIDE)
-            end = max(end, inside.stop)
+        for columns in in_sight:
+            room = columns.start - end
+            if room >= len(_OUTSIDE) + 2:
+                painted.note(first, end + (room - len(_OUTSIDE)) // 2, _OUTSIDE)
+            end = max(end, columns.stop)
 
     def _strip(self, painted: Painted, y: int, row: Row) -> Strip:
         if row.note and not row.lanes:
@@ -445,3 +431,16 @@ class Timeline(Widget, can_focus=True):
     def _wheel_pan(self, event: events.MouseEvent, direction: int) -> None:
         event.stop()
         self.move(Navigator.pan, direction * max(1, self.size.width // 12))
+
+
+def _moves_rows(before: State, after: State) -> bool:
+    """Whether all rows look different: not where only the cursor or the selection moved."""
+    return (
+        before.viewport != after.viewport
+        or before.folds != after.folds
+        or before.hits is not after.hits
+    )
+
+
+def _cursor_place(state: State) -> tuple[int, int, Folds]:
+    return state.cursor_ps, state.cursor_row, state.folds
