@@ -31,7 +31,7 @@ from powertui.value_types import dataclass
 from powertui.view.labels import QUIET, SHADES, Labels
 
 BAR = 3  # whole cells of one event that make a bar with a name
-Int32s: TypeAlias = npt.NDArray[np.int32]
+_Int32s: TypeAlias = npt.NDArray[np.int32]
 
 _MIN_NAME_CELLS = 4  # cells in which a cut name says less than the letter of its kind
 _CODE_RUN = 8  # cells of one ink that are worth a letter where there is colour …
@@ -239,7 +239,7 @@ def _long_runs(mask: Bools, start: Bools, min_cells: int) -> Bools:
     return reshaped
 
 
-def _spread(key: Int32s, has_value: Bools) -> Int32s:
+def _spread(key: _Int32s, has_value: Bools) -> _Int32s:
     """Cells without a value take the ink of the nearest cell before them that has one (at the left
     edge: after them).
     """
@@ -247,11 +247,11 @@ def _spread(key: Int32s, has_value: Bools) -> Int32s:
     source = np.maximum.accumulate(np.where(has_value, columns, -1), axis=1)
     first = np.where(has_value.any(axis=1), has_value.argmax(axis=1), 0)
     source = np.where(source < 0, first[:, None], source)
-    spread: Int32s = np.take_along_axis(key, source, axis=1)
+    spread: _Int32s = np.take_along_axis(key, source, axis=1)
     return spread
 
 
-def _run_counts(key: Int32s) -> Int64s:
+def _run_counts(key: _Int32s) -> Int64s:
     """How many runs of one key each row has."""
     changes: Int64s = (key[:, 1:] != key[:, :-1]).sum(axis=1)
     return changes + 1
@@ -259,7 +259,7 @@ def _run_counts(key: Int32s) -> Int64s:
 
 def _merge(
     cells: Cells, row: int, bars: Bools, full: Bools, cell0: int, budget: int
-) -> tuple[Int32s, Bools]:
+) -> tuple[_Int32s, Bools]:
     """One row's inks with the smallest groups that keep to the budget.
 
     Bars shorter than a group give up their names.
@@ -287,7 +287,7 @@ def _merge(
     return key[0], long_bars
 
 
-def _letters(chars: npt.NDArray[np.uint32], key: Int32s, inked: Bools, min_cells: int) -> None:
+def _letters(chars: npt.NDArray[np.uint32], key: _Int32s, inked: Bools, min_cells: int) -> None:
     """The letter of the category at the head of every long enough stretch of one ink."""
     kind = key // SHADES
     start = _starts(inked, kind[:, 1:] == kind[:, :-1])

@@ -150,7 +150,7 @@ class ProfileLane(TimeLane):
         for lo, hi in _between(self.model.span, surroundings):
             stretches.append(LabelledStretch(lo, hi, (" not profiled", ""), "dim"))
         if surroundings is not None:
-            for number in rows_in_view(surroundings.lows, surroundings.highs, view):
+            for number in _rows_in_view(surroundings.lows, surroundings.highs, view):
                 stretches.append(_profile(surroundings.profiles[number]))
         roles = {role: theme.style(role) for role in ("marked", "dim", "warn")}
         return draw(stretches, view, roles, self.glyphs.ellipsis)
@@ -185,7 +185,7 @@ class FindingsLane(TimeLane):
         findings = self.model.findings
         bounds = np.array([(span.lo, span.hi) for span in findings], np.int64).reshape(-1, 2)
         stretches = []
-        for row in rows_in_view(bounds[:, 0], bounds[:, 1], view):
+        for row in _rows_in_view(bounds[:, 0], bounds[:, 1], view):
             span = findings[row]
             stretches.append(LabelledStretch(span.lo, span.hi, span.texts, "phase"))
         style = {"phase": self.theme_colors.style("phase")}
@@ -206,7 +206,7 @@ def _between(span: tuple[int, int], surroundings: Surroundings | None) -> list[t
     return stretches
 
 
-def rows_in_view(lo: Int64s, hi: Int64s, view: Viewport) -> list[int]:
+def _rows_in_view(lo: Int64s, hi: Int64s, view: Viewport) -> list[int]:
     """The rows of the stretches to draw.
 
     Of very many that are narrower than a cell only the last that starts in each cell is drawn:
@@ -226,13 +226,13 @@ def _epochs(model: TimelineModel, view: Viewport, bar: str) -> list[LabelledStre
     """Epochs, with what no epoch trained on them, and the profile's own phases on top."""
     stretches = []
     starts, ends = model.epoch_spans
-    for index in rows_in_view(starts, ends, view):
+    for index in _rows_in_view(starts, ends, view):
         lo = int(starts[index])
         hi = int(ends[index])
         texts = _epoch_texts(model, model.epochs[index], hi - lo)
         stretches.append(LabelledStretch(lo, hi, texts, "epoch", bar=bar))
     stretches += _untrained(model, view)
-    for index in rows_in_view(model.phase_spans[:, 0], model.phase_spans[:, 1], view):
+    for index in _rows_in_view(model.phase_spans[:, 0], model.phase_spans[:, 1], view):
         phase = model.epochs.phases[index]
         name = plain(phase.name, 60)
         stretches.append(LabelledStretch(phase.start, phase.end, (name,), "phase", cut=True))
@@ -302,7 +302,7 @@ class MarkLane(TimeLane):
         theme = self.theme_colors
         windows = []
         moments = []
-        for row in rows_in_view(self._bounds[:, 0], self._bounds[:, 1], view):
+        for row in _rows_in_view(self._bounds[:, 0], self._bounds[:, 1], view):
             mark = self.marks[row]
             if mark.end_ps is None:
                 moments.append(_moment(mark, view, self.glyphs.vertical))
