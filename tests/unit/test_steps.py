@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from powertui import demo
 from powertui.data.formats import registry
-from powertui.data.run import marks, step_rows, steps
+from powertui.data.run import marks, step_rounds, step_rows, steps
 from powertui.errors import UsageError
 from tests.synthetic.read_traces import host, trace_of
 from tests.synthetic.xplane import Event, Line, Plane
@@ -335,7 +335,7 @@ def test_outermost_keeps_exactly_what_no_other_holds(spans: list[tuple[int, int]
 
 @given(st.lists(st.integers(-1, 6), min_size=1, max_size=12))
 def test_ranks_are_those_of_the_sorted_values(values: list[int]) -> None:
-    count, which = step_rows._ranked(np.array(values, np.int64))
+    count, which = step_rounds.ranked(np.array(values, np.int64))
     known = sorted(set(values))
     assert (count, which.tolist()) == (len(known), [known.index(value) for value in values])
 

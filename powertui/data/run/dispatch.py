@@ -18,8 +18,11 @@ from powertui.data.model import Events, Int32s, Int64s, ProcessKind, Steps, Trac
 # A line that feeds the input pipeline is not the work of a step that runs on.
 _INPUT_LINE = re.compile(r"tf_data|iterator", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
-_WORK_GOES_ON = 0.5  # share of the steps' work that runs while no marker is open
-_SHORT_MARKER = 0.5  # time around the markers, as a share of theirs
+# Of the steps' work that runs while no marker is open: from here on it runs on after them. Chosen,
+# not measured.
+_MIN_OUTSIDE_SHARE = 0.5
+# Of the time of the markers: with less around them, little can run there. Chosen, not measured.
+_MIN_AROUND_SHARE = 0.5
 # A cut end leaves a little less than once. Chosen, not measured.
 _MIN_TIMES_A_STEP = 0.8
 # Fewer steps repeat nothing.
@@ -41,12 +44,13 @@ def asynchronous(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> bo
     if len(start) < _MIN_STEPS:
         return False
     # Cheap first: markers that fill the time, with little after the last, cannot hide much.
-    marked = int((stop - start).sum())
-    around = max(int(stop.max()), trace.span[1]) - int(start[0]) - marked
-    if around < _SHORT_MARKER * marked:
+    marked_ps = int((stop - start).sum())
+    end = max(int(stop.max()), trace.span[1])
+    around_ps = end - int(start[0]) - marked_ps
+    if around_ps < _MIN_AROUND_SHARE * marked_ps:
         return False
     ran = _on_host(trace, start, stop, lines)
-    return ran.outside > _WORK_GOES_ON * ran.total
+    return ran.outside > _MIN_OUTSIDE_SHARE * ran.total
 
 
 def work_done(trace: Trace, steps: Steps) -> WorkDone:
@@ -72,66 +76,77 @@ def work_stretches(trace: Trace, steps: Steps) -> tuple[Int64s, Int64s] | None:
     """
     if not steps.asynchronous or len(steps) < _MIN_STEPS or (steps.device >= 0).any():
         return None
+    first_op: tuple[Int64s, int] | None = None
+    for parts in _pool_ops(trace, steps).values():
+        if sum(len(events) for events in parts) != len(steps):
+            continue
+        start = np.sort(np.concatenate([events.start for events in parts]))
+        if (start < steps.start).any() or (np.diff(start) <= 0).any():
+            continue
+        # Sums of absolute times pass the range of int64.
+        if first_op is None or start.sum(dtype=np.float64) < first_op[0].sum(dtype=np.float64):
+            first_op = start, max(int(events.end.max()) for events in parts)
+    if first_op is None:
+        return None
+    start, op_end = first_op
+    end = max(work_done(trace, steps).end, op_end)
+    return start, np.append(start[1:], end)
+
+
+def _pool_ops(trace: Trace, steps: Steps) -> dict[int, list[Events]]:
+    """The events of each name that ran at most once a step, on threads that do not dispatch."""
     by_name: dict[int, list[Events]] = {}
     for process, track in trace.tracks():
-        marked = process.kind is not ProcessKind.HOST or track.derived or not len(track.events)
-        if marked or _INPUT_LINE.search(track.name):
+        if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
+            continue
+        if _INPUT_LINE.search(track.name):
             continue
         if np.isin(steps.start, track.events.start).any():  # the thread that dispatches
             continue
         counts = np.bincount(track.events.name.astype(np.int64))
         for name in np.flatnonzero((counts > 0) & (counts <= len(steps))).tolist():
             by_name.setdefault(name, []).append(track.events[track.events.name == name])
-    best: tuple[Int64s, int] | None = None
-    for several in by_name.values():
-        if sum(len(events) for events in several) != len(steps):
-            continue
-        start = np.sort(np.concatenate([events.start for events in several]))
-        if (start < steps.start).any() or (np.diff(start) <= 0).any():
-            continue
-        if best is None or start.sum(dtype=np.float64) < best[0].sum(dtype=np.float64):
-            best = start, max(int(events.end.max()) for events in several)
-    if best is None:
-        return None
-    start, _ = best
-    end = max(work_done(trace, steps).end, best[1])
-    return start, np.append(start[1:], end)
+    return by_name
 
 
 def _on_host(trace: Trace, start: Int64s, stop: Int64s, lines: Int32s) -> WorkDone:
-    marked_lines = set(lines.tolist())
     stops = np.maximum.accumulate(stop)
     total = outside = 0
     end = int(stops[-1])
-    by_process: dict[int, list[Events]] = {}
-    for line, (process, track) in enumerate(trace.tracks()):
-        real = (
-            process.kind in (ProcessKind.HOST, ProcessKind.DEVICE)
-            and not track.derived
-            and len(track.events)
-        )
-        if real and line not in marked_lines and not _INPUT_LINE.search(track.name):
-            by_process.setdefault(id(process), []).append(track.events)
+    by_process = _events_by_process(trace, frozenset(lines.tolist()))
     if not by_process:
         return WorkDone(0, 0, end)
     families = _families(trace)
-    for several in by_process.values():
+    family_count = int(families.max()) + 1 if len(families) else 1
+    for parts in by_process.values():
         # Pools hand the work of a step to any of their threads: count per process, not per line.
-        counts = np.zeros(int(families.max()) + 1 if len(families) else 1, np.int64)
-        for events in several:
-            counts += np.bincount(families[events.name], minlength=len(counts))
+        counts = np.zeros(family_count, np.int64)
+        for events in parts:
+            counts += np.bincount(families[events.name], minlength=family_count)
         repeats = counts >= _MIN_TIMES_A_STEP * len(start)
-        for events in several:
+        for events in parts:
             rows = np.flatnonzero(repeats[families[events.name]] & (events.duration > 0))
             if not len(rows):
                 continue
             work = events[rows]
-            inside = np.searchsorted(start, work.start, side="right") - 1
-            in_step = (inside >= 0) & (work.start < stops[np.maximum(inside, 0)])
+            step = np.searchsorted(start, work.start, side="right") - 1
+            in_step = (step >= 0) & (work.start < stops[np.maximum(step, 0)])
             total += int(work.duration.sum())
             outside += int(work.duration[~in_step].sum())
             end = max(end, int(work.end.max()))
     return WorkDone(total, outside, end)
+
+
+def _events_by_process(trace: Trace, marked_lines: frozenset[int]) -> dict[int, list[Events]]:
+    """The events of threads and streams that hold no mark and feed no input, by process."""
+    by_process: dict[int, list[Events]] = {}
+    for line, (process, track) in enumerate(trace.tracks()):
+        if process.kind not in (ProcessKind.HOST, ProcessKind.DEVICE) or track.derived:
+            continue
+        if line in marked_lines or not len(track.events) or _INPUT_LINE.search(track.name):
+            continue
+        by_process.setdefault(id(process), []).append(track.events)
+    return by_process
 
 
 def _families(trace: Trace) -> Int64s:
@@ -139,7 +154,8 @@ def _families(trace: Trace) -> Int64s:
     if len(trace.names) > _MAX_NAMES:
         return np.arange(len(trace.names), dtype=np.int64)
     codes: dict[str, int] = {}
-    out = np.empty(len(trace.names), np.int64)
+    families = np.empty(len(trace.names), np.int64)
     for index in range(len(trace.names)):
-        out[index] = codes.setdefault(_DIGITS.sub("", trace.names.full(index)), len(codes))
-    return out
+        family = _DIGITS.sub("", trace.names.full(index))
+        families[index] = codes.setdefault(family, len(codes))
+    return families

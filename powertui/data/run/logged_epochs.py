@@ -8,22 +8,28 @@ trainings in turn.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import PS_PER_NS, Clock
 
 _TRAIN = ("train", "training", "")
-_LIMIT_NS = (
-    1 << 52
-)  # 52 days in ps fit an int64 many times over; farther away it is another training
-LOGGED_NS = (
-    20_000_000  # a record is written within so long of what it tells: callbacks run before it
-)
-_SAME_MOMENT = (
-    5_000_000_000  # a validation point belongs to the training point that it follows so closely
-)
+# 52 days: their picoseconds fit an int64 many times over. Farther away it is another training.
+_LIMIT_NS = 1 << 52
+# A record is written within so long of what it reports: callbacks run before it.
+LOGGED_NS = 20_000_000
+# A validation point belongs to the training point that it follows so closely.
+_SAME_MOMENT_NS = 5_000_000_000
+
+
+class _Point(NamedTuple):
+    """One value that was logged for one epoch."""
+
+    wall_ns: int
+    epoch: int
+    tag: str
+    value: float
 
 
 class LoggedEpoch(NamedTuple):
@@ -50,96 +56,81 @@ def from_logs(logs: Sequence[EventLog], moment_ns: int | None = None) -> tuple[L
 
     `moment_ns` picks the training when a folder holds several in turn.
     """
-    points: list[tuple[int, int, str, float]] = []  # wall, epoch, tag, value
-    for log in logs:
-        if log.group in _TRAIN:
-            for series in log.scalars:
-                if series.tag.startswith("epoch_"):
-                    points += zip(
-                        series.wall_ns.tolist(),
-                        series.steps.tolist(),
-                        [series.tag] * len(series.steps),
-                        series.values.tolist(),
-                        strict=True,
-                    )
-    trainings = _trainings(points)
+    training_logs = [log for log in logs if log.group in _TRAIN]
+    trainings = _trainings([point for log in training_logs for point in _points(log, "epoch_")])
     if not trainings:
         return ()
-    chosen = trainings[-1]
+    points = trainings[-1]
     if moment_ns is not None:
-        chosen = min(trainings, key=lambda t: max(0, t[0][0] - moment_ns, moment_ns - t[-1][0]))
+        points = min(trainings, key=lambda training: _distance_ns(training, moment_ns))
     validation = _Validation([log for log in logs if log.group not in _TRAIN and not log.is_marker])
-    began = [log.keras_graph_ns or log.first_ns for log in logs if log.group in _TRAIN]
-    out: list[LoggedEpoch] = []
-    by_number: dict[int, list[tuple[int, int, str, float]]] = {}
-    for point in chosen:
-        by_number.setdefault(point[1], []).append(point)
-    for number, mine in sorted(by_number.items()):
-        end = min(point[0] for point in mine)
-        if out and out[-1].number == number - 1:
-            start: int | None = out[-1].end
-        else:
-            start = (
-                max((t for t in began if t is not None and t < end), default=None)
-                if number == 0
-                else None
-            )
-        validated, extra = validation.validation_after(number, start, end)
-        out.append(
-            LoggedEpoch(
-                number,
-                start,
-                end,
-                validated,
-                (*((tag, value) for _, _, tag, value in mine), *extra),
-            )
-        )
-    return tuple(out)
+    began = [log.keras_graph_ns or log.first_ns for log in training_logs]
+    by_number: dict[int, list[_Point]] = {}
+    for point in points:
+        by_number.setdefault(point.epoch, []).append(point)
+    epochs: list[LoggedEpoch] = []
+    for number, points_of_epoch in sorted(by_number.items()):
+        end = min(point.wall_ns for point in points_of_epoch)
+        start = None
+        if epochs and epochs[-1].number == number - 1:
+            start = epochs[-1].end
+        elif number == 0:
+            start = max((t for t in began if t is not None and t < end), default=None)
+        validated, validation_scalars = validation.validation_after(number, start, end)
+        scalars = [(point.tag, point.value) for point in points_of_epoch]
+        epochs.append(LoggedEpoch(number, start, end, validated, (*scalars, *validation_scalars)))
+    return tuple(epochs)
 
 
-def _trainings(
-    points: list[tuple[int, int, str, float]],
-) -> list[list[tuple[int, int, str, float]]]:
+def _points(log: EventLog, prefix: str) -> Iterator[_Point]:
+    """The points of the log's series whose tags begin so."""
+    for series in log.scalars:
+        if series.tag.startswith(prefix):
+            walls, steps = series.wall_ns.tolist(), series.steps.tolist()
+            for wall_ns, step, value in zip(walls, steps, series.values.tolist(), strict=True):
+                yield _Point(wall_ns, step, series.tag, value)
+
+
+def _distance_ns(training: list[_Point], moment_ns: int) -> int:
+    """How far a moment is from the time in which a training logged; 0 inside it."""
+    return max(0, training[0].wall_ns - moment_ns, moment_ns - training[-1].wall_ns)
+
+
+def _trainings(points: list[_Point]) -> list[list[_Point]]:
     """Points by time, cut where the epoch number goes back: fit() was called again."""
-    out: list[list[tuple[int, int, str, float]]] = []
+    trainings: list[list[_Point]] = []
     for point in sorted(points):
-        if not out or point[1] < out[-1][-1][1]:
-            out.append([])
-        out[-1].append(point)
-    return out
+        if not trainings or point.epoch < trainings[-1][-1].epoch:
+            trainings.append([])
+        trainings[-1].append(point)
+    return trainings
 
 
 class _Validation:
-    """What validation runs logged, ready to be asked epoch by epoch."""
+    """What validation runs logged, epoch by epoch."""
 
     def __init__(self, logs: Sequence[EventLog]) -> None:
-        self._of: dict[
-            int, list[tuple[int, str, float]]
-        ] = {}  # epoch → (wall, tag, value) as logged
-        self._evaluated: list[
-            int
-        ] = []  # when Keras' `evaluation_*` were logged: right after the run
+        self._by_epoch: dict[int, list[_Point]] = {}  # as they were logged
+        # When Keras' `evaluation_*` were logged: right after the run.
+        self._evaluated_ns: list[int] = []
         for log in logs:
-            for series in log.scalars:
-                if series.tag.startswith("epoch_"):
-                    for wall, step, value in zip(
-                        series.wall_ns.tolist(),
-                        series.steps.tolist(),
-                        series.values.tolist(),
-                        strict=True,
-                    ):
-                        self._of.setdefault(step, []).append((wall, f"val_{series.tag}", value))
-                elif series.tag.startswith("evaluation_"):
-                    self._evaluated += series.wall_ns.tolist()
-        self._evaluated.sort()
+            for point in _points(log, "epoch_"):
+                self._by_epoch.setdefault(point.epoch, []).append(point)
+            self._evaluated_ns += [point.wall_ns for point in _points(log, "evaluation_")]
+        self._evaluated_ns.sort()
 
     def validation_after(
         self, number: int, start: int | None, end: int
     ) -> tuple[int | None, tuple[tuple[str, float], ...]]:
         """(when the validation of this epoch was logged first, its scalars as val_…)."""
-        mine = [point for point in self._of.get(number, ()) if abs(point[0] - end) < _SAME_MOMENT]
-        walls = [wall for wall, _, _ in mine]
-        first = bisect_right(self._evaluated, start or end - _LIMIT_NS)
-        if first < bisect_left(self._evaluated, end + 1):
-            walls.append(self._evaluated[first])
-        return (min(walls) if walls else None), tuple((tag, value) for _, tag, value in mine)
+        points = [
+            point
+            for point in self._by_epoch.get(number, ())
+            if abs(point.wall_ns - end) < _SAME_MOMENT_NS
+        ]
+        walls = [point.wall_ns for point in points]
+        first = bisect_right(self._evaluated_ns, start or end - _LIMIT_NS)
+        if first < bisect_left(self._evaluated_ns, end + 1):
+            walls.append(self._evaluated_ns[first])
+        scalars = tuple((f"val_{point.tag}", point.value) for point in points)
+        return min(walls, default=None), scalars

@@ -15,7 +15,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.by_number import ByNumber
-from powertui.data.model import Bools, Clock, Epoch, Int64s, Phase, Steps
+from powertui.data.model import Bools, Clock, Epoch, Int32s, Int64s, Phase, Steps
 from powertui.data.run.logged_epochs import LoggedEpoch, in_trace
 from powertui.data.run.marks import EVALUATIONS, PHASES, Marks
 from powertui.data.run.steps import StepsAndOthers
@@ -37,55 +37,53 @@ def phases_of(
     logged: Sequence[LoggedEpoch],
 ) -> tuple[Phase, ...]:
     """All of them, by start."""
-    out = _marked(marked, steps_found)
+    phases = _marked(marked, steps_found)
     tracing = _tracing(marked, steps_found) if not marked.inferred else None
-    if tracing is not None and not any(phase.name == tracing.name for phase in out):
-        out.append(tracing)
-    if len(marked) and not (
-        len(steps_found.other) and np.isin(steps_found.other.phase, EVALUATIONS).any()
-    ):
-        out += _after_epochs(marked, table, clock, logged)
-    return tuple(sorted(out, key=lambda phase: phase.start))
+    if tracing is not None and not any(phase.name == tracing.name for phase in phases):
+        phases.append(tracing)
+    has_marked_evaluation = bool(np.isin(steps_found.other.phase, EVALUATIONS).any())
+    if len(marked) and not has_marked_evaluation:
+        phases += _after_epochs(marked, table, clock, logged)
+    return tuple(sorted(phases, key=lambda phase: phase.start))
 
 
 def training(marked: Steps, phases: Sequence[Phase]) -> list[Phase]:
     """The stretches in which steps ran, one after the other, with none of these phases (but
     tracing) between them.
     """
-    stops = marked.start + marked.duration
-    other_marks = sorted(
-        (phase for phase in phases if phase.name != "tracing"), key=lambda phase: phase.start
-    )
-    begins, ends = (
-        np.array([getattr(phase, side) for phase in other_marks], np.int64)
-        for side in ("start", "end")
-    )
-    first = (
-        np.maximum.accumulate(stops).searchsorted(begins, side="right") if len(marked) else begins
-    )
-    last = marked.start.searchsorted(ends, side="left")
-    beside = np.zeros(len(marked) + 1, np.int64)  # how many phases each step meets
-    np.add.at(beside, first[first < last], 1)
-    np.add.at(beside, last[first < last], -1)
-    if (
-        np.cumsum(beside)[:-1] > 0
-    ).all():  # an evaluation alone has steps, and trains in none of them
+    step_end = marked.start + marked.duration
+    others = [phase for phase in phases if phase.name != "tracing"]
+    others.sort(key=lambda phase: phase.start)
+    begins = np.array([phase.start for phase in others], np.int64)
+    ends = np.array([phase.end for phase in others], np.int64)
+    # Of each phase the first step that it meets, and the first one after it.
+    first = begins
+    if len(marked):
+        first = np.maximum.accumulate(step_end).searchsorted(begins, side="right")
+    after = marked.start.searchsorted(ends, side="left")
+    meets_steps = first < after
+    change = np.zeros(len(marked) + 1, np.int64)
+    np.add.at(change, first[meets_steps], 1)
+    np.add.at(change, after[meets_steps], -1)
+    phases_met = np.cumsum(change)[:-1]
+    if (phases_met > 0).all():  # an evaluation alone has steps, and trains in none of them
         return []
-    before = begins[first >= last].searchsorted(marked.start)
-    out = []
-    for run in np.split(np.arange(len(marked)), np.flatnonzero(np.diff(before) > 0) + 1):
-        epoch = int(marked.epoch[run[0]])
-        steps = "1 step" if len(run) == 1 else f"{len(run)} steps"
-        out.append(
-            Phase(
-                "training",
-                int(marked.start[run[0]]),
-                int(stops[run].max()),
-                epoch if epoch >= 0 else None,
-                steps,
-            )
-        )
-    return out
+    phases_before = begins[~meets_steps].searchsorted(marked.start)
+    cuts = np.flatnonzero(np.diff(phases_before) > 0) + 1
+    return [
+        _training_phase(marked, step_end, rows) for rows in np.split(np.arange(len(marked)), cuts)
+    ]
+
+
+def _training_phase(marked: Steps, step_end: Int64s, rows: Int64s) -> Phase:
+    epoch = int(marked.epoch[rows[0]])
+    return Phase(
+        name="training",
+        start=int(marked.start[rows[0]]),
+        end=int(step_end[rows].max()),
+        epoch=epoch if epoch >= 0 else None,
+        source="1 step" if len(rows) == 1 else f"{len(rows)} steps",
+    )
 
 
 def _tracing(marked: Steps, steps_found: StepsAndOthers) -> Phase | None:
@@ -93,14 +91,21 @@ def _tracing(marked: Steps, steps_found: StepsAndOthers) -> Phase | None:
     if len(marked) < 4:
         return None
     lengths = marked.start_to_start() if marked.asynchronous else marked.duration
-    usual_lengths = lengths[1:][lengths[1:] >= 0]
-    median = wire.median(usual_lengths) if len(usual_lengths) else 0.0
+    later_lengths = lengths[1:][lengths[1:] >= 0]
+    if not len(later_lengths):
+        return None
+    median = wire.median(later_lengths)
     start, length = steps_found.first or (int(marked.start[0]), int(marked.duration[0]))
     if median <= 0 or length < max(_MIN_TRACING_PS, _TRACING_TIMES_MEDIAN * median):
         return None
     epoch = int(marked.epoch[0])
-    source = f"the first step took {length / median:.0f} times the median step"
-    return Phase("tracing", start, start + length, epoch if epoch >= 0 else None, source)
+    return Phase(
+        name="tracing",
+        start=start,
+        end=start + length,
+        epoch=epoch if epoch >= 0 else None,
+        source=f"the first step took {length / median:.0f} times the median step",
+    )
 
 
 class _Part(NamedTuple):
@@ -119,27 +124,30 @@ def _marked(marked: Steps, steps_found: StepsAndOthers) -> list[Phase]:
     other_marks = steps_found.other
     if not len(other_marks):
         return []
-    kind = _names(other_marks.phase, alone=steps_found.alone)
-    stops = other_marks.start + other_marks.duration
+    kind = _phase_kinds(other_marks.phase, alone=steps_found.alone)
+    mark_end = other_marks.start + other_marks.duration
     parts: list[_Part] = []
     for line in np.unique(other_marks.lines).tolist():
-        mine = np.flatnonzero(other_marks.lines == line)
-        new = np.ones(len(mine), np.bool_)
-        new[1:] = (kind[mine][1:] != kind[mine][:-1]) | _apart(other_marks, mine, steps_found, line)
-        which = np.cumsum(new) - 1
-        for in_line in ByNumber(which, int(which[-1]) + 1):
-            rows = mine[in_line]
-            start, end = int(other_marks.start[rows[0]]), int(stops[rows].max())
+        rows_of_line = np.flatnonzero(other_marks.lines == line)
+        line_kind = kind[rows_of_line]
+        begins_new = np.ones(len(rows_of_line), np.bool_)
+        begins_new[1:] = line_kind[1:] != line_kind[:-1]
+        begins_new[1:] |= _interrupted(other_marks, rows_of_line, steps_found, line)
+        part_of = np.cumsum(begins_new) - 1
+        for places in ByNumber(part_of, int(part_of[-1]) + 1):
+            rows = rows_of_line[places]
+            start, end = int(other_marks.start[rows[0]]), int(mark_end[rows].max())
             parts.append(_Part(int(kind[rows[0]]), start, end, rows))
     return [_phase(marked, steps_found, part) for part in _joined(parts)]
 
 
-def _apart(marks_of_line: Marks, mine: Int64s, steps_found: StepsAndOthers, line: int) -> Bools:
+def _interrupted(other_marks: Marks, rows: Int64s, steps_found: StepsAndOthers, line: int) -> Bools:
     """Before which of these marks of one line (but the first) something else ran there."""
     training = steps_found.training.start[steps_found.training.lines == line]
     if len(training) and not steps_found.alone:
-        return np.asarray(np.diff(training.searchsorted(marks_of_line.start[mine])) > 0)
-    number = marks_of_line.number[mine]
+        steps_before = training.searchsorted(other_marks.start[rows])
+        return np.asarray(np.diff(steps_before) > 0)
+    number = other_marks.number[rows]
     return np.asarray((number[1:] >= 0) & (number[1:] < number[:-1]))
 
 
@@ -170,63 +178,62 @@ def _phase(marked: Steps, steps_found: StepsAndOthers, part: _Part) -> Phase:
     )
 
 
-def _names(
-    phase: np.ndarray[tuple[int, ...], np.dtype[np.int32]], *, alone: bool
-) -> np.ndarray[tuple[int, ...], np.dtype[np.int32]]:
+def _phase_kinds(phase: Int32s, *, alone: bool) -> Int32s:
     """An evaluation that runs while training is its validation, whatever its marks are called."""
     if alone:
         return phase
-    return np.where(phase == PHASES.index("evaluation"), PHASES.index("validation"), phase).astype(
-        np.int32
-    )
+    is_evaluation = phase == PHASES.index("evaluation")
+    return np.where(is_evaluation, PHASES.index("validation"), phase).astype(np.int32)
 
 
 def _after_epochs(
     marked: Steps, table: Sequence[Epoch], clock: Clock, logged: Sequence[LoggedEpoch]
 ) -> list[Phase]:
-    """What lies between the last step of an epoch and the first of the next, or the epoch's end."""
-    out = []
-    ends = marked.start + marked.duration
+    """What is between the last step of an epoch and the first of the next, or the epoch's end."""
+    phases = []
     median = wire.median(marked.duration)
     validated = {epoch.number: epoch.validated for epoch in logged}
-    highest = int(marked.number.max())
-    groups = ByNumber(marked.epoch, len(table))
-    for index in range(len(table)):
-        rows = groups[index]
-        if not len(rows):
+    rows_by_epoch = ByNumber(marked.epoch, len(table))
+    for index, epoch in enumerate(table):
+        rows = rows_by_epoch[index]
+        if not len(rows) or not _is_complete(marked, rows_by_epoch, index):
             continue
-        last = int(ends[rows].max())
+        last_end = int((marked.start[rows] + marked.duration[rows]).max())
         after = int(rows[-1]) + 1
-        if after < len(marked) and marked.epoch[after] < 0 and marked.number[after] < 0:
-            # what follows is a step whose mark the profile's end cut off: whose it is, is not known
-            continue
-        followed = after < len(marked)
-        if not followed and not (
-            index > 0 and int(marked.number[rows[-1]]) == highest and len(groups[index - 1])
-        ):
-            continue  # the profile may have stopped in the middle of the epoch
-        wall = validated.get(table[index].number)
-        stop = in_trace(wall, clock) if wall is not None and clock.known else None
-        limit = int(marked.start[rows[-1] + 1]) if followed else None
-        if stop is not None and stop > last:
-            out.append(
+        next_start = int(marked.start[after]) if after < len(marked) else None
+        logged_ns = validated.get(epoch.number)
+        results = in_trace(logged_ns, clock) if clock.known else None
+        if results is not None and results > last_end:
+            phases.append(
                 Phase(
-                    "validation",
-                    last,
-                    min(stop, limit or stop),
-                    index,
-                    "from the last step to its results in tfevents",
+                    name="validation",
+                    start=last_end,
+                    end=min(results, next_start or results),
+                    epoch=index,
+                    source="from the last step to its results in tfevents",
                 )
             )
-        elif limit is not None and limit - last > _GAP_TIMES_MEDIAN * median:
-            name = "validation" if wall is not None else "between epochs"
-            out.append(
+        elif next_start is not None and next_start - last_end > _GAP_TIMES_MEDIAN * median:
+            phases.append(
                 Phase(
-                    name,
-                    last,
-                    limit,
-                    index,
-                    "between the last step of an epoch and the first of the next",
+                    name="between epochs" if logged_ns is None else "validation",
+                    start=last_end,
+                    end=next_start,
+                    epoch=index,
+                    source="between the last step of an epoch and the first of the next",
                 )
             )
-    return out
+    return phases
+
+
+def _is_complete(marked: Steps, rows_by_epoch: ByNumber, index: int) -> bool:
+    """Whether the last step of this epoch is in the profile."""
+    rows = rows_by_epoch[index]
+    after = int(rows[-1]) + 1
+    if after < len(marked):
+        # A step without epoch and number has its mark cut off by the profile's end: it may be of
+        # this epoch as well.
+        return marked.epoch[after] >= 0 or marked.number[after] >= 0
+    # The profile may have stopped in the middle of the epoch, unless it counted as far as before.
+    counted_as_far = int(marked.number[rows[-1]]) == int(marked.number.max())
+    return index > 0 and counted_as_far and len(rows_by_epoch[index - 1]) > 0

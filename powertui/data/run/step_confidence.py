@@ -27,8 +27,6 @@ _MIN_ALIKE_SHARE = 0.8
 _MIN_INNER_MARKS = 2
 # Of the devices' work without a step: worth a sentence. Chosen, not measured.
 _MIN_LOST_SHARE = 0.05
-
-
 # Keras marks a call of its compiled function by the number of its first batch.
 _KERAS_MARKS = frozenset(("Profiled batch", "train"))
 # Equal distances of the numbers that are no chance. Chosen, not measured.
@@ -52,12 +50,10 @@ class StepsEvidence(NamedTuple):
 
 def source(evidence: StepsEvidence) -> str:
     """What marked the steps."""
-    title = evidence.judged[0].candidate.title
-    return title + (
-        ", numbered in order"
-        if evidence.rows.ordinal and not evidence.judged[0].candidate.inferred
-        else ""
-    )
+    best = evidence.judged[0].candidate
+    if evidence.rows.ordinal and not best.inferred:
+        return f"{best.title}, numbered in order"
+    return best.title
 
 
 def confidence(evidence: StepsEvidence) -> str:
@@ -65,15 +61,17 @@ def confidence(evidence: StepsEvidence) -> str:
     then why.
     """
     best = evidence.judged[0]
-    unsure = [*_times(evidence), *([] if evidence.asked else _doubts(evidence, best))]
-    likely = list(_weaknesses(evidence, best))
+    unsure = list(_times(evidence))
+    if not evidence.asked:
+        unsure += _doubts(evidence, best)
     if unsure:
         return "unsure: " + "; ".join(unsure)
+    likely = list(_weaknesses(evidence, best))
     if likely:
         return "likely: " + "; ".join(likely)
-    return "sure: " + (
-        "--step-marker names them" if evidence.asked else "the program numbers its steps"
-    )
+    if evidence.asked:
+        return "sure: --step-marker names them"
+    return "sure: the program numbers its steps"
 
 
 def _times(evidence: StepsEvidence) -> Iterator[str]:
@@ -95,41 +93,42 @@ def _doubts(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
     yield from _parts(evidence, best)
     if evidence.work is not None and best.covers < MIN_COVERED and not best.candidate.inferred:
         yield "hardly any of the devices' work was launched by what is marked"
-    if (
-        len(evidence.judged) > 1
-        and not evidence.judged[1].candidate.device
-        and best.score - evidence.judged[1].score < _CLOSE_SCORES
-    ):
-        rival = evidence.judged[1].candidate
-        if best.candidate.by_kind and np.isin(rival.marks.start, best.candidate.marks.start).all():
-            return  # one of the series
-        if not best.candidate.inferred and rival.numbering >= best.candidate.numbering:
-            yield f"{rival.title} would fit nearly as well"
+    yield from _close_rival(evidence, best)
+
+
+def _close_rival(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
+    """The next best candidate, where it could be the steps as well."""
+    if len(evidence.judged) < 2 or best.candidate.inferred:
+        return
+    second = evidence.judged[1]
+    rival = second.candidate
+    if rival.device or best.score - second.score >= _CLOSE_SCORES:
+        return
+    if best.candidate.by_kind and np.isin(rival.marks.start, best.candidate.marks.start).all():
+        return  # one of the series
+    if rival.numbering >= best.candidate.numbering:
+        yield f"{rival.title} would fit nearly as well"
 
 
 def _parts(evidence: StepsEvidence, best: JudgedCandidate) -> Iterator[str]:
     """Marks inside the chosen ones that cover as much and come several times as often, where no
     name says which are the steps.
     """
-    marks = best.candidate.marks
-    if (
-        best.candidate.device
-        or best.candidate.inferred
-        or (marks.kinds and STEP_NAMES.search(marks.kinds[0]))
-    ):
+    candidate = best.candidate
+    marks = candidate.marks
+    if candidate.device or candidate.inferred:
+        return
+    if marks.kinds and STEP_NAMES.search(marks.kinds[0]):
         return
     for rival in evidence.judged[1:]:
         inner = rival.candidate
-        often = (
-            len(inner.marks) >= _MIN_INNER_MARKS * len(marks)
-            and inner.numbering >= best.candidate.numbering
-            and not inner.device
-        )
-        if (
-            often
-            and rival.covers > _MIN_ALIKE_SHARE * best.covers
-            and in_marks(marks, inner.marks.start).mean() > _MIN_ALIKE_SHARE
-        ):
+        if inner.device or inner.numbering < candidate.numbering:
+            continue
+        if len(inner.marks) < _MIN_INNER_MARKS * len(marks):
+            continue
+        if rival.covers <= _MIN_ALIKE_SHARE * best.covers:
+            continue
+        if in_marks(marks, inner.marks.start).mean() > _MIN_ALIKE_SHARE:
             yield (
                 f"{inner.title} are inside these and cover as much: {len(inner.marks)} "
                 f"steps, or parts of {len(marks)}"
@@ -174,10 +173,15 @@ def _batches_per_mark(evidence: StepsEvidence) -> int:
 
 def notes(evidence: StepsEvidence, gaps: Bools, number: Int64s) -> tuple[str, ...]:
     """What is odd about them, a sentence each."""
-    return tuple(_notes(evidence, gaps, number))
+    return (
+        *_notes_on_marks(evidence),
+        *_notes_on_numbers(evidence),
+        *_notes_on_gaps(gaps, number),
+        *_notes_on_lost_work(evidence),
+    )
 
 
-def _notes(evidence: StepsEvidence, gaps: Bools, number: Int64s) -> Iterator[str]:
+def _notes_on_marks(evidence: StepsEvidence) -> Iterator[str]:
     if evidence.alone:
         yield "Only an evaluation was profiled: these are its steps, no training ran."
     if evidence.cut:
@@ -192,14 +196,17 @@ def _notes(evidence: StepsEvidence, gaps: Bools, number: Int64s) -> Iterator[str
             f"{which} no mark on the host: the device ran them, and the program's numbers go on in "
             "them."
         )
-    if evidence.rows.unmoved:
+
+
+def _notes_on_numbers(evidence: StepsEvidence) -> Iterator[str]:
+    rows, best = evidence.rows, evidence.judged[0].candidate
+    if rows.unmoved:
         yield (
-            f"Every mark has the number {int(evidence.rows.marks.number[0])}: the steps were "
+            f"Every mark has the number {int(rows.marks.number[0])}: the steps were "
             "counted in their order."
         )
-    series = evidence.judged[0].candidate
-    if series.by_kind:
-        counts = Counter(step_rows.family(kind) for kind in series.marks.kinds)
+    if best.by_kind:
+        counts = Counter(step_rows.family(kind) for kind in best.marks.kinds)
         names = " and ".join(f"{count} of {name}" for name, count in counts.most_common())
         yield f"{len(counts)} series of steps, each counted for itself: {names}."
     batches = _batches_per_mark(evidence)
@@ -214,29 +221,34 @@ def _notes(evidence: StepsEvidence, gaps: Bools, number: Int64s) -> Iterator[str
             f"{evidence.batches} steps of the training (steps_per_execution), or one batch for "
             "each of as many replicas."
         )
-    if evidence.rows.parts:
+    if rows.parts:
         yield "Several marks have the same step number: they were taken as parts of one step."
-    if evidence.rows.replicas and not evidence.judged[0].candidate.device and _shared(evidence):
+    if rows.replicas and not best.device and _shared(evidence):
         yield (
-            f"{len(evidence.rows.replicas)} threads run side by side with one marker: a step is "
+            f"{len(rows.replicas)} threads run side by side with one marker: a step is "
             "one number on all of them."
         )
-    missing = (
-        np.flatnonzero(gaps[:-1] & (np.abs(np.diff(number)) > 1))
-        if len(number) > 1
-        else np.empty(0, np.int64)
+
+
+def _notes_on_gaps(gaps: Bools, number: Int64s) -> Iterator[str]:
+    if len(number) < 2:
+        return
+    missing = np.flatnonzero(gaps[:-1] & (np.abs(np.diff(number)) > 1))
+    if not len(missing):
+        return
+    first = int(missing[0])
+    times = f" ({len(missing)} times)" if len(missing) > 1 else ""
+    yield (
+        f"Step numbers are missing between {int(number[first])} and "
+        f"{int(number[first + 1])}{times}: that time is no step's."
     )
-    if len(missing):
-        first = int(missing[0])
-        times = f" ({len(missing)} times)" if len(missing) > 1 else ""
-        yield (
-            f"Step numbers are missing between {int(number[first])} and "
-            f"{int(number[first + 1])}{times}: that time is no step's."
-        )
-    if evidence.work is not None and evidence.given is not None and evidence.given.by != TIME:
-        lost = evidence.given.row < 0
-        share = float(evidence.work.duration[lost].sum()) / max(
-            1, int(evidence.work.duration.sum())
-        )
-        if share > _MIN_LOST_SHARE:
-            yield f"{share:.0%} of the devices' work belongs to no step."
+
+
+def _notes_on_lost_work(evidence: StepsEvidence) -> Iterator[str]:
+    work, given = evidence.work, evidence.given
+    if work is None or given is None or given.by == TIME:
+        return
+    lost_ps = float(work.duration[given.row < 0].sum())
+    lost_share = lost_ps / max(1, int(work.duration.sum()))
+    if lost_share > _MIN_LOST_SHARE:
+        yield f"{lost_share:.0%} of the devices' work belongs to no step."

@@ -37,7 +37,35 @@ class Times(NamedTuple):
     step: Int64s
     on: tuple[StepsOn, ...]
     asynchronous: bool | None  # None: no device tells
-    told: Bools  # a device tells where the step lies
+    on_device: Bools  # the step is where a device shows it
+
+
+class _DeviceSteps(NamedTuple):
+    """Each step of each device that shows it."""
+
+    names: list[str]  # of the devices
+    pair: Int64s  # which step of which device: device * count + row
+    start: Int64s
+    end: Int64s
+    count: int  # of all steps
+
+    @property
+    def row(self) -> Int64s:
+        """The step that each is."""
+        return self.pair % max(1, self.count)
+
+    @property
+    def device(self) -> Int64s:
+        """The device of each: its index among the names."""
+        return self.pair // max(1, self.count)
+
+
+class _LongestSpans(NamedTuple):
+    """For each step the longest of its spans."""
+
+    at: Int64s  # which span; -1 for none
+    length: Int64s  # -1 for none
+    start: Int64s
 
 
 def step_times(
@@ -49,59 +77,65 @@ def step_times(
     on_devices: bool,
     mark_is_step: bool = False,
 ) -> Times:
-    """The times of steps that host marks tell (or `on_devices`: lines of devices), with what
-    devices did for them.
+    """The times of steps that the host marks (or `on_devices`: lines of devices), with what devices
+    did for them.
 
     `mark_is_step`: a mark is the step by definition, wherever its work ran, as long as the device
     keeps up with it. So it is with PyTorch's: its marks follow one another without a gap. Where
     the device is behind, a step is as long as from its first work there to the next step's.
     """
     count = len(rows)
-    names, pair, lo, hi = _device_steps(drawn, work, given, count)
-    row = pair % max(1, count)
-    later = _asynchronous(rows, work, given) if not on_devices else False
-    host = np.full(count, UNKNOWN, np.int64) if on_devices else rows.open
-    length, begins = rows.marked, rows.marked_start
-    long_row, longest, earliest = _longest(row, lo, hi, count)
-    by_device = longest >= 0
-    if on_devices:
-        wins = by_device
-    else:
-        holds = by_device & (begins <= earliest) & (earliest + longest <= begins + length)
-        wins = by_device & ~holds & (not mark_is_step or (bool(later) and _is_behind(lo, hi)))
-    step = np.where(wins, longest, length)
+    on_device = _device_steps(drawn, work, given, count)
+    longest = _longest(on_device.row, on_device.start, on_device.end, count)
+    has_device = longest.length >= 0
+    asynchronous = False if on_devices else _asynchronous(rows, work, given)
+    by_device = has_device
+    if not on_devices:
+        mark_end = rows.marked_start + rows.marked
+        begins_inside = rows.marked_start <= longest.start
+        mark_holds_it = begins_inside & (longest.start + longest.length <= mark_end)
+        by_device = has_device & ~mark_holds_it
+        if mark_is_step and not (asynchronous and _is_behind(on_device.start, on_device.end)):
+            by_device = np.zeros(count, np.bool_)
+    step_length = longest.length
     if mark_is_step:
-        step = np.where(wins, _distances(earliest, longest, wins), step)
-    if later and by_device.any():  # what a device did for the others is not in the file
-        step = np.where(by_device, step, UNKNOWN)
-    whole_lo, whole_hi = _component(
-        rows.row_of, rows.marks.start, rows.marks.start + rows.marks.duration, count, rows
+        step_length = _distances(longest.start, longest.length, by_device)
+    step = np.where(by_device, step_length, rows.marked)
+    if asynchronous and has_device.any():  # what a device did for the others is not in the file
+        step = np.where(has_device, step, UNKNOWN)
+    marks_start, marks_end = _marked_stretch(rows)
+    device_start, device_end = _stretch(
+        on_device.row, on_device.start, on_device.end, count, longest.at
     )
-    device_lo, device_hi = _stretch(row, lo, hi, count, long_row)
-    start = np.where(wins, device_lo, whole_lo)
-    end = np.where(wins, device_hi, whole_hi)
-    device, on = _worked(work, given, names, pair, lo, hi, count)
-    if (
-        later and given is not None and given.by == TIME
-    ):  # the host ran ahead: what ran meanwhile may be an earlier step's
+    start = np.where(by_device, device_start, marks_start)
+    end = np.where(by_device, device_end, marks_end)
+    device, steps_on = _worked(work, given, on_device)
+    # The host ran ahead: what ran during a step's mark may be an earlier step's.
+    if asynchronous and given is not None and given.by == TIME:
         device = np.full(count, UNKNOWN, np.int64)
-    return Times(start, end - start, host, device, step, on, later, wins)
+    return Times(
+        start=start,
+        duration=end - start,
+        host=np.full(count, UNKNOWN, np.int64) if on_devices else rows.open,
+        device=device,
+        step=step,
+        on=steps_on,
+        asynchronous=asynchronous,
+        on_device=by_device,
+    )
 
 
 def _device_steps(
     drawn: DrawnSteps, work: DeviceWork | None, given: StepOfWork | None, count: int
-) -> tuple[list[str], Int64s, Int64s, Int64s]:
-    """(names of devices; of each step of each device its key, its start, its end).
-
-    The key is device * count + row.
-    """
+) -> _DeviceSteps:
     devices_of_work = work.devices if work is not None else ()
     names = list(dict.fromkeys([*drawn.device, *devices_of_work]))
     index = {name: i for i, name in enumerate(names)}
     drawn_on = np.array([index[name] for name in drawn.device], np.int64)
     has_row = drawn.row >= 0
     key = (drawn_on * count + drawn.row)[has_row]
-    start, end = drawn.start[has_row], (drawn.start + drawn.duration)[has_row]
+    start = drawn.start[has_row]
+    end = start + drawn.duration[has_row]
     if work is not None and given is not None and given.by != TIME:
         # A device whose steps are drawn needs no other evidence of them.
         worked_on = np.array([index[name] for name in work.devices], np.int64)[work.device]
@@ -110,130 +144,152 @@ def _device_steps(
         start = np.concatenate([start, work.start[usable]])
         end = np.concatenate([end, work.end[usable]])
     pair, which = np.unique(key, return_inverse=True)
-    lo, hi = extents(which.ravel(), start, end, len(pair))
-    return names, pair, lo, hi
+    first_start, last_end = extents(which.ravel(), start, end, len(pair))
+    return _DeviceSteps(names, pair, first_start, last_end, count)
 
 
-def _longest(row: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s, Int64s, Int64s]:
-    """For each step: which of the devices' steps is its longest (-1: none), how long that is (-1),
-    where it begins.
-    """
+def _longest(row: Int64s, start: Int64s, end: Int64s, count: int) -> _LongestSpans:
+    """For each of `count` steps the longest of these spans."""
     at = np.full(count, -1, np.int64)
     if not len(row):
-        return at, np.full(count, -1, np.int64), np.zeros(count, np.int64)
-    order = np.lexsort((lo, -(hi - lo), row))
-    rows, first = np.unique(row[order], return_index=True)
-    at[rows] = order[first]
-    return at, np.where(at >= 0, (hi - lo)[at], -1), lo[at]
+        return _LongestSpans(at, np.full(count, -1, np.int64), np.zeros(count, np.int64))
+    length = end - start
+    longest_first = np.lexsort((start, -length, row))
+    rows, first_of_row = np.unique(row[longest_first], return_index=True)
+    at[rows] = longest_first[first_of_row]
+    return _LongestSpans(at, np.where(at >= 0, length[at], -1), start[at])
 
 
-def _is_behind(lo: Int64s, hi: Int64s) -> bool:
+def _is_behind(start: Int64s, end: Int64s) -> bool:
     """Whether devices work on steps most of the time: with less, they wait for the host."""
-    if not len(lo):
+    if not len(start):
         return False
-    span = int(hi.max()) - int(lo.min())
-    return int(covered_ps(np.zeros(len(lo), np.int64), lo, hi, 1)[0]) > _MIN_BEHIND_SHARE * span
+    span_ps = int(end.max()) - int(start.min())
+    busy_ps = int(covered_ps(np.zeros(len(start), np.int64), start, end, 1)[0])
+    return busy_ps > _MIN_BEHIND_SHARE * span_ps
 
 
-def _distances(start: Int64s, length: Int64s, known: Bools) -> Int64s:
+def _distances(start: Int64s, length: Int64s, on_device: Bools) -> Int64s:
     """From the start of each step on its device to the next one's; of the last its length."""
     out: Int64s = length.copy()
-    rows = np.flatnonzero(known)
+    rows = np.flatnonzero(on_device)
     rows = rows[np.argsort(start[rows], kind="stable")]
-    next_row = (rows[1:] == rows[:-1] + 1) & (start[rows[1:]] > start[rows[:-1]])
-    out[rows[:-1][next_row]] = np.diff(start[rows])[next_row]
+    row, next_row = rows[:-1], rows[1:]
+    distance = start[next_row] - start[row]
+    follows = (next_row == row + 1) & (distance > 0)
+    out[row[follows]] = distance[follows]
     return out
 
 
 def _stretch(
-    row: Int64s, lo: Int64s, hi: Int64s, count: int, longest: Int64s
+    row: Int64s, start: Int64s, end: Int64s, count: int, longest: Int64s
 ) -> tuple[Int64s, Int64s]:
-    """From the first to the last of each step's spans; of spans that lie far apart, the longest
+    """From the first to the last of each step's spans; of spans that are far apart, the longest
     with those that overlap it.
     """
-    out_lo, out_hi = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    chain_start, chain_end = np.zeros(count, np.int64), np.zeros(count, np.int64)
     if not len(row):
-        return out_lo, out_hi
-    whole_lo, whole_hi = extents(row, lo, hi, count)
-    near = longest >= 0
-    near[near] = covered_ps(row, lo, hi, count)[near] > _MIN_DEVICE_COVERAGE * (
-        whole_hi[near] - whole_lo[near]
+        return chain_start, chain_end
+    first_start, last_end = extents(row, start, end, count)
+    has_span = longest >= 0
+    covered = covered_ps(row, start, end, count)[has_span]
+    extent = (last_end - first_start)[has_span]
+    is_dense = has_span.copy()
+    is_dense[has_span] = covered > _MIN_DEVICE_COVERAGE * extent
+    chain = _overlapping_chains(row, start, end)
+    starts, ends = extents(chain, start, end, int(chain.max()) + 1)
+    longest_chain = chain[longest[has_span]]
+    chain_start[has_span] = starts[longest_chain]
+    chain_end[has_span] = ends[longest_chain]
+    return (
+        np.where(is_dense, first_start, chain_start),
+        np.where(is_dense, last_end, chain_end),
     )
-    order = np.lexsort((lo, row))
+
+
+def _overlapping_chains(row: Int64s, start: Int64s, end: Int64s) -> Int64s:
+    """The number of the chain that each span is in: spans of one step that overlap are one."""
     chain = np.empty(len(row), np.int64)
-    number, until, last = -1, 0, -1
-    for i in order.tolist():
-        if row[i] != last or lo[i] > until:
-            number, until = number + 1, int(hi[i])
-        until, last = max(until, int(hi[i])), int(row[i])
+    number, reached, last_row = -1, 0, -1
+    for i in np.lexsort((start, row)).tolist():
+        if row[i] != last_row or start[i] > reached:
+            number, reached = number + 1, int(end[i])
+        reached, last_row = max(reached, int(end[i])), int(row[i])
         chain[i] = number
-    first, end = extents(chain, lo, hi, number + 1)
-    has = longest >= 0
-    mine = chain[longest[has]]
-    out_lo[has], out_hi[has] = first[mine], end[mine]
-    return np.where(near, whole_lo, out_lo), np.where(near, whole_hi, out_hi)
+    return chain
 
 
-def _component(
-    row: Int64s, lo: Int64s, hi: Int64s, count: int, rows: StepRows
-) -> tuple[Int64s, Int64s]:
-    """Where each step's marks lie: all its parts; of replicas that lie apart in time the longest
+def _marked_stretch(rows: StepRows) -> tuple[Int64s, Int64s]:
+    """Where each step's marks are: all its parts; of replicas that are apart in time the longest
     with those that overlap it.
     """
     if not rows.replicas:
         return rows.start, rows.end
-    pair, which = np.unique(
-        np.stack([rows.marks.lines.astype(np.int64), row]), axis=1, return_inverse=True
-    )
-    first, end = extents(which.ravel(), lo, hi, pair.shape[1])
-    at, _, _ = _longest(pair[1], first, end, count)
-    return _stretch(pair[1], first, end, count, at)
+    line_and_row = np.stack([rows.marks.lines.astype(np.int64), rows.row_of])
+    pair, which = np.unique(line_and_row, axis=1, return_inverse=True)
+    mark_end = rows.marks.start + rows.marks.duration
+    start, end = extents(which.ravel(), rows.marks.start, mark_end, pair.shape[1])
+    longest = _longest(pair[1], start, end, len(rows))
+    return _stretch(pair[1], start, end, len(rows), longest.at)
 
 
 def _worked(
-    work: DeviceWork | None,
-    given: StepOfWork | None,
-    names: list[str],
-    pair: Int64s,
-    lo: Int64s,
-    hi: Int64s,
-    count: int,
+    work: DeviceWork | None, given: StepOfWork | None, on_device: _DeviceSteps
 ) -> tuple[Int64s, tuple[StepsOn, ...]]:
     """(each step's device work, every moment once; the steps of each device)."""
-    of_pair = pair // max(1, count)
-    row = pair % max(1, count)
-    busy = np.full(len(pair), UNKNOWN, np.int64)
+    row, start, end = on_device.row, on_device.start, on_device.end
     if work is None or given is None:
-        device = covered_ps(
-            row, lo, hi, count
-        )  # no work beside the lines: they are what is known of it
+        # No work beside the lines: they are what is known of it.
+        device = covered_ps(row, start, end, on_device.count)
+        busy = np.full(len(row), UNKNOWN, np.int64)
     else:
-        has = given.row >= 0
-        device = covered_ps(given.row[has], work.start[has], work.end[has], count)
-        index = np.array([names.index(name) for name in work.devices], np.int64)[work.device]
-        key = index[has] * count + given.row[has]
-        place = np.minimum(pair.searchsorted(key), max(0, len(pair) - 1))
-        in_pair = pair[place] == key if len(pair) else np.zeros(len(key), np.bool_)
-        busy = covered_ps(
-            place[in_pair], work.start[has][in_pair], work.end[has][in_pair], len(pair)
+        has_row = given.row >= 0
+        device = covered_ps(
+            given.row[has_row], work.start[has_row], work.end[has_row], on_device.count
         )
-    on = []
-    for device_index, name in enumerate(names):
-        mine = np.flatnonzero(of_pair == device_index)
+        busy = _busy_in_pairs(work, given, on_device)
+    steps_on = []
+    for device_index, name in enumerate(on_device.names):
+        mine = np.flatnonzero(on_device.device == device_index)
         if len(mine):
-            mine = mine[np.argsort(lo[mine], kind="stable")]
-            on.append(StepsOn(name, "device", row[mine], lo[mine], (hi - lo)[mine], busy[mine]))
-    return device, tuple(on)
+            mine = mine[np.argsort(start[mine], kind="stable")]
+            steps_on.append(
+                StepsOn(
+                    name=name,
+                    kind="device",
+                    row=row[mine],
+                    start=start[mine],
+                    duration=end[mine] - start[mine],
+                    work=busy[mine],
+                )
+            )
+    return device, tuple(steps_on)
+
+
+def _busy_in_pairs(work: DeviceWork, given: StepOfWork, on_device: _DeviceSteps) -> Int64s:
+    """How long each device worked for each of its steps, every moment once."""
+    pair = on_device.pair
+    has_row = given.row >= 0
+    index = np.array([on_device.names.index(name) for name in work.devices], np.int64)
+    key = index[work.device[has_row]] * on_device.count + given.row[has_row]
+    place = np.minimum(pair.searchsorted(key), max(0, len(pair) - 1))
+    in_pair = np.zeros(len(key), np.bool_)
+    if len(pair):
+        in_pair = pair[place] == key
+    start, end = work.start[has_row][in_pair], work.end[has_row][in_pair]
+    return covered_ps(place[in_pair], start, end, len(pair))
 
 
 def _asynchronous(rows: StepRows, work: DeviceWork | None, given: StepOfWork | None) -> bool | None:
     """Whether most of the devices' work for the steps runs when their own mark is not open: before
-    it or after.
+    it or after. None where no device shows it.
     """
     if work is None or given is None or not (given.row >= 0).any():
         return None
-    has = given.row >= 0
-    row, start, end = given.row[has], work.start[has], work.end[has]
-    within = np.maximum(0, np.minimum(end, rows.end[row]) - np.maximum(start, rows.start[row]))
-    total = int((end - start).sum())
-    return total - int(within.sum()) > _ASYNCHRONOUS_SHARE * total
+    has_row = given.row >= 0
+    row, start, end = given.row[has_row], work.start[has_row], work.end[has_row]
+    common_start = np.maximum(start, rows.start[row])
+    common_end = np.minimum(end, rows.end[row])
+    inside_ps = int(np.maximum(0, common_end - common_start).sum())
+    total_ps = int((end - start).sum())
+    return total_ps - inside_ps > _ASYNCHRONOUS_SHARE * total_ps

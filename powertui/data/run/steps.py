@@ -1,23 +1,20 @@
-"""Steps: found by what marks them best, told with all their times, and with what else could have
-marked them.
+"""Steps: with all their times, how sure they are, and what else could have marked them.
 
-What a person says (`--step-marker`) goes first. Else every candidate is judged (`candidates`,
-`marker_choice`), the marks of the best one are put together to steps (`step_rows`), and each step
-gets the work of the devices that belongs to it (`device_work`, `assign`, `step_times`). A loop
-inside the graph (`ExecutorState::Process` with iteration numbers) never hides markers: it is not
-asked.
+What a person names (`--step-marker`) goes first. Else every candidate is judged (`marker_search`),
+the marks of the best one are joined to steps (`step_rows`), and each step gets the work of the
+devices that belongs to it (`device_work`, `assign`, `step_times`). A loop inside the graph
+(`ExecutorState::Process` with iteration numbers) never hides markers: it is not a candidate.
 
 Callers want `epochs.mark`, which calls this and places the steps in epochs.
 """
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.model import Bools, Int64s, Marker, ProcessKind, Steps, StepsOn, Trace
+from powertui.data.model import Int64s, Marker, Steps, StepsOn, Trace
 from powertui.data.run import (
     assign,
     candidates,
@@ -25,9 +22,8 @@ from powertui.data.run import (
     device_work,
     dispatch,
     functions,
-    marker_choice,
+    marker_search,
     marks,
-    repeated_launches,
     step_confidence,
     step_rows,
     step_times,
@@ -37,11 +33,16 @@ from powertui.data.run.assign import DrawnSteps, StepOfWork
 from powertui.data.run.candidates import Candidate
 from powertui.data.run.device_intervals import DeviceWork
 from powertui.data.run.marker_choice import JudgedCandidate
-from powertui.data.run.marks import EVALUATIONS, TRAINING, Marks
+from powertui.data.run.marker_search import MarkerChoice
+from powertui.data.run.marks import TRAINING, Marks
+from powertui.data.run.step_confidence import StepsEvidence
 from powertui.data.run.step_rows import StepRows
-from powertui.errors import UsageError
+from powertui.data.run.step_times import Times
 
-_SHOWN = 6  # candidates that are kept for a person to choose from
+_MAX_MARKERS = 6  # candidates that are kept for a person to choose from
+# Of the steps that are followed by other work: above this, each step is a round of its own. Chosen,
+# not measured.
+_MIN_FOLLOWED_SHARE = 0.5
 
 
 class StepsAndOthers(NamedTuple):
@@ -53,6 +54,16 @@ class StepsAndOthers(NamedTuple):
     alone: bool = False  # the steps are an evaluation's: no training was profiled
     first: tuple[int, int] | None = None  # start and length of the first step's mark on the host
     training: Marks = marks.join_marks([])  # the marks of the steps
+
+
+class _DeviceShare(NamedTuple):
+    """The steps with those that only a device shows, and what devices did for each."""
+
+    rows: StepRows
+    drawn: DrawnSteps
+    given: StepOfWork | None
+    cut_count: int  # steps whose own mark the profile's ends cut off
+    unmarked: int  # steps that only a device's line shows, between or beside the marks
 
 
 def find_steps(trace: Trace, *, marker: str | None = None) -> Steps:
@@ -67,29 +78,11 @@ def find_steps_and_others(trace: Trace, *, marker: str | None = None) -> StepsAn
     """
     if trace.exported_steps is not None and marker is None:
         return StepsAndOthers(trace.exported_steps[0], marks.join_marks([]))
-    pattern = _pattern(marker) if marker is not None else None
-    ran = device_intervals.device_intervals(trace)
-    found_marks = marks.marked_events(trace)
-    other_marks = found_marks.take(found_marks.phase != TRAINING)
-    judged, lines = _judged(trace, found_marks, ran)
-    if pattern is not None:
-        chosen = _with_pattern(judged, pattern) or _by_name(trace, pattern)
-        if chosen is None:
-            return no_steps(f"no event's name matches --step-marker {pattern.pattern!r}")
-        others = [
-            judged_candidate.candidate
-            for judged_candidate in judged
-            if not np.array_equal(judged_candidate.candidate.marks.start, chosen.marks.start)
-        ]
-        judged = sorted(
-            marker_choice.judge([chosen, *others], ran),
-            key=lambda judged_candidate: judged_candidate.candidate is not chosen,
-        )
-        other_marks = other_marks.take(~np.isin(other_marks.start, chosen.marks.start))
-    if not judged:
-        why = "no event has a step number and no module was launched three times"
-        return no_steps(why if trace.event_count else "nothing was recorded")
-    return _found(trace, judged, found_marks, other_marks, lines, ran, asked=pattern is not None)
+    work = device_intervals.device_intervals(trace)
+    choice = marker_search.choose_marker(trace, work, marker)
+    if not choice.judged:
+        return no_steps(choice.why_none)
+    return _steps_by_choice(trace, choice, work)
 
 
 def no_steps(why: str = "") -> StepsAndOthers:
@@ -97,300 +90,263 @@ def no_steps(why: str = "") -> StepsAndOthers:
     return StepsAndOthers(Steps.none(why), marks.join_marks([]))
 
 
-def _with_pattern(judged: list[JudgedCandidate], pattern: re.Pattern[str]) -> Candidate | None:
-    """The candidate that has this pattern already."""
-    for judged_candidate in judged:
-        if judged_candidate.candidate.pattern == pattern.pattern:
-            return judged_candidate.candidate
-    return None
-
-
-def _pattern(marker: str) -> re.Pattern[str]:
-    try:
-        return re.compile(marker)
-    except re.error as error:
-        hint = "Example: --step-marker '^train_step'"
-        raise UsageError(
-            f"--step-marker {marker!r} is not a regular expression: {error}", hint=hint
-        ) from None
-
-
-def _by_name(trace: Trace, pattern: re.Pattern[str]) -> Candidate | None:
-    for kinds in ((ProcessKind.HOST,), (ProcessKind.DEVICE, ProcessKind.OTHER)):
-        matching = marks.marks_by_name(
-            trace, lambda name: pattern.search(name) is not None, kinds=kinds
-        )
-        if len(matching):
-            device = ProcessKind.DEVICE in kinds and bool(_on_devices(trace, matching).all())
-            title = f"events that match --step-marker {pattern.pattern!r}"
-            return Candidate(
-                title, pattern.pattern, matching, candidates.OWN_NUMBERS, device=device
-            )
-    return None
-
-
-def _on_devices(trace: Trace, found_marks: Marks) -> Bools:
-    device = np.array(
-        [process.kind is ProcessKind.DEVICE for process, _ in trace.tracks()], np.bool_
-    )
-    return np.asarray(device[found_marks.lines])
-
-
-def _judged(
-    trace: Trace, found_marks: Marks, ran: DeviceWork | None
-) -> tuple[list[JudgedCandidate], Candidate | None]:
-    """(what could mark the steps, the best first; the step lines of devices)."""
-    base = found_marks.take(found_marks.phase == TRAINING)
-    if not len(base):  # an evaluation alone: its marks are the steps
-        base = found_marks.take(np.isin(found_marks.phase, EVALUATIONS))
-    lines = candidates.device_lines(trace)
-    base = candidates.without_undrawn(base, lines)
-    drawn = [lines] if lines is not None else []
-    judged = marker_choice.judge([*candidates.explicit_candidates(base), *drawn], ran)
-    if not judged or judged[0].score < marker_choice.CONVINCING_SCORE:
-        steps = candidates.profiler_steps(trace)
-        steps = steps if steps is not None or judged else candidates.optimizer_steps(trace)
-        further = [steps] if steps is not None else []
-        judged = marker_choice.judge(
-            [
-                *(judged_candidate.candidate for judged_candidate in judged),
-                *further,
-                *repeated_launches.repeated(trace),
-            ],
-            ran,
-        )
-        judged = [
-            judged_candidate
-            for judged_candidate in judged
-            if not (
-                judged_candidate.candidate.inferred
-                and judged_candidate.covers < marker_choice.MIN_COVERED
-            )
-        ]
-    return judged, lines
-
-
 # ── from marks to steps ──────────────────────────────────────────────────────────────────────────
 
 
-def _found(
-    trace: Trace,
-    judged: list[JudgedCandidate],
-    found_marks: Marks,
-    other_marks: Marks,
-    lines: Candidate | None,
-    ran: DeviceWork | None,
-    *,
-    asked: bool,
-) -> StepsAndOthers:
-    chosen = judged[0].candidate
-    alone = bool(len(chosen.marks)) and bool(
-        (chosen.marks.phase != TRAINING).all()
-    )  # nothing but an evaluation was profiled
-    step_marks = chosen.marks
-    bare = (
-        candidates.without_undrawn(candidates.cut_marks(found_marks, step_marks), lines)
-        if not chosen.device
-        else marks.join_marks([])
-    )
-    if len(bare):
-        step_marks = marks.join_marks([step_marks, bare])
-    made = step_rows.rows_from_marks(
+def _steps_by_choice(trace: Trace, choice: MarkerChoice, work: DeviceWork | None) -> StepsAndOthers:
+    best = choice.best
+    is_evaluation = bool(len(best.marks)) and bool((best.marks.phase != TRAINING).all())
+    step_marks, cut_count = _step_marks(choice)
+    rows = step_rows.rows_from_marks(
         step_marks,
-        apart=chosen.apart,
-        by_kind=chosen.by_kind,
-        each_a_round=_lie_between(other_marks, step_marks),
+        apart=best.apart,
+        by_kind=best.by_kind,
+        each_a_round=_other_work_follows_steps(choice.other_marks, step_marks),
     )
-    drawn = assign.drawn_steps(
-        trace, chosen if chosen.apart else lines, made, ran, made_of_lines=chosen.apart
-    )
-    if lines is None and not chosen.device:
-        module_lines = unmarked_steps.numbered_modules(trace, made, ran)
-        if module_lines is not None:
-            by_modules = assign.drawn_steps(trace, module_lines, made, ran, made_of_lines=False)
-            if unmarked_steps.numbered_alike(made, module_lines.marks, by_modules.row):
-                lines, drawn = module_lines, by_modules
-    cut_lines = np.empty(0, np.int64)
-    unmarked = 0
-    if lines is not None and not chosen.device:
-        roots = chosen.numbering == candidates.TITLED
-        if not roots:  # else the numbers are the collector's
-            unmarked = unmarked_steps.unmarked_count(made, lines.marks, drawn.row)
-        made, drawn, cut_lines = assign.with_cut_steps(
-            made, lines, drawn, other_marks.group, roots=roots
-        )
-    given = _given(trace, made, drawn, ran, on_devices=chosen.device)
-    if given is not None and ran is not None:
-        given = assign.with_cut_work(given, ran, drawn, cut_lines)
+    share = _device_share(trace, choice, rows, work, cut_count)
+    rows = share.rows
     timed = step_times.step_times(
-        made, drawn, ran, given, on_devices=chosen.device, mark_is_step=chosen.whole
+        rows,
+        share.drawn,
+        work,
+        share.given,
+        on_devices=best.device,
+        mark_is_step=best.whole,
     )
-    later = timed.asynchronous
-    if later is None:
-        later = dispatch.asynchronous(trace, made.start, made.end, made.marks.lines)
-    order, start = _in_order(made.start, timed.start, timed.duration, timed.told)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    gaps = step_rows.holes(
-        made.number[order],
-        made.turn[order],
-        steady=(not made.replicas or chosen.apart) and not chosen.by_kind,
+    asynchronous = timed.asynchronous
+    if asynchronous is None:
+        asynchronous = dispatch.asynchronous(trace, rows.start, rows.end, rows.marks.lines)
+    evidence = StepsEvidence(
+        rows=rows,
+        judged=choice.judged,
+        given=share.given,
+        work=work,
+        asynchronous=asynchronous,
+        alone=is_evaluation,
+        cut=share.cut_count,
+        asked=choice.asked,
+        unmarked=share.unmarked,
+        batches=_batches_taken(trace, best, rows),
     )
-    beside = (
-        other_marks.start[np.isin(other_marks.lines, made.marks.lines)]
-        if len(other_marks) and not alone
-        else np.empty(0, np.int64)
+    return StepsAndOthers(
+        steps=_columns(trace, choice, evidence, timed),
+        other=choice.other_marks,
+        epoch_num=rows.epoch_num,
+        alone=is_evaluation,
+        first=_first_mark(rows, on_devices=best.device),
+        training=rows.marks,
     )
-    on = [_placed(steps_on, place) for steps_on in timed.on] + _replicas(trace, made, place, chosen)
-    evidence = step_confidence.StepsEvidence(
-        rows=made,
-        judged=judged,
-        given=given,
-        work=ran,
-        asynchronous=later,
-        alone=alone,
-        cut=0 if unmarked else len(bare) + len(cut_lines),
-        asked=asked,
-        unmarked=unmarked,
-        batches=functions.batches_taken(trace, made.start)
-        if chosen.inferred and not chosen.device
-        else 0,
-    )
-    steps = Steps(
-        made.number[order],
-        start,
-        timed.duration[order],
-        made.turn[order],
-        [made.labels[i] for i in order.tolist()],
-        step_confidence.source(evidence),
-        later,
-        host=timed.host[order],
-        device=timed.device[order],
-        step=timed.step[order],
-        hole=gaps,
-        until=step_rows.next_other_work(start, beside),
-        device_by=given.by
-        if given is not None and (timed.device >= 0).any()
-        else assign.LINE
-        if (timed.device >= 0).any()
-        else "",
-        inferred=chosen.inferred,
-        confidence=step_confidence.confidence(evidence),
-        on=tuple(on),
-        markers=_markers(judged, len(made)),
-        notes=step_confidence.notes(evidence, gaps, made.number[order]),
-    )
-    first = (
-        None
-        if chosen.device or not len(made)
-        else (int(made.start[0]), int(made.end[0] - made.start[0]))
-    )
-    return StepsAndOthers(steps, other_marks, made.epoch_num, alone, first, made.marks)
 
 
-def _lie_between(other_marks: Marks, step_marks: Marks) -> bool:
+def _step_marks(choice: MarkerChoice) -> tuple[Marks, int]:
+    """(the marks of the steps, how many of them stand for marks that the profile's ends cut)."""
+    step_marks = choice.best.marks
+    if choice.best.device:
+        return step_marks, 0
+    cut_marks = candidates.without_undrawn(
+        candidates.cut_marks(choice.all_marks, step_marks), choice.device_lines
+    )
+    if not len(cut_marks):
+        return step_marks, 0
+    return marks.join_marks([step_marks, cut_marks]), len(cut_marks)
+
+
+def _other_work_follows_steps(other_marks: Marks, step_marks: Marks) -> bool:
     """Whether other work, a validation, was marked after most of the steps."""
     if not len(other_marks) or len(step_marks) < 2:
         return False
     place = np.sort(other_marks.start).searchsorted(step_marks.start)
-    return bool((np.diff(place) > 0).mean() > 0.5)
+    return bool((np.diff(place) > 0).mean() > _MIN_FOLLOWED_SHARE)
 
 
-def _given(
-    trace: Trace, made: StepRows, drawn: DrawnSteps, ran: DeviceWork | None, *, on_devices: bool
-) -> StepOfWork | None:
-    if ran is None:
-        return None
-    following = np.append(made.start[1:], max(trace.span[1], int(made.end.max())) + 1)
-    modules = (
-        assign.NO_DRAWN_STEPS
-        if on_devices or ran.link or len(drawn.row)
-        else assign.modules_in_order(trace, made)
+def _device_share(
+    trace: Trace, choice: MarkerChoice, rows: StepRows, work: DeviceWork | None, cut_count: int
+) -> _DeviceShare:
+    best = choice.best
+    lines, drawn = _drawn_lines(trace, choice, rows, work)
+    cut_lines = np.empty(0, np.int64)
+    unmarked = 0
+    if lines is not None and not best.device:
+        are_roots = best.numbering == candidates.TITLED
+        if not are_roots:  # else the numbers are the collector's
+            unmarked = unmarked_steps.unmarked_count(rows, lines.marks, drawn.row)
+        rows, drawn, cut_lines = assign.with_cut_steps(
+            rows, lines, drawn, choice.other_marks.group, roots=are_roots
+        )
+    given = _steps_of_work(trace, rows, drawn, work, on_devices=best.device)
+    if given is not None and work is not None:
+        given = assign.with_cut_work(given, work, drawn, cut_lines)
+    cut_count = 0 if unmarked else cut_count + len(cut_lines)
+    return _DeviceShare(rows, drawn, given, cut_count, unmarked)
+
+
+def _drawn_lines(
+    trace: Trace, choice: MarkerChoice, rows: StepRows, work: DeviceWork | None
+) -> tuple[Candidate | None, DrawnSteps]:
+    """(the lines of devices that show steps, which of the steps each event there is)."""
+    best, lines = choice.best, choice.device_lines
+    drawn = assign.drawn_steps(
+        trace, best if best.apart else lines, rows, work, made_of_lines=best.apart
     )
+    if lines is not None or best.device:
+        return lines, drawn
+    # A line of modules shows steps where its runs can be numbered by the marks.
+    modules = unmarked_steps.numbered_modules(trace, rows, work)
+    if modules is not None:
+        by_modules = assign.drawn_steps(trace, modules, rows, work, made_of_lines=False)
+        if unmarked_steps.numbered_alike(rows, modules.marks, by_modules.row):
+            return modules, by_modules
+    return lines, drawn
+
+
+def _steps_of_work(
+    trace: Trace, rows: StepRows, drawn: DrawnSteps, work: DeviceWork | None, *, on_devices: bool
+) -> StepOfWork | None:
+    if work is None:
+        return None
+    profile_end = max(trace.span[1], int(rows.end.max())) + 1
+    next_start = np.append(rows.start[1:], profile_end)
+    modules = assign.NO_DRAWN_STEPS
+    if not on_devices and not work.link and not len(drawn.row):
+        modules = assign.modules_in_order(trace, rows)
     return assign.steps_of_work(
-        ran,
-        made,
+        work,
+        rows,
         drawn,
         modules,
-        np.maximum(following, made.end),
+        np.maximum(next_start, rows.end),
         lambda: device_work.thread_handovers(trace),
     )
 
 
-def _in_order(
-    asked: Int64s, start: Int64s, duration: Int64s, by_device: Bools
-) -> tuple[Int64s, Int64s]:
+def _batches_taken(trace: Trace, best: Candidate, rows: StepRows) -> int:
+    if not best.inferred or best.device:
+        return 0
+    return functions.batches_taken(trace, rows.start)
+
+
+def _first_mark(rows: StepRows, *, on_devices: bool) -> tuple[int, int] | None:
+    """(start, length) of the first step's mark on the host."""
+    if on_devices or not len(rows):
+        return None
+    start = int(rows.start[0])
+    return start, int(rows.end[0]) - start
+
+
+# ── the columns of `Steps` ───────────────────────────────────────────────────────────────────────
+
+
+def _columns(trace: Trace, choice: MarkerChoice, evidence: StepsEvidence, timed: Times) -> Steps:
+    rows, best = evidence.rows, choice.best
+    order, start = _in_order(rows.start, timed)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    number = rows.number[order]
+    is_steady = (not rows.replicas or best.apart) and not best.by_kind
+    gaps = step_rows.holes(number, rows.turn[order], steady=is_steady)
+    steps_on = [_placed(steps_on, place) for steps_on in timed.on]
+    steps_on += _replicas(trace, rows, place, on_devices=best.device)
+    return Steps(
+        number,
+        start,
+        timed.duration[order],
+        rows.turn[order],
+        [rows.labels[i] for i in order.tolist()],
+        step_confidence.source(evidence),
+        evidence.asynchronous,
+        host=timed.host[order],
+        device=timed.device[order],
+        step=timed.step[order],
+        hole=gaps,
+        until=step_rows.next_other_work(start, _other_starts(choice.other_marks, evidence)),
+        device_by=_device_by(timed, evidence.given),
+        inferred=best.inferred,
+        confidence=step_confidence.confidence(evidence),
+        on=tuple(steps_on),
+        markers=_markers(choice.judged, len(rows)),
+        notes=step_confidence.notes(evidence, gaps, number),
+    )
+
+
+def _other_starts(other_marks: Marks, evidence: StepsEvidence) -> Int64s:
+    """When other work began on the threads that run the steps."""
+    if not len(other_marks) or evidence.alone:
+        return np.empty(0, np.int64)
+    return other_marks.start[np.isin(other_marks.lines, evidence.rows.marks.lines)]
+
+
+def _device_by(timed: Times, given: StepOfWork | None) -> str:
+    """How it is known what devices did for each step; "" where they did nothing."""
+    if not (timed.device >= 0).any():
+        return ""
+    return given.by if given is not None else assign.LINE
+
+
+def _in_order(marked_start: Int64s, timed: Times) -> tuple[Int64s, Int64s]:
     """(the order of the steps, where each begins then).
 
-    By the stretch that each lies in. A step that was dispatched ahead, and that no device ran
-    before the profile ended, has no stretch but its mark: it keeps its place in the order in which
-    steps were asked for, and begins where the one before it ends.
+    A step that was dispatched ahead, and that no device ran before the profile ended, has no
+    stretch but its mark: it keeps its place in the order in which steps were asked for, and begins
+    where the one before it ends.
     """
-    by_asking = np.argsort(asked, kind="stable")
-    begins = start[by_asking].copy()
-    if by_device.any():
-        for i in np.flatnonzero(~by_device[by_asking]).tolist():
+    by_mark = np.argsort(marked_start, kind="stable")
+    begins = timed.start[by_mark].copy()
+    if timed.on_device.any():
+        for i in np.flatnonzero(~timed.on_device[by_mark]).tolist():
             if i and begins[i] < begins[i - 1]:
-                begins[i] = begins[i - 1] + duration[by_asking[i - 1]]
+                begins[i] = begins[i - 1] + timed.duration[by_mark[i - 1]]
     if (np.diff(begins) >= 0).all():
-        return by_asking, begins
-    order = np.lexsort((asked, start))
-    return order, start[order]
+        return by_mark, begins
+    order = np.lexsort((marked_start, timed.start))
+    return order, timed.start[order]
 
 
 def _placed(steps_on: StepsOn, place: Int64s) -> StepsOn:
     return StepsOn(
-        steps_on.name,
-        steps_on.kind,
-        place[steps_on.row],
-        steps_on.start,
-        steps_on.duration,
-        steps_on.work,
+        name=steps_on.name,
+        kind=steps_on.kind,
+        row=place[steps_on.row],
+        start=steps_on.start,
+        duration=steps_on.duration,
+        work=steps_on.work,
     )
 
 
-def _replicas(trace: Trace, made: StepRows, place: Int64s, chosen: Candidate) -> list[StepsOn]:
+def _replicas(trace: Trace, rows: StepRows, place: Int64s, *, on_devices: bool) -> list[StepsOn]:
     """The steps of each line, where several run side by side on the host."""
-    if chosen.device or len(made.replicas) < 2:
+    if on_devices or len(rows.replicas) < 2:
         return []
     names = [track.name for _, track in trace.tracks()]
-    out = []
-    for line, mine in made.replicas:
-        row, which = np.unique(made.row_of[mine], return_inverse=True)
+    mark_end = rows.marks.start + rows.marks.duration
+    replicas = []
+    for line, line_marks in rows.replicas:
+        row, which = np.unique(rows.row_of[line_marks], return_inverse=True)
         start, end = device_intervals.extents(
-            which.ravel(),
-            made.marks.start[mine],
-            (made.marks.start + made.marks.duration)[mine],
-            len(row),
+            which.ravel(), rows.marks.start[line_marks], mark_end[line_marks], len(row)
         )
-        out.append(
+        replicas.append(
             StepsOn(
-                names[line],
-                "replica",
-                place[row],
-                start,
-                end - start,
-                np.full(len(row), -1, np.int64),
+                name=names[line],
+                kind="replica",
+                row=place[row],
+                start=start,
+                duration=end - start,
+                work=np.full(len(row), -1, np.int64),
             )
         )
-    return out
+    return replicas
 
 
-def _markers(judged: list[JudgedCandidate], count: int) -> tuple[Marker, ...]:
-    others = (
-        len(
-            step_rows.rows_from_marks(
-                judged_candidate.candidate.marks,
-                apart=judged_candidate.candidate.apart,
-                by_kind=judged_candidate.candidate.by_kind,
-            )
+def _markers(judged: list[JudgedCandidate], step_count: int) -> tuple[Marker, ...]:
+    """The candidates for a person to choose from, each with how many steps it would make."""
+    markers = [judged[0].marker(step_count)]
+    for rival in judged[1:_MAX_MARKERS]:
+        candidate = rival.candidate
+        rows = step_rows.rows_from_marks(
+            candidate.marks, apart=candidate.apart, by_kind=candidate.by_kind
         )
-        for judged_candidate in judged[1:_SHOWN]
-    )
-    return tuple(
-        judged_candidate.marker(steps)
-        for judged_candidate, steps in zip(judged, (count, *others), strict=False)
-    )
+        markers.append(rival.marker(len(rows)))
+    return tuple(markers)
 
 
 def work_of(trace: Trace, steps: Steps) -> dispatch.WorkDone:

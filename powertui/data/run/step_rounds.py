@@ -1,0 +1,182 @@
+"""Which time around each step number is: numbers start again with an epoch, or when a program goes
+back to a checkpoint.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from powertui.data.model import Bools, Int64s
+
+# Of the numbers so far: a fall to there is a new round. Chosen, not measured.
+_RESTART_SHARE = 0.25
+# Of the changes that are equal: with fewer the numbers are a shuffled list, and no count. Chosen,
+# not measured.
+_MIN_EQUAL_CHANGES = 0.5
+# By how much replicas may count apart: the profile begins on either side of an epoch's end.
+_REPLICA_SHIFTS = (0, 1, -1)
+
+
+def turns(number: Int64s) -> Int64s:
+    """Which time around each number is; numbers below 0 are none."""
+    out = np.zeros(len(number), np.int64)
+    counted = np.flatnonzero(number >= 0)
+    if len(counted) < 2:
+        return out
+    values = number[counted]
+    if (values == values[0]).all():  # these are parts of one step
+        return out
+    change = np.diff(values)
+    if (change < 0).sum() > (change > 0).sum():  # a countdown: what starts again goes up
+        values = -values
+        change = -change
+    if (change >= 0).all():
+        return out
+    changed = change[change != 0]
+    most_frequent = np.unique(changed, return_counts=True)[1].max()
+    if most_frequent <= _MIN_EQUAL_CHANGES * len(changed):
+        out[counted] = _repeats(values.tolist())
+    elif _falls_to_the_beginning(values, change):
+        out[counted] = np.cumsum(np.append(False, change < 0))
+    else:
+        out[counted] = _restarts(values.tolist())
+    return np.maximum.accumulate(out)
+
+
+def _falls_to_the_beginning(values: Int64s, change: Int64s) -> bool:
+    """Whether every fall goes back to where the round before began, or below: no case for a closer
+    look.
+    """
+    falls = np.flatnonzero(change < 0) + 1
+    round_began = values[np.append(0, falls[:-1])]
+    after = values[np.minimum(falls + 1, len(values) - 1)]
+    return bool((values[falls] <= round_began).all() and (after <= values[falls - 1]).all())
+
+
+def _restarts(values: list[int]) -> list[int]:
+    """Which time around a rising sequence is: it starts again where it falls back to its first
+    number, or nearly.
+
+    Two that changed places are no restart, nor is a program that went back a little way (to its
+    last checkpoint).
+    """
+    out = [0]
+    earlier = {values[0]}
+    lowest = highest = values[0]
+    for at in range(1, len(values)):
+        value = values[at]
+        again = False
+        if value < values[at - 1]:
+            after = values[at + 1] if at + 1 < len(values) else value
+            swapped = after > values[at - 1] and value not in earlier
+            is_near_lowest = value - lowest < _RESTART_SHARE * (highest - lowest)
+            again = not swapped and (value <= lowest or (value in earlier and is_near_lowest))
+        if again:
+            earlier, lowest, highest = set(), value, value
+        out.append(out[-1] + again)
+        earlier.add(value)
+        lowest, highest = min(lowest, value), max(highest, value)
+    return out
+
+
+def _repeats(values: list[int]) -> list[int]:
+    """The same for numbers in no order (a shuffled list): only one that was there already begins a
+    new round.
+    """
+    out = [0]
+    earlier = {values[0]}
+    for before, value in pairwise(values):
+        again = value in earlier and value != before
+        if again:
+            earlier = set()
+        out.append(out[-1] + again)
+        earlier.add(value)
+    return out
+
+
+def align_replicas(start: Int64s, number: Int64s, turn: Int64s, sequences: list[Int64s]) -> None:
+    """Shift the turns of replicas to where their steps begin closest to those of the first one:
+    each may enter the profile on either side of an epoch's end.
+    """
+    lead = sequences[0]
+    if len(sequences) < 2 or not any((turn[rows] > 0).any() for rows in sequences):
+        return
+    _, first = np.unique(number_keys(number[lead], turn[lead]), return_index=True)
+    lead_starts: dict[tuple[int, int], int] = {}
+    for row in lead[first].tolist():
+        lead_starts[int(number[row]), int(turn[row])] = int(start[row])
+    for rows in sequences[1:]:
+        closest: tuple[float, int] | None = None
+        for shift in _REPLICA_SHIFTS:
+            distance = _median_distance(start, number, turn + shift, rows, lead_starts)
+            if distance is not None and (closest is None or distance < closest[0]):
+                closest = distance, shift
+        if closest is not None:
+            turn[rows] += closest[1]
+    turn -= turn.min()
+
+
+def _median_distance(
+    start: Int64s,
+    number: Int64s,
+    turn: Int64s,
+    rows: Int64s,
+    lead_starts: dict[tuple[int, int], int],
+) -> float | None:
+    """How far these steps begin from the same ones of the first replica; None without any."""
+    distances = []
+    for row in rows.tolist():
+        lead_start = lead_starts.get((int(number[row]), int(turn[row])))
+        if lead_start is not None:
+            distances.append(abs(lead_start - int(start[row])))
+    return float(np.median(distances)) if distances else None
+
+
+def runs_before(number: Int64s, turn: Int64s, sequences: list[Int64s]) -> Int64s:
+    """How often each number ran before in its round, with others between.
+
+    A program that went back runs steps again.
+    """
+    out = np.zeros(len(number), np.int64)
+    for rows in sequences:
+        is_new = np.append(True, ~_follows_itself(number[rows], turn[rows]))
+        firsts = rows[is_new]
+        order = np.lexsort((firsts, number[firsts], turn[firsts]))
+        by_number = firsts[order]
+        again = np.append(False, _follows_itself(number[by_number], turn[by_number]))
+        if not again.any():
+            continue
+        place = np.arange(len(order))
+        first_place = np.maximum.accumulate(np.where(again, 0, place))
+        times = np.empty(len(order), np.int64)
+        times[order] = place - first_place
+        out[rows] = times[np.cumsum(is_new) - 1]
+    return out
+
+
+def _follows_itself(number: Int64s, turn: Int64s) -> Bools:
+    """Which rows (from the second on) have the number and turn of the one before."""
+    return np.asarray((number[1:] == number[:-1]) & (turn[1:] == turn[:-1]))
+
+
+def number_keys(number: Int64s, turn: Int64s) -> Int64s:
+    """One code for each (turn, number); marks without a number have one each."""
+    number_count, number_rank = ranked(number)
+    _, turn_rank = ranked(turn)
+    key = turn_rank * number_count + number_rank
+    bare = np.flatnonzero(number < 0)
+    next_key = int(key.max()) + 1 if len(key) else 0
+    key[bare] = next_key + np.arange(len(bare))
+    return np.asarray(key, np.int64)
+
+
+def ranked(values: Int64s) -> tuple[int, Int64s]:
+    """(how many different ones, which of them each is); numbers mostly go up, and turns stay."""
+    if (values[1:] > values[:-1]).all():
+        return len(values), np.arange(len(values))
+    if not (values != values[0]).any():
+        return 1, np.zeros(len(values), np.int64)
+    distinct_values, which = np.unique(values, return_inverse=True)
+    return len(distinct_values), which.ravel()
