@@ -292,8 +292,8 @@ def test_a_quiet_end_of_the_profile_is_not_asynchronous(tmp_path: Path) -> None:
 def test_a_marker_in_a_long_line_is_not_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(marks, "_WHOLE", 50)
-    monkeypatch.setattr(marks, "_COMB", 10)
+    monkeypatch.setattr(marks, "_MAX_WHOLE_EVENTS", 50)
+    monkeypatch.setattr(marks, "_SPREAD_EVENTS", 10)
     noise = [Event(f"op {i % 7}", i * MS // 10, MS // 20) for i in range(2000)]
     assert (
         len(steps.find_steps(trace_of(tmp_path, host(noise, every("batch", 5, step_num="i"))))) == 5

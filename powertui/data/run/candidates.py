@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
@@ -34,6 +35,15 @@ _IMPLICIT = frozenset(
 _MIN_TURN_RATIO = 1.2
 _MIN_COUNTED_SHARE = 0.9
 _MIN_ALIKE_LENGTH = 0.1
+# Two kinds of marks share the work where so few of their marks are inside one another, both take
+# much of the time, and they have nearly all numbers in common, or none. Chosen, not measured.
+_MIN_BESIDE_SHARE = 0.95
+_MIN_ALIKE_TIME = 0.5
+_MAX_DISTINCT_NUMBERS = 0.1
+_MIN_COMMON_NUMBERS = 0.9
+# Letters of a mark's name that a sentence shows.
+_MAX_NAME = 60
+_MAX_NAMES = 3  # that a sentence shows
 # Fewer launches repeat nothing.
 MIN_LAUNCHES = 3
 
@@ -52,71 +62,79 @@ class Candidate:
     repeats: str = "launches"  # what does
     doubt: str = ""  # why it may be something else
     whole: bool = False  # the mark is the step by definition: no device's stretch takes its place
-    share: float | None = (
-        None  # of XLA's ops on the host that its launches ran, where that is known
-    )
+    share: float | None = None  # of XLA's ops on the host: what its launches ran, where known
     trains: bool = False  # its program computes gradients
     by_kind: bool = False  # several series, each with numbers of its own
 
 
-def explicit_candidates(found_marks: Marks) -> list[Candidate]:
+def explicit_candidates(every_mark: Marks) -> list[Candidate]:
     """One candidate for each kind of event that carries a step number, a step name or a
     root level.
     """
     families: dict[str, list[int]] = {}
-    carrying = found_marks.numbered | (found_marks.epoch >= 0) | found_marks.explicit
-    family = {kind: _DIGITS.sub("#", kind) for kind in set(found_marks.kinds)}
-    if carrying.any():
-        for row in np.flatnonzero(carrying).tolist():
-            families.setdefault(family[found_marks.kinds[row]], []).append(row)
-    elif len(
-        found_marks
-    ):  # roots without a mark of the program's: the steps where there are no others
-        families[""] = list(range(len(found_marks)))
-    made = [_of_family(found_marks.take(np.array(rows, np.int64))) for rows in families.values()]
-    return made + list(_joint(made))
+    carrying = every_mark.numbered | (every_mark.epoch >= 0) | every_mark.explicit
+    family = {kind: _DIGITS.sub("#", kind) for kind in set(every_mark.kinds)}
+    for row in np.flatnonzero(carrying).tolist():
+        families.setdefault(family[every_mark.kinds[row]], []).append(row)
+    if not families and len(every_mark):
+        # Roots without a mark of the program's: the steps where there are no others.
+        families[""] = list(range(len(every_mark)))
+    made = [_of_family(every_mark.take(np.array(rows, np.int64))) for rows in families.values()]
+    return made + list(_joint_candidates(made))
 
 
 def _of_family(family: Marks) -> Candidate:
-    numbered = bool((family.numbered | (family.epoch >= 0)).any())
-    numbering = OWN_NUMBERS if numbered else TITLED if family.titled.any() else _ROOT
+    numbering = _ROOT
+    if (family.numbered | (family.epoch >= 0)).any():
+        numbering = OWN_NUMBERS
+    elif family.titled.any():
+        numbering = TITLED
     return Candidate(_describe(family), pattern_of(family.kinds), family, numbering)
 
 
-def _joint(made: list[Candidate]) -> Iterator[Candidate]:
+def _joint_candidates(made: list[Candidate]) -> Iterator[Candidate]:
     """Two kinds of marks that share the work: each counts some of the steps, or both are parts of
     every step.
     """
-    numbered = [first for first in made if first.numbering == OWN_NUMBERS and len(first.marks) > 1]
-    for index, first in enumerate(numbered):
-        for second in numbered[index + 1 :]:
-            together = marks.join_marks([first.marks, second.marks])
-            if len(together.outermost()) < 0.95 * len(together):
-                continue
-            shared = float(np.isin(second.marks.number, first.marks.number).mean())
-            first_ps, second_ps = (
-                float(first.marks.duration.sum()),
-                float(second.marks.duration.sum()),
-            )
-            alike = min(first_ps, second_ps) > 0.5 * max(first_ps, second_ps)
-            in_turn = interleaved(first.marks, second.marks)
-            two_counters = _two_counters(first.marks, second.marks)
-            if not two_counters and not (in_turn and alike and (shared < 0.1 or shared > 0.9)):
-                continue
-            by_kind = two_counters or (shared > 0.9 and len(first.marks) != len(second.marks))
-            names = f"{first.marks.kinds[0][:60]} and {second.marks.kinds[0][:60]}"
-            doubt = (
-                f"{names} share the time, each with numbers of its own: two halves of "
-                "a step, or two tasks"
-            )
-            yield Candidate(
-                _describe(together),
-                pattern_of(together.kinds),
-                together,
-                OWN_NUMBERS,
-                doubt=doubt if shared > 0.9 and not by_kind else "",
-                by_kind=by_kind,
-            )
+    numbered = [
+        candidate.marks
+        for candidate in made
+        if candidate.numbering == OWN_NUMBERS and len(candidate.marks) > 1
+    ]
+    for first, second in combinations(numbered, 2):
+        candidate = _joint(first, second)
+        if candidate is not None:
+            yield candidate
+
+
+def _joint(first: Marks, second: Marks) -> Candidate | None:
+    together = marks.join_marks([first, second])
+    if len(together.outermost()) < _MIN_BESIDE_SHARE * len(together):
+        return None
+    common = float(np.isin(second.number, first.number).mean())
+    counts_the_same = common > _MIN_COMMON_NUMBERS
+    two_counters = _two_counters(first, second)
+    if not two_counters:
+        times = sorted(float(kind.duration.sum()) for kind in (first, second))
+        if not interleaved(first, second) or times[0] <= _MIN_ALIKE_TIME * times[1]:
+            return None
+        if not counts_the_same and common >= _MAX_DISTINCT_NUMBERS:
+            return None
+    by_kind = two_counters or (counts_the_same and len(first) != len(second))
+    doubt = ""
+    if counts_the_same and not by_kind:
+        doubt = (
+            f"{first.kinds[0][:_MAX_NAME]} and {second.kinds[0][:_MAX_NAME]} share the time, each "
+            "with numbers of its own: two halves of a step, or two tasks"
+        )
+    return Candidate(
+        title=_describe(together),
+        pattern=pattern_of(together.kinds),
+        marks=together,
+        numbering=OWN_NUMBERS,
+        doubt=doubt,
+        by_kind=by_kind,
+    )
 
 
 def _two_counters(first: Marks, second: Marks) -> bool:
@@ -125,20 +143,18 @@ def _two_counters(first: Marks, second: Marks) -> bool:
 
     What a program does besides, every few steps, has the number of its step.
     """
-    rarer, other = sorted((first, second), key=len)
-    if len(rarer) < MIN_LAUNCHES or len(other) < _MIN_TURN_RATIO * len(rarer):
+    rarer, frequent = sorted((first, second), key=len)
+    if len(rarer) < MIN_LAUNCHES or len(frequent) < _MIN_TURN_RATIO * len(rarer):
         return False
-    counts_itself = all(
-        (np.diff(kind.number) == 1).mean() >= _MIN_COUNTED_SHARE for kind in (rarer, other)
-    )
-    lengths = sorted(float(np.median(kind.duration)) for kind in (rarer, other))
-    # Between two of the rarer kind lies one of the other, nearly always.
-    between = np.diff(other.start.searchsorted(rarer.start)) > 0
-    return (
-        counts_itself
-        and lengths[0] > _MIN_ALIKE_LENGTH * lengths[1]
-        and bool(between.mean() >= _MIN_COUNTED_SHARE)
-    )
+    for kind in (rarer, frequent):
+        if (np.diff(kind.number) == 1).mean() < _MIN_COUNTED_SHARE:
+            return False
+    shorter, longer = sorted(float(np.median(kind.duration)) for kind in (rarer, frequent))
+    if shorter <= _MIN_ALIKE_LENGTH * longer:
+        return False
+    # Between two of the rarer kind is one of the frequent, nearly always.
+    has_one_between = np.diff(frequent.start.searchsorted(rarer.start)) > 0
+    return bool(has_one_between.mean() >= _MIN_COUNTED_SHARE)
 
 
 def pattern_of(kinds: list[str]) -> str:
@@ -155,14 +171,22 @@ def escaped(name: str) -> str:
 
 def _describe(chosen: Marks) -> str:
     """What marks these steps, for a person."""
-    kinds = Counter(chosen.kinds)
-    names = sorted(kinds, key=lambda kind: -kinds[kind])
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more names" if len(names) > 3 else "")
-    stat = (
-        "step_num" if chosen.numbered.any() else "step_name" if chosen.titled.any() else "root mark"
-    )
+    by_count = [kind for kind, _ in Counter(chosen.kinds).most_common()]
+    stat = "root mark"
+    if chosen.numbered.any():
+        stat = "step_num"
+    elif chosen.titled.any():
+        stat = "step_name"
     extra = " and an epoch_num" if (chosen.epoch >= 0).any() else ""
-    return f"events named {shown} with a {stat}{extra}"
+    return f"events named {_first_names(by_count, 'more names')} with a {stat}{extra}"
+
+
+def _first_names(names: list[str], rest: str) -> str:
+    """The first names, and how many `rest` there are."""
+    shown = ", ".join(names[:_MAX_NAMES])
+    if len(names) > _MAX_NAMES:
+        shown += f" and {len(names) - _MAX_NAMES} {rest}"
+    return shown
 
 
 def cut_marks(roots: Marks, chosen: Marks) -> Marks:
@@ -171,20 +195,20 @@ def cut_marks(roots: Marks, chosen: Marks) -> Marks:
     """
     if not len(chosen) or not (chosen.group >= 0).any():
         return marks.join_marks([])
-    implicit = np.fromiter((kind in _IMPLICIT for kind in roots.kinds), np.bool_, len(roots))
-    beyond = (roots.start >= int((chosen.start + chosen.duration).max())) | (
-        roots.start + roots.duration <= int(chosen.start.min())
-    )
-    unmarked = (
-        roots.titled
-        & ~roots.numbered
-        & ~roots.explicit
-        & implicit
-        & beyond
-        & ~np.isin(roots.group, chosen.group)
-    )
-    bare = roots.take(unmarked).outermost()
-    return replace(bare, number=np.full(len(bare), -1, np.int64))
+    first_start = int(chosen.start.min())
+    last_end = int((chosen.start + chosen.duration).max())
+    is_beyond = (roots.start >= last_end) | (roots.start + roots.duration <= first_start)
+    of_other_group = ~np.isin(roots.group, chosen.group)
+    cut = roots.take(_bare_roots(roots) & is_beyond & of_other_group).outermost()
+    return replace(cut, number=np.full(len(cut), -1, np.int64))
+
+
+def _bare_roots(roots: Marks) -> Bools:
+    """Which are titled by the collector alone: the runtime made them, and no program numbered
+    them.
+    """
+    by_runtime = np.array([kind in _IMPLICIT for kind in roots.kinds], np.bool_)
+    return by_runtime & roots.titled & ~roots.numbered & ~roots.explicit
 
 
 def without_undrawn(all_marks: Marks, lines: Candidate | None) -> Marks:
@@ -193,20 +217,10 @@ def without_undrawn(all_marks: Marks, lines: Candidate | None) -> Marks:
     """
     if lines is None:
         return all_marks
-    implicit = np.fromiter(
-        (kind in _IMPLICIT for kind in all_marks.kinds), np.bool_, len(all_marks)
-    )
-    bare = (
-        implicit
-        & all_marks.titled
-        & ~all_marks.numbered
-        & ~all_marks.explicit
-        & (all_marks.group >= 0)
-    )
-    drawn = np.where(
-        lines.marks.group >= 0, lines.marks.group, lines.marks.number
-    )  # old lines are labelled by the group
-    return all_marks.take(~(bare & ~np.isin(all_marks.group, drawn)))
+    # Lines of old files are labeled by the group.
+    drawn = np.where(lines.marks.group >= 0, lines.marks.group, lines.marks.number)
+    is_root = _bare_roots(all_marks) & (all_marks.group >= 0)
+    return all_marks.take(~(is_root & ~np.isin(all_marks.group, drawn)))
 
 
 # ── lines and names ──────────────────────────────────────────────────────────────────────────────
@@ -215,43 +229,42 @@ def without_undrawn(all_marks: Marks, lines: Candidate | None) -> Marks:
 def device_lines(trace: Trace) -> Candidate | None:
     """`Steps` lines that the collector drew, one for each device."""
     parts: list[Marks] = []
-    planes: list[str] = []
+    devices: set[str] = set()
     for line, (process, track) in enumerate(trace.tracks()):
-        if (
-            track.kind is TrackKind.STEPS
-            and process.kind is ProcessKind.DEVICE
-            and len(track.events)
-        ):
+        if track.kind is not TrackKind.STEPS or process.kind is not ProcessKind.DEVICE:
+            continue
+        if len(track.events):
             parts.append(_drawn(trace, line, process, track))
-            planes.append(process.name)
+            devices.add(process.name)
     every_line = marks.join_marks(parts)
     if not len(every_line):
         return None
-    names = sorted(dict.fromkeys(planes))
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return Candidate(
-        f"the Steps line of {shown}", r"^\d+$", every_line, NAMED, device=True, apart=True
+        title=f"the Steps line of {_first_names(sorted(devices), 'more')}",
+        pattern=r"^\d+$",
+        marks=every_line,
+        numbering=NAMED,
+        device=True,
+        apart=True,
     )
 
 
 def _drawn(trace: Trace, line: int, process: Process, track: Track) -> Marks:
     events = track.lane(0)
-    made = marks.of_events(trace, line, events)
+    by_name = marks.of_events(trace, line, events)
     columns = process.source.columns(events.position, ("group_id", "step_name", "step_num"))
-    named = [columns["step_name"].text(row) for row in range(len(events))]
+    titles = [columns["step_name"].text(row) for row in range(len(events))]
     number = marks.whole_numbers(columns["step_num"])
-    for row, text in enumerate(named):
-        if number[row] < 0:
-            title_number = marks.trailing_number(text) if text is not None else -1
-            number[row] = title_number if title_number >= 0 else made.number[row]
-    labels = [text or label for text, label in zip(named, made.labels, strict=True)]
-    phase = np.array([marks.phase_of(label) for label in labels], np.int32).reshape(-1)
+    for row in np.flatnonzero(number < 0).tolist():
+        title_number = marks.trailing_number(titles[row] or "")
+        number[row] = title_number if title_number >= 0 else by_name.number[row]
+    labels = [title or label for title, label in zip(titles, by_name.labels, strict=True)]
     return replace(
-        made,
+        by_name,
         number=number,
         group=marks.whole_numbers(columns["group_id"]),
         labels=labels,
-        phase=phase,
+        phase=np.array([marks.phase_of(label) for label in labels], np.int32).reshape(-1),
     )
 
 
@@ -263,37 +276,43 @@ def profiler_steps(trace: Trace) -> Candidate | None:
         )
         if len(profiler_marks):
             return Candidate(
-                "events named ProfilerStep#N", r"^ProfilerStep", profiler_marks, NAMED, whole=True
+                title="events named ProfilerStep#N",
+                pattern=r"^ProfilerStep",
+                marks=profiler_marks,
+                numbering=NAMED,
+                whole=True,
             )
     return None
 
 
 def optimizer_steps(trace: Trace) -> Candidate | None:
-    """PyTorch marks by itself where an optimizer steps: what lies between the ends of two of these
+    """PyTorch marks by itself where an optimizer steps: what is between the ends of two of these
     is one step of the program.
     """
     optimizer_marks = marks.marks_by_name(
         trace, lambda name: name.startswith(_OPTIMIZER), kinds=(ProcessKind.HOST,)
     )
-    which = list(zip(optimizer_marks.kinds, optimizer_marks.lines.tolist(), strict=True))
-    if not which:
+    kind_and_line = list(zip(optimizer_marks.kinds, optimizer_marks.lines.tolist(), strict=True))
+    if not kind_and_line:
         return None
-    often = Counter(which).most_common(1)[0][
-        0
-    ]  # several optimizers step once a step each: one of them is enough
-    mine = [row for row, kind_on_line in enumerate(which) if kind_on_line == often]
-    chosen = optimizer_marks.take(np.array(mine, np.int64)).outermost()
+    # Several optimizers step once a step each: one of them is enough.
+    most_frequent, _ = Counter(kind_and_line).most_common(1)[0]
+    rows = [row for row, pair in enumerate(kind_and_line) if pair == most_frequent]
+    chosen = optimizer_marks.take(np.array(rows, np.int64)).outermost()
     if len(chosen) < MIN_LAUNCHES + 1:
         return None
     ends = chosen.start + chosen.duration
+    count = len(chosen) - 1
     between = replace(
-        chosen.take(np.arange(1, len(chosen))), start=ends[:-1], duration=np.diff(ends)
+        chosen.take(np.arange(1, len(chosen))),
+        start=ends[:-1],
+        duration=np.diff(ends),
+        number=np.arange(count),
+        labels=[f"step {i}" for i in range(count)],
     )
-    numbered = replace(
-        between, number=np.arange(len(between)), labels=[f"step {i}" for i in range(len(between))]
-    )
-    title = f"the time between two {often[0][:80]} (no step marker in the profile)"
-    return Candidate(title, rf"^{escaped(often[0])}$", numbered, NONE, inferred=True)
+    name = most_frequent[0]
+    title = f"the time between two {name[:80]} (no step marker in the profile)"
+    return Candidate(title, rf"^{escaped(name)}$", between, NONE, inferred=True)
 
 
 def interleaved(first: Marks, second: Marks) -> bool:
@@ -305,6 +324,6 @@ def in_marks(outer: Marks, moments: Int64s) -> Bools:
     """Which moments lie in any of these marks."""
     if not len(outer):
         return np.zeros(len(moments), np.bool_)
-    until = np.maximum.accumulate(outer.start + outer.duration)
+    reached = np.maximum.accumulate(outer.start + outer.duration)
     place = outer.start.searchsorted(moments, side="right") - 1
-    return np.asarray((place >= 0) & (moments < until[np.maximum(place, 0)]))
+    return np.asarray((place >= 0) & (moments < reached[np.maximum(place, 0)]))

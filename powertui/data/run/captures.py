@@ -15,15 +15,33 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.model import Int64s
 from powertui.data.run import zones
 
 RUN_TIME = re.compile(r"^(\d{4})[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)[_-](\d\d)(?:[_-](\d\d))?$")
-# a large capture takes longer to write: further than this from the folder's name an end is another
-# run's
+# A large capture takes longer to write: further than this from the folder's name an end is another
+# run's. Chosen, not measured.
 _NEAR_S = 120
+
+
+class _Fit(NamedTuple):
+    """An end that a capture may have, if its machine was in this zone."""
+
+    zone: int  # seconds east of UTC; 0 where the zone is known
+    end_row: int
+    capture: int  # its local second
+
+
+class _CaptureMoments(NamedTuple):
+    """When captures ended, if their machine was in one zone: ascending."""
+
+    zone: int
+    unix_s: Int64s
+    capture: Int64s
 
 
 def local_time(run_folder: str) -> datetime | None:
@@ -43,25 +61,23 @@ def local_time(run_folder: str) -> datetime | None:
 def own_ends(
     place: Path | None, name: str, seconds: Sequence[int], tz: str | None
 ) -> frozenset[int]:
-    """Which of the ends of captures that tfevents tell can be those of the capture of this name;
+    """Which of the ends of captures that tfevents report can be those of the capture of this name;
     none that another fits as well.
 
-    `place` is the folder that it lies in with others, None where it lies alone. A capture whose
-    name tells no time gets what the others left, if it is the only such one.
+    `place` is the folder that it is in with others, None where it is alone. A capture whose name
+    holds no time gets what the others left, if it is the only such one.
     """
     if not seconds:
         return frozenset()
+    ends = tuple(sorted(set(seconds)))
     local = local_time(name)
-    times, others = _named(place) if place is not None else ((), 0)
-    local_second = int(local.timestamp()) if local is not None else None
-    owners = _owners(
-        times or (local_second,) if local_second is not None else times,
-        tuple(sorted(set(seconds))),
-        tz,
-    )
-    if local_second is not None:
-        return frozenset(second for second, owner in owners.items() if owner == local_second)
-    return frozenset(seconds) - owners.keys() if others <= 1 else frozenset()
+    captures, unnamed_count = _named(place) if place is not None else ((), 0)
+    if local is None:
+        owners = _owners(captures, ends, tz)
+        return frozenset(ends) - owners.keys() if unnamed_count <= 1 else frozenset()
+    capture = int(local.timestamp())
+    owners = _owners(captures or (capture,), ends, tz)
+    return frozenset(second for second, owner in owners.items() if owner == capture)
 
 
 def _named(place: Path) -> tuple[tuple[int, ...], int]:
@@ -84,56 +100,52 @@ def _listed(place: str, _: int) -> tuple[tuple[int, ...], int]:
 
 @functools.lru_cache(maxsize=4)
 def _owners(captures: tuple[int, ...], seconds: tuple[int, ...], tz: str | None) -> dict[int, int]:
-    """For each end (Unix second) the capture (local second) that it belongs to, where that can be
-    told.
+    """For each end (Unix second) the capture (local second) that it belongs to, where that is
+    clear.
 
-    Where nobody told the zone, several captures may fit an end, each in a zone of its own: that
-    counts in which most ends fit.
+    Where the zone is not known, several captures may fit an end, each in a zone of its own: the
+    zone in which most ends fit decides.
     """
     ends = np.array(seconds, np.int64)
-    names = np.array(captures, np.int64)
-    tried = [(offset, names - offset, names) for offset in zones.REAL_OFFSETS]
-    if tz is not None:
-        zone_offsets = (
-            (
-                name,
-                zones.offsets_at(
-                    tz, datetime.fromtimestamp(name, timezone.utc).replace(tzinfo=None)
-                ),
-            )
-            for name in captures
-        )
-        moments = sorted(
-            (name - offset, name) for name, offsets in zone_offsets for offset in offsets
-        )
-        tried = [
-            (
-                0,
-                np.array([at for at, _ in moments], np.int64),
-                np.array([name for _, name in moments], np.int64),
-            )
-        ]
-    fits: list[tuple[int, int, int]] = []  # zone, row of the end, capture
-    for zone, named, who in tried:
-        if not len(named):
-            continue
-        after = np.minimum(named.searchsorted(ends), len(named) - 1)
-        before = np.maximum(after - 1, 0)
-        nearest = np.where(
-            np.abs(named[after] - ends) < np.abs(named[before] - ends), after, before
-        )
-        rows = np.flatnonzero(np.abs(named[nearest] - ends) <= _NEAR_S)
-        fits += [(zone, row, int(who[nearest[row]])) for row in rows.tolist()]
-    votes = Counter(zone for zone, _, _ in fits)
-    best: dict[
-        int, dict[int, int]
-    ] = {}  # of each end: capture, and how many ends fit some capture in that zone
+    fits: list[_Fit] = []
+    for moments in _moments(captures, tz):
+        if len(moments.unix_s):
+            fits += _near_ends(moments, ends)
+    votes = Counter(fit.zone for fit in fits)
+    # Of each end: which captures fit it, and how many ends fit some capture in the same zone.
+    votes_of_end: dict[int, dict[int, int]] = {}
     for zone, row, capture in fits:
-        of_end = best.setdefault(row, {})
-        of_end[capture] = max(votes[zone], of_end.get(capture, 0))
-    out = {}
-    for row, of_end in best.items():
-        likeliest = [capture for capture, count in of_end.items() if count == max(of_end.values())]
+        votes_of_capture = votes_of_end.setdefault(row, {})
+        votes_of_capture[capture] = max(votes[zone], votes_of_capture.get(capture, 0))
+    owners = {}
+    for row, votes_of_capture in votes_of_end.items():
+        most_votes = max(votes_of_capture.values())
+        likeliest = [capture for capture, count in votes_of_capture.items() if count == most_votes]
         if len(likeliest) == 1:
-            out[int(ends[row])] = likeliest[0]
-    return out
+            owners[int(ends[row])] = likeliest[0]
+    return owners
+
+
+def _moments(captures: tuple[int, ...], tz: str | None) -> list[_CaptureMoments]:
+    """When the captures ended: in the named zone, or in each that there is."""
+    local = np.array(captures, np.int64)
+    if tz is None:
+        return [_CaptureMoments(offset, local - offset, local) for offset in zones.REAL_OFFSETS]
+    moments = []
+    for capture in captures:
+        shown = datetime.fromtimestamp(capture, timezone.utc).replace(tzinfo=None)
+        moments += [(capture - offset, capture) for offset in zones.offsets_at(tz, shown)]
+    unix_s, capture_of = np.array(sorted(moments), np.int64).reshape(-1, 2).T
+    return [_CaptureMoments(0, unix_s, capture_of)]
+
+
+def _near_ends(moments: _CaptureMoments, ends: Int64s) -> list[_Fit]:
+    """Each end with the nearest of these moments, where that is near enough."""
+    unix_s = moments.unix_s
+    after = np.minimum(unix_s.searchsorted(ends), len(unix_s) - 1)
+    before = np.maximum(after - 1, 0)
+    is_after = np.abs(unix_s[after] - ends) < np.abs(unix_s[before] - ends)
+    nearest = np.where(is_after, after, before)
+    rows = np.flatnonzero(np.abs(unix_s[nearest] - ends) <= _NEAR_S)
+    capture = moments.capture[nearest]
+    return [_Fit(moments.zone, row, int(capture[row])) for row in rows.tolist()]

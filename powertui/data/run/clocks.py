@@ -40,22 +40,40 @@ from powertui.data.run.logged_epochs import from_logs
 # Collecting, converting and writing a capture: seconds, more for large ones.
 _EXPORT_S = 5.0
 _EXPORT_BYTES_PER_S = 10e6
-_COPY_S = (
-    60.0  # how much later than the export a file may have been written and still be the original
-)
+# So much later than the export a file may have been written and still be the original. Chosen, not
+# measured.
+_COPY_S = 60.0
 
-# An export is named by its second: the folder at most so many seconds before it, and so many after.
+# How many seconds before and after another moment the folder may have been named: before and after
+# the second that names an export, and the recorded end of a session; a file is written soon after
+# its folder was named.
 _NAMED_S = (5, 60)
+_NAMED_AFTER_SESSION_S = (1, 60)
+_NAMED_BEFORE_FILE_S = (20, 1)
 
 
 class _Evidence(NamedTuple):
     """One interval for the zero, with what says so. Lower rank is better."""
 
     rank: int
-    lo: int
+    lo: int  # Unix ns
     hi: int
     source: str
     detail: str
+
+    def agrees_with(self, other: _Evidence) -> bool:
+        """Whether both can be true."""
+        return self.lo <= other.hi and other.lo <= self.hi
+
+
+# Ranks of evidence, the surest first. A file's own time narrows nothing.
+_BATCH_RANK = 1
+_EXPORT_RANK = 2
+_FOLDER_IN_ZONE_RANK = 3
+_EPOCHS_RANK = 3
+_TRAINING_RANK = 4
+_FOLDER_RANK = 5
+_FILE_RANK = 6
 
 
 def best_clock(
@@ -75,8 +93,10 @@ def best_clock(
     """
     folder = _run_folder(trace, entry)
     local = captures.local_time(folder.name) if folder is not None else None
-    everyones = [*_exports(entry), *(wall // NS_PER_S for log in logs for _, wall in log.batches)]
-    ends = captures.own_ends(*_place(trace, folder), everyones, tz)
+    exports = _exports(entry)
+    batch_ends = [wall_ns // NS_PER_S for log in logs for _, wall_ns in log.batches]
+    all_ends = [*exports, *batch_ends]
+    ends = captures.own_ends(*_place(trace, folder), all_ends, tz)
     session = registry.clock_rule(trace.format).zero(trace)
     stop_ns = trace.stop_ns if session is not None else None
     offsets, how = _utc_offsets(local, sorted(ends), stop_ns, tz, trace.path)
@@ -85,23 +105,17 @@ def best_clock(
     elif trace.clock.known:
         clock = trace.clock
     else:
-        evidence = [
-            *_from_batches(trace, logs, steps, ends),
-            *_from_exports(trace, [second for second in _exports(entry) if second in ends]),
-        ]
-        evidence += [
-            *_from_folder(trace, local, offsets, how),
-            *_from_training(trace, logs),
-            *_from_file(trace),
-        ]
+        evidence = _from_batches(trace, logs, steps, ends)
+        evidence += _from_exports(trace, [second for second in exports if second in ends])
+        evidence += _from_folder(trace, local, offsets, how)
+        evidence += _from_training(trace, logs)
+        evidence += _from_file(trace)
         if steps is not None and epoch_num:
             evidence += _from_epochs(steps, logs)
-        clock = _settle(sorted(evidence, key=lambda e: e.rank))
-        if everyones and not ends:
-            clock = replace(
-                clock,
-                detail=f"{clock.detail}; the ends of captures in its tfevents are of other runs",
-            )
+        clock = _settle(sorted(evidence, key=lambda piece: piece.rank))
+        if all_ends and not ends:
+            of_others = "the ends of captures in its tfevents are of other runs"
+            clock = replace(clock, detail=f"{clock.detail}; {of_others}")
     return replace(clock, utc_offset_s=_offset_then(clock, offsets, tz))
 
 
@@ -164,18 +178,20 @@ def _run_folder(trace: Trace, entry: RunEntry | None) -> Path | None:
 
 def _place(trace: Trace, folder: Path | None) -> tuple[Path | None, str]:
     """(the folder that the capture lies in with others, its own name)."""
-    lies_alone = folder if folder is not None else Path(trace.path).parent
-    return (
-        lies_alone.parent if folder is not None or lies_alone.parent.name == "profile" else None
-    ), lies_alone.name
+    own_folder = folder if folder is not None else Path(trace.path).parent
+    if folder is not None or own_folder.parent.name == "profile":
+        return own_folder.parent, own_folder.name
+    return None, own_folder.name
 
 
 def _exports(entry: RunEntry | None) -> list[int]:
     """Unix seconds in the names of profile-empty files."""
-    if entry is None:
-        return []
-    names = [Path(event.path).name for event in entry.tfevents if event.kind == "profile-empty"]
-    return sorted(split[0] for name in names if (split := split_events(name)) is not None)
+    seconds = []
+    for event in entry.tfevents if entry is not None else ():
+        name_parts = split_events(Path(event.path).name) if event.kind == "profile-empty" else None
+        if name_parts is not None:
+            seconds.append(name_parts[0])
+    return sorted(seconds)
 
 
 def _utc_offsets(
@@ -190,43 +206,48 @@ def _utc_offsets(
     if local is None:
         return None, ""
     if tz is not None:
-        offsets = zones.offsets_at(tz, local.replace(tzinfo=None))
-        if len(offsets) == 2:
-            return (
-                offsets,
-                (
-                    f"{' or '.join(zones.name(offset) for offset in offsets)}: the clocks in {tz} "
-                    "showed this hour twice"
-                ),
-            )
-        return (
-            offsets,
-            f"{zones.name(offsets[0])}, given with --tz"
-            if offsets
-            else f"no such time in {tz}, where clocks were put forward: check --tz",
-        )
-    seconds = int(local.timestamp())
-    if (
-        stop_ns is not None
-        and (fit := zones.fit_zone(seconds - stop_ns // NS_PER_S, 1, 60)) is not None
-    ):
-        return (fit[-1],), f"{zones.name(fit[-1])}, folder name against the session's recorded end"
+        return _offsets_in_zone(local, tz)
+    named_s = int(local.timestamp())
+    if stop_ns is not None:
+        fit = zones.fit_zone(named_s - stop_ns // NS_PER_S, *_NAMED_AFTER_SESSION_S)
+        if fit is not None:
+            return _fitting(fit, "the session's recorded end")
     # Several runs may share the folder: the one that was exported when this folder was named fits
     # best.
-    fits = [
-        fit
-        for second in stopped
-        if (fit := zones.fit_zone(seconds - second, *_NAMED_S)) is not None
-    ]
-    if fits:
-        return (min(fits)[-1],), f"{zones.name(min(fits)[-1])}, folder name against tfevents"
-    try:
-        written = os.stat(path).st_mtime if path != "-" else None  # noqa: PTH116
-    except OSError:
-        written = None
-    if written is not None and (fit := zones.fit_zone(seconds - int(written), 20, 1)) is not None:
-        return (fit[-1],), f"{zones.name(fit[-1])}, folder name against the file's own time"
+    fits = [zones.fit_zone(named_s - second, *_NAMED_S) for second in stopped]
+    best_fit = min((fit for fit in fits if fit is not None), default=None)
+    if best_fit is not None:
+        return _fitting(best_fit, "tfevents")
+    written_ns = _written_ns(path)
+    if written_ns is not None:
+        fit = zones.fit_zone(named_s - written_ns // NS_PER_S, *_NAMED_BEFORE_FILE_S)
+        if fit is not None:
+            return _fitting(fit, "the file's own time")
     return None, ""
+
+
+def _offsets_in_zone(local: datetime, tz: str) -> tuple[tuple[int, ...], str]:
+    offsets = zones.offsets_at(tz, local.replace(tzinfo=None))
+    if not offsets:
+        return offsets, f"no such time in {tz}, where clocks were put forward: check --tz"
+    names = " or ".join(zones.name(offset) for offset in offsets)
+    if len(offsets) == 2:
+        return offsets, f"{names}: the clocks in {tz} showed this hour twice"
+    return offsets, f"{names}, given with --tz"
+
+
+def _fitting(fit: zones.ZoneFit, against: str) -> tuple[tuple[int, ...], str]:
+    return (fit.offset_s,), f"{zones.name(fit.offset_s)}, folder name against {against}"
+
+
+def _written_ns(path: str) -> int | None:
+    """When a file was last written; None for what is no file."""
+    if path == "-":
+        return None
+    try:
+        return os.stat(path).st_mtime_ns  # noqa: PTH116
+    except OSError:
+        return None
 
 
 def _offset_then(clock: Clock, offsets: tuple[int, ...] | None, tz: str | None) -> int | None:
@@ -255,43 +276,45 @@ def _from_batches(
     trace: Trace, logs: Sequence[EventLog], steps: Steps | None, ends: Container[int]
 ) -> list[_Evidence]:
     early, late = registry.clock_rule(trace.format).batch_ns
-    out = []
+    last_mark_ns = None
+    if steps is not None and len(steps) and not steps.asynchronous:
+        last_mark_ns = int(steps.mark_ends().max()) // PS_PER_NS
+    evidence = []
     for log in logs:
-        for batch, wall in log.batches:
-            if wall // NS_PER_S not in ends:
+        for batch, wall_ns in log.batches:
+            if wall_ns // NS_PER_S not in ends:
                 continue
-            end = wall - _span(trace)
-            hi = end + late
-            if steps is not None and len(steps) and not steps.asynchronous:
-                hi = min(hi, wall - int(steps.mark_ends().max()) // PS_PER_NS)
-            lo = end + early
-            out.append(
+            zero = wall_ns - _span(trace)
+            hi = zero + late
+            if last_mark_ns is not None:
+                hi = min(hi, wall_ns - last_mark_ns)
+            evidence.append(
                 _Evidence(
-                    1,
-                    min(lo, hi),
-                    hi,
-                    "tfevents batch",
-                    f"record batch_{batch} of {Path(log.path).name}",
+                    rank=_BATCH_RANK,
+                    lo=min(zero + early, hi),
+                    hi=hi,
+                    source="tfevents batch",
+                    detail=f"record batch_{batch} of {Path(log.path).name}",
                 )
             )
-    return out
+    return evidence
 
 
 def _from_exports(trace: Trace, exported: Sequence[int]) -> list[_Evidence]:
     """The name holds whole seconds, cut: the export began within the second that follows."""
-    out = []
+    evidence = []
     for second in exported:
-        end = second * NS_PER_S - _span(trace)
-        out.append(
+        zero = second * NS_PER_S - _span(trace)
+        evidence.append(
             _Evidence(
-                2,
-                end - _allowance(trace),
-                end + NS_PER_S,
-                "profile-empty",
-                f"exported at Unix second {second}",
+                rank=_EXPORT_RANK,
+                lo=zero - _allowance(trace),
+                hi=zero + NS_PER_S,
+                source="profile-empty",
+                detail=f"exported at Unix second {second}",
             )
         )
-    return out
+    return evidence
 
 
 def _from_folder(
@@ -299,56 +322,54 @@ def _from_folder(
 ) -> list[_Evidence]:
     if local is None:
         return []
-    seconds = int(local.timestamp())
     shown = f"{local:%Y-%m-%d %H:%M:%S}"
     if offsets:
-        first, last = (seconds - offset for offset in (max(offsets), min(offsets)))
-        rank, detail = 3, f"exported at {shown} ({how})"
+        rank, detail = _FOLDER_IN_ZONE_RANK, f"exported at {shown} ({how})"
+    elif offsets is not None:
+        rank, detail = _FOLDER_RANK, f"{shown}: {how}"
     else:
-        first, last = (seconds - offset for offset in reversed(zones.OFFSET_LIMITS))
-        rank = 5
-        detail = (
-            f"{shown}: {how}"
-            if offsets == ()
-            else "the folder's name is a local time and its time zone is not known: give --tz"
+        rank = _FOLDER_RANK
+        detail = "the folder's name is a local time and its time zone is not known: give --tz"
+    possible = offsets or zones.OFFSET_LIMITS
+    named_s = int(local.timestamp())
+    first_zero = (named_s - max(possible)) * NS_PER_S - _span(trace)
+    last_zero = (named_s - min(possible)) * NS_PER_S - _span(trace)
+    return [
+        _Evidence(
+            rank=rank,
+            lo=first_zero - _allowance(trace),
+            hi=last_zero + NS_PER_S,
+            source="run directory",
+            detail=detail,
         )
-    lo, hi = (second * NS_PER_S - _span(trace) for second in (first, last))
-    return [_Evidence(rank, lo - _allowance(trace), hi + NS_PER_S, "run directory", detail)]
+    ]
 
 
 def _from_epochs(steps: Steps, logs: Sequence[EventLog]) -> list[_Evidence]:
     """The steps of an epoch began after the one before it was logged, and ended before it was
     logged itself.
     """
-    out = []
     ends = steps.mark_ends()
     numbers, place = np.unique(steps.epoch, return_inverse=True)
-    groups = dict(zip(numbers.tolist(), ByNumber(place, len(numbers)), strict=True))
+    rows_by_number = dict(zip(numbers.tolist(), ByNumber(place, len(numbers)), strict=True))
+    evidence = []
     for epoch in from_logs(logs):
-        rows = groups.get(epoch.number)
-        if rows is not None and epoch.start is not None:
-            lo = epoch.start - int(steps.start[rows].min()) // PS_PER_NS
-            hi = epoch.end - int(ends[rows].max()) // PS_PER_NS
-            if lo <= hi:
-                out.append(
-                    _Evidence(
-                        3,
-                        lo,
-                        hi,
-                        "epochs",
-                        f"its steps are inside epoch {epoch.number} of the tfevents",
-                    )
-                )
-    return out
+        rows = rows_by_number.get(epoch.number)
+        if rows is None or epoch.start is None:
+            continue
+        lo = epoch.start - int(steps.start[rows].min()) // PS_PER_NS
+        hi = epoch.end - int(ends[rows].max()) // PS_PER_NS
+        if lo <= hi:
+            detail = f"its steps are inside epoch {epoch.number} of the tfevents"
+            evidence.append(_Evidence(_EPOCHS_RANK, lo, hi, "epochs", detail))
+    return evidence
 
 
 def _from_training(trace: Trace, logs: Sequence[EventLog]) -> list[_Evidence]:
-    training = [
-        log for log in logs if log.group in ("train", "training", "") and log.first_ns is not None
-    ]
-    out = []
-    for log in training:
-        assert log.first_ns is not None
+    evidence = []
+    for log in logs:
+        if log.group not in ("train", "training", "") or log.first_ns is None:
+            continue
         assert log.last_ns is not None
         start = log.header_ns if log.header_ns is not None else log.first_ns
         hi = max(log.last_ns - _span(trace) + NS_PER_S, start)
@@ -356,22 +377,18 @@ def _from_training(trace: Trace, logs: Sequence[EventLog]) -> list[_Evidence]:
             "if the profile was taken between the first and the last record of "
             f"{os.path.basename(log.path)}"  # noqa: PTH119
         )
-        out.append(_Evidence(4, start, hi, "tfevents", detail))
-    return out
+        evidence.append(_Evidence(_TRAINING_RANK, start, hi, "tfevents", detail))
+    return evidence
 
 
 def _from_file(trace: Trace) -> list[_Evidence]:
-    if trace.path == "-":
+    written_ns = _written_ns(trace.path)
+    if written_ns is None:
         return []
-    try:
-        written = os.stat(trace.path).st_mtime_ns  # noqa: PTH116
-    except OSError:
-        return []
-    end = written - _span(trace)
+    hi = written_ns - _span(trace)
+    lo = hi - _allowance(trace) - int(_COPY_S * NS_PER_S)
     detail = "when the file was last written, which is right only if it was never copied"
-    return [
-        _Evidence(6, end - _allowance(trace) - int(_COPY_S * NS_PER_S), end, "file time", detail)
-    ]
+    return [_Evidence(_FILE_RANK, lo, hi, "file time", detail)]
 
 
 def _settle(evidence: list[_Evidence]) -> Clock:
@@ -383,27 +400,33 @@ def _settle(evidence: list[_Evidence]) -> Clock:
     """
     if not evidence:
         return Clock(detail="nothing ties this profile to wall time")
-    first = [e for e in evidence if e.rank == evidence[0].rank]
-    others = [e for e in evidence if evidence[0].rank < e.rank <= 5]
-    # Of equals the later is taken: a folder that was profiled twice was exported last for the newer
-    # run.
-    best = max(first, key=lambda e: (sum(1 for o in others if o.lo <= e.hi and e.lo <= o.hi), e.hi))
-    lo, hi = best.lo, best.hi
+    best_rank = evidence[0].rank
+    best_pieces = [piece for piece in evidence if piece.rank == best_rank]
+    others = [piece for piece in evidence if best_rank < piece.rank < _FILE_RANK]
+
+    def agreement(piece: _Evidence) -> tuple[int, int]:
+        # Of equals the later is taken: a folder that was profiled twice was exported last for the
+        # newer run.
+        return sum(piece.agrees_with(other) for other in others), piece.hi
+
+    best = max(best_pieces, key=agreement)
     agreed: set[str] = set()
     narrowing: list[str] = []
-    against: list[str] = []
-    for further in others:
-        if max(lo, further.lo) <= min(hi, further.hi):
-            agreed.add(further.source)
-            if further.lo > lo or further.hi < hi:
-                narrowing.append(further.source)
-            lo, hi = max(lo, further.lo), min(hi, further.hi)
-        else:
-            against.append(further.source)
+    contradicting: list[str] = []
+    settled = best
+    for piece in others:
+        if not settled.agrees_with(piece):
+            contradicting.append(piece.source)
+            continue
+        agreed.add(piece.source)
+        if piece.lo > settled.lo or piece.hi < settled.hi:
+            narrowing.append(piece.source)
+        settled = settled._replace(lo=max(settled.lo, piece.lo), hi=min(settled.hi, piece.hi))
     detail = best.detail
     if narrowing:
         detail += ", narrowed by " + ", ".join(dict.fromkeys(narrowing))
     # Of several runs in one folder the others' files contradict, and mean nothing.
-    if against := [source for source in dict.fromkeys(against) if source not in agreed]:
-        detail += "; contradicted by " + ", ".join(against)
-    return Clock(lo, hi, best.source, detail)
+    contradicting = [source for source in dict.fromkeys(contradicting) if source not in agreed]
+    if contradicting:
+        detail += "; contradicted by " + ", ".join(contradicting)
+    return Clock(settled.lo, settled.hi, best.source, detail)

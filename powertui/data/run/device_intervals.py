@@ -9,7 +9,8 @@ collector drew from those are left out. A kernel and the call that launched it s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,13 +26,32 @@ from powertui.data.model import (
     Track,
     TrackKind,
 )
-from powertui.data.run.marks import carried, carriers, whole_numbers
+from powertui.data.run.marks import carried, carriers, stat_numbers, whole_numbers
+from powertui.data.run.row_numbers import places_among
 from powertui.value_types import dataclass
 
 _Time = TypeVar("_Time", np.int64, np.float64)
 
 _STATS = ("group_id", "correlation_id", "run_id")
-_NEVER = np.iinfo(np.int64).min  # no launch is known
+_NO_LAUNCH_PS = np.iinfo(np.int64).min
+# By which stat work is tied to calls, the surest first, and what that link is called.
+_LINKS = (("correlation_id", "launch"), ("run_id", "run id"))
+
+
+class _WorkLine(NamedTuple):
+    """One line with real work of a device."""
+
+    device: int  # index among the devices with work
+    process: Process
+    track: Track
+
+
+class _Calls(NamedTuple):
+    """Calls on the host by the id that ties work to them, ascending."""
+
+    id: Int64s
+    start: Int64s
+    line: Int32s
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,58 +78,49 @@ class DeviceWork:
 
 def device_intervals(trace: Trace) -> DeviceWork | None:
     """The work of all devices; None for a profile without any."""
-    parts: list[tuple[int, Process, Track]] = []
+    lines: list[_WorkLine] = []
     devices: list[str] = []
     for process in trace.processes:
         if process.kind is ProcessKind.DEVICE:
             tracks = [track for track in work_tracks(process) if len(track.events)]
             if tracks:
-                parts += [(len(devices), process, track) for track in tracks]
+                lines += [_WorkLine(len(devices), process, track) for track in tracks]
                 devices.append(process.name)
-    if not parts:
+    if not lines:
         return None
-    device = np.concatenate(
-        [np.full(len(track.events), index, np.int32) for index, _, track in parts]
+    stats = _decoded(trace, lines)
+    start = np.concatenate([line.track.events.start for line in lines])
+    unlinked = DeviceWork(
+        devices=tuple(devices),
+        device=np.concatenate(
+            [np.full(len(line.track.events), line.device, np.int32) for line in lines]
+        ),
+        start=start,
+        duration=np.concatenate([line.track.events.duration for line in lines]),
+        group=stats.get("group_id", np.full(len(start), -1, np.int64)),
+        launch=np.full(len(start), _NO_LAUNCH_PS),
+        launch_line=np.zeros(len(start), np.int32),
+        launched=np.zeros(len(start), np.bool_),
+        link="",
     )
-    start = np.concatenate([track.events.start for _, _, track in parts])
-    duration = np.concatenate([track.events.duration for _, _, track in parts])
-    stats = _decoded(trace, parts)
-    group = stats.get("group_id", np.full(len(start), -1, np.int64))
-    for link, stat in (("launch", "correlation_id"), ("run id", "run_id")):
+    for stat, link in _LINKS:
         ids = stats.get(stat)
         if stat == "run_id":
-            ids = _by_module(parts, ids)
+            ids = _by_module(lines, ids)
         if ids is None:
             continue
         calls = _calls(trace, stat)
-        if not len(calls[0]):
-            continue
-        place = np.minimum(calls[0].searchsorted(ids), len(calls[0]) - 1)
-        launched = (calls[0][place] == ids) & (ids >= 0)
+        place, matches = places_among(calls.id, ids)
+        launched = matches & (ids >= 0)
         if launched.any():
-            return DeviceWork(
-                tuple(devices),
-                device,
-                start,
-                duration,
-                group,
-                calls[1][place],
-                calls[2][place],
-                launched,
-                link,
+            return replace(
+                unlinked,
+                launch=calls.start[place],
+                launch_line=calls.line[place],
+                launched=launched,
+                link=link,
             )
-    no = np.zeros(len(start), np.bool_)
-    return DeviceWork(
-        tuple(devices),
-        device,
-        start,
-        duration,
-        group,
-        np.full(len(start), _NEVER),
-        np.zeros(len(start), np.int32),
-        no,
-        "",
-    )
+    return unlinked
 
 
 def work_tracks(process: Process) -> Iterator[Track]:
@@ -122,53 +133,54 @@ def work_tracks(process: Process) -> Iterator[Track]:
             return
 
 
-def _decoded(trace: Trace, parts: Sequence[tuple[int, Process, Track]]) -> dict[str, Int64s]:
+def _decoded(trace: Trace, lines: Sequence[_WorkLine]) -> dict[str, Int64s]:
     """Those of the linking stats that any of this work carries."""
     by_process: dict[int, tuple[Process, list[Track]]] = {}
-    for _, process, track in parts:
-        by_process.setdefault(id(process), (process, []))[1].append(track)
-    carriers_of = [
-        carried(trace, process, tracks, _STATS) for process, tracks in by_process.values()
-    ]
-    stats = [stat for stat in _STATS if any(names[stat].any() for names in carriers_of)]
+    for line in lines:
+        by_process.setdefault(id(line.process), (line.process, []))[1].append(line.track)
+    occurring: set[str] = set()
+    for process, tracks in by_process.values():
+        names_with = carried(trace, process, tracks, _STATS)
+        occurring.update(stat for stat in _STATS if names_with[stat].any())
+    stats = [stat for stat in _STATS if stat in occurring]
     if not stats:
         return {}
-    parts_of: dict[str, list[Int64s]] = {stat: [] for stat in stats}
-    for _, process, track in parts:
-        columns = process.source.columns(track.events.position, stats)
+    parts: dict[str, list[Int64s]] = {stat: [] for stat in stats}
+    for line in lines:
+        columns = line.process.source.columns(line.track.events.position, stats)
         for stat in stats:
-            parts_of[stat].append(whole_numbers(columns[stat]))
-    return {stat: np.concatenate(values) for stat, values in parts_of.items()}
+            parts[stat].append(whole_numbers(columns[stat]))
+    return {stat: np.concatenate(values) for stat, values in parts.items()}
 
 
-def _by_module(parts: Sequence[tuple[int, Process, Track]], ids: Int64s | None) -> Int64s | None:
+def _by_module(lines: Sequence[_WorkLine], ids: Int64s | None) -> Int64s | None:
     """Run ids of work that carries none itself: those of the module that ran on its device at the
     time.
     """
-    out = []
-    any_id = False
+    parts = []
     first = 0
-    for _, process, track in parts:
-        count = len(track.events)
-        run_ids = ids[first : first + count] if ids is not None else np.full(count, -1, np.int64)
+    for line in lines:
+        count = len(line.track.events)
+        run_ids = np.full(count, -1, np.int64)
+        if ids is not None:
+            run_ids = ids[first : first + count]
         first += count
-        modules = next(
-            (
-                line
-                for line in process.tracks
-                if line.kind is TrackKind.MODULES and len(line.events)
-            ),
-            None,
-        )
-        if modules is not None and (run_ids < 0).any():
-            lane = modules.lane(0)
-            run = whole_numbers(process.source.columns(lane.position, ("run_id",))["run_id"])
-            if (run >= 0).any():
-                place, inside = _within(lane, track.events.start)
-                run_ids = np.where((run_ids < 0) & inside, run[place], run_ids)
-        any_id = any_id or bool((run_ids >= 0).any())
-        out.append(run_ids)
-    return np.concatenate(out) if any_id else None
+        if (run_ids < 0).any():
+            run_ids = _with_ids_of_modules(line, run_ids)
+        parts.append(run_ids)
+    every_id = np.concatenate(parts)
+    return every_id if (every_id >= 0).any() else None
+
+
+def _with_ids_of_modules(line: _WorkLine, run_ids: Int64s) -> Int64s:
+    for track in line.process.tracks:
+        if track.kind is TrackKind.MODULES and len(track.events):
+            modules = track.lane(0)
+            columns = line.process.source.columns(modules.position, ("run_id",))
+            module_ids = whole_numbers(columns["run_id"])
+            place, inside = _within(modules, line.track.events.start)
+            return np.where((run_ids < 0) & inside, module_ids[place], run_ids)
+    return run_ids
 
 
 def _within(lane: Events, moments: Int64s) -> tuple[Int64s, Bools]:
@@ -193,33 +205,30 @@ def host_lines(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]
             yield process, lines
 
 
-def _calls(trace: Trace, stat: str) -> tuple[Int64s, Int64s, Int32s]:
-    """(ids ascending, when the call with each began, on which line): of several calls with one id
-    the last counts.
-    """
-    ids, starts, lines = [], [], []
-    for process, tracks in host_lines(trace):
-        carrying = carriers(trace, process, [track for _, track in tracks], (stat,))
-        for line, track in tracks:
+def _calls(trace: Trace, stat: str) -> _Calls:
+    """The calls that carry this stat: of several with one id one counts."""
+    ids, starts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    line_numbers = [np.empty(0, np.int32)]
+    for process, lines in host_lines(trace):
+        carrying = carriers(trace, process, [track for _, track in lines], (stat,))
+        for line, track in lines:
             rows = np.flatnonzero(carrying[track.events.name])
             if not len(rows):
                 continue
-            call_ids = whole_numbers(
-                process.source.columns(track.events.positions(rows), (stat,))[stat]
-            )
-            has = call_ids >= 0
-            ids.append(call_ids[has])
-            starts.append(track.events.start[rows[has]])
-            lines.append(np.full(int(has.sum()), line, np.int32))
-    if not sum(len(part) for part in ids):
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)
-    every_id, when, where = np.concatenate(ids), np.concatenate(starts), np.concatenate(lines)
-    # A run is enqueued once and its completion told later: the first call counts. A launch's id is
-    # used anew: the last.
-    order = np.lexsort((when if stat == "correlation_id" else -when, every_id))
-    last = np.append(every_id[order][1:] != every_id[order][:-1], True)
-    chosen = order[last]
-    return every_id[chosen], when[chosen], where[chosen]
+            call_ids = stat_numbers(process, track, rows, stat)
+            has_id = call_ids >= 0
+            ids.append(call_ids[has_id])
+            starts.append(track.events.start[rows[has_id]])
+            line_numbers.append(np.full(int(has_id.sum()), line, np.int32))
+    every_id, start = np.concatenate(ids), np.concatenate(starts)
+    if not len(every_id):
+        return _Calls(every_id, start, line_numbers[0])
+    # A run is enqueued once and its completion reported later: the first call counts. A launch's id
+    # is used anew: the last.
+    order = np.lexsort((start if stat == "correlation_id" else -start, every_id))
+    is_last = np.append(every_id[order][1:] != every_id[order][:-1], True)
+    chosen = order[is_last]
+    return _Calls(every_id[chosen], start[chosen], np.concatenate(line_numbers)[chosen])
 
 
 # ── each moment once ─────────────────────────────────────────────────────────────────────────────
@@ -231,18 +240,18 @@ def covered_ps(key: Int64s, start: Int64s, end: Int64s, count: int) -> Int64s:
     if not len(key):
         return out
     same_key = key[1:] == key[:-1]
-    is_disordered = (key[1:] < key[:-1]) | (same_key & (start[1:] < start[:-1]))
-    if is_disordered.any():
+    earlier_start = same_key & (start[1:] < start[:-1])
+    if (earlier_start | (key[1:] < key[:-1])).any():
         order = np.lexsort((start, key))
         key, start, end = key[order], start[order], end[order]
         same_key = key[1:] == key[:-1]
     is_first = np.append(True, ~same_key)
-    until = end
+    reached = end
     if (same_key & (end[1:] < end[:-1])).any():
-        until = furthest(key, end)
+        reached = furthest(key, end)
     # Up to where the events before have covered the time already.
-    before = np.empty_like(until)
-    before[1:] = until[:-1]
+    before = np.empty_like(reached)
+    before[1:] = reached[:-1]
     before[is_first] = start[is_first]
     added = np.maximum(0, end - np.maximum(start, before))
     firsts = np.flatnonzero(is_first)
@@ -256,14 +265,17 @@ def furthest(key: Int64s, end: npt.NDArray[_Time]) -> npt.NDArray[_Time]:
     by_end = np.argsort(end, kind="stable")
     rank = np.empty(len(end), np.int64)
     rank[by_end] = np.arange(len(end))
-    return end[by_end][np.maximum.accumulate(key * len(end) + rank) - key * len(end)]
+    first_rank = key * len(end)
+    highest = np.maximum.accumulate(first_rank + rank) - first_rank
+    return end[by_end][highest]
 
 
 def extents(key: Int64s, start: Int64s, end: Int64s, count: int) -> tuple[Int64s, Int64s]:
     """(first start, last end) of each of `count` keys; the last end lies before the first start for
     keys without any.
     """
-    lo, hi = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
-    np.minimum.at(lo, key, start)
-    np.maximum.at(hi, key, end)
-    return lo, hi
+    first_start = np.full(count, np.iinfo(np.int64).max)
+    last_end = np.full(count, np.iinfo(np.int64).min)
+    np.minimum.at(first_start, key, start)
+    np.maximum.at(last_end, key, end)
+    return first_start, last_end

@@ -15,10 +15,15 @@ import numpy as np
 from powertui.data.model import Int32s, Int64s, Trace
 from powertui.data.run.device_intervals import host_lines
 from powertui.data.run.marks import carried, whole_numbers
+from powertui.data.run.row_numbers import places_among
 
 _STATS = ("_pt", "_p", "_ct", "_c")
-_AROUND = 8  # consumers that began before a moment and may still hold it: they nest no deeper
+# Consumers that began before a moment and may still hold it: they nest no deeper. Chosen, not
+# measured.
+_MAX_NESTED = 8
+# Threads that a call was handed through before it was launched. Chosen, not measured.
 MAX_HOPS = 3
+_ENDS = {"producers": ("_pt", "_p"), "consumers": ("_ct", "_c")}  # stats: the kind, the key
 
 
 class HandoverEnds(NamedTuple):
@@ -42,80 +47,76 @@ class HandOvers(NamedTuple):
 
         The same moment where nothing says.
         """
-        out, where = moments.copy(), lines.copy()
+        asked_at, asked_on = moments.copy(), lines.copy()
         holder = self._holders(moments, lines)
-        asked = np.flatnonzero(holder >= 0)
-        if not len(asked):
-            return out, where
-        made, used = self._codes()
-        order = np.argsort(made, kind="stable")
-        ordered, wanted = made[order], used[holder[asked]]
-        place = np.minimum(ordered.searchsorted(wanted), len(order) - 1)
-        matches = ordered[place] == wanted
-        producer, consumer = order[place[matches]], asked[matches]
-        out[consumer] = self.producers.start[producer]
-        where[consumer] = self.producers.line[producer]
-        return out, where
+        consumed = np.flatnonzero(holder >= 0)
+        if not len(consumed):
+            return asked_at, asked_on
+        produced_codes, consumed_codes = self._codes()
+        order = np.argsort(produced_codes, kind="stable")
+        place, matches = places_among(produced_codes[order], consumed_codes[holder[consumed]])
+        producer, consumer = order[place[matches]], consumed[matches]
+        asked_at[consumer] = self.producers.start[producer]
+        asked_on[consumer] = self.producers.line[producer]
+        return asked_at, asked_on
 
     def _codes(self) -> tuple[Int64s, Int64s]:
         """One code for each kind and key, of the producers and of the consumers."""
-        make, use = self.producers, self.consumers
-        kinds = np.unique(np.concatenate([make.kind, use.kind]), return_inverse=True)[1].ravel()
-        keys = np.unique(np.concatenate([make.key, use.key]), return_inverse=True)[1].ravel()
-        code = kinds * (len(keys) + 1) + keys
-        return code[: len(make.key)], code[len(make.key) :]
+        every_kind = np.concatenate([self.producers.kind, self.consumers.kind])
+        every_key = np.concatenate([self.producers.key, self.consumers.key])
+        kind = np.unique(every_kind, return_inverse=True)[1].ravel()
+        key = np.unique(every_key, return_inverse=True)[1].ravel()
+        code = kind * (len(key) + 1) + key
+        producer_count = len(self.producers.key)
+        return code[:producer_count], code[producer_count:]
 
     def _holders(self, moments: Int64s, lines: Int32s) -> Int64s:
         """The innermost consumer that is open at each moment on its line; -1 for none."""
+        consumers = self.consumers
         out = np.full(len(moments), -1, np.int64)
         for line in np.unique(lines).tolist():
-            mine = np.flatnonzero(self.consumers.line == line)
+            mine = np.flatnonzero(consumers.line == line)
             if not len(mine):
                 continue
-            mine = mine[np.argsort(self.consumers.start[mine], kind="stable")]
+            mine = mine[np.argsort(consumers.start[mine], kind="stable")]
             asked = np.flatnonzero(lines == line)
-            place = self.consumers.start[mine].searchsorted(moments[asked], side="right") - 1
-            for _ in range(_AROUND):
-                open_ = (
-                    (place >= 0)
-                    & (self.consumers.end[mine[np.maximum(place, 0)]] > moments[asked])
-                    & (out[asked] < 0)
-                )
-                out[asked[open_]] = mine[place[open_]]
+            moment = moments[asked]
+            place = consumers.start[mine].searchsorted(moment, side="right") - 1
+            for _ in range(_MAX_NESTED):
+                end = consumers.end[mine[np.maximum(place, 0)]]
+                is_open = (place >= 0) & (end > moment) & (out[asked] < 0)
+                out[asked[is_open]] = mine[place[is_open]]
                 place = place - 1
         return out
 
 
 def thread_handovers(trace: Trace) -> HandOvers | None:
     """The hand-overs of the host's threads; None where the file has none."""
-    made: list[HandoverEnds] = []
-    used: list[HandoverEnds] = []
-    for process, tracks in host_lines(trace):
-        names = carried(trace, process, [track for _, track in tracks], ("_p", "_c"))
-        either = names["_p"] | names["_c"]
-        for line, track in tracks:
+    parts: dict[str, list[HandoverEnds]] = {side: [] for side in _ENDS}
+    for process, lines in host_lines(trace):
+        names_with = carried(trace, process, [track for _, track in lines], ("_p", "_c"))
+        either = names_with["_p"] | names_with["_c"]
+        for line, track in lines:
             rows = np.flatnonzero(either[track.events.name])
             if not len(rows):
                 continue
             events = track.events[rows]
             columns = process.source.columns(events.position, _STATS)
-            for side, kind, key in ((made, "_pt", "_p"), (used, "_ct", "_c")):
-                has = np.flatnonzero(columns[key].present)
-                where = np.full(len(has), line, np.int32)
-                side.append(
+            for side, (kind, key) in _ENDS.items():
+                has_key = np.flatnonzero(columns[key].present)
+                parts[side].append(
                     HandoverEnds(
-                        events.start[has],
-                        events.end[has],
-                        where,
-                        whole_numbers(columns[kind])[has],
-                        columns[key].ints[has],
+                        start=events.start[has_key],
+                        end=events.end[has_key],
+                        line=np.full(len(has_key), line, np.int32),
+                        kind=whole_numbers(columns[kind])[has_key],
+                        key=columns[key].ints[has_key],
                     )
                 )
-    if not sum(len(ends.key) for ends in made) or not sum(len(ends.key) for ends in used):
+    if not all(any(len(ends.key) for ends in side) for side in parts.values()):
         return None
-    return HandOvers(
-        *(
-            HandoverEnds(*(np.concatenate(parts) for parts in zip(*side, strict=True)))
-            for side in (made, used)
-        )
-    )
+    return HandOvers(**{side: _joined(ends) for side, ends in parts.items()})
+
+
+def _joined(parts: list[HandoverEnds]) -> HandoverEnds:
+    return HandoverEnds(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

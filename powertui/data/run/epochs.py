@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data.by_number import ByNumber
 from powertui.data.formats.tfevents import EventLog
-from powertui.data.model import PS_PER_NS, Clock, Epoch, Epochs, Int32s, Steps, Trace
+from powertui.data.model import PS_PER_NS, Clock, Epoch, Epochs, Int32s, Int64s, Steps, Trace
 from powertui.data.run import clocks, steps
 from powertui.data.run.logged_epochs import LOGGED_NS, LoggedEpoch, from_logs, in_trace
 from powertui.data.run.phases import phases_of
@@ -68,49 +68,53 @@ def _numbers(
     steps_found: StepsAndOthers, clock: Clock, logged: Sequence[LoggedEpoch]
 ) -> tuple[Int32s, str]:
     """(the epoch number of each step, -1 for none; how they are known)."""
-    raw = steps_found.steps.epoch
+    turns = steps_found.steps.epoch
     if steps_found.epoch_num:
-        return raw, "epoch_num"
-    where = _logged_number(steps_found.steps, clock, logged)
-    if not (raw >= 0).any():
-        return where, "tfevents" if (where >= 0).any() else ""
+        return turns, "epoch_num"
+    logged_number = _logged_number(steps_found.steps, clock, logged)
+    if not (turns >= 0).any():
+        return logged_number, "tfevents" if (logged_number >= 0).any() else ""
     # Restarts say which steps belong together; tfevents say which epochs those are.
-    turns = raw.copy()
-    count = int(raw.max()) + 1
-    in_order = where[np.lexsort((where, raw))]
-    bounds = np.sort(raw).searchsorted(np.arange(count + 1))
-    least, low, high = (
-        in_order[np.minimum(at, len(raw) - 1)]
-        for at in (
-            bounds[:-1],
-            (bounds[:-1] + bounds[1:] - 1) // 2,
-            (bounds[:-1] + bounds[1:]) // 2,
-        )
-    )
-    named = np.where(
-        (least >= 0) & (np.diff(bounds) > 0), (low + high) // 2, -1
-    )  # the median of each turn's steps
-    if named[0] >= 0 and np.array_equal(named, np.arange(named[0], named[0] + count)):
-        return (turns + named[0]).astype(np.int32), "restarts"
-    return turns, "restarts"
+    number_of_turn = _medians_by_turn(turns, logged_number)
+    first = number_of_turn[0]
+    counts_on = np.array_equal(number_of_turn, np.arange(first, first + len(number_of_turn)))
+    if first >= 0 and counts_on:
+        return (turns + first).astype(np.int32), "restarts"
+    return turns.copy(), "restarts"
+
+
+def _medians_by_turn(turns: Int32s, logged_number: Int32s) -> Int64s:
+    """The median of the epochs that tfevents give to the steps of each turn; -1 where a step has
+    none.
+    """
+    count = int(turns.max()) + 1
+    in_order = logged_number[np.lexsort((logged_number, turns))]
+    bounds = np.sort(turns).searchsorted(np.arange(count + 1))
+    first, after = bounds[:-1], bounds[1:]
+    last_row = len(turns) - 1
+    lowest = in_order[np.minimum(first, last_row)]
+    low_median = in_order[np.minimum((first + after - 1) // 2, last_row)]
+    high_median = in_order[np.minimum((first + after) // 2, last_row)]
+    has_numbers = (lowest >= 0) & (after > first)
+    return np.where(has_numbers, (low_median + high_median) // 2, -1)
 
 
 def _logged_number(marked: Steps, clock: Clock, logged: Sequence[LoggedEpoch]) -> Int32s:
     """The epoch that holds the middle of each step; -1 where the clock is too vague to say."""
-    out = np.full(len(marked), -1, np.int32)
+    numbers = np.full(len(marked), -1, np.int32)
     if not logged or not clock.known or not len(marked):
-        return out
-    shortest = min((e.end - e.start for e in logged if e.start is not None), default=0)
-    if clock.half_ns > shortest // 2:
-        return out
-    middle = (marked.start + marked.duration // 2) // PS_PER_NS + clock.mid_ns
-    order = np.argsort(middle, kind="stable")
-    in_order = middle[order]
-    for epoch in logged:  # middle > start and middle <= end
-        if epoch.start is not None:
-            lo, hi = in_order.searchsorted([epoch.start, epoch.end], side="right")
-            out[order[lo:hi]] = epoch.number
-    return out
+        return numbers
+    lengths_ns = [epoch.end - epoch.start for epoch in logged if epoch.start is not None]
+    if clock.half_ns > min(lengths_ns, default=0) // 2:
+        return numbers
+    middle_ns = (marked.start + marked.duration // 2) // PS_PER_NS + clock.mid_ns
+    order = np.argsort(middle_ns, kind="stable")
+    in_order = middle_ns[order]
+    for epoch in logged:
+        if epoch.start is not None:  # from after its start to its end
+            first, after = in_order.searchsorted([epoch.start, epoch.end], side="right")
+            numbers[order[first:after]] = epoch.number
+    return numbers
 
 
 # ── bounds ───────────────────────────────────────────────────────────────────────────────────────
@@ -119,50 +123,59 @@ def _logged_number(marked: Steps, clock: Clock, logged: Sequence[LoggedEpoch]) -
 def _table(
     marked: Steps, numbers: Int32s, clock: Clock, logged: Sequence[LoggedEpoch], how: str
 ) -> tuple[Epoch, ...]:
-    of_log = {epoch.number: epoch for epoch in logged}
-    of_steps = sorted({number for number in numbers.tolist() if number >= 0})
-    slack = (clock.half_ns + LOGGED_NS) * PS_PER_NS if clock.known else 0
-    # Numbers are the program's own and may be far apart: their places are counted.
-    place = {number: index for index, number in enumerate(of_steps)}
-    groups = ByNumber(
-        np.where(numbers >= 0, np.searchsorted(np.array(of_steps, np.int32), numbers), -1),
-        len(of_steps),
-    )
-    ends = marked.start + marked.duration
-    none = np.empty(0, np.int64)
-    out = []
-    for number in sorted({*of_log, *of_steps}):
-        logged_epoch = of_log.get(number)
+    logged_by_number = {epoch.number: epoch for epoch in logged}
+    rows_by_number = _rows_by_number(numbers)
+    first_number = min(rows_by_number, default=0)
+    last_number = max(rows_by_number, default=0)
+    table = []
+    for number in sorted({*logged_by_number, *rows_by_number}):
+        logged_epoch = logged_by_number.get(number)
         if logged_epoch is not None and clock.known:
-            start, end = in_trace(logged_epoch.start, clock), in_trace(logged_epoch.end, clock)
-            source = (
-                "tfevents"
-                if number not in place or how == "tfevents"
-                else f"{_HOW[how]}, bounds from tfevents"
-            )
-            out.append(Epoch(number, start, end, source, slack, logged_epoch.scalars))
+            table.append(_logged_bounds(logged_epoch, clock, number in rows_by_number, how))
             continue
-        rows = groups[place[number]] if number in place else none
         scalars = logged_epoch.scalars if logged_epoch is not None else ()
-        if not len(rows):
-            out.append(
-                Epoch(
-                    number,
-                    None,
-                    None,
-                    "tfevents, without a clock that ties them to the profile",
-                    0,
-                    scalars,
-                )
-            )
+        if number not in rows_by_number:
+            source = "tfevents, without a clock that ties them to the profile"
+            table.append(Epoch(number, None, None, source, 0, scalars))
             continue
-        first = int(rows[0])
+        rows = rows_by_number[number]
         # The profile may begin in the middle of its first epoch and end in the middle of its last.
-        whole_start = number > of_steps[0] or int(marked.number[first]) == 0
-        start = int(marked.start[first]) if whole_start else None
-        end = int(ends[rows].max()) if number < of_steps[-1] else None
-        out.append(Epoch(number, start, end, f"{_HOW[how]}, bounds from its steps", 0, scalars))
-    return tuple(out)
+        begins_inside = number > first_number or int(marked.number[rows[0]]) == 0
+        ends_inside = number < last_number
+        ends = marked.start[rows] + marked.duration[rows]
+        table.append(
+            Epoch(
+                number,
+                int(marked.start[rows[0]]) if begins_inside else None,
+                int(ends.max()) if ends_inside else None,
+                f"{_HOW[how]}, bounds from its steps",
+                0,
+                scalars,
+            )
+        )
+    return tuple(table)
+
+
+def _rows_by_number(numbers: Int32s) -> dict[int, Int64s]:
+    """The steps of each epoch."""
+    # Numbers are the program's own and may be far apart: their places are counted.
+    distinct = np.unique(numbers[numbers >= 0])
+    place = np.where(numbers >= 0, np.searchsorted(distinct, numbers), -1)
+    return dict(zip(distinct.tolist(), ByNumber(place, len(distinct)), strict=True))
+
+
+def _logged_bounds(epoch: LoggedEpoch, clock: Clock, has_steps: bool, how: str) -> Epoch:
+    source = "tfevents"
+    if has_steps and how != "tfevents":
+        source = f"{_HOW[how]}, bounds from tfevents"
+    return Epoch(
+        epoch.number,
+        in_trace(epoch.start, clock),
+        in_trace(epoch.end, clock),
+        source,
+        (clock.half_ns + LOGGED_NS) * PS_PER_NS,
+        epoch.scalars,
+    )
 
 
 def _describe(table: Sequence[Epoch], how: str) -> str:

@@ -18,7 +18,6 @@ from powertui.data.run import marks
 _CALL = "tf_function_call"
 # What a graph runs to take a batch from its iterator.
 _INPUT_OPS = ("IteratorGetNextAsOptionalOp::DoCompute", "IteratorGetNextOp::DoCompute")
-_NONE = np.empty(0, np.int64)
 _MIN_CALLS = 3  # fewer agree by chance
 _MIN_EQUAL_SHARE = 0.8  # of the calls; the profile's ends cut some. Chosen, not measured
 _GRAPH = "EagerLocalExecute: __inference_"
@@ -28,27 +27,22 @@ def calls(trace: Trace) -> Iterator[tuple[int, Track, int, Events]]:
     """(line, its track, name, its events by start) of every function, or of every graph where one
     function ran several.
     """
-    graphs = np.fromiter(
-        (trace.names.full(i).startswith(_GRAPH) for i in range(len(trace.names))),
-        np.bool_,
-        len(trace.names),
-    )
+    is_graph = texts.beginning(trace.names, _GRAPH)
     for line, (process, track) in enumerate(trace.tracks()):
         if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
             continue
-        if not graphs[track.events.name].any():  # the only lines that call any
+        runs_graph = is_graph[track.events.name]
+        if not runs_graph.any():  # the only lines that call any
             continue
+        graph_events = _by_start(track, runs_graph)
         called = marks.carried(trace, process, [track], (_CALL,))[_CALL]
         for name in np.flatnonzero(called).tolist():
-            events = _of(track, track.events.name == name)
-            inner = _of(track, graphs[track.events.name])
-            held = inner[_within(events, inner)]
-            compiled = np.unique(held.name)
-            if len(compiled) > 1:
-                yield from (
-                    (line, track, int(graph), held[held.name == graph])
-                    for graph in compiled.tolist()
-                )
+            events = _by_start(track, track.events.name == name)
+            inner = graph_events[_within(events, graph_events)]
+            graphs = np.unique(inner.name).tolist()
+            if len(graphs) > 1:
+                for graph in graphs:
+                    yield line, track, graph, inner[inner.name == graph]
             elif len(events):
                 yield line, track, name, events
 
@@ -57,21 +51,20 @@ def batches_taken(trace: Trace, starts: Int64s) -> int:
     """How many batches each call takes from its input, by the starts of the calls; 0 where they
     differ or nothing says so.
     """
-    asked = texts.beginning(trace.names, *_INPUT_OPS, whole=True)
-    if not asked.any() or len(starts) < _MIN_CALLS:
+    takes_batch = texts.beginning(trace.names, *_INPUT_OPS, whole=True)
+    if not takes_batch.any() or len(starts) < _MIN_CALLS:
         return 0
-    moments = [
-        track.events.start[asked[track.events.name]]
-        for process, track in trace.tracks()
-        if process.kind is ProcessKind.HOST and not track.derived and len(track.events)
-    ]
-    step = np.searchsorted(np.sort(starts), np.concatenate([_NONE, *moments]), side="right") - 1
-    taken = np.bincount(step[step >= 0], minlength=len(starts))
-    usual = int(np.median(taken))
-    return usual if (taken == usual).mean() >= _MIN_EQUAL_SHARE else 0
+    moments = [np.empty(0, np.int64)]
+    for process, track in trace.tracks():
+        if process.kind is ProcessKind.HOST and not track.derived and len(track.events):
+            moments.append(track.events.start[takes_batch[track.events.name]])
+    step = np.searchsorted(np.sort(starts), np.concatenate(moments), side="right") - 1
+    batches = np.bincount(step[step >= 0], minlength=len(starts))
+    median = int(np.median(batches))
+    return median if (batches == median).mean() >= _MIN_EQUAL_SHARE else 0
 
 
-def _of(track: Track, rows: Bools) -> Events:
+def _by_start(track: Track, rows: Bools) -> Events:
     events = track.events[rows]
     return events[np.argsort(events.start, kind="stable")]
 
@@ -80,6 +73,6 @@ def _within(outer: Events, inner: Events) -> Bools:
     """Which of the inner events lie in an outer one."""
     if not len(outer):
         return np.zeros(len(inner), np.bool_)
-    until = np.maximum.accumulate(outer.end)
+    reached = np.maximum.accumulate(outer.end)
     place = outer.start.searchsorted(inner.start, side="right") - 1
-    return np.asarray((place >= 0) & (inner.end <= until[np.maximum(place, 0)]))
+    return np.asarray((place >= 0) & (inner.end <= reached[np.maximum(place, 0)]))

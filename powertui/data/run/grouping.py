@@ -20,15 +20,23 @@ markers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import NamedTuple, overload
 
 import numpy as np
 
 from powertui.data.model import Bools, Int32s, Int64s, Process, ProcessKind, Trace, Track
-from powertui.data.run.grouping_events import EXECUTOR, STATS, HandOver, NodeForest, NodeLine, Said
-from powertui.data.run.marks import carried, whole_numbers
+from powertui.data.run.grouping_events import (
+    EXECUTOR,
+    STATS,
+    HandOver,
+    NamesWith,
+    NodeForest,
+    NodeLine,
+)
+from powertui.data.run.marks import carried, stat_numbers
+from powertui.data.run.row_numbers import places_among
 from powertui.value_types import dataclass
 
 _NO_LABEL = np.iinfo(np.int32).max
@@ -68,27 +76,26 @@ class Groups:
         line's own order.
         """
         if line in self._of:
-            return self._of[line] if rows is None else self._of[line][rows]
+            groups = self._of[line]
+            return groups if rows is None else groups[rows]
         process, track = _line_at(self._trace, line)
-        rows = np.arange(len(track.events)) if rows is None else rows
+        if rows is None:
+            rows = np.arange(len(track.events))
         if line in self._nodes:
             return self._nodes[line].groups(track, rows)
+        if process.kind is ProcessKind.DEVICE and not track.derived and len(rows):
+            return self._groups_of_launches(process, track, rows)
+        return np.full(len(rows), -1, np.int32)
+
+    def _groups_of_launches(self, process: Process, track: Track, rows: Int64s) -> Int32s:
+        """The group of the call that launched each of these kernels."""
         out = np.full(len(rows), -1, np.int32)
-        if (
-            self._launched is not None
-            and process.kind is ProcessKind.DEVICE
-            and not track.derived
-            and len(rows)
-        ):
-            ids, groups = self._launched
-            mine = whole_numbers(
-                process.source.columns(track.events.positions(rows), ("correlation_id",))[
-                    "correlation_id"
-                ]
-            )
-            at = np.minimum(ids.searchsorted(mine), len(ids) - 1)
-            matches = (ids[at] == mine) & (mine >= 0)
-            out[matches] = groups[at[matches]]
+        if self._launched is not None:
+            launch_ids, groups = self._launched
+            ids = stat_numbers(process, track, rows, "correlation_id")
+            place, matches = places_among(launch_ids, ids)
+            matches &= ids >= 0
+            out[matches] = groups[place[matches]]
         return out
 
     def nodes(self, line: int) -> Nodes | None:
@@ -109,13 +116,12 @@ class Nodes:
 
     def groups(self, track: Track, rows: Int64s) -> Int32s:
         """The groups of any events of the line."""
-        at = self.around(track, rows)
-        inside = at >= 0
+        node_around = self.around(track, rows)
+        inside = node_around >= 0
         out = np.full(len(rows), -1, np.int32)
-        out[inside] = self.inner[at[inside]]
+        out[inside] = self.inner[node_around[inside]]
         order = np.argsort(self.row, kind="stable")
-        place = np.minimum(self.row[order].searchsorted(rows), max(0, len(self.row) - 1))
-        is_node = self.row[order][place] == rows if len(self.row) else np.zeros(len(rows), np.bool_)
+        place, is_node = places_among(self.row[order], rows)
         out[is_node] = self.own[order[place[is_node]]]
         return out
 
@@ -127,18 +133,19 @@ class Nodes:
         starts, lengths = track.events.start, track.events.duration
         start = starts[rows]
         end = start + lengths[rows]
-        at: Int64s = starts[self.row].searchsorted(start, side="right") - 1
-        rest = np.flatnonzero(at >= 0)
+        around: Int64s = starts[self.row].searchsorted(start, side="right") - 1
+        # A node that began before may have ended as well: climb until one holds the event.
+        rest = np.flatnonzero(around >= 0)
         while len(rest):
-            node = self.row[at[rest]]
-            begins, ends = starts[node], starts[node] + lengths[node]
-            holds = ends > end[rest]
-            even = ends == end[rest]
-            holds |= even & ((begins < start[rest]) | (node < rows[rest]))
+            node = self.row[around[rest]]
+            node_start = starts[node]
+            node_end = node_start + lengths[node]
+            starts_before = (node_start < start[rest]) | (node < rows[rest])
+            holds = (node_end > end[rest]) | ((node_end == end[rest]) & starts_before)
             rest = rest[~holds]
-            at[rest] = self.parent[at[rest]]
-            rest = rest[at[rest] >= 0]
-        return at
+            around[rest] = self.parent[around[rest]]
+            rest = rest[around[rest] >= 0]
+        return around
 
 
 def _line_at(trace: Trace, line: int) -> tuple[Process, Track]:
@@ -151,138 +158,141 @@ def find_groups(trace: Trace, *, lasting: bool = False, by_number: bool = True) 
     `lasting`: leave out the marks of thread pools, which have no length: only what lasts is asked
     for. `by_number`: a step's number alone starts a group; to TensorBoard only a root level does.
     """
-    lines = [
-        (n, process, track)
-        for n, (process, track) in enumerate(trace.tracks())
-        if len(track.events)
-    ]
-    if not lines:
-        return _no_groups(trace, "no event")
     by_process: dict[int, list[NodeLine]] = {}
-    for number, process, track in lines:
-        by_process.setdefault(id(process), []).append(NodeLine(number, process, track))
-    carry = [
-        carried(
-            trace,
-            those[0].process,
-            [line.track for line in those],
-            ("group_id", "step_name", "correlation_id", *STATS),
-        )
-        for those in by_process.values()
-    ]
-    if any(carriers["group_id"].any() for carriers in carry):
-        return _stored(trace, list(zip(by_process.values(), carry, strict=True)))
-    return _computed(
-        NodeForest(trace, list(zip(by_process.values(), carry, strict=True)), lasting=lasting),
-        by_number=by_number,
-    )
+    for number, (process, track) in enumerate(trace.tracks()):
+        if len(track.events):
+            by_process.setdefault(id(process), []).append(NodeLine(number, process, track))
+    if not by_process:
+        return _no_groups(trace, "no event")
+    stats = ("group_id", "step_name", "correlation_id", *STATS)
+    processes: list[tuple[list[NodeLine], NamesWith]] = []
+    for lines in by_process.values():
+        tracks = [line.track for line in lines]
+        processes.append((lines, carried(trace, lines[0].process, tracks, stats)))
+    if any(names_with["group_id"].any() for _, names_with in processes):
+        return _stored(trace, processes)
+    return _computed(NodeForest(trace, processes, lasting=lasting), by_number=by_number)
 
 
 # ── ids that the file carries ────────────────────────────────────────────────────────────────────
 
 
-def _stored(trace: Trace, processes: list[tuple[list[NodeLine], Said]]) -> Groups:
+def _stored(trace: Trace, processes: list[tuple[list[NodeLine], NamesWith]]) -> Groups:
     ids: dict[int, Int64s] = {}
-    for lines, carriers in processes:
+    for lines, names_with in processes:
         for number, process, track in lines:
-            rows = np.flatnonzero(carriers["group_id"][track.events.name])
             ids[number] = np.full(len(track.events), -1, np.int64)
+            rows = np.flatnonzero(names_with["group_id"][track.events.name])
             if len(rows):
-                ids[number][rows] = whole_numbers(
-                    process.source.columns(track.events.positions(rows), ("group_id",))["group_id"]
-                )
+                ids[number][rows] = stat_numbers(process, track, rows, "group_id")
     values = np.unique(np.concatenate([column[column >= 0] for column in ids.values()]))
-    first, last = (
-        np.full(len(values), np.iinfo(np.int64).max),
-        np.full(len(values), np.iinfo(np.int64).min),
-    )
-    of: dict[int, Int32s] = {}
+    start = np.full(len(values), np.iinfo(np.int64).max)
+    end = np.full(len(values), np.iinfo(np.int64).min)
+    groups_of: dict[int, Int32s] = {}
     titles: dict[int, str] = {}
-    for lines, carriers in processes:
-        for number, process, track in lines:
-            has = np.flatnonzero(ids[number] >= 0)
-            which = values.searchsorted(ids[number][has])
-            np.minimum.at(first, which, track.events.start[has])
-            np.maximum.at(last, which, track.events.start[has] + track.events.duration[has])
-            of[number] = np.full(len(track.events), -1, np.int32)
-            of[number][has] = which
-            titled = np.flatnonzero(carriers["step_name"][track.events.name] & (of[number] >= 0))
-            if len(titled):  # the collector gave it to the root of each group
-                column = process.source.columns(track.events.positions(titled), ("step_name",))[
-                    "step_name"
-                ]
-                for row in np.flatnonzero(column.present).tolist():
-                    titles.setdefault(int(of[number][titled[row]]), column.text(row) or "")
-    groups = tuple(
+    for lines, names_with in processes:
+        for line in lines:
+            events = line.track.events
+            has_id = np.flatnonzero(ids[line.number] >= 0)
+            group = values.searchsorted(ids[line.number][has_id])
+            np.minimum.at(start, group, events.start[has_id])
+            np.maximum.at(end, group, events.end[has_id])
+            groups_of[line.number] = np.full(len(events), -1, np.int32)
+            groups_of[line.number][has_id] = group
+            for title_group, title in _titles(line, names_with, groups_of[line.number]):
+                titles.setdefault(title_group, title)
+    groups = [
         EventGroup(
             name=titles.get(i, str(int(value))),
-            start=int(first[i]),
-            duration=int(last[i] - first[i]),
+            start=int(start[i]),
+            duration=int(end[i] - start[i]),
             marked=i in titles,
             number=int(value),
         )
         for i, value in enumerate(values.tolist())
+    ]
+    return Groups(
+        groups=tuple(groups),
+        source="group_id in the file",
+        starts=start,
+        marked=np.array([group.marked for group in groups], np.bool_),
+        _trace=trace,
+        _of=groups_of,
+        _nodes={},
     )
-    marked = np.array([group.marked for group in groups], np.bool_)
-    return Groups(groups, "group_id in the file", first, marked, trace, of, {})
+
+
+def _titles(line: NodeLine, names_with: NamesWith, groups: Int32s) -> Iterator[tuple[int, str]]:
+    """(group, the name that the collector gave to its root) of roots on this line."""
+    events = line.track.events
+    titled = np.flatnonzero(names_with["step_name"][events.name] & (groups >= 0))
+    if not len(titled):
+        return
+    columns = line.process.source.columns(events.positions(titled), ("step_name",))
+    step_name = columns["step_name"]
+    for row in np.flatnonzero(step_name.present).tolist():
+        yield int(groups[titled[row]]), step_name.text(row) or ""
 
 
 # ── ids that are computed ────────────────────────────────────────────────────────────────────────
 
 
 def _computed(forest: NodeForest, *, by_number: bool) -> Groups:
-    loose = np.zeros(forest.count, np.bool_)
-    loose[forest.apart] = True
-    parent = _past(forest.parent, loose) if len(forest.apart) else forest.parent
+    holds_nothing = np.zeros(forest.count, np.bool_)
+    holds_nothing[forest.apart] = True
+    parent = forest.parent
+    if len(forest.apart):
+        parent = _past(forest.parent, holds_nothing)
     roots, how = _roots(forest, by_number=by_number)
     if not len(roots):
         why = "nothing marks a group: there is no step marker and no root level"
         return _no_groups(forest.trace, why)
     label = np.full(forest.count, _NO_LABEL, np.int32)
     label[roots] = np.arange(len(roots), dtype=np.int32)
-    _flow(
-        label,
-        np.where(loose, np.int32(-1), parent) if len(forest.apart) else parent,
-        _depths(forest),
-        forest.contexts,
-    )
+    held_by = np.where(holds_nothing, np.int32(-1), parent)
+    _flow(label, held_by, _depths(forest), forest.contexts)
     # A root that another root reached starts no group of its own.
     is_root = label[roots] == np.arange(len(roots))
-    number = np.full(len(roots) + 1, -1, np.int32)
-    number[:-1][is_root] = np.arange(int(is_root.sum()), dtype=np.int32)
+    roots_of_groups = roots[is_root]
+    group_of_label = np.full(len(roots) + 1, -1, np.int32)
+    group_of_label[:-1][is_root] = np.arange(len(roots_of_groups), dtype=np.int32)
     label[label == _NO_LABEL] = len(roots)
-    mine = number[label]
-    inner = (
-        np.where(loose, np.where(parent >= 0, mine[parent], np.int32(-1)), mine)
-        if len(forest.apart)
-        else mine
-    )
-    nodes = {}
-    for part in forest.parts:
-        these = slice(part.first, part.first + len(part.row))
-        above = forest.parent[these]
-        above = np.where(above >= 0, above - np.int32(part.first), np.int32(-1))
-        nodes[part.line.number] = Nodes(part.row, above, mine[these], inner[these])
-    groups = _Titled(forest, roots[is_root])
-    ascending = np.sort(roots[is_root])
-    place = ascending.searchsorted(roots[is_root])
-    marked = ~np.isin(roots[is_root], forest.named(_IMPLICIT, ascending))
-    launched = _launched(forest, nodes)
-    forest.forget()
-    return Groups(
-        groups=groups,
+    group = group_of_label[label]
+    inner_group = group
+    if len(forest.apart):
+        group_of_parent = np.where(parent >= 0, group[parent], np.int32(-1))
+        inner_group = np.where(holds_nothing, group_of_parent, group)
+    nodes = _nodes_by_line(forest, group, inner_group)
+    ascending = np.sort(roots_of_groups)
+    place = ascending.searchsorted(roots_of_groups)
+    marked = ~np.isin(roots_of_groups, forest.named(_IMPLICIT, ascending))
+    groups = Groups(
+        groups=_TitledGroups(forest, roots_of_groups),
         source=how,
         starts=forest.start_of(ascending)[place],
         marked=marked,
         _trace=forest.trace,
         _of={},
         _nodes=nodes,
-        _launched=launched,
-        roots=forest.rows_by_line(np.sort(roots[is_root][marked])),
+        _launched=_launched(forest, nodes),
+        roots=forest.rows_by_line(np.sort(roots_of_groups[marked])),
     )
+    forest.forget()
+    return groups
 
 
-class _Titled(Sequence[EventGroup]):
+def _nodes_by_line(forest: NodeForest, group: Int32s, inner_group: Int32s) -> dict[int, Nodes]:
+    """The nodes of each line, in a numbering of its own."""
+    nodes = {}
+    for part in forest.parts:
+        of_line = slice(part.first, part.first + len(part.row))
+        parent = forest.parent[of_line]
+        in_line = np.where(parent >= 0, parent - np.int32(part.first), np.int32(-1))
+        nodes[part.line.number] = Nodes(part.row, in_line, group[of_line], inner_group[of_line])
+    return nodes
+
+
+class _TitledGroups(Sequence[EventGroup]):
     """The groups that these nodes start: what they are called is looked up when somebody asks."""
 
     def __init__(self, forest: NodeForest, roots: Int64s) -> None:
@@ -311,72 +321,72 @@ class _Titled(Sequence[EventGroup]):
 
 
 def _no_groups(trace: Trace, why: str) -> Groups:
-    return Groups((), why, np.empty(0, np.int64), np.empty(0, np.bool_), trace, {}, {})
+    return Groups(
+        groups=(),
+        source=why,
+        starts=np.empty(0, np.int64),
+        marked=np.empty(0, np.bool_),
+        _trace=trace,
+        _of={},
+        _nodes={},
+    )
 
 
 def _depths(forest: NodeForest) -> list[Int32s]:
     """Nodes by nesting depth, all lines together: those that hold others before those."""
     deepest = max((int(part.depth.max()) for part in forest.parts), default=0)
-    return [
-        np.concatenate(
-            [
-                (np.flatnonzero(part.depth == depth) + part.first).astype(np.int32)
-                for part in forest.parts
-            ]
-        )
-        for depth in range(1, deepest + 1)
-    ]
+    by_depth = []
+    for depth in range(1, deepest + 1):
+        nodes = [np.flatnonzero(part.depth == depth) + part.first for part in forest.parts]
+        by_depth.append(np.concatenate(nodes).astype(np.int32))
+    return by_depth
 
 
-def _past(parent: Int32s, loose: Bools) -> Int32s:
+def _past(parent: Int32s, holds_nothing: Bools) -> Int32s:
     """The node that holds each, past those that hold nothing (`_a`)."""
-    out: Int32s = parent.copy()
+    holder: Int32s = parent.copy()
     for _ in range(_MAX_ROUNDS):
-        skip = (out >= 0) & loose[out]
+        skip = (holder >= 0) & holds_nothing[holder]
         if not skip.any():
             break
-        out[skip] = out[out[skip]]
-    return out
+        holder[skip] = holder[holder[skip]]
+    return holder
 
 
 def _launched(forest: NodeForest, nodes: dict[int, Nodes]) -> tuple[Int64s, Int64s] | None:
     """(ids of launches ascending, the group of the last launch with each)."""
-    if not forest.kernels or not forest.launches:
+    if not forest.kernels:
         return None
     ids, starts, groups = [], [], []
     for line, rows in forest.launches:
-        events = line.track.events
-        launch_ids = whole_numbers(
-            line.process.source.columns(events.positions(rows), ("correlation_id",))[
-                "correlation_id"
-            ]
-        )
-        rows, launch_ids = rows[launch_ids >= 0], launch_ids[launch_ids >= 0]
-        if len(rows) and line.number in nodes:
-            ids.append(launch_ids)
-            starts.append(events.start[rows])
-            groups.append(nodes[line.number].groups(line.track, rows).astype(np.int64))
+        line_ids = stat_numbers(line.process, line.track, rows, "correlation_id")
+        with_id = rows[line_ids >= 0]
+        if len(with_id) and line.number in nodes:
+            ids.append(line_ids[line_ids >= 0])
+            starts.append(line.track.events.start[with_id])
+            line_groups = nodes[line.number].groups(line.track, with_id)
+            groups.append(line_groups.astype(np.int64))
     if not ids:
         return None
-    every, start, group = (np.concatenate(parts) for parts in (ids, starts, groups))
-    order = np.lexsort((start, every))
-    last = np.append(every[order][1:] != every[order][:-1], True)
-    return every[order][last], group[order][last]
+    launch_id, start, group = (np.concatenate(parts) for parts in (ids, starts, groups))
+    order = np.lexsort((start, launch_id))
+    launch_id, group = launch_id[order], group[order]
+    is_last = np.append(launch_id[1:] != launch_id[:-1], True)
+    return launch_id[is_last], group[is_last]
 
 
 def _roots(forest: NodeForest, *, by_number: bool) -> tuple[Int64s, str]:
     """(the events that can start a group, best first; what they are)."""
-    how = "root levels and step markers"
     nodes, level = forest.levels(by_number=by_number)
-    if not len(forest.markers):
-        loops = forest.loops()
-        if len(
-            loops
-        ):  # nothing else marks steps: the iterations of a loop in the graph are the steps
-            nodes = np.sort(loops)
-            level = np.ones(len(nodes), np.int64)
-            how = "iterations of a loop inside the graph"
-    return nodes[np.lexsort((-forest.length_of(nodes), forest.start_of(nodes), -level))], how
+    how = "root levels and step markers"
+    # Where nothing else marks steps, the iterations of a loop in the graph are the steps.
+    loops = forest.loops() if not len(forest.markers) else np.empty(0, np.int64)
+    if len(loops):
+        nodes = np.sort(loops)
+        level = np.ones(len(nodes), np.int64)
+        how = "iterations of a loop inside the graph"
+    best_first = np.lexsort((-forest.length_of(nodes), forest.start_of(nodes), -level))
+    return nodes[best_first], how
 
 
 def _flow(

@@ -16,7 +16,17 @@ import numpy as np
 
 from powertui.data import texts, wire
 from powertui.data.formats.builder import is_sorted
-from powertui.data.model import Bools, Int32s, Int64s, Process, ProcessKind, Trace, Track, UInt8s
+from powertui.data.model import (
+    Bools,
+    Int32s,
+    Int64s,
+    Process,
+    ProcessKind,
+    Trace,
+    Track,
+    UInt8s,
+    UInt32s,
+)
 from powertui.data.run.marks import rows_named
 from powertui.data.run.row_numbers import KeyRows
 
@@ -24,7 +34,7 @@ _OF_NODES = ("_p", "_c", "_r", "_a", "step_num", "iter_num")  # what makes an ev
 _MAKES = ("_pt", "_p", "_pid", "_r", "_a", "id", "iter_num", "step_num")
 _TAKES = ("_ct", "_c", "_pid", "id", "iter_num")
 STATS = tuple(dict.fromkeys((*_MAKES, *_TAKES)))
-_AT_ONCE = 1 << 16  # events decoded in one call
+_DECODED_ROWS = 1 << 16  # in one call
 _POOLS = "ThreadpoolListener::"  # marks of no length: they hand on nothing that lasts
 # A context with this many on both sides connects nothing with anything. Chosen, not measured.
 _CROWD_SIZE = 64
@@ -33,7 +43,7 @@ _GET_NEXT = frozenset({"IteratorGetNextOp::DoCompute", "IteratorGetNextAsOptiona
 _LEVELS = {"ProcessBatch": 2, "BatchingSessionRun": 1, "TraceContext": 1}
 _MISSING = -(1 << 62)
 
-Said = dict[str, Bools]  # which names carry a stat
+NamesWith = dict[str, Bools]  # of each stat which names carry it
 
 
 class NodeLine(NamedTuple):
@@ -52,6 +62,19 @@ class LineNodes(NamedTuple):
     depth: UInt8s
     first: int  # of them in the common numbering
 
+    def among(self, nodes: Int64s) -> Int64s:
+        """Those of these nodes, ascending, that are of this line."""
+        first, after = nodes.searchsorted((self.first, self.first + len(self.row)))
+        return nodes[first:after]
+
+    def rows_of(self, nodes: Int64s) -> Int32s:
+        """The events of these nodes of this line."""
+        return self.row[nodes - self.first]
+
+    def names_of(self, nodes: Int64s) -> UInt32s:
+        """The names of these nodes of this line."""
+        return self.line.track.events.name[self.rows_of(nodes)]
+
 
 class HandOver(NamedTuple):
     """Producers and consumers of one kind of hand-over: parallel (context, node) pairs, producers
@@ -65,6 +88,13 @@ class HandOver(NamedTuple):
     consumer_of: Int32s
 
 
+class _NodesOfContexts(NamedTuple):
+    """Nodes with the number of the context that each is of: parallel arrays."""
+
+    node: Int32s | Int64s
+    context: Int32s | Int64s
+
+
 class _Pairs:
     """Nodes with a number each, collected piece by piece."""
 
@@ -74,60 +104,73 @@ class _Pairs:
 
     def add(self, nodes: Int64s, values: Int64s) -> None:
         """Some more; those with a negative number are left out."""
-        has = values >= 0
-        if has.any():
-            self._nodes.append(nodes[has].astype(np.int32))
-            self._values.append(values[has].astype(np.int32))
+        has_number = values >= 0
+        if has_number.any():
+            self._nodes.append(nodes[has_number].astype(np.int32))
+            self._values.append(values[has_number].astype(np.int32))
 
-    def all(self) -> tuple[Int32s, Int32s]:
-        """(nodes, numbers)."""
-        return np.concatenate(self._nodes), np.concatenate(self._values)
+    def all(self) -> _NodesOfContexts:
+        """All of them."""
+        return _NodesOfContexts(np.concatenate(self._nodes), np.concatenate(self._values))
 
 
 class NodeForest:
     """All nodes of a trace in one numbering, line by line."""
 
     def __init__(
-        self, trace: Trace, processes: list[tuple[list[NodeLine], Said]], *, lasting: bool = False
+        self,
+        trace: Trace,
+        processes: list[tuple[list[NodeLine], NamesWith]],
+        *,
+        lasting: bool = False,
     ) -> None:
         """`lasting`: without the marks of thread pools."""
         self.trace = trace
-        self._known: dict[tuple[str, ...], Bools] = {}
+        self._rows_with_name: dict[tuple[str, ...], Bools] = {}
         self.parts: list[LineNodes] = []
         self.launches: list[tuple[NodeLine, Int64s]] = []
         self.kernels = False
-        self._said = {id(lines[0].process): carriers for lines, carriers in processes}
-        special = self._names(_LEVELS)
-        pools = np.zeros(len(trace.names), np.bool_)
-        if lasting:
-            pools = texts.beginning(trace.names, _POOLS)
-        parents: list[Int32s] = [np.empty(0, np.int32)]
+        self._names_with: dict[int, NamesWith] = {}
         self.count = 0
-        for lines, carriers in processes:
-            node_names = (
-                np.logical_or.reduce([special, *(carriers[stat] for stat in _OF_NODES)]) & ~pools
-            )
-            for line in lines:
-                if line.process.kind is ProcessKind.DEVICE or line.track.derived:
-                    self.kernels = self.kernels or bool(carriers["correlation_id"].any())
-                    continue
-                if carriers["correlation_id"].any():
-                    calls = rows_named(line.track.events.name, carriers["correlation_id"])
-                    if len(calls):
-                        self.launches.append((line, calls))
-                rows = rows_named(line.track.events.name, node_names)
-                if len(rows):
-                    part, parent = _nested(line, rows, self.count)
-                    self.parts.append(part)
-                    parents.append(parent)
-                    self.count += len(rows)
-        self.parent: Int32s = np.concatenate(parents)
         self._levels: list[tuple[Int64s, Int64s]] = []  # (nodes, root levels)
         self.apart: Int64s = np.empty(0, np.int64)  # nodes that hold nothing and that nothing holds
         self.markers: Int64s = np.empty(0, np.int64)  # nodes with a step's number
         self.contexts: list[HandOver] = []
+        has_level = self._names(_LEVELS)
+        is_pool = np.zeros(len(trace.names), np.bool_)
+        if lasting:
+            is_pool = texts.beginning(trace.names, _POOLS)
+        parents: list[Int32s] = [np.empty(0, np.int32)]
+        for lines, names_with in processes:
+            self._names_with[id(lines[0].process)] = names_with
+            node_names = np.logical_or.reduce(
+                [has_level, *(names_with[stat] for stat in _OF_NODES)]
+            )
+            node_names &= ~is_pool
+            for line in lines:
+                parents.append(self._add_line(line, node_names, names_with["correlation_id"]))
+        self.parent: Int32s = np.concatenate(parents)
         if self.count:
             self._read()
+
+    def _add_line(self, line: NodeLine, node_names: Bools, launch_names: Bools) -> Int32s:
+        """The node around each node of one line."""
+        none = np.empty(0, np.int32)
+        launches = bool(launch_names.any())
+        if line.process.kind is ProcessKind.DEVICE or line.track.derived:
+            self.kernels = self.kernels or launches
+            return none
+        if launches:
+            calls = rows_named(line.track.events.name, launch_names)
+            if len(calls):
+                self.launches.append((line, calls))
+        rows = rows_named(line.track.events.name, node_names)
+        if not len(rows):
+            return none
+        part, parent = _nested(line, rows, self.count)
+        self.parts.append(part)
+        self.count += len(rows)
+        return parent
 
     def forget(self) -> None:
         """Let go of what grouping alone needs: what stays tells where a node lies."""
@@ -146,49 +189,48 @@ class NodeForest:
         return self._gathered(nodes, lambda part, rows: part.line.track.events.duration[rows])
 
     def _gathered(self, nodes: Int64s, take: Callable[[LineNodes, Int32s], Int64s]) -> Int64s:
-        out = [np.empty(0, np.int64)]
+        parts = [np.empty(0, np.int64)]
         for part in self.parts:
-            lo, hi = nodes.searchsorted((part.first, part.first + len(part.row)))
-            if hi > lo:
-                out.append(take(part, part.row[nodes[lo:hi] - part.first]))
-        return np.concatenate(out)
+            of_line = part.among(nodes)
+            if len(of_line):
+                parts.append(take(part, part.rows_of(of_line)))
+        return np.concatenate(parts)
 
     def _names(self, names: Iterable[str]) -> Bools:
         key = tuple(names)
-        if key not in self._known:
-            self._known[key] = texts.beginning(self.trace.names, *key, whole=True)
-        return self._known[key]
+        if key not in self._rows_with_name:
+            self._rows_with_name[key] = texts.beginning(self.trace.names, *key, whole=True)
+        return self._rows_with_name[key]
 
     def named(self, names: Iterable[str], nodes: Int64s | None = None) -> Int64s:
         """The nodes with one of these names, ascending; of all, or of these (ascending)."""
-        with_name = self._names(names)
-        out = [np.empty(0, np.int64)]
+        has_name = self._names(names)
+        parts = [np.empty(0, np.int64)]
         for part in self.parts:
             if nodes is None:
-                out.append(
-                    np.flatnonzero(with_name[part.line.track.events.name[part.row]]) + part.first
-                )
+                with_name = np.flatnonzero(has_name[part.line.track.events.name[part.row]])
+                parts.append(with_name + part.first)
             else:
-                lo, hi = nodes.searchsorted((part.first, part.first + len(part.row)))
-                mine = nodes[lo:hi]
-                out.append(
-                    mine[with_name[part.line.track.events.name[part.row[mine - part.first]]]]
-                )
-        return np.concatenate(out)
+                of_line = part.among(nodes)
+                parts.append(of_line[has_name[part.names_of(of_line)]])
+        return np.concatenate(parts)
 
     def locate(self, node: int) -> tuple[NodeLine, int]:
         """The line of a node and its row there."""
-        place = int(np.searchsorted([part.first for part in self.parts], node, side="right")) - 1
-        part = self.parts[place]
+        part = self._part_with(node)
         return part.line, int(part.row[node - part.first])
+
+    def _part_with(self, node: int) -> LineNodes:
+        firsts = [part.first for part in self.parts]
+        return self.parts[int(np.searchsorted(firsts, node, side="right")) - 1]
 
     def rows_by_line(self, nodes: Int64s) -> dict[int, Int32s]:
         """The rows of these nodes, ascending, by the numbers of their lines; rows ascend too."""
         rows = {}
         for part in self.parts:
-            lo, hi = nodes.searchsorted((part.first, part.first + len(part.row)))
-            if hi > lo:
-                rows[part.line.number] = np.sort(part.row[nodes[lo:hi] - part.first])
+            of_line = part.among(nodes)
+            if len(of_line):
+                rows[part.line.number] = np.sort(part.rows_of(of_line))
         return rows
 
     def name_of(self, node: int) -> str:
@@ -199,37 +241,29 @@ class NodeForest:
     def text(self, node: int, name: str) -> str | None:
         """One stat of one node as text."""
         line, row = self.locate(node)
-        position = line.track.events.position_of(row)
-        return next(
-            (
-                str(stat.value)
-                for stat in line.process.source.event_stats(position)
-                if stat.name == name
-            ),
-            None,
-        )
+        for stat in line.process.source.event_stats(line.track.events.position_of(row)):
+            if stat.name == name:
+                return str(stat.value)
+        return None
 
     def levels(self, *, by_number: bool = True) -> tuple[Int64s, Int64s]:
         """(nodes that can start a group, ascending; the level of each, above 0).
 
         `by_number`: those too that carry a step's number and no level.
         """
-        named = [(self.named({name}), rank) for name, rank in _LEVELS.items()]
-        markers = self.markers if by_number else np.empty(0, np.int64)
-        nodes = np.concatenate(
-            [*(nodes for nodes, _ in self._levels), *(nodes for nodes, _ in named), markers]
-        )
-        ranks = np.concatenate(
-            [
-                *(ranks for _, ranks in self._levels),
-                *(np.full(len(nodes), rank) for nodes, rank in named),
-                np.ones(len(markers), np.int64),
-            ]
-        )
-        order = np.lexsort((-ranks, nodes))
-        nodes, ranks = nodes[order], ranks[order]
-        highest = np.append(True, nodes[1:] != nodes[:-1])[: len(nodes)] & (ranks > 0)
-        return nodes[highest], ranks[highest]
+        parts = list(self._levels)
+        for name, level in _LEVELS.items():
+            named = self.named({name})
+            parts.append((named, np.full(len(named), level)))
+        if by_number:
+            parts.append((self.markers, np.ones(len(self.markers), np.int64)))
+        nodes = np.concatenate([part_nodes for part_nodes, _ in parts])
+        level_of = np.concatenate([part_levels for _, part_levels in parts])
+        order = np.lexsort((-level_of, nodes))
+        nodes, level_of = nodes[order], level_of[order]
+        is_first = np.append(True, nodes[1:] != nodes[:-1])[: len(nodes)]
+        highest = is_first & (level_of > 0)
+        return nodes[highest], level_of[highest]
 
     # ── stats ────────────────────────────────────────────────────────────────────────────────────
 
@@ -241,106 +275,111 @@ class NodeForest:
         """
         chosen_names: Bools = np.logical_or.reduce(names)
         for part in self.parts:
-            carriers = self._said[id(part.line.process)]
-            asked = [stat for stat in stats if carriers[stat].any()]
-            events = part.line.track.events
-            mine = (
-                np.flatnonzero(chosen_names[events.name[part.row]])
-                if asked
-                else np.empty(0, np.int64)
-            )
-            for at in range(0, len(mine), _AT_ONCE):
-                some = mine[at : at + _AT_ONCE]
-                columns = part.line.process.source.columns(events.positions(part.row[some]), asked)
-                stats_of = {
-                    name: np.where(
-                        column.present & np.isfinite(column.floats), column.ints, _MISSING
-                    )
-                    for name, column in columns.items()
-                }
-                missing = np.full(len(some), _MISSING, np.int64)
-                yield some + part.first, {name: stats_of.get(name, missing) for name in stats}
+            process, events = part.line.process, part.line.track.events
+            names_with = self._names_with[id(process)]
+            asked = [stat for stat in stats if names_with[stat].any()]
+            if not asked:
+                continue
+            chosen = np.flatnonzero(chosen_names[events.name[part.row]])
+            for first in range(0, len(chosen), _DECODED_ROWS):
+                some = chosen[first : first + _DECODED_ROWS]
+                values = dict.fromkeys(stats, np.full(len(some), _MISSING, np.int64))
+                columns = process.source.columns(events.positions(part.row[some]), asked)
+                for stat, column in columns.items():
+                    is_number = column.present & np.isfinite(column.floats)
+                    values[stat] = np.where(is_number, column.ints, _MISSING)
+                yield some + part.first, values
 
     def _carriers(self, *stats: str) -> Bools:
-        names: Bools = np.logical_or.reduce(
-            [carriers[stat] for carriers in self._said.values() for stat in stats]
-        )
+        """Which names carry one of these stats, on any process."""
+        carrying = [names_with[stat] for names_with in self._names_with.values() for stat in stats]
+        names: Bools = np.logical_or.reduce(carrying)
         return names
 
     def _read(self) -> None:
-        executors, inputs = self._names({EXECUTOR}), self._names(_GET_NEXT)
-        makes = _Collected(("_pt", "_pid", "_p"))
-        asks = _Collected(("iter_num", "id"))
+        produced = _Collected(("_pt", "_pid", "_p"))
+        inputs = _Collected(("iter_num", "id"))  # what an executor's iteration asked for
+        self._read_makers(produced, inputs)
+        produced_keys, input_keys = KeyRows(produced.columns()), KeyRows(inputs.columns())
+        consumers, iterations = _Pairs(), _Pairs()
+        self._read_takers(produced_keys, input_keys, consumers, iterations)
+        hand_overs = (
+            _context(
+                produced_keys.count,
+                _NodesOfContexts(produced.nodes(), produced_keys.codes),
+                consumers.all(),
+                without_crowds=True,
+            ),
+            _context(
+                input_keys.count,
+                iterations.all(),
+                _NodesOfContexts(inputs.nodes(), input_keys.codes),
+            ),
+        )
+        self.contexts = [context for context in hand_overs if context.size]
+
+    def _read_makers(self, produced: _Collected, inputs: _Collected) -> None:
+        """Read the stats of what hands work on or starts a group."""
+        is_input = self._names(_GET_NEXT)
         apart, markers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        identified = self._carriers("id")
-        for nodes, stats in self._stats(
-            _MAKES, self._carriers("_p", "_r", "_a", "step_num"), inputs & identified
-        ):
-            makes.add(nodes, stats, stats["_p"] != _MISSING)
-            ranked = stats["_r"] != _MISSING
-            self._levels.append((nodes[ranked], stats["_r"][ranked]))
-            apart.append(nodes[(stats["_a"] != _MISSING) & (stats["_a"] != 0)])
+        names = self._carriers("_p", "_r", "_a", "step_num")
+        for nodes, stats in self._stats(_MAKES, names, is_input & self._carriers("id")):
+            produced.add(nodes, stats, stats["_p"] != _MISSING)
+            has_level = stats["_r"] != _MISSING
+            self._levels.append((nodes[has_level], stats["_r"][has_level]))
+            is_apart = (stats["_a"] != _MISSING) & (stats["_a"] != 0)
+            apart.append(nodes[is_apart])
             markers.append(nodes[stats["step_num"] != _MISSING])
-            asks.add(
-                nodes,
-                stats,
-                (stats["id"] != _MISSING) & (stats["iter_num"] >= 0) & self._have(nodes, inputs),
-            )
+            has_iteration = (stats["id"] != _MISSING) & (stats["iter_num"] >= 0)
+            inputs.add(nodes, stats, has_iteration & self._have(nodes, is_input))
         self.apart, self.markers = np.concatenate(apart), np.concatenate(markers)
-        made, asked = KeyRows(makes.columns()), KeyRows(asks.columns())
-        takers_of, iterations = _Pairs(), _Pairs()
-        takers = self._carriers("_c") if made.count else np.zeros(len(self.trace.names), np.bool_)
-        runs = executors & identified if asked.count else np.zeros(len(self.trace.names), np.bool_)
-        for nodes, stats in self._stats(_TAKES, takers, runs):
-            if made.count:
-                number = made.find((_plain(stats["_ct"]), _plain(stats["_pid"]), stats["_c"]))
-                takers_of.add(nodes, np.where(stats["_c"] != _MISSING, number, -1))
-            if asked.count:
-                number = asked.find((stats["iter_num"], stats["id"]))
-                iterations.add(
-                    nodes,
-                    np.where((stats["id"] != _MISSING) & self._have(nodes, executors), number, -1),
-                )
-        for context in (
-            _context(made.count, makes.nodes(), made.codes, *takers_of.all(), crowd=True),
-            # an executor's iteration → the input that it asked for
-            _context(asked.count, *iterations.all(), asks.nodes(), asked.codes),
-        ):
-            if context.size:
-                self.contexts.append(context)
+
+    def _read_takers(
+        self, produced: KeyRows, inputs: KeyRows, consumers: _Pairs, iterations: _Pairs
+    ) -> None:
+        """Read the stats of what takes work: of each only which hand-over it answers is kept."""
+        is_executor = self._names({EXECUTOR})
+        no_names = np.zeros(len(self.trace.names), np.bool_)
+        taking = self._carriers("_c") if produced.count else no_names
+        iterating = is_executor & self._carriers("id") if inputs.count else no_names
+        for nodes, stats in self._stats(_TAKES, taking, iterating):
+            if produced.count:
+                number = produced.find((_plain(stats["_ct"]), _plain(stats["_pid"]), stats["_c"]))
+                consumers.add(nodes, np.where(stats["_c"] != _MISSING, number, -1))
+            if inputs.count:
+                number = inputs.find((stats["iter_num"], stats["id"]))
+                is_iteration = (stats["id"] != _MISSING) & self._have(nodes, is_executor)
+                iterations.add(nodes, np.where(is_iteration, number, -1))
 
     def _have(self, nodes: Int64s, names: Bools) -> Bools:
         """Which of these nodes, all of one line, have one of these names."""
         if not len(nodes):
             return np.zeros(0, np.bool_)
-        place = (
-            int(np.searchsorted([part.first for part in self.parts], nodes[0], side="right")) - 1
-        )
-        part = self.parts[place]
-        return np.asarray(
-            names[part.line.track.events.name[part.row[nodes - part.first]]], np.bool_
-        )
+        part = self._part_with(int(nodes[0]))
+        return np.asarray(names[part.names_of(nodes)], np.bool_)
 
     def loops(self) -> Int64s:
         """The first executor event of each iteration, of those loops that iterate at all."""
-        executors = self._names({EXECUTOR}) & self._carriers("iter_num")
-        turning = [np.empty(0, np.int64)]
-        for nodes, stats in self._stats(("id", "iter_num"), executors):
-            turning.append(
-                np.unique(stats["id"][(stats["iter_num"] > 0) & self._have(nodes, executors)])
-            )
-        looping = np.unique(np.concatenate(turning))
-        if not len(looping):
+        is_executor = self._names({EXECUTOR}) & self._carriers("iter_num")
+        stats_of_loops = ("id", "iter_num")
+        iterating = [np.empty(0, np.int64)]
+        for nodes, stats in self._stats(stats_of_loops, is_executor):
+            iterates = (stats["iter_num"] > 0) & self._have(nodes, is_executor)
+            iterating.append(np.unique(stats["id"][iterates]))
+        loop_ids = np.unique(np.concatenate(iterating))
+        if not len(loop_ids):
             return np.empty(0, np.int64)
-        turns_of = _Collected(("id", "iter_num"))
-        for nodes, stats in self._stats(("id", "iter_num"), executors):
-            turns_of.add(nodes, stats, np.isin(stats["id"], looping) & self._have(nodes, executors))
-        ids, turns = (_plain(column) for column in turns_of.columns())
-        nodes = turns_of.nodes()
-        order = np.lexsort((self.start_of(nodes), turns, ids))
-        new = np.ones(len(order), np.bool_)
-        new[1:] = (ids[order][1:] != ids[order][:-1]) | (turns[order][1:] != turns[order][:-1])
-        return nodes[order[new]]
+        iterations = _Collected(stats_of_loops)
+        for nodes, stats in self._stats(stats_of_loops, is_executor):
+            of_loops = np.isin(stats["id"], loop_ids) & self._have(nodes, is_executor)
+            iterations.add(nodes, stats, of_loops)
+        loop, iteration = (_plain(column) for column in iterations.columns())
+        nodes = iterations.nodes()
+        order = np.lexsort((self.start_of(nodes), iteration, loop))
+        loop, iteration = loop[order], iteration[order]
+        is_first = np.ones(len(order), np.bool_)
+        is_first[1:] = (loop[1:] != loop[:-1]) | (iteration[1:] != iteration[:-1])
+        return nodes[order[is_first]]
 
 
 def _plain(values: Int64s) -> Int64s:
@@ -374,16 +413,14 @@ class _Collected:
 def _nested(line: NodeLine, rows: Int64s, first: int) -> tuple[LineNodes, Int32s]:
     """(the nodes of one line, the innermost node that holds each)."""
     events = line.track.events
-    start = events.start[rows]
-    order = np.argsort(start, kind="stable")  # a few ascending runs, one for each lane: quick
-    start, duration = start[order], events.duration[rows[order]]
+    order = np.argsort(events.start[rows], kind="stable")  # a few ascending runs, one a lane: quick
+    start, duration = events.start[rows[order]], events.duration[rows[order]]
     if not is_sorted(start, duration):
         order = np.lexsort((-events.duration[rows], events.start[rows]))
         start, duration = events.start[rows[order]], events.duration[rows[order]]
     depth = wire.nest(start, duration)
-    return LineNodes(line, rows[order].astype(np.int32), depth, first), _holders(
-        start, start + duration, depth, first
-    )
+    nodes = LineNodes(line, rows[order].astype(np.int32), depth, first)
+    return nodes, _holders(start, start + duration, depth, first)
 
 
 def _holders(start: Int64s, end: Int64s, depth: UInt8s, first: int) -> Int32s:
@@ -392,10 +429,8 @@ def _holders(start: Int64s, end: Int64s, depth: UInt8s, first: int) -> Int32s:
     above = np.flatnonzero(depth == 0)
     for level in range(1, int(depth.max()) + 1):
         here = np.flatnonzero(depth == level)
-        at = (
-            above.searchsorted(here) - 1
-        )  # they come by start: the last one above that began before
-        parent[here] = np.where(at >= 0, above[np.maximum(at, 0)], -1)
+        place = above.searchsorted(here) - 1  # by start: the last one above that began before
+        parent[here] = np.where(place >= 0, above[np.maximum(place, 0)], -1)
         above = here
     rest = np.flatnonzero(parent >= 0)
     while len(rest):  # files that overlap partly: look further up
@@ -406,25 +441,33 @@ def _holders(start: Int64s, end: Int64s, depth: UInt8s, first: int) -> Int32s:
     return parent
 
 
-_Some = Int32s | Int64s
-
-
 def _context(
-    count: int, makers: _Some, made: _Some, users: _Some, used: _Some, *, crowd: bool = False
+    count: int,
+    makers: _NodesOfContexts,
+    users: _NodesOfContexts,
+    *,
+    without_crowds: bool = False,
 ) -> HandOver:
     """Bring the nodes that hand over, and those that take, together by the number of what is handed
     over.
     """
-    by, of = np.bincount(made, minlength=count), np.bincount(used, minlength=count)
-    both = (by > 0) & (of > 0)
-    if crowd:
-        both &= ~((by >= _CROWD_SIZE) & (of >= _CROWD_SIZE))
-    renumber = (np.cumsum(both) - 1).astype(np.int32)
-    keep = both[made]
-    makers, made = makers[keep].astype(np.int32), renumber[made[keep]]
-    if (made[1:] < made[:-1]).any():
-        order = np.argsort(made, kind="stable")
-        makers, made = makers[order], made[order]
-    starts = np.searchsorted(made, np.arange(int(both.sum()), dtype=np.int32))
-    keep = both[used]
-    return HandOver(len(starts), makers, starts, users[keep].astype(np.int32), renumber[used[keep]])
+    maker_count = np.bincount(makers.context, minlength=count)
+    user_count = np.bincount(users.context, minlength=count)
+    connects = (maker_count > 0) & (user_count > 0)
+    if without_crowds:
+        connects &= (maker_count < _CROWD_SIZE) | (user_count < _CROWD_SIZE)
+    renumber = (np.cumsum(connects) - 1).astype(np.int32)
+    kept_makers, kept_users = connects[makers.context], connects[users.context]
+    producer = makers.node[kept_makers].astype(np.int32)
+    context = renumber[makers.context[kept_makers]]
+    if (context[1:] < context[:-1]).any():
+        order = np.argsort(context, kind="stable")
+        producer, context = producer[order], context[order]
+    starts = np.searchsorted(context, np.arange(int(connects.sum()), dtype=np.int32))
+    return HandOver(
+        size=len(starts),
+        producers=producer,
+        producer_starts=starts,
+        consumers=users.node[kept_users].astype(np.int32),
+        consumer_of=renumber[users.context[kept_users]],
+    )

@@ -15,12 +15,28 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.model import Marker
+from powertui.data.model import Bools, Marker
 from powertui.data.run.candidates import NONE, Candidate, in_marks
 from powertui.data.run.device_intervals import DeviceWork, covered_ps
 from powertui.value_types import dataclass
 
-_COVERS, _REGULAR, _NUMBERS, _OUTERMOST = 0.40, 0.15, 0.25, 0.20
+# What each property is worth in a score of at most 1. Chosen, not measured.
+_COVERED_WEIGHT = 0.40
+_REGULAR_WEIGHT = 0.15
+_NUMBERS_WEIGHT = 0.25
+_OUTERMOST_WEIGHT = 0.20
+# What work that is asked for between marks counts: dispatch may return at once.
+_BETWEEN_WEIGHT = 0.5
+# What is left of a score: of what covers hardly anything, or is marked on the host as well. Chosen,
+# not measured.
+_HELPER_FACTOR = 0.5
+# How much of "outermost" is left to marks inside others. Chosen, not measured.
+_INNER_SHARE = 0.3
+# Of the work that was launched by known calls: with less, time says what a mark covers. Chosen, not
+# measured.
+_MIN_LAUNCHED_SHARE = 0.5
+# Of the outer marks: fewer inner ones than that are no detail of them. Chosen, not measured.
+_MIN_INNER_RATIO = 0.5
 # Of the devices' drawn steps that marks of the host name. Chosen, not measured.
 _MIN_NAMED_SHARE = 0.5
 # Of marks that are inside another's: from there on they are details of it. Chosen, not measured.
@@ -55,38 +71,36 @@ class JudgedCandidate:
 
     def marker(self, count: int) -> Marker:
         """The same, for a person."""
-        return Marker(
-            self.candidate.title, self.candidate.pattern, count, round(self.score, 3), self.why
-        )
+        candidate = self.candidate
+        return Marker(candidate.title, candidate.pattern, count, round(self.score, 3), self.why)
 
 
 def judge(candidates: Sequence[Candidate], work: DeviceWork | None) -> list[JudgedCandidate]:
     """All of them, the best first."""
     if not candidates:
         return []
-    lo = min(int(candidate.marks.start[0]) for candidate in candidates)
-    hi = max(
+    starts = [int(candidate.marks.start[0]) for candidate in candidates]
+    ends = [
         int((candidate.marks.start + candidate.marks.duration).max()) for candidate in candidates
-    )
-    judged = [_judged(candidate, candidates, work, max(1, hi - lo)) for candidate in candidates]
-    return sorted(
-        judged, key=lambda candidate: (-candidate.score, int(candidate.candidate.marks.start[0]))
-    )
+    ]
+    span_ps = max(1, max(ends) - min(starts))
+    judged = [_judged(candidate, candidates, work, span_ps) for candidate in candidates]
+    judged.sort(key=lambda judged: (-judged.score, int(judged.candidate.marks.start[0])))
+    return judged
 
 
 def _judged(
-    candidate: Candidate, among: Sequence[Candidate], work: DeviceWork | None, span: int
+    candidate: Candidate, among: Sequence[Candidate], work: DeviceWork | None, span_ps: int
 ) -> JudgedCandidate:
-    covers, how = _coverage(candidate, work, span)
-    drawn = next((rival for rival in among if rival.device and not rival.inferred), None)
-    if (
-        drawn is not None and not candidate.device and not candidate.inferred
-    ):  # the collector drew on devices what this marks on the host
-        covers = max(covers, 0.5 * covers + 0.5 * _same_steps(candidate, drawn))
+    covers, how = _coverage(candidate, work, span_ps)
+    covers = _with_drawn_steps(candidate, among, covers)
     regular = _regularity(candidate)
-    outer, nests = _nesting(candidate, among)
+    outermost, nests = _nesting(candidate, among)
     score = (
-        _COVERS * covers + _REGULAR * regular + _NUMBERS * candidate.numbering + _OUTERMOST * outer
+        _COVERED_WEIGHT * covers
+        + _REGULAR_WEIGHT * regular
+        + _NUMBERS_WEIGHT * candidate.numbering
+        + _OUTERMOST_WEIGHT * outermost
     )
     if candidate.trains:
         score += _TRAINING_SCORE
@@ -96,47 +110,57 @@ def _judged(
     if not candidate.device and BESIDES.search(kind):
         score -= 2 * _NAME_SCORE
     if covers < MIN_COVERED or _marked_on_host(candidate, among):
-        score *= 0.5
+        score *= _HELPER_FACTOR
+    regularity = "regular" if regular > 0.5 else "irregular"
     numbers = "numbered" if candidate.numbering > NONE else "counted"
     trains = "; computes gradients" if candidate.trains else ""
-    why = (
-        f"covers {covers:.0%} {how}; {'regular' if regular > 0.5 else 'irregular'}; "
-        f"{numbers}{nests}{trains}"
-    )
+    why = f"covers {covers:.0%} {how}; {regularity}; {numbers}{nests}{trains}"
     return JudgedCandidate(candidate, min(1.0, max(0.0, score)), covers, why)
 
 
-def _coverage(candidate: Candidate, work: DeviceWork | None, span: int) -> tuple[float, str]:
+def _with_drawn_steps(candidate: Candidate, among: Sequence[Candidate], covers: float) -> float:
+    """What marks of the host cover, where the collector drew the same steps on devices."""
+    if candidate.device or candidate.inferred:
+        return covers
+    for rival in among:
+        if rival.device and not rival.inferred:
+            same_steps = _same_steps(candidate, rival)
+            return max(covers, 0.5 * covers + 0.5 * same_steps)
+    return covers
+
+
+def _coverage(candidate: Candidate, work: DeviceWork | None, span_ps: int) -> tuple[float, str]:
     """(share of the work, of what it is the share)."""
     marks = candidate.marks
     if work is None and candidate.share is not None:
         return candidate.share, "of XLA's work"
     if work is not None and candidate.device:
-        held = in_marks(
-            marks, work.start
-        )  # a step line is drawn around its device's work: whose hardly matters
-        return _share(work, held), "of the devices' work"
-    if work is not None and work.launched.mean() > 0.5:
-        stretch = work.launched & (work.launch >= marks.start[0]) & (work.launch < _last(candidate))
-        return max(
-            _share(work, work.launched & in_marks(marks, work.launch)), 0.5 * _share(work, stretch)
-        ), "of the devices' work"
-    zero = np.zeros(len(marks), np.int64)
-    held_ps = int(covered_ps(zero, marks.start, marks.start + marks.duration, 1)[0])
-    reach = min(span, _last(candidate) - int(marks.start[0]))
-    return max(held_ps / span, 0.5 * reach / span), "of the time"
+        # A step line is drawn around its device's work: which device's hardly matters.
+        return _share(work, in_marks(marks, work.start)), "of the devices' work"
+    last_ps = _last(candidate)
+    if work is not None and work.launched.mean() > _MIN_LAUNCHED_SHARE:
+        in_mark = work.launched & in_marks(marks, work.launch)
+        in_reach = work.launched & (work.launch >= marks.start[0]) & (work.launch < last_ps)
+        covered = max(_share(work, in_mark), _BETWEEN_WEIGHT * _share(work, in_reach))
+        return covered, "of the devices' work"
+    one_key = np.zeros(len(marks), np.int64)
+    marked_ps = int(covered_ps(one_key, marks.start, marks.start + marks.duration, 1)[0])
+    reach_ps = min(span_ps, last_ps - int(marks.start[0]))
+    return max(marked_ps / span_ps, _BETWEEN_WEIGHT * reach_ps / span_ps), "of the time"
 
 
 def _marked_on_host(candidate: Candidate, among: Sequence[Candidate]) -> bool:
-    """Whether these are lines of devices, of steps that marks on the host name, too: those tell of
+    """Whether these are lines of devices, of steps that marks on the host name, too: those show
     host and device.
     """
     if not candidate.device or candidate.inferred:
         return False
-    return any(
-        not drawn.device and not drawn.inferred and _same_steps(drawn, candidate) > _MIN_NAMED_SHARE
-        for drawn in among
-    )
+    for rival in among:
+        if rival.device or rival.inferred:
+            continue
+        if _same_steps(rival, candidate) > _MIN_NAMED_SHARE:
+            return True
+    return False
 
 
 def _same_steps(candidate: Candidate, drawn: Candidate) -> float:
@@ -150,49 +174,48 @@ def _same_steps(candidate: Candidate, drawn: Candidate) -> float:
     return 0.0
 
 
-def _share(work: DeviceWork, rows: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> float:
-    total = int(work.duration.sum())
-    return int(work.duration[rows].sum()) / total if total else 0.0
+def _share(work: DeviceWork, rows: Bools) -> float:
+    total_ps = int(work.duration.sum())
+    return int(work.duration[rows].sum()) / total_ps if total_ps else 0.0
 
 
 def _last(candidate: Candidate) -> int:
     """Where the last of them ends, with as much after it as usually lies between two."""
     start = candidate.marks.start
     end = int((start + candidate.marks.duration).max())
-    return max(end, int(start[-1]) + int(wire.median(np.diff(start)))) if len(start) > 1 else end
+    if len(start) < 2:
+        return end
+    return max(end, int(start[-1]) + int(wire.median(np.diff(start))))
 
 
 def _regularity(candidate: Candidate) -> float:
-    marks = candidate.marks
+    start = candidate.marks.start
     if candidate.apart:  # devices draw the same steps at the same times
-        line = marks.lines[0]
-        gaps = np.diff(marks.start[marks.lines == line])
-    else:
-        gaps = np.diff(marks.start)
-    if len(gaps) < 2:
+        lines = candidate.marks.lines
+        start = start[lines == lines[0]]
+    distances = np.diff(start)
+    if len(distances) < 2:
         return 0.5
-    middle = wire.median(gaps)
-    return 1.0 - min(1.0, wire.median(np.abs(gaps - middle)) / middle) if middle > 0 else 0.0
+    median = wire.median(distances)
+    if median <= 0:
+        return 0.0
+    spread = wire.median(np.abs(distances - median)) / median
+    return 1.0 - min(1.0, spread)
 
 
 def _nesting(candidate: Candidate, among: Sequence[Candidate]) -> tuple[float, str]:
     """(1 for what lies in no other numbered candidate, in words)."""
     if candidate.device and not candidate.inferred:
         return 0.0, "; drawn by the collector"  # after the marks of the host, where it knew of any
-    for rival in among:
-        if (
-            rival is candidate
-            or rival.device
-            or rival.by_kind
-            or rival.numbering < candidate.numbering
-            or len(rival.marks) < 2
-        ):
+    rivals = [rival for rival in among if rival is not candidate]
+    for rival in rivals:
+        if rival.device or rival.by_kind or len(rival.marks) < 2:
             continue
-        if _lies_in(candidate, rival) and not _around(rival):
-            return 0.3, f"; inside {rival.marks.kinds[0][:60]}"
-    if _around(candidate) and any(
-        rival is not candidate and _lies_in(rival, candidate) for rival in among
-    ):
+        if rival.numbering < candidate.numbering or _around(rival):
+            continue
+        if _lies_in(candidate, rival):
+            return _INNER_SHARE, f"; inside {rival.marks.kinds[0][:60]}"
+    if _around(candidate) and any(_lies_in(rival, candidate) for rival in rivals):
         return 0.0, "; around other marks"
     return 1.0, ""
 
@@ -203,9 +226,10 @@ def _around(candidate: Candidate) -> bool:
 
 def _lies_in(inner: Candidate, outer: Candidate) -> bool:
     marks = inner.marks
-    if len(marks) < len(outer.marks) * 0.5:
+    if len(marks) < len(outer.marks) * _MIN_INNER_RATIO:
         return False
     middle = marks.start + marks.duration // 2
-    within = in_marks(outer.marks, marks.start) & in_marks(outer.marks, middle)
-    longer = float(np.median(outer.marks.duration)) > float(np.median(marks.duration))
-    return bool(within.mean() > _MIN_NESTED_SHARE) and longer
+    is_inside = in_marks(outer.marks, marks.start) & in_marks(outer.marks, middle)
+    if is_inside.mean() <= _MIN_NESTED_SHARE:
+        return False
+    return float(np.median(outer.marks.duration)) > float(np.median(marks.duration))

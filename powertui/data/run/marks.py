@@ -33,12 +33,13 @@ _STATS = ("step_num", "step_name", "epoch_num", "graph_type", "_r", "group_id")
 _CARRIES = ("step_num", "step_name", "epoch_num")
 _ROOTS = ("_r", "group_id")
 
-# Lines up to this length are sampled whole; of longer ones the first and last event of each name
-# and a comb.
-_WHOLE = 20_000
-_COMB = 5_000
-_AT_ONCE = 1 << 18  # rows that are looked at in one call
-_DECODED = 1 << 14  # … and decoded
+# Lines up to so many events are sampled whole; of longer ones the first and last event of each
+# name, and about so many others, evenly spread. Chosen, not measured.
+_MAX_WHOLE_EVENTS = 20_000
+_SPREAD_EVENTS = 5_000
+# Rows that are compared, and that are decoded, in one call: enough for numpy, and little memory.
+_COMPARED_ROWS = 1 << 18
+_DECODED_ROWS = 1 << 14
 
 # Whoever samples a line for some stats samples it for these as well: reading it again costs more.
 _TOOLS_ASK = (
@@ -111,18 +112,18 @@ class Marks:
             return self
         picked = index.tolist()
         return Marks(
-            self.start[index],
-            self.duration[index],
-            self.number[index],
-            self.epoch[index],
-            [self.labels[i] for i in picked],
-            [self.kinds[i] for i in picked],
-            self.explicit[index],
-            self.titled[index],
-            self.numbered[index],
-            self.phase[index],
-            self.lines[index],
-            self.group[index],
+            start=self.start[index],
+            duration=self.duration[index],
+            number=self.number[index],
+            epoch=self.epoch[index],
+            labels=[self.labels[i] for i in picked],
+            kinds=[self.kinds[i] for i in picked],
+            explicit=self.explicit[index],
+            titled=self.titled[index],
+            numbered=self.numbered[index],
+            phase=self.phase[index],
+            lines=self.lines[index],
+            group=self.group[index],
         )
 
     def outermost(self) -> Marks:
@@ -130,83 +131,94 @@ class Marks:
         if not len(self):
             return self
         end = self.start + self.duration
-        before = np.maximum.accumulate(end)
+        reached = np.maximum.accumulate(end)[:-1]
         inside = np.zeros(len(self), np.bool_)
-        inside[1:] = (end[1:] <= before[:-1]) & (self.start[1:] < before[:-1])
+        inside[1:] = (end[1:] <= reached) & (self.start[1:] < reached)
         return self.take(~inside)
+
+
+_NO_MARKS = Marks(
+    start=np.empty(0, np.int64),
+    duration=np.empty(0, np.int64),
+    number=np.empty(0, np.int64),
+    epoch=np.empty(0, np.int64),
+    labels=[],
+    kinds=[],
+    explicit=np.empty(0, np.bool_),
+    titled=np.empty(0, np.bool_),
+    numbered=np.empty(0, np.bool_),
+    phase=np.empty(0, np.int32),
+    lines=np.empty(0, np.int32),
+    group=np.empty(0, np.int64),
+)
 
 
 def marked_events(trace: Trace) -> Marks:
     """All host events with a step number, an epoch number or a step name; of other planes when no
     host has any.
     """
-    for hosts in (True, False):
-        parts = []
+    for on_hosts in (True, False):
+        parts: list[Marks] = []
         for process, lines in _planes(trace):
-            if (process.kind is ProcessKind.HOST) == hosts:
-                tracks = [track for _, track in lines]
-                carry = carried(trace, process, tracks, (*_CARRIES, *_ROOTS))
-                rooted = np.logical_or.reduce([carry[name] for name in _ROOTS])
-                names = np.logical_or.reduce([carry[name] for name in _CARRIES]) | _explicit(
-                    trace, rooted, carry["_r"]
-                )
-                held = [
-                    line
-                    for line in lines
-                    if any(
-                        names[carrying].any() for carrying in _KNOWN[trace][id(line[1])].values()
-                    )
-                ]
-                parts += list(_of_names(trace, process, held, names, must_carry=True))
+            if (process.kind is ProcessKind.HOST) == on_hosts:
+                parts += _marked_of_plane(trace, process, lines)
         if any(len(part) for part in parts):
             return join_marks(parts)
     return join_marks([])
+
+
+def _marked_of_plane(
+    trace: Trace, process: Process, lines: list[tuple[int, Track]]
+) -> Iterator[Marks]:
+    tracks = [track for _, track in lines]
+    names_with = carried(trace, process, tracks, (*_CARRIES, *_ROOTS))
+    rooted = np.logical_or.reduce([names_with[stat] for stat in _ROOTS])
+    marking = np.logical_or.reduce([names_with[stat] for stat in _CARRIES])
+    marking |= _explicit(trace, rooted, names_with["_r"])
+    # Lines without such a name are not read: any of the sampled names shows that.
+    with_marks = [
+        (line, track)
+        for line, track in lines
+        if any(marking[names].any() for names in _KNOWN[trace][id(track)].values())
+    ]
+    return _of_names(trace, process, with_marks, marking, must_carry=True)
 
 
 def marks_by_name(
     trace: Trace, matches: Callable[[str], bool], *, kinds: Iterable[ProcessKind]
 ) -> Marks:
     """All events whose full or display name matches, on planes of these kinds."""
-    matching = np.fromiter(
-        (
-            matches(trace.names.full(i)) or matches(trace.names.display(i))
-            for i in range(len(trace.names))
-        ),
-        np.bool_,
-        len(trace.names),
-    )
+    names = trace.names
+    matching = np.zeros(len(names), np.bool_)
+    for index in range(len(names)):
+        matching[index] = matches(names.full(index)) or matches(names.display(index))
     if not matching.any():
         return join_marks([])
     allowed = set(kinds)
-    parts = [
-        part
-        for process, lines in _planes(trace)
-        if process.kind in allowed
-        for part in _of_names(trace, process, lines, matching, must_carry=False)
-    ]
+    parts: list[Marks] = []
+    for process, lines in _planes(trace):
+        if process.kind in allowed:
+            parts += _of_names(trace, process, lines, matching, must_carry=False)
     return join_marks(parts)
 
 
 def join_marks(parts: Sequence[Marks]) -> Marks:
     """Several sets as one, by start; of equal starts the longer first."""
     if not parts:
-        empty = np.empty(0, np.int64)
-        none = np.empty(0, np.bool_)
-        codes = np.empty(0, np.int32)
-        return Marks(empty, empty, empty, empty, [], [], none, none, none, codes, codes, empty)
+        return _NO_MARKS
     joined = Marks(
-        np.concatenate([p.start for p in parts]),
-        np.concatenate([p.duration for p in parts]),
-        np.concatenate([p.number for p in parts]),
-        np.concatenate([p.epoch for p in parts]),
-        [label for p in parts for label in p.labels],
-        [kind for p in parts for kind in p.kinds],
-        np.concatenate([p.explicit for p in parts]),
-        np.concatenate([p.titled for p in parts]),
-        np.concatenate([p.numbered for p in parts]),
-        np.concatenate([p.phase for p in parts]),
-        np.concatenate([p.lines for p in parts]),
-        np.concatenate([p.group for p in parts]),
+        start=np.concatenate([part.start for part in parts]),
+        duration=np.concatenate([part.duration for part in parts]),
+        number=np.concatenate([part.number for part in parts]),
+        epoch=np.concatenate([part.epoch for part in parts]),
+        labels=[label for part in parts for label in part.labels],
+        kinds=[kind for part in parts for kind in part.kinds],
+        explicit=np.concatenate([part.explicit for part in parts]),
+        titled=np.concatenate([part.titled for part in parts]),
+        numbered=np.concatenate([part.numbered for part in parts]),
+        phase=np.concatenate([part.phase for part in parts]),
+        lines=np.concatenate([part.lines for part in parts]),
+        group=np.concatenate([part.group for part in parts]),
     )
     return joined.take(np.lexsort((-joined.duration, joined.start)))
 
@@ -215,22 +227,21 @@ def of_events(trace: Trace, line: int, events: Events) -> Marks:
     """Events that are known to be steps, without a look at their stats."""
     names = [trace.names.full(int(i)) for i in events.name.tolist()]
     count = len(events)
-    none = np.full(count, -1, np.int64)
-    numbers = np.array([trailing_number(name) for name in names], np.int64).reshape(-1)
+    unknown = np.full(count, -1, np.int64)
     no = np.zeros(count, np.bool_)
     return Marks(
-        events.start,
-        events.duration,
-        numbers,
-        none,
-        names,
-        names,
-        no,
-        no,
-        no,
-        np.zeros(count, np.int32),
-        np.full(count, line, np.int32),
-        none,
+        start=events.start,
+        duration=events.duration,
+        number=np.array([trailing_number(name) for name in names], np.int64).reshape(-1),
+        epoch=unknown,
+        labels=names,
+        kinds=names,
+        explicit=no,
+        titled=no,
+        numbered=no,
+        phase=np.zeros(count, np.int32),
+        lines=np.full(count, line, np.int32),
+        group=unknown,
     )
 
 
@@ -245,13 +256,13 @@ def trailing_number(text: str) -> int:
 
 def _planes(trace: Trace) -> Iterator[tuple[Process, list[tuple[int, Track]]]]:
     """Each plane with its lines that hold events, numbered as Trace.tracks() does."""
-    line = 0
+    next_line = 0
     for process in trace.processes:
-        lines = []
-        for track in process.tracks:
-            if len(track.events) and not track.derived:
-                lines.append((line, track))
-            line += 1
+        numbered = enumerate(process.tracks, next_line)
+        next_line += len(process.tracks)
+        lines = [
+            (line, track) for line, track in numbered if len(track.events) and not track.derived
+        ]
         if lines:
             yield process, lines
 
@@ -292,19 +303,18 @@ def carried(
     Each line is sampled once.
     """
     sampled = _KNOWN.setdefault(trace, {})
-    names = {name: np.zeros(len(trace.names), np.bool_) for name in stats}
+    names_with = {stat: np.zeros(len(trace.names), np.bool_) for stat in stats}
     for track in tracks:
         by_stat = sampled.setdefault(id(track), {})
-        missing = [name for name in stats if name not in by_stat]
+        missing = [stat for stat in stats if stat not in by_stat]
         if missing:
-            asked = list(
-                dict.fromkeys((*missing, *(name for name in _TOOLS_ASK if name not in by_stat)))
-            )
+            for_tools = [stat for stat in _TOOLS_ASK if stat not in by_stat]
+            asked = list(dict.fromkeys((*missing, *for_tools)))
             by_stat.update(_carried(process, track.events, len(trace.names), asked))
-        for name in stats:
-            if len(by_stat[name]):
-                names[name][by_stat[name]] = True
-    return names
+        for stat in stats:
+            if len(by_stat[stat]):
+                names_with[stat][by_stat[stat]] = True
+    return names_with
 
 
 # Which names carry a stat, line by line: {id of the track: {stat: names}}.
@@ -317,43 +327,40 @@ def _carried(
     rows = _sample(events, name_count)
     names_of: dict[str, list[UInt32s]] = {}
     nothing: StatColumn | None = None  # a source has one column for all that it does not know
-    for at in range(0, len(rows), _DECODED):
-        some = rows[at : at + _DECODED]
+    for first in range(0, len(rows), _DECODED_ROWS):
+        some = rows[first : first + _DECODED_ROWS]
         names = events.name[some]
-        for name, column in process.source.columns(events.positions(some), stats).items():
+        for stat, column in process.source.columns(events.positions(some), stats).items():
             if column is nothing:
                 continue
             if not column.present.any():
                 nothing = column
             else:
-                names_of.setdefault(name, []).append(names[column.present])
-    no_names = dict.fromkeys(stats, np.empty(0, np.int32))
-    return no_names | {
-        name: wire.distinct(np.concatenate(parts)).astype(np.int32)
-        for name, parts in names_of.items()
-    }
+                names_of.setdefault(stat, []).append(names[column.present])
+    carrying = dict.fromkeys(stats, np.empty(0, np.int32))
+    for stat, parts in names_of.items():
+        carrying[stat] = wire.distinct(np.concatenate(parts)).astype(np.int32)
+    return carrying
 
 
 def rows_named(names: UInt32s, chosen: Bools) -> Int64s:
     """Rows with one of these names, without a mask as long as the line."""
-    parts = [
-        np.flatnonzero(chosen[names[at : at + _AT_ONCE]]) + at
-        for at in range(0, len(names), _AT_ONCE)
-    ]
-    return np.concatenate([np.empty(0, np.int64), *parts])
+    parts = [np.empty(0, np.int64)]
+    for first in range(0, len(names), _COMPARED_ROWS):
+        parts.append(np.flatnonzero(chosen[names[first : first + _COMPARED_ROWS]]) + first)
+    return np.concatenate(parts)
 
 
 def _sample(events: Events, name_count: int) -> Int64s:
-    """Rows that tell of all names of a line: every name is there."""
+    """Rows that show all names of a line: every name is there."""
     count = len(events)
-    if count <= _WHOLE:
+    if count <= _MAX_WHOLE_EVENTS:
         return np.arange(count)
-    chosen = np.zeros(
-        count, np.bool_
-    )  # not the rows sorted: with a million names that alone took seconds
+    # A mask, and not the rows sorted: with a million names that alone took seconds.
+    chosen = np.zeros(count, np.bool_)
     for ends in wire.ends(events.name, name_count):
         chosen[ends[ends >= 0]] = True
-    chosen[:: max(1, count // _COMB)] = True
+    chosen[:: max(1, count // _SPREAD_EVENTS)] = True
     return np.flatnonzero(chosen)
 
 
@@ -366,66 +373,61 @@ def _of_names(
 ) -> Iterator[Marks]:
     for line, track in lines:
         rows = np.flatnonzero(chosen[track.events.name])
-        if len(rows):
-            events = track.events[rows]
-            columns = process.source.columns(events.position, _STATS)
-            found_marks = _marks(trace, line, events, columns)
-            if must_carry:
-                found_marks = found_marks.take(
-                    found_marks.explicit
-                    | np.logical_or.reduce([columns[name].present for name in _CARRIES])
-                )
-            yield found_marks
+        if not len(rows):
+            continue
+        events = track.events[rows]
+        columns = process.source.columns(events.position, _STATS)
+        marks_of_line = _marks(trace, line, events, columns)
+        if must_carry:
+            carries = np.logical_or.reduce([columns[name].present for name in _CARRIES])
+            marks_of_line = marks_of_line.take(marks_of_line.explicit | carries)
+        yield marks_of_line
 
 
 def _marks(trace: Trace, line: int, events: Events, columns: dict[str, StatColumn]) -> Marks:
     texts = {int(i): trace.names.full(int(i)) for i in wire.distinct(events.name).tolist()}
     kinds = [texts[i] for i in events.name.tolist()]
+    titles, graphs = _texts(columns["step_name"]), _texts(columns["graph_type"])
     numbers = whole_numbers(columns["step_num"])
-    epochs = whole_numbers(columns["epoch_num"])
-    labels = []
-    phase_of_text: dict[str, int] = {}
-    phase = np.zeros(len(events), np.int32)
-    names, graphs = _texts(columns["step_name"]), _texts(columns["graph_type"])
     for row in np.flatnonzero(numbers < 0).tolist():
-        step_name = names[row]
-        numbers[row] = trailing_number(step_name if step_name is not None else kinds[row])
-    for row, (kind, number, step_name, graph) in enumerate(
-        zip(kinds, numbers.tolist(), names, graphs, strict=True)
-    ):
-        prefix = graph or kind
-        labels.append(
-            step_name
-            or (
-                f"{prefix} {number}" if number >= 0 and not prefix.endswith(str(number)) else prefix
-            )
-        )
-        text = graph or step_name or kind
-        if text not in phase_of_text:
-            phase_of_text[text] = phase_of(text)
-        if phase_of_text[text]:
-            phase[row] = phase_of_text[text]
+        title = titles[row]
+        numbers[row] = trailing_number(title if title is not None else kinds[row])
+    labels = []
+    phase_by_text: dict[str, int] = {}
+    phase = np.zeros(len(events), np.int32)
+    for row, number in enumerate(numbers.tolist()):
+        labels.append(titles[row] or _numbered_label(graphs[row] or kinds[row], number))
+        text = graphs[row] or titles[row] or kinds[row]
+        if text not in phase_by_text:
+            phase_by_text[text] = phase_of(text)
+        if phase_by_text[text]:
+            phase[row] = phase_by_text[text]
     rooted = np.logical_or.reduce(
         [columns[name].present for name in ("step_num", "epoch_num", *_ROOTS)]
     )
-    named = {kind: _is_explicit(kind) for kind in texts.values()}
-    explicit = rooted & np.array([named[kind] for kind in kinds], np.bool_) | columns[
-        "_r"
-    ].present & (phase != TRAINING)
+    explicit_by_kind = {kind: _is_explicit(kind) for kind in texts.values()}
+    has_explicit_name = np.array([explicit_by_kind[kind] for kind in kinds], np.bool_)
+    is_other_root = columns["_r"].present & (phase != TRAINING)
     return Marks(
-        events.start,
-        events.duration,
-        numbers,
-        epochs,
-        labels,
-        kinds,
-        explicit,
-        columns["step_name"].present,
-        columns["step_num"].present,
-        phase,
-        np.full(len(events), line, np.int32),
-        whole_numbers(columns["group_id"]),
+        start=events.start,
+        duration=events.duration,
+        number=numbers,
+        epoch=whole_numbers(columns["epoch_num"]),
+        labels=labels,
+        kinds=kinds,
+        explicit=(rooted & has_explicit_name) | is_other_root,
+        titled=columns["step_name"].present,
+        numbered=columns["step_num"].present,
+        phase=phase,
+        lines=np.full(len(events), line, np.int32),
+        group=whole_numbers(columns["group_id"]),
     )
+
+
+def _numbered_label(prefix: str, number: int) -> str:
+    if number < 0 or prefix.endswith(str(number)):
+        return prefix
+    return f"{prefix} {number}"
 
 
 def _texts(column: StatColumn) -> list[str | None]:
@@ -447,3 +449,8 @@ def whole_numbers(column: StatColumn) -> Int64s:
         if text is not None and text.lstrip("-").isdigit() and len(text) < 19:
             out[row] = int(text)
     return np.asarray(out, np.int64)
+
+
+def stat_numbers(process: Process, track: Track, rows: Int64s, stat: str) -> Int64s:
+    """One stat of some events of a line, as `whole_numbers`."""
+    return whole_numbers(process.source.columns(track.events.positions(rows), (stat,))[stat])

@@ -233,7 +233,7 @@ def _is_complete(marked: Steps, rows_by_epoch: ByNumber, index: int) -> bool:
     if after < len(marked):
         # A step without epoch and number has its mark cut off by the profile's end: it may be of
         # this epoch as well.
-        return marked.epoch[after] >= 0 or marked.number[after] >= 0
+        return bool(marked.epoch[after] >= 0 or marked.number[after] >= 0)
     # The profile may have stopped in the middle of the epoch, unless it counted as far as before.
     counted_as_far = int(marked.number[rows[-1]]) == int(marked.number.max())
     return index > 0 and counted_as_far and len(rows_by_epoch[index - 1]) > 0

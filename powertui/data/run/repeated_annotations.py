@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from powertui.data import texts
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
 from powertui.data.run import marks
 from powertui.data.run.candidates import NONE, Candidate, pattern_of
@@ -35,61 +36,50 @@ def annotated_series(trace: Trace) -> Iterator[Candidate]:
     annotated = _annotated(trace)
     if not annotated.any():
         return
-    lines = [
-        (number, track)
-        for number, (process, track) in enumerate(trace.tracks())
-        if process.kind is ProcessKind.HOST
-        and not track.derived
-        and len(track.events)
-        and annotated[track.events.name].any()
-    ]
+    lines = []
     counts = np.zeros(len(trace.names), np.int64)
-    for _, track in lines:
-        counts += np.bincount(track.events.name, minlength=len(counts))
-    frames = _frames(trace)
+    for number, (process, track) in enumerate(trace.tracks()):
+        if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
+            continue
+        if annotated[track.events.name].any():
+            lines.append((number, track))
+            counts += np.bincount(track.events.name, minlength=len(counts))
+    is_frame = texts.beginning(trace.names, "$")  # of Python
     for name in np.flatnonzero(annotated & (counts >= _MIN_ANNOTATIONS)).tolist():
-        found = [
-            (marks.of_events(trace, number, track.events[track.events.name == name]), track)
-            for number, track in lines
-            if (track.events.name == name).any()
-        ]
-        chosen = marks.join_marks([part.outermost() for part, _ in found])
+        marks_on: list[tuple[Marks, Track]] = []
+        for number, track in lines:
+            rows = track.events.name == name
+            if rows.any():
+                marks_on.append((marks.of_events(trace, number, track.events[rows]), track))
+        chosen = marks.join_marks([part.outermost() for part, _ in marks_on])
         if len(chosen) < _MIN_ANNOTATIONS or (chosen.phase != TRAINING).any():
             continue
-        if _thread_share([track for _, track in found], found, frames) >= _MIN_THREAD_SHARE:
+        if _thread_share(marks_on, is_frame) >= _MIN_THREAD_SHARE:
             full = trace.names.full(name)
             yield Candidate(
-                f"annotations named {full[:80]} (no step marker in the profile)",
-                pattern_of([full]),
-                chosen,
-                NONE,
+                title=f"annotations named {full[:80]} (no step marker in the profile)",
+                pattern=pattern_of([full]),
+                marks=chosen,
+                numbering=NONE,
                 inferred=True,
                 repeats="annotations",
             )
 
 
-def _thread_share(tracks: list[Track], found: list[tuple[Marks, Track]], frames: Bools) -> float:
+def _thread_share(marks_on: list[tuple[Marks, Track]], is_frame: Bools) -> float:
     """Of the time in which these threads ran anything but frames, the part in the annotations."""
-    held, ran = 0, 0
-    for (part, _), track in zip(found, tracks, strict=True):
+    annotated_ps, ran_ps = 0, 0
+    for made, track in marks_on:
         events = track.events
-        rows = ~frames[events.name]
-        held += _covered(part.start, part.start + part.duration)
-        ran += _covered(events.start[rows], events.end[rows])
-    return held / ran if ran else 0.0
+        rows = ~is_frame[events.name]
+        annotation_end = made.start + made.duration
+        annotated_ps += _covered(made.start, annotation_end)
+        ran_ps += _covered(events.start[rows], events.end[rows])
+    return annotated_ps / ran_ps if ran_ps else 0.0
 
 
 def _covered(start: Int64s, end: Int64s) -> int:
     return int(covered_ps(np.zeros(len(start), np.int64), start, end, 1)[0]) if len(start) else 0
-
-
-def _frames(trace: Trace) -> Bools:
-    """Which names are frames of Python."""
-    return np.fromiter(
-        (trace.names.full(i).startswith("$") for i in range(len(trace.names))),
-        np.bool_,
-        len(trace.names),
-    )
 
 
 def _annotated(trace: Trace) -> Bools:

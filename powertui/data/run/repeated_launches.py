@@ -108,42 +108,41 @@ def _two_that_train(calls: list[Candidate]) -> Iterator[Candidate]:
 
 
 def _longest(repeats: Iterator[Candidate]) -> list[Candidate]:
-    return sorted(
-        repeats,
-        key=lambda candidate: -int(candidate.marks.duration.sum() - candidate.marks.duration.max()),
-    )
+    def without_longest_ps(candidate: Candidate) -> int:
+        return int(candidate.marks.duration.sum() - candidate.marks.duration.max())
+
+    return sorted(repeats, key=without_longest_ps, reverse=True)
 
 
 def modules(trace: Trace) -> Iterator[Candidate]:
     """Modules that devices ran three times or more, each device's counted for itself."""
-    every = np.ones(len(trace.names), np.bool_)
+    every_name = np.ones(len(trace.names), np.bool_)
     lanes = [
         (line, track.lane(0))
         for line, (_, track) in enumerate(trace.tracks())
         if track.kind is TrackKind.MODULES and len(track.events)
     ]
-    best = max(
-        (ranked for _, lane in lanes if (ranked := _ranked(lane, every))),
-        key=lambda ranked: ranked[0][1],
-        default=[],
-    )
-    for name, _ in best[:_MAX_LAUNCH_NAMES]:
+    busiest: list[tuple[int, int]] = []
+    for _, lane in lanes:
+        names_by_time = _repeating_names(lane, every_name)
+        if names_by_time and (not busiest or names_by_time[0][1] > busiest[0][1]):
+            busiest = names_by_time
+    for name, _ in busiest[:_MAX_LAUNCH_NAMES]:
         full = trace.names.full(name)
-        rows = [(line, lane[_called(trace, lane, full)]) for line, lane in lanes]
-        most = max(len(events) for _, events in rows)
+        runs = [(line, lane[_called(trace, lane, full)]) for line, lane in lanes]
+        most_runs = max(len(events) for _, events in runs)
         # Each device runs a module of its own; one that ran it less often entered the profile late,
         # and cannot be counted along.
         parts = [
             _counted(marks.of_events(trace, line, events))
-            for line, events in rows
-            if len(events) == most
+            for line, events in runs
+            if len(events) == most_runs
         ]
-        title = f"launches of the module {full[:80]} (no step marker in the profile)"
         yield Candidate(
-            title,
-            f"^{escaped(full)}$",
-            marks.join_marks(parts),
-            NONE,
+            title=f"launches of the module {full[:80]} (no step marker in the profile)",
+            pattern=f"^{escaped(full)}$",
+            marks=marks.join_marks(parts),
+            numbering=NONE,
             device=True,
             apart=True,
             inferred=True,
@@ -169,58 +168,59 @@ def _launched(name: str, chosen: Marks) -> Candidate:
 
 
 def _calls(trace: Trace) -> Iterator[Candidate]:
+    """Launches of the host, by the surest kind of name that repeats."""
     texts = [trace.names.full(i) for i in range(len(trace.names))]
     for pattern in _LAUNCHES:
-        fits = (
-            pattern.search(text) is not None and _HELPERS.search(text) is None for text in texts
-        )
-        launch_names = np.fromiter(fits, np.bool_, len(texts))
-        if not launch_names.any():
+        is_launch = np.zeros(len(texts), np.bool_)
+        for index, text in enumerate(texts):
+            is_launch[index] = bool(pattern.search(text)) and not _HELPERS.search(text)
+        if not is_launch.any():
             continue
-        spent: Counter[int] = Counter()
-        lines: dict[int, list[Marks]] = {}
-        for line, (process, track) in enumerate(trace.tracks()):
-            if (
-                process.kind is ProcessKind.HOST
-                and not track.derived
-                and len(track.events)
-                and not _INPUT_LINE.search(track.name)
-            ):
-                for name, ps in _spent(track.events, launch_names):
-                    spent[name] += ps
-                    events = track.events[track.events.name == name]
-                    events = events[np.argsort(events.start, kind="stable")]
-                    launches = marks.of_events(trace, line, events).outermost()
-                    lines.setdefault(name, []).append(launches)
-        made = 0
-        for name, _ in sorted(spent.items(), key=lambda launch: (-launch[1], launch[0])):
-            chosen = _one_series(lines[name])
-            if len(chosen) >= MIN_LAUNCHES:
-                made += 1
-                yield _launched(texts[name], chosen)
-            if made == _MAX_LAUNCH_NAMES:
-                return
-        if made:
+        repeating = list(_repeating_launches(trace, is_launch))
+        if repeating:
+            yield from repeating
             return
 
 
-def _one_series(lines: list[Marks]) -> Marks:
+def _repeating_launches(trace: Trace, is_launch: Bools) -> Iterator[Candidate]:
+    """The first few of these names that were launched often enough, most time first."""
+    spent: Counter[int] = Counter()
+    launches_of: dict[int, list[Marks]] = {}
+    for line, (process, track) in enumerate(trace.tracks()):
+        if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
+            continue
+        if _INPUT_LINE.search(track.name):
+            continue
+        for name, ps in _spent(track.events, is_launch):
+            spent[name] += ps
+            events = track.events[track.events.name == name]
+            events = events[np.argsort(events.start, kind="stable")]
+            launches = marks.of_events(trace, line, events).outermost()
+            launches_of.setdefault(name, []).append(launches)
+    yielded = 0
+    for name, _ in sorted(spent.items(), key=lambda launch: (-launch[1], launch[0])):
+        chosen = _one_series(launches_of[name])
+        if len(chosen) >= MIN_LAUNCHES:
+            yield _launched(trace.names.full(name), chosen)
+            yielded += 1
+        if yielded == _MAX_LAUNCH_NAMES:
+            return
+
+
+def _one_series(launches: list[Marks]) -> Marks:
     """Launches of one name on several threads: all of them, as a server's requests are; of threads
     that launch together, step by step, those of one.
     """
-    longest = max(lines, key=len)
-    others = [
-        line
-        for line in lines
-        if line is not longest and not step_rows.begin_together(longest.start, line.start)
-    ]
-    return marks.join_marks([longest, *others])
+    longest = max(launches, key=len)
+    parts = [longest]
+    for line in launches:
+        if line is not longest and not step_rows.begin_together(longest.start, line.start):
+            parts.append(line)
+    return marks.join_marks(parts)
 
 
-def _ranked(events: Events, chosen_names: Bools) -> list[tuple[int, int]]:
-    """(name, its ps without the longest) of the wanted names that ran often enough, most time
-    first.
-    """
+def _repeating_names(events: Events, chosen_names: Bools) -> list[tuple[int, int]]:
+    """(name, its ps without the longest) of these names that ran often enough, most time first."""
     spent = _spent(events, chosen_names)
     if not spent:
         return []
@@ -229,20 +229,20 @@ def _ranked(events: Events, chosen_names: Bools) -> list[tuple[int, int]]:
 
 
 def _spent(events: Events, chosen_names: Bools) -> list[tuple[int, int]]:
-    """(name, its ps without the longest) of the wanted names, most time first."""
+    """(name, its ps without the longest) of these names, most time first."""
     rows = chosen_names[events.name]
     if not rows.any():
         return []
     names, which = np.unique(events.name[rows], return_inverse=True)
+    which = which.ravel()
     durations = events.duration[rows].astype(np.float64)
-    spent = np.bincount(which.ravel(), weights=durations).astype(np.float64)
+    total = np.bincount(which, weights=durations).astype(np.float64)
     longest = np.zeros(len(names))
-    np.maximum.at(longest, which.ravel(), durations)
-    totals = (
-        spent - longest
-    )  # the first launch traces and compiles: a helper that ran once more must not win by that
-    order = np.argsort(-totals, kind="stable")
-    return [(int(names[i]), int(totals[i])) for i in order.tolist()]
+    np.maximum.at(longest, which, durations)
+    # The first launch traces and compiles: a helper that ran once more must not win by that.
+    without_longest = total - longest
+    order = np.argsort(-without_longest, kind="stable")
+    return [(int(names[i]), int(without_longest[i])) for i in order.tolist()]
 
 
 def _counted(chosen: Marks) -> Marks:

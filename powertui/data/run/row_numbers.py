@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui.data.model import Bools, Int64s
+from powertui.data.model import Bools, Int32s, Int64s
 
 
 class KeyRows:
@@ -44,7 +44,7 @@ class KeyRows:
         return out
 
 
-def places_among(ascending: Int64s, values: Int64s) -> tuple[Int64s, Bools]:
+def places_among(ascending: Int32s | Int64s, values: Int64s) -> tuple[Int64s, Bools]:
     """(the place of each value among ascending ones, which of them are there)."""
     if not len(ascending):
         return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)

@@ -47,17 +47,17 @@ class _DeviceSteps(NamedTuple):
     pair: Int64s  # which step of which device: device * count + row
     start: Int64s
     end: Int64s
-    count: int  # of all steps
+    step_count: int  # of all steps
 
     @property
     def row(self) -> Int64s:
         """The step that each is."""
-        return self.pair % max(1, self.count)
+        return self.pair % max(1, self.step_count)
 
     @property
     def device(self) -> Int64s:
         """The device of each: its index among the names."""
-        return self.pair // max(1, self.count)
+        return self.pair // max(1, self.step_count)
 
 
 class _LongestSpans(NamedTuple):
@@ -240,12 +240,12 @@ def _worked(
     row, start, end = on_device.row, on_device.start, on_device.end
     if work is None or given is None:
         # No work beside the lines: they are what is known of it.
-        device = covered_ps(row, start, end, on_device.count)
+        device = covered_ps(row, start, end, on_device.step_count)
         busy = np.full(len(row), UNKNOWN, np.int64)
     else:
         has_row = given.row >= 0
         device = covered_ps(
-            given.row[has_row], work.start[has_row], work.end[has_row], on_device.count
+            given.row[has_row], work.start[has_row], work.end[has_row], on_device.step_count
         )
         busy = _busy_in_pairs(work, given, on_device)
     steps_on = []
@@ -271,7 +271,7 @@ def _busy_in_pairs(work: DeviceWork, given: StepOfWork, on_device: _DeviceSteps)
     pair = on_device.pair
     has_row = given.row >= 0
     index = np.array([on_device.names.index(name) for name in work.devices], np.int64)
-    key = index[work.device[has_row]] * on_device.count + given.row[has_row]
+    key = index[work.device[has_row]] * on_device.step_count + given.row[has_row]
     place = np.minimum(pair.searchsorted(key), max(0, len(pair) - 1))
     in_pair = np.zeros(len(key), np.bool_)
     if len(pair):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from powertui.data.model import NS_PER_S
 from powertui.errors import UsageError
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 _OFFSET = re.compile(r"^(?:UTC|GMT)?([+-])(\d{1,2})(?::?(\d\d))?$", re.IGNORECASE)
-_HOUR = 3600
-OFFSET_LIMITS = (-12 * _HOUR, 14 * _HOUR)  # seconds east of UTC
+_HOUR_S = 3600
+OFFSET_LIMITS = (-12 * _HOUR_S, 14 * _HOUR_S)  # seconds east of UTC
 # Whole hours, and those other offsets that a place on earth has: Marquesas, Newfoundland, Iran,
 # Afghanistan, India, Nepal, Myanmar, Eucla, central Australia, Lord Howe, Chatham.
-_ODD = (-9.5, -3.5, -2.5, 3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75, 13.75)
+_ODD_HOURS = (-9.5, -3.5, -2.5, 3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75, 13.75)
 REAL_OFFSETS = frozenset(
     {
-        *range(OFFSET_LIMITS[0], OFFSET_LIMITS[1] + 1, _HOUR),
-        *(round(hours * _HOUR) for hours in _ODD),
+        *range(OFFSET_LIMITS[0], OFFSET_LIMITS[1] + 1, _HOUR_S),
+        *(round(hours * _HOUR_S) for hours in _ODD_HOURS),
     }
 )
 
@@ -53,35 +53,47 @@ def offset_of(text: str, unix_ns: int) -> int:
     return round((offset or timedelta(0)).total_seconds())
 
 
-def fit_zone(difference: int, early: int, late: int) -> tuple[bool, int, int] | None:
-    """(not a whole hour, what is left over, offset) of the zone that a difference of clocks stands
-    for; None for none.
-    """
-    zone_offset = min(REAL_OFFSETS, key=lambda offset: abs(difference - offset))
-    rest = difference - zone_offset
-    return (bool(zone_offset % _HOUR), abs(rest), zone_offset) if -early <= rest <= late else None
+class ZoneFit(NamedTuple):
+    """A zone that a difference of clocks may stand for; the least is the likeliest."""
+
+    is_odd: bool  # not a whole hour
+    rest_s: int  # what is left over
+    offset_s: int  # east of UTC
+
+
+def fit_zone(difference_s: int, early_s: int, late_s: int) -> ZoneFit | None:
+    """The zone that a difference of clocks stands for; None for none."""
+    offset_s = min(REAL_OFFSETS, key=lambda offset: abs(difference_s - offset))
+    rest_s = difference_s - offset_s
+    if not -early_s <= rest_s <= late_s:
+        return None
+    return ZoneFit(bool(offset_s % _HOUR_S), abs(rest_s), offset_s)
 
 
 def name(offset_s: int) -> str:
     """UTC−3, UTC+5:30."""
+    if not offset_s:
+        return "UTC"
     sign = "−" if offset_s < 0 else "+"
-    hours, rest = divmod(abs(offset_s), _HOUR)
-    return f"UTC{sign}{hours}" + (f":{rest // 60:02d}" if rest else "") if offset_s else "UTC"
+    hours, rest_s = divmod(abs(offset_s), _HOUR_S)
+    minutes = f":{rest_s // 60:02d}" if rest_s else ""
+    return f"UTC{sign}{hours}{minutes}"
 
 
 def _zone(text: str) -> timedelta | ZoneInfo:
-    match = _OFFSET.match(text.strip())
+    zone_name = text.strip()
+    match = _OFFSET.match(zone_name)
     if match:
         offset = timedelta(hours=int(match[2]), minutes=int(match[3] or 0))
         if offset <= timedelta(hours=14) and int(match[3] or 0) < 60:
             return -offset if match[1] == "-" else offset
-    elif text.strip().upper() in ("UTC", "GMT", "Z"):
+    elif zone_name.upper() in ("UTC", "GMT", "Z"):
         return timedelta(0)
     else:
         import zoneinfo
 
         try:
-            return zoneinfo.ZoneInfo(text.strip())
+            return zoneinfo.ZoneInfo(zone_name)
         except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
             pass
     hint = "Give an offset like --tz=-03:00, or a name like --tz=America/Sao_Paulo."
