@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.data.formats import builder
+from powertui.data.formats import filenames, line_kinds
 from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
 from powertui.data.model import (
     PS_PER_S,
@@ -295,7 +295,7 @@ def test_the_same_finding_is_counted_not_repeated() -> None:
     ],
 )
 def test_kinds_of_planes(name: str, kind: ProcessKind) -> None:
-    assert builder.process_kind(name) is kind
+    assert line_kinds.process_kind(name) is kind
 
 
 @pytest.mark.parametrize(
@@ -311,22 +311,22 @@ def test_kinds_of_planes(name: str, kind: ProcessKind) -> None:
     ],
 )
 def test_kinds_of_lines(name: str, process: ProcessKind, kind: TrackKind) -> None:
-    assert builder.track_kind(name, process) is kind
+    assert line_kinds.track_kind(name, process) is kind
 
 
 @pytest.mark.parametrize("key", [0xDEADBEEF, 0xDEADBEEF - (1 << 32), -559038734, 0xDEADBEEF + 289])
 def test_reserved_ids_mark_derived_lines_signed_or_not(key: int) -> None:
-    assert builder.is_derived(key, "anything", ProcessKind.HOST)
+    assert line_kinds.is_derived(key, "anything", ProcessKind.HOST)
 
 
 @pytest.mark.parametrize("key", [0xDEADBEEF - 1, 0xDEADBEEF + 290, 0xDEADBEEF + (5 << 32), 13, -1])
 def test_other_ids_do_not(key: int) -> None:
-    assert not builder.is_derived(key, "Stream #13", ProcessKind.DEVICE)
+    assert not line_kinds.is_derived(key, "Stream #13", ProcessKind.DEVICE)
 
 
 def test_a_tpus_ops_are_work_and_its_modules_are_not() -> None:
-    assert not builder.is_derived(3, "XLA Ops", ProcessKind.DEVICE)
-    assert builder.is_derived(2, "XLA Modules", ProcessKind.DEVICE)
+    assert not line_kinds.is_derived(3, "XLA Ops", ProcessKind.DEVICE)
+    assert line_kinds.is_derived(2, "XLA Modules", ProcessKind.DEVICE)
 
 
 def test_lines_come_in_the_order_in_which_they_are_read() -> None:
@@ -381,4 +381,4 @@ def test_planes_come_devices_first_and_by_number() -> None:
     ],
 )
 def test_the_host_is_the_file_name_without_its_longest_suffix(path: str, host: str) -> None:
-    assert builder.host_of(path) == host
+    assert filenames.host_of(path) == host

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from powertui.data import wire
-from powertui.data.formats import filenames
+from powertui.data.formats.filenames import host_of
+from powertui.data.formats.line_kinds import is_derived, process_kind, track_kind
 from powertui.data.model import (
     PS_PER_S,
     Aggregates,
@@ -59,58 +59,7 @@ SLICE = 1 << 20  # rows looked at together where a whole line's temporaries woul
 
 # ── names that mean something ────────────────────────────────────────────────────────────────────
 
-_META_PROCESSES = (
-    "/host:metadata",
-    "Task Environment",
-    "/host:tfstreamz",
-    "/host:__ScopeRangeCallStack__",
-)
 
-_TRACK_KINDS = {
-    "Steps": TrackKind.STEPS,
-    "Sparse Core Steps": TrackKind.STEPS,
-    "XLA Modules": TrackKind.MODULES,
-    "Sparse Core Modules": TrackKind.MODULES,
-    "XLA Ops": TrackKind.OPS,
-    "Async XLA Ops": TrackKind.OPS,
-    "Sparse Core Ops": TrackKind.OPS,
-    "Framework Ops": TrackKind.OPS,
-    "TensorFlow Ops": TrackKind.OPS,
-    "Host Offload Ops": TrackKind.OPS,
-    "Framework Name Scope": TrackKind.SCOPE,
-    "TensorFlow Name Scope": TrackKind.SCOPE,
-    "Source code": TrackKind.SCOPE,
-    "_counters_": TrackKind.COUNTER,
-    "ProcessLaunch Stats": TrackKind.OTHER,
-    "Overhead": TrackKind.OTHER,
-    "Overlay": TrackKind.OTHER,
-    "XLA TraceMe": TrackKind.OTHER,
-    "Tensor Core Sync Flag": TrackKind.OTHER,
-    "Sparse Core Syncs": TrackKind.OTHER,
-}
-# Lines that a collector drew from others whatever their id is. On a TPU `XLA Ops` comes from the
-# device itself: it is work; the steps and modules above it are its envelopes, and `Async XLA Ops`
-# says how long a copy or a collective was on its way, while other ops ran: what the core did for it
-# stands in `XLA Ops`.
-_ALWAYS_DERIVED = frozenset(
-    (
-        "Steps",
-        "Sparse Core Steps",
-        "XLA Modules",
-        "Sparse Core Modules",
-        "Async XLA Ops",
-        "Framework Ops",
-        "TensorFlow Ops",
-        "Framework Name Scope",
-        "TensorFlow Name Scope",
-        "Source code",
-        "ProcessLaunch Stats",
-    )
-)
-_DERIVED_BASE, _DERIVED_LAST = 0xDEADBEEF, 0xDEADBEEF + 289
-_PER_STREAM = re.compile(r" - from #.*$")
-
-_DEVICE = re.compile(r"/(device|virtualdevice):(?!CUSTOM:)|#Chip")
 _MAIN_THREAD = re.compile(r"(python[\d.]*|main|MainThread)?(/-?\d+)?")
 _DIGITS = re.compile(r"(\d+)")
 _TRACK_ORDER = {
@@ -129,49 +78,6 @@ _PROCESS_ORDER = {
     ProcessKind.OTHER: 2,
     ProcessKind.META: 3,
 }
-
-
-def host_of(path: str) -> str:
-    """The host that a profile's file name stands for: the name without the longest known suffix.
-
-    Host names hold dots and files of old collectors a port (`34.83.195.179_6003.xplane.pb`): never
-    cut at a dot.
-    """
-    if path == "-":
-        return "stdin"
-    name = PurePath(path).name
-    split = filenames.split_tool(name)
-    return split[0] if split is not None and split[0] else name
-
-
-def process_kind(name: str) -> ProcessKind:
-    """What a plane of this name holds. Unknown names are accepted as OTHER."""
-    if name.startswith(_META_PROCESSES):
-        return ProcessKind.META
-    if _DEVICE.match(name):
-        return ProcessKind.DEVICE
-    if name.startswith("/host:"):
-        return ProcessKind.HOST
-    return ProcessKind.OTHER
-
-
-def track_kind(name: str, process: ProcessKind) -> TrackKind:
-    """What a line of this name stands for."""
-    kind = _TRACK_KINDS.get(_PER_STREAM.sub("", name))
-    if kind is not None and process is not ProcessKind.HOST:
-        return kind
-    return TrackKind.STREAM if process is ProcessKind.DEVICE else TrackKind.THREAD
-
-
-def is_derived(key: int, name: str, process: ProcessKind) -> bool:
-    """Whether a line was drawn from other lines: by its reserved id (signed or unsigned), or by its
-    name.
-    """
-    if _DERIVED_BASE <= key & 0xFFFFFFFF <= _DERIVED_LAST and -(1 << 31) <= key < 1 << 32:
-        return True
-    return process is ProcessKind.DEVICE and (
-        name in _ALWAYS_DERIVED or _PER_STREAM.search(name) is not None
-    )
 
 
 def _natural(name: str) -> tuple[tuple[int, int, str], ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import NamedTuple
 
 from powertui.data.formats import registry
@@ -210,3 +211,16 @@ def split_events(name: str) -> tuple[int, str, int | None] | None:
 def is_events(name: str) -> bool:
     """TensorBoard's own rule, and ours: `tfevents` in the name."""
     return "tfevents" in name
+
+
+def host_of(path: str) -> str:
+    """The host that a profile's file name stands for: the name without the longest known suffix.
+
+    Host names hold dots and files of old collectors a port (`34.83.195.179_6003.xplane.pb`): never
+    cut at a dot.
+    """
+    if path == "-":
+        return "stdin"
+    name = PurePath(path).name
+    split = split_tool(name)
+    return split[0] if split is not None and split[0] else name

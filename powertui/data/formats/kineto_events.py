@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from powertui.data.formats import filenames, flow_ends, json_flows, stat_columns
+from powertui.data.formats import filenames, flow_ends, json_flows
 from powertui.data.formats.builder import LineQuota, ProcessBuilder, TraceBuilder
 from powertui.data.formats.hardware_counters import counter_unit
 from powertui.data.formats.json_args import ArgText
@@ -26,7 +25,7 @@ from powertui.data.formats.json_events import (
     read,
 )
 from powertui.data.formats.json_flows import JsonFlows
-from powertui.data.formats.json_stats import ArgStats, PairNames, clean, event_name, stat
+from powertui.data.formats.json_stats import clean, event_name, stat
 from powertui.data.formats.json_threads import (
     LeftOut,
     ThreadEvents,
@@ -35,42 +34,32 @@ from powertui.data.formats.json_threads import (
     thread_number,
 )
 from powertui.data.formats.json_times import IMPOSSIBLE, Impossible, Origin, clock_of, in_reach
+from powertui.data.formats.kineto_names import (
+    ANNOTATIONS,
+    DROPPED,
+    FRAMES,
+    HOST,
+    SYNCHRONIZATION,
+    WORK,
+    ZERO,
+    CategoryNames,
+    LaunchStats,
+    category_of,
+    device_number,
+    device_stats,
+    kind_of,
+)
 from powertui.data.formats.launch_facts import LaunchFacts
 from powertui.data.formats.makers import TimeOrigin, origin_of, process_name
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
-from powertui.data.model import PS_PER_US, Int64s, Stat, StatColumn, Trace, Track, UInt64s
+from powertui.data.model import PS_PER_US, Int64s, Stat, Trace, Track
 
 _DIGITS = 3  # decimals of a µs
 
-# By category, in lower case: releases before 2022 write `Kernel`, `Memcpy`, `Operator`, `Runtime`.
-DEVICE_WORK = frozenset(
-    (
-        "kernel",
-        "gpu_memcpy",
-        "gpu_memset",
-        "memcpy",
-        "memset",
-        "mtia_ccp_events",
-        "hpu_op",
-        "privateuse1_kernel",
-    )
-)
-# Drawn on a device's streams, but no work of the device.
-DEVICE_COPIES = frozenset(("gpu_user_annotation", "cuda_sync"))
-_PYTHON = "python_function"
 _RANGE = "cuda_profiler_range"
-_ADDRESS = re.compile(r"(?<=\S) at 0x[0-9a-fA-F]+(?=>)")
-_SYNTHETIC = frozenset(("trace",))  # the profiling window itself
-# A stat of the host: the `ts` of the trace's zero.
-ZERO = "ts of the trace's zero (us)"
-# Properties of a device whose names differ in the rest of the program.
-_PROPERTY_NAMES = {"name": "device_name"}
-# What an event is, by its category.
-_DROPPED, _HOST, _FRAMES, _WORK, _ANNOTATIONS, _SYNCHRONISATION = range(6)
-_LINE_SUFFIXES = {_WORK: "", _ANNOTATIONS: "annotations", _SYNCHRONISATION: "synchronisation"}
+_LINE_SUFFIXES = {WORK: "", ANNOTATIONS: "annotations", SYNCHRONIZATION: "synchronisation"}
 _UNUSABLE_EVENTS = "events without a usable ts, dur, pid or tid were left out"
-_DIGIT_GROUP = re.compile(r"\d+")
 _NOT_DRAWN = {
     "b": "async spans are not drawn (ph b)",
     "B": "begins without an end (ph B) were left out",
@@ -81,100 +70,12 @@ _NOT_DRAWN = {
 _PutThread = Callable[[ProcessBuilder, int, str, ThreadEvents], None]
 
 
-def _category(value: Any) -> str:
-    return "" if value is None else str(value).lower()
-
-
-def _kind(category: str) -> int:
-    if category in _SYNTHETIC:
-        return _DROPPED
-    if category in DEVICE_WORK:
-        return _WORK
-    if category == "gpu_user_annotation":
-        return _ANNOTATIONS
-    if category in DEVICE_COPIES:
-        return _SYNCHRONISATION
-    return _FRAMES if category == _PYTHON else _HOST
-
-
-class _LaunchStats(ArgStats):
-    """The `args`, also under the names that the rest of the program asks for.
-
-    A launch and its kernel share a `correlation_id`; `kernel_details` says how a kernel was
-    launched.
-    """
-
-    def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
-        """As in ArgStats."""
-        plain = [_KINETO_NAMES.get(name, name) for name in names if name != "kernel_details"]
-        if "kernel_details" not in names:
-            columns = super().columns(positions, plain)
-        else:
-            columns = super().columns(positions, list(dict.fromkeys((*plain, *_LAUNCH))))
-            texts = [columns[name].texts or () for name in _LAUNCH]
-            details = [
-                _details(dict(zip(_LAUNCH, row, strict=True))) for row in zip(*texts, strict=True)
-            ]
-            columns["kernel_details"] = stat_columns.from_texts(details)
-        return {name: columns[_KINETO_NAMES.get(name, name)] for name in names}
-
-
-_KINETO_NAMES = {"correlation_id": "correlation"}
-_LAUNCH = {
-    "grid": "grid",
-    "block": "block",
-    "registers per thread": "regs",
-    "shared memory": "static_shared",
-    "est. achieved occupancy %": "occ_pct",
-}
-
-
-def _details(args: dict[str, str | None]) -> str | None:
-    """A launch as NVIDIA's collector writes it; None for an event that is no kernel.
-
-    `regs:32 static_shared:0 grid:4,1,1 block:64,1,1`
-    """
-    if not args["grid"] or not args["block"]:
-        return None
-    parts = []
-    for name, value in args.items():
-        if value:
-            parts.append(f"{_LAUNCH[name]}:{value.strip('[]').replace(' ', '')}")
-    return " ".join(parts)
-
-
-class _CategoryNames(PairNames):
-    """Event names, each with its category: one text in two categories is two names."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._index_by_category: dict[tuple[str, str], int] = {}
-        self._categories: list[str] = []
-
-    def name_number(self, category: str, name: str) -> int:
-        """The index of a name in a category; a new index for a new name."""
-        index = self._index_by_category.get((category, name))
-        if index is None and category == _PYTHON and _ADDRESS.search(name):
-            # Where an object lay in memory says nothing, and makes a name of every object.
-            index = self.name_number(category, _ADDRESS.sub("", name))
-            self._index_by_category[category, name] = index
-        if index is None:
-            index = self._index_by_category[category, name] = self.add(name, name)
-            self._categories.append(clean(category))
-        return index
-
-    def stats(self, index: int) -> tuple[Stat, ...]:
-        """What holds for every event of this name: its category, in small letters ("cpu_op")."""
-        category = self._categories[index]
-        return (Stat("cat", category, "str"),) if category else ()
-
-
 class _Collector:
     """Sorts the events of the stream to threads of the host and streams of devices."""
 
     def __init__(self, builder: TraceBuilder, text: ArgText | None = None) -> None:
         self.builder = builder
-        self.stats, self.names = _LaunchStats(text), _CategoryNames()
+        self.stats, self.names = LaunchStats(text), CategoryNames()
         self.origin = Origin(_DIGITS)
         self._kinds: list[int] = []  # of each category, by its token
         self._ranges: list[int] = []  # tokens of the category of CUPTI's ranges
@@ -219,14 +120,14 @@ class _Collector:
         if not len(batch):
             return
         for number in range(len(self._kinds), len(tokens)):
-            category = _category(tokens[number])
-            self._kinds.append(_kind(category))
+            category = category_of(tokens[number])
+            self._kinds.append(kind_of(category))
             if category == _RANGE:
                 self._ranges.append(number)
-        table = np.array([*self._kinds, _HOST], np.int64)  # the last for events without a category
+        table = np.array([*self._kinds, HOST], np.int64)  # the last for events without a category
         kind = table[batch.member[CAT]]
         spans = (batch.phase == ord("X")) & batch.timed
-        rows = np.flatnonzero(spans & (kind != _DROPPED))
+        rows = np.flatnonzero(spans & (kind != DROPPED))
         if len(rows):
             self._spans(batch, rows, kind, tokens)
         if self._ranges:
@@ -248,7 +149,7 @@ class _Collector:
             self.first_us = min(self.first_us, float(usable_us.min()))
         # Host events may have such arguments too, but only work on a device has a device and a
         # stream.
-        on_host = kind <= _FRAMES
+        on_host = kind <= FRAMES
         pid, tid, device, stream = (batch.member[key][rows] for key in (PID, TID, DEVICE, STREAM))
         device, stream = np.where(on_host, -1, device), np.where(on_host, -1, stream)
         places, place_of = distinct_rows(kind, pid, tid, device, stream)
@@ -282,19 +183,19 @@ class _Collector:
             category, name = (tokens[number] for number in pair)
             if not isinstance(name, str):
                 name = ""
-            index = self._names_of[pair] = self.names.name_number(_category(category), name)
+            index = self._names_of[pair] = self.names.name_number(category_of(category), name)
         return index
 
     def _thread(self, kind: int, pid: Any, tid: Any, device: Any, stream: Any) -> ThreadEvents:
-        if kind <= _FRAMES:
-            line = (pid, tid, kind == _FRAMES)
+        if kind <= FRAMES:
+            line = (pid, tid, kind == FRAMES)
             thread = self.host.get(line)
             if thread is None:
                 if not self.quota.admits(pid):
                     return self._beyond
                 thread = self.host[line] = ThreadEvents()
             return thread
-        place = (_device_number(device, pid), _device_number(stream, tid), _LINE_SUFFIXES[kind])
+        place = (device_number(device, pid), device_number(stream, tid), _LINE_SUFFIXES[kind])
         thread = self.device.get(place)
         if thread is None:
             if not self.quota.admits(("device", place[0])):
@@ -335,9 +236,9 @@ class _Collector:
             self.builder.findings.add(_UNUSABLE_EVENTS)
 
     def _span(self, event: dict[str, Any], raw: str) -> None:
-        category = _category(event.get("cat"))
-        kind = _kind(category)
-        if kind == _DROPPED:
+        category = category_of(event.get("cat"))
+        kind = kind_of(category)
+        if kind == DROPPED:
             return
         ts = float(event["ts"])
         start, length = self.origin.ps(ts, raw), self.origin.length(float(event.get("dur") or 0.0))
@@ -411,7 +312,7 @@ class _Collector:
         if key == "deviceProperties" and isinstance(value, list):
             for device in value:
                 if isinstance(device, dict) and isinstance(device.get("id"), int):
-                    self.devices[device["id"]] = _device_stats(device)
+                    self.devices[device["id"]] = device_stats(device)
         elif key == "distributedInfo" and isinstance(value, dict):
             self.about += tuple(
                 stat(clean(name), fact)
@@ -524,34 +425,11 @@ class _Collector:
         pid, tid = place
         thread = self.host.get((pid, tid, False))
         if thread is None:
-            stream = (_device_number(None, pid), _device_number(None, tid), "")
+            stream = (device_number(None, pid), device_number(None, tid), "")
             thread = self.device.get(stream)
         if thread is None:
             thread = self.host.get((pid, tid, True))
         return thread
-
-
-def _device_stats(device: dict[str, Any]) -> tuple[Stat, ...]:
-    """The properties of a device as stats."""
-    return tuple(
-        stat(_PROPERTY_NAMES.get(key, clean(key)), value)
-        for key, value in device.items()
-        if key != "id" and isinstance(value, (str, int, float))
-    )
-
-
-def _device_number(arg: Any, place: Any) -> int:
-    """The number of a device or stream: its arg, else that in the pid or tid ("stream 7").
-
-    0 is a number like any other.
-    """
-    for value in (arg, place):
-        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 31:
-            return value
-        match = _DIGIT_GROUP.search(value) if isinstance(value, str) else None
-        if match is not None and len(match[0]) < 10:
-            return int(match[0])
-    return 0
 
 
 def load(source: OpenedFile, progress: Progress, name: str) -> Iterator[Trace]:

@@ -13,7 +13,6 @@ live file may be unfinished; that is no damage.
 
 from __future__ import annotations
 
-import math
 import os
 import re
 import struct
@@ -25,11 +24,11 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import numpy as np
 
 from powertui.data import elsewhere, wire
-from powertui.data.formats import tfevents_aside, tfevents_columns
+from powertui.data.formats import tfevents_columns, tfevents_records
 from powertui.data.formats.filenames import MARKERS_FOLDER, split_events
 from powertui.data.formats.source import GZIP, open_file
 from powertui.data.limits import HINT, MACHINE, MemoryLimit
-from powertui.data.model import NS_PER_S, Floats, Int64s, ScalarSeries, Warn
+from powertui.data.model import Floats, Int64s, ScalarSeries, Warn
 from powertui.data.packed import GrowingColumn
 from powertui.data.wire import schemas
 from powertui.errors import UnreadableFile
@@ -42,24 +41,6 @@ _FRAME_BYTES = 16  # bytes around a payload
 _BATCH_TAG = re.compile(r"^batch_(\d+)$")
 _PACKED = "is packed with gzip: scalars are read from unpacked files only"
 _MARKER_PLUGINS = frozenset({"powerboard", "energy_profiling"})
-_GRAPHS = frozenset({0x22, 0x4A})  # fields graph_def and meta_graph_def: never parsed
-
-# numpy's form of TensorFlow's DataType numbers, for tensors that hold one number
-_DTYPES = {
-    1: "<f4",
-    2: "<f8",
-    3: "<i4",
-    4: "<u1",
-    5: "<i2",
-    6: "<i1",
-    9: "<i8",
-    10: "<u1",
-    17: "<u2",
-    19: "<f2",
-    22: "<u4",
-    23: "<u8",
-}
-_BFLOAT16 = 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -386,14 +367,14 @@ class Tail:
 
     def _take(self, record: memoryview, row: int, new: list[tuple[int, Scalar]]) -> None:
         self.records += 1
-        wall = wall_of(record)
+        wall = tfevents_records.wall_of(record)
         if wall is None:
             self._count("a record has no usable wall time", f"record {self.records}")
             return
-        if _is_graph(record):
+        if tfevents_records.is_graph(record):
             self._saw(wall)
             return
-        aside = tfevents_aside.record_aside(record, _MARKER_PLUGINS)
+        aside = tfevents_records.record_aside(record, _MARKER_PLUGINS)
         if aside is not None:
             if aside.is_header:
                 self._walls.setdefault("header", wall)
@@ -453,7 +434,7 @@ class Tail:
                 text = bytes(value.tensor.string_val[0]) if value.tensor.string_val else b""
                 self._markers.append((tag, text.decode(errors="replace"), wall))
             elif plugin in ("scalars", ""):
-                number = _one_number(value.tensor)
+                number = tfevents_records.one_number(value.tensor)
         if number is not None:
             new.append((row, Scalar(tag, step, wall, number)))
 
@@ -465,66 +446,3 @@ def run_of(path: str) -> tuple[str, int | None]:
     """
     split = split_events(Path(path).name)
     return (split[1], split[2]) if split else ("", None)
-
-
-def wall_of(record: memoryview) -> int | None:
-    """The wall time, which every writer puts first.
-
-    Anything before 1980 or after 2200 is no time of a run.
-    """
-    if len(record) < 9 or record[0] != 0x09:
-        return None
-    seconds: float = struct.unpack_from("<d", record, 1)[0]
-    if not math.isfinite(seconds) or not 3e8 < seconds < 7.3e9:
-        return None
-    whole_s = int(seconds)  # apart from the fraction: their product would be rounded to 256 ns
-    return whole_s * NS_PER_S + round((seconds - whole_s) * NS_PER_S)
-
-
-def _is_graph(record: memoryview) -> bool:
-    """Whether the record holds a graph.
-
-    Only the keys before it are looked at: graphs can be hundreds of megabytes.
-    """
-    at = 9
-    if at < len(record) and record[at] == 0x10:  # step: a varint
-        at += 1
-        while at < len(record) and record[at] >= 0x80:
-            at += 1
-        at += 1
-    return at < len(record) and record[at] in _GRAPHS
-
-
-def _one_number(tensor: Any) -> float | None:
-    """The number of a tensor that holds exactly one; None for anything else."""
-    if any(dim.size != 1 for dim in tensor.tensor_shape.dim):
-        return None
-    content = bytes(tensor.tensor_content)
-    if content:
-        if tensor.dtype == _BFLOAT16 and len(content) == 2:
-            return float(struct.unpack("<f", b"\0\0" + content)[0])
-        form = _DTYPES.get(tensor.dtype)
-        if form is None or len(content) != np.dtype(form).itemsize:
-            return None
-        return float(np.frombuffer(content, form)[0])
-    for name in (
-        "float_val",
-        "double_val",
-        "int_val",
-        "int64_val",
-        "uint32_val",
-        "uint64_val",
-        "bool_val",
-    ):
-        values = getattr(tensor, name)
-        if len(values) == 1:
-            return float(values[0])
-    if len(tensor.half_val) == 1 and tensor.dtype in (19, _BFLOAT16):
-        bits = struct.pack("<H", tensor.half_val[0] & 0xFFFF)
-        return (
-            float(np.frombuffer(bits, "<f2")[0])
-            if tensor.dtype == 19
-            else float(struct.unpack("<f", b"\0\0" + bits)[0])
-        )
-    # A zero is often left out altogether: proto3 has no way to say "present".
-    return 0.0 if tensor.dtype in _DTYPES and not tensor.string_val else None

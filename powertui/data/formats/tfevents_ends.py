@@ -14,7 +14,7 @@ import numpy as np
 
 from powertui.data import elsewhere
 from powertui.data.formats.filenames import split_events
-from powertui.data.formats.tfevents import wall_of
+from powertui.data.formats.tfevents_records import wall_of
 from powertui.data.model import Int64s
 from powertui.data.wire.crc32c import crc32c, masked
 from powertui.opening import open_regular

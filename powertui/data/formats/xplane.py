@@ -21,6 +21,7 @@ from powertui.data.formats import xplane_tables
 from powertui.data.formats.builder import LIMIT_PS, LineEvents, ProcessBuilder, TraceBuilder
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import MANGLED, MANGLED_HINT, OpenedFile, describe, looks_mangled
+from powertui.data.formats.xplane_head import sniff as sniff
 from powertui.data.formats.xplane_tables import EventNames, PlaneStats, TextTable
 from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, ProcessKind, Stat, Trace
 from powertui.data.wire import windows
@@ -46,8 +47,6 @@ _ERROR = "profiler error: "
 _WARNING = "profiler warning: "
 
 _EMPTY_PLANE = b"\x0a\x00"
-_PLANE_NAMES = (b"/host:", b"/device:", b"Task Environment", b"/custom:", b"#Chip")
-_PLANE_TAGS = frozenset((0x08, 0x12, 0x1A, 0x22, 0x2A, 0x32))
 
 
 class _LineHead(NamedTuple):
@@ -67,57 +66,6 @@ class _Plane(NamedTuple):
 
 
 # ── sniffing ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def sniff(head: bytes, path: str) -> int:
-    """How sure it is. XSpace has no magic, but its first plane has a known order of fields and a
-    printable name.
-    """
-    named = ".xplane.pb" in path.rpartition("/")[2]
-    if not head:
-        return 0
-    if head[0] == 0x0A:
-        size, at = _varint(head, 1)
-        if at and size:
-            return _sniff_plane(head, at, min(at + size, len(head)), named)
-        return 10 if named else 0
-    # A session without a plane still has its errors (2), warnings (3) and hostnames (4).
-    return 30 if named and head[0] in (0x12, 0x1A, 0x22) else 0
-
-
-def _sniff_plane(head: bytes, at: int, end: int, named: bool) -> int:
-    while at < end:
-        tag = head[at]
-        if tag not in _PLANE_TAGS:
-            break
-        value, after = _varint(head, at + 1)
-        if not after:
-            break
-        if tag == 0x08:
-            at = after
-            continue
-        if tag == 0x12:
-            name = head[after : after + value]
-            if name.startswith(_PLANE_NAMES):
-                return 95
-            if value >= 4096 or not (name.isascii() and name.decode("latin-1").isprintable()):
-                return 0
-            return 80 if named else 40
-        at = after + value
-    return 50 if named else 0
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(data):
-            return 0, 0
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at += 1
-        if byte < 0x80:
-            return value, at
-    return 0, 0
 
 
 # ── the clock ────────────────────────────────────────────────────────────────────────────────────

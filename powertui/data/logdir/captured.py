@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
-from powertui.data.formats import xplane_session
+from powertui.data.formats import xplane_head
 from powertui.data.formats.filenames import split_events
 from powertui.data.logdir.entries import RunEntry
 
@@ -40,7 +40,7 @@ def when(run: RunEntry, index: int | None = None) -> Captured | None:
     this host.
     """
     for file in run.profiles if index is None else run.profiles[index : index + 1]:
-        span = xplane_session.session_span(file.path) if file.tool == "xplane.pb" else None
+        span = xplane_head.session_span(file.path) if file.tool == "xplane.pb" else None
         if span is not None:
             return Captured(
                 *span, "start and end of the session as recorded in the profile", exact=True

@@ -10,23 +10,28 @@ is therefore named.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from powertui.data.by_number import places_among
 from powertui.data.model import Bools, Int32s, Int64s, Trace
 from powertui.data.run import repeated_launches, unmarked_steps
 from powertui.data.run.candidates import Candidate
 from powertui.data.run.device_intervals import DeviceWork, extents
-from powertui.data.run.device_work import MAX_HOPS, HandOvers
 from powertui.data.run.marks import TRAINING, Marks
-from powertui.data.run.row_numbers import places_among
 from powertui.data.run.step_rows import StepRows, with_unmarked_steps
 from powertui.value_types import dataclass
+
+if TYPE_CHECKING:
+    from powertui.data.run.device_work import HandOvers
 
 # How the step of device work is known.
 _GROUP, LINE, _ORDER, TIME = "group id", "device step line", "order of modules", "time"
 # A link that gives more than this share of the work a step is taken.
 _MAJORITY = 0.5
+# Threads that a call was handed through before it was launched. Chosen, not measured.
+_MAX_HOPS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +321,7 @@ def _by_handovers(
     did).
     """
     row = np.full(len(moment), -1, np.int64)
-    for _ in range(MAX_HOPS):
+    for _ in range(_MAX_HOPS):
         asked_at, asked_on = handovers.back(moment, line)
         moved = (asked_at != moment) | (asked_on != line)
         moment, line = asked_at, asked_on

@@ -24,6 +24,13 @@ from powertui.value_types import dataclass
 OWN_NUMBERS, NAMED, TITLED, _ROOT, NONE = 1.0, 0.9, 0.7, 0.4, 0.0
 
 _PROFILER_STEP = re.compile(r"^ProfilerStep\s*#?\s*\d+$")
+STEP_NAMES = re.compile(
+    r"^(train|TraceContext|Profiled batch|ProfilerStep|train_step|step)\b", re.IGNORECASE
+)
+BESIDES = re.compile(
+    r"(data|read|load|input|fetch|next|log|metric|callback|summary)(?![a-z])", re.IGNORECASE
+)
+AROUND = re.compile(r"(epoch|fit|loop|session)(?![a-z])", re.IGNORECASE)
 _OPTIMIZER = "Optimizer.step#"
 _DIGITS = re.compile(r"\d+")
 _IMPLICIT = frozenset(

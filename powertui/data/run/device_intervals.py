@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data.by_number import places_among
 from powertui.data.model import (
     Bools,
     Events,
@@ -27,7 +28,6 @@ from powertui.data.model import (
     TrackKind,
 )
 from powertui.data.run.marks import carried, carriers, stat_numbers, whole_numbers
-from powertui.data.run.row_numbers import places_among
 from powertui.value_types import dataclass
 
 _Time = TypeVar("_Time", np.int64, np.float64)

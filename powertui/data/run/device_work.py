@@ -12,17 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.by_number import places_among
 from powertui.data.model import Int32s, Int64s, Trace
 from powertui.data.run.device_intervals import host_lines
 from powertui.data.run.marks import carried, whole_numbers
-from powertui.data.run.row_numbers import places_among
 
 _STATS = ("_pt", "_p", "_ct", "_c")
 # Consumers that began before a moment and may still hold it: they nest no deeper. Chosen, not
 # measured.
 _MAX_NESTED = 8
-# Threads that a call was handed through before it was launched. Chosen, not measured.
-MAX_HOPS = 3
 _ENDS = {"producers": ("_pt", "_p"), "consumers": ("_ct", "_c")}  # stats: the kind, the key
 
 

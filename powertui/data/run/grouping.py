@@ -26,6 +26,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
+from powertui.data.by_number import places_among
 from powertui.data.model import Bools, Int32s, Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.run.grouping_events import (
     EXECUTOR,
@@ -36,7 +37,6 @@ from powertui.data.run.grouping_events import (
     NodeLine,
 )
 from powertui.data.run.marks import carried, stat_numbers
-from powertui.data.run.row_numbers import places_among
 from powertui.value_types import dataclass
 
 _NO_LABEL = np.iinfo(np.int32).max

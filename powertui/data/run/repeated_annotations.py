@@ -15,9 +15,8 @@ import numpy as np
 from powertui.data import texts
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
 from powertui.data.run import marks
-from powertui.data.run.candidates import NONE, Candidate, pattern_of
+from powertui.data.run.candidates import AROUND, BESIDES, NONE, Candidate, pattern_of
 from powertui.data.run.device_intervals import covered_ps
-from powertui.data.run.marker_choice import AROUND, BESIDES
 from powertui.data.run.marks import TRAINING, Marks
 
 _MIN_ANNOTATIONS = 5  # fewer repeat by chance. Chosen, not measured

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.model import Bools, Events, ProcessKind, Trace, TrackKind
-from powertui.data.run import functions, launched_work, marks, step_rows
+from powertui.data.run import functions, marks, step_rows
 from powertui.data.run.candidates import (
     MIN_LAUNCHES,
     NONE,
@@ -63,14 +63,14 @@ def repeated(trace: Trace) -> list[Candidate]:
     return [*calls, *repeated_annotations.annotated_series(trace)]
 
 
-def _that_train(trace: Trace, functions: list[Candidate]) -> list[Candidate]:
+def _that_train(trace: Trace, candidates: list[Candidate]) -> list[Candidate]:
     """TensorFlow's functions, with which of them compute gradients."""
-    if len(functions) < 2:
-        return functions
-    moments = launched_work.gradient_moments(trace)
+    if len(candidates) < 2:
+        return candidates
+    moments = functions.gradient_moments(trace)
     return [
-        replace(function, trains=launched_work.trains(function.marks, moments))
-        for function in functions
+        replace(candidate, trains=functions.trains(candidate.marks, moments))
+        for candidate in candidates
     ]
 
 
@@ -78,11 +78,11 @@ def _with_their_work(trace: Trace, calls: list[Candidate]) -> list[Candidate]:
     """JAX's functions, with what XLA ran for each of them."""
     if len(calls) < 2:
         return calls
-    shares = launched_work.shares_of_functions(trace)
-    training = launched_work.training_functions(trace)
+    shares = functions.shares_of_functions(trace)
+    training = functions.training_functions(trace)
     out = []
     for call in calls:
-        key = launched_work.function_key(call.marks.kinds[0])
+        key = functions.function_key(call.marks.kinds[0])
         share = shares.get(key, 0.0) if shares else None
         out.append(replace(call, share=share, trains=key in training))
     return [*_two_that_train(out), *out]

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui.data.model import Bools, Int32s, Int64s
+from powertui.data.by_number import places_among
+from powertui.data.model import Int64s
 
 
 class KeyRows:
@@ -42,13 +43,3 @@ class KeyRows:
                 known &= matches
         out[~known] = -1
         return out
-
-
-def places_among(ascending: Int32s | Int64s, values: Int64s) -> tuple[Int64s, Bools]:
-    """(the place of each value among ascending ones, which of them are there)."""
-    if not len(ascending):
-        return np.zeros(len(values), np.int64), np.zeros(len(values), np.bool_)
-    if len(ascending) == 1:
-        return np.zeros(len(values), np.int64), values == ascending[0]
-    place = np.minimum(ascending.searchsorted(values), len(ascending) - 1)
-    return place, np.asarray(ascending[place] == values)

@@ -13,9 +13,9 @@ import numpy as np
 from powertui.data.model import Bools, Int64s
 from powertui.data.run import step_rows
 from powertui.data.run.assign import TIME, StepOfWork
-from powertui.data.run.candidates import NAMED, in_marks
+from powertui.data.run.candidates import NAMED, STEP_NAMES, in_marks
 from powertui.data.run.device_intervals import DeviceWork
-from powertui.data.run.marker_choice import MIN_COVERED, STEP_NAMES, JudgedCandidate
+from powertui.data.run.marker_choice import MIN_COVERED, JudgedCandidate
 from powertui.data.run.step_rows import StepRows
 
 # Scores nearer than this could go either way. Chosen, not measured.

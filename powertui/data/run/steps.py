@@ -1,6 +1,6 @@
 """Steps: with all their times, how sure they are, and what else could have marked them.
 
-What a person names (`--step-marker`) goes first. Else every candidate is judged (`marker_search`),
+What a person names (`--step-marker`) goes first. Else every candidate is judged (`marker_choice`),
 the marks of the best one are joined to steps (`step_rows`), and each step gets the work of the
 devices that belongs to it (`device_work`, `assign`, `step_times`). A loop inside the graph
 (`ExecutorState::Process` with iteration numbers) never hides markers: it is not a candidate.
@@ -10,7 +10,7 @@ Callers want `epochs.mark`, which calls this and places the steps in epochs.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,9 @@ from powertui.data.run import (
     assign,
     candidates,
     device_intervals,
-    device_work,
     dispatch,
     functions,
-    marker_search,
+    marker_choice,
     marks,
     step_confidence,
     step_rows,
@@ -32,12 +31,14 @@ from powertui.data.run import (
 from powertui.data.run.assign import DrawnSteps, StepOfWork
 from powertui.data.run.candidates import Candidate
 from powertui.data.run.device_intervals import DeviceWork
-from powertui.data.run.marker_choice import JudgedCandidate
-from powertui.data.run.marker_search import MarkerChoice
+from powertui.data.run.marker_choice import JudgedCandidate, MarkerChoice
 from powertui.data.run.marks import TRAINING, Marks
 from powertui.data.run.step_confidence import StepsEvidence
 from powertui.data.run.step_rows import StepRows
 from powertui.data.run.step_times import Times
+
+if TYPE_CHECKING:
+    from powertui.data.run.device_work import HandOvers
 
 _MAX_MARKERS = 6  # candidates that are kept for a person to choose from
 # Of the steps that are followed by other work: above this, each step is a round of its own. Chosen,
@@ -79,7 +80,7 @@ def find_steps_and_others(trace: Trace, *, marker: str | None = None) -> StepsAn
     if trace.exported_steps is not None and marker is None:
         return StepsAndOthers(trace.exported_steps[0], marks.join_marks([]))
     work = device_intervals.device_intervals(trace)
-    choice = marker_search.choose_marker(trace, work, marker)
+    choice = marker_choice.choose_marker(trace, work, marker)
     if not choice.judged:
         return no_steps(choice.why_none)
     return _steps_by_choice(trace, choice, work)
@@ -215,8 +216,14 @@ def _steps_of_work(
         drawn,
         modules,
         np.maximum(next_start, rows.end),
-        lambda: device_work.thread_handovers(trace),
+        lambda: _thread_handovers(trace),
     )
+
+
+def _thread_handovers(trace: Trace) -> HandOvers | None:
+    from powertui.data.run import device_work  # most threads launch what they were called for
+
+    return device_work.thread_handovers(trace)
 
 
 def _batches_taken(trace: Trace, best: Candidate, rows: StepRows) -> int:

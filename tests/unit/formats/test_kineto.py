@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from powertui.data import loading, logdir
-from powertui.data.formats import kineto_events, registry
+from powertui.data.formats import kineto_names, registry
 from powertui.data.model import ProcessKind, Trace, TrackKind
 from powertui.data.run import steps
 from powertui.errors import UnreadableFile
@@ -283,7 +283,7 @@ def test_every_event_of_every_public_trace_is_where_its_category_says(shared_dat
         for event in events:
             category = str(event.get("cat", "")).lower()
             if event.get("ph") == "X" and category != "trace":
-                work, copies = kineto_events.DEVICE_WORK, kineto_events.DEVICE_COPIES
+                work, copies = kineto_names.DEVICE_WORK, kineto_names.DEVICE_COPIES
                 place = "device" if category in work else "copy" if category in copies else "host"
                 wanted[place] += 1
                 total[place] += round(event.get("dur", 0) * 1000)

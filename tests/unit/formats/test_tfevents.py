@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui import demo
-from powertui.data.formats import tfevents, tfevents_aside, tfevents_columns
+from powertui.data.formats import tfevents, tfevents_columns, tfevents_records
 from powertui.data.formats.tfevents import Tail, read
 from powertui.errors import UnreadableFile
 from tests.synthetic.tfevents import frame, scalar, write_scalars
@@ -401,7 +401,7 @@ def test_records_that_protobuf_need_not_look_at_say_the_same_as_with_it(
     assert len(files) > 2
     quick = [tfevents.read(str(path), "") for path in files]
     looked: list[bool] = []
-    monkeypatch.setattr(tfevents_aside, "record_aside", lambda *_: looked.append(True))
+    monkeypatch.setattr(tfevents_records, "record_aside", lambda *_: looked.append(True))
     for path, before in zip(files, quick, strict=True):
         again = tfevents.read(str(path), "")
         for name in (
@@ -427,17 +427,17 @@ def test_a_cut_record_is_left_to_protobuf() -> None:
     plugin = blob(9, blob(1, blob(1, b"graph_run_metadata")))
     value = blob(1, b"batch_7") + blob(8, number(1, 7) + blob(2, b"")) + plugin
     record = double(1, 1.0) + number(2, 7) + blob(5, blob(1, value)) + blob(10, b"who wrote it")
-    whole = tfevents_aside.record_aside(memoryview(record), frozenset())
+    whole = tfevents_records.record_aside(memoryview(record), frozenset())
     assert whole is not None
     assert whole.values == (("batch_7", "graph_run_metadata"),)
     assert (
-        tfevents_aside.record_aside(memoryview(record), frozenset({"graph_run_metadata"})) is None
+        tfevents_records.record_aside(memoryview(record), frozenset({"graph_run_metadata"})) is None
     )
     ends = {len(record) - len(blob(10, b"who wrote it"))}  # there it is whole, too
     cuts = [
         cut
         for cut in range(len(record))
-        if tfevents_aside.record_aside(memoryview(record)[:cut], frozenset()) is not None
+        if tfevents_records.record_aside(memoryview(record)[:cut], frozenset()) is not None
     ]
     assert set(cuts) == ends
 

@@ -20,7 +20,7 @@ from powertui.data.conclusions.makers.blame import (
 from powertui.data.conclusions.makers.writing import writing_stretches
 from powertui.data.model import Int64s
 from powertui.data.opened import Profile
-from powertui.data.run.launched_work import function_key, shares_of_functions
+from powertui.data.run.functions import function_key, shares_of_functions
 from powertui.data.tools.activity import WORK, ActivityKind
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined
 from powertui.data.tools.wall_time import RunPart, WallTime

@@ -1,6 +1,6 @@
-"""When a session of an XPlane file began and ended.
+"""What the head of an XPlane file says: whether it is one, and when its session began and ended.
 
-It is read from a small plane; the large ones are skipped unread.
+The session is read from a small plane; the large ones are skipped unread.
 """
 
 from __future__ import annotations
@@ -18,6 +18,46 @@ _MAX_PLANE_BYTES = 1 << 20  # a plane that contains two times is much smaller
 _MAX_PLANES = 10_000  # more than any profile has
 _ENVIRONMENT = b"Task Environment"
 _UNIX_NS = (10**18, 4 * 10**18)  # 2001 to 2096
+_PLANE_NAMES = (b"/host:", b"/device:", b"Task Environment", b"/custom:", b"#Chip")
+_PLANE_TAGS = frozenset((0x08, 0x12, 0x1A, 0x22, 0x2A, 0x32))
+
+
+def sniff(head: bytes, path: str) -> int:
+    """How sure it is. XSpace has no magic, but its first plane has a known order of fields and a
+    printable name.
+    """
+    named = ".xplane.pb" in path.rpartition("/")[2]
+    if not head:
+        return 0
+    if head[0] == 0x0A:
+        size, at = _varint(head, 1)
+        if at and size:
+            return _sniff_plane(head, at, min(at + size, len(head)), named)
+        return 10 if named else 0
+    # A session without a plane still has its errors (2), warnings (3) and hostnames (4).
+    return 30 if named and head[0] in (0x12, 0x1A, 0x22) else 0
+
+
+def _sniff_plane(head: bytes, at: int, end: int, named: bool) -> int:
+    while at < end:
+        tag = head[at]
+        if tag not in _PLANE_TAGS:
+            break
+        value, after = _varint(head, at + 1)
+        if not after:
+            break
+        if tag == 0x08:
+            at = after
+            continue
+        if tag == 0x12:
+            name = head[after : after + value]
+            if name.startswith(_PLANE_NAMES):
+                return 95
+            if value >= 4096 or not (name.isascii() and name.decode("latin-1").isprintable()):
+                return 0
+            return 80 if named else 40
+        at = after + value
+    return 50 if named else 0
 
 
 def session_span(path: str) -> tuple[int, int] | None:
