@@ -114,6 +114,10 @@ def named(head: bytes, path: str) -> tuple[str, str] | None:
             f"is TensorBoard's stored {what}: a result, no timeline",
             "Give the xplane.pb or trace.json.gz beside it.",
         )
+    return _by_content(head)
+
+
+def _by_content(head: bytes) -> tuple[str, str] | None:
     if head.startswith(b"SQLite format 3\x00"):
         return _holds(head, _SQLITE) or (
             "looks like a SQLite database",
@@ -134,7 +138,8 @@ def named(head: bytes, path: str) -> tuple[str, str] | None:
 def _holds(
     head: bytes, table: tuple[tuple[tuple[bytes, ...], str, str], ...]
 ) -> tuple[str, str] | None:
-    return next(
-        ((problem, hint) for words, problem, hint in table if all(word in head for word in words)),
-        None,
-    )
+    """The first row of the table all of whose words are there."""
+    for words, problem, hint in table:
+        if all(word in head for word in words):
+            return problem, hint
+    return None

@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -110,7 +111,7 @@ def _marked(process: Process, track: Track) -> Track:
 
 def _counters(process: Process, names: Names) -> Iterator[Counter]:
     """What one device counted, metric by metric."""
-    parts: dict[tuple[str, str, bool], list[tuple[Int64s, Int64s, Floats]]] = {}
+    readings: dict[_CounterKey, list[tuple[Int64s, Int64s, Floats]]] = {}
     for track in process.tracks:
         if track.kind is not TrackKind.COUNTER:
             continue
@@ -118,25 +119,39 @@ def _counters(process: Process, names: Names) -> Iterator[Counter]:
         order = np.argsort(events.name, kind="stable")
         metrics, first = np.unique(events.name[order], return_index=True)
         for metric, rows in zip(metrics.tolist(), np.split(order, first[1:]), strict=True):
+            stat_count = len(_stats(process, track, rows))
             for stat, column in _values(process, track, rows).items():
-                shown = names.full(metric)
-                name, unit = counter_label(shown, shown if stat == _VALUE else stat)
-                several = stat not in (_VALUE, shown) and len(_stats(process, track, rows)) > 1
-                key = (f"{name} {stat}" if several else name, unit, stat == _VALUE)
+                key = _counter_key(names.full(metric), stat, stat_count)
                 good = column.present & np.isfinite(column.floats)
-                parts.setdefault(key, []).append(
-                    (events.start[rows[good]], events.end[rows[good]], column.floats[good])
-                )
-    for (name, unit, per_event), pieces in parts.items():
-        start, end, value = (np.concatenate(column) for column in zip(*pieces, strict=True))
+                good_rows = rows[good]
+                start, end = events.start[good_rows], events.end[good_rows]
+                readings.setdefault(key, []).append((start, end, column.floats[good]))
+    for key, parts in readings.items():
+        start, end, value = (np.concatenate(column) for column in zip(*parts, strict=True))
         if not len(start):
             continue
-        label = clean(name)
-        if per_event:
-            yield _event_counter(label, unit, process.name, start, end, value)
+        label = clean(key.name)
+        if key.per_event:
+            yield _event_counter(label, key.unit, process.name, start, end, value)
         else:
             order = np.argsort(start, kind="stable")
-            yield Counter(label, unit, process.name, start[order], value[order])
+            yield Counter(label, key.unit, process.name, start[order], value[order])
+
+
+class _CounterKey(NamedTuple):
+    """Which counter a reading belongs to."""
+
+    name: str
+    unit: str
+    per_event: bool  # counted over each event, and not read at a moment
+
+
+def _counter_key(metric: str, stat: str, stat_count: int) -> _CounterKey:
+    """The counter of a number that events of this metric carry, among so many."""
+    name, unit = counter_label(metric, metric if stat == _VALUE else stat)
+    if stat_count > 1 and stat not in (_VALUE, metric):
+        name = f"{name} {stat}"
+    return _CounterKey(name, unit, stat == _VALUE)
 
 
 def _stats(process: Process, track: Track, rows: Int64s) -> list[str]:
@@ -164,10 +179,7 @@ def counters_of_kernels(process: Process, metrics: Sequence[str]) -> Iterator[Co
     columns = process.source.columns(position, metrics)
     for metric in metrics:
         column = columns[metric]
-        value = column.floats.copy()
-        for row, text in enumerate(column.texts or ()):
-            if text is not None:
-                value[row] = _as_number(text)
+        value = _with_texts(column)
         good = column.present & np.isfinite(value)
         if good.any():
             yield _event_counter(
@@ -178,6 +190,15 @@ def counters_of_kernels(process: Process, metrics: Sequence[str]) -> Iterator[Co
                 end[good],
                 value[good],
             )
+
+
+def _with_texts(column: StatColumn) -> Floats:
+    """The numbers of a column, also those that are written as text."""
+    value: Floats = column.floats.copy()
+    for row, text in enumerate(column.texts or ()):
+        if text is not None:
+            value[row] = _as_number(text)
+    return value
 
 
 def _as_number(text: str) -> float:

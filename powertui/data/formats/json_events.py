@@ -86,19 +86,9 @@ def read(source: OpenedFile, progress: Progress, make: Callable[[], Collector]) 
         collector = make()
         collector.origin.us = better
         stream = yield from _fill(source, progress, collector)
+    if not stream.count or not collector.count:
+        _check_readable(source, stream, has_events=bool(collector.count))
     findings = collector.builder.findings
-    if not stream.count and stream.oversized and not stream.problem:
-        cause = next(iter(stream.oversized))
-        raise UnreadableFile(
-            source.path, f"contains no event that can be read: {cause}", hint=_OVERSIZED_HINT
-        )
-    if not stream.count and stream.damaged and not stream.problem:
-        raise UnreadableFile(source.path, "contains only damaged events", hint=_DAMAGED_HINT)
-    if not collector.count and (stream.problem or not stream.listed):
-        problem, hint = describe(source.head, source.path)
-        if stream.problem and "truncated" not in stream.problem:
-            hint = _DAMAGED_HINT
-        raise UnreadableFile(source.path, stream.problem or problem, hint=hint)
     findings.add("damaged events were left out", count=stream.damaged)
     for cause, count in stream.oversized.items():
         findings.add(cause, count=count)
@@ -106,6 +96,21 @@ def read(source: OpenedFile, progress: Progress, make: Callable[[], Collector]) 
         findings.add(f"{stream.problem}; what came before was read")
     progress(source.size, source.size, collector.count)
     yield collector.build(source, complete=True)
+
+
+def _check_readable(source: OpenedFile, stream: JsonStream, *, has_events: bool) -> None:
+    """Raise `UnreadableFile` for a file whose damage left nothing of it."""
+    if not stream.count and not stream.problem:
+        if stream.oversized:
+            cause = f"contains no event that can be read: {next(iter(stream.oversized))}"
+            raise UnreadableFile(source.path, cause, hint=_OVERSIZED_HINT)
+        if stream.damaged:
+            raise UnreadableFile(source.path, "contains only damaged events", hint=_DAMAGED_HINT)
+    if not has_events and (stream.problem or not stream.listed):
+        problem, hint = describe(source.head, source.path)
+        if stream.problem and "truncated" not in stream.problem:
+            hint = _DAMAGED_HINT
+        raise UnreadableFile(source.path, stream.problem or problem, hint=hint)
 
 
 def _fill(

@@ -81,39 +81,25 @@ class ArgStats:
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """Each named arg for each of these events; numbers written as text count as numbers."""
-        texts: dict[str, list[str | None]] = {name: [None] * len(positions) for name in names}
-        floats: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
-
-        def put(row: int, name: str, value: Any) -> None:
-            texts[name][row] = as_text(value)
-            if isinstance(value, float):
-                floats[name].append((row, value))
-
-        kept_rows = np.flatnonzero(positions >= _FIRST_KEPT_POSITION)
+        columns = stat_columns.TextColumns(names, len(positions))
         # Args whose text does not contain a name need no decoding. An odd name may be escaped in
         # JSON: its mark is empty, which every text contains.
-        marks = {
-            name: name.encode() if name.isidentifier() and name.isascii() else b"" for name in names
-        }
-        for row in kept_rows.tolist():
+        marks = {}
+        for name in names:
+            is_plain = name.isidentifier() and name.isascii()
+            marks[name] = name.encode() if is_plain else b""
+        for row in np.flatnonzero(positions >= _FIRST_KEPT_POSITION).tolist():
             text = self._json_text(int(positions[row]))
             mentioned = [name for name, mark in marks.items() if mark in text]
             args = _args(text) if mentioned else {}
             for name in mentioned:
                 if name in args:
-                    put(row, name, args[name])
+                    columns.put(row, name, args[name], as_text(args[name]))
         stored = np.flatnonzero((positions > 0) & (positions < _FIRST_KEPT_POSITION))
         if len(stored) and self._text is not None:
             for row, name, value in self._text.values(positions[stored].astype(np.int64), names):
-                put(int(stored[row]), name, value)
-        columns = {}
-        for name in texts:
-            column = stat_columns.from_texts(texts[name])
-            # The exact value: the text of a float is rounded, and infinities have no number.
-            for row, value in floats[name]:
-                column.floats[row] = value
-            columns[name] = column
-        return columns
+                columns.put(int(stored[row]), name, value, as_text(value))
+        return columns.columns()
 
 
 _decode = json.JSONDecoder(strict=False).raw_decode

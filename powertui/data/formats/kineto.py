@@ -36,31 +36,31 @@ PYTORCH = (
     b'"user_annotation"',
     b'"traceName"',
 )
-VIZTRACER = re.compile(
-    rb'"viztracer_metadata"\s*:\s*\{[^{}]*\}'
-)  # it holds one of these words, too
+# It holds one of these words, too.
+VIZTRACER = re.compile(rb'"viztracer_metadata"\s*:\s*\{[^{}]*\}')
+_NEURON = b'"neuronStartTimestampNs"'
 
 
 def sniff(head: bytes, path: str) -> int:
     """A Chrome trace with what only Kineto writes."""
-    text = head[:8].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if text[:1] not in (b"{", b"[") or b'"neuronStartTimestampNs"' in head:
+    first = head[:8].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if first not in (b"{", b"[") or _NEURON in head:
         return 0
     if ".pt.trace.json" in path:
         return 96
     head = VIZTRACER.sub(b"", head)
-    marks = sum(mark in head for mark in PYTORCH)
-    if text[:1] == b"[":
-        return PYTORCH_CONFIDENCE if marks and b'"ph"' in head else 0
-    if b'"schemaVersion"' in head and (b'"traceEvents"' in head or b'"deviceProperties"' in head):
+    has_mark = any(mark in head for mark in PYTORCH)
+    if first == b"[":
+        return PYTORCH_CONFIDENCE if has_mark and b'"ph"' in head else 0
+    has_events = b'"traceEvents"' in head
+    if b'"schemaVersion"' in head and (has_events or b'"deviceProperties"' in head):
         return 95
-    return 85 if marks and b'"traceEvents"' in head else 0
+    return 85 if has_mark and has_events else 0
 
 
 def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last."""
-    from powertui.data.formats import (
-        kineto_events,
-    )  # when a file is such a one, and not to know that it is none
+    # Imported for a file of this format, and not to know that a file has another.
+    from powertui.data.formats import kineto_events
 
     return kineto_events.load(source, progress, NAME)

@@ -64,8 +64,8 @@ class LaunchFacts:
     @property
     def node_name(self) -> str:
         """The node of its job that it ran on, where the job has one, or it says which; else ""."""
-        nodes = next((self._facts[name] for name in _NODE_LISTS if name in self._facts), "")
-        names = _node_names(nodes)
+        lists = [self._facts[name] for name in _NODE_LISTS if name in self._facts]
+        names = _node_names(lists[0]) if lists else ()
         if len(names) == 1:
             return names[0]
         number = self._number(_NUMBERS["node"])
@@ -77,8 +77,11 @@ class LaunchFacts:
         return ProcessLaunch(**{name: self._number(keys) for name, keys in _NUMBERS.items()})
 
     def _number(self, names: tuple[str, ...]) -> int | None:
-        texts = (self._facts[name] for name in names if name in self._facts)
-        return next((int(text) for text in texts if re.fullmatch(r"[0-9]{1,7}", text)), None)
+        for name in names:
+            text = self._facts.get(name, "")
+            if re.fullmatch(r"[0-9]{1,7}", text):
+                return int(text)
+        return None
 
 
 def _node_names(nodes: str) -> tuple[str, ...]:
@@ -90,12 +93,19 @@ def _node_names(nodes: str) -> tuple[str, ...]:
             names.append(before + after)
             continue
         for part in ranges.split(","):
-            first, _, last = part.partition("-")
-            if not first.isdigit() or (last and not last.isdigit()):
+            numbers = _numbers_of_range(part)
+            if numbers is None or len(names) + len(numbers) > _MAX_NODES:
                 return ()
-            count = int(last or first) - int(first) + 1
-            if count < 1 or len(names) + count > _MAX_NODES:
-                return ()
-            numbers = range(int(first), int(first) + count)
-            names += [f"{before}{number:0{len(first)}d}{after}" for number in numbers]
+            names += [f"{before}{number}{after}" for number in numbers]
     return tuple(name for name in names if name)
+
+
+def _numbers_of_range(text: str) -> list[str] | None:
+    """The numbers of "07-09" or "12", as wide as the first; None for what is no range."""
+    first, _, last = text.partition("-")
+    if not first.isdigit() or (last and not last.isdigit()):
+        return None
+    start, end = int(first), int(last or first)
+    if end < start or end - start >= _MAX_NODES:
+        return None
+    return [f"{number:0{len(first)}d}" for number in range(start, end + 1)]

@@ -21,9 +21,12 @@ def process_name(label: str) -> str:
     """
     gpu = _GPU.fullmatch(label)
     if gpu is not None:
-        return f"/device:GPU:{int(next(filter(None, gpu.groups())))}"
+        number = next(filter(None, gpu.groups()))
+        return f"/device:GPU:{int(number)}"
+    if label in _PLAIN:
+        return _PLAIN[label]
     host = _HOST.fullmatch(label)
-    return _PLAIN.get(label) or (f"/host:CPU {host[1]}" if host is not None else label)
+    return f"/host:CPU {host[1]}" if host is not None else label
 
 
 class TimeOrigin(NamedTuple):
@@ -40,6 +43,7 @@ _NS_OF = {  # where it stands → how many ns one of it is
     ("otherData", "profile_start_ts"): 1_000_000,  # Bazel
 }
 _UNIX_NS = (10**17, 4 * 10**18)  # three years … 2096
+_MAX_DIGITS = 20  # of a time in ns: an int64 has 19
 
 
 def origin_of(key: str, value: Any) -> TimeOrigin | None:
@@ -48,15 +52,20 @@ def origin_of(key: str, value: Any) -> TimeOrigin | None:
         member = value if first == key else None
         for name in rest:
             member = member.get(name) if isinstance(member, dict) else None
-        if (
-            isinstance(member, (int, str))
-            and not isinstance(member, bool)
-            and str(member).isdecimal()
-            and len(str(member)) < 20
-        ):
-            unix_ns = int(member) * ns
-            if _UNIX_NS[0] < unix_ns < _UNIX_NS[1] or (
-                key == "baseTimeNanoseconds" and unix_ns < _UNIX_NS[1]
-            ):
-                return TimeOrigin(unix_ns, rest[-1] if rest else first)
+        count = _whole_number(member)
+        if count is None:
+            continue
+        earliest_ns, end_ns = _UNIX_NS
+        if key == "baseTimeNanoseconds":
+            earliest_ns = -1  # the name alone says what it is: a small number counts as well
+        if earliest_ns < count * ns < end_ns:
+            return TimeOrigin(count * ns, rest[-1] if rest else first)
     return None
+
+
+def _whole_number(member: Any) -> int | None:
+    """A number, or the text of one."""
+    if not isinstance(member, (int, str)) or isinstance(member, bool):
+        return None
+    text = str(member)
+    return int(text) if text.isdecimal() and len(text) < _MAX_DIGITS else None

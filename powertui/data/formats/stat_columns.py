@@ -5,13 +5,15 @@ Numbers written as text come out as numbers too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from powertui.data.model import Floats, Int64s, StatColumn
 
 _MASK64 = (1 << 64) - 1
+_MAX_NUMBER_CHARS = 40  # more than any writer needs for a double; chosen, not measured
 
 
 def number(text: str) -> tuple[int, float] | None:
@@ -19,17 +21,19 @@ def number(text: str) -> tuple[int, float] | None:
 
     TensorFlow writes ids above 2**63 unsigned; like protobuf's uint64 they wrap.
     """
-    if not text or len(text) > 40 or text[-1] not in "0123456789.":
+    if not text or len(text) > _MAX_NUMBER_CHARS or text[-1] not in "0123456789.":
         return None
     try:
         integer = int(text)
+        return wrap(integer), float(integer)
     except ValueError:
-        try:
-            value = float(text)
-        except ValueError:
-            return None
-        return (int(value) if value.is_integer() and abs(value) < 1 << 62 else 0), value
-    return wrap(integer), float(integer)
+        pass
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    is_whole = value.is_integer() and abs(value) < 1 << 62
+    return int(value) if is_whole else 0, value
 
 
 def wrap(value: int) -> int:
@@ -59,11 +63,9 @@ class Filler:
 
     def put(self, rows: slice | Int64s, part: StatColumn) -> None:
         """These rows are known now."""
-        self._present[rows], self._ints[rows], self._floats[rows] = (
-            part.present,
-            part.ints,
-            part.floats,
-        )
+        self._present[rows] = part.present
+        self._ints[rows] = part.ints
+        self._floats[rows] = part.floats
         if part.texts is not None:
             if self._texts is None:
                 self._texts = np.full(len(self._present), None, object)
@@ -71,12 +73,8 @@ class Filler:
 
     def column(self) -> StatColumn:
         """The whole column."""
-        return StatColumn(
-            self._present,
-            self._ints,
-            self._floats,
-            None if self._texts is None else self._texts.tolist(),
-        )
+        texts = self._texts.tolist() if self._texts is not None else None
+        return StatColumn(self._present, self._ints, self._floats, texts)
 
 
 def from_texts(texts: Sequence[str | None]) -> StatColumn:
@@ -90,3 +88,33 @@ def from_texts(texts: Sequence[str | None]) -> StatColumn:
             if parsed is not None:
                 ints[row], floats[row] = parsed
     return StatColumn(present, ints, floats, texts)
+
+
+class TextColumns:
+    """Columns of stats that come value by value; of a value that comes again the last counts."""
+
+    def __init__(self, names: Iterable[str], rows: int) -> None:
+        self._texts: dict[str, list[str | None]] = {name: [None] * rows for name in names}
+        self._floats: dict[str, list[tuple[int, float]]] = {name: [] for name in self._texts}
+
+    def lacks(self, row: int, name: str) -> bool:
+        """Whether this stat is one of the columns, and not known of this row."""
+        texts = self._texts.get(name)
+        return texts is not None and texts[row] is None
+
+    def put(self, row: int, name: str, value: Any, text: str) -> None:
+        """This stat of this row is known now."""
+        self._texts[name][row] = text
+        if isinstance(value, float):
+            self._floats[name].append((row, value))
+
+    def columns(self) -> dict[str, StatColumn]:
+        """All of them, by name."""
+        columns = {}
+        for name, texts in self._texts.items():
+            column = from_texts(texts)
+            # The exact value: the text of a float is rounded, and infinities have no number.
+            for row, value in self._floats[name]:
+                column.floats[row] = value
+            columns[name] = column
+        return columns

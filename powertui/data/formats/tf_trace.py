@@ -70,28 +70,40 @@ def sniff(head: bytes, path: str) -> int:
     numbers = outline.number.tolist()
     if not set(numbers) <= {_DEVICES, _EVENTS}:
         return 0
-    named = 0  # events and devices with a name
+    named_count = 0  # events and devices with a name
     messages = zip(numbers, outline.lo.tolist(), outline.hi.tolist(), strict=True)
     for number, lo, hi in islice(messages, _SNIFFED_MESSAGES):
-        inner = wire.hop(data, lo, min(hi, len(data)))
-        fields = set(zip(inner.number.tolist(), inner.wire.tolist(), strict=True))
-        if number == _EVENTS:
-            if not fields or not fields <= _EVENT_FIELDS:
-                return 0
-            named += (3, LEN) in fields
-        else:
-            if not fields <= _DEVICE_FIELDS:
-                return 0
-            values = inner.lo[inner.number == 2]
-            # A device begins with one of its fields; anything else is the name of an XPlane.
-            if len(values):
-                begin = int(values[0])
-                if head[begin : begin + 1] not in (b"\n", b"\x10", b"\x1a"):
-                    return 0
-            named += bool(len(values))
-    if named:
-        return min(95, 60 + 10 * named)
+        message = wire.hop(data, lo, min(hi, len(data)))
+        is_named = (
+            _is_named_event(message) if number == _EVENTS else _is_named_device(head, message)
+        )
+        if is_named is None:
+            return 0
+        named_count += is_named
+    if named_count:
+        return min(95, 60 + 10 * named_count)
     return 30 if path.endswith(".trace") and len(numbers) else 0
+
+
+def _is_named_event(message: wire.Hop) -> bool | None:
+    """Whether an event has a name; None for what is no event."""
+    fields = set(zip(message.number.tolist(), message.wire.tolist(), strict=True))
+    if not fields or not fields <= _EVENT_FIELDS:
+        return None
+    return (3, LEN) in fields
+
+
+def _is_named_device(head: bytes, message: wire.Hop) -> bool | None:
+    """Whether a device has a name; None for what is no device."""
+    fields = set(zip(message.number.tolist(), message.wire.tolist(), strict=True))
+    if not fields <= _DEVICE_FIELDS:
+        return None
+    values = message.lo[message.number == 2]
+    if not len(values):
+        return False
+    # A device begins with one of its fields; anything else is the name of an XPlane.
+    begin = int(values[0])
+    return True if head[begin : begin + 1] in (b"\n", b"\x10", b"\x1a") else None
 
 
 class _Args:
@@ -115,13 +127,13 @@ class _Args:
         return tuple(Stat(name, clean(value), "str") for name, value in self._args_at(position))
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
-        """Each named arg for each of these events."""
-        texts: dict[str, list[str | None]] = {name: [None] * len(positions) for name in names}
+        """Each named arg for each of these events; the first where it is repeated."""
+        columns = stat_columns.TextColumns(names, len(positions))
         for row in np.flatnonzero(positions).tolist():
             for name, value in self._args_at(int(positions[row])):
-                if name in texts and texts[name][row] is None:
-                    texts[name][row] = clean(value)
-        return {name: stat_columns.from_texts(column) for name, column in texts.items()}
+                if columns.lacks(row, name):
+                    columns.put(row, name, value, clean(value))
+        return columns.columns()
 
 
 def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:

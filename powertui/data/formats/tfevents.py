@@ -38,6 +38,7 @@ from powertui.value_types import dataclass
 _WINDOW_BYTES = 4 << 20  # bytes read at a time; a longer record is read whole
 _POINT_BYTES = 24  # bytes of memory for each scalar at most: its columns
 _FRAME_BYTES = 16  # bytes around a payload
+_FRAME_HEAD_BYTES = 12  # of them before it
 _BATCH_TAG = re.compile(r"^batch_(\d+)$")
 _PACKED = "is packed with gzip: scalars are read from unpacked files only"
 _MARKER_PLUGINS = frozenset({"powerboard", "energy_profiling"})
@@ -50,20 +51,16 @@ class EventLog:
     path: str
     group: str  # "train", "validation", or ""
     scalars: tuple[ScalarSeries, ...] = ()
-    first_ns: int | None = (
-        None  # first record that is not the file's header (that one is rounded to seconds)
-    )
+    # The first record that is not the file's header: that one is rounded to seconds.
+    first_ns: int | None = None
     last_ns: int | None = None
     header_ns: int | None = None  # the file_version record
-    keras_graph_ns: int | None = (
-        None  # record with the Keras model's graph: just before the first step
-    )
-    batches: tuple[
-        tuple[int, int], ...
-    ] = ()  # (batch number, wall ns) of the tags batch_<N>: about the profiler's stop
-    markers: tuple[
-        tuple[str, str, int], ...
-    ] = ()  # (tag, text, wall ns) of PowerBoard's marker records
+    # The record with the Keras model's graph: just before the first step.
+    keras_graph_ns: int | None = None
+    # (batch number, wall ns) of the tags batch_<N>: about the profiler's stop.
+    batches: tuple[tuple[int, int], ...] = ()
+    # (tag, text, wall ns) of PowerBoard's marker records.
+    markers: tuple[tuple[str, str, int], ...] = ()
     pid: int | None = None  # from the file's name
     host: str = ""
     records: int = 0
@@ -197,11 +194,7 @@ class Tail:
                 while not self._dead:
                     before = self._offset
                     if too_much := self.limit.exceeded(self._points * _POINT_BYTES):
-                        self._damage[
-                            f"its scalars take {too_much}: the rest was left out. {HINT}",
-                            f"byte {before}",
-                        ] = 1
-                        self._dead = True
+                        self._stop(f"its scalars take {too_much}: the rest was left out. {HINT}")
                         break
                     more = self._window(stream, status.st_size, new)
                     if self._offset == before or not more:
@@ -255,88 +248,86 @@ class Tail:
             need = struct.unpack_from("<Q", window)[0] + _FRAME_BYTES
             if len(window) < need <= size - self._offset:
                 if too_much := self.limit.exceeded(2 * need):
-                    self._damage[
-                        f"a record takes {too_much}: nothing from here on was read. {HINT}",
-                        f"byte {self._offset}",
-                    ] = 1
-                    self._dead = True
+                    self._stop(f"a record takes {too_much}: nothing from here on was read. {HINT}")
                     return False
                 window += stream.read(need - len(window))
         records = wire.records(np.frombuffer(window, np.uint8), 0, len(window))
         base = self._offset
         self._offset += records.next
         if records.damaged:
-            self._dead = True
             cause = (
                 "a record's length is damaged (its checksum is wrong): nothing after it can be read"
             )
             if not self._offset and window.startswith(GZIP):
                 cause = _why_packed(self.path, self.limit)
-            self._damage[cause, f"byte {self._offset}"] = 1
+            self._stop(cause)
         for row in np.flatnonzero(~records.good).tolist():
-            self._count(
-                "a record's checksum is wrong: skipped",
-                f"byte {base + int(records.begin[row]) - 12}",
-            )
+            frame_begin = base + int(records.begin[row]) - _FRAME_HEAD_BYTES
+            self._count("a record's checksum is wrong: skipped", f"byte {frame_begin}")
         if len(records.begin):
             self._take_all(window, records.begin[records.good], records.end[records.good], new)
         return len(window) >= _WINDOW_BYTES
+
+    def _stop(self, cause: str) -> None:
+        """Nothing more is read of this file."""
+        self._damage[cause, f"byte {self._offset}"] = 1
+        self._dead = True
 
     def _take_all(
         self, window: bytes, begins: Int64s, ends: Int64s, new: list[Scalar] | None
     ) -> None:
         """Scalars as columns, everything else one by one; what each tag has stays in its order."""
-        view = memoryview(window)
         scanned = tfevents_columns.scan(np.frombuffer(window, np.uint8), begins, ends)
-        before = self.records
-        singles: list[tuple[int, Scalar]] = []
-        early = min(
-            ((int(part.row[0]), int(part.wall_ns[0])) for part in scanned.scalars), default=None
-        )
-        for row in scanned.rest.tolist():
-            if early is not None and row > early[0]:
-                self._saw(early[1])
-            self.records = before + row
-            self._take(view[begins[row] : ends[row]], row, singles)
-        self.records = before + len(begins)
-        if early is not None:
-            self._saw(early[1])
+        singles = self._take_rest(memoryview(window), begins, ends, scanned)
         parts = [self._scalars_only(part) for part in scanned.scalars]
         parts = [part for part in parts if len(part.row)]
         for part in parts:
             self._walls["last"] = max(int(part.wall_ns.max()), self._walls.get("last", 0))
-            self._scalars.setdefault(part.tag, _Points()).add(
-                part.row, part.step, part.wall_ns, part.value
-            )
-            self._points += len(part.row)
+            self._add_points(part.tag, part.row, part.step, part.wall_ns, part.value)
         by_tag: dict[str, list[tuple[int, Scalar]]] = {}
         for row, single in singles:
             by_tag.setdefault(single.tag, []).append((row, single))
-        for tag, tag_singles in by_tag.items():
-            rows, steps, walls = (
-                np.array(column, np.int64)
-                for column in zip(*((r, s.step, s.wall_ns) for r, s in tag_singles), strict=True)
+        for tag, rows_of_tag in by_tag.items():
+            self._add_points(
+                tag,
+                np.array([row for row, _ in rows_of_tag], np.int64),
+                np.array([single.step for _, single in rows_of_tag], np.int64),
+                np.array([single.wall_ns for _, single in rows_of_tag], np.int64),
+                np.array([single.value for _, single in rows_of_tag], np.float64),
             )
-            self._scalars.setdefault(tag, _Points()).add(
-                rows, steps, walls, np.array([s.value for _, s in tag_singles], np.float64)
-            )
-            self._points += len(tag_singles)
         for points in self._scalars.values():
             points.settle()
         if new is not None:
-            new_rows = list(singles)
-            for part in parts:
-                columns = zip(
-                    part.row.tolist(),
-                    part.step.tolist(),
-                    part.wall_ns.tolist(),
-                    part.value.tolist(),
-                    strict=True,
-                )
-                new_rows += [
-                    (row, Scalar(part.tag, step, wall, value)) for row, step, wall, value in columns
-                ]
-            new += [scalar for _, scalar in sorted(new_rows, key=lambda pair: pair[0])]
+            new += _in_order(singles, parts)
+
+    def _take_rest(
+        self,
+        window: memoryview,
+        begins: Int64s,
+        ends: Int64s,
+        scanned: tfevents_columns.WindowRecords,
+    ) -> list[tuple[int, Scalar]]:
+        """Take the other records one by one; (row, value) of the scalars among them."""
+        before = self.records
+        singles: list[tuple[int, Scalar]] = []
+        first_scalars = [(int(part.row[0]), int(part.wall_ns[0])) for part in scanned.scalars]
+        first_scalar = min(first_scalars, default=None)
+        for row in scanned.rest.tolist():
+            # The log begins with its first record, whichever form that has.
+            if first_scalar is not None and row > first_scalar[0]:
+                self._saw(first_scalar[1])
+            self.records = before + row
+            self._take(window[begins[row] : ends[row]], row, singles)
+        self.records = before + len(begins)
+        if first_scalar is not None:
+            self._saw(first_scalar[1])
+        return singles
+
+    def _add_points(
+        self, tag: str, row: Int64s, step: Int64s, wall_ns: Int64s, value: Floats
+    ) -> None:
+        self._scalars.setdefault(tag, _Points()).add(row, step, wall_ns, value)
+        self._points += len(row)
 
     def _count(self, cause: str, where: str) -> None:
         for known_cause, place in self._damage:
@@ -437,6 +428,19 @@ class Tail:
                 number = tfevents_records.one_number(value.tensor)
         if number is not None:
             new.append((row, Scalar(tag, step, wall, number)))
+
+
+def _in_order(
+    singles: list[tuple[int, Scalar]], parts: list[tfevents_columns.ScalarColumns]
+) -> list[Scalar]:
+    """The scalars of one window, in the order of its records."""
+    scalars = list(singles)
+    for part in parts:
+        rows, steps = part.row.tolist(), part.step.tolist()
+        walls, values = part.wall_ns.tolist(), part.value.tolist()
+        for row, step, wall_ns, value in zip(rows, steps, walls, values, strict=True):
+            scalars.append((row, Scalar(part.tag, step, wall_ns, value)))
+    return [scalar for _, scalar in sorted(scalars, key=lambda pair: pair[0])]
 
 
 def run_of(path: str) -> tuple[str, int | None]:

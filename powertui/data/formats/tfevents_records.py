@@ -34,22 +34,30 @@ _DTYPES = {
     22: "<u4",
     23: "<u8",
 }
-_BFLOAT16 = 14
+_FLOAT16, _BFLOAT16 = 19, 14
+_VALUE_FIELDS = (
+    "float_val",
+    "double_val",
+    "int_val",
+    "int64_val",
+    "uint32_val",
+    "uint64_val",
+    "bool_val",
+)
 
 
 class RecordAside(NamedTuple):
     """A record that holds neither numbers nor texts that are wanted here."""
 
     is_header: bool = False
-    values: tuple[
-        tuple[str, str], ...
-    ] = ()  # (tag, plugin) of its tensors: graphs, histograms, pictures
+    # (tag, plugin) of its tensors: graphs, histograms, pictures.
+    values: tuple[tuple[str, str], ...] = ()
 
 
 def record_aside(record: memoryview, text_plugins: Collection[str]) -> RecordAside | None:
     """Such a record; None for any other, and for whatever is not plainly one.
 
-    `told`: plugins whose texts are wanted.
+    `text_plugins`: those whose texts are wanted.
     """
     data = np.frombuffer(record, np.uint8)
     event = _payloads(data, 0, len(data), {3, 5}, {4, 6, 7, 8, 9})
@@ -62,21 +70,30 @@ def record_aside(record: memoryview, text_plugins: Collection[str]) -> RecordAsi
             bytes(record[lo:hi]).decode()
             return RecordAside(is_header=True)
         for _, first, end in _payloads(data, lo, hi, {1}) or ():
-            parts = _last(_payloads(data, first, end, {1, 8, 9}, {2, 4, 5, 6}))
-            if not {1, 8, 9} <= parts.keys() or wire.hop(data, *parts[8]).bad >= 0:
+            tag_and_plugin = _tag_and_plugin(record, data, first, end)
+            if tag_and_plugin is None:
                 return None
-            named = _last(
-                _payloads(data, *_last(_payloads(data, *parts[9], {1})).get(1, (0, 0)), {1})
-            )
-            tag, plugin = (
-                bytes(record[lo:hi]).decode() for lo, hi in (parts[1], named.get(1, (0, 0)))
-            )
+            _, plugin = tag_and_plugin
             if plugin in ("", "scalars") or plugin in text_plugins:
                 return None
-            values.append((tag, plugin))
+            values.append(tag_and_plugin)
     except UnicodeDecodeError:
         return None
     return RecordAside(values=tuple(values)) if values else None
+
+
+def _tag_and_plugin(
+    record: memoryview, data: wire.types.Bytes, lo: int, hi: int
+) -> tuple[str, str] | None:
+    """Of one value of a summary; None for one that is no plain tensor."""
+    parts = _last(_payloads(data, lo, hi, {1, 8, 9}, {2, 4, 5, 6}))
+    if not {1, 8, 9} <= parts.keys() or wire.hop(data, *parts[8]).bad >= 0:
+        return None
+    nothing = (0, 0)
+    plugin_data = _last(_payloads(data, *parts[9], {1})).get(1, nothing)
+    plugin_name = _last(_payloads(data, *plugin_data, {1})).get(1, nothing)
+    tag, plugin = (bytes(record[first:end]).decode() for first, end in (parts[1], plugin_name))
+    return tag, plugin
 
 
 def _payloads(
@@ -88,11 +105,9 @@ def _payloads(
     fields = wire.hop(data, lo, hi)
     if fields.bad >= 0 or not set(others).isdisjoint(fields.number.tolist()):
         return None
-    payloads = zip(
-        *(column[fields.wire == LEN].tolist() for column in (fields.number, fields.lo, fields.hi)),
-        strict=True,
-    )
-    return [payload for payload in payloads if payload[0] in numbers]
+    rows = np.flatnonzero((fields.wire == LEN) & np.isin(fields.number, list(numbers)))
+    number, first, end = fields.number[rows], fields.lo[rows], fields.hi[rows]
+    return list(zip(number.tolist(), first.tolist(), end.tolist(), strict=True))
 
 
 def _last(payloads: list[tuple[int, int, int]] | None) -> dict[int, tuple[int, int]]:
@@ -134,30 +149,22 @@ def one_number(tensor: Any) -> float | None:
         return None
     content = bytes(tensor.tensor_content)
     if content:
-        if tensor.dtype == _BFLOAT16 and len(content) == 2:
-            return float(struct.unpack("<f", b"\0\0" + content)[0])
-        form = _DTYPES.get(tensor.dtype)
-        if form is None or len(content) != np.dtype(form).itemsize:
-            return None
-        return float(np.frombuffer(content, form)[0])
-    for name in (
-        "float_val",
-        "double_val",
-        "int_val",
-        "int64_val",
-        "uint32_val",
-        "uint64_val",
-        "bool_val",
-    ):
+        return _number_of_bytes(content, tensor.dtype)
+    for name in _VALUE_FIELDS:
         values = getattr(tensor, name)
         if len(values) == 1:
             return float(values[0])
-    if len(tensor.half_val) == 1 and tensor.dtype in (19, _BFLOAT16):
-        bits = struct.pack("<H", tensor.half_val[0] & 0xFFFF)
-        return (
-            float(np.frombuffer(bits, "<f2")[0])
-            if tensor.dtype == 19
-            else float(struct.unpack("<f", b"\0\0" + bits)[0])
-        )
+    if len(tensor.half_val) == 1 and tensor.dtype in (_FLOAT16, _BFLOAT16):
+        return _number_of_bytes(struct.pack("<H", tensor.half_val[0] & 0xFFFF), tensor.dtype)
     # A zero is often left out altogether: proto3 has no way to say "present".
     return 0.0 if tensor.dtype in _DTYPES and not tensor.string_val else None
+
+
+def _number_of_bytes(content: bytes, dtype: int) -> float | None:
+    if dtype == _BFLOAT16 and len(content) == 2:
+        # The upper half of a float of 32 bits.
+        return float(struct.unpack("<f", b"\0\0" + content)[0])
+    form = _DTYPES.get(dtype)
+    if form is None or len(content) != np.dtype(form).itemsize:
+        return None
+    return float(np.frombuffer(content, form)[0])

@@ -18,37 +18,31 @@ from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Trace
 
 NAME = "trace_json"
-CLOCK = ClockRule(
-    batch_ns=(-1_000_000_000, 50_000_000)
-)  # TF 2.2 saves the profile and writes `batch_<N>` then
+# TF 2.2 saves the profile and writes `batch_<N>` then.
+CLOCK = ClockRule(batch_ns=(-1_000_000_000, 50_000_000))
 
 _FOREIGN = (*PYTORCH, b'"neuronStartTimestampNs"')
 
 
 def sniff(head: bytes, path: str) -> int:
     """A list of events with phases, and nothing in it that only another profiler writes."""
-    text = head[:8].lstrip(b"\xef\xbb\xbf \t\r\n")
-    head = VIZTRACER.sub(b"", head)
-    if text[:1] not in (b"{", b"["):
+    first = head[:8].lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if first not in (b"{", b"["):
         return 0
+    head = VIZTRACER.sub(b"", head)
     if any(mark in head for mark in _FOREIGN) or ".pt.trace" in path:
         return 0
-    if text[:1] == b"[":
+    if first == b"[":
         return 40 if b'"ph"' in head else 0
-    if b'"traceEvents"' not in head:
-        return (
-            20
-            if path.endswith((".trace.json", ".trace.json.gz"))
-            and b'"memoryProfilePerAllocator"' not in head
-            else 0
-        )
-    return 95 if b'"highres-ticks"' in head else 70
+    if b'"traceEvents"' in head:
+        return 95 if b'"highres-ticks"' in head else 70
+    has_name = path.endswith((".trace.json", ".trace.json.gz"))
+    return 20 if has_name and b'"memoryProfilePerAllocator"' not in head else 0
 
 
 def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     """Partial traces as they grow, the whole one last."""
-    from powertui.data.formats import (
-        trace_json_events,
-    )  # when a file is such a one, and not to know that it is none
+    # Imported for a file of this format, and not to know that a file has another.
+    from powertui.data.formats import trace_json_events
 
     return trace_json_events.load(source, progress, NAME)

@@ -65,6 +65,14 @@ class _Plane(NamedTuple):
     source: PlaneStats
 
 
+class _PlaneLine(NamedTuple):
+    """A line that is still to be read."""
+
+    process: ProcessBuilder
+    stats: PlaneStats
+    head: _LineHead
+
+
 # ── sniffing ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -109,39 +117,28 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     names = EventNames(stored)
     planes = _outlines(stored, space, names, builder)
     if not planes and not builder.hostnames and not builder.findings.all():
-        if source.head.startswith(_EMPTY_PLANE):
-            hint = "The profiler had nothing to write. Profile again."
-            raise UnreadableFile(source.path, "is empty: it contains only empty planes", hint=hint)
-        problem, hint = describe(source.head, source.path)
-        raise UnreadableFile(source.path, problem, hint=hint)
+        raise _without_planes(source)
     session = _session(planes)
     if session is not None:
         start_ns, stop_ns = session
         builder.session((stop_ns - start_ns) * PS_PER_NS)
         builder.stop_ns = stop_ns
     zero_ns = _zero(planes, session, builder)
-
-    # Short lines come first: a partial trace with all of them appears at once, and a person waits
-    # for the long ones only.
-    lines: list[tuple[ProcessBuilder, PlaneStats, _LineHead]] = []
-    for plane in planes:
-        process = builder.process(plane.name, plane.stats, plane.source)
-        lines += [(process, plane.source, line) for line in plane.lines]
-    lines.sort(key=lambda item: item[2].events)
-    events = sum(line.events for _, _, line in lines)
+    lines = _shortest_first(planes, builder)
+    events = sum(line.head.events for line in lines)
     unpacked = stored.size if source.compressed else 0
     source.limit.check(
         source.path, events * _EVENT_BYTES + unpacked, f"holds {events:,} events, which take"
     )
     reader = _LineReader(stored, names, builder, progress, source.size, events)
     next_part = FIRST_PART
-    for process, stats, line in lines:
-        long_wait = line.events >= LONG_LINE and line.events > builder.events > 0
-        if builder.events >= next_part or long_wait:
+    for line in lines:
+        is_long = line.head.events >= LONG_LINE and line.head.events > builder.events > 0
+        if builder.events >= next_part or is_long:
             next_part = builder.events * 2
             yield builder.build(names, complete=False, warnings=source.warnings)
         try:
-            reader.read(process, line, stats, zero_ns)
+            reader.read(line.process, line.head, line.stats, zero_ns)
         except FileChanged as error:
             if not builder.events:
                 raise
@@ -161,6 +158,26 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
         yield _with_counters(trace)
     except FileChanged:  # what was read before is shown
         yield trace
+
+
+def _without_planes(source: OpenedFile) -> UnreadableFile:
+    if source.head.startswith(_EMPTY_PLANE):
+        hint = "The profiler had nothing to write. Profile again."
+        return UnreadableFile(source.path, "is empty: it contains only empty planes", hint=hint)
+    problem, hint = describe(source.head, source.path)
+    return UnreadableFile(source.path, problem, hint=hint)
+
+
+def _shortest_first(planes: list[_Plane], builder: TraceBuilder) -> list[_PlaneLine]:
+    """All lines: a partial trace with all short ones appears at once, and a person waits for the
+    long ones only.
+    """
+    lines = []
+    for plane in planes:
+        process = builder.process(plane.name, plane.stats, plane.source)
+        lines += [_PlaneLine(process, plane.source, head) for head in plane.lines]
+    lines.sort(key=lambda line: line.head.events)
+    return lines
 
 
 def _with_counters(trace: Trace) -> Trace:

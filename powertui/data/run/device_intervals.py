@@ -89,20 +89,7 @@ def device_intervals(trace: Trace) -> DeviceWork | None:
     if not lines:
         return None
     stats = _decoded(trace, lines)
-    start = np.concatenate([line.track.events.start for line in lines])
-    unlinked = DeviceWork(
-        devices=tuple(devices),
-        device=np.concatenate(
-            [np.full(len(line.track.events), line.device, np.int32) for line in lines]
-        ),
-        start=start,
-        duration=np.concatenate([line.track.events.duration for line in lines]),
-        group=stats.get("group_id", np.full(len(start), -1, np.int64)),
-        launch=np.full(len(start), _NO_LAUNCH_PS),
-        launch_line=np.zeros(len(start), np.int32),
-        launched=np.zeros(len(start), np.bool_),
-        link="",
-    )
+    unlinked = _unlinked_work(devices, lines, stats)
     for stat, link in _LINKS:
         ids = stats.get(stat)
         if stat == "run_id":
@@ -121,6 +108,26 @@ def device_intervals(trace: Trace) -> DeviceWork | None:
                 link=link,
             )
     return unlinked
+
+
+def _unlinked_work(
+    devices: list[str], lines: Sequence[_WorkLine], stats: dict[str, Int64s]
+) -> DeviceWork:
+    """All work, while nothing ties it to calls."""
+    event_counts = [len(line.track.events) for line in lines]
+    device_of_line = np.array([line.device for line in lines], np.int32)
+    total = sum(event_counts)
+    return DeviceWork(
+        devices=tuple(devices),
+        device=np.repeat(device_of_line, event_counts),
+        start=np.concatenate([line.track.events.start for line in lines]),
+        duration=np.concatenate([line.track.events.duration for line in lines]),
+        group=stats.get("group_id", np.full(total, -1, np.int64)),
+        launch=np.full(total, _NO_LAUNCH_PS),
+        launch_line=np.zeros(total, np.int32),
+        launched=np.zeros(total, np.bool_),
+        link="",
+    )
 
 
 def work_tracks(process: Process) -> Iterator[Track]:

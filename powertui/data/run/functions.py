@@ -111,31 +111,33 @@ def shares_of_functions(trace: Trace) -> dict[str, float]:
     """The share of XLA's ops on the host that ran for each function; empty without such ops."""
     lengths: dict[str, float] = defaultdict(float)
     for process, lines in host_lines(trace):
-        names = carried(trace, process, [track for _, track in lines], ("hlo_op",))["hlo_op"]
-        for _, track in lines:
-            rows = rows_named(track.events.name, names)
+        tracks = [track for _, track in lines]
+        has_op = carried(trace, process, tracks, ("hlo_op",))["hlo_op"]
+        for track in tracks:
+            rows = rows_named(track.events.name, has_op)
             if not len(rows):
                 continue
             rows = rows[:: len(rows) // _MAX_OPS + 1]
-            column = process.source.columns(track.events.positions(rows), ("hlo_module",))
-            modules = column["hlo_module"]
-            for place, ps in enumerate(track.events.duration[rows].tolist()):
-                lengths[function_key(modules.text(place) or "")] += ps
+            columns = process.source.columns(track.events.positions(rows), ("hlo_module",))
+            modules = columns["hlo_module"]
+            for row, ps in enumerate(track.events.duration[rows].tolist()):
+                lengths[function_key(modules.text(row) or "")] += ps
     total = sum(lengths.values())
     return {key: ps / total for key, ps in lengths.items() if key} if total else {}
 
 
 def training_functions(trace: Trace) -> frozenset[str]:
     """The functions whose XLA program computes gradients."""
-    out = set()
+    keys = set()
     for process in trace.processes:
         if not process.name.startswith("/host:metadata"):
             continue
         for index in getattr(process.source, "names", ()):
-            for stat in trace.names.stats(index):
-                if isinstance(stat.value, bytes) and _GRADIENT_IN_HLO in stat.value:
-                    out.add(function_key(trace.names.full(index).partition("(")[0]))
-    return frozenset(out)
+            values = [stat.value for stat in trace.names.stats(index)]
+            if any(isinstance(value, bytes) and _GRADIENT_IN_HLO in value for value in values):
+                module, _, _ = trace.names.full(index).partition("(")
+                keys.add(function_key(module))
+    return frozenset(keys)
 
 
 def gradient_moments(trace: Trace) -> Int64s:
@@ -156,10 +158,10 @@ def trains(launches: Marks, moments: Int64s) -> bool:
 
 
 def _gradient_names(trace: Trace) -> Bools:
-    out = np.zeros(len(trace.names), np.bool_)
-    for at in range(0, len(trace.names), texts.BATCH):
-        some = np.arange(at, min(at + texts.BATCH, len(trace.names)))
-        low = trace.names.texts(some).lower()
+    is_gradient = np.zeros(len(trace.names), np.bool_)
+    for first in range(0, len(trace.names), texts.BATCH):
+        some = np.arange(first, min(first + texts.BATCH, len(trace.names)))
+        lower = trace.names.texts(some).lower()
         for part in _GRADIENT_OPS:
-            out[some] |= low.contain(part)
-    return out
+            is_gradient[some] |= lower.contain(part)
+    return is_gradient

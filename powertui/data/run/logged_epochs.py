@@ -8,7 +8,7 @@ trainings in turn.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from powertui.data.formats.tfevents import EventLog
@@ -56,30 +56,40 @@ def from_logs(logs: Sequence[EventLog], moment_ns: int | None = None) -> tuple[L
 
     `moment_ns` picks the training when a folder holds several in turn.
     """
-    training_logs = [log for log in logs if log.group in _TRAIN]
-    trainings = _trainings([point for log in training_logs for point in _points(log, "epoch_")])
+    began_ns: list[int] = []
+    points: list[_Point] = []
+    for log in logs:
+        if log.group in _TRAIN:
+            points += _points(log, "epoch_")
+            first_ns = log.keras_graph_ns or log.first_ns
+            if first_ns is not None:
+                began_ns.append(first_ns)
+    trainings = _trainings(points)
     if not trainings:
         return ()
-    points = trainings[-1]
+    training = trainings[-1]
     if moment_ns is not None:
-        points = min(trainings, key=lambda training: _distance_ns(training, moment_ns))
-    validation = _Validation([log for log in logs if log.group not in _TRAIN and not log.is_marker])
-    began = [log.keras_graph_ns or log.first_ns for log in training_logs]
-    by_number: dict[int, list[_Point]] = {}
-    for point in points:
-        by_number.setdefault(point.epoch, []).append(point)
+        training = min(trainings, key=lambda points: _distance_ns(points, moment_ns))
+    validation = _Validation(logs)
     epochs: list[LoggedEpoch] = []
-    for number, points_of_epoch in sorted(by_number.items()):
+    for number, points_of_epoch in sorted(_by_epoch(training).items()):
         end = min(point.wall_ns for point in points_of_epoch)
         start = None
         if epochs and epochs[-1].number == number - 1:
             start = epochs[-1].end
         elif number == 0:
-            start = max((t for t in began if t is not None and t < end), default=None)
+            start = max((began for began in began_ns if began < end), default=None)
         validated, validation_scalars = validation.validation_after(number, start, end)
         scalars = [(point.tag, point.value) for point in points_of_epoch]
         epochs.append(LoggedEpoch(number, start, end, validated, (*scalars, *validation_scalars)))
     return tuple(epochs)
+
+
+def _by_epoch(points: Iterable[_Point]) -> dict[int, list[_Point]]:
+    by_epoch: dict[int, list[_Point]] = {}
+    for point in points:
+        by_epoch.setdefault(point.epoch, []).append(point)
+    return by_epoch
 
 
 def _points(log: EventLog, prefix: str) -> Iterator[_Point]:
@@ -110,13 +120,15 @@ class _Validation:
     """What validation runs logged, epoch by epoch."""
 
     def __init__(self, logs: Sequence[EventLog]) -> None:
-        self._by_epoch: dict[int, list[_Point]] = {}  # as they were logged
+        points: list[_Point] = []
         # When Keras' `evaluation_*` were logged: right after the run.
         self._evaluated_ns: list[int] = []
         for log in logs:
-            for point in _points(log, "epoch_"):
-                self._by_epoch.setdefault(point.epoch, []).append(point)
+            if log.group in _TRAIN or log.is_marker:
+                continue
+            points += _points(log, "epoch_")
             self._evaluated_ns += [point.wall_ns for point in _points(log, "evaluation_")]
+        self._by_epoch = _by_epoch(points)  # as they were logged
         self._evaluated_ns.sort()
 
     def validation_after(

@@ -340,15 +340,18 @@ def _nesting(candidate: Candidate, among: Sequence[Candidate]) -> tuple[float, s
         return 0.0, "; drawn by the collector"  # after the marks of the host, where it knew of any
     rivals = [rival for rival in among if rival is not candidate]
     for rival in rivals:
-        if rival.device or rival.by_kind or len(rival.marks) < 2:
-            continue
-        if rival.numbering < candidate.numbering or _around(rival):
-            continue
-        if _lies_in(candidate, rival):
+        if _can_hold_steps(rival, candidate) and _lies_in(candidate, rival):
             return _INNER_SHARE, f"; inside {rival.marks.kinds[0][:60]}"
     if _around(candidate) and any(_lies_in(rival, candidate) for rival in rivals):
         return 0.0, "; around other marks"
     return 1.0, ""
+
+
+def _can_hold_steps(rival: Candidate, candidate: Candidate) -> bool:
+    """Whether marks inside the rival's are details of its steps."""
+    if rival.device or rival.by_kind or len(rival.marks) < 2:
+        return False
+    return rival.numbering >= candidate.numbering and not _around(rival)
 
 
 def _around(candidate: Candidate) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -84,6 +86,22 @@ _NAMED = tuple(
 )
 
 
+# The columns of `Marks`: those that are arrays, and those that are lists of texts.
+_ARRAYS = (
+    "start",
+    "duration",
+    "number",
+    "epoch",
+    "explicit",
+    "titled",
+    "numbered",
+    "phase",
+    "lines",
+    "group",
+)
+_LISTS = ("labels", "kinds")
+
+
 @dataclass(frozen=True, eq=False)
 class Marks:
     """Candidates for steps, by start. -1 stands for a number that the event does not carry."""
@@ -110,21 +128,13 @@ class Marks:
         index = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         if len(index) == len(self) and (index == np.arange(len(self))).all():
             return self
-        picked = index.tolist()
-        return Marks(
-            start=self.start[index],
-            duration=self.duration[index],
-            number=self.number[index],
-            epoch=self.epoch[index],
-            labels=[self.labels[i] for i in picked],
-            kinds=[self.kinds[i] for i in picked],
-            explicit=self.explicit[index],
-            titled=self.titled[index],
-            numbered=self.numbered[index],
-            phase=self.phase[index],
-            lines=self.lines[index],
-            group=self.group[index],
-        )
+        columns: dict[str, Any] = {}
+        for name in _ARRAYS:
+            columns[name] = getattr(self, name)[index]
+        for name in _LISTS:
+            texts = getattr(self, name)
+            columns[name] = [texts[i] for i in index.tolist()]
+        return Marks(**columns)
 
     def outermost(self) -> Marks:
         """Without those that lie inside another: a marker within a marker is a detail of it."""
@@ -206,20 +216,12 @@ def join_marks(parts: Sequence[Marks]) -> Marks:
     """Several sets as one, by start; of equal starts the longer first."""
     if not parts:
         return _NO_MARKS
-    joined = Marks(
-        start=np.concatenate([part.start for part in parts]),
-        duration=np.concatenate([part.duration for part in parts]),
-        number=np.concatenate([part.number for part in parts]),
-        epoch=np.concatenate([part.epoch for part in parts]),
-        labels=[label for part in parts for label in part.labels],
-        kinds=[kind for part in parts for kind in part.kinds],
-        explicit=np.concatenate([part.explicit for part in parts]),
-        titled=np.concatenate([part.titled for part in parts]),
-        numbered=np.concatenate([part.numbered for part in parts]),
-        phase=np.concatenate([part.phase for part in parts]),
-        lines=np.concatenate([part.lines for part in parts]),
-        group=np.concatenate([part.group for part in parts]),
-    )
+    columns: dict[str, Any] = {}
+    for name in _ARRAYS:
+        columns[name] = np.concatenate([getattr(part, name) for part in parts])
+    for name in _LISTS:
+        columns[name] = list(chain.from_iterable(getattr(part, name) for part in parts))
+    joined = Marks(**columns)
     return joined.take(np.lexsort((-joined.duration, joined.start)))
 
 

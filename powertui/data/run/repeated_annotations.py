@@ -45,11 +45,7 @@ def annotated_series(trace: Trace) -> Iterator[Candidate]:
             counts += np.bincount(track.events.name, minlength=len(counts))
     is_frame = texts.beginning(trace.names, "$")  # of Python
     for name in np.flatnonzero(annotated & (counts >= _MIN_ANNOTATIONS)).tolist():
-        marks_on: list[tuple[Marks, Track]] = []
-        for number, track in lines:
-            rows = track.events.name == name
-            if rows.any():
-                marks_on.append((marks.of_events(trace, number, track.events[rows]), track))
+        marks_on = list(_marks_by_track(trace, lines, name))
         chosen = marks.join_marks([part.outermost() for part, _ in marks_on])
         if len(chosen) < _MIN_ANNOTATIONS or (chosen.phase != TRAINING).any():
             continue
@@ -63,6 +59,16 @@ def annotated_series(trace: Trace) -> Iterator[Candidate]:
                 inferred=True,
                 repeats="annotations",
             )
+
+
+def _marks_by_track(
+    trace: Trace, lines: list[tuple[int, Track]], name: int
+) -> Iterator[tuple[Marks, Track]]:
+    """The events of one name, line by line."""
+    for number, track in lines:
+        rows = track.events.name == name
+        if rows.any():
+            yield marks.of_events(trace, number, track.events[rows]), track
 
 
 def _thread_share(marks_on: list[tuple[Marks, Track]], is_frame: Bools) -> float:

@@ -32,23 +32,27 @@ def continuing_steps(rows: StepRows, drawn: Marks, row: Int64s) -> Bools:
     """Which of the steps that devices drew go on with the numbers of the marks; `row` is the
     run's step that each drawn one is, -1 for none.
     """
-    none = np.zeros(len(drawn), np.bool_)
-    has = row >= 0
-    if len(rows) < _MIN_MARKS or rows.ordinal or not has.any():
-        return none
-    held = np.unique(row[has])
-    same = rows.number[row[has]] == drawn.number[has]
-    later = drawn.start[has] >= rows.start[row[has]]
-    if (
-        len(held) < max(_MIN_MARKS, _MIN_HELD_SHARE * len(rows))
-        or not same.all()
-        or not later.all()
-        or not _ascending(drawn)
-    ):
-        return none
-    new = ~has & (drawn.number >= 0) & ~np.isin(drawn.number, rows.number)
+    has_row = row >= 0
+    if not _count_alike(rows, drawn, row, has_row):
+        return np.zeros(len(drawn), np.bool_)
+    is_new = ~has_row & (drawn.number >= 0)
+    is_new &= ~np.isin(drawn.number, rows.number)
     # What runs while a mark is open is a part of its step: a mark of several batches.
-    return new & ~in_marks(rows.marks, drawn.start)
+    return is_new & ~in_marks(rows.marks, drawn.start)
+
+
+def _count_alike(rows: StepRows, drawn: Marks, row: Int64s, has_row: Bools) -> bool:
+    """Whether the devices' numbers are those of the marks."""
+    if len(rows) < _MIN_MARKS or rows.ordinal:
+        return False
+    marked = row[has_row]
+    if len(np.unique(marked)) < max(_MIN_MARKS, _MIN_HELD_SHARE * len(rows)):
+        return False
+    if (rows.number[marked] != drawn.number[has_row]).any():
+        return False
+    if (drawn.start[has_row] < rows.start[marked]).any():
+        return False
+    return _ascending(drawn)
 
 
 def unmarked_count(rows: StepRows, drawn: Marks, row: Int64s) -> int:
@@ -66,9 +70,9 @@ def numbered_alike(rows: StepRows, drawn: Marks, row: Int64s) -> bool:
 def _ascending(drawn: Marks) -> bool:
     """Whether each line counts one by one."""
     for line in np.unique(drawn.lines).tolist():
-        mine = np.flatnonzero(drawn.lines == line)
-        number = drawn.number[mine[np.argsort(drawn.start[mine], kind="stable")]]
-        if (np.diff(number) != 1).any():
+        of_line = np.flatnonzero(drawn.lines == line)
+        by_start = of_line[np.argsort(drawn.start[of_line], kind="stable")]
+        if (np.diff(drawn.number[by_start]) != 1).any():
             return False
     return True
 
@@ -79,30 +83,30 @@ def numbered_modules(trace: Trace, rows: StepRows, work: DeviceWork | None) -> C
     """
     if work is None or rows.ordinal or len(rows) < _MIN_MARKS:
         return None
+    total_ps = int(work.duration.sum())
     for candidate in repeated_launches.modules(trace):
-        total = int(work.duration.sum())
-        inside = int(work.duration[in_marks(candidate.marks, work.start)].sum())
-        if inside < _MIN_MODULE_SHARE * total or len(candidate.marks) <= len(rows):
+        runs = candidate.marks
+        inside_ps = int(work.duration[in_marks(runs, work.start)].sum())
+        if inside_ps < _MIN_MODULE_SHARE * total_ps or len(runs) <= len(rows):
             continue
-        parts = list(_numbered(rows, candidate.marks))
-        lines = len(np.unique(candidate.marks.lines))
-        if parts and len(parts) == lines and len(set(parts)) == 1:
-            marks = replace(candidate.marks, number=candidate.marks.number + parts[0])
-            return replace(candidate, marks=marks)
+        ahead = list(_ahead_of_count(rows, runs))
+        line_count = len(np.unique(runs.lines))
+        if ahead and len(ahead) == line_count and len(set(ahead)) == 1:
+            return replace(candidate, marks=replace(runs, number=runs.number + ahead[0]))
     return None
 
 
-def _numbered(rows: StepRows, runs: Marks) -> Iterator[int]:
+def _ahead_of_count(rows: StepRows, runs: Marks) -> Iterator[int]:
     """For each line by how much the program's numbers are ahead of the count of runs, where each
     mark has one run that begins before the next mark.
     """
+    next_mark = np.append(rows.start[1:], np.iinfo(np.int64).max)
     for line in np.unique(runs.lines).tolist():
-        mine = np.flatnonzero(runs.lines == line)
-        start, count = runs.start[mine], runs.number[mine]
-        at = start.searchsorted(rows.start)
-        until = np.append(rows.start[1:], np.iinfo(np.int64).max)
-        if (at >= len(start)).any() or (start[np.minimum(at, len(start) - 1)] >= until).any():
+        of_line = np.flatnonzero(runs.lines == line)
+        start, count = runs.start[of_line], runs.number[of_line]
+        first_run = start.searchsorted(rows.start)
+        if (first_run >= len(start)).any() or (start[first_run] >= next_mark).any():
             continue
-        ahead = rows.number - count[at]
+        ahead = rows.number - count[first_run]
         if (ahead == ahead[0]).all():
             yield int(ahead[0])

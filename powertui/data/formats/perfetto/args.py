@@ -82,20 +82,12 @@ class Annotations:
 
     def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
         """Each named annotation for each of these events; the first where it is repeated."""
-        texts: dict[str, list[str | None]] = {name: [None] * len(positions) for name in names}
-        floats: dict[str, list[tuple[int, float]]] = {name: [] for name in names}
+        columns = stat_columns.TextColumns(names, len(positions))
         for row in np.flatnonzero(positions).tolist():
             for name, value in self._named(int(positions[row])):
-                if name in texts and texts[name][row] is None and value is not None:
-                    texts[name][row] = _text(value)
-                    if isinstance(value, float):
-                        floats[name].append((row, value))
-        out = {}
-        for name, column in texts.items():
-            stat_column = out[name] = stat_columns.from_texts(column)
-            for row, value in floats[name]:
-                stat_column.floats[row] = value
-        return out
+                if value is not None and columns.lacks(row, name):
+                    columns.put(row, name, value, _text(value))
+        return columns.columns()
 
 
 def _text(value: Any) -> str:

@@ -85,16 +85,8 @@ def find_packets(source: OpenedFile, findings: FileWarnings) -> Packets:
         )
         if len(hi) and outline.bad < int(hi[-1]):
             lo, hi = lo[:-1], hi[:-1]  # the last packet was cut
-    empty_packet = bytes((wire.tag(PACKET, LEN), 0))
-    if not len(lo) and outline.bad < 0 and source.head.startswith(empty_packet):
-        hint = (
-            "The tracing service had nothing to write. Check which data sources its "
-            "configuration names, and trace again."
-        )
-        raise UnreadableFile(source.path, "is empty: it contains only empty packets", hint=hint)
     if not len(lo):
-        problem, hint = describe(source.head, source.path)
-        raise UnreadableFile(source.path, problem, hint=hint)
+        raise _without_packets(source, is_damaged=outline.bad >= 0)
     alone = Packets(lo, hi, np.zeros(len(lo), np.bool_), stored, Stored(source.path, memory=b""))
     packed: list[tuple[int, int, int]] = []  # (row, begin, end) of the packed bytes
     for part in slices(len(lo)):
@@ -103,6 +95,18 @@ def find_packets(source: OpenedFile, findings: FileWarnings) -> Packets:
         columns = (rows + part.start, fields.value[0][rows], fields.end[0][rows])
         packed += zip(*(column.tolist() for column in columns), strict=True)
     return _unpacked(source, findings, alone, packed) if packed else alone
+
+
+def _without_packets(source: OpenedFile, *, is_damaged: bool) -> UnreadableFile:
+    empty_packet = bytes((wire.tag(PACKET, LEN), 0))
+    if not is_damaged and source.head.startswith(empty_packet):
+        hint = (
+            "The tracing service had nothing to write. Check which data sources its "
+            "configuration names, and trace again."
+        )
+        return UnreadableFile(source.path, "is empty: it contains only empty packets", hint=hint)
+    problem, hint = describe(source.head, source.path)
+    return UnreadableFile(source.path, problem, hint=hint)
 
 
 def _unpacked(

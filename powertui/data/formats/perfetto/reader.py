@@ -174,7 +174,8 @@ class PerfettoReader:
 
     def _names(self, events: TrackEvents) -> Int64s:
         """The index of each event's name."""
-        iid, name = events.name_iid, events.name.copy()
+        iid = events.name_iid
+        name: Int64s = events.name.copy()
         rows = np.flatnonzero((name < 0) & (iid != 0))
         defined = self.described.events
         if len(rows) and defined.packet:

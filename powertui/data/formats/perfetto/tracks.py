@@ -76,13 +76,8 @@ class Tracks:
             if message.thread.thread_name:
                 self._threads[track.pid, track.tid] = clean(message.thread.thread_name)
         if message.HasField("counter"):
-            counter = message.counter
-            unit, scale = _COUNTER_UNITS.get(counter.unit, ("", 1.0))
-            if counter.unit_name:
-                unit, scale = clean(counter.unit_name), 1.0
-            scale *= counter.unit_multiplier or 1
-            track.name = track.name or _COUNTER_NAMES.get(counter.type, "")
-            track.counter = Counting(unit, scale, counter.is_incremental)
+            track.name = track.name or _COUNTER_NAMES.get(message.counter.type, "")
+            track.counter = _counting(message.counter)
 
     def process(self, message: Any) -> None:
         """A process descriptor."""
@@ -122,21 +117,18 @@ class Tracks:
     def place(self, code: int, key: int, *, by_uuid: bool) -> TrackTarget:
         """The line for this track (or, without a track, for this sequence of packets)."""
         track = (self._tracks if by_uuid else self._sequences).get(key)
-        uuid = key & (1 << 64) - 1
+        number = f"track {key & (1 << 64) - 1}"
         if track is None:
-            if not key:
-                name = "events"
-            elif by_uuid:
-                name = f"track {uuid}"
-            else:
-                name = f"sequence {key}"
+            name = "events"
+            if key:
+                name = number if by_uuid else f"sequence {key}"
             return TrackTarget(code, "trace", _line_number(key), name, None)
         pid, tid = self._owner(track)
         process = self._process(pid)
         if track.tid is not None and track.pid is not None and not track.counter:
             name = self._threads.get((track.pid, track.tid)) or track.name or f"thread {track.tid}"
             return TrackTarget(code, process, track.tid, name, None)
-        name = track.name or ("process" if track.is_process else f"track {uuid}")
+        name = track.name or ("process" if track.is_process else number)
         if track.counter is not None and tid is not None:
             thread = self._threads.get((pid or 0, tid)) or f"thread {tid}"
             name = f"{thread} {name}"
@@ -168,6 +160,13 @@ class Tracks:
         if not name:
             return f"process {pid}"
         return f"{name} {pid}" if self._name_counts[name] > 1 else name
+
+
+def _counting(counter: Any) -> Counting:
+    unit, scale = _COUNTER_UNITS.get(counter.unit, ("", 1.0))
+    if counter.unit_name:
+        unit, scale = clean(counter.unit_name), 1.0
+    return Counting(unit, scale * (counter.unit_multiplier or 1), counter.is_incremental)
 
 
 def _line_number(key: int) -> int:

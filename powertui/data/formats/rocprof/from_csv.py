@@ -53,9 +53,27 @@ _COLUMN_NAMES = {
 def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
     """All tables with records. The others of the capture are read when they can be."""
     out = RocprofRecords()
+    tables = _read_tables(source, progress, out)
+    counters = tables.pop("counter_collection", None)
+    if counters is not None:
+        tables["kernel_trace"] = _with_counters(tables.get("kernel_trace"), counters, out)
+    for table, frame in tables.items():
+        kind = _KINDS.get(table, CALLS)
+        if kind == COPIES:
+            frame["agent"] = _device_of(frame, out.agents)
+        if kind == KERNELS:
+            frame["kernel_details"] = kernel_details(frame)
+        out.tables.append((kind, _timed(frame, out)))
+    return out
+
+
+def _read_tables(
+    source: OpenedFile, progress: Progress, out: RocprofRecords
+) -> dict[str, pd.DataFrame]:
+    """The tables of the capture that are drawn; its agents go to `out`."""
     files = capture_tables(source.path) or {"": Path(source.path)}
-    tables: dict[str, pd.DataFrame] = {}
     total = sum(path.stat().st_size for path in files.values() if str(path) != "-")
+    tables: dict[str, pd.DataFrame] = {}
     done = 0
     for table, path in files.items():
         is_named = Path(source.path) == path or source.path == str(path)
@@ -75,17 +93,7 @@ def records(source: OpenedFile, progress: Progress) -> RocprofRecords:
         else:
             tables[table or _unnamed(frame)] = frame
         progress(done, max(total, done), sum(len(read_table) for read_table in tables.values()))
-    counters = tables.pop("counter_collection", None)
-    if counters is not None:
-        tables["kernel_trace"] = _with_counters(tables.get("kernel_trace"), counters, out)
-    for table, frame in tables.items():
-        kind = _KINDS.get(table, CALLS)
-        if kind == COPIES:
-            frame["agent"] = _device_of(frame, out.agents)
-        if kind == KERNELS:
-            frame["kernel_details"] = kernel_details(frame)
-        out.tables.append((kind, _timed(frame, out)))
-    return out
+    return tables
 
 
 def _frame(source: OpenedFile, out: RocprofRecords) -> pd.DataFrame:

@@ -251,13 +251,9 @@ def _list(value: Any) -> list[Any]:
 
 
 def _handle(value: Any) -> Any:
-    return (
-        value.get("handle")
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, int)
-        else None
-    )
+    if isinstance(value, dict):
+        return value.get("handle")
+    return value if isinstance(value, int) else None
 
 
 def _agent(value: Any) -> str:
