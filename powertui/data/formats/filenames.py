@@ -224,3 +224,12 @@ def host_of(path: str) -> str:
     name = PurePath(path).name
     split = split_tool(name)
     return split[0] if split is not None and split[0] else name
+
+
+def run_of(path: str) -> tuple[str, int | None]:
+    """What the files of one process have in common: (host, pid).
+
+    Several runs can share one folder.
+    """
+    split = split_events(PurePath(path).name)
+    return (split[1], split[2]) if split else ("", None)

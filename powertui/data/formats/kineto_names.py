@@ -27,7 +27,7 @@ DEVICE_WORK = frozenset(
 )
 # Drawn on a device's streams, but no work of the device.
 DEVICE_COPIES = frozenset(("gpu_user_annotation", "cuda_sync"))
-PYTHON = "python_function"
+_PYTHON = "python_function"
 _ADDRESS = re.compile(r"(?<=\S) at 0x[0-9a-fA-F]+(?=>)")
 _SYNTHETIC = frozenset(("trace",))  # the profiling window itself
 # What an event is, by its category.
@@ -52,7 +52,7 @@ def kind_of(category: str) -> int:
         return ANNOTATIONS
     if category in DEVICE_COPIES:
         return SYNCHRONIZATION
-    return FRAMES if category == PYTHON else HOST
+    return FRAMES if category == _PYTHON else HOST
 
 
 class LaunchStats(ArgStats):
@@ -112,7 +112,7 @@ class CategoryNames(PairNames):
     def name_number(self, category: str, name: str) -> int:
         """The index of a name in a category; a new index for a new name."""
         index = self._index_by_category.get((category, name))
-        if index is None and category == PYTHON and _ADDRESS.search(name):
+        if index is None and category == _PYTHON and _ADDRESS.search(name):
             # Where an object lay in memory says nothing, and makes a name of every object.
             index = self.name_number(category, _ADDRESS.sub("", name))
             self._index_by_category[category, name] = index

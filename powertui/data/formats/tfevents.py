@@ -441,12 +441,3 @@ def _in_order(
         for row, step, wall_ns, value in zip(rows, steps, walls, values, strict=True):
             scalars.append((row, Scalar(part.tag, step, wall_ns, value)))
     return [scalar for _, scalar in sorted(scalars, key=lambda pair: pair[0])]
-
-
-def run_of(path: str) -> tuple[str, int | None]:
-    """What the files of one process have in common: (host, pid).
-
-    Several runs can share one folder.
-    """
-    split = split_events(Path(path).name)
-    return (split[1], split[2]) if split else ("", None)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from powertui.data.formats import filenames, tfevents_ends
-from powertui.data.formats.tfevents import run_of
+from powertui.data.formats.filenames import run_of
 from powertui.data.logdir.entries import EventFile, PowerFile, RunEntry
 from powertui.data.logdir.folder import Logdir
 from powertui.data.logdir.moves import Move

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from powertui.data import elsewhere
 from powertui.data.formats import filenames, tfevents_ends
-from powertui.data.formats.tfevents import run_of
+from powertui.data.formats.filenames import run_of
 from powertui.data.logdir import log_groups, pytorch, session_turns
 from powertui.data.logdir.entries import EventFile, OtherFile, PowerFile, RunEntry
 from powertui.value_types import dataclass

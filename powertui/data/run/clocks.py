@@ -30,8 +30,8 @@ import numpy as np
 
 from powertui.data.by_number import ByNumber
 from powertui.data.formats import registry
-from powertui.data.formats.filenames import split_events
-from powertui.data.formats.tfevents import EventLog, run_of
+from powertui.data.formats.filenames import run_of, split_events
+from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, Clock, Steps, Trace
 from powertui.data.run import captures, zones

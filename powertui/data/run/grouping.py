@@ -31,11 +31,11 @@ from powertui.data.model import Bools, Int32s, Int64s, Process, ProcessKind, Tra
 from powertui.data.run.grouping_events import (
     EXECUTOR,
     STATS,
-    HandOver,
     NamesWith,
     NodeForest,
     NodeLine,
 )
+from powertui.data.run.hand_overs import HandOver
 from powertui.data.run.marks import carried, stat_numbers
 from powertui.value_types import dataclass
 

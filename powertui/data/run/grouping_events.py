@@ -27,6 +27,15 @@ from powertui.data.model import (
     UInt8s,
     UInt32s,
 )
+from powertui.data.run.hand_overs import (
+    MISSING,
+    HandOver,
+    NodePairs,
+    NodesOfContexts,
+    NodeStats,
+    hand_over,
+    or_minus_one,
+)
 from powertui.data.run.marks import rows_named
 from powertui.data.run.row_numbers import KeyRows
 
@@ -36,12 +45,9 @@ _TAKES = ("_ct", "_c", "_pid", "id", "iter_num")
 STATS = tuple(dict.fromkeys((*_MAKES, *_TAKES)))
 _DECODED_ROWS = 1 << 16  # in one call
 _POOLS = "ThreadpoolListener::"  # marks of no length: they hand on nothing that lasts
-# A context with this many on both sides connects nothing with anything. Chosen, not measured.
-_CROWD_SIZE = 64
 EXECUTOR = "ExecutorState::Process"
 _GET_NEXT = frozenset({"IteratorGetNextOp::DoCompute", "IteratorGetNextAsOptionalOp::DoCompute"})
 _LEVELS = {"ProcessBatch": 2, "BatchingSessionRun": 1, "TraceContext": 1}
-_MISSING = -(1 << 62)
 
 NamesWith = dict[str, Bools]  # of each stat which names carry it
 
@@ -74,44 +80,6 @@ class LineNodes(NamedTuple):
     def names_of(self, nodes: Int64s) -> UInt32s:
         """The names of these nodes of this line."""
         return self.line.track.events.name[self.rows_of(nodes)]
-
-
-class HandOver(NamedTuple):
-    """Producers and consumers of one kind of hand-over: parallel (context, node) pairs, producers
-    by context.
-    """
-
-    size: int
-    producers: Int32s
-    producer_starts: Int64s  # where each context's producers begin
-    consumers: Int32s  # each once
-    consumer_of: Int32s
-
-
-class _NodesOfContexts(NamedTuple):
-    """Nodes with the number of the context that each is of: parallel arrays."""
-
-    node: Int32s | Int64s
-    context: Int32s | Int64s
-
-
-class _Pairs:
-    """Nodes with a number each, collected piece by piece."""
-
-    def __init__(self) -> None:
-        self._nodes: list[Int32s] = [np.empty(0, np.int32)]
-        self._values: list[Int32s] = [np.empty(0, np.int32)]
-
-    def add(self, nodes: Int64s, values: Int64s) -> None:
-        """Some more; those with a negative number are left out."""
-        has_number = values >= 0
-        if has_number.any():
-            self._nodes.append(nodes[has_number].astype(np.int32))
-            self._values.append(values[has_number].astype(np.int32))
-
-    def all(self) -> _NodesOfContexts:
-        """All of them."""
-        return _NodesOfContexts(np.concatenate(self._nodes), np.concatenate(self._values))
 
 
 class NodeForest:
@@ -270,7 +238,7 @@ class NodeForest:
     def _stats(
         self, stats: Sequence[str], *names: Bools
     ) -> Iterator[tuple[Int64s, dict[str, Int64s]]]:
-        """(nodes, their stats; _MISSING where one has none) of the nodes with a name among these,
+        """(nodes, their stats; MISSING where one has none) of the nodes with a name among these,
         part by part.
         """
         chosen_names: Bools = np.logical_or.reduce(names)
@@ -283,11 +251,11 @@ class NodeForest:
             chosen = np.flatnonzero(chosen_names[events.name[part.row]])
             for first in range(0, len(chosen), _DECODED_ROWS):
                 some = chosen[first : first + _DECODED_ROWS]
-                values = dict.fromkeys(stats, np.full(len(some), _MISSING, np.int64))
+                values = dict.fromkeys(stats, np.full(len(some), MISSING, np.int64))
                 columns = process.source.columns(events.positions(part.row[some]), asked)
                 for stat, column in columns.items():
                     is_number = column.present & np.isfinite(column.floats)
-                    values[stat] = np.where(is_number, column.ints, _MISSING)
+                    values[stat] = np.where(is_number, column.ints, MISSING)
                 yield some + part.first, values
 
     def _carriers(self, *stats: str) -> Bools:
@@ -297,45 +265,45 @@ class NodeForest:
         return names
 
     def _read(self) -> None:
-        produced = _Collected(("_pt", "_pid", "_p"))
-        inputs = _Collected(("iter_num", "id"))  # what an executor's iteration asked for
+        produced = NodeStats(("_pt", "_pid", "_p"))
+        inputs = NodeStats(("iter_num", "id"))  # what an executor's iteration asked for
         self._read_makers(produced, inputs)
         produced_keys, input_keys = KeyRows(produced.columns()), KeyRows(inputs.columns())
-        consumers, iterations = _Pairs(), _Pairs()
+        consumers, iterations = NodePairs(), NodePairs()
         self._read_takers(produced_keys, input_keys, consumers, iterations)
         hand_overs = (
-            _context(
+            hand_over(
                 produced_keys.count,
-                _NodesOfContexts(produced.nodes(), produced_keys.codes),
+                NodesOfContexts(produced.nodes(), produced_keys.codes),
                 consumers.all(),
                 without_crowds=True,
             ),
-            _context(
+            hand_over(
                 input_keys.count,
                 iterations.all(),
-                _NodesOfContexts(inputs.nodes(), input_keys.codes),
+                NodesOfContexts(inputs.nodes(), input_keys.codes),
             ),
         )
         self.contexts = [context for context in hand_overs if context.size]
 
-    def _read_makers(self, produced: _Collected, inputs: _Collected) -> None:
+    def _read_makers(self, produced: NodeStats, inputs: NodeStats) -> None:
         """Read the stats of what hands work on or starts a group."""
         is_input = self._names(_GET_NEXT)
         apart, markers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         names = self._carriers("_p", "_r", "_a", "step_num")
         for nodes, stats in self._stats(_MAKES, names, is_input & self._carriers("id")):
-            produced.add(nodes, stats, stats["_p"] != _MISSING)
-            has_level = stats["_r"] != _MISSING
+            produced.add(nodes, stats, stats["_p"] != MISSING)
+            has_level = stats["_r"] != MISSING
             self._levels.append((nodes[has_level], stats["_r"][has_level]))
-            is_apart = (stats["_a"] != _MISSING) & (stats["_a"] != 0)
+            is_apart = (stats["_a"] != MISSING) & (stats["_a"] != 0)
             apart.append(nodes[is_apart])
-            markers.append(nodes[stats["step_num"] != _MISSING])
-            has_iteration = (stats["id"] != _MISSING) & (stats["iter_num"] >= 0)
+            markers.append(nodes[stats["step_num"] != MISSING])
+            has_iteration = (stats["id"] != MISSING) & (stats["iter_num"] >= 0)
             inputs.add(nodes, stats, has_iteration & self._have(nodes, is_input))
         self.apart, self.markers = np.concatenate(apart), np.concatenate(markers)
 
     def _read_takers(
-        self, produced: KeyRows, inputs: KeyRows, consumers: _Pairs, iterations: _Pairs
+        self, produced: KeyRows, inputs: KeyRows, consumers: NodePairs, iterations: NodePairs
     ) -> None:
         """Read the stats of what takes work: of each only which hand-over it answers is kept."""
         is_executor = self._names({EXECUTOR})
@@ -344,11 +312,12 @@ class NodeForest:
         iterating = is_executor & self._carriers("id") if inputs.count else no_names
         for nodes, stats in self._stats(_TAKES, taking, iterating):
             if produced.count:
-                number = produced.find((_plain(stats["_ct"]), _plain(stats["_pid"]), stats["_c"]))
-                consumers.add(nodes, np.where(stats["_c"] != _MISSING, number, -1))
+                kind, pid = or_minus_one(stats["_ct"]), or_minus_one(stats["_pid"])
+                number = produced.find((kind, pid, stats["_c"]))
+                consumers.add(nodes, np.where(stats["_c"] != MISSING, number, -1))
             if inputs.count:
                 number = inputs.find((stats["iter_num"], stats["id"]))
-                is_iteration = (stats["id"] != _MISSING) & self._have(nodes, is_executor)
+                is_iteration = (stats["id"] != MISSING) & self._have(nodes, is_executor)
                 iterations.add(nodes, np.where(is_iteration, number, -1))
 
     def _have(self, nodes: Int64s, names: Bools) -> Bools:
@@ -369,45 +338,17 @@ class NodeForest:
         loop_ids = np.unique(np.concatenate(iterating))
         if not len(loop_ids):
             return np.empty(0, np.int64)
-        iterations = _Collected(stats_of_loops)
+        iterations = NodeStats(stats_of_loops)
         for nodes, stats in self._stats(stats_of_loops, is_executor):
             of_loops = np.isin(stats["id"], loop_ids) & self._have(nodes, is_executor)
             iterations.add(nodes, stats, of_loops)
-        loop, iteration = (_plain(column) for column in iterations.columns())
+        loop, iteration = (or_minus_one(column) for column in iterations.columns())
         nodes = iterations.nodes()
         order = np.lexsort((self.start_of(nodes), iteration, loop))
         loop, iteration = loop[order], iteration[order]
         is_first = np.ones(len(order), np.bool_)
         is_first[1:] = (loop[1:] != loop[:-1]) | (iteration[1:] != iteration[:-1])
         return nodes[order[is_first]]
-
-
-def _plain(values: Int64s) -> Int64s:
-    """What is missing counts as -1."""
-    return np.where(values == _MISSING, -1, values)
-
-
-class _Collected:
-    """Nodes with some of their stats, collected piece by piece."""
-
-    def __init__(self, stats: Sequence[str]) -> None:
-        self._stats = stats
-        self._nodes: list[Int64s] = [np.empty(0, np.int64)]
-        self._columns: list[list[Int64s]] = [[np.empty(0, np.int64)] for _ in stats]
-
-    def add(self, nodes: Int64s, stats: dict[str, Int64s], rows: Bools) -> None:
-        """Those of these nodes."""
-        self._nodes.append(nodes[rows])
-        for column, stat in zip(self._columns, self._stats, strict=True):
-            column.append(_plain(stats[stat][rows]))
-
-    def nodes(self) -> Int64s:
-        """All of them."""
-        return np.concatenate(self._nodes)
-
-    def columns(self) -> tuple[Int64s, ...]:
-        """Their stats, -1 where one has none."""
-        return tuple(np.concatenate(column) for column in self._columns)
 
 
 def _nested(line: NodeLine, rows: Int64s, first: int) -> tuple[LineNodes, Int32s]:
@@ -439,35 +380,3 @@ def _holders(start: Int64s, end: Int64s, depth: UInt8s, first: int) -> Int32s:
         rest = rest[parent[rest] >= 0]
     parent[parent >= 0] += np.int32(first)
     return parent
-
-
-def _context(
-    count: int,
-    makers: _NodesOfContexts,
-    users: _NodesOfContexts,
-    *,
-    without_crowds: bool = False,
-) -> HandOver:
-    """Bring the nodes that hand over, and those that take, together by the number of what is handed
-    over.
-    """
-    maker_count = np.bincount(makers.context, minlength=count)
-    user_count = np.bincount(users.context, minlength=count)
-    connects = (maker_count > 0) & (user_count > 0)
-    if without_crowds:
-        connects &= (maker_count < _CROWD_SIZE) | (user_count < _CROWD_SIZE)
-    renumber = (np.cumsum(connects) - 1).astype(np.int32)
-    kept_makers, kept_users = connects[makers.context], connects[users.context]
-    producer = makers.node[kept_makers].astype(np.int32)
-    context = renumber[makers.context[kept_makers]]
-    if (context[1:] < context[:-1]).any():
-        order = np.argsort(context, kind="stable")
-        producer, context = producer[order], context[order]
-    starts = np.searchsorted(context, np.arange(int(connects.sum()), dtype=np.int32))
-    return HandOver(
-        size=len(starts),
-        producers=producer,
-        producer_starts=starts,
-        consumers=users.node[kept_users].astype(np.int32),
-        consumer_of=renumber[users.context[kept_users]],
-    )

@@ -48,7 +48,7 @@ _MIN_NESTED_SHARE = 0.8
 MIN_COVERED = 0.05  # of the work: what covers less is a helper
 # From this score on, of at most 1, nothing else is looked for: looking through all names for what
 # repeats takes longer than all the rest. Chosen, not measured.
-CONVINCING_SCORE = 0.55
+_CONVINCING_SCORE = 0.55
 
 # What a telling name adds to a score, or takes from it. Chosen, not measured.
 _NAME_SCORE = 0.05
@@ -120,7 +120,7 @@ def _with_named_marker(
         for judged in choice.judged
         if not np.array_equal(judged.candidate.marks.start, named.marks.start)
     ]
-    judged = judge([named, *rivals], work)
+    judged = _judge([named, *rivals], work)
     judged.sort(key=lambda judged_candidate: judged_candidate.candidate is not named)
     # Marks that the person calls steps are no other work, whatever their names say.
     other_marks = choice.other_marks
@@ -181,8 +181,8 @@ def _judged(
     explicit = candidates.explicit_candidates(step_marks)
     if device_lines is not None:
         explicit.append(device_lines)
-    judged = judge(explicit, work)
-    if judged and judged[0].score >= CONVINCING_SCORE:
+    judged = _judge(explicit, work)
+    if judged and judged[0].score >= _CONVINCING_SCORE:
         return judged
     return _with_repeating(trace, judged, work)
 
@@ -200,7 +200,7 @@ def _with_repeating(
     every_candidate += repeated_launches.repeated(trace)
     return [
         judged_candidate
-        for judged_candidate in judge(every_candidate, work)
+        for judged_candidate in _judge(every_candidate, work)
         if not judged_candidate.candidate.inferred or judged_candidate.covers >= MIN_COVERED
     ]
 
@@ -208,7 +208,7 @@ def _with_repeating(
 # ── how good each is ─────────────────────────────────────────────────────────────────────────────
 
 
-def judge(among: Sequence[Candidate], work: DeviceWork | None) -> list[JudgedCandidate]:
+def _judge(among: Sequence[Candidate], work: DeviceWork | None) -> list[JudgedCandidate]:
     """All of them, the best first."""
     if not among:
         return []
