@@ -64,7 +64,9 @@ class CodeTexts:
     def texts_for(self, codes: npt.NDArray[Any]) -> list[bytes]:
         """The text of each row."""
         if self._bytes > _MAX_TEXT_BYTES:
-            self._made[:], self._texts[:], self._bytes = False, None, 0
+            self._made[:] = False
+            self._texts[:] = None
+            self._bytes = 0
         new = codes[~self._made[codes]]
         if len(new):
             for code in np.unique(new).tolist():

@@ -146,7 +146,8 @@ def _training(window: Window) -> Iterator[str]:
     yield from _named("thread", _TRAINING, 2, "steps", 2)
     numbers = [epoch.number for epoch in window.epochs]
     for index in epoch_rows:
-        epoch, bounds = window.epochs[index], window.epochs.bounds(index, window.steps)
+        epoch = window.epochs[index]
+        bounds = window.epochs.bounds(index, window.steps)
         if bounds is not None:
             args: dict[str, Any] = {
                 "number": epoch.number,
@@ -179,7 +180,8 @@ def _read_back(window: Window) -> dict[str, Any]:
     """What powertui needs of its own file beside the events: the exact clock, and how the steps
     were found.
     """
-    clock, steps = window.trace.clock, window.steps
+    clock = window.trace.clock
+    steps = window.steps
     return {
         "host": window.trace.host,
         "clock": [clock.lo_ns, clock.hi_ns, clock.source, clock.detail, clock.utc_offset_s],

@@ -105,7 +105,8 @@ def channel_names(power: Sequence[PowerOnTrace]) -> list[str]:
         name = channel.series.sensor.label
         number, base = 2, name
         while name in names:
-            name, number = f"{base} ({number})", number + 1
+            name = f"{base} ({number})"
+            number += 1
         names.append(name)
     return names
 
@@ -156,7 +157,8 @@ def _samples(window: Window) -> Sheet:
         running = _Running(window.trace)
         for start in range(0, len(rows.at), _CHUNK_ROWS):
             chunk = slice(start, start + _CHUNK_ROWS)
-            at, about = rows.at[chunk], rows.about[chunk]
+            at = rows.at[chunk]
+            about = rows.about[chunk]
             watts: list[ExportColumn] = []
             joules: list[ExportColumn] = []
             for channel, channel_rows in zip(channels, rows.channel_rows, strict=True):
@@ -290,7 +292,8 @@ def _steps(window: Window) -> Sheet:
     def batches() -> Iterator[Batch]:
         steps = window.steps
         indexes = window.step_rows()
-        start, end = steps.start[indexes], steps.ends()[indexes]
+        start = steps.start[indexes]
+        end = steps.ends()[indexes]
         rows = [steps[index] for index in indexes.tolist()]
         cells: list[ExportColumn] = [
             [_epoch_number(window, step.epoch) for step in rows],
@@ -427,7 +430,8 @@ def gathered(cuts: Sequence[Cut]) -> Iterator[tuple[Int64s, Int64s, npt.NDArray[
                     np.full(last - first, number, np.int64),
                 )
             )
-            rows, first = rows + last - first, last
+            rows = rows + last - first
+            first = last
             if rows == _CHUNK_ROWS:
                 yield _together(parts)
                 parts, rows = [], 0
@@ -477,7 +481,8 @@ def about(
         if channel.status == "none":
             facts.append(("alignment", f"{name}: none, left out"))
             continue
-        zero, low = _exact(channel.offset_ps), _exact(channel.offset_lo_ps)
+        zero = _exact(channel.offset_ps)
+        low = _exact(channel.offset_lo_ps)
         high = _exact(channel.offset_hi_ps)
         at = f"its zero is at {zero} s of the profile (95 % {low} to {high} s)"
         facts.append(("alignment", f"{name}: {channel.status}, {channel.source}; {at}"))

@@ -211,13 +211,11 @@ class _Writer:
         end: bytes,
         quote: bytes = b"",
     ) -> None:
-        self._cell, self._between, self._begin, self._end, self._quote = (
-            cell,
-            between,
-            begin,
-            end,
-            quote,
-        )
+        self._cell = cell
+        self._between = between
+        self._begin = begin
+        self._end = end
+        self._quote = quote
         self._known: dict[Vocabulary, CodeTexts] = {}
 
     def lines(self, batch: Batch) -> bytes:

@@ -295,6 +295,10 @@ class Trace:
             for track in process.tracks:
                 yield process, track
 
+    def track(self, number: int) -> Track:
+        """The line of this number, over `tracks()`."""
+        return list(self.tracks())[number][1]
+
     @property
     def devices(self) -> tuple[str, ...]:
         """The device planes, with those that recorded nothing."""

@@ -133,7 +133,8 @@ def _epochs(host_account: Account) -> list[Fact]:
     resolved = [epoch for epoch in epochs if epoch.energy is not None and epoch.energy.resolved]
     if len(resolved) < 2:
         return facts
-    first, last = resolved[0], resolved[-1]
+    first = resolved[0]
+    last = resolved[-1]
     step_epochs = host_account.steps.epoch
     same_steps = (step_epochs == first.index).sum() == (step_epochs == last.index).sum()
     return facts + _epoch_difference(first, last) if same_steps else facts
@@ -141,7 +142,8 @@ def _epochs(host_account: Account) -> list[Fact]:
 
 def _epoch_difference(first: EpochEnergy, last: EpochEnergy) -> list[Fact]:
     """By how much the energy of two epochs differs; nothing where one has no interval."""
-    before, after = first.energy, last.energy
+    before = first.energy
+    after = last.energy
     assert before is not None
     assert after is not None
     if before.joules is None or before.lo is None or before.hi is None:

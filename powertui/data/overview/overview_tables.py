@@ -143,7 +143,8 @@ def ops(tops: Sequence[Top], *, device: bool) -> Table:
     listed = tops[: top_ops.SHOWN]
     share = np.array([op.share for op in listed], np.float64)
     cumulative = np.cumsum(share)
-    category, name = [op.type for op in listed], [op.name for op in listed]
+    category = [op.type for op in listed]
+    name = [op.name for op in listed]
     replicas = [op.replicas for op in listed]
     columns = (
         Column("selfTimePercent", "time", "share", share, "%", weight=9, head="Time (%)"),
@@ -236,7 +237,8 @@ def recommendations(rows: Sequence[Advice]) -> Table:
 
 def diagnostics(rows: Sequence[tuple[str, str]]) -> Table:
     """What a person should know of the profile itself: rows are (severity, message)."""
-    severity, message = [row[0] for row in rows], [row[1] for row in rows]
+    severity = [row[0] for row in rows]
+    message = [row[1] for row in rows]
     columns = (
         Column("severity", "severity", "text", severity, weight=8, head="Severity"),
         Column("message", "message", "text", message, weight=9, head="Message"),
@@ -252,7 +254,8 @@ def hosts_side_by_side(question: Question) -> list[Table]:
     common = hosts.together(question.opened, question.compat)
     if common is None:
         return []
-    lengths, own_lengths = common.lengths(), common.lengths_without_collectives()
+    lengths = common.lengths()
+    own_lengths = common.lengths_without_collectives()
     count = len(common.hosts)
     slow_hosts = {host.member for host in hosts.stragglers(own_lengths)}
     straggler = np.array([host in slow_hosts for host in range(count)], np.bool_)
@@ -276,7 +279,8 @@ def tpu(question: Question) -> list[Table]:
     tpu_steps = tpu_cores.steps(question.profile)
     if tpu_steps is None or question.together:
         return []
-    start, (lo, hi) = question.profile.steps.start[tpu_steps.row], question.window
+    start = question.profile.steps.start[tpu_steps.row]
+    lo, hi = question.window
     rows = np.flatnonzero(touches(start, start + tpu_steps.length, lo, hi))
     table = utilisation.tpu_table(question.opened, question.host, question.profile, tpu_steps, rows)
     return [table]

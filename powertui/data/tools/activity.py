@@ -173,8 +173,10 @@ def _without_profiler(span: tuple[int, int], profiler: CoveredTime) -> tuple[int
         return lo, hi
     # The profiler's frames in the middle of a profile are a session of the program's own.
     border_ps = (hi - lo) // _PROFILER_BORDER_PARTS
-    start_begin, start_end = int(profiler.start[0]), int(profiler.end[0])
-    stop_begin, stop_end = int(profiler.start[-1]), int(profiler.end[-1])
+    start_begin = int(profiler.start[0])
+    start_end = int(profiler.end[0])
+    stop_begin = int(profiler.start[-1])
+    stop_end = int(profiler.end[-1])
     stops_at_end = hi - stop_end <= border_ps
     if stops_at_end and stop_begin - lo > border_ps:
         hi = stop_begin
@@ -229,7 +231,8 @@ def _with_inherited(track: Track, name_class: UInt8s) -> UInt8s:
         # Lane by lane from the outside, so that a class passes on through every depth.
         held, holder = _holders(track, depth)
         lane = slice(int(track.lanes[depth]), int(track.lanes[depth + 1]))
-        outer_class, inner_class = classes[holder], classes[lane]
+        outer_class = classes[holder]
+        inner_class = classes[lane]
         inherits = np.isin(outer_class, _INHERITED) & np.isin(inner_class, _INHERITING)
         inherits |= outer_class == NameClass.COMPILE
         classes[lane] = np.where(held & inherits, outer_class, inner_class)
@@ -240,7 +243,8 @@ def _holders(track: Track, depth: int) -> tuple[Bools, Int64s]:
     """(which events of a lane lie inside one of the lane above, the row of the last one there that
     began by then).
     """
-    outer, lane = track.lane(depth - 1), track.lane(depth)
+    outer = track.lane(depth - 1)
+    lane = track.lane(depth)
     any_begun, place = last_begun(outer.start, lane.start)
     held = any_begun & (lane.end <= outer.end[place])
     return held, place + int(track.lanes[depth - 1])
@@ -316,7 +320,8 @@ def _long_by_name(events: Events, rows: Bools) -> Bools:
     chosen = np.flatnonzero(rows)
     if not len(chosen):
         return is_long
-    name, duration = events.name[chosen], events.duration[chosen]
+    name = events.name[chosen]
+    duration = events.duration[chosen]
     count = np.bincount(name)
     short_count = np.bincount(name[duration < _SHORT_OP_PS], minlength=len(count))
     # The median is long where no more than half of all are short: nothing has to be sorted.
@@ -342,7 +347,8 @@ def _crowds(events: Events, rows: Int64s) -> CoveredTime:
     if not portions:
         return NO_TIME
     rows = rows[np.argsort(events.start[rows], kind="stable")]
-    start, duration = events.start[rows], events.duration[rows]
+    start = events.start[rows]
+    duration = events.duration[rows]
     period = np.append(np.diff(start), duration[-1])
     in_portions = portions * _CROWD_CALLS
     usual_duration = np.median(duration[:in_portions].reshape(portions, _CROWD_CALLS), axis=1)
@@ -434,7 +440,8 @@ def _add_replicas(layers: _Layers, lines: list[Typed], classes: UInt8s) -> int:
     order = np.lexsort((change, moments))
     moments = moments[order]
     present = np.cumsum(change[order])[:-1]  # replicas from each moment to the next
-    lo, hi = moments[:-1], moments[1:]
+    lo = moments[:-1]
+    hi = moments[1:]
     if not len(present):
         return 0
     most = int(present.max())

@@ -43,7 +43,8 @@ def find_tied_events(trace: Trace) -> TiedEvents:
     """Match both ends of each arrow of a trace with the events that they mean."""
     arrows = trace.arrows
     if arrows is None or not len(arrows):
-        no_lines, no_rows = np.empty(0, np.int32), np.empty(0, np.int64)
+        no_lines = np.empty(0, np.int32)
+        no_rows = np.empty(0, np.int64)
         return TiedEvents(no_lines, no_rows, no_lines, no_rows)
     tracks = [track for _, track in trace.tracks()]
     never = np.zeros(len(arrows), np.bool_)
@@ -85,7 +86,8 @@ def _around_rows(track: Track, at: Int64s) -> Int64s:
     for lo, hi in pairwise(track.lanes.tolist()):
         if lo == hi:
             continue
-        starts, durations = track.events.start[lo:hi], track.events.duration[lo:hi]
+        starts = track.events.start[lo:hi]
+        durations = track.events.duration[lo:hi]
         any_begun, row = last_begun(starts, at)
         start = starts[row]
         is_around = any_begun & (start + durations[row] >= at)

@@ -175,7 +175,8 @@ def python_function(profile: Profile) -> PythonFunction | None:
 
 
 def _python_function(profile: Profile) -> PythonFunction | None:
-    steps, trace = profile.steps, profile.trace
+    steps = profile.steps
+    trace = profile.trace
     if not python_frames.has_frames(trace):
         return None
     in_steps = union(steps.start, steps.start + np.maximum(steps.lengths(), 0))
@@ -273,7 +274,8 @@ def _profiler_steps(
     devices: list[LinePiece] = []
     for piece in flat.devices:
         devices += pieces.chosen([piece], drawn[piece.line.process.name])
-    hosts, marks = flat.hosts, flat.marks
+    hosts = flat.hosts
+    marks = flat.marks
     on_device = device_hi > device_lo
     if has_device:
         hosts = pieces.chosen(hosts, on_device)
@@ -291,12 +293,14 @@ def _longest(group: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s,
     """The longest of each group's stretches, the first of several; both ends 0 where there
     is none.
     """
-    longest_lo, longest_hi = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    longest_lo = np.zeros(count, np.int64)
+    longest_hi = np.zeros(count, np.int64)
     length = hi - lo
     order = np.lexsort((lo, -length, group))
     groups, first = np.unique(group[order], return_index=True)
     longest = order[first]
-    longest_lo[groups], longest_hi[groups] = lo[longest], hi[longest]
+    longest_lo[groups] = lo[longest]
+    longest_hi[groups] = hi[longest]
     return longest_lo, longest_hi
 
 
@@ -311,7 +315,9 @@ def _device_steps(
     """
     count = len(groups.groups)
     drawn: dict[str, Bools] = {}
-    group, lo, hi = [_NONE], [_NONE], [_NONE]
+    group = [_NONE]
+    lo = [_NONE]
+    hi = [_NONE]
     for number, (process, track) in enumerate(trace.tracks()):
         if not _is_step_line(process, track):
             continue
@@ -358,7 +364,8 @@ def _of_steps(
         return None
     if has_device and not any((step_of_group[piece.group] >= 0).any() for piece in flat.devices):
         return None
-    lo, hi = steps.start, steps.start + np.maximum(steps.step, 0)
+    lo = steps.start
+    hi = steps.start + np.maximum(steps.step, 0)
     by_step = pieces.renumbered([*flat.devices, *flat.hosts], step_of_group)
     parts, _ = pieces.swept(by_step, lo, hi, python_frames.working_stretches(profile))
     return Breakdown(
@@ -383,7 +390,8 @@ def _steps_of_groups(trace: Trace, steps: Steps, groups: Groups, flat: _Flat) ->
     host_lo, host_hi = _longest(*flat.marks, count)
     device_lo, device_hi, _ = _device_steps(trace, groups, flat.devices)
     order = np.argsort(steps.start, kind="stable")
-    start, end = steps.start[order], steps.ends()[order]
+    start = steps.start[order]
+    end = steps.ends()[order]
     for lo, hi in ((device_lo, device_hi), (host_lo, host_hi)):
         begins_with_step = (hi > lo) & among(start, lo) & (step_of_group < 0)
         step_of_group[begins_with_step] = order[start.searchsorted(lo[begins_with_step])]

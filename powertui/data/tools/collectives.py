@@ -8,13 +8,13 @@ define it. On one rank the time holds the wait for the slowest: its bandwidths a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.model import PS_PER_S, ProcessKind, StatColumn, TrackKind
-from powertui.data.table import Column, Place, Result, Table, optional, text_column
+from powertui.data.table import Column, Place, Result, Table, int_column, optional, text_column
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 
@@ -55,61 +55,93 @@ class _Kind(NamedTuple):
 
 def answer(question: Question) -> Result:
     """The collectives of the window, those that took most time first."""
+    calls: dict[_Kind, list[_Call]] = {}
+    for kind, call in _calls(question):
+        calls.setdefault(kind, []).append(call)
+    rows = [_Row(kind, tuple(of_kind)) for kind, of_kind in calls.items()]
+    rows.sort(key=lambda row: -row.total)
+    table = _table(rows, question)
+    return Result("collectives", "Collectives", (table,), notes=_notes(rows))
+
+
+class _Call(NamedTuple):
+    """One kernel of a collective: its time inside the window, and where it is."""
+
+    ps: int
+    line: int
+    event: int
+
+
+class _Row(NamedTuple):
+    """All calls of one kind."""
+
+    kind: _Kind
+    calls: tuple[_Call, ...]
+
+    @property
+    def total(self) -> int:
+        """Time of all of them, ps."""
+        return sum(call.ps for call in self.calls)
+
+
+def _calls(question: Question) -> Iterator[tuple[_Kind, _Call]]:
+    """The collectives on all streams in the window."""
     trace = question.profile.trace
     lo, hi = question.window
-    calls: dict[_Kind, list[tuple[int, int, int]]] = {}  # (ps, line, event)
     for number, (process, track) in enumerate(trace.tracks()):
-        if (
-            process.kind is not ProcessKind.DEVICE
-            or track.kind is not TrackKind.STREAM
-            or track.derived
-        ):
+        if process.kind is not ProcessKind.DEVICE or track.kind is not TrackKind.STREAM:
+            continue
+        if track.derived:
             continue
         events = track.events
-        used = np.zeros(len(trace.names), np.bool_)
-        used[events.name] = True
-        named = used.copy()
-        named[used] = [
-            _KERNEL.search(trace.names.full(int(i))) is not None for i in np.flatnonzero(used)
-        ]
-        rows = np.flatnonzero(named[events.name] & touches(events.start, events.end, lo, hi))
+        is_collective = np.zeros(len(trace.names), np.bool_)
+        for index in np.unique(events.name).tolist():
+            is_collective[index] = _KERNEL.search(trace.names.full(index)) is not None
+        in_window = touches(events.start, events.end, lo, hi)
+        rows = np.flatnonzero(is_collective[events.name] & in_window)
         if not len(rows):
             continue
         columns = process.source.columns(events.positions(rows), _ARGS)
-        length = np.minimum(events.end[rows], hi) - np.maximum(events.start[rows], lo)
-        for i, row in enumerate(rows.tolist()):
-            kind = _kind(
-                {name: columns[name] for name in _ARGS}, i, trace.names.full(int(events.name[row]))
-            )
-            calls.setdefault(kind, []).append((int(length[i]), number, row))
-    kinds = sorted(calls, key=lambda kind: -sum(ps for ps, _, _ in calls[kind]))
-    return Result(
-        "collectives", "Collectives", (_table(kinds, calls, question),), notes=_notes(kinds)
-    )
+        start = np.maximum(events.start[rows], lo)
+        end = np.minimum(events.end[rows], hi)
+        for place, row in enumerate(rows.tolist()):
+            kernel = trace.names.full(int(events.name[row]))
+            kind = _kind(columns, place, kernel)
+            yield kind, _Call(int(end[place] - start[place]), number, row)
 
 
-def _kind(columns: dict[str, StatColumn], row: int, kernel: str) -> _Kind:
+def _kind(columns: Mapping[str, StatColumn], row: int, kernel: str) -> _Kind:
     def text(name: str) -> str:
         return columns[name].text(row) or ""
 
     name = text("Collective name")
     if not name:
         return _Kind(kernel, "", None, "", None)
-    size = _BYTES.get(text("dtype").lower())
-    elements = text("Out msg nelems" if "allgather" in name.replace("_", "") else "In msg nelems")
-    count = int(elements) if elements.isdecimal() and len(elements) < 19 else None
-    members = text("Group size")
+    # Of an allgather the message is what each rank has in the end.
+    is_allgather = "allgather" in name.replace("_", "")
+    elements = _count(text("Out msg nelems" if is_allgather else "In msg nelems"))
+    element_bytes = _BYTES.get(text("dtype").lower())
+    size = None
+    if elements is not None and element_bytes is not None:
+        size = elements * element_bytes
     return _Kind(
-        name,
-        text("Process Group Name"),
-        int(members) if members.isdecimal() and len(members) < 10 else None,
-        text("dtype"),
-        count * size if count is not None and size is not None else None,
+        collective=name,
+        group=text("Process Group Name"),
+        members=_count(text("Group size"), max_digits=9),
+        dtype=text("dtype"),
+        bytes=size,
     )
 
 
+def _count(text: str, max_digits: int = 18) -> int | None:
+    """A count that fits its column; None for anything else."""
+    return int(text) if text.isdecimal() and len(text) <= max_digits else None
+
+
 def factor(collective: str, members: int) -> float | None:
-    """What of its message each link carries; None where no rule is known."""
+    """What of its message each link carries, as NCCL's tests define the bus bandwidth; None where
+    no rule is known.
+    """
     name = collective.replace("_", "").lower()
     if members < 1:
         return None
@@ -117,71 +149,54 @@ def factor(collective: str, members: int) -> float | None:
         return 2 * (members - 1) / members
     if any(word in name for word in ("reducescatter", "allgather", "alltoall")):
         return (members - 1) / members
-    return 1.0 if any(word in name for word in ("broadcast", "reduce", "send", "recv")) else None
+    if any(word in name for word in ("broadcast", "reduce", "send", "recv")):
+        return 1.0
+    return None
 
 
-def _table(
-    kinds: Sequence[_Kind], calls: dict[_Kind, list[tuple[int, int, int]]], question: Question
-) -> Table:
-    total = np.array([sum(ps for ps, _, _ in calls[kind]) for kind in kinds], np.int64)
-    count = np.array([len(calls[kind]) for kind in kinds], np.int64)
-    shortest = np.array([min(ps for ps, _, _ in calls[kind]) for kind in kinds], np.int64)
-    longest = np.array([max(ps for ps, _, _ in calls[kind]) for kind in kinds], np.int64)
-    moved = [
-        _rate(kind, seconds)
-        for kind, seconds in zip(
-            kinds, (total / np.maximum(count, 1) / PS_PER_S).tolist(), strict=True
-        )
-    ]
-    columns = (
-        text_column("collective", "collective", [kind.collective for kind in kinds], weight=9),
-        text_column("group", "group", [kind.group for kind in kinds], weight=4),
-        optional("group_size", "ranks", "integer", [kind.members for kind in kinds], weight=5),
-        text_column("dtype", "type", [kind.dtype for kind in kinds], weight=3),
-        optional(
-            "message_bytes", "message", "number", [kind.bytes for kind in kinds], unit="B", weight=7
-        ),
-        Column("count", "count", "integer", count, weight=7),
-        Column("total_s", "total", "duration", total, weight=9),
-        Column("average_s", "average", "duration", total // np.maximum(count, 1), weight=6),
-        Column("min_s", "shortest", "duration", shortest, weight=3),
-        Column("max_s", "longest", "duration", longest, weight=4),
-        optional(
-            "algorithm_bandwidth",
-            "algorithm",
-            "number",
-            [rate for rate, _ in moved],
-            unit="B/s",
-            weight=5,
-        ),
-        optional(
-            "bus_bandwidth", "bus", "number", [rate for _, rate in moved], unit="B/s", weight=8
-        ),
-    )
-    tracks = [track for _, track in question.profile.trace.tracks()]
-
+def _table(rows: Sequence[_Row], question: Question) -> Table:
     def place(row: int) -> Place:
-        _, line, event = max(calls[kinds[row]])
-        lo = int(tracks[line].events.start[event])
-        return Place(
-            run=question.opened.name,
-            host=question.host,
-            lo=lo,
-            hi=lo + int(tracks[line].events.duration[event]),
-            track=line,
-            event=event,
-        )
+        longest = max(rows[row].calls)
+        return question.event_place(longest.line, longest.event)
 
-    empty = "No collective ran on a device in this window."
     return Table(
         "collectives",
         "Collectives, longest total first",
-        columns,
+        tuple(_columns(rows)),
         place=place,
         order=("total_s", True),
-        empty=empty,
+        empty="No collective ran on a device in this window.",
         noun="kind",
     )
+
+
+def _columns(rows: Sequence[_Row]) -> Iterator[Column]:
+    kinds = [row.kind for row in rows]
+    total = np.array([row.total for row in rows], np.int64)
+    count = np.array([len(row.calls) for row in rows], np.int64)
+    shortest = [min(row.calls).ps for row in rows]
+    longest = [max(row.calls).ps for row in rows]
+    mean_s = total / np.maximum(count, 1) / PS_PER_S
+    algorithm: list[float | None] = []
+    bus: list[float | None] = []
+    for kind, seconds in zip(kinds, mean_s.tolist(), strict=True):
+        algorithm_rate, bus_rate = _rate(kind, seconds)
+        algorithm.append(algorithm_rate)
+        bus.append(bus_rate)
+    members = [kind.members for kind in kinds]
+    sizes = [kind.bytes for kind in kinds]
+    yield text_column("collective", "collective", [kind.collective for kind in kinds], weight=9)
+    yield text_column("group", "group", [kind.group for kind in kinds], weight=4)
+    yield optional("group_size", "ranks", "integer", members, weight=5)
+    yield text_column("dtype", "type", [kind.dtype for kind in kinds], weight=3)
+    yield optional("message_bytes", "message", "number", sizes, unit="B", weight=7)
+    yield Column("count", "count", "integer", count, weight=7)
+    yield Column("total_s", "total", "duration", total, weight=9)
+    yield Column("average_s", "average", "duration", total // np.maximum(count, 1), weight=6)
+    yield int_column("min_s", "shortest", "duration", shortest, weight=3)
+    yield int_column("max_s", "longest", "duration", longest, weight=4)
+    yield optional("algorithm_bandwidth", "algorithm", "number", algorithm, unit="B/s", weight=5)
+    yield optional("bus_bandwidth", "bus", "number", bus, unit="B/s", weight=8)
 
 
 def _rate(kind: _Kind, seconds: float) -> tuple[float | None, float | None]:
@@ -189,16 +204,19 @@ def _rate(kind: _Kind, seconds: float) -> tuple[float | None, float | None]:
     if kind.bytes is None or not seconds:
         return None, None
     rate = kind.bytes / seconds
-    share = factor(kind.collective, kind.members) if kind.members is not None else None
-    return rate, rate * share if share is not None else None
+    if kind.members is None:
+        return rate, None
+    carried = factor(kind.collective, kind.members)
+    return rate, None if carried is None else rate * carried
 
 
-def _notes(kinds: Sequence[_Kind]) -> tuple[str, ...]:
-    if any(kind.bytes is not None for kind in kinds):
-        return (
-            (
-                "The time of a collective on one rank includes the wait for the other ranks: "
-                "bandwidths are lower bounds."
-            ),
-        )
-    return ("This profile does not say how much its collectives moved.",) if kinds else ()
+def _notes(rows: Sequence[_Row]) -> tuple[str, ...]:
+    if not rows:
+        return ()
+    if all(row.kind.bytes is None for row in rows):
+        return ("This profile does not say how much its collectives moved.",)
+    note = (
+        "The time of a collective on one rank includes the wait for the other ranks: "
+        "bandwidths are lower bounds."
+    )
+    return (note,)

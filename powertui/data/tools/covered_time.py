@@ -13,7 +13,8 @@ from powertui.data.model import Bools, Int64s
 from powertui.data.tools.sorted_columns import last_begun, rows_of_ranges
 
 _NONE = np.empty(0, np.int64)
-_FIRST_MOMENT, _LAST_MOMENT = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+_FIRST_MOMENT = np.iinfo(np.int64).min
+_LAST_MOMENT = np.iinfo(np.int64).max
 
 
 class CoveredTime(NamedTuple):
@@ -74,7 +75,8 @@ class CoveredTime(NamedTuple):
         end = np.minimum(fewer.end[row], more.end[touched])
         has_length = end > start
         if not has_length.all():
-            start, end = start[has_length], end[has_length]
+            start = start[has_length]
+            end = end[has_length]
         if (start[1:] <= end[:-1]).any():  # some of the given ones were not apart
             return union(start, end)
         return CoveredTime(start, end)
@@ -106,7 +108,8 @@ def union(start: Int64s, end: Int64s) -> CoveredTime:
     if not len(start):
         return CoveredTime(_NONE, _NONE)
     order = np.argsort(start, kind="stable")
-    start, end_so_far = start[order], np.maximum.accumulate(end[order])
+    start = start[order]
+    end_so_far = np.maximum.accumulate(end[order])
     begins = np.ones(len(start), np.bool_)
     begins[1:] = start[1:] > end_so_far[:-1]
     firsts = np.flatnonzero(begins)

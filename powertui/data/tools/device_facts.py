@@ -92,26 +92,23 @@ def _of_plane(process: Process) -> DeviceFacts:
     stats = {stat.name: stat.value for stat in process.stats}
     if _TPU.search(process.name) or _SPARSE_CORE.search(process.name):
         return _tpu(process, stats)
-    major, minor = (
-        _number(stats, "compute_cap_major", "computeMajor"),
-        _number(stats, "compute_cap_minor", "computeMinor"),
-    )
+    major = _number(stats, "compute_cap_major", "computeMajor")
+    minor = _number(stats, "compute_cap_minor", "computeMinor")
     capability = (int(major), int(minor or 0)) if major is not None else None
     model = _text(stats, "gpu_device_name", "device_name", "name")
     vendor = _text(stats, "device_vendor") or _vendor(model, process.name, capability)
     cores = _number(stats, "core_count", "numSms")
     khz = _number(stats, "clock_rate")
-    clock = khz * 1e3 if khz else None
+    clock_hz = khz * 1e3 if khz else None
     generation = _generation(vendor, model, capability)
-    flop = _AMD_FLOP.get(generation) if vendor == "AMD" else _at_least(_NVIDIA_FLOP, capability)
-    shared = (
-        (128 if generation != "gfx950" else 256)
-        if vendor == "AMD"
-        else 64
-        if capability and capability[0] <= 2
-        else 256
-    )
-    of_all_cores = cores * clock if cores and clock else None
+    peak_flops = on_chip_bandwidth = None
+    if cores and clock_hz:
+        # What one core does in a cycle, on all cores.
+        cycles = cores * clock_hz
+        flop = _flop_per_cycle(vendor, generation, capability)
+        peak_flops = cycles * flop if flop else None
+        if capability or vendor == "AMD":
+            on_chip_bandwidth = cycles * _shared_bytes_per_cycle(vendor, generation, capability)
     return DeviceFacts(
         name=process.name,
         kind="GPU" if "GPU" in process.name else "",
@@ -119,16 +116,30 @@ def _of_plane(process: Process) -> DeviceFacts:
         model=model,
         generation=generation,
         capability=capability,
-        cores=int(cores) if cores is not None else None,
-        clock_hz=clock,
+        cores=_whole(cores),
+        clock_hz=clock_hz,
         memory_bytes=_whole(_number(stats, "memory_size", "totalGlobalMem")),
         bandwidth=_number(stats, "memory_bandwidth"),
-        peak_flops=of_all_cores * flop if of_all_cores and flop else None,
-        on_chip_bandwidth=of_all_cores * shared
-        if of_all_cores and (capability or vendor == "AMD")
-        else None,
+        peak_flops=peak_flops,
+        on_chip_bandwidth=on_chip_bandwidth,
         recorded=not process.empty and process.event_count > 0,
     )
+
+
+def _flop_per_cycle(vendor: str, generation: str, capability: tuple[int, int] | None) -> int | None:
+    if vendor == "AMD":
+        return _AMD_FLOP.get(generation)
+    return _at_least(_NVIDIA_FLOP, capability)
+
+
+def _shared_bytes_per_cycle(
+    vendor: str, generation: str, capability: tuple[int, int] | None
+) -> int:
+    """Bytes of shared memory that one core moves in a cycle."""
+    if vendor == "AMD":
+        return 256 if generation == "gfx950" else 128
+    is_fermi = capability is not None and capability[0] <= 2
+    return 64 if is_fermi else 256
 
 
 def _tpu(process: Process, stats: Mapping[str, object]) -> DeviceFacts:
@@ -169,9 +180,13 @@ def _generation(vendor: str, model: str, capability: tuple[int, int] | None) -> 
 def _at_least(
     table: tuple[tuple[tuple[int, int], _T], ...], capability: tuple[int, int] | None
 ) -> _T | None:
-    return next(
-        (value for least, value in table if capability is not None and capability >= least), None
-    )
+    """The value of the newest capability in the table that this one has."""
+    if capability is None:
+        return None
+    for least, value in table:
+        if capability >= least:
+            return value
+    return None
 
 
 def _number(stats: Mapping[str, object], *names: str) -> float | None:
@@ -197,9 +212,12 @@ def _whole(value: float | None) -> int | None:
 
 
 def _text(stats: Mapping[str, object], *names: str) -> str:
-    return next(
-        (value for name in names if isinstance(value := stats.get(name), str) and value), ""
-    )
+    """The first of these that is a text."""
+    for name in names:
+        value = stats.get(name)
+        if isinstance(value, str) and value:
+            return value
+    return ""
 
 
 def has_device(trace: Trace) -> bool:

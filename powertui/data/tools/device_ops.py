@@ -9,8 +9,9 @@ kernel that no op is known of is part of that, as in TensorBoard, and counted ap
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from powertui.data.opened import Profile
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import kernels, op_names, tensor_cores
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
+from powertui.data.tools.sorted_columns import last_begun
 from powertui.data.window import touches
 from powertui.value_types import dataclass
 
@@ -87,43 +89,50 @@ def device_ops(
     keys = [_key(facts, programs, compat) for facts in work.facts]
     ops: dict[tuple[str, str], DeviceOp] = {}
     idle = unnamed = span = 0
-    devices: dict[int, tuple[Process, list[DeviceLine]]] = {}
+    lines_by_device: dict[int, list[DeviceLine]] = {}
     for line in work.lines:
-        devices.setdefault(id(line.process), (line.process, []))[1].append(line)
-    for process, lines in devices.values():
-        bounds = _span(process, lo, hi)
-        covered = 0
+        lines_by_device.setdefault(id(line.process), []).append(line)
+    for lines in lines_by_device.values():
+        named_ps = 0
         for line in lines:
             check()
-            rows, length = kernels.inside(line.track, lo, hi)
-            if not len(rows):
-                continue
-            self_time = selfs(line.track, rows, length)
-            codes = line.facts[rows]
-            order = np.argsort(codes, kind="stable")
-            for mine in np.split(order, np.flatnonzero(np.diff(codes[order])) + 1):
-                code = int(codes[mine[0]])
-                key, facts_of_kind = keys[code], work.facts[code]
+            for code, runs in _runs_by_kind(line, lo, hi):
+                self_ps = int(runs.self_time.sum())
+                key, facts = keys[code], work.facts[code]
                 if key is None:
-                    unnamed += int(self_time[mine].sum())
+                    unnamed += self_ps
                     continue
-                op = ops.get(key)
-                if op is None:
-                    op = ops[key] = _new(facts_of_kind, key, programs, compat)
-                covered += int(self_time[mine].sum())
-                longest = int(mine[int(np.argmax(length[mine]))])
-                _add(
-                    op,
-                    facts_of_kind,
-                    length[mine],
-                    self_time[mine],
-                    (line.number, int(rows[longest])),
-                    int(length[longest]),
-                )
+                if key not in ops:
+                    ops[key] = _new(facts, key, programs, compat)
+                named_ps += self_ps
+                _add(ops[key], facts, runs, line.number)
+        bounds = _span(lines[0].process, lo, hi)
         if bounds is not None:
-            span += bounds[1] - bounds[0]
-            idle += max(0, bounds[1] - bounds[0] - covered)
-    return DeviceOps(tuple(ops.values()), idle, unnamed, span, len(devices))
+            device_ps = bounds[1] - bounds[0]
+            span += device_ps
+            idle += max(0, device_ps - named_ps)
+    return DeviceOps(tuple(ops.values()), idle, unnamed, span, len(lines_by_device))
+
+
+class _Runs(NamedTuple):
+    """Runs of kernels that the collector says the same of. Times in ps."""
+
+    row: Int64s  # of the line's events
+    length: Int64s
+    self_time: Int64s
+
+
+def _runs_by_kind(line: DeviceLine, lo: int, hi: int) -> Iterator[tuple[int, _Runs]]:
+    """(index into the facts of kernels, the runs in [lo, hi)) of each kind on a line."""
+    rows, length = kernels.inside(line.track, lo, hi)
+    if not len(rows):
+        return
+    self_time = selfs(line.track, rows, length)
+    codes = line.facts[rows]
+    by_kind = np.argsort(codes, kind="stable")
+    borders = np.flatnonzero(np.diff(codes[by_kind])) + 1
+    for chosen in np.split(by_kind, borders):
+        yield int(codes[chosen[0]]), _Runs(rows[chosen], length[chosen], self_time[chosen])
 
 
 def merged(parts: Sequence[DeviceOps]) -> DeviceOps:
@@ -134,25 +143,39 @@ def merged(parts: Sequence[DeviceOps]) -> DeviceOps:
     for part in parts:
         for op in part.ops:
             key = (op.program, op.name)
-            first = ops.get(key)
-            if first is None:
+            if key in ops:
+                _merge(ops[key], op)
+            else:
                 ops[key] = replace(op, events=[])
-                continue
-            for name in ("occurrences", "total", "self_time", "kernel_time", "tensor_core_time"):
-                setattr(first, name, getattr(first, name) + getattr(op, name))
-            for name in ("flops", "bytes", "model_flops", "energy", "stalled"):
-                mine, theirs = getattr(first, name), getattr(op, name)
-                setattr(
-                    first,
-                    name,
-                    theirs if mine is None else mine if theirs is None else mine + theirs,
-                )
-            first.eager |= op.eager
-    idle, unnamed, span, devices = (
-        sum(getattr(part, name) for part in parts)
-        for name in ("idle", "unnamed", "span", "devices")
+    return DeviceOps(
+        ops=tuple(ops.values()),
+        idle=sum(part.idle for part in parts),
+        unnamed=sum(part.unnamed for part in parts),
+        span=sum(part.span for part in parts),
+        devices=sum(part.devices for part in parts),
     )
-    return DeviceOps(tuple(ops.values()), idle, unnamed, span, devices)
+
+
+def _merge(op: DeviceOp, further: DeviceOp) -> None:
+    """Add another host's figures of an op."""
+    op.occurrences += further.occurrences
+    op.total += further.total
+    op.self_time += further.self_time
+    op.kernel_time += further.kernel_time
+    op.tensor_core_time += further.tensor_core_time
+    op.eager |= further.eager
+    op.flops = added(op.flops, further.flops)
+    op.bytes = added(op.bytes, further.bytes)
+    op.model_flops = added(op.model_flops, further.model_flops)
+    op.energy = added(op.energy, further.energy)
+    op.stalled = added(op.stalled, further.stalled)
+
+
+def added(cost: float | None, further: float | None) -> float | None:
+    """The sum of two costs; the other one where only one is known."""
+    if cost is None or further is None:
+        return further if cost is None else cost
+    return cost + further
 
 
 def _span(process: Process, lo: int, hi: int) -> tuple[int, int] | None:
@@ -164,8 +187,11 @@ def _span(process: Process, lo: int, hi: int) -> tuple[int, int] | None:
         start, end = track.events.start, track.events.end
         inside = touches(start, end, lo, hi)
         if inside.any():
-            first, last = min(first, int(start[inside].min())), max(last, int(end[inside].max()))
-    return (max(first, lo), min(last, hi)) if last >= first else None
+            first = min(first, int(start[inside].min()))
+            last = max(last, int(end[inside].max()))
+    if last < first:
+        return None
+    return max(first, lo), min(last, hi)
 
 
 def selfs(track: Track, rows: Int64s, length: Int64s) -> Int64s:
@@ -175,16 +201,16 @@ def selfs(track: Track, rows: Int64s, length: Int64s) -> Int64s:
     if track.kind is TrackKind.STREAM or track.lane_count <= 1:
         return length
     self_time = length.copy()
+    # Where each event of the line stands among the rows; -1 for one that is not asked.
     place = np.full(len(track.events), -1, np.int64)
     place[rows] = np.arange(len(rows))
     for depth in range(1, track.lane_count):
-        above, here = track.lane(depth - 1), track.lane(depth)
-        holder = np.maximum(above.start.searchsorted(here.start, side="right") - 1, 0) + int(
-            track.lanes[depth - 1]
-        )
-        children = place[int(track.lanes[depth]) : int(track.lanes[depth + 1])]
-        there = (children >= 0) & (place[holder] >= 0)
-        np.subtract.at(self_time, place[holder[there]], length[children[there]])
+        outer, inner = track.lane(depth - 1), track.lane(depth)
+        _, outer_row = last_begun(outer.start, inner.start)
+        holder = place[outer_row + int(track.lanes[depth - 1])]
+        child = place[int(track.lanes[depth]) : int(track.lanes[depth + 1])]
+        both = (child >= 0) & (holder >= 0)
+        np.subtract.at(self_time, holder[both], length[child[both]])
     return np.asarray(np.maximum(self_time, 0), np.int64)
 
 
@@ -192,96 +218,98 @@ def _key(facts: KernelFacts, programs: dict[str, Module], compat: Compat) -> tup
     """What tells an op from another: (program, HLO op), or ("", "op/kernel"); None where no op is
     known.
     """
-    if facts.hlo_op and (
-        compat == "corrected" or hlo.find(programs, facts.program, facts.hlo_module) is not None
-    ):
-        return facts.program or facts.hlo_module, facts.hlo_op.rpartition("::")[2]
+    program = facts.program or facts.hlo_module
+    if _is_hlo_op(facts, hlo.find(programs, facts.program, facts.hlo_module), compat):
+        return program, facts.hlo_op.rpartition("::")[2]
     if facts.category:  # an op of a TPU
-        return facts.program or facts.hlo_module, facts.short or facts.name
+        return program, facts.short or facts.name
     op = framework_op(facts, compat)
     return ("", f"{op.name}/{facts.name}") if op is not None else None
+
+
+def _is_hlo_op(facts: KernelFacts, module: Module | None, compat: Compat) -> bool:
+    """Whether a kernel counts for its HLO op: to the converters only with its program at hand."""
+    return bool(facts.hlo_op) and (compat == "corrected" or module is not None)
 
 
 def framework_op(facts: KernelFacts, compat: Compat) -> op_names.OpName | None:
     """The framework op that a kernel belongs to.
 
-    Today's converter does not know the name under which old files tell it.
+    Today's converter does not know the name under which old files tell it (`level 0`).
     """
     if facts.operator:
         return op_names.torch(facts.operator) if compat == "corrected" else None
-    path = facts.tf_op or ("" if compat == "xprof" else facts.level)
+    path = facts.tf_op
+    if not path and compat != "xprof":
+        path = facts.level
     return op_names.parsed(path, compat) if path else None
 
 
 def _new(
     facts: KernelFacts, key: tuple[str, str], programs: dict[str, Module], compat: Compat
 ) -> DeviceOp:
+    """An op without occurrences yet: what its kernel and its program say of it."""
     module = hlo.find(programs, facts.program, facts.hlo_module)
-    if not (facts.hlo_op or facts.category) or (
-        facts.hlo_op and module is None and compat != "corrected"
-    ):
+    _, name = key
+    is_hlo_op = _is_hlo_op(facts, module, compat)
+    is_tpu_op = bool(facts.category) and not facts.hlo_op
+    if not is_hlo_op and not is_tpu_op:
         op = framework_op(facts, compat)
         assert op is not None  # else there would be no key
-        return DeviceOp(key[1], op, op.type, eager=facts.eager)
-    instruction = module.instructions.get(key[1]) if module is not None else None
-    label = (
-        module.label
-        if module is not None
-        else f"{facts.hlo_module}({facts.program})"
-        if facts.program
-        else facts.hlo_module
-    )
-    provenance = (
-        (instruction.provenance if instruction is not None else "")
-        or facts.provenance
-        or (facts.tf_op if facts.category else "")
-    )
-    category = (
-        facts.category
-        or (instruction.category if instruction is not None else "")
-        or op_names.hlo(key[1]).type
-    )
-    op = op_names.of_hlo(provenance, compat) if provenance else None
+        return DeviceOp(name, op, op.type, eager=facts.eager)
+    label = _program_label(facts)
+    instruction: Instruction | None = None
+    if module is not None:
+        label = module.label
+        instruction = module.instructions.get(name)
+    category, source, provenance = facts.category, facts.source, facts.provenance
+    if instruction is not None:
+        category = category or instruction.category
+        source = source or instruction.source
+        provenance = instruction.provenance or provenance
+    if not provenance and facts.category:  # a TPU's op bears the framework's name itself
+        provenance = facts.tf_op
     return DeviceOp(
-        name=key[1],
-        framework=op,
-        category=category,
+        name=name,
+        framework=op_names.of_hlo(provenance, compat) if provenance else None,
+        category=category or op_names.hlo(name).type,
         program=label,
         program_id=facts.program,
-        hlo_op=key[1],
+        hlo_op=name,
         dedup=facts.dedup,
-        source=facts.source or (instruction.source if instruction is not None else ""),
+        source=source,
         eager=facts.eager,
         instruction=instruction,
         text=facts.name if facts.name.startswith("%") else "",
     )
 
 
-def _add(
-    op: DeviceOp,
-    facts: KernelFacts,
-    length: Int64s,
-    self_time: Int64s,
-    event: tuple[int, int],
-    longest: int,
-) -> None:
-    count, total = len(length), int(length.sum())
+def _program_label(facts: KernelFacts) -> str:
+    return f"{facts.hlo_module}({facts.program})" if facts.program else facts.hlo_module
+
+
+def _add(op: DeviceOp, facts: KernelFacts, runs: _Runs, line: int) -> None:
+    """Count these runs of a kernel for an op; what each costs, the collector says once."""
+    count, total = len(runs.row), int(runs.length.sum())
     op.occurrences += count
     op.total += total
-    op.self_time += int(self_time.sum())
+    op.self_time += int(runs.self_time.sum())
     op.eager |= facts.eager
     op.kernel_time += total
     if tensor_cores.used(facts.name):
         op.tensor_core_time += total
-    if facts.flops is not None:
-        op.flops = (op.flops or 0.0) + facts.flops * count
-    if facts.bytes is not None:
-        op.bytes = (op.bytes or 0.0) + facts.bytes * count
-    if facts.model_flops is not None:
-        op.model_flops = (op.model_flops or 0.0) + facts.model_flops * count
-    if facts.energy is not None:
-        op.energy = (op.energy or 0.0) + facts.energy * count
-    if facts.stalled is not None:
-        op.stalled = (op.stalled or 0.0) + facts.stalled * count
-    if not op.events or longest > op.events[0][1]:
-        op.events = [event, (longest, longest)]
+    op.flops = _plus(op.flops, facts.flops, count)
+    op.bytes = _plus(op.bytes, facts.bytes, count)
+    op.model_flops = _plus(op.model_flops, facts.model_flops, count)
+    op.energy = _plus(op.energy, facts.energy, count)
+    op.stalled = _plus(op.stalled, facts.stalled, count)
+    longest = int(np.argmax(runs.length))
+    longest_ps = int(runs.length[longest])
+    if not op.events or longest_ps > op.events[0][1]:
+        op.events = [(line, int(runs.row[longest])), (longest_ps, longest_ps)]
+
+
+def _plus(cost: float | None, cost_of_run: float | None, runs: int) -> float | None:
+    if cost_of_run is None:
+        return cost
+    return (cost or 0.0) + cost_of_run * runs

@@ -26,6 +26,12 @@ _VERSIONS = (
     "cuda_version",
     "xla_version",
 )
+_MAX_NAMED_HOSTS = 4
+# Of each line some calls of iterators, evenly spread over its first ones, tell the batch size.
+_MAX_BATCH_EVENTS, _READ_BATCH_EVENTS = 2000, 50
+# The last batch of an epoch may be smaller: one size in so many of the calls is the program's.
+_MIN_SAME_SIZE_SHARE = 0.9
+_MAX_BATCH_SIZE = 1 << 31  # a dimension beyond it is no count of samples
 _COMMANDS = ("command_line", "cmdline", "command")
 _ROOT = re.compile(r"Iterator::[A-Za-z]+$")
 _BATCHING = re.compile(r"::(?:MapAndBatch|BatchV?\d?|ParallelBatch)(?:\[\d+\])?$")
@@ -39,68 +45,67 @@ def _devices(profile: Profile) -> tuple[DeviceFacts, ...]:
 
 def facts(opened: Opened, profile: Profile) -> list[Fact]:
     """As facts, those that are known."""
-    devices = _devices(profile)
-    profiles = opened.profiles
-    every = [device for other in profiles for device in _devices(other)]
-    names = ", ".join(other.host for other in profiles[:4]) + (
-        f" and {len(profiles) - 4} more" if len(profiles) > 4 else ""
-    )
-    out = [Fact("hosts", "hosts", len(profiles), "integer", why=names)]
-    if every:
-        kinds = Counter(device.label or device.name for device in every)
-        out.append(
-            Fact(
-                "devices",
-                "devices",
-                ", ".join(f"{count} × {label}" for label, count in kinds.items()),
-            )
-        )
-        out.append(Fact("device_core_count", "device count", len(every), "integer"))
-    else:
-        hosts = any(
-            process.kind is ProcessKind.HOST
-            for other in profiles
-            for process in other.trace.processes
-        )
-        out.append(
-            Fact(
-                "devices",
-                "devices",
-                "CPU only" if hosts else None,
-                why="" if hosts else "the trace names none",
-            )
-        )
-    first = devices[0] if devices else None
-    if first is not None:
-        for id, label, value, kind, unit in (
-            ("device_cores", "cores of a device", first.cores, "integer", ""),
-            ("device_memory", "memory of a device", first.memory_bytes, "number", "B"),
-            ("device_bandwidth", "its bandwidth", first.bandwidth, "number", "B/s"),
-            (
-                "device_peak",
-                "its peak",
-                first.peak_flops and first.peak_flops / 1e12,
-                "number",
-                "TFLOP/s",
-            ),
-        ):
-            if value is not None:
-                out.append(Fact(id, label, value, kind, unit))  # type: ignore[arg-type]
+    facts = [_hosts(opened), *_device_kinds(opened), *_first_device(_devices(profile))]
     batch = batch_size(profile)
     if batch is not None:
-        out.append(Fact("batch_size", "batch size", batch, "integer"))
-    stats = {stat.name: stat.value for process in profile.trace.processes for stat in process.stats}
-    versions = [
-        f"{name.removesuffix('_version')} {version}"
-        for name in _VERSIONS
-        if isinstance(version := stats.get(name), str)
-    ]
+        facts.append(Fact("batch_size", "batch size", batch, "integer"))
+    stats: dict[str, object] = {}
+    for process in profile.trace.processes:
+        stats.update((stat.name, stat.value) for stat in process.stats)
+    versions: list[str] = []
+    for name in _VERSIONS:
+        version = stats.get(name)
+        if isinstance(version, str):
+            versions.append(f"{name.removesuffix('_version')} {version}")
     if versions:
-        out.append(Fact("software", "software", ", ".join(versions)))
-    command = next((stats[name] for name in _COMMANDS if isinstance(stats.get(name), str)), None)
-    if isinstance(command, str):
-        out.append(Fact("command_line", "command line", command))
-    return out
+        facts.append(Fact("software", "software", ", ".join(versions)))
+    for name in _COMMANDS:
+        command = stats.get(name)
+        if isinstance(command, str):
+            facts.append(Fact("command_line", "command line", command))
+            break
+    return facts
+
+
+def _hosts(opened: Opened) -> Fact:
+    profiles = opened.profiles
+    names = ", ".join(profile.host for profile in profiles[:_MAX_NAMED_HOSTS])
+    further = len(profiles) - _MAX_NAMED_HOSTS
+    if further > 0:
+        names += f" and {further} more"
+    return Fact("hosts", "hosts", len(profiles), "integer", why=names)
+
+
+def _device_kinds(opened: Opened) -> list[Fact]:
+    """How many devices of which kind all hosts of the run have."""
+    kinds: Counter[str] = Counter()
+    for profile in opened.profiles:
+        kinds.update(device.label or device.name for device in _devices(profile))
+    if kinds:
+        words = ", ".join(f"{count} × {label}" for label, count in kinds.items())
+        return [
+            Fact("devices", "devices", words),
+            Fact("device_core_count", "device count", kinds.total(), "integer"),
+        ]
+    for profile in opened.profiles:
+        if any(process.kind is ProcessKind.HOST for process in profile.trace.processes):
+            return [Fact("devices", "devices", "CPU only")]
+    return [Fact("devices", "devices", None, why="the trace names none")]
+
+
+def _first_device(devices: tuple[DeviceFacts, ...]) -> list[Fact]:
+    """What one device has: those of a host are alike."""
+    if not devices:
+        return []
+    device = devices[0]
+    teraflops = device.peak_flops and device.peak_flops / 1e12
+    facts = [
+        Fact("device_cores", "cores of a device", device.cores, "integer"),
+        Fact("device_memory", "memory of a device", device.memory_bytes, "number", "B"),
+        Fact("device_bandwidth", "its bandwidth", device.bandwidth, "number", "B/s"),
+        Fact("device_peak", "its peak", teraflops, "number", "TFLOP/s"),
+    ]
+    return [fact for fact in facts if fact.value is not None]
 
 
 def batch_size(profile: Profile) -> int | None:
@@ -127,20 +132,23 @@ def _batch_size(trace: Trace) -> int | None:
     for process, track in trace.tracks():
         if process.kind is not ProcessKind.HOST or not len(track.events):
             continue
-        rows = rows_named(track.events.name, is_batch)[:2000]
-        for row in rows[:: max(1, len(rows) // 50)].tolist():
+        rows = rows_named(track.events.name, is_batch)[:_MAX_BATCH_EVENTS]
+        spacing = max(1, len(rows) // _READ_BATCH_EVENTS)
+        for row in rows[::spacing].tolist():
             stats = _stats(process, track.events.position_of(row))
+            size = stats.get("batch_size")
             if int(track.events.name[row]) in roots:
                 leading = _leading(stats.get("shapes"))
                 if leading is not None:
                     from_shapes[leading] += 1
-            elif isinstance(size := stats.get("batch_size"), int) and size > 0:
+            elif isinstance(size, int) and size > 0:
                 from_batching[size] += 1
-    for sizes in (from_shapes, from_batching):
-        if sizes:
-            size, count = sizes.most_common(1)[0]
-            return size if count > 0.9 * sum(sizes.values()) else None
-    return None
+    # The shapes of what a root returned decide, where any were recorded.
+    sizes = from_shapes or from_batching
+    if not sizes:
+        return None
+    size, count = sizes.most_common(1)[0]
+    return size if count > _MIN_SAME_SIZE_SHARE * sizes.total() else None
 
 
 def _stats(process: Process, position: int) -> dict[str, object]:
@@ -151,6 +159,10 @@ def _leading(shapes: object) -> int | None:
     """The first dimension that all tensors of "[64,32,32,3] [64,1]" share."""
     if not isinstance(shapes, str):
         return None
-    first = {shape.split(",")[0].strip() for shape in _SHAPE.findall(shapes)}
-    only = first.pop() if len(first) == 1 else ""
-    return int(only) if only.isdigit() and 0 < int(only) < 1 << 31 else None
+    dimensions = {shape.split(",")[0].strip() for shape in _SHAPE.findall(shapes)}
+    if len(dimensions) != 1:
+        return None
+    (dimension,) = dimensions
+    if not dimension.isdigit() or not 0 < int(dimension) < _MAX_BATCH_SIZE:
+        return None
+    return int(dimension)

@@ -31,7 +31,8 @@ def answer(question: Question) -> Result:
     """The epochs that touch the window, by number; those without known bounds only where no window
     is named.
     """
-    epochs, steps = question.profile.epochs, question.profile.steps
+    epochs = question.profile.epochs
+    steps = question.profile.steps
     step_rows = ByNumber(steps.epoch, len(epochs))
     bounds = [epochs.bounds(index, steps, step_rows[index]) for index in range(len(epochs))]
     rows = list(range(len(epochs)))

@@ -66,7 +66,8 @@ def event_sets(
     """The sets of [lo, hi), of these names alone where some are given."""
     size = len(trace.names)
     count = np.zeros(size, np.int64)
-    first, last = np.full(size, np.iinfo(np.int64).max), np.full(size, np.iinfo(np.int64).min)
+    first = np.full(size, np.iinfo(np.int64).max)
+    last = np.full(size, np.iinfo(np.int64).min)
     for events in _parts(trace, lo, hi, check):
         count += np.bincount(events.name, minlength=size)
         np.minimum.at(first, events.name, events.start)
@@ -122,7 +123,8 @@ class _Spread(NamedTuple):
         last = first + sizes - 1
         total = np.add.reduceat(lengths, first)
         self.total[rows] = total
-        self.shortest[rows], self.longest[rows] = lengths[first], lengths[last]
+        self.shortest[rows] = lengths[first]
+        self.longest[rows] = lengths[last]
         mean = total / sizes
         difference = lengths - np.repeat(mean, sizes)
         squares = np.add.reduceat(difference * difference, first)
@@ -133,7 +135,8 @@ class _Spread(NamedTuple):
             place = (sizes - 1) * percent / 100
             below = np.floor(place).astype(np.int64)
             above = np.minimum(below + 1, sizes - 1)
-            low, high = lengths[first + below], lengths[first + above]
+            low = lengths[first + below]
+            high = lengths[first + above]
             self.percentiles[rows, column] = low + (high - low) * (place - below)
 
 
@@ -173,7 +176,8 @@ def _lengths(
     trace: Trace, lo: int, hi: int, row_of_name: Int64s, rows: slice, check: CancelCheck
 ) -> tuple[Int64s, Int64s]:
     """(the lengths of the events of some sets, the row of the set of each)."""
-    lengths, set_rows = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    lengths = [np.empty(0, np.int64)]
+    set_rows = [np.empty(0, np.int64)]
     for events in _parts(trace, lo, hi, check):
         row = row_of_name[events.name]
         chosen = np.flatnonzero((row >= rows.start) & (row < rows.stop))
@@ -206,7 +210,8 @@ def together(
 ) -> OneSet | None:
     """All events of these names in [lo, hi) as one set; None where there are none."""
     parts = [np.empty(0, np.int64)]
-    first, last = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+    first = np.iinfo(np.int64).max
+    last = np.iinfo(np.int64).min
     for events in _parts(trace, lo, hi, check):
         rows = np.arange(len(events)) if names is None else np.flatnonzero(names[events.name])
         if len(rows):

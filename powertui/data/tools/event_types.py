@@ -165,7 +165,8 @@ class Typed(NamedTuple):
         mark_kinds = np.full(len(marks), MARK, np.uint8)
         kinds = np.concatenate([self.kinds, mark_kinds])
         order = np.argsort(rows, kind="stable")
-        rows, kinds = rows[order], kinds[order]
+        rows = rows[order]
+        kinds = kinds[order]
         # A row that had a type of its own stands twice now: its mark comes last and counts.
         counts = ends_run(rows)
         return self._replace(rows=rows[counts], kinds=kinds[counts])

@@ -80,37 +80,27 @@ def answer(question: Question) -> Result:
 def _device_rows(device: DeviceOps, compat: Compat) -> list[_Row]:
     by_name: dict[str, _Row] = {}
     for op in device.ops:
-        name, kind = (
-            (op.framework.name, op.framework.type)
-            if op.framework is not None
-            else (op.name, op_names.UNKNOWN)
-        )
-        row = by_name.setdefault(name, _Row("Device", kind, name))
+        if op.framework is not None:
+            name, op_type = op.framework.name, op.framework.type
+        else:
+            name, op_type = op.name, op_names.UNKNOWN
+        row = by_name.setdefault(name, _Row("Device", op_type, name))
         if op.kernel_time > row.kernel_time and op.events:
             row.event = op.events[0]
-        row.occurrences = max(
-            row.occurrences, op.occurrences
-        )  # an op launches several kernels each time it runs
+        # An op launches several kernels each time it runs.
+        row.occurrences = max(row.occurrences, op.occurrences)
         row.total += op.total
         row.self_time += op.self_time
         row.kernel_time += op.kernel_time
         row.tensor_core_time += op.tensor_core_time
         row.eager |= op.eager
-        row.flops, row.bytes = _added(row.flops, op.flops), _added(row.bytes, op.bytes)
-        row.model_flops = _added(row.model_flops, op.model_flops)
+        row.flops = device_ops.added(row.flops, op.flops)
+        row.bytes = device_ops.added(row.bytes, op.bytes)
+        row.model_flops = device_ops.added(row.model_flops, op.model_flops)
     rows = list(by_name.values())
     if device.devices:
         idle = _idle(device, compat)
-        rows.append(
-            _Row(
-                side="Device",
-                type=_IDLE,
-                name=_IDLE,
-                occurrences=0,
-                total=idle,
-                self_time=idle,
-            )
-        )
+        rows.append(_Row("Device", _IDLE, _IDLE, total=idle, self_time=idle))
     if device.unnamed and compat == "corrected":
         rows.append(
             _Row(
@@ -133,39 +123,28 @@ def _idle(device: DeviceOps, compat: Compat) -> int:
 
 
 def _host_rows(host: HostOps) -> list[_Row]:
-    rows = [
-        _Row(
-            side="Host",
-            type=op.type,
-            name=op.name,
-            occurrences=int(host.occurrences[i]),
-            total=int(host.total[i]),
-            self_time=int(host.self_time[i]),
-            eager=bool(host.eager[i]),
-        )
-        for i, op in enumerate(host.table.ops)
-        if host.occurrences[i]
-    ]
-    if host.lines:
+    rows: list[_Row] = []
+    for number, op in enumerate(host.table.ops):
+        if not host.occurrences[number]:
+            continue
         rows.append(
             _Row(
                 side="Host",
-                type=_IDLE,
-                name=_IDLE,
-                occurrences=0,
-                total=host.idle,
-                self_time=host.idle,
+                type=op.type,
+                name=op.name,
+                occurrences=int(host.occurrences[number]),
+                total=int(host.total[number]),
+                self_time=int(host.self_time[number]),
+                eager=bool(host.eager[number]),
             )
         )
+    if host.lines:
+        rows.append(_Row("Host", _IDLE, _IDLE, total=host.idle, self_time=host.idle))
     return _first(rows)
 
 
 def _first(rows: list[_Row]) -> list[_Row]:
     return sorted(rows, key=lambda row: (-row.self_time, row.name))[:_ROWS]
-
-
-def _added(a: float | None, b: float | None) -> float | None:
-    return b if a is None else a if b is None else a + b
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────────
@@ -308,19 +287,10 @@ def _table(
     )
 
     def place(row: int) -> Place | None:
-        if rows[row].event is None:
+        event = rows[row].event
+        if event is None:
             return None
-        line, event = rows[row].event or (0, 0)
-        events = list(question.profile.trace.tracks())[line][1].events
-        lo = int(events.start[event])
-        return Place(
-            run=question.opened.name,
-            host=question.host,
-            lo=lo,
-            hi=lo + int(events.duration[event]),
-            track=line,
-            event=event,
-        )
+        return question.event_place(*event)
 
     empty = "No event of this profile is a framework op. The table of all events is op_stats."
     return Table(
@@ -344,22 +314,19 @@ def _bound(row: _Row, facts: tuple[DeviceFacts, ...]) -> str:
 
     Only where its costs and the device's peaks are known.
     """
-    peaks = [
-        device for device in facts if device.recorded and device.peak_flops and device.bandwidth
-    ]
-    if (
-        row.side != "Device"
-        or not peaks
-        or not row.self_time
-        or (row.flops is None and row.bytes is None)
-    ):
+    has_costs = row.flops is not None or row.bytes is not None
+    if row.side != "Device" or not row.self_time or not has_costs:
         return op_names.UNKNOWN
     seconds = row.self_time / PS_PER_S
-    compute = (row.flops or 0.0) / seconds / (peaks[0].peak_flops or 1.0)
-    memory = (row.bytes or 0.0) / seconds / (peaks[0].bandwidth or 1.0)
-    if not max(compute, memory):
-        return op_names.UNKNOWN
-    return "Compute" if compute >= memory else "HBM"
+    for device in facts:
+        if not device.recorded or not device.peak_flops or not device.bandwidth:
+            continue
+        compute = (row.flops or 0.0) / seconds / device.peak_flops
+        memory = (row.bytes or 0.0) / seconds / device.bandwidth
+        if not max(compute, memory):
+            return op_names.UNKNOWN
+        return "Compute" if compute >= memory else "HBM"
+    return op_names.UNKNOWN
 
 
 # ── beside it ────────────────────────────────────────────────────────────────────────────────────

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.model import Int64s, Trace, Track
+from powertui.data.model import Int64s, Trace
 from powertui.data.tools import op_sums
 from powertui.data.tools.kernels import Kernels
 from powertui.data.tools.launches import Launches
@@ -120,8 +120,10 @@ def _device_gaps(device: str, events: _DeviceEvents, launches: Launches, limit: 
     longest_first = gap_rows[np.argsort(-length[gap_rows], kind="stable")]
     gaps = []
     for before in longest_first[:limit].tolist():
-        after, ended = before + 1, int(last_to_end[before])
-        lo, hi = int(busy_until[before]), int(events.start[after])
+        after = before + 1
+        ended = int(last_to_end[before])
+        lo = int(busy_until[before])
+        hi = int(events.start[after])
         gaps.append(
             Gap(
                 device=device,
@@ -149,7 +151,7 @@ def busiest_event(trace: Trace, line: int, lo: int, hi: int) -> tuple[str, int]:
 
     It is ("", 0) where nothing ran.
     """
-    track: Track = list(trace.tracks())[line][1]
+    track = trace.track(line)
     self_times: dict[int, int] = {}
     for depth in range(track.lane_count):
         lane = track.lane(depth)

@@ -51,7 +51,8 @@ def _table(
     share = self_time / max(1, whole)
     seconds = np.where(self_time > 0, self_time / PS_PER_S, np.nan)
     flops, model, size = (_costs(ops, what) for what in ("flops", "model_flops", "bytes"))
-    stalled, energy = _costs(ops, "stalled"), _costs(ops, "energy")
+    stalled = _costs(ops, "stalled")
+    energy = _costs(ops, "energy")
     each = np.maximum(count, 1)
 
     def words(
@@ -144,21 +145,11 @@ def _table(
         words("parent_op_name", "parent", "Parent op name", lambda op: op.dedup, 0),
         number("vdd_energy", "energy", "VDD Energy (J)", energy, "J", 2),
     )
-    tracks = [track for _, track in question.profile.trace.tracks()]
 
     def place(row: int) -> Place | None:
         if not ops[row].events:
             return None
-        line, event = ops[row].events[0]
-        lo = int(tracks[line].events.start[event])
-        return Place(
-            run=question.opened.name,
-            host=question.host,
-            lo=lo,
-            hi=lo + int(tracks[line].events.duration[event]),
-            track=line,
-            event=event,
-        )
+        return question.event_place(*ops[row].events[0])
 
     empty = "No event in this profile is an XLA op. Framework ops are in framework_op_stats."
     return Table(

@@ -140,14 +140,17 @@ class _Sums:
     """Figures of ops, added up line by line: the events of one line alone lie in memory."""
 
     def __init__(self) -> None:
-        self._occurrences, self._total, self._self_time = _NONE, _NONE, _NONE
+        self._occurrences = _NONE
+        self._total = _NONE
+        self._self_time = _NONE
         self.eager: list[Int32s] = []
 
     def add(self, op: Int32s, duration: Int64s, times: op_stack.SelfTimes) -> int:
         """Add one line; return its self times together."""
         self_time = times.self_time
         if not times.counted.all():
-            op, duration = op[times.counted], duration[times.counted]
+            op = op[times.counted]
+            duration = duration[times.counted]
             self_time = self_time[times.counted]
         # Ops are numbered as they come up: a further line may have some that none had before.
         size = max(len(self._occurrences), int(op.max(initial=-1)) + 1)
@@ -237,7 +240,8 @@ def _stretches(track: Track) -> Iterator[list[slice]]:
 
 def _quiet_moments(lanes: list[Events], count: int) -> Int64s:
     """About so many moments at which no event of a line goes on, evenly by its fullest lane."""
-    outermost, fullest = lanes[0], max(lanes, key=len)
+    outermost = lanes[0]
+    fullest = max(lanes, key=len)
     even_rows = np.linspace(0, len(fullest) - 1, count + 1)[1:-1].astype(np.int64)
     row = np.unique(outermost.start.searchsorted(fullest.start[even_rows]))
     moments = outermost.start[row[row < len(outermost)]]
@@ -258,7 +262,8 @@ def _rows(
     compat: Compat,
 ) -> _Rows:
     by_name = _where(events, stretch, (sources.op_of_name >= 0) & ~sources.carries_hlo_op)
-    rows, ops = [by_name], [sources.op_of_name[events.name[by_name]]]
+    rows = [by_name]
+    ops = [sources.op_of_name[events.name[by_name]]]
     for stat, carries in (("tf_op", sources.carries_tf_op), ("hlo_op", sources.carries_hlo_op)):
         if not carries.any():
             continue
@@ -266,13 +271,16 @@ def _rows(
         rows_by_stat, ops_by_stat = _ops_by_stat(process, events, carriers, stat, table, compat)
         rows.append(rows_by_stat)
         ops.append(ops_by_stat)
-    row, op = np.concatenate(rows), np.concatenate(ops)
+    row = np.concatenate(rows)
+    op = np.concatenate(ops)
     # In the order of the file a few ascending runs, one for each lane: quick to sort.
     order = np.argsort(events.place[row], kind="stable")
-    row, op = row[order], op[order]
+    row = row[order]
+    op = op[order]
     if not is_sorted(events.start[row], events.duration[row]):
         order = np.lexsort((-events.duration[row], events.start[row]))
-        row, op = row[order], op[order]
+        row = row[order]
+        op = op[order]
     return _Rows(row, op)
 
 
@@ -287,7 +295,8 @@ def _ops_by_stat(
 ) -> tuple[Int64s, Int32s]:
     """What these events say of the op that they belong to: (the rows that say any, their ops)."""
     op_of_text: dict[str, int] = {}
-    all_rows, all_ops = [_NONE], [np.empty(0, np.int32)]
+    all_rows = [_NONE]
+    all_ops = [np.empty(0, np.int32)]
     for begin in range(0, len(rows), _STAT_CHUNK_EVENTS):
         chunk = rows[begin : begin + _STAT_CHUNK_EVENTS]
         column = process.source.columns(events.positions(chunk), (stat,))[stat]
@@ -325,15 +334,20 @@ class _Eager:
     """
 
     def __init__(self, trace: Trace, process: Process, track: Track) -> None:
-        self._process, self._events = process, track.events
+        self._process = process
+        self._events = track.events
         carried = marks.carried(trace, process, [track], ("is_eager", "is_func"))
         self._carries_eager = carried["is_eager"]
         runs = _eager_runs(trace, track, carried["is_func"])
-        start, duration = track.events.start[runs], track.events.duration[runs]
+        start = track.events.start[runs]
+        duration = track.events.duration[runs]
         if track.lane_count > 1:
             order = np.lexsort((-duration, start))
-            runs, start, duration = runs[order], start[order], duration[order]
-        self._start, self._end = start, start + duration
+            runs = runs[order]
+            start = start[order]
+            duration = duration[order]
+        self._start = start
+        self._end = start + duration
         self._is_function = np.zeros(len(runs), np.bool_)
         for begin in range(0, len(runs), _STAT_CHUNK_EVENTS):
             chunk = runs[begin : begin + _STAT_CHUNK_EVENTS]

@@ -73,7 +73,8 @@ class CommonSteps:
         lengths: list[int] = []
         parts: list[Int64s] = []
         for common_step, slowest in enumerate(self.lengths().argmax(axis=1).tolist()):
-            steps, row = self.steps[slowest], int(self.rows[slowest][common_step])
+            steps = self.steps[slowest]
+            row = int(self.rows[slowest][common_step])
             lengths.append(int(steps.length[row]))
             parts.append(steps.parts[row])
         chief = self.steps[self.chief]
@@ -143,7 +144,8 @@ def _together(opened: Opened, compat: Compat) -> CommonSteps | None:
             [_numbers(steps, profile.steps) for profile, steps in zip(profiles, every, strict=True)]
         )
     if rows is None:
-        by, rows = "overlap", _by_overlap(every, chief)
+        by = "overlap"
+        rows = _by_overlap(every, chief)
     if not len(rows[0]):
         return None
     return CommonSteps(
@@ -223,7 +225,8 @@ def _shift(chief: Breakdown, host: Breakdown) -> int:
     chief_end = chief.start + chief.length
     host_end = host.start + host.length
     for shift in (*forward, *backward):
-        chief_first, host_first = max(0, -shift), max(0, shift)
+        chief_first = max(0, -shift)
+        host_first = max(0, shift)
         count = min(len(chief) - chief_first, len(host) - host_first)
         if count <= 0:
             continue

@@ -52,7 +52,9 @@ class IteratorCalls(NamedTuple):
         return len(self.start)
 
 
-_ITERATOR, _PRODUCE, _CONSUME = 0, 1, 2
+_ITERATOR = 0
+_PRODUCE = 1
+_CONSUME = 2
 
 
 class _Events(NamedTuple):
@@ -77,9 +79,11 @@ def iterator_calls(trace: Trace, lo: int, hi: int) -> IteratorCalls:
     call_of_event = np.full(len(events.role) + 1, -1, np.int64)
     call_of_event[calls] = np.arange(len(calls))
     parent = call_of_event[asker[calls]]
-    start, end = events.start[calls], events.end[calls]
+    start = events.start[calls]
+    end = events.end[calls]
     has_parent = parent >= 0
-    children, parents = np.flatnonzero(has_parent), parent[has_parent]
+    children = np.flatnonzero(has_parent)
+    parents = parent[has_parent]
     common_end = np.minimum(end[children], end[parents])
     common_start = np.maximum(start[children], start[parents])
     overlap = np.zeros(len(calls), np.int64)
@@ -106,7 +110,9 @@ def _askers(events: _Events) -> Int64s:
     """The event that asked for each, -1 for none: the one around it, across threads where an
     element was handed over.
     """
-    role, family, element = events.role, events.family, events.element
+    role = events.role
+    family = events.family
+    element = events.element
     holder = _holders(events.track, events.start, events.end)
     # Who consumes an element: the iterator's call around the consumption.
     consumed = np.flatnonzero((role == _CONSUME) & (element >= 0) & (holder >= 0))
@@ -179,7 +185,8 @@ def _events(trace: Trace, lo: int, hi: int) -> _Events:
         if process.kind is not ProcessKind.HOST or track.derived or not len(events):
             continue
         rows = np.flatnonzero(role_of_name[events.name] >= 0)
-        start, end = events.start[rows], events.start[rows] + events.duration[rows]
+        start = events.start[rows]
+        end = events.start[rows] + events.duration[rows]
         rows = rows[(start < hi) & (end >= lo)]
         if not len(rows):
             continue

@@ -142,7 +142,8 @@ def _measured(ran: _DeviceKernels, counter: Counter) -> _Measured | None:
 def _counted(ran: _DeviceKernels, counted: CountedEvents) -> _Measured:
     """The values of what was counted while one kernel ran, and nothing else."""
     any_begun, interval = last_begun(counted.start, ran.start)
-    lo, hi = counted.start[interval], counted.end[interval]
+    lo = counted.start[interval]
+    hi = counted.end[interval]
     holds_kernel = any_begun & (hi >= ran.end)
     kernels_inside = np.searchsorted(ran.start, hi) - np.searchsorted(ran.start, lo)
     is_measured = holds_kernel & ran.alone & (kernels_inside == 1)

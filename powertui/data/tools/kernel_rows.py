@@ -179,7 +179,8 @@ def together(parts: list[KernelRows]) -> KernelRows:
 
 def kernel_rows(profile: Profile, lo: int, hi: int, compat: Compat) -> KernelRows:
     """The rows of one host in [lo, hi), those with most time first."""
-    work, calls = kernels.device_kernels(profile), launches.kernel_launches(profile)
+    work = kernels.device_kernels(profile)
+    calls = launches.kernel_launches(profile)
     programs = hlo.modules(profile)
     numbers: dict[KernelRow, int] = {}
     row_of_facts = np.full(len(work.facts), -1, np.int64)
@@ -193,7 +194,9 @@ def kernel_rows(profile: Profile, lo: int, hi: int, compat: Compat) -> KernelRow
         ns = ps // PS_PER_NS
         row = row_of_facts[line.facts[events]]
         is_kernel = (row >= 0) & (ns > 0)
-        events, ns, row = events[is_kernel], ns[is_kernel], row[is_kernel]
+        events = events[is_kernel]
+        ns = ns[is_kernel]
+        row = row[is_kernel]
         np.add.at(sums.occurrences, row, 1)
         np.add.at(sums.total, row, ns)
         np.minimum.at(sums.shortest, row, ns)

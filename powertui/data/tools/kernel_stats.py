@@ -32,7 +32,8 @@ _MAX_ROWS = 1000  # as TensorBoard keeps them
 def answer(question: Question) -> Result:
     """The kernels of the window, those that took most time first."""
     profile = question.profile
-    work, calls = kernels.device_kernels(profile), launches.kernel_launches(profile)
+    work = kernels.device_kernels(profile)
+    calls = launches.kernel_launches(profile)
     rows = kernel_rows.together(
         [kernel_rows.kernel_rows(part, lo, hi, question.compat) for part, lo, hi in question.parts]
     )
@@ -74,19 +75,9 @@ def _shows_tensor_cores(question: Question, work: Kernels) -> bool:
 
 def _table(question: Question, work: Kernels, kernels: KernelRows, told: bool) -> Table:
     rows = kernels.rows[:_MAX_ROWS]
-    tracks = [track for _, track in question.profile.trace.tracks()]
 
     def place(row: int) -> Place:
-        line, event = int(kernels.line[row]), int(kernels.event[row])
-        lo = int(tracks[line].events.start[event])
-        return Place(
-            run=question.opened.name,
-            host=question.host,
-            lo=lo,
-            hi=lo + int(tracks[line].events.duration[event]),
-            track=line,
-            event=event,
-        )
+        return question.event_place(int(kernels.line[row]), int(kernels.event[row]))
 
     if len(work):
         empty = "No event of a device shows how it was launched."
@@ -161,7 +152,9 @@ def _launch_columns(rows: list[KernelRow], shows_tensor_cores: bool) -> Iterator
 
 def _time_columns(kernels: KernelRows) -> Iterator[Column]:
     cut = slice(0, _MAX_ROWS)
-    occurrences, total, linked = kernels.occurrences[cut], kernels.total[cut], kernels.linked[cut]
+    occurrences = kernels.occurrences[cut]
+    total = kernels.total[cut]
+    linked = kernels.linked[cut]
     average = total // np.maximum(occurrences, 1)  # whole nanoseconds
     share = total / max(1, int(kernels.total.sum()))
     mean_delay = kernels.delay[cut] // np.maximum(linked, 1)

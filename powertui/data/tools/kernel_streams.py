@@ -203,7 +203,8 @@ def _launched_work(question: Question, work: Kernels, calls: Launches) -> _Launc
     for line, call_of in zip(work.lines, calls.of_line, strict=True):
         rows, length = kernels.inside(line.track, *question.window)
         has_call = call_of[rows] >= 0
-        rows, length = rows[has_call], length[has_call]
+        rows = rows[has_call]
+        length = length[has_call]
         call = call_of[rows]
         np.add.at(launched.kernels, call, 1)
         np.add.at(launched.total, call, length)

@@ -136,7 +136,8 @@ def _by_operators(trace: Trace, silent: Bools) -> _Votes:
 
     votes = _Votes()
     links = torch_links.linked(trace)
-    host, device = links.host, links.device
+    host = links.host
+    device = links.device
     rows = np.flatnonzero(silent[device.name] & (device.call >= 0))
     if not len(rows):
         return votes
@@ -145,7 +146,8 @@ def _by_operators(trace: Trace, silent: Bools) -> _Votes:
     says_nothing[[name for name, kind in kinds.items() if kind is None]] = True
     operator = host.operator_above(device.call[rows], says_nothing[host.name])
     has_operator = operator >= 0
-    rows, operator = rows[has_operator], operator[has_operator]
+    rows = rows[has_operator]
+    operator = operator[has_operator]
     # A name and its launcher, each pair once: few of the many kernels.
     pair_of_row = np.stack((device.name[rows], host.name[operator]))
     pairs, number = np.unique(pair_of_row, axis=1, return_inverse=True)

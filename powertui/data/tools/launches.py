@@ -132,7 +132,8 @@ def _calls_on_line(process: Process, track: Track, number: int, rows: Int64s) ->
     events = track.events
     ids = _ids(process, events.positions(rows))
     has_id = ids >= 0
-    rows, ids = rows[has_id], ids[has_id]
+    rows = rows[has_id]
+    ids = ids[has_id]
     start = events.start[rows]
     return Calls(
         id=ids,
@@ -154,7 +155,7 @@ def across(
         if device.number == line:
             call = int(call_of[row])
             return (int(calls.line[call]), int(calls.row[call])) if call >= 0 else None
-    events = list(trace.tracks())[line][1].events
+    events = trace.track(line).events
     start = int(events.start[row])
     end = start + int(events.duration[row])
     is_held = (calls.start >= start) & (calls.end <= end)

@@ -88,20 +88,19 @@ def answer(question: Question) -> Result:
     ran = xla_ops.xla_ops(question.profile, *question.window, question.compat)
     ops = [op for op in ran.ops if not op.name.startswith("region")]
     devices = device_facts.device_facts(question.profile.trace)
-    trees = {
-        ("by_category", "By category"): _tree(ops, _by_category),
-        ("by_program", "By program"): _tree(ops, _by_program),
-        ("by_provenance", "By the framework's scopes"): _tree(ops, _scopes),
-    }
     tables = []
-    for (id, title), root in trees.items():
+    for id, title, path in (
+        ("by_category", "By category", _by_category),
+        ("by_program", "By program", _by_program),
+        ("by_provenance", "By the framework's scopes", _scopes),
+    ):
+        root = _tree(ops, path)
         nodes = _with_idle(list(_walk(root)), ran.idle)
-        columns = _columns(nodes, ran, devices)
         tables.append(
             Table(
                 id,
                 title,
-                columns,
+                _columns(nodes, ran, devices),
                 place=_places(nodes, question),
                 order=None,
                 empty=(
@@ -143,7 +142,10 @@ def _tree(ops: Sequence[DeviceOp], path: Callable[[DeviceOp], tuple[str, ...]]) 
         for part in parts:
             node = node.child(part)
             node.add(op)
-        leaf = node.child(op.name if op.name not in node.children else f"{op.name} ({op.program})")
+        name = op.name
+        if name in node.children:  # an op of the same name in another program
+            name = f"{op.name} ({op.program})"
+        leaf = node.child(name)
         leaf.op = op
         leaf.add(op)
     return root
@@ -175,12 +177,11 @@ def _with_idle(rows: list[_Row], idle: int) -> list[_Row]:
     """The rows with one for idle time, before the first category that took less."""
     if not idle:
         return rows
-    at = len(rows)
+    idle_row = _Row(Node(_IDLE, 0, self_time=idle), 0)
     for number, row in enumerate(rows):
         if row.node.level == 0 and row.node.self_time < idle:
-            at = number
-            break
-    return [*rows[:at], _Row(Node(_IDLE, 0, self_time=idle), 0), *rows[at:]]
+            return [*rows[:number], idle_row, *rows[number:]]
+    return [*rows, idle_row]
 
 
 # ── as tables ────────────────────────────────────────────────────────────────────────────────────
@@ -225,32 +226,28 @@ def _columns(
 
 def _places(rows: Sequence[_Row], question: Question) -> Callable[[int], Place | None]:
     """Where the first event of a row's op is on the timeline."""
-    tracks = [track for _, track in question.profile.trace.tracks()]
 
     def place(row: int) -> Place | None:
         op = rows[row].node.op
         if op is None or not op.events:
             return None
-        line, event = op.events[0]
-        lo = int(tracks[line].events.start[event])
-        return Place(
-            run=question.opened.name,
-            host=question.host,
-            lo=lo,
-            hi=lo + int(tracks[line].events.duration[event]),
-            track=line,
-            event=event,
-        )
+        return question.event_place(*op.events[0])
 
     return place
 
 
 def _wasted(share: Floats, used: Sequence[tuple[float | None, float | None]]) -> Floats:
-    """The share of time that a node would save if it used the device as well as possible."""
-    best = [
-        np.nan if pair == (None, None) else max(pair[0] or 0.0, pair[1] or 0.0) for pair in used
-    ]
-    wasted: Floats = share * (1 - np.array(best, np.float64))
+    """The share of time that a node would save if it used the device as well as possible.
+
+    What limits a node is what it uses most of: it wastes the rest of that.
+    """
+    most_used: list[float] = []
+    for compute, memory in used:
+        if compute is None and memory is None:
+            most_used.append(np.nan)
+        else:
+            most_used.append(max(compute or 0.0, memory or 0.0))
+    wasted: Floats = share * (1 - np.array(most_used, np.float64))
     return wasted
 
 
@@ -289,28 +286,20 @@ def _padding(op: DeviceOp | None) -> int | None:
 def _facts(ran: XlaOps, devices: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
     if not ran.ops:
         return ()
-    peaks = next((device for device in devices if device.recorded), None)
-    flops, bandwidth = (peaks.peak_flops, peaks.bandwidth) if peaks is not None else (None, None)
-    why = "the profile does not say enough about the device"
+    flops: float | None = None
+    bandwidth: float | None = None
+    for device in devices:
+        if device.recorded:
+            flops, bandwidth = device.peak_flops, device.bandwidth
+            break
+    unknown = "the profile does not say enough about the device"
+    why_no_flops = "" if flops else unknown
+    why_no_bandwidth = "" if bandwidth else unknown
     return (
         Fact("busy", "time of all ops", ran.busy, "duration"),
         Fact("idle", "idle", ran.idle, "duration"),
-        Fact(
-            "peak_flops",
-            "peak of the device",
-            flops,
-            "number",
-            unit="FLOP/s",
-            why="" if flops else why,
-        ),
-        Fact(
-            "peak_bandwidth",
-            "its memory",
-            bandwidth,
-            "number",
-            unit="B/s",
-            why="" if bandwidth else why,
-        ),
+        Fact("peak_flops", "peak of the device", flops, "number", "FLOP/s", why=why_no_flops),
+        Fact("peak_bandwidth", "its memory", bandwidth, "number", "B/s", why=why_no_bandwidth),
     )
 
 

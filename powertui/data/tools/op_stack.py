@@ -124,7 +124,8 @@ def _stretches_with(crossing: Int64s, start: Int64s, end: Int64s) -> list[tuple[
 
 def self_times_by_stack(start: Int64s, end: Int64s) -> SelfTimes:
     """Return the self times of a few ops by TensorFlow's own rule, op by op."""
-    starts, ends = start.tolist(), end.tolist()
+    starts = start.tolist()
+    ends = end.tolist()
     moments: list[tuple[int, int, bool]] = []  # (time, row, whether it is an end)
     for row, (op_start, op_end) in enumerate(zip(starts, ends, strict=True)):
         moments += [(op_start, row, False), (op_end, row, True)]

@@ -127,8 +127,10 @@ class OpStats:
         """The name as recorded and as displayed; without the replica where it stands for
         several.
         """
-        names, index = self.trace.names, int(self.name[row])
-        full, display = names.full(index), names.display(index)
+        names = self.trace.names
+        index = int(self.name[row])
+        full = names.full(index)
+        display = names.display(index)
         if self.replicas[row] > 1:
             return replicas.without_replica(full), replicas.without_replica(display)
         return full, display
@@ -174,7 +176,8 @@ class OpStats:
 
         A share of devices and one of the host are shares of two things.
         """
-        count, total = int(self.count[rows].sum()), int(self.total[rows].sum())
+        count = int(self.count[rows].sum())
+        total = int(self.total[rows].sum())
         are_comparable = len(np.unique(self.on_device[rows])) == 1
         return {
             "count": count,

@@ -89,7 +89,8 @@ class _Adder:
             return
         columns = zip(*self._parts, strict=True)
         name, total, self_time = (np.concatenate(column) for column in columns)
-        self._parts, self._pending = [], 0
+        self._parts = []
+        self._pending = 0
         self.count += np.bincount(name, minlength=self.size)
         self.total += exact(name, total, self.size)
         self.self_time += exact(name, self_time, self.size)
@@ -231,7 +232,8 @@ def merged(names: Names, sums: OpSums, check: CancelCheck) -> OpSums:
     """The same sums with one row for each op: files number some texts twice, and name its copy on
     each replica.
     """
-    marks, waits = np.empty(len(sums.name), np.uint64), np.empty(len(sums.name), np.bool_)
+    marks = np.empty(len(sums.name), np.uint64)
+    waits = np.empty(len(sums.name), np.bool_)
     scoped = np.empty(len(sums.name), np.bool_)  # may be a replica's copy
     zero_is_scoped = False
     for rows, full, display in texts.batches(names, sums.name, check):
@@ -260,10 +262,14 @@ def merged(names: Names, sums: OpSums, check: CancelCheck) -> OpSums:
 
 def _added_up(sums: OpSums, same_ops: _SameOps) -> OpSums:
     """One row for each op: the first of its names, with the figures of all of them."""
-    first_name, is_first = same_ops.first_name, same_ops.is_first
-    firsts, twins = np.flatnonzero(is_first), np.flatnonzero(~is_first)
+    first_name = same_ops.first_name
+    is_first = same_ops.is_first
+    firsts = np.flatnonzero(is_first)
+    twins = np.flatnonzero(~is_first)
     row_of_first = np.cumsum(is_first) - 1
-    count, total, self_time = sums.count.copy(), sums.total.copy(), sums.self_time.copy()
+    count = sums.count.copy()
+    total = sums.total.copy()
+    self_time = sums.self_time.copy()
     for column in (count, total, self_time):
         np.add.at(column, first_name[twins], column[twins])
     return OpSums(
@@ -304,7 +310,8 @@ class _SameOps:
             if is_scoped:
                 number = replicas.replica_of(text)
                 self.replica[row] = -1 if number is None else number
-                text, shown = replicas.without_replica(text), replicas.without_replica(shown)
+                text = replicas.without_replica(text)
+                shown = replicas.without_replica(shown)
             is_no_copy = self._zero_is_scoped and not is_scoped
             self.first_name[row] = self._rows.setdefault((text, shown, is_no_copy), row)
 
@@ -317,7 +324,8 @@ def _copies(sums: OpSums, new_row: Int64s, replica: Int64s) -> ReplicaRows:
     rows = np.flatnonzero(np.isin(new_row, new_row[numbered]))
     number = np.maximum(replica[rows], 0)  # the first replica has no scope of its own
     order = np.lexsort((number, new_row[rows]))
-    rows, number = rows[order], number[order]
+    rows = rows[order]
+    number = number[order]
     op = new_row[rows]
     first = np.flatnonzero(begins_run(op, number))
     copies = ReplicaRows(

@@ -12,7 +12,7 @@ from powertui.data.model import Bools, Int64s, Trace
 from powertui.data.table import Column, Lazy, Place, Quick, Result, Table, TablePart
 from powertui.data.texts import CancelCheck
 from powertui.data.tools.op_stats import OpRow, OpStats, op_stats
-from powertui.data.tools.registry import Question
+from powertui.data.tools.registry import Question, event_place
 
 # What `OpStats` calls the columns of the table.
 _ORDER_KEYS = {"total_s": "total", "self_s": "self", "average_s": "average", "full_name": "name"}
@@ -38,7 +38,7 @@ def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
 
 def _op_table(ops: OpStats, run: str, host: int) -> Table:
     def place(row: int) -> Place:
-        return _place(ops.trace, *ops.longest(row), run, host)
+        return event_place(ops.trace, *ops.longest(row), run=run, host=host)
 
     def order(column: str, descending: bool, check: CancelCheck) -> Int64s:
         return ops.order(_ORDER_KEYS.get(column, column), descending=descending, check=check)
@@ -106,8 +106,8 @@ def _replica_table(ops: OpStats, run: str, host: int) -> Table:
     )
 
     def place(row: int) -> Place:
-        track, event = ops.longest_named(copies.name[row : row + 1], int(process[row]))
-        return _place(ops.trace, track, event, run, host)
+        line, event = ops.longest_named(copies.name[row : row + 1], int(process[row]))
+        return event_place(ops.trace, line, event, run=run, host=host)
 
     return Table(
         "replicas",
@@ -120,19 +120,13 @@ def _replica_table(ops: OpStats, run: str, host: int) -> Table:
     )
 
 
-def _place(trace: Trace, track: int, event: int, run: str, host: int) -> Place:
-    _, line = list(trace.tracks())[track]
-    lo = int(line.events.start[event])
-    hi = lo + int(line.events.duration[event])
-    return Place(run=run, host=host, lo=lo, hi=hi, track=track, event=event)
-
-
 def _parts(ops: OpStats) -> tuple[TablePart, ...]:
     """What ran on devices is not mixed with what ran on the host, unless that is asked for.
 
     Nor are PyTorch's operators with the Python frames around them.
     """
-    on_device, frames = ops.on_device, ops.is_frame
+    on_device = ops.on_device
+    frames = ops.is_frame
     host_name = "host calls" if frames.any() else "host"
     sides = {
         "devices": on_device,

@@ -67,7 +67,8 @@ def without_numbers(names: Texts) -> Texts:
     behind = np.zeros(len(data), np.bool_)  # … behind a separator
     behind[1:] = _SEPARATORS[data[:-1]]
     first = names.start[names.start < len(data)]  # not one that ends another name
-    begins[first], behind[first] = digit[first], False
+    begins[first] = digit[first]
+    behind[first] = False
     edges = np.flatnonzero(begins)
     counted = np.zeros(len(edges) + 1, np.bool_)
     counted[1:] = behind[edges]

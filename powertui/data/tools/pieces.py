@@ -91,7 +91,8 @@ def _rows_and_groups(groups: Groups, line: Typed) -> tuple[Int32s, Int64s | Int3
 def _by_group(line: Typed, rows: Int64s | Int32s, group: Int64s | Int32s) -> LinePiece:
     if (group[1:] < group[:-1]).any():
         order = np.argsort(group, kind="stable")
-        rows, group = rows[order], group[order]
+        rows = rows[order]
+        group = group[order]
     return LinePiece(line, rows.astype(np.int32, copy=False), group.astype(np.int32, copy=False))
 
 
@@ -154,7 +155,8 @@ def swept(
     parts = np.zeros((count, KINDS), np.int64)
     present = np.zeros((count, KINDS), np.bool_)
     for first, last in _portions(pieces, count):
-        portion_lo, portion_hi = lo[first:last], hi[first:last]
+        portion_lo = lo[first:last]
+        portion_hi = hi[first:last]
         events = columns(pieces, first, last)
         if python is not None:
             events = with_python(events, python, portion_lo, portion_hi)
@@ -240,10 +242,12 @@ def _bare(nodes: Nodes, node_rows: Int32s, line: Typed) -> tuple[Int64s, Int64s]
     # What in the lane above counts nowhere itself: the events inside it may count.
     above, above_group = _NONE, _NONE
     for depth in range(track.lane_count):
-        first, last = int(track.lanes[depth]), int(track.lanes[depth + 1])
+        first = int(track.lanes[depth])
+        last = int(track.lanes[depth + 1])
         rows, group = _inside(line, above, above_group, first, last)
         is_new = ~among(node_rows, rows)
-        rows, group = rows[is_new], group[is_new]
+        rows = rows[is_new]
+        group = group[is_new]
         counts = _is_work(line.types_for(rows))
         rows_by_lane.append(rows[counts])
         groups_by_lane.append(group[counts])
@@ -304,14 +308,17 @@ def _outermost(line: Typed) -> Int32s:
     chosen_rows = [_NO_ROWS]
     computing = NO_TIME  # where the host computes, by the lanes so far
     for depth in range(track.lane_count):
-        starts, ends = [computing.start], [computing.end]
-        lane_begin, lane_end = int(track.lanes[depth]), int(track.lanes[depth + 1])
+        starts = [computing.start]
+        ends = [computing.end]
+        lane_begin = int(track.lanes[depth])
+        lane_end = int(track.lanes[depth + 1])
         for begin in range(lane_begin, lane_end, _CHUNK_EVENTS):
             stop = min(begin + _CHUNK_EVENTS, lane_end)
             rows = np.arange(begin, stop, dtype=np.int32)
             kind = line.types_for(rows)
             is_work = _is_work(kind)
-            rows, computes = rows[is_work], kind[is_work] == EventType.HOST_COMPUTE
+            rows = rows[is_work]
+            computes = kind[is_work] == EventType.HOST_COMPUTE
             start, end = line.times(rows)
             is_new = ~(computes & _held(computing, start, end))
             chosen_rows.append(rows[is_new])

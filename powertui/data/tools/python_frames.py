@@ -269,7 +269,8 @@ def _threads(trace: Trace, waiting: _WaitingNames) -> Iterator[_ThreadFrames]:
         rows = rows[np.lexsort((-events.duration[rows], events.start[rows]))]
         if not len(rows):
             continue
-        start, duration = events.start[rows], events.duration[rows]
+        start = events.start[rows]
+        duration = events.duration[rows]
         depth = wire.nest(start, duration)
         name = events.name[rows].astype(np.int64)
         if is_frame_line(trace, track):
@@ -312,9 +313,12 @@ def _innermost(thread: _ThreadFrames, chosen: Bools) -> CoveredTime:
     # From each moment to the next the innermost event is what began there, or what goes on around
     # what ended there.
     moments, innermost = np.empty((2, 2 * count), np.int64)
-    moments[place_of_start], innermost[place_of_start] = thread.start, rows
-    moments[place_of_end], innermost[place_of_end] = ends, thread.parent[by_end]
-    start, end = moments[:-1], moments[1:]
+    moments[place_of_start] = thread.start
+    innermost[place_of_start] = rows
+    moments[place_of_end] = ends
+    innermost[place_of_end] = thread.parent[by_end]
+    start = moments[:-1]
+    end = moments[1:]
     innermost = innermost[:-1]
     is_chosen = (innermost >= 0) & chosen[np.maximum(innermost, 0)]
     stays = is_chosen & (end > start)

@@ -18,8 +18,9 @@ from dataclasses import field, replace
 from typing import cast
 
 from powertui.data.asked import Aligning, Compat
+from powertui.data.model import Trace
 from powertui.data.opened import Opened, Profile
-from powertui.data.table import Result, nowhere
+from powertui.data.table import Place, Result, nowhere
 from powertui.errors import UsageError
 from powertui.plain import plain
 from powertui.value_types import dataclass
@@ -68,6 +69,19 @@ class Question:
         """The window, with the profile's own ends where none were named: [lo, hi)."""
         lo, hi = self.profile.trace.span
         return (lo if self.lo is None else self.lo), (hi + 1 if self.hi is None else self.hi)
+
+    def event_place(self, line: int, event: int) -> Place:
+        """Where an event of the host is: its line over `Trace.tracks()`, and its row there."""
+        trace = self.profile.trace
+        return event_place(trace, line, event, run=self.opened.name, host=self.host)
+
+
+def event_place(trace: Trace, line: int, event: int, *, run: str, host: int) -> Place:
+    """Where an event of a trace is in its run."""
+    events = trace.track(line).events
+    lo = int(events.start[event])
+    hi = lo + int(events.duration[event])
+    return Place(run=run, host=host, lo=lo, hi=hi, track=line, event=event)
 
 
 @dataclass(frozen=True)

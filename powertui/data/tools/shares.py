@@ -67,10 +67,8 @@ def step_shares(steps: Breakdown) -> Shares | None:
 
     inputs = share(EventType.WAIT_INPUT, EventType.HOST_TO_DEVICE, EventType.WAIT_HOST)
     output = share(EventType.DEVICE_TO_HOST)
-    compute, collectives = (
-        share(EventType.COMPUTE_16, EventType.COMPUTE_32),
-        share(EventType.COLLECTIVES),
-    )
+    compute = share(EventType.COMPUTE_16, EventType.COMPUTE_32)
+    collectives = share(EventType.COLLECTIVES)
     halves = share(EventType.COMPUTE_16)
     return Shares(
         input=inputs,

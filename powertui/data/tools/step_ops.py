@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from powertui import units
 from powertui.data import category
-from powertui.data.model import UNKNOWN, Events, Int64s, ProcessKind, Steps, Trace
+from powertui.data.model import UNKNOWN, Int64s, ProcessKind, Steps, Trace
 from powertui.data.run.device_intervals import work_tracks
 from powertui.data.table import (
     Column,
@@ -45,68 +46,78 @@ _BLOCKING = re.compile(r"^(?:cuda|hip|cu)(?:Memcpy|Stream|Device|Event)\w*|Synch
 
 def answer(question: Question) -> Result:
     """The steps of the window; without a window, the slowest step."""
-    steps, trace = question.profile.steps, question.profile.trace
+    steps = question.profile.steps
     length = steps.ends() - steps.start
     rows = _asked(question, steps, length)
     if not len(rows) or len(steps) < 2:
-        return Result(
-            "step_ops",
-            "What took longer",
-            (_table([], {}, {}, {}, 0, question),),
-            notes=(step_tool.empty(steps),),
-        )
-    lo, hi = int(steps.start[rows].min()), int(steps.ends()[rows].max())
+        return _nothing(question, step_tool.empty(steps))
     others = np.setdiff1d(np.arange(len(steps)), rows)
     if not len(others):
-        note = "The window holds every step: there is none to compare it with."
-        return Result(
-            "step_ops", "What took longer", (_table([], {}, {}, {}, 0, question),), notes=(note,)
-        )
+        return _nothing(question, "The window holds every step: there is none to compare it with.")
     middle = int(np.median(length[others]))
-    near = others[np.argsort(np.abs(length[others] - middle), kind="stable")[:REFERENCES]]
-    here, places = _times(op_stats.op_stats(trace, lo, hi), steps)
-    there = [
-        _times(op_stats.op_stats(trace, int(steps.start[row]), int(steps.ends()[row])), steps)[0]
-        for row in near.tolist()
-    ]
-    folded = _counted_names([here, *there])
-    here, places = _folded(here, folded), {folded.get(key, key): at for key, at in places.items()}
-    rows_of: dict[_OpKey, list[int]] = defaultdict(list)
-    for times in there:
-        for key, ps in _folded(times, folded).items():
-            rows_of[key].append(ps)
-    # An op that a reference lacks ran for 0 there.
-    usual = {
-        key: round(float(np.median([*times, *([0] * (len(near) - len(times)))]))) * len(rows)
-        for key, times in rows_of.items()
-    }
-    # Of ops that differ alike those of this step come first, in its own order. A set would give
-    # another order in each process.
-    either = dict.fromkeys([*here, *usual])
-    keys = sorted(either, key=lambda key: usual.get(key, 0) - here.get(key, 0))[:_LISTED]
-    stall = int(length[rows].sum()) - middle * len(rows)
+    distance = np.abs(length[others] - middle)
+    references = others[np.argsort(distance, kind="stable")[:REFERENCES]]
+    compared = _compared(question, rows, references)
+    here_ps = int(length[rows].sum())
+    usual_ps = middle * len(rows)
+    why_usual = f"median of {len(others):,} steps"
     facts = (
         Fact("steps", "compared with usual", _named(steps, rows)),
-        Fact("length_s", "here", int(length[rows].sum()), "duration"),
-        Fact(
-            "usual_s",
-            "usual",
-            middle * len(rows),
-            "duration",
-            why=f"median of {len(others):,} steps",
-        ),
-        Fact("difference_s", "difference", stall, "duration"),
+        Fact("length_s", "here", here_ps, "duration"),
+        Fact("usual_s", "usual", usual_ps, "duration", why=why_usual),
+        Fact("difference_s", "difference", here_ps - usual_ps, "duration"),
     )
     note = (
-        f"Usual: the median over {len(near)} steps of about the usual length. Ops of "
+        f"Usual: the median over {len(references)} steps of about the usual length. Ops of "
         "several threads run side by side."
     )
-    return Result(
-        "step_ops",
-        "What took longer",
-        (_table(keys, here, usual, places, stall, question),),
-        facts,
-        notes=(note,),
+    table = _table(compared, here_ps - usual_ps, question)
+    return Result("step_ops", "What took longer", (table,), facts, notes=(note,))
+
+
+def _nothing(question: Question, note: str) -> Result:
+    table = _table(_Compared({}, {}, {}), 0, question)
+    return Result("step_ops", "What took longer", (table,), notes=(note,))
+
+
+class _Compared(NamedTuple):
+    """The self time of ops in these steps, and in as many usual ones."""
+
+    here: dict[_OpKey, int]
+    usual: dict[_OpKey, int]
+    places: dict[_OpKey, tuple[OpStats, int]]  # where to look for the longest of each
+
+    def keys(self) -> list[_OpKey]:
+        """The ops that took longer here first."""
+        # Of ops that differ alike those of this step come first, in its own order. A set would give
+        # another order in each process.
+        every = dict.fromkeys([*self.here, *self.usual])
+        return sorted(every, key=lambda key: self.usual.get(key, 0) - self.here.get(key, 0))
+
+
+def _compared(question: Question, rows: Int64s, references: Int64s) -> _Compared:
+    steps, trace = question.profile.steps, question.profile.trace
+    ends = steps.ends()
+    lo, hi = int(steps.start[rows].min()), int(ends[rows].max())
+    here, places = _times(op_stats.op_stats(trace, lo, hi), steps)
+    there: list[dict[_OpKey, int]] = []
+    for row in references.tolist():
+        stats = op_stats.op_stats(trace, int(steps.start[row]), int(ends[row]))
+        there.append(_times(stats, steps)[0])
+    families = _counted_names([here, *there])
+    times_there: dict[_OpKey, list[int]] = defaultdict(list)
+    for times in there:
+        for key, ps in _folded(times, families).items():
+            times_there[key].append(ps)
+    usual: dict[_OpKey, int] = {}
+    for key, ran in times_there.items():
+        # An op that a reference lacks ran for 0 there.
+        absent = [0] * (len(references) - len(ran))
+        usual[key] = round(float(np.median([*ran, *absent]))) * len(rows)
+    return _Compared(
+        here=_folded(here, families),
+        usual=usual,
+        places={families.get(key, key): place for key, place in places.items()},
     )
 
 
@@ -117,70 +128,70 @@ def _asked(question: Question, steps: Steps, length: Int64s) -> Int64s:
         return np.array([int(np.argmax(length))], np.int64)
     rows = step_tool.inside(question, steps)
     lo, hi = question.window
-    within = np.minimum(steps.ends()[rows], hi) - np.maximum(steps.start[rows], lo)
-    return rows[2 * within >= length[rows]]  # a neighbor that the window only touches is not meant
+    inside_lo = np.maximum(steps.start[rows], lo)
+    inside_hi = np.minimum(steps.ends()[rows], hi)
+    # A neighbor that the window only touches is not meant.
+    mostly_inside = 2 * (inside_hi - inside_lo) >= length[rows]
+    return rows[mostly_inside]
 
 
 def _named(steps: Steps, rows: Int64s) -> str:
-    number = int(steps.number[rows[0]])
     if len(rows) > 1:
         return f"{len(rows):,} steps"
-    return (
-        f"step {number}"
-        if number != UNKNOWN and number >= 0
-        else steps.names[int(rows[0])] or f"step {int(rows[0])} of the list"
-    )
+    row = int(rows[0])
+    number = int(steps.number[row])
+    if number != UNKNOWN and number >= 0:
+        return f"step {number}"
+    return steps.names[row] or f"step {row} of the list"
 
 
 def _counted_names(steps: Sequence[Mapping[_OpKey, int]]) -> dict[_OpKey, _OpKey]:
     """The names that count: each is in one step alone, and only its numbers set it apart from a
     name in another step. Each with the name that stands for all of them.
     """
-    often = Counter(key for times in steps for key in times)
-    families: dict[_OpKey, set[int]] = defaultdict(set)
-    single: dict[_OpKey, _OpKey] = {}
+    step_counts = Counter(key for times in steps for key in times)
+    steps_of_family: dict[_OpKey, set[int]] = defaultdict(set)
+    family_of: dict[_OpKey, _OpKey] = {}
     for step, times in enumerate(steps):
         for name, device in times:
-            family = _DIGITS.sub("#", name), device
-            if often[name, device] == 1 and family[0] != name:
-                single[name, device] = family
-                families[family].add(step)
-    return {key: family for key, family in single.items() if len(families[family]) > 1}
+            without_digits = _DIGITS.sub("#", name)
+            if step_counts[name, device] == 1 and without_digits != name:
+                family = (without_digits, device)
+                family_of[name, device] = family
+                steps_of_family[family].add(step)
+    return {key: family for key, family in family_of.items() if len(steps_of_family[family]) > 1}
 
 
-def _folded(times: Mapping[_OpKey, int], folded: Mapping[_OpKey, _OpKey]) -> dict[_OpKey, int]:
-    out: dict[_OpKey, int] = defaultdict(int)
+def _folded(times: Mapping[_OpKey, int], families: Mapping[_OpKey, _OpKey]) -> dict[_OpKey, int]:
+    folded: dict[_OpKey, int] = defaultdict(int)
     for key, ps in times.items():
-        out[folded.get(key, key)] += ps
-    return out
+        folded[families.get(key, key)] += ps
+    return folded
 
 
-def _waited_for(trace: Trace, at: tuple[OpStats, int] | None) -> str:
+def _waited_for(trace: Trace, place: tuple[OpStats, int] | None) -> str:
     """What a device did longest while the longest event of a waiting op was open; "" where the
     profile does not say.
     """
-    if at is None:
+    if place is None:
         return ""
-    stats, row = at
-    track, event = stats.longest(row)
-    waiting = _events(trace, track)
+    stats, row = place
+    line, event = stats.longest(row)
+    waiting = trace.track(line).events
     lo = int(waiting.start[event])
     hi = lo + int(waiting.duration[event])
-    longest: tuple[int, int] = (0, -1)
+    longest_ps, longest_name = 0, -1
     for process in trace.processes:
         if process.kind is not ProcessKind.DEVICE:
             continue
-        for line in work_tracks(process):
-            overlap = np.minimum(line.events.end, hi) - np.maximum(line.events.start, lo)
-            if len(overlap) and int(overlap.max()) > longest[0]:
-                most = int(np.argmax(overlap))
-                longest = int(overlap[most]), int(line.events.name[most])
-    return trace.names.display(longest[1]) if longest[1] >= 0 else ""
-
-
-def _replicas(at: tuple[OpStats, int] | None) -> int:
-    """On how many replicas an op ran in these steps."""
-    return 1 if at is None else int(at[0].replicas[at[1]])
+        for track in work_tracks(process):
+            if not len(track.events):
+                continue
+            overlap = np.minimum(track.events.end, hi) - np.maximum(track.events.start, lo)
+            most = int(np.argmax(overlap))
+            if int(overlap[most]) > longest_ps:
+                longest_ps, longest_name = int(overlap[most]), int(track.events.name[most])
+    return trace.names.display(longest_name) if longest_name >= 0 else ""
 
 
 def _times(
@@ -200,75 +211,24 @@ def _times(
     return times, places
 
 
-def _table(
-    keys: list[_OpKey],
-    here: dict[_OpKey, int],
-    usual: dict[_OpKey, int],
-    places: dict[_OpKey, tuple[OpStats, int]],
-    stall: int,
-    question: Question,
-) -> Table:
-    now = np.array([here.get(key, 0) for key in keys], np.int64)
-    then = np.array([usual.get(key, 0) for key in keys], np.int64)
-    waited_for = [
-        _waited_for(question.profile.trace, places.get(key))
-        if _BLOCKING.search(key[0]) and now[row] > then[row]
-        else ""
-        for row, key in enumerate(keys)
-    ]
-    replicas = [_replicas(places.get(key)) for key in keys]
-    columns = (
-        text_column("name", "name", [name for name, _ in keys], weight=9),
-        *(
-            (text_column("waited_for", "waited for", waited_for, weight=6),)
-            if any(waited_for)
-            else ()
-        ),
-        text_column("device", "device", [device for _, device in keys], weight=2),
-        *(
-            (int_column("replicas", "replicas", "integer", replicas, weight=3),)
-            if any(n > 1 for n in replicas)
-            else ()
-        ),
-        Column("usual_s", "usual", "duration", then, weight=8),
-        Column("here_s", "here", "duration", now, weight=9),
-        Column("difference_s", "difference", "duration", now - then, weight=9, signed=True),
-        optional(
-            "share",
-            "share",
-            "share",
-            [float(d) / stall if stall > 0 else None for d in (now - then).tolist()],
-            weight=7,
-        ),
-    )
+def _table(compared: _Compared, difference_ps: int, question: Question) -> Table:
+    keys = compared.keys()[:_LISTED]
 
     def place(row: int) -> Place | None:
-        found = places.get(keys[row])
-        if found is None:
+        longest = compared.places.get(keys[row])
+        if longest is None:
             return None
-        stats, of = found
-        track, event = stats.longest(of)
-        events = _events(stats.trace, track)
-        lo = int(events.start[event])
-        return Place(
-            run=question.opened.name,
-            host=question.host,
-            lo=lo,
-            hi=lo + int(events.duration[event]),
-            track=track,
-            event=event,
-        )
+        stats, op = longest
+        return question.event_place(*stats.longest(op))
 
-    summary = (
-        f"self time; the step took {units.duration(stall)} more than usual"
-        if stall
-        else "self time"
-    )
+    summary = "self time"
+    if difference_ps:
+        summary += f"; the step took {units.duration(difference_ps)} more than usual"
     waits = np.array([name in category.HAND_OVER for name, _ in keys], np.bool_)
     return Table(
         "step_ops",
         "Ops against usual",
-        columns,
+        tuple(_columns(compared, keys, difference_ps, question)),
         place=place,
         order=("difference_s", True),
         empty="No step to compare with others.",
@@ -279,5 +239,30 @@ def _table(
     )
 
 
-def _events(trace: Trace, track: int) -> Events:
-    return list(trace.tracks())[track][1].events
+def _columns(
+    compared: _Compared, keys: list[_OpKey], difference_ps: int, question: Question
+) -> Iterator[Column]:
+    here = np.array([compared.here.get(key, 0) for key in keys], np.int64)
+    usual = np.array([compared.usual.get(key, 0) for key in keys], np.int64)
+    longer = here - usual
+    waited_for: list[str] = []
+    replicas: list[int] = []
+    shares: list[float | None] = []
+    for key, ps in zip(keys, longer.tolist(), strict=True):
+        place = compared.places.get(key)
+        replicas.append(1 if place is None else int(place[0].replicas[place[1]]))
+        shares.append(float(ps) / difference_ps if difference_ps > 0 else None)
+        if _BLOCKING.search(key[0]) and ps > 0:
+            waited_for.append(_waited_for(question.profile.trace, place))
+        else:
+            waited_for.append("")
+    yield text_column("name", "name", [name for name, _ in keys], weight=9)
+    if any(waited_for):
+        yield text_column("waited_for", "waited for", waited_for, weight=6)
+    yield text_column("device", "device", [device for _, device in keys], weight=2)
+    if any(number > 1 for number in replicas):
+        yield int_column("replicas", "replicas", "integer", replicas, weight=3)
+    yield Column("usual_s", "usual", "duration", usual, weight=8)
+    yield Column("here_s", "here", "duration", here, weight=9)
+    yield Column("difference_s", "difference", "duration", longer, weight=9, signed=True)
+    yield optional("share", "share", "share", shares, weight=7)

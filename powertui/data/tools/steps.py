@@ -25,8 +25,11 @@ from powertui.data.window import touches
 def answer(question: Question) -> Result:
     """The steps that touch the window, in the order they ran."""
     profile = question.profile
-    steps, rows = profile.steps, inside(question, profile.steps)
-    start, end, gap = steps.start[rows], steps.ends()[rows], steps.start_to_start()[rows]
+    steps = profile.steps
+    rows = inside(question, profile.steps)
+    start = steps.start[rows]
+    end = steps.ends()[rows]
+    gap = steps.start_to_start()[rows]
     columns = (
         epoch_column(steps, profile.epochs, rows),
         number_column(steps, rows),

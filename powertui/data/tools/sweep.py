@@ -82,7 +82,8 @@ def sweep_events(
 
     `lo` and `hi`: a stretch of each group that will be asked about.
     """
-    first, last = lo.copy(), np.maximum(lo, hi)
+    first = lo.copy()
+    last = np.maximum(lo, hi)
     np.minimum.at(first, group, start)
     np.maximum.at(last, group, end)
     axis_length = (last - first).sum(dtype=np.float64)
@@ -91,7 +92,8 @@ def sweep_events(
     # One picosecond apart, so that no stretch of one group touches one of the next.
     room = last - first + 1
     shift = np.cumsum(room) - room - first
-    axis_start, axis_end = start + shift[group], end + shift[group]
+    axis_start = start + shift[group]
+    axis_end = end + shift[group]
     # The last boundary of each group: nothing stands beyond it.
     final = np.full(len(lo), np.iinfo(np.int64).min)
     np.maximum.at(final, group, axis_end)

@@ -47,7 +47,8 @@ class FramedThread:
         moments = np.unique(np.concatenate([self._start, self._end]))
         owner = self._running(moments)
         owned = np.flatnonzero(owner[:-1] >= 0)
-        self._from, self._until = moments[owned], moments[owned + 1]
+        self._from = moments[owned]
+        self._until = moments[owned + 1]
         self._owner = owner[owned]
 
     def inside(self, lo: int, hi: int) -> EventTimes:

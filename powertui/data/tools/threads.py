@@ -49,7 +49,8 @@ def busy_threads(trace: Trace, lo: int, hi: int) -> list[Thread]:
 
 def _of_track(track: Track, number: int, waits: Bools, lo: int, hi: int) -> Thread | None:
     lane = track.lane(0)
-    start, end = np.maximum(lane.start, lo), np.minimum(lane.start + lane.duration, hi)
+    start = np.maximum(lane.start, lo)
+    end = np.minimum(lane.start + lane.duration, hi)
     inside = end >= start
     if not inside.any():
         return None
@@ -74,6 +75,7 @@ def _of_track(track: Track, number: int, waits: Bools, lo: int, hi: int) -> Thre
 
 
 def _clipped(start: Int64s, end: Int64s, lo: int, hi: int) -> tuple[Int64s, Int64s]:
-    a, b = np.maximum(start, lo), np.minimum(end, hi)
+    a = np.maximum(start, lo)
+    b = np.minimum(end, hi)
     keep = b > a
     return a[keep], b[keep]

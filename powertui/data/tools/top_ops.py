@@ -13,9 +13,16 @@ import numpy as np
 
 from powertui.data import category
 from powertui.data.asked import Compat
-from powertui.data.model import PS_PER_S, ProcessKind
+from powertui.data.model import PS_PER_S
 from powertui.data.opened import Profile
-from powertui.data.tools import device_ops, event_types, host_ops, op_stats, tensor_cores
+from powertui.data.tools import (
+    device_facts,
+    device_ops,
+    event_types,
+    host_ops,
+    op_stats,
+    tensor_cores,
+)
 from powertui.data.tools.device_ops import DeviceOps
 from powertui.data.tools.host_ops import HostOps
 from powertui.data.tools.replicas import without_replica
@@ -78,33 +85,33 @@ def top_ops(parts: Parts, compat: Compat = "corrected") -> list[Top]:
     """All ops of a window by time, of one host or of several: of devices where there are some, else
     of the hosts.
     """
-    if any(
-        process.kind is ProcessKind.DEVICE and process.event_count
-        for op_sum, _, _ in parts
-        for process in op_sum.trace.processes
-    ):
+    if any(device_facts.has_device(profile.trace) for profile, _, _ in parts):
         sums = _of_devices(_devices(parts, compat), compat)
     else:
-        sums = _of_host(_hosts(parts, compat)) or [
-            op_sum for part in parts for op_sum in _unnamed(*part)
-        ]
+        sums = _of_host(_hosts(parts, compat))
+        if not sums:
+            for part in parts:
+                sums += _unnamed(*part)
     total_time = max(1, sum(op_sum.self_time for op_sum in sums))
-    return [
-        Top(
-            name=op_sum.name,
-            type=op_sum.type,
-            occurrences=op_sum.occurrences,
-            self_time=op_sum.self_time,
-            share=op_sum.self_time / total_time,
-            category=_kind_of(op_sum),
-            eligible=tensor_cores.eligible(op_sum.name, "", "", named=True),
-            tensor_core=op_sum.tensor_core > 0,
-            flops=op_sum.flops / (op_sum.self_time / PS_PER_S)
-            if op_sum.flops and op_sum.self_time
-            else None,
-        )
-        for op_sum in sorted(sums, key=lambda op_sum: (-op_sum.self_time, op_sum.name))
-    ]
+    by_time = sorted(sums, key=lambda op_sum: (-op_sum.self_time, op_sum.name))
+    return [_top(op_sum, total_time) for op_sum in by_time]
+
+
+def _top(op_sum: _Sum, total_time: int) -> Top:
+    flops = None
+    if op_sum.flops and op_sum.self_time:
+        flops = op_sum.flops / (op_sum.self_time / PS_PER_S)
+    return Top(
+        name=op_sum.name,
+        type=op_sum.type,
+        occurrences=op_sum.occurrences,
+        self_time=op_sum.self_time,
+        share=op_sum.self_time / total_time,
+        category=_kind_of(op_sum),
+        eligible=tensor_cores.eligible(op_sum.name, "", "", named=True),
+        tensor_core=op_sum.tensor_core > 0,
+        flops=flops,
+    )
 
 
 def of_all_replicas(tops: list[Top]) -> list[Top]:
@@ -138,16 +145,22 @@ def sides(parts: Parts, compat: Compat = "corrected") -> Sides:
     """How the ops' runs part into host and devices, and how much of their time was eager."""
     host = _of_host(_hosts(parts, compat))
     device = _of_devices(_devices(parts, compat), compat)
-    runs = [sum(op_sum.occurrences for op_sum in side) for side in (host, device)]
-    eager = []
-    for side in (host, device):
-        side_time = sum(op_sum.self_time for op_sum in side)
-        eager.append(
-            sum(op_sum.self_time for op_sum in side if op_sum.eager) / side_time
-            if side_time
-            else None
-        )
-    return Sides(*(count / sum(runs) if sum(runs) else None for count in runs), *eager)
+    host_runs = sum(op_sum.occurrences for op_sum in host)
+    device_runs = sum(op_sum.occurrences for op_sum in device)
+    all_runs = host_runs + device_runs
+    return Sides(
+        host=host_runs / all_runs if all_runs else None,
+        device=device_runs / all_runs if all_runs else None,
+        host_eager=_eager_share(host),
+        device_eager=_eager_share(device),
+    )
+
+
+def _eager_share(sums: list[_Sum]) -> float | None:
+    """The part of the ops' own time that ran eagerly; None without any."""
+    total = sum(op_sum.self_time for op_sum in sums)
+    eager = sum(op_sum.self_time for op_sum in sums if op_sum.eager)
+    return eager / total if total else None
 
 
 _KINDS = frozenset(kind.value for kind in category.Category)
@@ -157,13 +170,10 @@ def _kind_of(op_sum: _Sum) -> str:
     """The kind of work of an op: as its type says where that is one of ours (PyTorch's operators),
     else by its name.
     """
-    return (
-        op_sum.type
-        if op_sum.type in _KINDS
-        else category.work_category(
-            f"{op_sum.name}:{op_sum.type}" if op_sum.type else op_sum.name
-        ).value
-    )
+    if op_sum.type in _KINDS:
+        return op_sum.type
+    name = f"{op_sum.name}:{op_sum.type}" if op_sum.type else op_sum.name
+    return category.work_category(name).value
 
 
 def _devices(parts: Parts, compat: Compat) -> DeviceOps:
@@ -176,16 +186,19 @@ def _hosts(parts: Parts, compat: Compat) -> HostOps:
 
 def _of_host(ops: HostOps) -> list[_Sum]:
     """The framework's ops."""
-    return [
-        _Sum(
-            ops.table.ops[i].name,
-            ops.table.ops[i].type,
-            int(ops.occurrences[i]),
-            int(ops.self_time[i]),
-            bool(ops.eager[i]),
+    sums: list[_Sum] = []
+    for number in np.flatnonzero(ops.occurrences > 0).tolist():
+        op = ops.table.ops[number]
+        sums.append(
+            _Sum(
+                name=op.name,
+                type=op.type,
+                occurrences=int(ops.occurrences[number]),
+                self_time=int(ops.self_time[number]),
+                eager=bool(ops.eager[number]),
+            )
         )
-        for i in np.flatnonzero(ops.occurrences > 0).tolist()
-    ]
+    return sums
 
 
 def _unnamed(profile: Profile, lo: int, hi: int) -> Iterator[_Sum]:
@@ -202,9 +215,11 @@ def _of_devices(ops: DeviceOps, compat: Compat) -> list[_Sum]:
     sums: dict[str, _Sum] = {}
     for op in ops.ops:
         if op.framework is not None:
-            name, kind = op.framework.name, op.framework.type
+            name = op.framework.name
+            kind = op.framework.type
         else:
-            name, kind = op.name, "Unknown" if compat == "xprof" else op.category
+            name = op.name
+            kind = "Unknown" if compat == "xprof" else op.category
         last = sums.get(name, _Sum(name, kind, 0, 0, eager=False))
         flops = op.flops if last.flops is None else last.flops + (op.flops or 0.0)
         sums[name] = _Sum(

@@ -155,8 +155,12 @@ def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, _ByCorrelatio
     """(operators and calls, the calls by their correlations)."""
     is_operator = np.array([category in OPERATORS for category in categories], np.bool_)
     is_call = np.array([category in _CALLS for category in categories], np.bool_)
-    lines, rows, names, parents = [np.empty(0, np.int32)], [_NONE], [_NONE], [_NONE]
-    ids, callers = [_NONE], [_NONE]
+    lines = [np.empty(0, np.int32)]
+    rows = [_NONE]
+    names = [_NONE]
+    parents = [_NONE]
+    ids = [_NONE]
+    callers = [_NONE]
     first = 0  # rows of the lines before this one
     for number, (process, track) in enumerate(trace.tracks()):
         if process.kind is not ProcessKind.HOST or track.derived or not len(track.events):
@@ -185,7 +189,8 @@ def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, _ByCorrelatio
         operator=is_operator[name],
         parent=np.concatenate(parents),
     )
-    correlation, call = np.concatenate(ids), np.concatenate(callers)
+    correlation = np.concatenate(ids)
+    call = np.concatenate(callers)
     order = np.argsort(correlation, kind="stable")
     return host, _ByCorrelation(correlation[order], call[order])
 
@@ -205,7 +210,8 @@ def _correlations(process: Process, positions: UInt64s) -> Int64s:
 
 def _parents(events: Events) -> Int64s:
     """The innermost event that holds each of a line's, which lie by start; -1 for none."""
-    start, end = events.start, events.end
+    start = events.start
+    end = events.end
     depth = wire.nest(start, events.duration)
     levels = [np.flatnonzero(depth == level) for level in range(int(depth.max(initial=0)) + 1)]
     parent = np.full(len(start), -1, np.int64)
@@ -227,8 +233,12 @@ def _parents(events: Events) -> Int64s:
 
 def _device(trace: Trace, categories: list[str], calls: _ByCorrelation) -> DeviceStreams:
     zero_ns = _zero_ns(trace)
-    lines, rows, streams = [np.empty(0, np.int32)], [_NONE], [_NONE]
-    names, durations, ids = [_NONE], [_NONE], [_NONE]
+    lines = [np.empty(0, np.int32)]
+    rows = [_NONE]
+    streams = [_NONE]
+    names = [_NONE]
+    durations = [_NONE]
+    ids = [_NONE]
     starts = [np.empty(0)]
     for number, (process, track) in enumerate(trace.tracks()):
         if process.kind is not ProcessKind.DEVICE or track.kind is not TrackKind.STREAM:
@@ -243,7 +253,8 @@ def _device(trace: Trace, categories: list[str], calls: _ByCorrelation) -> Devic
         starts.append(_us(events.start, zero_ns))
         durations.append(events.duration)
         ids.append(_correlations(process, events.position))
-    start, duration = np.concatenate(starts), np.concatenate(durations)
+    start = np.concatenate(starts)
+    duration = np.concatenate(durations)
     return DeviceStreams(
         line=np.concatenate(lines),
         row=np.concatenate(rows),
@@ -289,7 +300,9 @@ def covered_by(key: Int64s, start: Floats, end: Floats, count: int) -> Floats:
     if not len(key):
         return covered_us
     order = np.lexsort((start, key))
-    key, start, end = key[order], start[order], end[order]
+    key = key[order]
+    start = start[order]
+    end = end[order]
     is_first = begins_run(key)
     furthest_end = furthest(key, end)
     # Up to where the events before have covered the time already.

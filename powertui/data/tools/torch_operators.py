@@ -27,7 +27,8 @@ def ops_summary(question: Question) -> Result:
     notes: tuple[str, ...] = ()
     empty = torch_work.NO_PYTORCH
     if links is not None:
-        launched, empty = _launched(links, question), torch_work.NO_WORK
+        launched = _launched(links, question)
+        empty = torch_work.NO_WORK
         notes = torch_work.unlinked_note(links, question)
     return Result(
         "ops_summary",
@@ -53,7 +54,8 @@ def _launchers(links: Links) -> Int64s:
     """For each work of a device who launched it: the innermost operator but for `execute`, else the
     call itself; -1 for none.
     """
-    host, names = links.host, links.trace.names
+    host = links.host
+    names = links.trace.names
     # TraceLens steps over an operator of this name.
     is_execute = np.zeros(len(names), np.bool_)
     for index in np.unique(host.name).tolist():
@@ -63,7 +65,9 @@ def _launchers(links: Links) -> Int64s:
 
 
 def _launched(links: Links, question: Question) -> _Launched:
-    device, host, names = links.device, links.host, links.trace.names
+    device = links.device
+    host = links.host
+    names = links.trace.names
     is_counted = torch_work.in_window(links, question, device.call >= 0)
     rows = np.flatnonzero(is_counted & ~torch_work.communicates(links))
     at, launcher = np.unique(_launchers(links)[rows], return_inverse=True)
@@ -94,7 +98,8 @@ def _work_below(links: Links, launchers: Int64s, rows: Int64s) -> tuple[Int64s, 
     """(launcher, work) of all work below each: of its own calls, and of the operators it called."""
     number = np.full(len(links.host), -1, np.int64)
     number[launchers] = np.arange(len(launchers))
-    holders, works = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    holders = [np.empty(0, np.int64)]
+    works = [np.empty(0, np.int64)]
     above = links.device.call[rows].copy()
     while (above >= 0).any():
         is_inside = above >= 0
@@ -180,7 +185,9 @@ def _ops(launched: _Launched | None, empty: str, question: Question) -> Table:
             return None
         of_name = np.flatnonzero(sums.row == sums.order[row])
         heaviest = of_name[int(np.argmax(launched.direct[of_name]))]
-        return _place(launched.links, int(launched.at[heaviest]), question)
+        caller = int(launched.at[heaviest])
+        host_calls = launched.links.host
+        return question.event_place(int(host_calls.line[caller]), int(host_calls.row[caller]))
 
     return Table(
         "ops_summary",
@@ -199,20 +206,6 @@ def _share_columns(sums: _Sums) -> tuple[Column, Column]:
     return (
         Column("Percentage (%)", "share", "share", sums.share, unit="%", weight=8),
         Column("Cumulative Percentage (%)", "so far", "share", so_far, unit="%", weight=2),
-    )
-
-
-def _place(links: Links, host_row: int, question: Question) -> Place:
-    line, row = int(links.host.line[host_row]), int(links.host.row[host_row])
-    _, track = list(links.trace.tracks())[line]
-    lo = int(track.events.start[row])
-    return Place(
-        run=question.opened.name,
-        host=question.host,
-        lo=lo,
-        hi=lo + int(track.events.duration[row]),
-        track=line,
-        event=row,
     )
 
 

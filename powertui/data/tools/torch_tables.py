@@ -58,7 +58,8 @@ def kernel_summary(question: Question) -> Result:
     _, operators, kernels, *_ = columns
 
     def kind(row: int) -> str:
-        kernel, operator = str(kernels.values[row]), str(operators.values[row])
+        kernel = str(kernels.values[row])
+        operator = str(operators.values[row])
         return launched_kinds.kernel_kind(kernel, operator).value
 
     table = Table(
@@ -90,7 +91,8 @@ def _timeline(links: Links, rows: Bools) -> dict[str, float]:
         return covered(device.start[chosen], device.end[chosen])
 
     total = float(device.end[rows].max() - device.start[rows].min())
-    busy, computing = covered_us(rows), covered_us(computes)
+    busy = covered_us(rows)
+    computing = covered_us(computes)
     without_copies = covered_us(computes | communicates)
     return {
         "computation_time": computing,
@@ -130,7 +132,9 @@ class _Kernels(NamedTuple):
 
 def _kernels(links: Links, question: Question) -> _Kernels:
     """Kernels alone, linked or not, by what launched them and by stream."""
-    device, host, names = links.device, links.host, links.trace.names
+    device = links.device
+    host = links.host
+    names = links.trace.names
     is_kernel = ~device.of_kind(COPIES | SETS)
     rows = np.flatnonzero(torch_work.in_window(links, question, is_kernel))
     first_work = _first_work_of_operators(links)
@@ -165,7 +169,8 @@ def _linked_span(links: Links, question: Question) -> float:
 
 
 def _kernel_columns(kernels: _Kernels, span_ps: float) -> tuple[Column, ...]:
-    size, number = len(kernels.keys), kernels.number
+    size = len(kernels.keys)
+    number = kernels.number
     count = np.bincount(number, minlength=size)
     total = np.bincount(number, kernels.duration, size) if size else np.empty(0)
     shortest = np.full(size, np.iinfo(np.int64).max)

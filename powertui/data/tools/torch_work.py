@@ -69,7 +69,8 @@ def _is_copy(name: str, kind: str) -> bool:
 
 def _by_name(links: Links, matches: Callable[[str, str], bool]) -> Bools:
     """Which work has a name and a category that match; each name is asked once."""
-    names, kinds = links.trace.names, links.device.kind
+    names = links.trace.names
+    kinds = links.device.kind
     name_matches = np.zeros(len(names), np.bool_)
     for index in np.unique(links.device.name).tolist():
         name_matches[index] = matches(names.full(index), kinds[index])

@@ -75,7 +75,9 @@ _INPUT_TYPES = (EventType.WAIT_INPUT, EventType.HOST_TO_DEVICE)
 _NONE = np.empty(0, np.int64)
 # In these a core waits: for the host, or for the other core of a megacore.
 _OFF_DUTY = frozenset(("infeed", "outfeed", "host", "megacore"))
-_BARRIER, _PRINT, _ENQUEUE = "barrier-cores", "debug_print", "EnqueueDevice"
+_BARRIER = "barrier-cores"
+_PRINT = "debug_print"
+_ENQUEUE = "EnqueueDevice"
 _REDUCE_ID = "all_reduce_id"
 
 
@@ -159,7 +161,8 @@ def _common_steps(profile: Profile) -> _Cores | None:
     for core, core_steps in enumerate(each):
         order = np.argsort(core_steps.row, kind="stable")
         place = order[core_steps.row[order].searchsorted(common)]
-        start[core], length[core] = core_steps.start[place], core_steps.duration[place]
+        start[core] = core_steps.start[place]
+        length[core] = core_steps.duration[place]
     return _Cores(tuple(core_steps.name for core_steps in each), common, start, length)
 
 
@@ -175,7 +178,8 @@ def _steps(profile: Profile) -> TpuSteps | None:
             op_times.add(core, line, work.facts)
     sums = op_times.sums
     idle = np.maximum(0, length - sum(sums[kind] for kind in _KINDS))
-    infeed, has_infeed_ops = sums["infeed"], bool(sums["infeed"].any())
+    infeed = sums["infeed"]
+    has_infeed_ops = bool(sums["infeed"].any())
     if not has_infeed_ops:
         # Without infeed ops, what the cores idled while the host waited for input is infeed.
         waited = _host_input(profile, cores.start.min(axis=0), length.max(axis=0))
@@ -246,8 +250,10 @@ class _OpTimes:
         for code in np.unique(line.facts[inside]).tolist():
             op = facts[code]
             op_rows = rows[inside & (line.facts == code)]
-            op_steps, op_self_time = step[op_rows], self_time[op_rows]
-            kind, name = _kind(op), op.short or op.name
+            op_steps = step[op_rows]
+            op_self_time = self_time[op_rows]
+            kind = _kind(op)
+            name = op.short or op.name
             np.add.at(self.sums[kind][core], op_steps, op_self_time)
             # Barriers and prints count with all that runs inside them.
             if _BARRIER in name:
@@ -297,7 +303,9 @@ def enqueuing(profile: Profile, steps_of_cores: TpuSteps) -> float:
 
 def _covered(parts: list[tuple[Track, Int64s]], start: Int64s, length: Int64s) -> Int64s:
     """How long any of these events ran in each step in which it begins."""
-    steps, begins, ends = [_NONE], [_NONE], [_NONE]
+    steps = [_NONE]
+    begins = [_NONE]
+    ends = [_NONE]
     step_end = start + length
     for track, rows in parts:
         begin = track.events.start[rows]

@@ -129,7 +129,8 @@ def _by_costs(
         if costed[1] >= _TOLD * (ops.busy + ops.unnamed)
         else None
     )
-    seconds, busy = ops.span / PS_PER_S, ops.busy / PS_PER_S
+    seconds = ops.span / PS_PER_S
+    busy = ops.busy / PS_PER_S
     of_peak = (
         min(1.0, flops / seconds / peaks.peak_flops)
         if flops is not None and peaks.peak_flops

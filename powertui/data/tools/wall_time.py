@@ -124,7 +124,8 @@ def _stretch(lo: int, hi: int) -> CoveredTime:
 
 def _wall_time(profile: Profile) -> WallTime:
     timeline = activity.activity_timeline(profile)
-    trace, steps = profile.trace, profile.steps
+    trace = profile.trace
+    steps = profile.steps
     driver = _driving_track(trace, steps)
     series = _Series(trace, timeline) if driver is not None else None
     evaluations = _evaluations(profile, series)
@@ -194,7 +195,8 @@ def _periods(
 ) -> Periods:
     """From the start of each step to the next, without those that are an evaluation's."""
     lo, hi = timeline.span
-    start, mark_end = steps.start, steps.mark_ends()
+    start = steps.start
+    mark_end = steps.mark_ends()
     row = np.arange(len(steps), dtype=np.int64)
     if steps.inferred and series is not None and len(series.training.start):
         # Launches of the training function are surer than steps that were only inferred.
@@ -203,7 +205,9 @@ def _periods(
     inside = (start >= lo) & (start < hi) & ~evaluations.hold(start)
     order = np.flatnonzero(inside)
     order = order[np.argsort(start[order], kind="stable")]
-    start, mark_end, row = start[order], mark_end[order], row[order]
+    start = start[order]
+    mark_end = mark_end[order]
+    row = row[order]
     next_start = np.append(start[1:], hi)
     own_end = np.minimum(np.maximum(mark_end, start), next_start)
     return Periods(row=row, start=start, mark_end=own_end, end=next_start)
@@ -245,7 +249,8 @@ def _usual_and_extra(by_part: dict[RunPart, Int64s], slow: Bools) -> tuple[Int64
     usual = np.zeros((_PARTS, ACTIVITIES), np.int64)
     extra = np.zeros((_PARTS, ACTIVITIES), np.int64)
     for part, times in by_part.items():
-        usual_times, slow_times = times[~slow], times[slow]
+        usual_times = times[~slow]
+        slow_times = times[slow]
         usual[part] += usual_times.sum(axis=0)
         if not len(slow_times):
             continue
@@ -318,7 +323,9 @@ def _launches(trace: Trace) -> dict[str, CoveredTime]:
         start.append(events.start[rows])
         end.append(events.end[rows])
         function.append(function_of_name[events.name[rows]])
-    starts, ends, numbers = np.concatenate(start), np.concatenate(end), np.concatenate(function)
+    starts = np.concatenate(start)
+    ends = np.concatenate(end)
+    numbers = np.concatenate(function)
     launches: dict[str, CoveredTime] = {}
     for name, number in functions.items():
         rows = np.flatnonzero(numbers == number)

@@ -44,7 +44,8 @@ def xla_ops(profile: Profile, lo: int, hi: int, compat: Compat) -> XlaOps:
 
 def _on_host(profile: Profile, lo: int, hi: int) -> XlaOps:
     """Every event of a host that names its HLO op, its self time within its thread."""
-    trace, programs = profile.trace, hlo.modules(profile)
+    trace = profile.trace
+    programs = hlo.modules(profile)
     ops: dict[tuple[str, str], DeviceOp] = {}
     idle = 0
     numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
@@ -118,9 +119,12 @@ def _new(name: str, stats: dict[str, str], module: hlo.Module | None) -> DeviceO
     if module is not None:
         label = module.label
         instruction = module.instructions.get(name)
-    framework, category, source = None, op_names.hlo(name).type, ""
+    framework = None
+    category = op_names.hlo(name).type
+    source = ""
     if instruction is not None:
-        category, source = instruction.category, instruction.source
+        category = instruction.category
+        source = instruction.source
         if instruction.provenance:
             framework = op_names.of_hlo(instruction.provenance)
     return DeviceOp(
