@@ -19,7 +19,7 @@ import pytest
 from powertui.data import export
 from powertui.data.energy import integrate
 from powertui.data.export import files as export_files
-from powertui.data.export import rows as export_rows
+from powertui.data.export import sheets
 from powertui.data.formats import registry
 from powertui.data.model import Mark, Names, Run, Stat
 from powertui.data.tools import op_stats
@@ -425,7 +425,7 @@ def test_what_cannot_be_exported_is_said(run, power, tmp_path) -> None:
 
 
 def test_channel_names_are_told_apart(power) -> None:
-    assert export_rows.channel_names([power, power, power]) == [
+    assert sheets.channel_names([power, power, power]) == [
         "nvml-1s",
         "nvml-1s (2)",
         "nvml-1s (3)",

@@ -21,7 +21,7 @@ from powertui.data import export
 from powertui.data import window as windows
 from powertui.data.export import lines as export_lines
 from powertui.data.export import rows as export_rows
-from powertui.data.export import writing
+from powertui.data.export import sheets, writing
 from powertui.data.export.lines import CodeTexts, Ticks, join
 from powertui.data.model import Events, Names, Run, Stat
 from powertui.plain import cell
@@ -256,7 +256,7 @@ def test_short_lanes_are_written_together(run: Run) -> None:
     cuts = list(windows.window_summary(run.traces[0], 0, 10**14).cuts())
     pieces = list(export_rows.gathered(cuts))
     assert sum(len(piece[0]) for piece in pieces) == sum(cut.last - cut.first for cut in cuts)
-    assert all(len(piece[0]) == export_rows._CHUNK_ROWS for piece in pieces[:-1])
+    assert all(len(piece[0]) == sheets.CHUNK_ROWS for piece in pieces[:-1])
 
 
 def long(run: Run, events: int) -> Run:

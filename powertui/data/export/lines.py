@@ -40,16 +40,12 @@ class Moments:
     def parts(self, quote: bytes = b"") -> list[LinePart]:
         """What a line is made of, between quotes where a format wants them."""
         seconds = self.ns // NS_PER_S
+        # Many readings fall into one second: its text is made once.
         unique_seconds, codes = np.unique(seconds, return_inverse=True)
-        texts = [
-            quote + text.encode()
-            for text in np.datetime_as_string(unique_seconds.astype("datetime64[s]")).tolist()
-        ]
-        return [
-            (codes, CodeTexts(len(texts), texts.__getitem__)),
-            Ticks(self.ns - seconds * NS_PER_S, 9, integer_part=False),
-            b"Z" + quote,
-        ]
+        dates = np.datetime_as_string(unique_seconds.astype("datetime64[s]")).tolist()
+        texts = [quote + date.encode() for date in dates]
+        fraction = Ticks(self.ns - seconds * NS_PER_S, 9, integer_part=False)
+        return [(codes, CodeTexts(len(texts), texts.__getitem__)), fraction, b"Z" + quote]
 
 
 class CodeTexts:
@@ -92,25 +88,28 @@ def join(parts: Sequence[LinePart], rows: int) -> bytes:
     for part in parts:
         if isinstance(part, bytes):
             pending += part
-        elif isinstance(part, Ticks):
+            continue
+        if isinstance(part, Ticks):
             words += _time(part, pending)
             pending = b""
+            continue
+        words += _constant(pending)
+        pending = b""
+        if words:
+            runs.append(_rows(words, rows))
+            words = []
+        if isinstance(part, tuple):
+            codes, texts = part
+            runs.append(texts.texts_for(codes))
         else:
-            words += _constant(pending)
-            pending = b""
-            if words:
-                runs.append(_rows(words, rows))
-                words = []
-            runs.append(part[1].texts_for(part[0]) if isinstance(part, tuple) else list(part))
+            runs.append(list(part))
     words += _constant(pending)
     if words:
         runs.append(_rows(words, rows))
-    if len(runs) == 1:
-        pieces = runs[0]
-    else:
-        pieces = [b""] * (rows * len(runs))
-        for i, run in enumerate(runs):
-            pieces[i :: len(runs)] = run
+    pieces = runs[0] if len(runs) == 1 else [b""] * (rows * len(runs))
+    if len(runs) > 1:
+        for number, run in enumerate(runs):
+            pieces[number :: len(runs)] = run
     return b"".join(pieces).translate(None, b"\0")
 
 
@@ -133,7 +132,10 @@ def _word(text: bytes) -> np.uint32:
 
 
 def _constant(text: bytes) -> list[np.uint32]:
-    return [_word(text[i : i + 4]) for i in range(0, len(text), 4)]
+    words: list[np.uint32] = []
+    for begin in range(0, len(text), 4):
+        words.append(_word(text[begin : begin + 4]))
+    return words
 
 
 @cache
@@ -144,9 +146,10 @@ def _table(form: str) -> UInt32s:
     elif form == "d":
         texts = [*map(str, range(10_000))]
     else:  # a point, or none, and so many digits
-        digits = int(form[-1])
-        texts = [f"{form[:-1]}{i:0{digits}d}" for i in range(10**digits)]
-    return np.frombuffer("".join(text.ljust(4, "\0") for text in texts).encode(), np.uint32)
+        point, digits = form[:-1], int(form[-1])
+        texts = [f"{point}{number:0{digits}d}" for number in range(10**digits)]
+    filled = "".join(text.ljust(4, "\0") for text in texts)
+    return np.frombuffer(filled.encode(), np.uint32)
 
 
 def _time(ticks: Ticks, before: bytes) -> list[Any]:
@@ -156,16 +159,17 @@ def _time(ticks: Ticks, before: bytes) -> list[Any]:
     values = ticks.values
     if not len(values):
         return _constant(before)
-    negative = values < 0
-    if negative.any():
-        cut = len(before) // 4 * 4
-        words: list[Any] = [
-            *_constant(before[:cut]),
-            np.where(negative, _word(before[cut:] + b"-"), _word(before[cut:])),
-        ]
+    words: list[Any]
+    is_negative = values < 0
+    if is_negative.any():
+        # The sign stands in one word with what comes right before it.
+        word_begin = len(before) // 4 * 4
+        last = before[word_begin:]
+        sign = np.where(is_negative, _word(last + b"-"), _word(last))
+        words = [*_constant(before[:word_begin]), sign]
         size = np.abs(values).view(np.uint64)  # of the least int64, too
     else:
-        words = _constant(before)
+        words = [*_constant(before)]
         size = values.view(np.uint64)
     if not ticks.decimals:
         return words + _integers(size)
@@ -174,30 +178,37 @@ def _time(ticks: Ticks, before: bytes) -> list[Any]:
     rest = size - integer * unit
     if ticks.integer_part:
         words += _integers(integer)
-    first = ticks.decimals % 4
-    if first:
-        digit = rest // np.uint64(10 ** (ticks.decimals - first))
-        words.append(_table(f".{first}")[digit.view(np.int64)])
-        rest -= digit * np.uint64(10 ** (ticks.decimals - first))
+    # The decimals that fill no word of four come right behind the point.
+    odd_decimals = ticks.decimals % 4
+    if odd_decimals:
+        odd_unit = np.uint64(10 ** (ticks.decimals - odd_decimals))
+        odd = rest // odd_unit
+        words.append(_table(f".{odd_decimals}")[odd.view(np.int64)])
+        rest -= odd * odd_unit
     else:
         words.append(_word(b"."))
-    return words + [_table("4")[group] for group in _groups(rest, ticks.decimals // 4)]
+    four_digits = _table("4")
+    for group in _groups(rest, ticks.decimals // 4):
+        words.append(four_digits[group])
+    return words
 
 
 def _integers(values: npt.NDArray[np.uint64]) -> list[Any]:
     """Whole numbers without leading zeros."""
-    groups = _groups(values, -(-len(str(int(values.max()))) // 4))
+    most_digits = len(str(int(values.max())))
+    groups = _groups(values, -(-most_digits // 4))
     words: list[Any] = []
     begun: Bools | None = None  # rows that have written a digit; None before the first group
-    for i, group in enumerate(groups):
-        short = _table("" if i < len(groups) - 1 else "d")
+    for number, group in enumerate(groups):
+        is_last = number == len(groups) - 1
+        unpadded = _table("d" if is_last else "")  # of 0 the last group alone writes a digit
         if begun is None:
-            words.append(short[group])
+            words.append(unpadded[group])
             begun = group > 0
         elif begun.all():
             words.append(_table("4")[group])
         else:
-            words.append(np.where(begun, _table("4")[group], short[group]))
+            words.append(np.where(begun, _table("4")[group], unpadded[group]))
             begun = begun | (group > 0)
     return words
 
@@ -205,9 +216,10 @@ def _integers(values: npt.NDArray[np.uint64]) -> list[Any]:
 def _groups(values: npt.NDArray[np.uint64], count: int) -> list[Int64s]:
     """The last `count` groups of four digits, the highest first."""
     groups = []
-    for i in range(count - 1, 0, -1):
-        group = values // np.uint64(10 ** (4 * i))
-        values = values - group * np.uint64(10 ** (4 * i))
+    for number in range(count - 1, 0, -1):
+        unit = np.uint64(10 ** (4 * number))
+        group = values // unit
+        values = values - group * unit
         groups.append(group.view(np.int64))
     if count:
         groups.append(values.view(np.int64))

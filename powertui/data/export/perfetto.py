@@ -13,7 +13,7 @@ import json
 import math
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,15 +23,19 @@ from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.export import lines as export_lines
 from powertui.data.export import readings
 from powertui.data.export.lines import CodeTexts, Ticks
-from powertui.data.export.rows import channel_names, gathered
-from powertui.data.model import PS_PER_US, ProcessKind, Track
+from powertui.data.export.rows import gathered
+from powertui.data.export.sheets import channel_names, placed_channels
+from powertui.data.model import PS_PER_US, Epoch, ProcessKind, Step, Track
+from powertui.data.tools.sorted_columns import last_begun
 from powertui.data.window import Cut, Window
 
 _TRAINING = 1  # process ids: the steps, the power, then the planes in their order
 _POWER = 2
 _FIRST_PLANE = 10
 _LINES_AT_ONCE = 1 << 13  # lines of text encoded together; chosen, not measured
-_SLICE = 1 << 20  # events looked at together
+_SLICE_EVENTS = 1 << 20  # events looked at together
+_MAX_NAME_CHARACTERS = 1000
+_TIDS_PER_LINE = 1000  # a line's lanes that do not nest have thread ids behind its own
 
 
 class LineCounter(Protocol):
@@ -58,76 +62,88 @@ def chunks(window: Window, about: list[tuple[str, Any]], counter: LineCounter) -
     yield b"\n]}\n"
 
 
-def _lines(
-    window: Window, cuts: list[Cut], threads: list[tuple[int, int, str]]
-) -> Iterator[tuple[bytes, int]]:
+def _lines(window: Window, cuts: list[Cut], threads: list[_Thread]) -> Iterator[tuple[bytes, int]]:
     """Lines that each begin with a comma and a line end, and how many they are."""
     texts = chain(_training(window), _power(window), _names(cuts, threads))
     while lines := list(islice(texts, _LINES_AT_ONCE)):
         yield "".join(",\n" + line for line in lines).encode(), len(lines)
     full = window.trace.names.full
-    names = CodeTexts(
-        len(window.trace.names),
-        lambda code: b',\n{"ph":"X","name":' + json.dumps(full(code)[:1000]).encode() + b',"cat":',
-    )
+
+    def event_head(code: int) -> bytes:
+        name = json.dumps(full(code)[:_MAX_NAME_CHARACTERS])
+        return b',\n{"ph":"X","name":' + name.encode() + b',"cat":'
+
+    names = CodeTexts(len(window.trace.names), event_head)
     places = CodeTexts(len(cuts), lambda code: _place(cuts[code], threads[code]))
-    for start, duration, name, cut in gathered(cuts):
+    for events in gathered(cuts):
         parts = (
-            (name, names),
-            (cut, places),
-            Ticks(start, 6),
+            (events.name, names),
+            (events.cut, places),
+            Ticks(events.start, 6),
             b',"dur":',
-            Ticks(duration, 6),
+            Ticks(events.duration, 6),
             b"}",
         )
-        yield export_lines.join(parts, len(start)), len(start)
+        count = len(events.start)
+        yield export_lines.join(parts, count), count
 
 
-def _threads(cuts: list[Cut]) -> list[tuple[int, int, str]]:
-    """(pid, tid, name) of each lane; no name where the lane above has named the thread."""
+class _Thread(NamedTuple):
+    """What a lane is drawn as; no name where the lane above has named the thread."""
+
+    pid: int
+    tid: int
+    name: str
+
+
+def _threads(cuts: list[Cut]) -> list[_Thread]:
+    """The thread of each lane."""
     threads = []
     planes: dict[int, int] = {}
     for cut in cuts:
         pid = planes.setdefault(id(cut.process), _FIRST_PLANE + len(planes))
-        tid = cut.number * 1000 + 1
+        tid = cut.number * _TIDS_PER_LINE + 1
         name = cut.track.name or str(cut.track.key)
         if cut.depth > 0 and _nests(cut):
             name = ""
         elif cut.depth > 0:
             # Such viewers cannot draw it within the lane above: it gets a thread of its own.
-            tid += min(cut.depth, 999)
+            tid += min(cut.depth, _TIDS_PER_LINE - 1)
             name = f"{name} (lane {cut.depth})"
-        threads.append((pid, tid, name))
+        threads.append(_Thread(pid, tid, name))
     return threads
 
 
-def _names(cuts: list[Cut], threads: list[tuple[int, int, str]]) -> Iterator[str]:
-    planes: set[int] = set()
-    for cut, (pid, tid, name) in zip(cuts, threads, strict=True):
-        if pid not in planes:
-            planes.add(pid)
-            order = 2 if cut.process.kind is ProcessKind.DEVICE else 3
+def _names(cuts: list[Cut], threads: list[_Thread]) -> Iterator[str]:
+    named_planes: set[int] = set()
+    for cut, thread in zip(cuts, threads, strict=True):
+        pid = thread.pid
+        if pid not in named_planes:
+            named_planes.add(pid)
+            order = 2 if cut.process.kind is ProcessKind.DEVICE else 3  # behind steps and power
             yield from _named("process", pid, 0, cut.process.name, order)
-        if name:
-            yield from _named("thread", pid, tid, name, tid)
+        if thread.name:
+            yield from _named("thread", pid, thread.tid, thread.name, thread.tid)
 
 
-def _place(cut: Cut, thread: tuple[int, int, str]) -> bytes:
+def _place(cut: Cut, thread: _Thread) -> bytes:
     category = json.dumps("derived" if cut.track.derived else cut.track.kind.value)
-    return f'{category},"pid":{thread[0]},"tid":{thread[1]},"ts":'.encode()
+    return f'{category},"pid":{thread.pid},"tid":{thread.tid},"ts":'.encode()
 
 
 def _nests(cut: Cut) -> bool:
     """Whether every event of this lane is within one of the lane above."""
     track: Track = cut.track
     above = track.lane(cut.depth - 1)
-    for first in range(cut.first, cut.last, _SLICE):
-        events = track.events[slice(first, min(first + _SLICE, cut.last))]
-        row = np.searchsorted(above.start, events.start, side="right") - 1
-        if (row < 0).any():
+    for first in range(cut.first, cut.last, _SLICE_EVENTS):
+        last = min(first + _SLICE_EVENTS, cut.last)
+        events = track.events[slice(first, last)]
+        any_begun, row = last_begun(above.start, events.start)
+        if not any_begun.all():
             return False
-        parent_end = above.start[row] + above.duration[row]
-        if (events.start + events.duration > parent_end).any():
+        end = events.start + events.duration
+        outer_end = above.start[row] + above.duration[row]
+        if (end > outer_end).any():
             return False
     return True
 
@@ -144,36 +160,48 @@ def _training(window: Window) -> Iterator[str]:
     yield from _named("process", _TRAINING, 0, "training", 0)
     yield from _named("thread", _TRAINING, 1, "epochs", 1)
     yield from _named("thread", _TRAINING, 2, "steps", 2)
-    numbers = [epoch.number for epoch in window.epochs]
     for index in epoch_rows:
         epoch = window.epochs[index]
         bounds = window.epochs.bounds(index, window.steps)
         if bounds is not None:
-            args: dict[str, Any] = {
-                "number": epoch.number,
-                "source": epoch.source,
-                "slack_ps": epoch.slack,
-            }
-            args |= {name: value for name, value in epoch.scalars if math.isfinite(value)}
-            yield _span(f"epoch {epoch.number}", "epoch", 1, bounds, args)
+            yield _span(f"epoch {epoch.number}", "epoch", 1, bounds, _epoch_args(epoch))
+    numbers = [epoch.number for epoch in window.epochs]
     for phase in phases:
-        args = {"source": phase.source}
+        args: dict[str, Any] = {"source": phase.source}
         if phase.epoch is not None:
             args["epoch"] = numbers[phase.epoch]
         yield _span(phase.name, "phase", 1, (phase.start, phase.end), args)
     for index in rows.tolist():
         step = window.steps[index]
-        args = {
-            "number": step.number,
-            "epoch": None if step.epoch is None else numbers[step.epoch],
-            "host_ps": step.host,
-            "device_ps": step.device,
-            "step_ps": step.step,
-            "until_ps": step.until,
-        }
-        args = {name: value for name, value in args.items() if value is not None}
+        epoch_number = None if step.epoch is None else numbers[step.epoch]
         name = step.name or f"step {step.number}"
-        yield _span(name, "step", 2, (step.start, step.mark_end), args)
+        bounds = (step.start, step.mark_end)
+        yield _span(name, "step", 2, bounds, _step_args(step, epoch_number))
+
+
+def _epoch_args(epoch: Epoch) -> dict[str, Any]:
+    args: dict[str, Any] = {
+        "number": epoch.number,
+        "source": epoch.source,
+        "slack_ps": epoch.slack,
+    }
+    for name, value in epoch.scalars:
+        if math.isfinite(value):  # JSON has no word for the others
+            args[name] = value
+    return args
+
+
+def _step_args(step: Step, epoch: int | None) -> dict[str, Any]:
+    """What is known of a step, in exact picoseconds."""
+    args = {
+        "number": step.number,
+        "epoch": epoch,
+        "host_ps": step.host,
+        "device_ps": step.device,
+        "step_ps": step.step,
+        "until_ps": step.until,
+    }
+    return {name: value for name, value in args.items() if value is not None}
 
 
 def _read_back(window: Window) -> dict[str, Any]:
@@ -202,7 +230,7 @@ def _power(window: Window) -> Iterator[str]:
 
     Such viewers hold a value until the next one, so a gap looks like the reading before it.
     """
-    power = [channel for channel in window.power if channel.status != "none"]
+    power = placed_channels(window)
     if not power:
         return
     yield from _named("process", _POWER, 0, "power", 1)
@@ -217,15 +245,15 @@ def _power(window: Window) -> Iterator[str]:
                 f'"args":{{"W":{watts!r}}}}}'
             )
     windows: list[MarkOnTrace] = []
-    moments_marked: list[MarkOnTrace] = []
+    moment_marks: list[MarkOnTrace] = []
     for mark in marks.on_trace(power):
         if mark.end_ps is None:
             if window.lo <= mark.start_ps < window.hi:
-                moments_marked.append(mark)
+                moment_marks.append(mark)
         elif mark.start_ps < window.hi and mark.end_ps > window.lo:
             windows.append(mark)
     yield from _windows(windows)
-    for mark in moments_marked:
+    for mark in moment_marks:
         label = json.dumps(mark.name)
         yield (
             f'{{"ph":"i","s":"p","name":{label},"cat":"mark","pid":{_POWER},"tid":1,'
@@ -245,9 +273,7 @@ def _windows(windows: list[MarkOnTrace]) -> Iterator[str]:
         for ends in open_ends:
             while ends and ends[-1] <= window.start_ps:
                 ends.pop()
-        number = 0
-        while number < len(open_ends) and open_ends[number] and end > open_ends[number][-1]:
-            number += 1
+        number = _first_thread_with_room(open_ends, end)
         tid = number + 1
         if number == len(open_ends):
             open_ends.append([])
@@ -255,6 +281,14 @@ def _windows(windows: list[MarkOnTrace]) -> Iterator[str]:
             yield from _named("thread", _POWER, tid, name, tid)
         open_ends[number].append(end)
         yield _span(window.name, "window", tid, (window.start_ps, end), {}, _POWER)
+
+
+def _first_thread_with_room(open_ends: list[list[int]], end: int) -> int:
+    """The first thread on which nothing is open, or only what lasts at least until then."""
+    for number, ends in enumerate(open_ends):
+        if not ends or end <= ends[-1]:
+            return number
+    return len(open_ends)
 
 
 def _span(
@@ -265,9 +299,10 @@ def _span(
     args: dict[str, Any],
     pid: int = _TRAINING,
 ) -> str:
-    times = f'"ts":{_us(bounds[0])},"dur":{_us(bounds[1] - bounds[0])}'
+    start, end = bounds
     return (
-        f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}","pid":{pid},"tid":{tid},{times},'
+        f'{{"ph":"X","name":{json.dumps(name)},"cat":"{category}","pid":{pid},"tid":{tid},'
+        f'"ts":{_us(start)},"dur":{_us(end - start)},'
         f'"args":{json.dumps(args)}}}'
     )
 

@@ -6,7 +6,6 @@ that it is about, which is before the moment of its row by what its own sensor n
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,18 +14,22 @@ import numpy as np
 from powertui.data.energy import mixture
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import PS_PER_S, Floats, Int64s, PowerKind, PowerOnTrace
+from powertui.data.tools.sorted_columns import begins_run
 from powertui.value_types import dataclass
 
 
 def about(power: PowerOnTrace) -> Int64s:
     """The moment that each row is about: the middle of the time that it covers."""
     sensor = power.series.sensor
-    if power.series.kind is PowerKind.INTERVAL and len(power.times) > 1:
-        begin = np.concatenate([2 * power.times[:1] - power.times[1:2], power.times[:-1]])
-        delay = sensor.delay_s.value if sensor.delay_s else 0.0
-        middle: Int64s = begin + (power.times - begin) // 2 - round(delay * PS_PER_S)
-        return middle
-    moments: Int64s = power.times - round(sensors.centre_s(sensor) * PS_PER_S)
+    times = power.times
+    if power.series.kind is PowerKind.INTERVAL and len(times) > 1:
+        # An interval ends with its row. The first one is taken to be as long as the second.
+        first_begin = 2 * times[:1] - times[1:2]
+        begin = np.concatenate([first_begin, times[:-1]])
+        delay_s = sensor.delay_s.value if sensor.delay_s else 0.0
+        middle: Int64s = begin + (times - begin) // 2
+        return middle - round(delay_s * PS_PER_S)
+    moments: Int64s = times - round(sensors.centre_s(sensor) * PS_PER_S)
     return moments
 
 
@@ -44,25 +47,37 @@ class ChannelReadings:
 
     @classmethod
     def in_window(cls, power: PowerOnTrace, lo: int, hi: int) -> ChannelReadings:
+        """The rows that are about a moment of [lo, hi)."""
         moments = about(power)
         rows = np.flatnonzero((moments >= lo) & (moments < hi))
         moments = moments[rows]
         edges = np.array([lo], np.int64)
         if len(rows):
-            middles = moments[:-1] + np.diff(moments) // 2
-            edges = np.concatenate([edges, middles, [hi]]).astype(np.int64)
+            # Half way from one reading to the next the piece of the next one begins.
+            borders = moments[:-1] + np.diff(moments) // 2
+            edges = np.concatenate([edges, borders, [hi]]).astype(np.int64)
         energy = mixture.energy(power, lo, hi)
         scale = None
         if energy.joules is not None and energy.covered_joules > 0:
             scale = energy.joules / energy.covered_joules
-        return cls(power, power.times[rows], moments, power.watts[rows], edges, scale)
+        return cls(
+            power=power,
+            at=power.times[rows],
+            about=moments,
+            values=power.watts[rows],
+            edges=edges,
+            scale=scale,
+        )
 
     def watts(self, rows: Int64s) -> list[float | None]:
         """The readings of these rows; None for a row of -1 and for a gap."""
         if not len(self.values):
             return [None] * len(rows)
         values = np.where(rows >= 0, self.values[rows], np.nan)
-        return [None if math.isnan(value) else value for value in values.tolist()]
+        watts: list[float | None] = values.tolist()
+        for place in np.flatnonzero(np.isnan(values)).tolist():
+            watts[place] = None
+        return watts
 
     def joules(self, rows: Int64s) -> list[float | None]:
         """The part of the window's energy that each of these rows holds."""
@@ -73,8 +88,8 @@ class ChannelReadings:
         pieces = rows[with_reading]
         energies = mixture.energies(self.power, self.edges[pieces], self.edges[pieces + 1])
         parts = energies.covered_joules * self.scale
-        for i, part in zip(with_reading.tolist(), parts.tolist(), strict=True):
-            joules[i] = part
+        for place, part in zip(with_reading.tolist(), parts.tolist(), strict=True):
+            joules[place] = part
         return joules
 
 
@@ -93,15 +108,17 @@ def together(channels: Sequence[ChannelReadings]) -> SharedRows:
     at = np.concatenate([channel.at for channel in channels])
     moments = np.concatenate([channel.about for channel in channels])
     order = np.lexsort((at, moments))
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (np.diff(moments[order]) != 0) | (np.diff(at[order]) != 0)
-    shared_row = np.empty(len(order), np.int64)
-    shared_row[order] = np.cumsum(new) - 1
-    columns, first = [], 0
+    at, moments = at[order], moments[order]
+    begins = begins_run(moments, at)
+    row_of_reading = np.empty(len(order), np.int64)
+    row_of_reading[order] = np.cumsum(begins) - 1
+    count = int(begins.sum())
+    channel_rows: list[Int64s] = []
+    first = 0  # readings of the channels before this one
     for channel in channels:
-        count = len(channel.at)
-        rows = np.full(int(new.sum()), -1, np.int64)
-        rows[shared_row[first : first + count]] = np.arange(count)
-        columns.append(rows)
-        first += count
-    return SharedRows(at[order][new], moments[order][new], tuple(columns))
+        readings = len(channel.at)
+        rows = np.full(count, -1, np.int64)
+        rows[row_of_reading[first : first + readings]] = np.arange(readings)
+        channel_rows.append(rows)
+        first += readings
+    return SharedRows(at[begins], moments[begins], tuple(channel_rows))

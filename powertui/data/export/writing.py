@@ -22,12 +22,12 @@ import numpy as np
 from powertui import __version__
 from powertui.data import window as windows
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.export import file_facts, perfetto
 from powertui.data.export import files as export_files
 from powertui.data.export import lines as export_lines
-from powertui.data.export import perfetto
 from powertui.data.export import rows as export_rows
 from powertui.data.export.lines import CodeTexts, LinePart, Moments, Ticks
-from powertui.data.export.rows import Batch, Cell, Shared, Sheet, Vocabulary
+from powertui.data.export.sheets import Batch, Cell, Shared, Sheet, Vocabulary
 from powertui.data.model import PowerOnTrace, Run
 from powertui.data.window import Window
 from powertui.errors import UsageError
@@ -77,14 +77,14 @@ def write(
     kind = _format(what, path, format)
     if what != "perfetto":
         _check(window, what)
-    energies = export_rows.energies(window, edge_ps=edge_ps)
+    energies = file_facts.energies(window, edge_ps=edge_ps)
     if total is not None:
         energies = (
             [("all counted channels", total), *energies]
             if len(energies) > 1
             else [(name, total) for name, _ in energies]
         )
-    facts = export_rows.about(window, run.name, __version__, energies)
+    facts = file_facts.file_facts(window, run.name, __version__, energies)
     counter = _Counter()
     if what == "perfetto":
         with export_files.opened(path, force=force) as stream:
@@ -106,7 +106,7 @@ def write(
             _write(stream, _csv(table, facts if comments else (), counter), path)
     answer = f"Wrote {counter.value:,} {what} to {_shown(path)}."
     if energies and what in ("samples", "steps"):
-        answer += f" The window: {export_rows.in_words(energies[0][1])}."
+        answer += f" The window: {file_facts.in_words(energies[0][1])}."
     return answer + (f" Based on: {_shown(beside)}." if beside else "")
 
 

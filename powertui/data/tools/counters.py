@@ -6,6 +6,7 @@ it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -35,48 +36,14 @@ def answer(question: Question) -> Result:
     counters = [counter for counter in question.profile.trace.counters if counter.times[0] < hi]
     rows = [_counter_row(counter, lo, hi) for counter in counters]
 
-    def names(texts: list[str], width: int) -> list[str]:
-        return [plain(text, width) for text in texts]
-
-    def floats(values: list[float]) -> Floats:
-        return np.array(values, np.float64)
-
-    columns = (
-        text_column(
-            "name", "counter", names([counter.name for counter in counters], 120), weight=10
-        ),
-        text_column("unit", "unit", names([counter.unit for counter in counters], 20), weight=9),
-        text_column(
-            "process", "process", names([counter.process for counter in counters], 80), weight=4
-        ),
-        int_column(
-            "readings",
-            "readings",
-            "integer",
-            [row.readings for row in rows],
-            weight=5,
-        ),
-        Column("least", "least", "number", floats([row.least for row in rows]), weight=7),
-        Column("mean", "mean", "number", floats([row.mean for row in rows]), weight=8),
-        Column("most", "most", "number", floats([row.most for row in rows]), weight=9),
-        Column("last", "last", "number", floats([row.last for row in rows]), weight=6),
-        int_column(
-            "most_s",
-            "most at",
-            "instant",
-            [row.most_ps for row in rows],
-            weight=5,
-        ),
-    )
-
     def place(row: int) -> Place | None:
-        at = rows[row].most_ps
-        return Place(question.opened.name, question.host, at, at + 1)
+        highest_ps = rows[row].most_ps
+        return Place(question.opened.name, question.host, highest_ps, highest_ps + 1)
 
     table = Table(
         "counters",
         "Counters",
-        columns,
+        tuple(_columns(counters, rows)),
         place=place,
         order=("name", False),
         empty=_EMPTY,
@@ -84,6 +51,24 @@ def answer(question: Question) -> Result:
         noun="counter",
     )
     return Result("counters", "Counters", (table,))
+
+
+def _columns(counters: list[Counter], rows: list[_CounterRow]) -> Iterator[Column]:
+    def number_column(id: str, values: list[float], weight: int) -> Column:
+        return Column(id, id, "number", np.array(values, np.float64), weight=weight)
+
+    names = [plain(counter.name, 120) for counter in counters]
+    units = [plain(counter.unit, 20) for counter in counters]
+    processes = [plain(counter.process, 80) for counter in counters]
+    yield text_column("name", "counter", names, weight=10)
+    yield text_column("unit", "unit", units, weight=9)
+    yield text_column("process", "process", processes, weight=4)
+    yield int_column("readings", "readings", "integer", [row.readings for row in rows], weight=5)
+    yield number_column("least", [row.least for row in rows], 7)
+    yield number_column("mean", [row.mean for row in rows], 8)
+    yield number_column("most", [row.most for row in rows], 9)
+    yield number_column("last", [row.last for row in rows], 6)
+    yield int_column("most_s", "most at", "instant", [row.most_ps for row in rows], weight=5)
 
 
 def _counter_row(counter: Counter, lo: int, hi: int) -> _CounterRow:
@@ -94,8 +79,9 @@ def _counter_row(counter: Counter, lo: int, hi: int) -> _CounterRow:
     if first == last or counter.times[first] > lo:
         begin = max(0, first - 1)
     values: Floats = counter.values[begin:last]
-    at = np.maximum(counter.times[begin:last], lo)
-    held_ps = np.diff(np.append(at, max(hi, int(at[-1])))).astype(np.float64)
+    times = np.maximum(counter.times[begin:last], lo)
+    end = max(hi, int(times[-1]))
+    held_ps = np.diff(np.append(times, end)).astype(np.float64)
     if held_ps.sum():
         mean = float(np.average(values, weights=held_ps))
     else:
@@ -107,5 +93,5 @@ def _counter_row(counter: Counter, lo: int, hi: int) -> _CounterRow:
         mean=mean,
         most=float(values[highest]),
         last=float(values[-1]),
-        most_ps=int(at[highest]),
+        most_ps=int(times[highest]),
     )

@@ -4,7 +4,7 @@ that were logged at its end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -39,7 +39,8 @@ def answer(question: Question) -> Result:
     if question.lo is not None or question.hi is not None:
         rows = _rows_in_window(bounds, *question.window)
     step_counts = [len(step_rows[row]) for row in rows]
-    columns = _columns([epochs[row] for row in rows], [bounds[row] for row in rows], step_counts)
+    listed = [epochs[row] for row in rows]
+    columns = tuple(_columns(listed, [bounds[row] for row in rows], step_counts))
 
     def place(row: int) -> Place | None:
         span = bounds[rows[row]]
@@ -66,42 +67,31 @@ def answer(question: Question) -> Result:
 def _rows_in_window(bounds: Sequence[_Bounds], lo: int, hi: int) -> list[int]:
     """The epochs with known bounds that touch [lo, hi)."""
     rows = [row for row, span in enumerate(bounds) if span is not None]
-    spans = np.array([span for span in bounds if span is not None], np.int64).reshape(-1, 2)
-    return [rows[at] for at in np.flatnonzero(touches(spans[:, 0], spans[:, 1], lo, hi)).tolist()]
+    spans = np.array([bounds[row] for row in rows], np.int64).reshape(-1, 2)
+    touched = np.flatnonzero(touches(spans[:, 0], spans[:, 1], lo, hi))
+    return [rows[place] for place in touched.tolist()]
 
 
 def _columns(
     epochs: Sequence[Epoch], bounds: Sequence[_Bounds], step_counts: Sequence[int]
-) -> tuple[Column, ...]:
+) -> Iterator[Column]:
     starts: list[int | None] = []
     ends: list[int | None] = []
+    lengths: list[int | None] = []
     for epoch, span in zip(epochs, bounds, strict=True):
+        # Without bounds one end may be known all the same.
         start, end = span if span is not None else (epoch.start, epoch.end)
         starts.append(start)
         ends.append(end)
-    lengths = [
-        None if start is None or end is None else end - start
-        for start, end in zip(starts, ends, strict=True)
-    ]
+        lengths.append(None if start is None or end is None else end - start)
+    yield int_column("number", "epoch", "integer", [epoch.number for epoch in epochs], weight=9)
+    yield optional("start_s", "start", "instant", starts, weight=8)
+    yield optional("end_s", "end", "instant", ends, weight=5)
+    yield optional("duration_s", "duration", "duration", lengths, weight=9)
+    yield int_column("slack_s", "±", "duration", [epoch.slack for epoch in epochs], weight=2)
+    yield int_column("steps", "steps", "integer", step_counts, weight=7)
     scalars = [dict(epoch.scalars) for epoch in epochs]
-    tags = dict.fromkeys(tag for of_epoch in scalars for tag in of_epoch)
-    columns_of_scalars = [
-        optional(
-            f"scalar:{plain(tag, 80)}",
-            plain(tag, 40),
-            "number",
-            [of_epoch.get(tag) for of_epoch in scalars],
-            weight=4,
-        )
-        for tag in tags
-    ]
-    return (
-        int_column("number", "epoch", "integer", [epoch.number for epoch in epochs], weight=9),
-        optional("start_s", "start", "instant", starts, weight=8),
-        optional("end_s", "end", "instant", ends, weight=5),
-        optional("duration_s", "duration", "duration", lengths, weight=9),
-        int_column("slack_s", "±", "duration", [epoch.slack for epoch in epochs], weight=2),
-        int_column("steps", "steps", "integer", step_counts, weight=7),
-        *columns_of_scalars,
-        text_column("source", "evidence", [epoch.source for epoch in epochs], weight=3),
-    )
+    for tag in dict.fromkeys(tag for of_epoch in scalars for tag in of_epoch):
+        values = [of_epoch.get(tag) for of_epoch in scalars]
+        yield optional(f"scalar:{plain(tag, 80)}", plain(tag, 40), "number", values, weight=4)
+    yield text_column("source", "evidence", [epoch.source for epoch in epochs], weight=3)

@@ -233,12 +233,15 @@ def broken_up(
     enqueue = sums[ENQUEUE]
     # The ops that are no enqueuing: reading on demand, reading ahead, preprocessing.
     recorded = sums[DEMANDED] + sums[ADVANCED] + sums[PREPROCESSING]
-    copies = float(steps.time_by_type((EventType.HOST_TO_DEVICE,)).sum()) if len(steps) else 0.0
+    copies = steps_ps = 0.0
+    if len(steps):
+        copies = float(steps.time_by_type((EventType.HOST_TO_DEVICE,)).sum())
+        steps_ps = float(steps.length.sum())
     if compat == "corrected" and not enqueue:  # GPUs: nothing enqueues, copies do
         return Breakup(copies, sums[DEMANDED], sums[ADVANCED], sums[PREPROCESSING], 0.0)
     ratio = _enqueuing(traces)
     if ratio is None:
-        ratio = min(1.0, copies / max(1.0, float(steps.length.sum()))) if len(steps) else 0.0
+        ratio = min(1.0, copies / max(1.0, steps_ps))
     rest = enqueue * (1 - ratio) / ratio if ratio else recorded
     scale = min(1.0, rest / recorded) if recorded else 0.0
     return Breakup(
@@ -292,11 +295,9 @@ def _next(bound: str, ops: list[InputOp], framework: Framework) -> str:
 
 
 def _steps(question: Question, steps: Breakdown) -> Table:
-    share = (
-        np.divide(steps.category("input"), np.maximum(1, steps.length))
-        if len(steps)
-        else np.empty(0)
-    )
+    share = np.empty(0)
+    if len(steps):
+        share = np.divide(steps.category("input"), np.maximum(1, steps.length))
     columns = (
         *shares.columns(steps),
         Column(

@@ -244,4 +244,6 @@ def inside(track: Track, lo: int, hi: int) -> tuple[Int64s, Int64s]:
     events = track.events
     end = events.end
     rows = np.flatnonzero(touches(events.start, end, lo, hi))
-    return rows, np.minimum(end[rows], hi) - np.maximum(events.start[rows], lo)
+    inside_lo = np.maximum(events.start[rows], lo)
+    inside_hi = np.minimum(end[rows], hi)
+    return rows, inside_hi - inside_lo

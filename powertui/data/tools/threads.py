@@ -10,9 +10,9 @@ import numpy as np
 
 from powertui.data import category
 from powertui.data.category import Category
-from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
-from powertui.data.run.device_intervals import covered_ps
+from powertui.data.model import Bools, ProcessKind, Trace, Track
 from powertui.data.run.marks import rows_named
+from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.window import lane_rows
 
 
@@ -30,35 +30,31 @@ class Thread(NamedTuple):
 
 def busy_threads(trace: Trace, lo: int, hi: int) -> list[Thread]:
     """The host's threads with events in the window, the busiest first."""
-    waits = np.fromiter(
-        (
-            category.work_category(trace.names.full(i)) is Category.IDLE
-            for i in range(len(trace.names))
-        ),
-        np.bool_,
-        len(trace.names),
-    )
-    out = []
+    waits = np.zeros(len(trace.names), np.bool_)
+    for index in range(len(trace.names)):
+        waits[index] = category.work_category(trace.names.full(index)) is Category.IDLE
+    threads: list[Thread] = []
     for number, (process, track) in enumerate(trace.tracks()):
         if process.kind is ProcessKind.HOST and len(track.events) and not track.derived:
             thread = _of_track(track, number, waits, lo, hi)
             if thread is not None:
-                out.append(thread)
-    return sorted(out, key=lambda thread: (-thread.busy, thread.name))
+                threads.append(thread)
+    return sorted(threads, key=lambda thread: (-thread.busy, thread.name))
 
 
 def _of_track(track: Track, number: int, waits: Bools, lo: int, hi: int) -> Thread | None:
+    # Events of the outermost lane lie apart, so that their lengths add up.
     lane = track.lane(0)
     start = np.maximum(lane.start, lo)
     end = np.minimum(lane.start + lane.duration, hi)
     inside = end >= start
     if not inside.any():
         return None
+    # Waits may lie in one another.
     rows = rows_named(track.events.name, waits)
-    a, b = _clipped(
-        track.events.start[rows], track.events.start[rows] + track.events.duration[rows], lo, hi
-    )
-    waiting = int(covered_ps(np.zeros(len(a), np.int64), a, b, 1)[0]) if len(a) else 0
+    wait_start = track.events.start[rows]
+    wait_end = np.minimum(wait_start + track.events.duration[rows], hi)
+    waiting = joined([CoveredTime(np.maximum(wait_start, lo), wait_end)])
     count = 0
     for depth in range(track.lane_count):
         first, last = lane_rows(track.lane(depth), lo, hi)
@@ -67,15 +63,8 @@ def _of_track(track: Track, number: int, waits: Bools, lo: int, hi: int) -> Thre
         name=track.name,
         track=number,
         busy=int((end - start)[inside].sum()),
-        waiting=max(0, waiting),
+        waiting=waiting.length,
         events=count,
         lo=int(start[inside].min()),
         hi=int(end[inside].max()),
     )
-
-
-def _clipped(start: Int64s, end: Int64s, lo: int, hi: int) -> tuple[Int64s, Int64s]:
-    a = np.maximum(start, lo)
-    b = np.minimum(end, hi)
-    keep = b > a
-    return a[keep], b[keep]

@@ -20,6 +20,7 @@ from powertui.data.opened import Opened, Profile
 from powertui.data.run.marks import rows_named
 from powertui.data.table import Column, Fact, Place, Table, text_column
 from powertui.data.tools import device_facts, top_ops, tpu_cores
+from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.registry import Question
 from powertui.data.tools.suggestions import Signals
 from powertui.data.tools.tpu_cores import TpuSteps
@@ -89,95 +90,78 @@ def _mean(parts: Sequence[Use]) -> Use:
 
 def _stat(trace: Trace, name: str) -> float | None:
     """The mean over the devices that tell it: percent in the file."""
-    values = [
-        stat.value
-        for process in trace.processes
-        if process.kind is ProcessKind.DEVICE
-        for stat in process.stats
-        if stat.name == name and isinstance(stat.value, int | float) and 0 <= stat.value <= 100
-    ]
-    return float(np.mean(values)) / 100 if values else None
+    percents: list[float] = []
+    for process in trace.processes:
+        if process.kind is not ProcessKind.DEVICE:
+            continue
+        for stat in process.stats:
+            if stat.name == name and isinstance(stat.value, int | float) and 0 <= stat.value <= 100:
+                percents.append(stat.value)
+    return float(np.mean(percents)) / 100 if percents else None
 
 
 def _by_costs(
     profile: Profile, lo: int, hi: int, compat: Compat
 ) -> tuple[float | None, float | None, float | None]:
     """(FLOP/s of the peak, of the roofline, bandwidth of the peak)."""
-    peaks = next(
-        (
-            device
-            for device in device_facts.device_facts(profile.trace)
-            if device.recorded and (device.peak_flops or device.bandwidth)
-        ),
-        None,
-    )
+    peaks = _peaks(profile.trace)
     ops = top_ops.on_devices(profile, lo, hi, compat)
-    leaves = [op for op in ops.ops if op.total == op.self_time]
     if peaks is None or not ops.span or not ops.busy:
         return None, None, None
-    costed = [
-        sum(op.self_time for op in leaves if getattr(op, what) is not None)
-        for what in ("flops", "bytes")
-    ]
-    flops = (
-        sum(op.flops or 0.0 for op in leaves)
-        if costed[0] >= _TOLD * (ops.busy + ops.unnamed)
-        else None
-    )
-    size = (
-        sum(op.bytes or 0.0 for op in leaves)
-        if costed[1] >= _TOLD * (ops.busy + ops.unnamed)
-        else None
-    )
-    seconds = ops.span / PS_PER_S
-    busy = ops.busy / PS_PER_S
-    of_peak = (
-        min(1.0, flops / seconds / peaks.peak_flops)
-        if flops is not None and peaks.peak_flops
-        else None
-    )
-    of_memory = (
-        min(1.0, size / seconds / peaks.bandwidth) if size is not None and peaks.bandwidth else None
-    )
-    roofline = None
-    if flops is not None and size and peaks.peak_flops and peaks.bandwidth:
-        roofline = (
-            min(1.0, flops / busy / min(peaks.peak_flops, flops / size * peaks.bandwidth))
-            if flops
-            else None
-        )
+    # An op that holds others says what they cost, too: only those that hold none are added.
+    leaves = [op for op in ops.ops if op.total == op.self_time]
+    min_costed_ps = _TOLD * (ops.busy + ops.unnamed)
+    flops = _sum_of_costs([(op.flops, op.self_time) for op in leaves], min_costed_ps)
+    size = _sum_of_costs([(op.bytes, op.self_time) for op in leaves], min_costed_ps)
+    span_s, busy_s = ops.span / PS_PER_S, ops.busy / PS_PER_S
+    of_peak = of_memory = roofline = None
+    if flops is not None and peaks.peak_flops:
+        of_peak = min(1.0, flops / span_s / peaks.peak_flops)
+    if size is not None and peaks.bandwidth:
+        of_memory = min(1.0, size / span_s / peaks.bandwidth)
+    if flops and size and peaks.peak_flops and peaks.bandwidth:
+        # What is possible at so many operations for each byte that comes from memory.
+        memory_bound = flops / size * peaks.bandwidth
+        roofline = min(1.0, flops / busy_s / min(peaks.peak_flops, memory_bound))
     return of_peak, roofline, of_memory
+
+
+def _peaks(trace: Trace) -> DeviceFacts | None:
+    """The first device of which any peak is known."""
+    for device in device_facts.device_facts(trace):
+        if device.recorded and (device.peak_flops or device.bandwidth):
+            return device
+    return None
+
+
+def _sum_of_costs(costs: Sequence[tuple[float | None, int]], min_costed_ps: float) -> float | None:
+    """What ops cost together, by (cost, self time) of each; None where too few of them say."""
+    costed_ps = sum(self_time for cost, self_time in costs if cost is not None)
+    if costed_ps < min_costed_ps:
+        return None
+    return sum(cost or 0.0 for cost, _ in costs)
 
 
 def facts(use: Use) -> list[Fact]:
     """Those that are known."""
-    by = (
-        "as the profile reports"
-        if use.memory_told
-        else "from what the ops say that they read and write"
-    )
-    told = (
-        (
-            "duty_cycle",
-            "duty cycle",
-            use.duty,
-            "of their programs' time the cores compute: not in infeed, outfeed and host copies",
-        ),
-        ("mxu_utilization", "matrix units", use.matrix, "as the profile reports"),
-        (
-            "flops_utilization",
-            "FLOP/s of the peak",
-            use.flops,
-            "from what the ops say that they compute, idle time too",
-        ),
+    reported = "as the profile reports"
+    why_duty = "of their programs' time the cores compute: not in infeed, outfeed and host copies"
+    why_flops = "from what the ops say that they compute, idle time too"
+    why_memory = "from what the ops say that they read and write"
+    if use.memory_told:
+        why_memory = reported
+    rows = (
+        ("duty_cycle", "duty cycle", use.duty, why_duty),
+        ("mxu_utilization", "matrix units", use.matrix, reported),
+        ("flops_utilization", "FLOP/s of the peak", use.flops, why_flops),
         ("roofline_utilization", "FLOP/s of what memory allows", use.roofline, "while ops ran"),
-        ("hbm_utilization", "memory's bandwidth", use.memory, by),
+        ("hbm_utilization", "memory's bandwidth", use.memory, why_memory),
     )
-    return [
-        Fact(id, label, share, "share", why=why)
-        for id, label, share, why in told
-        if share is not None
-    ]
+    facts: list[Fact] = []
+    for id, label, share, why in rows:
+        if share is not None:
+            facts.append(Fact(id, label, share, "share", why=why))
+    return facts
 
 
 def of_tpu(profile: Profile, steps: TpuSteps | None, signals: Signals) -> Signals:
@@ -199,14 +183,16 @@ def of_tpu(profile: Profile, steps: TpuSteps | None, signals: Signals) -> Signal
 
 def _async_done(profile: Profile) -> float | None:
     """The part of the devices' busy time in which collectives end that began before."""
-    ops = top_ops.on_devices(profile, profile.trace.span[0], profile.trace.span[1] + 1, "corrected")
-    ending = [
-        op
-        for op in ops.ops
-        if op.category == "async-done"
-        and op.name.lstrip("%").split(".")[0].startswith(_COLLECTIVES)
-    ]
-    return sum(op.self_time for op in ending) / ops.busy if ops.busy else None
+    lo, hi = profile.trace.span
+    ops = top_ops.on_devices(profile, lo, hi + 1, "corrected")
+    if not ops.busy:
+        return None
+    ending_ps = 0
+    for op in ops.ops:
+        instruction = op.name.lstrip("%").split(".")[0]  # "all-gather-done" of "%all-gather-done.3"
+        if op.category == "async-done" and instruction.startswith(_COLLECTIVES):
+            ending_ps += op.self_time
+    return ending_ps / ops.busy
 
 
 def _memory_used(trace: Trace) -> float | None:
@@ -215,20 +201,19 @@ def _memory_used(trace: Trace) -> float | None:
     """
     most = 0.0
     is_allocation = texts.beginning(trace.names, "MemoryAllocation", whole=True)
+    if not is_allocation.any():
+        return None
     for process, track in trace.tracks():
-        rows = (
-            rows_named(track.events.name, is_allocation)
-            if is_allocation.any()
-            else np.empty(0, np.int64)
-        )
-        for at in range(0, len(rows), _AT_ONCE):
-            recorded = process.source.columns(
-                track.events.positions(rows[at : at + _AT_ONCE]), _ALLOCATORS
-            )
+        rows = rows_named(track.events.name, is_allocation)
+        for begin in range(0, len(rows), _AT_ONCE):
+            positions = track.events.positions(rows[begin : begin + _AT_ONCE])
+            recorded = process.source.columns(positions, _ALLOCATORS)
             heap, stack, free = (recorded[name].floats for name in _ALLOCATORS)
             used = heap + np.nan_to_num(stack)
-            part = used / np.where(used + free > 0, used + free, np.nan)
-            most = max(most, float(np.nanmax(part)) if np.isfinite(part).any() else 0.0)
+            managed = used + free
+            share = used / np.where(managed > 0, managed, np.nan)
+            if np.isfinite(share).any():
+                most = max(most, float(np.nanmax(share)))
     return most or None
 
 
