@@ -46,6 +46,7 @@ class LineCounter(Protocol):
 
 def chunks(window: Window, about: list[tuple[str, Any]], counter: LineCounter) -> Iterator[bytes]:
     """The JSON text, piece by piece."""
+    # JSON keeps one value for each key: sensors share one.
     facts: dict[str, Any] = {}
     for key, value in about:
         facts[key] = f"{facts[key]}; {value}" if key in facts else value
@@ -237,6 +238,7 @@ def _power(window: Window) -> Iterator[str]:
     for name, channel in zip(channel_names(power), power, strict=True):
         moments = readings.about(channel)
         inside = (moments >= window.lo) & (moments < window.hi)
+        # JSON has no word for a gap's NaN.
         rows = np.flatnonzero(inside & np.isfinite(channel.watts))
         label = json.dumps(f"{name} (W)")
         for ps, watts in zip(moments[rows].tolist(), channel.watts[rows].tolist(), strict=True):

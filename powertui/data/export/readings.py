@@ -57,6 +57,7 @@ class ChannelReadings:
             borders = moments[:-1] + np.diff(moments) // 2
             edges = np.concatenate([edges, borders, [hi]]).astype(np.int64)
         energy = mixture.energy(power, lo, hi)
+        # A reading holds its piece of what the channel covers; gaps are filled in by scaling.
         scale = None
         if energy.joules is not None and energy.covered_joules > 0:
             scale = energy.joules / energy.covered_joules

@@ -59,6 +59,7 @@ def _steps(window: Window) -> Sheet:
             known_seconds(steps.step[indexes]),
         ]
         for channel in power:
+            # All steps of a channel at once: one integral, cut at their ends.
             energies = mixture.energies(channel, start, end)
             cells += [
                 [energy.joules for energy in energies],
@@ -148,6 +149,7 @@ def _events(window: Window) -> Sheet:
     )
 
     def batches() -> Iterator[Batch]:
+        # A name or a place is written as text once for all of its rows.
         cuts = list(window.cuts())
         full = window.trace.names.full
         names = Vocabulary(len(window.trace.names), lambda code: (full(code),))

@@ -118,6 +118,7 @@ def _step_at(window: Window, at: Int64s) -> tuple[list[int | None], list[int | N
     if not len(steps):
         return epochs, numbers
     any_begun, step = last_begun(steps.start, at)
+    # Between two steps no step is named.
     in_step = any_begun & (at < steps.ends()[step])
     for row in np.flatnonzero(in_step).tolist():
         index = int(step[row])

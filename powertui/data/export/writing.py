@@ -77,6 +77,7 @@ def write(
     kind = _format(what, path, format)
     if what != "perfetto":
         _check(window, what)
+    # Worked out once: for the facts, for the notes beside a CSV file, and for the answer.
     energies = file_facts.energies(window, edge_ps=edge_ps)
     if total is not None:
         energies = (
@@ -114,6 +115,7 @@ def _plain_file(path: str) -> bool:
     """Whether a file can lie beside it: not of standard output, a pipe or a terminal."""
     if path == export_files.STDOUT:
         return False
+    # A pipe or a device takes bytes, and has no neighbors.
     place, there = export_files.look(path)
     return there == "nothing" or place.is_file()
 

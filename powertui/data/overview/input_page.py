@@ -23,13 +23,15 @@ def answer(question: Question) -> Result:
     """The page of the input pipeline."""
     page = input_pipeline.answer(question)
     shown = {fact.id: fact.value for fact in page.facts}
-    told = _input_between_steps(question) if shown["bottleneck"] != "host" else None
-    if told is None:
+    if shown["bottleneck"] == "host":
+        return page
+    between_steps = _input_between_steps(question)
+    if between_steps is None:
         return page
     instead = {
-        "input_conclusion": told.sentence,
-        "bottleneck": advice.input_bound(told.cost.share or 0.0),
-        "summary_nextstep": told.next,
+        "input_conclusion": between_steps.sentence,
+        "bottleneck": advice.input_bound(between_steps.cost.share or 0.0),
+        "summary_nextstep": between_steps.next,
     }
     facts = (
         Fact(fact.id, fact.label, instead[fact.id]) if fact.id in instead else fact
@@ -49,10 +51,12 @@ def of_steps_alone(facts: Iterable[Fact]) -> tuple[Fact, ...]:
 def input_verdict(question: Question, shares: Shares | None) -> tuple[str, str]:
     """(TensorBoard's word, in ours): does the program wait for its input."""
     bound, words = advice.bound_by_input(shares)
-    told = _input_between_steps(question) if bound != "host" else None
-    if told is None:
+    if bound == "host":
         return bound, words
-    return advice.input_bound(told.cost.share or 0.0), told.sentence
+    between_steps = _input_between_steps(question)
+    if between_steps is None:
+        return bound, words
+    return advice.input_bound(between_steps.cost.share or 0.0), between_steps.sentence
 
 
 def _input_between_steps(question: Question) -> Conclusion | None:
@@ -60,6 +64,7 @@ def _input_between_steps(question: Question) -> Conclusion | None:
     if question.lo is not None or question.hi is not None or question.compat != "corrected":
         return None
     for conclusion in run_conclusions(question.opened, question.aligning):
+        # A stretch is a single pause: the page is about what every step waits for.
         if conclusion.kind is Kind.INPUT and conclusion.stretch is None:
             is_much = (conclusion.cost.share or 0.0) >= advice.INPUT_SOME
             return conclusion if is_much else None

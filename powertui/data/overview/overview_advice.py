@@ -111,6 +111,7 @@ def _of_devices(trace: Trace) -> list[tuple[str, str]]:
         for process in trace.processes
         if process.kind is ProcessKind.DEVICE and not process.event_count
     ]
+    # Some devices worked: the others were not used, or not profiled.
     if silent and has_device:
         return [("hint", f"{len(silent)} devices recorded nothing.")]
     if silent:

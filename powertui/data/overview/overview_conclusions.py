@@ -27,6 +27,7 @@ def conclusion_facts(conclusions: Conclusions) -> list[Fact]:
     for conclusion in conclusions.items[:_MAX_LISTED]:
         id = _id(conclusion, ids)
         ids.add(id)
+        # The first conclusion is what limits the run; the others are said beside it.
         label = "what limits it" if id == "limit" else _LABELS.get(conclusion.kind, "also")
         badge = conclusion.finding.badge if conclusion.finding is not None else None
         facts.append(Fact(id, label, conclusion.sentence, badge=badge, why=conclusion.next))
@@ -45,17 +46,17 @@ def _asked(question: Question) -> Conclusions:
     return Conclusions(ranked(step_parts.step_parts(Inquiry(question))), "")
 
 
-def _id(conclusion: Conclusion, taken: set[str]) -> str:
+def _id(conclusion: Conclusion, earlier_ids: set[str]) -> str:
     """What the fact is called in the JSON."""
     if conclusion.kind is Kind.STRAGGLER:
         beginning = "straggler"
     elif conclusion.finding is not None:
         beginning = "finding"
-    elif "limit" not in taken:
+    elif "limit" not in earlier_ids:
         return "limit"
     else:
         beginning = "conclusion"
-    number = 1 + sum(id.startswith(beginning) for id in taken)
+    number = 1 + sum(id.startswith(beginning) for id in earlier_ids)
     return f"{beginning}_{number}"
 
 

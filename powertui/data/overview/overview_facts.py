@@ -18,6 +18,7 @@ from powertui.data.tools.shares import Shares
 
 def performance(steps: Breakdown, step_shares: Shares | None) -> list[Fact]:
     """How long a step takes, and what share of it each kind of work takes."""
+    # Steps that trace or compile would hide what all others are like.
     usual = steps.usual()
     times = shares.spread(usual.length)
     if times is None or step_shares is None:
@@ -32,6 +33,7 @@ def performance(steps: Breakdown, step_shares: Shares | None) -> list[Fact]:
         Fact("step_time_min_s", "shortest", times.least, "duration"),
         Fact("step_time_max_s", "longest", times.most, "duration"),
     ]
+    # A device shows its idle time itself; of a host it is what nothing explains.
     of_device = [
         ("device_compute_share", "device compute", step_shares.compute),
         ("collectives_share", "collectives", step_shares.collectives),
@@ -102,6 +104,7 @@ def _energy_of_host(question: Question, host_account: Account) -> list[Fact]:
     else:
         measured = host_account.energy(*host_account.trace.span)
         facts = [_energy("energy", "energy of the profile", measured)]
+    # Energy of the whole stretch by the count of steps: edges do not add up.
     per_step = host_account.per_step(None)
     facts.append(_energy("step_joules", "energy of a step", per_step))
     batch = environment.batch_size(question.profile)
@@ -136,6 +139,7 @@ def _epochs(host_account: Account) -> list[Fact]:
     first = resolved[0]
     last = resolved[-1]
     step_epochs = host_account.steps.epoch
+    # Epochs of different lengths differ in energy without any cause.
     same_steps = (step_epochs == first.index).sum() == (step_epochs == last.index).sum()
     return facts + _epoch_difference(first, last) if same_steps else facts
 
@@ -150,6 +154,7 @@ def _epoch_difference(first: EpochEnergy, last: EpochEnergy) -> list[Fact]:
         return []
     if after.joules is None or after.lo is None or after.hi is None:
         return []
+    # Half of a 95 % interval each; errors of two epochs are independent.
     half = float(np.hypot(before.hi - before.lo, after.hi - after.lo)) / 2
     more = float(after.joules - before.joules)
     return [

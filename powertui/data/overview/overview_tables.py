@@ -115,6 +115,7 @@ def _step_joules(steps: Breakdown, host_account: Account) -> Column | None:
     energies = host_account.step_energies
     if not any(energy.resolved for energy in energies):
         return None
+    # Steps of other profilers' rules are not those of the account: they meet by their start.
     row_by_start = {start: row for row, start in enumerate(host_account.steps.start.tolist())}
     joules = []
     for start in steps.start.tolist():
@@ -255,6 +256,7 @@ def hosts_side_by_side(question: Question) -> list[Table]:
     if common is None:
         return []
     lengths = common.lengths()
+    # Who is early waits in collectives: without them the late one shows.
     own_lengths = common.lengths_without_collectives()
     count = len(common.hosts)
     slow_hosts = {host.member for host in hosts.stragglers(own_lengths)}

@@ -50,6 +50,7 @@ def find_tied_events(trace: Trace) -> TiedEvents:
     never = np.zeros(len(arrows), np.bool_)
     row = _rows(tracks, arrows.line, arrows.at, never)
     to_row = _rows(tracks, arrows.to_line, arrows.to_at, arrows.next)
+    # Both ends in one event say nothing that the event does not.
     to_itself = (row == to_row) & (arrows.line == arrows.to_line)
     ties = (row >= 0) & (to_row >= 0) & ~to_itself
     return TiedEvents(
@@ -91,6 +92,7 @@ def _around_rows(track: Track, at: Int64s) -> Int64s:
         any_begun, row = last_begun(starts, at)
         start = starts[row]
         is_around = any_begun & (start + durations[row] >= at)
+        # Of equal starts the deeper lane, which comes later, is the inner event.
         is_better = is_around & (start >= best_start)
         best[is_better] = row[is_better] + lo
         best_start[is_better] = start[is_better]

@@ -333,6 +333,7 @@ def _device_steps(
             continue
         device_work = [piece for piece in work if piece.line.process.name == name]
         first_start, last_end = pieces.bounds(device_work, count)
+        # No line of steps: what the group ran there is its step.
         drawn[name] = last_end > first_start
         worked = np.flatnonzero(drawn[name])
         group.append(worked)

@@ -203,6 +203,7 @@ def _rate(kind: _Kind, seconds: float) -> tuple[float | None, float | None]:
     """(algorithm bandwidth, bus bandwidth) in B/s."""
     if kind.bytes is None or not seconds:
         return None, None
+    # As NCCL's tests have it: bytes of the message a second, and what each link carried of it.
     rate = kind.bytes / seconds
     if kind.members is None:
         return rate, None

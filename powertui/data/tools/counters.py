@@ -33,6 +33,7 @@ class _CounterRow(NamedTuple):
 def answer(question: Question) -> Result:
     """Every counter that has a reading in the window or before it."""
     lo, hi = question.window
+    # A counter that begins after the window shows nothing of it.
     counters = [counter for counter in question.profile.trace.counters if counter.times[0] < hi]
     rows = [_counter_row(counter, lo, hi) for counter in counters]
 

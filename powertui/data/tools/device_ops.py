@@ -93,6 +93,7 @@ def device_ops(
     for line in work.lines:
         lines_by_device.setdefault(id(line.process), []).append(line)
     for lines in lines_by_device.values():
+        # Idle is what no named op covers: the converters do not tell unnamed work from it.
         named_ps = 0
         for line in lines:
             check()
@@ -142,6 +143,7 @@ def merged(parts: Sequence[DeviceOps]) -> DeviceOps:
     ops: dict[tuple[str, str], DeviceOp] = {}
     for part in parts:
         for op in part.ops:
+            # Hosts of one training run the same program under the same label.
             key = (op.program, op.name)
             if key in ops:
                 _merge(ops[key], op)
@@ -221,6 +223,7 @@ def _key(facts: KernelFacts, programs: dict[str, Module], compat: Compat) -> tup
     program = facts.program or facts.hlo_module
     if _is_hlo_op(facts, hlo.find(programs, facts.program, facts.hlo_module), compat):
         return program, facts.hlo_op.rpartition("::")[2]
+    # An op of a TPU without an `hlo_op` stat is told apart by its display name.
     if facts.category:  # an op of a TPU
         return program, facts.short or facts.name
     op = framework_op(facts, compat)
@@ -296,6 +299,7 @@ def _add(op: DeviceOp, facts: KernelFacts, runs: _Runs, line: int) -> None:
     op.self_time += int(runs.self_time.sum())
     op.eager |= facts.eager
     op.kernel_time += total
+    # The part of an op's kernels on tensor cores is a column of its own.
     if tensor_cores.used(facts.name):
         op.tensor_core_time += total
     op.flops = _plus(op.flops, facts.flops, count)

@@ -130,6 +130,7 @@ def _batch_size(trace: Trace) -> int | None:
     from_shapes: Counter[int] = Counter()
     from_batching: Counter[int] = Counter()
     for process, track in trace.tracks():
+        # Only the threads of a host run tf.data.
         if process.kind is not ProcessKind.HOST or not len(track.events):
             continue
         rows = rows_named(track.events.name, is_batch)[:_MAX_BATCH_EVENTS]

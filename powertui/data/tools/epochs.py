@@ -35,6 +35,7 @@ def answer(question: Question) -> Result:
     steps = question.profile.steps
     step_rows = ByNumber(steps.epoch, len(epochs))
     bounds = [epochs.bounds(index, steps, step_rows[index]) for index in range(len(epochs))]
+    # Without a window epochs are listed, too, of which only a log is known.
     rows = list(range(len(epochs)))
     if question.lo is not None or question.hi is not None:
         rows = _rows_in_window(bounds, *question.window)

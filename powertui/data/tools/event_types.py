@@ -28,7 +28,6 @@ from powertui.data.model import (
     Trace,
     Track,
     UInt8s,
-    UInt32s,
 )
 from powertui.data.run.device_intervals import work_tracks
 from powertui.data.run.marks import carried, rows_named, whole_numbers
@@ -61,6 +60,7 @@ class EventType(enum.IntEnum):
     WAIT_HOST = 15
 
 
+_READ_CHARACTERS = 64  # of a name: what it stands for is said at its beginning
 KINDS = len(EventType)
 MARK = 254  # marks a step: no work itself
 NOTHING = 255  # counts nowhere
@@ -132,6 +132,7 @@ _TPU_IDLE = re.compile(r"(?i)^%?(?:idle|wait|.*barrier)")
 _WORKING_ANNOTATIONS = ("Optimizer.", "enumerate(DataLoader)")
 
 _STATS = ("correlation_id", "step_name", "step_num", "shape", "_ipl_stage_id")
+_NONE = np.empty(0, np.int64)
 
 
 class Typed(NamedTuple):
@@ -197,16 +198,21 @@ def typed_events(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]
             if tracks:
                 devices += _device(trace, process, tracks, numbers, compat)
         elif process.kind is ProcessKind.HOST:
-            tracks = [
-                t
-                for t in process.tracks
-                if len(t.events) and not t.derived and not python_frames.is_frame_line(trace, t)
-            ]
+            tracks = [track for track in process.tracks if _is_host_work(trace, track)]
             if tracks:
                 hosts += _host(
                     trace, process, tracks, numbers, has_device=with_device, compat=compat
                 )
     return devices, hosts
+
+
+def _is_host_work(trace: Trace, track: Track) -> bool:
+    """Whether a line holds events of a thread: frames of Python say nothing of TensorBoard's
+    types.
+    """
+    if not len(track.events) or track.derived:
+        return False
+    return not python_frames.is_frame_line(trace, track)
 
 
 def has_device(trace: Trace, compat: Compat) -> bool:
@@ -224,71 +230,72 @@ def has_device(trace: Trace, compat: Compat) -> bool:
 def _device(
     trace: Trace, process: Process, tracks: list[Track], numbers: dict[int, int], compat: Compat
 ) -> list[Typed]:
-    tpu = "TPU" in process.name
+    is_tpu = "TPU" in process.name
     carry = carried(trace, process, tracks, _STATS)
-    table = np.full(len(trace.names), NOTHING, np.uint8)
+    type_of_name = np.full(len(trace.names), NOTHING, np.uint8)
     used = np.unique(np.concatenate([np.unique(track.events.name) for track in tracks]))
     for index in used.tolist():
-        table[index] = (
-            _tpu_kind(trace.names.full(index))
-            if tpu
-            else device_kind(trace.names.full(index), compat)
-        )
-    out = []
+        name = trace.names.full(index)
+        type_of_name[index] = _tpu_kind(name) if is_tpu else device_kind(name, compat)
+    lines: list[Typed] = []
     for track in tracks:
-        name = track.events.name
-        rows = rows_named(name, carry["shape"]) if carry["shape"].any() else np.empty(0, np.int64)
-        kinds = table[name[rows]]
+        name_of_event = track.events.name
+        rows = _NONE
+        if carry["shape"].any():
+            rows = rows_named(name_of_event, carry["shape"])
+        kinds = type_of_name[name_of_event[rows]]
         if len(rows):
-            column = process.source.columns(track.events.positions(rows), ("shape",))["shape"]
-            texts = column.texts or [None] * len(rows)
-            half = np.array([text is not None and "half" in text for text in texts], np.bool_)
-            compute = np.isin(kinds, (EventType.COMPUTE_16, EventType.COMPUTE_32)) & column.present
-            kinds = np.where(
-                compute, np.where(half, EventType.COMPUTE_16, EventType.COMPUTE_32), kinds
-            ).astype(np.uint8)
-        if (
-            compat != "corrected" and not tpu and not carry["correlation_id"][name].all()
-        ):  # without one it counts nowhere
-            kinds = _types_by_name(table, name, rows, kinds)
-            rows = np.arange(len(name))
-            kinds_recorded = whole_numbers(
-                process.source.columns(track.events.position, ("correlation_id",))["correlation_id"]
-            )
-            kinds = np.where(kinds_recorded >= 0, kinds, NOTHING).astype(np.uint8)
-        out.append(
+            kinds = _by_shape(process, track, rows, kinds)
+        carries_id = carry["correlation_id"][name_of_event]
+        if compat != "corrected" and not is_tpu and not carries_id.all():
+            # To the converters an event without a correlation id counts nowhere.
+            all_kinds = type_of_name[name_of_event]
+            all_kinds[rows] = kinds
+            rows = np.arange(len(name_of_event))
+            columns = process.source.columns(track.events.position, ("correlation_id",))
+            has_id = whole_numbers(columns["correlation_id"]) >= 0
+            kinds = np.where(has_id, all_kinds, NOTHING).astype(np.uint8)
+        lines.append(
             Typed(
                 number=numbers[id(track)],
                 process=process,
                 track=track,
-                by_name=table,
+                by_name=type_of_name,
                 rows=rows,
                 kinds=kinds,
             )
         )
-    return out
+    return lines
 
 
-def _types_by_name(table: UInt8s, name: UInt32s, rows: Int64s, kinds: UInt8s) -> UInt8s:
-    out = table[name]
-    out[rows] = kinds
-    return out
+def _by_shape(process: Process, track: Track, rows: Int64s, kinds: UInt8s) -> UInt8s:
+    """The types of these events, where the shapes of their tensors say whether they compute in
+    16 bit.
+    """
+    column = process.source.columns(track.events.positions(rows), ("shape",))["shape"]
+    shapes = column.texts or [None] * len(rows)
+    is_half = np.array([shape is not None and "half" in shape for shape in shapes], np.bool_)
+    computes = np.isin(kinds, (EventType.COMPUTE_16, EventType.COMPUTE_32)) & column.present
+    by_shape = np.where(is_half, EventType.COMPUTE_16, EventType.COMPUTE_32)
+    return np.where(computes, by_shape, kinds).astype(np.uint8)
 
 
 def device_kind(name: str, compat: Compat) -> EventType:
     """The type of an event of a GPU's stream."""
-    copy = (_COPY if compat == "corrected" else _COPY_AS_PARSED).search(name)
-    if copy is not None:
-        return _WAYS[copy[1].lower().replace(" ", "")]
-    if (_COLLECTIVE if compat == "corrected" else _NCCL).search(name):
-        return EventType.COLLECTIVES
-    low = name.lower()
     if compat == "corrected":
-        return EventType.COMPUTE_16 if _HALF.search(name) else EventType.COMPUTE_32
-    return EventType.COMPUTE_16 if "half" in low or "fp16" in low else EventType.COMPUTE_32
+        copy, collective, half = _COPY, _COLLECTIVE, _HALF
+    else:  # as the converters know them: NCCL alone, and copies as no collector writes them
+        copy, collective, half = _COPY_AS_PARSED, _NCCL, _HALF_AS_PARSED
+    copied = copy.search(name)
+    if copied is not None:
+        return _WAYS[copied[1].lower().replace(" ", "")]
+    if collective.search(name):
+        return EventType.COLLECTIVES
+    return EventType.COMPUTE_16 if half.search(name) else EventType.COMPUTE_32
 
 
 _NCCL = re.compile(r"(?i)^nccl")
+_HALF_AS_PARSED = re.compile(r"(?i)half|fp16")
 
 
 def _tpu_kind(name: str) -> int:
@@ -382,38 +389,47 @@ def _speaking(names: Names, used: Bools) -> Bools:
     """The used names that can stand for more than the host's computing: of hundreds of thousands a
     few.
     """
-    out = np.zeros(len(names), np.bool_)
+    speaks = np.zeros(len(names), np.bool_)
     rows = np.flatnonzero(used)
-    for at in range(0, len(rows), texts.BATCH):
-        some = rows[at : at + texts.BATCH]
-        low = names.texts(some).cut(64).lower()
+    for begin in range(0, len(rows), texts.BATCH):
+        batch = rows[begin : begin + texts.BATCH]
+        low = names.texts(batch).cut(_READ_CHARACTERS).lower()
         for prefix in _SPEAKING:
-            out[some] |= low.begin(prefix.lower().encode())
+            speaks[batch] |= low.begin(prefix.lower().encode())
         for part in (b"dataloader", b"ompil", b"autotun"):
-            out[some] |= low.contain(part)
-    return out
+            speaks[batch] |= low.contain(part)
+    return speaks
 
 
 def host_kind(name: str, *, has_device: bool, compat: Compat) -> int:
     """The type of an event of a host's thread that marks no step."""
-    if name.startswith(_DROPPED) or (compat == "corrected" and name.startswith(_POOLS)):
+    is_corrected = compat == "corrected"
+    if name.startswith(_DROPPED) or (is_corrected and name.startswith(_POOLS)):
         return NOTHING
-    low = name[:64].lower()
+    front = name[:_READ_CHARACTERS]
+    low = front.lower()
     if name.startswith("InfeedEnqueue") or low.startswith("memcpyhtod"):
         return int(EventType.HOST_TO_DEVICE)
     if low.startswith("memcpyhtoh"):
         return int(EventType.HOST_TO_HOST)
+    # With a device the executor only prepares what runs there.
     if has_device and name.startswith("ExecutorState::Process"):
         return int(EventType.HOST_PREPARE)
-    if low.startswith("iteratorgetnext") or (compat == "corrected" and _INPUT.match(low)):
+    # Asking for the next element is the wait for it, whoever prepares it.
+    if low.startswith("iteratorgetnext") or (is_corrected and _INPUT.match(low)):
         return int(EventType.WAIT_INPUT)
-    if compat == "corrected" and not has_device and _HOST_COLLECTIVE.match(low):
+    if is_corrected:
+        return _corrected_host_kind(front, has_device=has_device)
+    return int(EventType.HOST_COMPUTE)
+
+
+def _corrected_host_kind(front: str, *, has_device: bool) -> int:
+    """Types that the converters do not know of a host's events."""
+    low = front.lower()
+    if not has_device and _HOST_COLLECTIVE.match(low):
         return int(EventType.COLLECTIVES)
-    if (
-        compat == "corrected"
-        and ("ompil" in low or "autotun" in low)
-        and _COMPILING.search(name[:64])
-    ):
+    # The test of the words is quicker than the expression, which few names get to.
+    if ("ompil" in low or "autotun" in low) and _COMPILING.search(front):
         return int(EventType.HOST_COMPILE)
     return int(EventType.HOST_COMPUTE)
 

@@ -56,6 +56,7 @@ def answer(question: Question) -> Result:
     device = device_ops.merged(
         [device_ops.device_ops(each, lo, hi, question.compat) for each, lo, hi in question.parts]
     )
+    # Hosts of one run have devices of one kind: the first one's peaks count for all.
     facts = device_facts.device_facts(profile.trace)
     sides = (_device_rows(device, question.compat), _host_rows(host))
     with_idle = _table(
@@ -161,6 +162,7 @@ def _table(
     rows = [*sides[0], *sides[1]]
     on_device = np.array([row.side == "Device" for row in rows], np.bool_)
     total = np.array([row.total for row in rows], np.int64)
+    # Each side's shares are of that side's time alone.
     self_time = np.array([row.self_time for row in rows], np.int64)
     count = np.array([row.occurrences for row in rows], np.int64)
     share = [

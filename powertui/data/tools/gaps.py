@@ -140,6 +140,7 @@ def _device_gaps(device: str, events: _DeviceEvents, launches: Launches, limit: 
 def _why(call: int, lo: int, hi: int, launches: Launches) -> str:
     if call < 0:
         return _UNKNOWN
+    # The device stood idle before the call had returned: the host was late.
     if int(launches.calls.end[call]) > lo:
         return _HOST
     return _QUEUED if hi - lo < _MAX_QUEUED_GAP_PS else _HELD

@@ -146,6 +146,7 @@ def _table(
         number("vdd_energy", "energy", "VDD Energy (J)", energy, "J", 2),
     )
 
+    # Where its longest run is.
     def place(row: int) -> Place | None:
         if not ops[row].events:
             return None

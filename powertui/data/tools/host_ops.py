@@ -90,6 +90,7 @@ def host_ops(
         busy += sums.add(rows.op, duration, times)
         first, last = bounds.get(id(track), (hi, lo))
         bounds[id(track)] = min(first, int(start.min())), max(last, int(end.max()))
+        # Lines come in stretches: what is known of a line serves all of its stretches.
         if eager is None or eager[0] is not track:
             eager = track, _Eager(trace, process, track)
         sums.eager.append(eager[1].among(rows))

@@ -267,6 +267,7 @@ def stragglers(times: Int64s) -> list[Straggler]:
     count, members = times.shape
     if members < 2 or count < _MIN_STEPS:
         return []
+    # Against the median of each step, so that a step that is long for all blames nobody.
     excess = times - np.median(times, axis=1)[:, None]
     means = times.mean(axis=0)
     usual_step = max(1.0, float(np.median(means)))

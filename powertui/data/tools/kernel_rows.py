@@ -193,6 +193,7 @@ def kernel_rows(profile: Profile, lo: int, hi: int, compat: Compat) -> KernelRow
         events, ps = kernels.inside(line.track, lo, hi)
         ns = ps // PS_PER_NS
         row = row_of_facts[line.facts[events]]
+        # TensorBoard leaves out what took less than a nanosecond.
         is_kernel = (row >= 0) & (ns > 0)
         events = events[is_kernel]
         ns = ns[is_kernel]

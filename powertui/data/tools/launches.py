@@ -92,6 +92,7 @@ def _find(trace: Trace, work: Kernels) -> Launches:
             call_of_line.append(np.full(len(events), -1, np.int64))
             continue
         ids = _ids(line.process, events.position)
+        # Work that was launched before the profile began has an id that no call bears.
         has_call = among(calls.id, ids) & (ids >= 0)
         call_of_line.append(np.where(has_call, calls.id.searchsorted(ids), -1))
     return Launches(calls, tuple(call_of_line))
@@ -123,6 +124,7 @@ def _calls(trace: Trace) -> Calls:
         line=np.concatenate([part.line for part in parts]),
         row=np.concatenate([part.row for part in parts]),
     )
+    # Ids may come again after a long time: TensorBoard, too, takes the last call.
     by_id = np.lexsort((calls.start, calls.id))
     return calls.take(by_id[ends_run(calls.id[by_id])])
 

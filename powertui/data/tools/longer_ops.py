@@ -66,6 +66,7 @@ class LongerOps:
         name = np.concatenate([sums.name for sums in parts])
         ran = np.concatenate([sums.self_time for sums in parts])
         group = self._names.group[name]
+        # Twins of one text are added before any of them is held against the limit.
         is_long = op_sums.exact(group, ran, len(self._names)) > least_ps
         ran_by_text: dict[str, int] = {}
         numbers: dict[str, list[int]] = {}

@@ -42,24 +42,25 @@ class OpName(NamedTuple):
 
 def parsed(full: str, compat: Compat = "corrected") -> OpName:
     """What a full name stands for."""
-    name, colon, kind = full.partition(":")
+    name, colon, op_type = full.partition(":")
+    unknown = OpName(full, "" if compat == "xprof" else UNKNOWN, "")
     if not colon:
         copy = _COPY.match(full)
-        return (
-            OpName(full, _copy_type(copy[0]), "copy")
-            if copy is not None
-            else OpName(full, "" if compat == "xprof" else UNKNOWN, "")
-        )
+        return OpName(full, _copy_type(copy[0]), "copy") if copy is not None else unknown
+    # "Iterator::Prefetch": the name of a tf.data iterator has its path behind the colon.
     if name == "Iterator":
         return OpName(full, _DATASET, "dataset")
-    if (_NAME_TF2 if compat == "tf2" else _NAME).fullmatch(name):
-        if _TYPE.fullmatch(kind):
-            return OpName(name, kind, "tf")
-        if _JAX_TYPE.fullmatch(kind):
-            return OpName(name, kind.partition("[")[0], "jax")
-        if not kind:
-            return OpName(name, _TAIL.sub("", name.rpartition("/")[2]), "tf")
-    return OpName(full, "" if compat == "xprof" else UNKNOWN, "")
+    pattern = _NAME_TF2 if compat == "tf2" else _NAME
+    if not pattern.fullmatch(name):
+        return unknown
+    if _TYPE.fullmatch(op_type):
+        return OpName(name, op_type, "tf")
+    if _JAX_TYPE.fullmatch(op_type):
+        return OpName(name, op_type.partition("[")[0], "jax")
+    if not op_type:
+        # "dense/MatMul_1:": the type is the end of the path, without an instance's number.
+        return OpName(name, _TAIL.sub("", name.rpartition("/")[2]), "tf")
+    return unknown
 
 
 _INSTANCE = re.compile(r"(?:\.\d+)+$")
@@ -72,7 +73,8 @@ def of_hlo(provenance: str, compat: Compat = "corrected") -> OpName:
     """
     if ":" in provenance:
         return parsed(provenance, compat)
-    return OpName(provenance, _TAIL.sub("", provenance.rpartition("/")[2]) or UNKNOWN, "")
+    end_of_path = provenance.rpartition("/")[2]
+    return OpName(provenance, _TAIL.sub("", end_of_path) or UNKNOWN, "")
 
 
 def hlo(name: str) -> OpName:
@@ -123,15 +125,16 @@ def op_numbers(names: Names, used: Bools, table: OpTable, compat: Compat = "corr
 
     Only names that are used are looked at.
     """
-    out = np.full(len(names), -1, np.int32)
+    op_of_name = np.full(len(names), -1, np.int32)
     rows = np.flatnonzero(used)
-    for at in range(0, len(rows), texts.BATCH):
-        some = rows[at : at + texts.BATCH]
-        full = names.texts(some)
-        maybe = full.contain(b":") | full.lower().contain(b"memcpy")
-        chosen = np.flatnonzero(maybe)
-        for row, text in zip(some[chosen].tolist(), full.take(chosen).strings(), strict=True):
+    for begin in range(0, len(rows), texts.BATCH):
+        batch = rows[begin : begin + texts.BATCH]
+        full = names.texts(batch)
+        # No other name can be an op: of millions few are parsed.
+        may_be_op = full.contain(b":") | full.lower().contain(b"memcpy")
+        chosen = np.flatnonzero(may_be_op)
+        for row, text in zip(batch[chosen].tolist(), full.take(chosen).strings(), strict=True):
             op = parsed(text, compat)
             if op.form:
-                out[row] = table.index(op)
-    return out
+                op_of_name[row] = table.index(op)
+    return op_of_name

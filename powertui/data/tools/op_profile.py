@@ -86,6 +86,7 @@ class Node:
 def answer(question: Question) -> Result:
     """The trees of the window."""
     ran = xla_ops.xla_ops(question.profile, *question.window, question.compat)
+    # Regions are bodies of loops and branches: the ops inside them are listed themselves.
     ops = [op for op in ran.ops if not op.name.startswith("region")]
     devices = device_facts.device_facts(question.profile.trace)
     tables = []
@@ -132,6 +133,7 @@ def _by_program(op: DeviceOp) -> tuple[str, ...]:
 def _tree(ops: Sequence[DeviceOp], path: Callable[[DeviceOp], tuple[str, ...]]) -> Node:
     """All ops below the nodes that their paths name; copies of one op together."""
     root = Node("", -1)
+    # XLA names copies of one computation after the first of them.
     copies = Counter((op.program, op.dedup or op.name) for op in ops)
     for op in ops:
         parts = [*path(op)]
@@ -195,6 +197,7 @@ def _columns(
     time = np.array([node.self_time for node in nodes], np.int64)
     count = np.array([node.occurrences for node in nodes], np.int64)
     is_op = np.array([not node.is_idle for node in nodes], np.bool_)
+    # xprof shows both: shares of all time, and of the time without idle.
     share = time / max(1, ran.busy + ran.idle)
     busy_share = time / max(1, ran.busy)
     mean_time = time // np.maximum(count, 1)

@@ -39,41 +39,47 @@ def op_types(
 
     Numbers within a type are taken for those of instances.
     """
-    out = np.zeros(len(indices), np.int32)
+    codes = np.zeros(len(indices), np.int32)
     types: dict[str, int] = {}
-    numbers: dict[tuple[str, str], int] = {}
+    code_of_pair: dict[tuple[str, str], int] = {}
     for rows, full, display in texts.batches(names, indices, check):
-        pairs = list(
-            zip(without_numbers(full).strings(), without_numbers(display).strings(), strict=True)
-        )
+        full_texts = without_numbers(full).strings()
+        display_texts = without_numbers(display).strings()
+        pairs = list(zip(full_texts, display_texts, strict=True))
+        # Of a million names few differ in more than numbers: each kind is looked at once.
         for pair in dict.fromkeys(pairs):
-            if pair not in numbers:
+            if pair not in code_of_pair:
                 check()
-                numbers[pair] = types.setdefault(kind_of(*pair)[0], len(types))
-        out[rows] = np.fromiter(map(numbers.__getitem__, pairs), np.int32, len(pairs))
-    return out, tuple(types)
+                op_type, _ = kind_of(*pair)
+                code_of_pair[pair] = types.setdefault(op_type, len(types))
+        codes[rows] = np.fromiter(map(code_of_pair.__getitem__, pairs), np.int32, len(pairs))
+    return codes, tuple(types)
 
 
 def without_numbers(names: Texts) -> Texts:
     """The same names with 0 for every number of an instance."""
     if not len(names.data):
         return names
+    # Bytes are characters only in ASCII.
     if not names.ascii or int(np.diff(names.start).max()) > _MAX_NAME_CHARS:
         return Texts.from_strings([_NUMBER.sub("0", text) for text in names.strings()])
     data = names.data
-    digit = (data >= ord("0")) & (data <= ord("9"))
-    begins = digit.copy()  # a run of digits …
-    begins[1:] &= ~digit[:-1]
-    behind = np.zeros(len(data), np.bool_)  # … behind a separator
-    behind[1:] = _SEPARATORS[data[:-1]]
-    first = names.start[names.start < len(data)]  # not one that ends another name
-    begins[first] = digit[first]
-    behind[first] = False
-    edges = np.flatnonzero(begins)
-    counted = np.zeros(len(edges) + 1, np.bool_)
-    counted[1:] = behind[edges]
-    drop = digit & ~begins & counted[np.cumsum(begins)]
+    is_digit = (data >= ord("0")) & (data <= ord("9"))
+    begins_number = is_digit.copy()
+    begins_number[1:] &= ~is_digit[:-1]
+    behind_separator = np.zeros(len(data), np.bool_)
+    behind_separator[1:] = _SEPARATORS[data[:-1]]
+    # What another name ends with says nothing of the first character of the next.
+    first = names.start[names.start < len(data)]
+    begins_number[first] = is_digit[first]
+    behind_separator[first] = False
+    edges = np.flatnonzero(begins_number)
+    counts_instances = behind_separator[edges]
+    # Of such a number one digit stays, as a 0. The number of a digit is the last one begun.
+    number_of_byte = np.cumsum(begins_number)
+    in_counted = np.append(False, counts_instances)[number_of_byte]
+    is_dropped = is_digit & ~begins_number & in_counted
     data = data.copy()
-    data[edges[counted[1:]]] = ord("0")
-    before = np.concatenate(([0], np.cumsum(drop)))
-    return Texts(data[~drop], names.start - before[names.start])
+    data[edges[counts_instances]] = ord("0")
+    dropped_before = np.concatenate(([0], np.cumsum(is_dropped)))
+    return Texts(data[~is_dropped], names.start - dropped_before[names.start])

@@ -54,6 +54,7 @@ def answer(question: Question) -> Result:
     others = np.setdiff1d(np.arange(len(steps)), rows)
     if not len(others):
         return _nothing(question, "The window holds every step: there is none to compare it with.")
+    # Steps of about the usual length do what a step usually does; outliers do not.
     middle = int(np.median(length[others]))
     distance = np.abs(length[others] - middle)
     references = others[np.argsort(distance, kind="stable")[:REFERENCES]]

@@ -74,6 +74,7 @@ def _conclusion(
     if not pipelines:
         return "Iterators of tf.data ran, but no call of a root was recorded.", None
     worst = pipelines[0]
+    # tf.data's own threshold: a batch that is ready comes within microseconds.
     if worst.most <= SLOW_CALL_PS:
         return "The input pipeline delays nothing: every batch was ready within 50 µs.", None
     late = (

@@ -83,6 +83,7 @@ def find_pipelines(trace: Trace, calls: IteratorCalls) -> list[Pipeline]:
         return []
     bottleneck = _bottlenecks(calls)
     pipelines: list[Pipeline] = []
+    # Two iterators of one type are told apart by their ids.
     name_and_id = np.stack([calls.name[roots], calls.id[roots]], axis=1)
     _, group = np.unique(name_and_id, axis=0, return_inverse=True)
     for number in range(int(group.max()) + 1):

@@ -204,6 +204,7 @@ def _of_host(ops: HostOps) -> list[_Sum]:
 def _unnamed(profile: Profile, lo: int, hi: int) -> Iterator[_Sum]:
     """Of a program that names no op, whatever ran but Python's frames and waiting."""
     stats = op_stats.op_stats(profile.trace, lo, hi)
+    # A program may have a million names: only the heaviest can be among the first ten.
     for row in stats.order("self")[:_LOOKED_AT].tolist():
         stat = stats[row]
         if not event_types.waits(stat.full) and stat.self_time > 0:
@@ -221,6 +222,7 @@ def _of_devices(ops: DeviceOps, compat: Compat) -> list[_Sum]:
             name = op.name
             kind = "Unknown" if compat == "xprof" else op.category
         last = sums.get(name, _Sum(name, kind, 0, 0, eager=False))
+        # Kernels without a known cost add nothing to it.
         flops = op.flops if last.flops is None else last.flops + (op.flops or 0.0)
         sums[name] = _Sum(
             name=name,

@@ -66,6 +66,7 @@ class HostCalls:
         is_passed = ~self.operator if passed is None else ~self.operator | passed
         above = at.copy()
         while len(self):
+            # One level up with each round: few are as deep as the deepest.
             climbs = (above >= 0) & is_passed[np.maximum(above, 0)]
             if not climbs.any():
                 break
@@ -171,6 +172,7 @@ def _host(trace: Trace, categories: list[str]) -> tuple[HostCalls, _ByCorrelatio
             continue
         name = events.name[chosen].astype(np.int64)
         parent = _parents(events[chosen])
+        # Parents are rows of all lines together.
         parents.append(np.where(parent >= 0, parent + first, -1))
         calls = np.flatnonzero(is_call[name])
         correlation = _correlations(process, events.positions(chosen[calls]))

@@ -72,6 +72,7 @@ def _launched(links: Links, question: Question) -> _Launched:
     rows = np.flatnonzero(is_counted & ~torch_work.communicates(links))
     at, launcher = np.unique(_launchers(links)[rows], return_inverse=True)
     launcher = launcher.ravel()
+    # Kernels of one operator may overlap on several streams: their union counts.
     direct = covered_by(launcher, device.start[rows], device.end[rows], len(at))
     holder, held = _work_below(links, at, rows)
     subtree = covered_by(holder, device.start[held], device.end[held], len(at))

@@ -47,6 +47,7 @@ def _of_profile(profile: Profile) -> Sweep:
         end=events.end[lasts],
         kind=events.kind[lasts],
     )
+    # Python is the lowest type: it counts where nothing else runs.
     python = python_frames.working_stretches(profile)
     begin, end = (np.array([moment], np.int64) for moment in trace.span)
     events = pieces.with_python(events, python, begin, end)

@@ -56,6 +56,7 @@ def _on_host(profile: Profile, lo: int, hi: int) -> XlaOps:
         length = end - start
         self_time = op_stack.self_times(start, length, like_tensorflow=False).self_time
         line_ps = int(end.max() - start.min())
+        # Threads work side by side: the idle time of each is counted by itself.
         idle += max(0, line_ps - int(self_time.sum()))
         for place, row in enumerate(rows.tolist()):
             stats = {stat: columns[stat].text(place) or "" for stat in _STATS}
