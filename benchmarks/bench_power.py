@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.harness import GENERATED, Table, least_cpu_s, machine
-from powertui.data.energy import curve, integrate, sensor
+from powertui.data.energy import curve_building, integrate, sensor
 from powertui.data.model import PS_PER_S
 from powertui.data.power import registry
 
@@ -104,7 +104,7 @@ def main() -> None:
     log = registry.load(str(wide()))
     frame = pd.read_csv(wide(), index_col=0)
     powers = [integrate.own_clock(sensor.describe(series)) for series in log.series]
-    built = least_cpu_s(1, lambda: [curve.power_curve(power) for power in powers])
+    built = least_cpu_s(1, lambda: [curve_building.power_curve(power) for power in powers])
     windows = Table(
         "Integrating any window of that day, 100 channels at once",
         ["window", "powertui (CPU ms)", "pandas: mean of the slice (CPU ms)", "ratio"],

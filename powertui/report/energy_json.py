@@ -22,7 +22,8 @@ from powertui.data.energy import (
     window_energy,
 )
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.account import Account, EpochEnergy, combined
+from powertui.data.energy.account import Account, EpochEnergy
+from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.host_energy import RunEnergy

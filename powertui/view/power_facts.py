@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy import mixture, scopes, summed_channels
-from powertui.data.energy.account import combined
+from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Badge, PowerOnTrace, Sensor
 from powertui.plain import plain, width

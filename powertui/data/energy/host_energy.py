@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from powertui.data.asked import Aligning
 from powertui.data.energy import account, tables
-from powertui.data.energy.account import Account, combined
+from powertui.data.energy.account import Account
+from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.opened import Opened
 from powertui.data.table import Place, Table, text_column

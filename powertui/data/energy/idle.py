@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data.energy import mixture, placing
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.curve import MAX_SENSOR_TIME_S
+from powertui.data.energy.curve_building import MAX_SENSOR_TIME_S
 from powertui.data.model import (
     PS_PER_S,
     Badge,

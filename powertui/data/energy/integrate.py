@@ -16,7 +16,7 @@ from dataclasses import fields, replace
 import numpy as np
 
 from powertui.data.energy import curve as curves
-from powertui.data.energy import placing
+from powertui.data.energy import curve_building, placing
 from powertui.data.energy.curve_windows import WindowCache, curve_figures, entries_at
 from powertui.data.energy.energy_budget import SensorTraits, energy_columns, sensor_traits
 from powertui.data.energy.measured_energy import (
@@ -44,7 +44,7 @@ def energies(
     `edge_ps`: one sigma of each edge, where edges err independently of one another.
     """
     begins, stops = np.asarray(los, np.int64), np.asarray(his, np.int64)
-    curve = curves.power_curve(power)
+    curve = curve_building.power_curve(power)
     if len(curve.knots) < 2 or not len(begins):
         return unresolved_rows(power, curve, begins, stops)
     figures = curve_figures([entries_at(curve, begins, stops, {})])
@@ -63,7 +63,7 @@ def across(
 ) -> list[Energy]:
     """One window of many channels: what `energy` returns for each, at a fraction of the cost."""
     begin, stop = np.array([lo_ps], np.int64), np.array([hi_ps], np.int64)
-    all_curves = [curves.power_curve(power) for power in powers]
+    all_curves = [curve_building.power_curve(power) for power in powers]
     usable = [row for row, curve in enumerate(all_curves) if len(curve.knots) >= 2]
     results: dict[int, Energy] = {}
     if usable:
@@ -212,7 +212,7 @@ def reach(power: PowerOnTrace) -> tuple[int, int] | None:
     """From when to when its readings tell: from the middle of what the first one is the mean of to
     that of the last.
     """
-    knots = curves.power_curve(power).knots
+    knots = curve_building.power_curve(power).knots
     return (int(knots[0]), int(knots[-1])) if len(knots) > 1 else None
 
 
@@ -226,7 +226,7 @@ def own_clock(series: PowerSeries) -> PowerOnTrace:
 
 def upto(power: PowerOnTrace, times_ps: Int64s) -> tuple[Floats, Floats]:
     """(J, s of knowledge) from the first reading to each time."""
-    curve = curves.power_curve(power)
+    curve = curve_building.power_curve(power)
     if len(curve.knots) < 2:
         return np.zeros(len(times_ps)), np.zeros(len(times_ps))
     values = curves.place(curve.read(curves.spot(curve.knots, times_ps)))
@@ -235,7 +235,7 @@ def upto(power: PowerOnTrace, times_ps: Int64s) -> tuple[Floats, Floats]:
 
 def watts_at(power: PowerOnTrace, times_ps: Int64s) -> Floats:
     """The curve's power at each time; NaN in holes and outside the log."""
-    curve = curves.power_curve(power)
+    curve = curve_building.power_curve(power)
     at = np.asarray(times_ps, np.int64)
     if len(curve.knots) < 2:
         return np.full(len(at), np.nan)

@@ -1,6 +1,6 @@
 """How badly a power log fits a trace when it is laid on it at some offset.
 
-Every reading is predicted by the kinds of work that would have filled its window (`predict`), with
+Every reading is predicted by the kinds of work that would have filled its window, with
 watts that cannot be negative, on top of the lowest power that the log ever had: no idle machine
 draws less than that floor, and hardly more, and work only adds to it. What is left over costs, in
 units of the ordinary residual:
@@ -17,10 +17,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from powertui.data.energy import nnls
 from powertui.data.energy.samples import Samples
+from powertui.data.energy.unprofiled_price import (
+    IN_PROFILE,
+    IN_TRAINING,
+    UNKNOWN_LOAD_PRICE,
+    Likely,
+    Rates,
+    States,
+    known_state,
+    price_rates,
+    share_of_limit,
+    unprofiled_prices,
+)
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
@@ -36,42 +47,17 @@ _STUDENT_T_FACTOR = 3.0
 # Power above the prediction costs at most this: machines do work that no trace shows.
 # 2, 4 and 8 were tried with one recording left out at a time, and 4 was best each of 16 times.
 _MAX_PRICE_ABOVE = 4.0
-# A load above the prediction costs less while it only continues from the reading before.
-# Half and twice: 1 won each.
-_ONGOING_LOAD_PRICE_PER_S = 3.0
-_MAX_ONGOING_LOAD_PRICE = 1.5  # of one reading; chosen, not measured
 # Price of an offset at which the log covers hardly any of the profile, from cut logs.
 # Half: 1 lost. Twice: 1 lost, 1 won, 1 without a place.
 _UNCOVERED_PROFILE_PRICE = 9.0
 # Uncovered share of the profile that costs half of that. People record power around what they
-# profile, but logs end early, too. Chosen, not measured.
+# profile, but logs end early, too. Chosen: a log of most of the profile is hardly doubted.
 _HALF_PRICE_SHARE = 0.4
-# A reading outside the profile that is neither idle, nor like training, nor like the one before.
-# Half: 1 lost. Twice: 2 won.
-_UNKNOWN_LOAD_PRICE = 3.0
-# Something like training, or like the reading before, that goes on unprofiled.
-# Half: 2 lost, 1 won. Twice: 1 won.
-_UNPROFILED_TRAINING_PRICE_PER_S = 1.0
-_STARTUP_PRICE_FACTOR = 0.75  # of that before the training, where programs start and load
-_MAX_UNPROFILED_TRAINING_PRICE = float(np.log(2))  # of one reading; chosen, not measured
-# From this sum on the price of unprofiled training grows as a logarithm, because what has gone on
-# for long is likely to go on. 1, 2, 3 and 6 were tried on eight simulated logs; at twice the value
-# one interval misses.
-_LOGARITHMIC_FROM_PRICE = 3.0
-# Share of the known training that may be outside the log. Beyond it the logarithm no longer
-# applies, or the log might be placed anywhere. Chosen, not measured.
-_MAX_UNRECORDED_TRAINING_SHARE = 0.1
-# Training that pauses before its recorded end, or goes on after it. From two real recordings.
-# Half: 1 won. Twice: no change.
-_LAPSE_PRICE_PER_S = 6.0
-_MAX_LAPSE_PRICE = 3.0  # of one reading; chosen, not measured
-_AFTER_TRAINING_S = 3.0  # after the recorded end; later readings belong to something else
-_MAX_PRICE_AFTER_END = 4.0  # in all, because the recorded end may be wrong; chosen, not measured
 # How far the idle machine may be above the lowest reading, as a share of the log's swing.
 # Half and twice: no change.
 IDLE_SHARE = 0.03
-# Expected power of each kind of work, as a share of the log's swing; 1.5 for any other kind.
-# A host call that shows nothing inside is probably waiting. Chosen, not measured.
+# Expected power of each kind of work, as a share of the log's swing. Chosen: a fit is free
+# to leave it by as much again. A host call that shows nothing inside is probably waiting.
 _WORK_SHARE_OF_SWING = {
     "host calls without detail": 0.25,
     "host work": 0.6,
@@ -79,6 +65,7 @@ _WORK_SHARE_OF_SWING = {
     "compiling": 0.7,
     "copies": 0.8,
 }
+_DEFAULT_SHARE_OF_SWING = 1.5
 # How much more than computing a kind of work may draw, as a share of the swing.
 # Half and twice of the default: no change.
 _EXCESS_OVER_COMPUTE = {"host calls without detail": 0.03, "input": 0.2}
@@ -86,30 +73,47 @@ _DEFAULT_EXCESS_OVER_COMPUTE = 0.25
 # Price of a fit in which no work draws power, so that the log swings for reasons of its own.
 # Half and twice: no change.
 _NO_POWER_PRICE = 5.0
-_NO_POWER_SHARE = 0.1  # of the swing: work that draws less counts as none; chosen, not measured
-_FIT_ITERATIONS = 4  # of the robust fit; one less where offsets are only ranked
+_NO_POWER_SHARE = 0.1  # of the swing: work that draws less is within what idling varies by
+
+# ── the robust fit. Chosen: as long as most readings are of the machine's own work, others do not
+# change where it settles ──
+_FIT_ITERATIONS = 4  # one less where offsets are only ranked
+_HELD_ITERATIONS = 2  # the first ones keep the idle machine where it is likeliest …
+_IDLE_HOLD = 10.0  # … by so much of the weight of all readings
+_OUTSIDE_WEIGHT = 0.01  # of readings outside the profile, until something was fitted
+_NO_WEIGHT = 1e-3  # the same, later, of those far from the idle machine
+_FOREIGN_WEIGHT = 0.2  # of readings that somebody else's work explains better
+
+# ── levels of power ──
 _PROFILE_LEVELS = 8  # levels of power that stand for the whole profile
 _WINDOWS_PER_LEVEL = 8  # windows of the profile behind each of these levels
 _LEVEL_RADIUS = 1.5  # residuals: levels nearer to a reading than this count as one
 _IDLE_RADIUS = 2.5  # residuals: readings nearer to the idle level than this are of the idle machine
 # What it costs that a reading is near so many of the levels: nothing where it is near all of them.
 _LEVEL_SURPRISE = np.log(_PROFILE_LEVELS / np.maximum(np.arange(_PROFILE_LEVELS + 1.0), 1.0))
-# What is known of the moment of a reading.
-_IN_PROFILE, _IN_TRAINING, _AFTER_TRAINING, _BEFORE_TRAINING, _ELSEWHERE = range(5)
 _CHUNK_CELLS = 30_000  # readings times offsets at once: they fit into a processor's cache
+_GOLDEN_RATIO = 0.6180339887498949
 
 
-class _Rates(NamedTuple):
-    lapse: float  # of a reading of training that pauses, or goes on after its told end
-    lasting: float  # of power above the prediction that goes on
-    second: float  # of something like training that goes on unprofiled
+class _Readings(NamedTuple):
+    """What all offsets share."""
+
+    above: Floats  # W above the floor
+    sigma: Floats  # W, of an ordinary residual
+    steady: Floats  # price of being like the reading before
+    rates: Rates
+    usual_work: Floats  # columns of windows all over the profile
 
 
-class _Outside(NamedTuple):
-    training: Floats  # of each reading, where training is known to run …
-    anything: Floats  # … and where nothing is known
-    goes_on: Floats  # of each offset, for what goes on there …
-    ended: Floats  # … and that it goes on after the training's told end
+class _Prior(NamedTuple):
+    """What is expected of the watts of each kind of work, the idle machine first."""
+
+    usual_w: Floats
+    precision: Floats  # 1 / W²
+    ridge: Floats  # the same as a term of the fit …
+    holding_ridge: Floats  # … which keeps the idle machine where it is likeliest
+    allowed_excess_w: Floats  # over computing, of each kind of work but the idle machine
+    compute: int | None  # which kind of work computing is
 
 
 @dataclass
@@ -134,67 +138,101 @@ class Likeness:
         """
         total = np.empty(len(offsets))
         watts = np.empty((len(offsets), len(self.shares.names) - 1))
-        chunk = max(1, _CHUNK_CELLS // max(len(data), 1))
         stretch = 1 + ppm * 1e-6
-        above = data.watts - self.base_w
-        # Beforehand: the idle machine stands near the floor, and no kind of work draws many times
-        # the log's swing.
-        expected_w = self.swing_w * np.array(
-            [self.idle, *(_WORK_SHARE_OF_SWING.get(name, 1.5) for name in self.shares.names[1:-1])]
-        )
-        prior = self.alike / expected_w**2
-        usual_level = np.array([self.usual_w, *[0.0] * (len(expected_w) - 1)])
-        kinds = self.shares.names[1:-1]
-        allowed_excess = self.swing_w * np.array(
-            [_EXCESS_OVER_COMPUTE.get(name, _DEFAULT_EXCESS_OVER_COMPUTE) for name in kinds]
-        )
-        strongest = kinds.index("compute") if "compute" in kinds else None
-        ridge = np.diag(prior * self.scale**2)
-        idle_ridge = ridge.copy()
-        # The first iterations keep the idle machine where it is likeliest.
-        idle_ridge[0, 0] += 10.0 * len(data)
-        sigma = self.scale * self.widths(data)
-        steady = _change_price(above, sigma)
-        trust = (self.scale / sigma) ** 2
-        usual_work = self._usual_work(float(np.median(data.hi - data.lo)))
-        rates = self._rates(data)
+        readings, prior = self._readings(data), self._prior(len(data))
+        chunk = max(1, _CHUNK_CELLS // max(len(data), 1))
         for start in range(0, len(offsets), chunk):
-            offset = offsets[start : start + chunk, None]
+            part = slice(start, start + chunk)
+            offset = offsets[part, None]
             lo, hi = data.lo * stretch + offset, data.hi * stretch + offset
             columns = self.shares.work(lo, hi, data.forget_s)  # [offsets, readings, kinds]
-            state = self._state((lo + hi) / 2)
-            weight = np.where(state == _IN_PROFILE, 1.0, 0.01) * trust
-            turns = _FIT_ITERATIONS if exact else _FIT_ITERATIONS - 1
-            for turn in range(turns):
-                weighted = (columns * weight[..., None]).transpose(0, 2, 1)
-                is_last = exact and turn == turns - 1
-                penalty = ridge if turn > 1 else idle_ridge
-                moment = weighted @ above
-                moment[:, 0] += penalty[0, 0] * self.usual_w
-                fitted = nnls.many(weighted @ columns + penalty, moment, exact=is_last)
-                residual = (above - (columns @ fitted[..., None])[..., 0]) / sigma
-                if turn < turns - 1:
-                    weight = trust * self._weight(
-                        residual, (above - fitted[:, :1]) / sigma, state, steady + rates.lasting
-                    )
-            idle = (above - fitted[:, :1]) / sigma
-            busy = _level_price(above, _power_levels(fitted, usual_work), sigma)
-            uncovered = _uncovered_share(data, offset[:, 0], self.shares.span)
+            state = known_state((lo + hi) / 2, self.shares)
+            fitted, residual = self._fit(columns, readings, state, prior, exact)
+            idle = (readings.above - fitted[:, :1]) / readings.sigma
+            levels = _power_levels(fitted, readings.usual_work)
+            busy = _level_price(readings.above, levels, readings.sigma)
             unrecorded = _uncovered_share(data, offset[:, 0], self.shares.training)
-            cost = self._price(residual, idle, busy, state, steady, rates, unrecorded)
-            cost = cost + ((fitted - usual_level) ** 2 @ prior) / 2
-            cost += (
-                _UNCOVERED_PROFILE_PRICE * self.alike * uncovered / (uncovered + _HALF_PRICE_SHARE)
-            )
-            cost += self._no_power_price(fitted)
-            if strongest is not None:
-                over_compute = np.maximum(fitted[:, 1:] - fitted[:, 1 + strongest, None], 0.0)
-                excess = over_compute / allowed_excess
-                cost += self.alike * (excess**2).sum(axis=1) / 2
-            total[start : start + chunk] = cost
-            watts[start : start + chunk] = fitted
+            cost = self._price(residual, idle, busy, state, readings, unrecorded)
+            uncovered = _uncovered_share(data, offset[:, 0], self.shares.span)
+            total[part] = self._with_prior(cost, fitted, prior, uncovered)
+            watts[part] = fitted
         watts[:, 0] += self.base_w
         return total, watts
+
+    def _readings(self, data: Samples) -> _Readings:
+        above = data.watts - self.base_w
+        sigma = self.scale * self.widths(data)
+        pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
+        return _Readings(
+            above=above,
+            sigma=sigma,
+            steady=_change_price(above, sigma),
+            rates=price_rates(pace, self.alike),
+            usual_work=self._usual_work(float(np.median(data.hi - data.lo))),
+        )
+
+    def _prior(self, readings: int) -> _Prior:
+        """Beforehand: the idle machine is near the floor, and no kind of work draws many times the
+        log's swing.
+        """
+        kinds = self.shares.names[1:-1]
+        shares = [_WORK_SHARE_OF_SWING.get(kind, _DEFAULT_SHARE_OF_SWING) for kind in kinds]
+        excess = [_EXCESS_OVER_COMPUTE.get(kind, _DEFAULT_EXCESS_OVER_COMPUTE) for kind in kinds]
+        expected_w = self.swing_w * np.array([self.idle, *shares])
+        precision = self.alike / expected_w**2
+        ridge = np.diag(precision * self.scale**2)
+        holding_ridge = ridge.copy()
+        holding_ridge[0, 0] += _IDLE_HOLD * readings
+        usual_w = np.zeros(len(expected_w))
+        usual_w[0] = self.usual_w
+        return _Prior(
+            usual_w=usual_w,
+            precision=precision,
+            ridge=ridge,
+            holding_ridge=holding_ridge,
+            allowed_excess_w=self.swing_w * np.array(excess),
+            compute=kinds.index("compute") if "compute" in kinds else None,
+        )
+
+    def _fit(
+        self,
+        columns: Floats,
+        readings: _Readings,
+        state: States,
+        prior: _Prior,
+        exact: bool,
+    ) -> tuple[Floats, Floats]:
+        """The watts of each kind of work at each offset, and what they leave, in sigmas."""
+        above, sigma = readings.above, readings.sigma
+        trust = (self.scale / sigma) ** 2
+        weight = np.where(state == IN_PROFILE, 1.0, _OUTSIDE_WEIGHT) * trust
+        iterations = _FIT_ITERATIONS if exact else _FIT_ITERATIONS - 1
+        for iteration in range(iterations):
+            is_last = iteration == iterations - 1
+            weighted = (columns * weight[..., None]).transpose(0, 2, 1)
+            penalty = prior.holding_ridge if iteration < _HELD_ITERATIONS else prior.ridge
+            moment = weighted @ above
+            moment[:, 0] += penalty[0, 0] * self.usual_w
+            gram = weighted @ columns + penalty
+            fitted = nnls.many(gram, moment, exact=exact and is_last)
+            residual = (above - (columns @ fitted[..., None])[..., 0]) / sigma
+            if not is_last:
+                idle = (above - fitted[:, :1]) / sigma
+                going_on = readings.steady + readings.rates.lasting
+                weight = trust * self._weight(residual, idle, state, going_on)
+        return fitted, residual
+
+    def _with_prior(self, cost: Floats, fitted: Floats, prior: _Prior, uncovered: Floats) -> Floats:
+        """Costs with what speaks against the watts of a fit, and against its place."""
+        cost = cost + ((fitted - prior.usual_w) ** 2 @ prior.precision) / 2
+        cost += _UNCOVERED_PROFILE_PRICE * self.alike * uncovered / (uncovered + _HALF_PRICE_SHARE)
+        cost += self._no_power_price(fitted)
+        if prior.compute is not None:
+            work = fitted[:, 1:]
+            over_compute = np.maximum(work - work[:, prior.compute, None], 0.0)
+            excess = over_compute / prior.allowed_excess_w
+            cost += self.alike * (excess**2).sum(axis=1) / 2
+        return cost
 
     def _no_power_price(self, fitted: Floats) -> Floats:
         """What each fit costs for saying that the work of the profile hardly draws power."""
@@ -208,168 +246,87 @@ class Likeness:
         joules_until = self.shares.running(watts[1:])
         above = data.watts - watts[0]
         sigma = self.scale * self.widths(data)
-        outside = np.minimum(0.5 * (above / sigma) ** 2, _UNKNOWN_LOAD_PRICE)
+        outside = np.minimum(0.5 * (above / sigma) ** 2, UNKNOWN_LOAD_PRICE)
+        first, last = self.shares.span
         total = np.empty(len(offsets))
         chunk = max(1, _CHUNK_CELLS // max(len(data), 1))
         for start in range(0, len(offsets), chunk):
-            offset = offsets[start : start + chunk, None]
+            part = slice(start, start + chunk)
+            offset = offsets[part, None]
             lo, hi = data.lo + offset, data.hi + offset
-            residual = (above - (joules_until(hi) - joules_until(lo)) / (data.hi - data.lo)) / sigma
-            inside = (lo >= self.shares.span[0]) & (hi <= self.shares.span[1])
-            total[start : start + chunk] = np.where(
-                inside, np.minimum(0.5 * residual**2, _MAX_PRICE_ABOVE), outside
-            ).sum(axis=1)
+            predicted_w = (joules_until(hi) - joules_until(lo)) / (data.hi - data.lo)
+            residual = (above - predicted_w) / sigma
+            inside = np.minimum(0.5 * residual**2, _MAX_PRICE_ABOVE)
+            is_inside = (lo >= first) & (hi <= last)
+            total[part] = np.where(is_inside, inside, outside).sum(axis=1)
         return total
 
     def ended(self, offsets: Floats, watts: Floats, data: Samples) -> Floats:
-        """What of each offset's cost is for something like training that goes on after the end that
-        is told. Nothing where much of what is known to be training lies outside the log: else that
-        might lie anywhere.
+        """What of each offset's cost is for something like training that goes on after its recorded
+        end. Nothing where much of what is known to be training is outside the log: else that might
+        be anywhere.
         """
-        above = data.watts - self.base_w
-        sigma = self.scale * self.widths(data)
-        steady, rates = _change_price(above, sigma), self._rates(data)
-        usual_work = self._usual_work(float(np.median(data.hi - data.lo)))
+        readings = self._readings(data)
+        above, sigma = readings.above, readings.sigma
         middle = (data.lo + data.hi) / 2
         total = np.empty(len(offsets))
         chunk = max(1, _CHUNK_CELLS // max(len(data), 1))
         for start in range(0, len(offsets), chunk):
-            offset, fitted = (
-                offsets[start : start + chunk],
-                watts[start : start + chunk] - [self.base_w, *[0.0] * (watts.shape[1] - 1)],
-            )
-            levels = _power_levels(fitted, usual_work)
+            part = slice(start, start + chunk)
+            offset, fitted = offsets[part], watts[part].copy()
+            fitted[:, 0] -= self.base_w
             idle = _residual_price((above - fitted[:, :1]) / sigma)
+            busy = _level_price(above, _power_levels(fitted, readings.usual_work), sigma)
+            state = known_state(middle + offset[:, None], self.shares)
             unrecorded = _uncovered_share(data, offset, self.shares.training)
-            outside = self._outside(
-                idle,
-                _level_price(above, levels, sigma),
-                self._state(middle + offset[:, None]),
-                steady,
-                rates,
-                unrecorded,
-            )
-            total[start : start + chunk] = outside.ended * (
-                1 - np.minimum(unrecorded / _MAX_UNRECORDED_TRAINING_SHARE, 1.0)
-            )
+            likely = Likely(idle, busy, readings.steady)
+            outside = unprofiled_prices(likely, state, readings.rates, unrecorded, self.alike)
+            total[part] = outside.ended * (1 - share_of_limit(unrecorded))
         return total
-
-    def _rates(self, data: Samples) -> _Rates:
-        """What a reading of this log costs for the time that it stands for."""
-        pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
-        return _Rates(
-            min(_LAPSE_PRICE_PER_S * pace, _MAX_LAPSE_PRICE) * self.alike,
-            min(_ONGOING_LOAD_PRICE_PER_S * pace, _MAX_ONGOING_LOAD_PRICE),
-            min(
-                _UNPROFILED_TRAINING_PRICE_PER_S * pace * self.alike, _MAX_UNPROFILED_TRAINING_PRICE
-            ),
-        )
 
     def _usual_work(self, window_s: float) -> Floats:
         """The columns of windows all over the profile: what readings of more of the same
         may say.
         """
         first, last = self.shares.span
-        turn = (np.arange(_WINDOWS_PER_LEVEL * _PROFILE_LEVELS) + 0.5) * 0.6180339887498949 % 1.0
+        count = _WINDOWS_PER_LEVEL * _PROFILE_LEVELS
+        # Multiples of the golden ratio are spread evenly, whatever repeats in the profile.
+        turn = (np.arange(count) + 0.5) * _GOLDEN_RATIO % 1.0
         lo = np.asarray(first + turn * max(last - first - window_s, 0.0), np.float64)
-        return self.shares.work(lo, np.asarray(lo + min(window_s, last - first), np.float64))
+        hi = np.asarray(lo + min(window_s, last - first), np.float64)
+        return self.shares.work(lo, hi)
 
-    def _state(self, at: Floats) -> npt.NDArray[np.int8]:
-        """What is known of these moments."""
-        (first, last), (begin, end) = self.shares.span, self.shares.training
-        state = np.where(
-            (at >= first) & (at <= last),
-            _IN_PROFILE,
-            np.where(at < begin, _BEFORE_TRAINING, _ELSEWHERE),
-        )
-        if self.shares.told:
-            state = np.where(
-                (state == _ELSEWHERE) & (at >= begin) & (at <= end), _IN_TRAINING, state
-            )
-            state = np.where(
-                (state == _ELSEWHERE) & (at > end) & (at <= end + _AFTER_TRAINING_S),
-                _AFTER_TRAINING,
-                state,
-            )
-        return state.astype(np.int8)
-
-    def _weight(
-        self, residual: Floats, idle: Floats, state: npt.NDArray[np.int8], going_on: Floats
-    ) -> Floats:
-        """How much each reading teaches the next turn.
+    def _weight(self, residual: Floats, idle: Floats, state: States, going_on: Floats) -> Floats:
+        """How much each reading counts in the next iteration.
 
         Outside the profile the level of the idle machine at most.
         """
         weight = 1 / (1 + residual**2 / (2 * _STUDENT_T_FACTOR))
-        most = np.minimum(
-            _MAX_PRICE_ABOVE, going_on
-        )  # where more is left over than that, it is foreign
-        foreign = residual > np.sqrt(2 * _STUDENT_T_FACTOR * np.expm1(most / _STUDENT_T_FACTOR))
-        weight = np.where(foreign, 0.2 * weight, weight)
-        return np.asarray(
-            np.where(
-                state == _IN_PROFILE, weight, np.where(np.abs(idle) < _IDLE_RADIUS, weight, 1e-3)
-            )
-        )
+        # Where more is left over than a foreign load costs, it is one.
+        foreign_price = np.minimum(_MAX_PRICE_ABOVE, going_on)
+        foreign_from = np.sqrt(2 * _STUDENT_T_FACTOR * np.expm1(foreign_price / _STUDENT_T_FACTOR))
+        weight = np.where(residual > foreign_from, _FOREIGN_WEIGHT * weight, weight)
+        counts = (state == IN_PROFILE) | (np.abs(idle) < _IDLE_RADIUS)
+        return np.asarray(np.where(counts, weight, _NO_WEIGHT))
 
     def _price(
         self,
         residual: Floats,
         idle: Floats,
         busy: Floats,
-        state: npt.NDArray[np.int8],
-        steady: Floats,
-        rates: _Rates,
+        state: States,
+        readings: _Readings,
         unrecorded: Floats,
     ) -> Floats:
-        cost = _residual_price(residual)
-        cost = np.where(
-            residual > 0,
-            np.minimum(cost, np.minimum(_MAX_PRICE_ABOVE, steady + rates.lasting)),
-            cost,
-        )
-        outside = self._outside(_residual_price(idle), busy, state, steady, rates, unrecorded)
-        cost = np.where(
-            state == _IN_PROFILE,
-            cost,
-            np.where(state == _IN_TRAINING, outside.training, outside.anything),
-        )
+        """What the readings of each offset cost in all."""
+        profiled = _residual_price(residual)
+        most_above = np.minimum(_MAX_PRICE_ABOVE, readings.steady + readings.rates.lasting)
+        profiled = np.where(residual > 0, np.minimum(profiled, most_above), profiled)
+        likely = Likely(_residual_price(idle), busy, readings.steady)
+        outside = unprofiled_prices(likely, state, readings.rates, unrecorded, self.alike)
+        unprofiled = np.where(state == IN_TRAINING, outside.training, outside.anything)
+        cost = np.where(state == IN_PROFILE, profiled, unprofiled)
         return np.asarray(cost.sum(axis=1) + outside.goes_on + outside.ended)
-
-    def _outside(
-        self,
-        idle: Floats,
-        busy: Floats,
-        state: npt.NDArray[np.int8],
-        steady: Floats,
-        rates: _Rates,
-        unrecorded: Floats,
-    ) -> _Outside:
-        """What readings cost where nothing was profiled: any of these may be."""
-        going_on = rates.second
-        unlike = np.minimum(steady, _UNKNOWN_LOAD_PRICE - _MAX_UNPROFILED_TRAINING_PRICE)
-        # Programs are busy before they train: they start, and load.
-        cheapest = np.minimum(idle, np.minimum(busy, unlike))
-        going_on_cost = np.minimum(
-            idle,
-            np.minimum(busy, unlike)
-            + np.where(state == _BEFORE_TRAINING, _STARTUP_PRICE_FACTOR * going_on, going_on),
-        )
-        training_cost = np.minimum(busy, np.minimum(idle, unlike) + rates.lapse)
-        ended = np.minimum(idle, np.minimum(busy, unlike) + rates.lapse) - going_on_cost
-        # Whatever tells of the end may be wrong.
-        ended = np.minimum(
-            np.where(state == _AFTER_TRAINING, ended, 0.0).sum(axis=1),
-            _MAX_PRICE_AFTER_END * self.alike,
-        )
-        recorded = (state == _IN_PROFILE) | (state == _IN_TRAINING)
-        goes_on = np.where(recorded, 0.0, going_on_cost - cheapest).sum(axis=1)
-        threshold = _LOGARITHMIC_FROM_PRICE * self.alike
-        longer = threshold * np.log1p(goes_on / threshold)
-        goes_on = longer + (goes_on - longer) * np.minimum(
-            unrecorded / _MAX_UNRECORDED_TRAINING_SHARE, 1.0
-        )
-        return _Outside(training_cost, cheapest, goes_on, ended)
 
     def widths(self, data: Samples) -> Floats:
         """How much wider than usual the residual of each reading is: as its neighbours differ,
@@ -384,20 +341,17 @@ class Likeness:
     ) -> tuple[Floats, Bools]:
         """Watts minus fit, and which readings lie wholly inside the profile."""
         stretch = 1 + ppm * 1e-6
+        first, last = self.shares.span
         lo, hi = data.lo * stretch + offset, data.hi * stretch + offset
-        inside = (lo >= self.shares.span[0]) & (hi <= self.shares.span[1])
-        return data.watts - self.shares.work(lo, hi, data.forget_s) @ watts, inside
+        predicted_w = self.shares.work(lo, hi, data.forget_s) @ watts
+        return data.watts - predicted_w, (lo >= first) & (hi <= last)
 
     def flat(self, data: Samples, level: float) -> float:
         """The cost of saying that nothing ever changed."""
         residual = (data.watts - level) / (self.scale * self.widths(data))
-        return float(
-            np.where(
-                residual > 0,
-                np.minimum(_residual_price(residual), _MAX_PRICE_ABOVE),
-                _residual_price(residual),
-            ).sum()
-        )
+        cost = _residual_price(residual)
+        cost = np.where(residual > 0, np.minimum(cost, _MAX_PRICE_ABOVE), cost)
+        return float(cost.sum())
 
 
 def _power_levels(fitted: Floats, usual_work: Floats) -> Floats:
@@ -411,9 +365,8 @@ def _uncovered_share(data: Samples, offsets: Floats, span: tuple[float, float]) 
     what they profile.
     """
     begin, end = span
-    covered = np.minimum(float(data.hi[-1]) + offsets, end) - np.maximum(
-        float(data.lo[0]) + offsets, begin
-    )
+    log_begin, log_end = float(data.lo[0]) + offsets, float(data.hi[-1]) + offsets
+    covered = np.minimum(log_end, end) - np.maximum(log_begin, begin)
     return np.asarray(1 - np.clip(covered / max(end - begin, 1e-9), 0, 1))
 
 

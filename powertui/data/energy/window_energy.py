@@ -10,7 +10,7 @@ import numpy as np
 
 from powertui.data.energy import integrate, placing, scopes
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.account import combined
+from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_NS, Int64s, Mark, PowerOnTrace, PowerSeries
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import account, fold, integrate
+from powertui.data.energy import account, counted_energy, fold, integrate
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S, Z95, Epoch, Epochs, Steps
 from tests.synthetic import traces
@@ -33,7 +33,7 @@ def test_an_offset_common_to_two_channels_moves_both_at_once() -> None:
     squares.
     """
     one, two = ramps()
-    both = account.combined([one, two])
+    both = counted_energy.combined([one, two])
     assert both is not None
     assert one.sigma_timing > 1
     assert both.sigma_timing == pytest.approx(one.sigma_timing + two.sigma_timing)

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import curve as curves
-from powertui.data.energy import integrate, placing, summed_channels
+from powertui.data.energy import curve_building, integrate, placing, summed_channels
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import (
     NS_PER_S,
@@ -72,9 +71,12 @@ def test_a_sum_is_made_once_and_has_one_curve_at_one_place_however_sure_that_is(
     assert one is not None
     assert other is not None
     assert one.series is other.series
-    assert curves.power_curve(one) is curves.power_curve(other)
+    assert curve_building.power_curve(one) is curve_building.power_curve(other)
     later = placing.shifted(one, PS_PER_S)
-    assert curves.power_curve(later).knots[0] == curves.power_curve(one).knots[0] + PS_PER_S
+    assert (
+        curve_building.power_curve(later).knots[0]
+        == curve_building.power_curve(one).knots[0] + PS_PER_S
+    )
     assert summed_channels.together(channels[:2]).series is not one.series  # type: ignore[union-attr]
 
 

@@ -10,7 +10,7 @@ import weakref
 import numpy as np
 import pytest
 
-from powertui.data.energy import curve, distances, integrate, sensor
+from powertui.data.energy import curve_building, distances, integrate, sensor
 from powertui.data.model import PS_PER_S, Int64s, PowerOnTrace, PowerSeries, Scope, Sensor
 
 
@@ -41,7 +41,7 @@ def test_channels_ask_once_how_far_their_rows_lie_apart(monkeypatch: pytest.Monk
     real = distances._apart
     monkeypatch.setattr(distances._seconds, "_make", counted)
     powers = channels(np.arange(500.0), 20)
-    curves = [curve.power_curve(power) for power in powers]
+    curves = [curve_building.power_curve(power) for power in powers]
     assert asked == [500]
     for name in ("knots", "hold_at"):  # one array for all sensors that lag alike
         columns = [getattr(one, name) for one in curves]
@@ -83,7 +83,7 @@ def test_differences_in_turns_are_those_of_neighbours(pause: float) -> None:
     times = np.arange(400.0)
     times[300:] += pause
     power = channels(times, 1)[0]
-    found = curve.power_curve(power)
+    found = curve_building.power_curve(power)
     moved = np.diff(found.power)
     moved[~found.known] = 0
     rows = np.flatnonzero(moved)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.data.energy import curve as curves
-from powertui.data.energy import integrate, placing, sensor
+from powertui.data.energy import curve_building, integrate, placing, sensor
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import (
     PS_PER_S,
@@ -142,7 +142,7 @@ def test_the_maximum_is_the_maximum(a: int, b: int) -> None:
     rng = np.random.default_rng(8)
     power = placed(np.arange(2000), rng.normal(250, 30, 2000))
     lo, hi = min(a, b), max(a, b)
-    found = curves.power_curve(power).peak(lo, hi)
+    found = curve_building.power_curve(power).peak(lo, hi)
     assert math.isnan(found) if lo == hi else found == power.watts[lo:hi].max()
 
 
@@ -546,7 +546,7 @@ def test_a_slow_sensors_value_holds_until_a_refresh_before_the_next() -> None:
         "",
     )
     centre = ps(sensor.centre_s(power.series.sensor))
-    assert ((curves.power_curve(power).knots + centre) / PS_PER_S).tolist() == [
+    assert ((curve_building.power_curve(power).knots + centre) / PS_PER_S).tolist() == [
         0.0,
         6.0,
         9.0,
@@ -618,7 +618,7 @@ def test_the_maxima_of_many_windows_are_those_of_each(
     """Short ones that follow one another are gone through together; empty ones and those at the end
     of the log come with them.
     """
-    found = curves.power_curve(noisy(rows=40_000))
+    found = curve_building.power_curve(noisy(rows=40_000))
     rng = np.random.default_rng(apart)
     first = np.cumsum(rng.integers(0, apart + 20, 90)) % len(found.power)
     ranges = [

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import account, integrate, log_alignment, mixture, placing
-from powertui.data.energy import curve as curves
+from powertui.data.energy import account, curve_building, integrate, log_alignment, mixture, placing
 from powertui.data.energy.idle import IdlePower
 from powertui.data.model import PS_PER_S, Badge, Epochs, Figure, LogPlace, PowerOnTrace
 from tests.synthetic import traces
@@ -133,8 +132,8 @@ def test_a_log_at_many_places_is_summed_up_once_and_asked_at_all_of_them_at_once
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     built, asked = [], []
-    build, across = curves._build, integrate.across
-    monkeypatch.setattr(curves, "_build", lambda one: built.append(one) or build(one))
+    build, across = curve_building._build, integrate.across
+    monkeypatch.setattr(curve_building, "_build", lambda one: built.append(one) or build(one))
     monkeypatch.setattr(
         integrate, "across", lambda *args, **more: asked.append(args) or across(*args, **more)
     )
@@ -153,7 +152,7 @@ def test_a_log_at_many_places_is_summed_up_once_and_asked_at_all_of_them_at_once
         [0.5, 0.3, 0.2], [integrate.energy(at, 20 * S, 70 * S) for at in placing.everywhere(one)]
     )
     for at in placing.everywhere(one):
-        alone, moved = build(at), curves.power_curve(at)
+        alone, moved = build(at), curve_building.power_curve(at)
         for name in (
             "knots",
             "energy",

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from powertui.data.asked import Aligning, LogColumns, ReadOptions
-from powertui.data.energy import curve, sensor
+from powertui.data.energy import curve_building, sensor
 from powertui.data.model import PowerSeries
 from powertui.data.power import cells, groups, large_table, registry, table
 from powertui.data.power.cells import CodedTexts
@@ -84,7 +84,7 @@ def test_a_log_is_read_described_and_summed_up_once(
     reads: Counter[str] = Counter()
     described: Counter[str] = Counter()
     built: Counter[str] = Counter()
-    load, describe, build = registry.load, sensor._describe, curve._build
+    load, describe, build = registry.load, sensor._describe, curve_building._build
 
     def counted_load(name: str, options: LogColumns | None = None) -> object:
         reads[name] += 1
@@ -94,13 +94,13 @@ def test_a_log_is_read_described_and_summed_up_once(
         described[series.sensor.name] += 1
         return describe(series)
 
-    def counted_build(power: curve.PowerOnTrace) -> object:
+    def counted_build(power: curve_building.PowerOnTrace) -> object:
         built[power.series.sensor.name] += 1
         return build(power)
 
     monkeypatch.setattr(registry, "load", counted_load)
     monkeypatch.setattr(sensor, "_describe", counted_describe)
-    monkeypatch.setattr(curve, "_build", counted_build)
+    monkeypatch.setattr(curve_building, "_build", counted_build)
     energy.tell(str(path), None, ReadOptions(), Aligning(), "text")
     assert capsys.readouterr().out
     assert reads[str(path)] == 1
