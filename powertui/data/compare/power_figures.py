@@ -20,7 +20,8 @@ from powertui.data.compare.part import (
 )
 from powertui.data.compare.values import Key, Value, Values
 from powertui.data.energy import account, integrate
-from powertui.data.energy.account import Account, combined
+from powertui.data.energy.account import Account
+from powertui.data.energy.counted_energy import combined
 from powertui.data.model import Bools, Floats, Int64s
 
 JOULES = Key(Family.ENERGY, "energy per step", "J")

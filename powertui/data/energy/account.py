@@ -303,12 +303,8 @@ class Account:
         """The counted channels as one, in the surroundings of the profile alone."""
         lo, hi = self.trace.span
         reach = max(_MIN_SURROUNDINGS_PS, 2 * (hi - lo))
-        return summed_channels.summed(
-            [
-                placing.within(channel, lo - reach, hi + reach, _MIN_SURROUNDING_READINGS)
-                for channel in self.channels
-            ]
-        )
+        around = lo - reach, hi + reach, _MIN_SURROUNDING_READINGS
+        return summed_channels.summed([placing.within(row, *around) for row in self.channels])
 
 
 @dataclass(frozen=True, eq=False)

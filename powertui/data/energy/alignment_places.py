@@ -11,6 +11,7 @@ from powertui.value_types import dataclass
 
 MAX_PLACES = 32  # places that are listed; further ones have next to no weight
 SURE_S = 0.3  # half-width of a sure place, or a tenth of a slow sensor's refresh
+_MIN_PEAK_SHARE = 1e-4  # of the heaviest offset's weight: lower ones make no place
 
 
 class Where(NamedTuple):
@@ -38,9 +39,8 @@ class Fit:
     samples: int  # inside the profile
     effective: float  # of them, independent
     ppm: float = 0.0  # drift of the log's clock against the trace's, when the data ask for one
-    places: tuple[
-        Where, ...
-    ] = ()  # all that come into question, the best first; their weights add up to 1
+    # All that come into question, the best first; their weights add up to 1.
+    places: tuple[Where, ...] = ()
 
 
 def weighed_places(
@@ -51,13 +51,10 @@ def weighed_places(
     """
     places: list[Where] = []
     remaining = weight.copy()
-    while remaining.max() > 1e-4 * weight.max():
-        heaviest = int(np.argmax(remaining))
-        in_place = (np.abs(offsets - offsets[heaviest]) <= width / 2) & (remaining > 0)
-        share = remaining[in_place]
-        middle = float(np.average(offsets[in_place], weights=share))
-        spread = float(np.sqrt(np.average((offsets[in_place] - middle) ** 2, weights=share)))
-        places.append(Where(middle, float(share.sum()), Z95 * spread + least))
+    while remaining.max() > _MIN_PEAK_SHARE * weight.max():
+        heaviest = offsets[int(np.argmax(remaining))]
+        in_place = (np.abs(offsets - heaviest) <= width / 2) & (remaining > 0)
+        places.append(_place(offsets[in_place], remaining[in_place], least))
         remaining[in_place] = 0.0
     best = max(places, key=lambda place: place.weight)
     places = _thinned(places)
@@ -66,8 +63,15 @@ def weighed_places(
     return tuple(place._replace(weight=place.weight / total) for place in places)
 
 
+def _place(offsets: Floats, weight: Floats, least: float) -> Where:
+    middle = float(np.average(offsets, weights=weight))
+    variance = np.average((offsets - middle) ** 2, weights=weight)
+    half_s = Z95 * float(np.sqrt(variance)) + least
+    return Where(middle, float(weight.sum()), half_s)
+
+
 def _thinned(places: list[Where]) -> list[Where]:
-    """No more than are told, standing for all of them: those at which even shares of the whole
+    """No more than are listed, standing for all of them: those at which even shares of the whole
     weight are reached, and the best.
     """
     if len(places) <= MAX_PLACES:
@@ -75,19 +79,19 @@ def _thinned(places: list[Where]) -> list[Where]:
     ordered = sorted(places)
     best = max(ordered, key=lambda place: place.weight)
     running = np.cumsum([place.weight for place in ordered])
-    drawn = np.searchsorted(
-        running, (np.arange(MAX_PLACES - 1) + 0.5) / (MAX_PLACES - 1) * running[-1]
-    )
-    share = running[-1] / (MAX_PLACES - 1)
-    rows, counts = np.unique(drawn, return_counts=True)
-    chosen = [
-        ordered[row]._replace(weight=float(count * share))
-        for row, count in zip(rows.tolist(), counts.tolist(), strict=True)
-    ]
-    return chosen if any(place.offset_s == best.offset_s for place in chosen) else [*chosen, best]
+    count = MAX_PLACES - 1
+    middles_of_shares = (np.arange(count) + 0.5) / count * running[-1]
+    drawn = np.searchsorted(running, middles_of_shares)
+    share = running[-1] / count
+    chosen = []
+    for row, times in zip(*np.unique(drawn, return_counts=True), strict=True):
+        chosen.append(ordered[int(row)]._replace(weight=float(int(times) * share)))
+    has_best = any(place.offset_s == best.offset_s for place in chosen)
+    return chosen if has_best else [*chosen, best]
 
 
 def weighted_quantile(offsets: Floats, weight: Floats, share: float) -> float:
-    """The offset below which this share of the weight lies."""
+    """The offset below which this share of the weight is."""
     running = np.cumsum(weight)
-    return float(offsets[min(int(np.searchsorted(running, share * running[-1])), len(offsets) - 1)])
+    row = int(np.searchsorted(running, share * running[-1]))
+    return float(offsets[min(row, len(offsets) - 1)])

@@ -33,10 +33,17 @@ from powertui.data.model import Bools, Floats
 # Half: no change. Twice: 1 without a place.
 _MIN_FIT_GAIN = 8.0
 # The same of the readings in the profile alone, from which the share of their variation follows
-# that a fit must explain. Chosen, not measured.
+# that a fit must explain. Chosen: half of that of all readings.
 _MIN_PROFILE_FIT_GAIN = 4.0
 _MAX_REQUIRED_R2 = 0.5  # never ask for more: few readings have wide intervals anyway
 _FLAT_POWER_SHARE = 0.01  # of the power: a log that moves less shows no edge to align by
+_FLAT_QUANTA = 1.5  # a value that toggles between two steps of the sensor is no edge
+# Windows of a reading, and seconds, around a profile in which its ends are edges like any other.
+_MARGIN_WINDOWS, _MIN_MARGIN_S = 3, 1.0
+# Of the power of the idle machine, or of a sensor's step: work that draws less draws nothing.
+_MIN_WORK_SHARE, _MIN_WORK_QUANTA = 0.005, 0.5
+_HUBER_SIGMAS = 1.345  # residuals from which on they weigh less: 95 % as exact as least squares
+_TAILS = (0.025, 0.975)  # of the 95 % interval
 
 # ── when an answer is sure ──
 _MIN_SURE_WEIGHT = 0.95  # in one place, as the 95 % interval promises; half and twice: no change
@@ -170,7 +177,7 @@ def _share_explained(model: OffsetCosts, best: _Best, near: float) -> float | st
     data, alike = best.data, model.like.alike
     if (model.like.flat(data, model.middle) - best.cost) / alike < _MIN_FIT_GAIN:
         return "the power does not follow anything in the profile"
-    margin = max(3 * near, 1.0)
+    margin = max(_MARGIN_WINDOWS * near, _MIN_MARGIN_S)
     at = best.offset - model.shift(best.way)
     near_by = _beside(model, data, at, margin)
     if is_flat(float(np.ptp(data.watts[near_by])), data):
@@ -245,8 +252,8 @@ def _weighed_by(
 def _interval(offsets: Floats, weight: Floats) -> tuple[float, float]:
     """The 95 % interval of weighted offsets."""
     order = np.argsort(offsets, kind="stable")
-    low = weighted_quantile(offsets[order], weight[order], 0.025)
-    high = weighted_quantile(offsets[order], weight[order], 0.975)
+    in_order, weight = offsets[order], weight[order]
+    low, high = (weighted_quantile(in_order, weight, tail) for tail in _TAILS)
     return low, high
 
 
@@ -289,36 +296,28 @@ def _better(model: OffsetCosts, choices: OffsetChoices, best: int, near: float) 
     """Another place at which clearly less power, of the whole log, is left to what no trace
     shows, though it costs more: how likely that is to come, and to go on, is a guess.
     """
-    in_reach = (
-        choices.cost - choices.cost[best] < _RIVAL_COST_FACTOR * NEGLIGIBLE_COST * model.like.alike
-    )
-    in_reach[best] = True
-    total, rows = choices.cost[in_reach], np.flatnonzero(in_reach)
-    centres = coarse_search.separated(choices.offsets[in_reach], total, near, MAX_BASINS)
+    above_best = choices.cost - choices.cost[best]
+    is_rival = above_best < _RIVAL_COST_FACTOR * NEGLIGIBLE_COST * model.like.alike
+    is_rival[best] = True
+    rivals = choices.rows(is_rival)
+    centres = coarse_search.separated(rivals.offsets, rivals.cost, near, MAX_BASINS)
     unexplained = []
     for centre in centres.tolist():
-        row = int(
-            rows[
-                np.argmin(
-                    np.where(np.abs(choices.offsets[in_reach] - centre) < 1e-9, total, np.inf)
-                )
-            ]
-        )
+        is_here = np.abs(rivals.offsets - centre) < 1e-9
+        row = int(np.argmin(np.where(is_here, rivals.cost, np.inf)))
         residual, _ = model.residuals(
-            float(choices.offsets[row]), choices.watts[row], model.data, float(choices.way[row])
+            float(rivals.offsets[row]), rivals.watts[row], model.data, float(rivals.way[row])
         )
         unexplained.append(np.maximum(np.abs(residual) - model.like.scale, 0.0))
     saved = unexplained[0] - np.array(unexplained)
     gained = saved.sum(axis=1)
-    chance = np.sqrt(
-        model.like.alike * (saved**2).sum(axis=1)
-    )  # neighbours are alike, and so is what they leave
-    winner = int(np.argmax(gained - _RIVAL_STANDARD_ERRORS * chance))
-    if gained[winner] <= _RIVAL_STANDARD_ERRORS * chance[winner] + model.like.scale:
+    # Neighbours are alike, and so is what they leave.
+    error = np.sqrt(model.like.alike * (saved**2).sum(axis=1))
+    winner = int(np.argmax(gained - _RIVAL_STANDARD_ERRORS * error))
+    if gained[winner] <= _RIVAL_STANDARD_ERRORS * error[winner] + model.like.scale:
         return None
-    return _Rival(
-        float(centres[winner]), float(total[choices.offsets[in_reach] == centres[winner]].min())
-    )
+    offset = float(centres[winner])
+    return _Rival(offset, float(rivals.cost[rivals.offsets == offset].min()))
 
 
 def _beforehand(model: OffsetCosts, ways: Floats) -> Floats:
@@ -348,32 +347,36 @@ def _explained(model: OffsetCosts, rows: Bools, data: Samples, residual: Floats)
     """The share of these readings' variation that the fit explains, single odd ones
     left aside.
     """
-    inner = data.watts[rows]
-    trust = 1 / np.maximum(1.0, np.abs(residual) / (1.345 * model.like.scale))[rows]
-    centre = float(np.average(inner, weights=trust))
-    variation = float((trust * (inner - centre) ** 2).sum())
-    return 1 - float((trust * residual[rows] ** 2).sum()) / variation if variation > 0 else 0.0
+    watts, residual = data.watts[rows], residual[rows]
+    sigmas = np.abs(residual) / (_HUBER_SIGMAS * model.like.scale)
+    trust = 1 / np.maximum(1.0, sigmas)
+    centre = float(np.average(watts, weights=trust))
+    variation = float((trust * (watts - centre) ** 2).sum())
+    if variation <= 0:
+        return 0.0
+    return 1 - float((trust * residual**2).sum()) / variation
 
 
 def _doubts(
     model: OffsetCosts, elsewhere: float, width: float, near: float, fitted: Floats
 ) -> list[str]:
     reasons = []
-    if elsewhere >= 1 - _MIN_SURE_WEIGHT:
+    is_elsewhere = elsewhere >= 1 - _MIN_SURE_WEIGHT
+    if is_elsewhere:
         reasons.append(f"{units.percent(elsewhere)} of the weight is at other places")
     limit = 2 * max(SURE_S, model.data.refresh / 10)
     if model.step_s is not None and model.step_s >= 2 * near:
-        limit = min(
-            limit, model.step_s / 2
-        )  # this sensor could tell one step from the next, so it has to
-    if width > limit and elsewhere < 1 - _MIN_SURE_WEIGHT:
+        # This sensor could tell one step from the next, so it has to.
+        limit = min(limit, model.step_s / 2)
+    if width > limit and not is_elsewhere:
         reasons.append(f"the interval is {width:.3g} s wide")
-    strength = float(fitted[1:].max(initial=0.0))
-    if strength < max(0.5 * model.data.quantum, 0.005 * float(fitted[0])):
+    idle_w, strongest_w = float(fitted[0]), float(fitted[1:].max(initial=0.0))
+    if strongest_w < max(_MIN_WORK_QUANTA * model.data.quantum, _MIN_WORK_SHARE * idle_w):
         reasons.append("no kind of work draws more than the idle machine")
     return reasons
 
 
 def is_flat(spread: float, data: Samples) -> bool:
-    """Whether watts that differ by so much tell nothing of what ran."""
-    return spread <= max(1.5 * data.quantum, _FLAT_POWER_SHARE * abs(float(np.median(data.watts))))
+    """Whether watts that differ by so much show nothing of what ran."""
+    usual_w = abs(float(np.median(data.watts)))
+    return spread <= max(_FLAT_QUANTA * data.quantum, _FLAT_POWER_SHARE * usual_w)

@@ -9,6 +9,7 @@ of readings is told in the same way.
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s
 
 _PS_PER_S_FLOAT = float(PS_PER_S)  # so that numpy need not convert it
-# The shares were tuned on simulated trainings; half and twice of them are not recorded.
+# ── shares that were tuned on simulated trainings; half and twice of them are not recorded ──
 _MAX_STRETCHES = 4096  # that are compared with one another
 _MIN_READ_SHARE = 0.3  # of a stretch, so that its mean counts
 _MIN_DIFFERENCES = 4  # with fewer the spread of the whole log is taken
@@ -52,14 +53,12 @@ class _Read:
         energy: Floats,
         covered: Floats,
     ) -> None:
-        self.knots, self.left, self.right, self.known, self.energy, self.covered = (
-            knots,
-            left,
-            right,
-            known,
-            energy,
-            covered,
-        )
+        self.knots = knots
+        self.left = left
+        self.right = right
+        self.known = known
+        self.energy = energy
+        self.covered = covered
         self.seconds = np.diff(knots) / _PS_PER_S_FLOAT
         self.usual = float(energy[-1] / covered[-1]) if covered[-1] > 0 else 0.0
 
@@ -78,37 +77,46 @@ class _Read:
 
     def mean(self, lo: Int64s, hi: Int64s, least: Floats) -> Floats:
         """Mean power of stretches of which more than `least` seconds are known; NaN of others."""
-        (e0, c0), (e1, c1) = self._upto(lo), self._upto(hi)
+        lo_j, lo_s = self._upto(lo)
+        hi_j, hi_s = self._upto(hi)
+        known_s = hi_s - lo_s
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.where(c1 - c0 > least, (e1 - e0) / (c1 - c0), np.nan))
+            return np.asarray(np.where(known_s > least, (hi_j - lo_j) / known_s, np.nan))
+
+    def beside(self, begin: Int64s, end: Int64s) -> tuple[Floats, Floats]:
+        """Mean power of as long as each stretch, before and after it."""
+        length = end - begin
+        no_least = np.zeros(len(begin))
+        return self.mean(begin - length, begin, no_least), self.mean(end, end + length, no_least)
 
     def varies(self, length: Floats) -> Floats:
         """Half the mean square of the differences between neighbouring means over such
         lengths (s).
         """
-        weights = np.where(self.known, self.seconds, 0.0)
-        spread = (
-            float(np.sqrt(np.average((self.left - self.usual) ** 2, weights=weights)))
-            if self.covered[-1] > 0
-            else 0.0
-        )
         out = np.empty(len(length))
-        scale = np.round(np.log2(np.maximum(length, 1e-6)) * 2).astype(np.int64)
-        for octave in np.unique(scale).tolist():
-            wide = round(2.0 ** (octave / 2) * PS_PER_S)
-            count = min(_MAX_STRETCHES, int((self.knots[-1] - self.knots[0]) // wide))
-            edges = self.knots[0] + np.arange(count + 1, dtype=np.int64) * wide
-            means = self.mean(
-                edges[:-1], edges[1:], np.full(count, _MIN_READ_SHARE * wide / _PS_PER_S_FLOAT)
-            )
-            differences = np.diff(means)
-            differences = differences[np.isfinite(differences)]
-            out[scale == octave] = (
-                float((differences**2).mean()) / 2
-                if len(differences) >= _MIN_DIFFERENCES
-                else spread**2
-            )
+        half_octaves = np.round(np.log2(np.maximum(length, 1e-6)) * 2).astype(np.int64)
+        for half_octave in np.unique(half_octaves).tolist():
+            variance = self._variance_of_means(round(2.0 ** (half_octave / 2) * PS_PER_S))
+            out[half_octaves == half_octave] = variance
         return out
+
+    def _variance_of_means(self, length_ps: int) -> float:
+        count = min(_MAX_STRETCHES, int((self.knots[-1] - self.knots[0]) // length_ps))
+        edges = self.knots[0] + np.arange(count + 1, dtype=np.int64) * length_ps
+        least = np.full(count, _MIN_READ_SHARE * length_ps / _PS_PER_S_FLOAT)
+        differences = np.diff(self.mean(edges[:-1], edges[1:], least))
+        differences = differences[np.isfinite(differences)]
+        if len(differences) < _MIN_DIFFERENCES:
+            return self._spread**2
+        return float((differences**2).mean()) / 2
+
+    @functools.cached_property
+    def _spread(self) -> float:
+        """How far the power strays (W)."""
+        if self.covered[-1] <= 0:
+            return 0.0
+        weights = np.where(self.known, self.seconds, 0.0)
+        return float(np.sqrt(np.average((self.left - self.usual) ** 2, weights=weights)))
 
 
 def within(knots: Int64s, level: Floats, known: Bools, usual_s: float) -> Floats | None:
@@ -124,25 +132,15 @@ def within(knots: Int64s, level: Floats, known: Bools, usual_s: float) -> Floats
     if not len(rows):
         return None
     is_short = known & ~is_long
-    energy, covered = (
-        summed_up(np.where(is_short, level * seconds, 0.0)),
-        summed_up(np.where(is_short, seconds, 0.0)),
-    )
+    energy = summed_up(np.where(is_short, level * seconds, 0.0))
+    covered = summed_up(np.where(is_short, seconds, 0.0))
     read = _Read(knots, level, level, is_short, energy, covered)
-    begin, end = knots[rows], knots[rows + 1]
-    no_least = np.zeros(len(rows))
-    around = [
-        read.mean(begin - (end - begin), begin, no_least),
-        read.mean(end, end + (end - begin), no_least),
-    ]
-    beside = np.nansum([(level[rows] - mean) ** 2 for mean in around], axis=0)
+    around = read.beside(knots[rows], knots[rows + 1])
+    from_beside = np.nansum([(level[rows] - mean) ** 2 for mean in around], axis=0)
+    variance = np.maximum(2 * read.varies(seconds[rows] / 2), from_beside)
+    # No power is negative: of what was counted any share, but no more than all, is on either side.
     out = np.zeros(len(known))
-    # No power is negative: of what was counted any share, but no more than all, lies on either
-    # side.
-    out[rows] = np.minimum(
-        _CUT_INTERVAL_SHARE * np.maximum(2 * read.varies(seconds[rows] / 2), beside) / 4,
-        level[rows] ** 2 / 3,
-    )
+    out[rows] = np.minimum(_CUT_INTERVAL_SHARE * variance / 4, level[rows] ** 2 / 3)
     return out
 
 
@@ -159,40 +157,37 @@ def build(
 
     `paused_s`: of other segments, what goes beyond a usual distance of readings.
     """
-    holes = np.flatnonzero(~known | (paused_s > 0))
+    rows = np.flatnonzero(~known | (paused_s > 0))
     seconds = np.diff(knots) / _PS_PER_S_FLOAT
-    missing = ~known[holes]
+    is_hole = ~known[rows]
     read = _Read(knots, left, right, known, energy, covered)
-    mean = read.mean
-
-    begin, end = knots[holes], knots[holes + 1]
-    length = np.where(missing, seconds[holes], paused_s[holes])
-    no_least = np.zeros(len(holes))
-    before, after = (
-        mean(begin - (end - begin), begin, no_least),
-        mean(end, end + (end - begin), no_least),
-    )
-    usual = read.usual
-    filled = np.where(
-        np.isnan(before),
-        np.where(np.isnan(after), usual, after),
-        np.where(np.isnan(after), before, (before + after) / 2),
-    )
-    step = np.where(np.isnan(before) | np.isnan(after), filled - usual, before - after)
+    before, after = read.beside(knots[rows], knots[rows + 1])
+    mean_w = _mean_of_known(before, after, read.usual)
+    has_both = ~(np.isnan(before) | np.isnan(after))
+    step = np.where(has_both, before - after, mean_w - read.usual)
+    length = np.where(is_hole, seconds[rows], paused_s[rows])
     varies = read.varies(length)
-    moved = right[holes] - left[holes]
-    varies = np.where(missing, varies + step**2 / 4, varies / 2 + moved**2 / 12)
-    out = np.zeros((3, len(known)))
-    out[0, holes] = np.where(missing, filled, 0.0)
-    out[1, holes] = length**2 * varies / seconds[holes]
-    out[2, holes] = np.where(missing, length, 0.0) ** 2
+    moved = right[rows] - left[rows]
+    variance = np.where(is_hole, varies + step**2 / 4, varies / 2 + moved**2 / 12)
+
+    watts, spread, squares = np.zeros((3, len(known)))
+    watts[rows] = np.where(is_hole, mean_w, 0.0)
+    spread[rows] = length**2 * variance / seconds[rows]
+    squares[rows] = np.where(is_hole, length, 0.0) ** 2
     return Bridges(
-        out[0],
-        out[1],
-        summed_up(out[0] * ~known * seconds),
-        summed_up(out[1] * seconds),
-        summed_up(out[2]),
+        watts=watts,
+        spread=spread,
+        joules=summed_up(watts * ~known * seconds),
+        variance=summed_up(spread * seconds),
+        squares=summed_up(squares),
     )
+
+
+def _mean_of_known(before: Floats, after: Floats, usual: float) -> Floats:
+    """The mean of both, the one that is known, or what is usual."""
+    after_or_usual = np.where(np.isnan(after), usual, after)
+    before_or_mean = np.where(np.isnan(after), before, (before + after) / 2)
+    return np.where(np.isnan(before), after_or_usual, before_or_mean)
 
 
 def between_stretches(bridges: Bridges, knots: Int64s, known: Bools) -> Bridges:

@@ -54,6 +54,8 @@ class _ClockRules:
 _RULES = _ClockRules()
 _TAILS = (0.025, 0.975)  # of the 95 % interval
 _PLACE_SURES = 4.0  # a place reaches so many times as far as it may be open
+
+# ── how finely offsets are weighed: bounds of time ──
 _MIN_GRID = 601  # offsets that stand for a clock of which readings say nothing
 _CLOCK_STEPS = 81  # offsets within the interval that a clock is believed to
 _BELIEVED_PLACES = 4  # pieces of half of the interval that a clock is believed to
@@ -81,11 +83,13 @@ class ClockOffset(NamedTuple):
 
     def prior(self, offsets: Floats) -> Floats:
         """The density (1/s) of each offset beforehand."""
-        beside = np.maximum(np.maximum(self.lo_s - offsets, offsets - self.hi_s), 0.0)
         width = self.hi_s - self.lo_s
+        outside = np.maximum(self.lo_s - offsets, offsets - self.hi_s)
+        beside = np.maximum(outside, 0.0)
         near_s = self.kind.believed_s / 3  # 95 % of an exponential is within three of its means
         near = np.exp(-beside / near_s) / (2 * near_s + width)
-        far = np.exp(-beside / _RULES.wrong_by_s) / (2 * _RULES.wrong_by_s + width)
+        far_s = _RULES.wrong_by_s
+        far = np.exp(-beside / far_s) / (2 * far_s + width)
         right = self.kind.right_share
         return np.asarray(right * near + (1 - right) * far)
 
@@ -111,7 +115,8 @@ class _Posterior:
     older_s: float
 
     def interval(self, tails: tuple[float, float]) -> tuple[float, float]:
-        low, high = (weighted_quantile(self.offset_s, self.weight, tail) for tail in tails)
+        low = weighted_quantile(self.offset_s, self.weight, tails[0])
+        high = weighted_quantile(self.offset_s, self.weight, tails[1])
         return low - self.newer_s, high + self.older_s
 
     def share(self, lo_s: float, hi_s: float) -> float:
@@ -151,13 +156,11 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
     best = posterior.place_around(posterior.densest, _PLACE_SURES * sure_s)
     lo, hi = best.interval(_TAILS)
     widest_s = 2 * max(clock.kind.believed_s, sure_s + best.newer_s + best.older_s)
-    by_readings = _posterior(None, readings, data)
-    if (
-        posterior.share_of(best) >= _RULES.min_sure_weight
-        and by_readings.share_of(best) >= _RULES.min_reading_weight
-        and hi - lo <= widest_s
-    ):
-        return _sure(clock, best, sure_s)
+    is_heavy = posterior.share_of(best) >= _RULES.min_sure_weight
+    if is_heavy and hi - lo <= widest_s:
+        by_readings = _posterior(None, readings, data)
+        if by_readings.share_of(best) >= _RULES.min_reading_weight:
+            return _sure(clock, best, sure_s)
     lo, hi = clock.believed
     if posterior.share(lo, hi) >= _RULES.min_believed_weight:
         return _believed(clock, posterior.between(lo, hi))
@@ -218,32 +221,35 @@ def _sure(clock: ClockOffset, posterior: _Posterior, sure_s: float) -> Verdict:
     """
     lo, hi = posterior.interval(_TAILS)
     doubt_lo, doubt_hi = posterior.interval(_RULES.doubt_tails)
-    beside = max(clock.middle_s - doubt_hi, doubt_lo - clock.middle_s)
-    middle = posterior.densest
-    if beside > 0 and abs(middle - clock.middle_s) > _RULES.min_doubt_s:
-        return Verdict("clock corrected", middle, lo, hi, (), middle - clock.middle_s)
-    narrow = clock.kind.believed_s < SURE_S and clock.hi_s - clock.lo_s < 2 * SURE_S
-    if narrow:
-        return Verdict("aligned", clock.middle_s, *clock.believed)
-    lo, hi = min(lo, clock.middle_s), max(hi, clock.middle_s)
+    at_clock = clock.middle_s
+    by_readings = posterior.densest
+    is_contradicted = not doubt_lo <= at_clock <= doubt_hi
+    if is_contradicted and abs(by_readings - at_clock) > _RULES.min_doubt_s:
+        correction_s = by_readings - at_clock
+        return Verdict("clock corrected", by_readings, lo, hi, correction_s=correction_s)
+    if clock.kind.believed_s < SURE_S and clock.hi_s - clock.lo_s < 2 * SURE_S:
+        return Verdict("aligned", at_clock, *clock.believed)
+    lo, hi = min(lo, at_clock), max(hi, at_clock)
     # Where the clock is near an end of the interval, its middle is more likely.
-    is_central = abs(clock.middle_s - (lo + hi) / 2) < (hi - lo) / 4 or hi - lo <= 2 * SURE_S
+    middle = (lo + hi) / 2
+    is_central = abs(at_clock - middle) < (hi - lo) / 4 or hi - lo <= 2 * SURE_S
     confirming_s = max(_RULES.min_vague_s, sure_s + posterior.newer_s + posterior.older_s)
     status: Status = "aligned" if hi - lo <= 2 * confirming_s else "cannot tell"
-    return Verdict(status, clock.middle_s if is_central else (lo + hi) / 2, lo, hi)
+    return Verdict(status, at_clock if is_central else middle, lo, hi)
 
 
 def _believed(clock: ClockOffset, posterior: _Posterior) -> Verdict:
     """The clock as far as its kind is believed."""
     lo, hi = clock.believed
-    if hi - lo <= 2 * SURE_S:
+    width = hi - lo
+    if width <= 2 * SURE_S:
         return Verdict("aligned", clock.middle_s, lo, hi)
-    status: Status = "aligned" if hi - lo < 2 * _RULES.min_vague_s else "cannot tell"
-    places = posterior.places((hi - lo) / 2 / _BELIEVED_PLACES)
-    nearest = min(range(len(places)), key=lambda row: abs(places[row].offset_s - clock.middle_s))
-    first = places[nearest]._replace(offset_s=clock.middle_s)
-    others = tuple(place for row, place in enumerate(places) if row != nearest)
-    return Verdict(status, clock.middle_s, lo, hi, (first, *others))
+    status: Status = "aligned" if width < 2 * _RULES.min_vague_s else "cannot tell"
+    places = list(posterior.places(width / 2 / _BELIEVED_PLACES))
+    nearest = min(places, key=lambda place: abs(place.offset_s - clock.middle_s))
+    places.remove(nearest)
+    at_clock = nearest._replace(offset_s=clock.middle_s)
+    return Verdict(status, clock.middle_s, lo, hi, (at_clock, *places))
 
 
 def in_words(clock: ClockOffset, verdict: Verdict) -> str:

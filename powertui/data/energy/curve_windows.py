@@ -57,39 +57,39 @@ WindowCache = dict[tuple[int, int, int, float], _Windows]
 
 
 def _windows(curve: Curve, a: Int64s, b: Int64s) -> _Windows:
-    count = len(a)
-    reach = min(
-        round(curve.smeared_s * PS_PER_S), _MAX_REACH_PS
-    )  # a step is smeared over that much on either side
+    knots, count = curve.knots, len(a)
+    # A step is smeared over that much on either side.
+    reach = _reach_ps(curve, 1.0)
+    near, far = _reach_ps(curve, NEAR_REFRESHES), _reach_ps(curve, FAR_REFRESHES)
     both = np.concatenate((a, b))
-    beside = [side + step * reach for side in (a, b) for step in (-1, 1)]
-    beyond = [side + step * reach for side in (a, b) for step in (-2, 2)]
-    edges = curves.spot(curve.knots, np.concatenate((both, *beside, *beyond)))
-    ra, rb = edges.row[:count], edges.row[count : 2 * count]
-    knots = curve.knots
-    opens, ends = ra + (knots[ra] < a), rb + 1 + (knots[-1] <= b)
-    near, far = (
-        min(round(times * curve.smeared_s * PS_PER_S), _MAX_REACH_PS)
-        for times in (NEAR_REFRESHES, FAR_REFRESHES)
-    )
-    last = np.maximum(ra, rb)
-    around = np.concatenate(
-        (a - near, a + near, b - near, b + near, a - far, a + far, b - far, b + far)
-    )
-    ends_moving = np.maximum(
-        rb + (knots[rb] < b), ra
-    )  # the segment that b cuts counts with its end
+    beside = (a - reach, a + reach, b - reach, b + reach)
+    beyond = (a - 2 * reach, a + 2 * reach, b - 2 * reach, b + 2 * reach)
+    edges = curves.spot(knots, np.concatenate((both, *beside, *beyond)))
+    row_a, row_b = edges.row[:count], edges.row[count : 2 * count]
+    opens = row_a + (knots[row_a] < a)
+    ends = row_b + 1 + (knots[-1] <= b)
+    # The segment that b cuts counts with its end.
+    ends_moving = np.maximum(row_b + (knots[row_b] < b), row_a)
+    last = np.maximum(row_a, row_b)
+    near_edges = (a - near, a + near, b - near, b + near)
+    far_edges = (a - far, a + far, b - far, b + far)
+    around = np.concatenate((*near_edges, *far_edges))
     return _Windows(
         edges=edges,
         around=np.minimum(knots.searchsorted(around), len(knots) - 1),
         held=curve.held_at(both),
-        moved=np.concatenate((ra, ends_moving)),
-        pairs=ends_moving - ra,
-        runs=np.concatenate((ra, last)),
-        read=(ra, last + 1),
+        moved=np.concatenate((row_a, ends_moving)),
+        pairs=ends_moving - row_a,
+        runs=np.concatenate((row_a, last)),
+        read=(row_a, last + 1),
         ranges=list(zip(opens.tolist(), ends.tolist(), strict=True)),
         inside=edges.inside[: 2 * count] == both,
     )
+
+
+def _reach_ps(curve: Curve, times: float) -> int:
+    """So many times what a step is smeared over."""
+    return min(round(times * curve.smeared_s * PS_PER_S), _MAX_REACH_PS)
 
 
 def entries_at(curve: Curve, a: Int64s, b: Int64s, memo: WindowCache) -> WindowEntries:
@@ -99,88 +99,121 @@ def entries_at(curve: Curve, a: Int64s, b: Int64s, memo: WindowCache) -> WindowE
     if at is None:
         at = memo[key] = _windows(curve, a, b)
     return WindowEntries(
-        curve.read(at.edges),
-        curve.bridged(at.edges, len(at.inside)),
-        curve.cuts(at.edges, len(at.inside)),
-        curve.steep[at.around],
-        curve.squares[at.moved],
-        curve.turns[at.moved],
-        curve.changes[at.runs],
-        curve.held(*at.held),
-        curve.steps,
-        at.read,
-        curve.peaks_of(at.ranges),
-        at.pairs,
-        at.inside,
+        reading=curve.read(at.edges),
+        bridged=curve.bridged(at.edges, len(at.inside)),
+        cut=curve.cuts(at.edges, len(at.inside)),
+        steep=curve.steep[at.around],
+        moved=curve.squares[at.moved],
+        turned=curve.turns[at.moved],
+        runs=curve.changes[at.runs],
+        held=curve.held(*at.held),
+        steps=curve.steps,
+        read=at.read,
+        peak=curve.peaks_of(at.ranges),
+        pairs=at.pairs,
+        inside=at.inside,
+    )
+
+
+class _Table(NamedTuple):
+    """The same of many windows of one channel, or of one window of many: rows are the entries of a
+    window.
+    """
+
+    reading: curves.CurveEntries
+    bridged: Sequence[Floats]
+    cut: Floats
+    steep: Floats
+    moved: Floats
+    turned: Floats
+    runs: Int32s
+    held: Floats
+    pairs: Int64s
+    inside: Bools
+    alike: Floats
+    peak: Floats
+
+
+def _of_windows(look: WindowEntries) -> _Table:
+    count = len(look.peak)
+    alike = look.steps.alike(*look.read) if look.steps is not None else np.zeros(count)
+    return _Table(
+        reading=look.reading.shaped(_EDGE_ENTRIES, -1),
+        bridged=[column.reshape(2, -1) for column in look.bridged],
+        cut=look.cut.reshape(2, -1),
+        steep=look.steep.reshape(8, -1),
+        moved=look.moved.reshape(2, -1),
+        turned=look.turned.reshape(2, -1),
+        runs=look.runs.reshape(2, -1),
+        held=look.held.reshape(2, -1),
+        pairs=look.pairs.reshape(1, -1),
+        inside=look.inside.reshape(2, -1),
+        alike=alike,
+        peak=np.array(look.peak),
+    )
+
+
+def _of_channels(looks: Sequence[WindowEntries]) -> _Table:
+    readings = zip(*(look.reading for look in looks), strict=True)
+    bridged = zip(*(look.bridged for look in looks), strict=True)
+    windows_read = [(look.steps, int(look.read[0][0]), int(look.read[1][0])) for look in looks]
+    return _Table(
+        reading=curves.CurveEntries(*(_side_by_side(column) for column in readings)),
+        bridged=[_side_by_side(column) for column in bridged],
+        cut=_side_by_side([look.cut for look in looks]),
+        steep=_side_by_side([look.steep for look in looks]),
+        moved=_side_by_side([look.moved for look in looks]),
+        turned=_side_by_side([look.turned for look in looks]),
+        runs=_side_by_side([look.runs for look in looks]),
+        held=_side_by_side([look.held for look in looks]),
+        pairs=_side_by_side([look.pairs for look in looks]),
+        inside=_side_by_side([look.inside for look in looks]),
+        alike=rounding.alike(windows_read),
+        peak=np.array([look.peak[0] for look in looks]),
     )
 
 
 def _side_by_side(columns: Sequence[Any]) -> Any:
     """What each channel says, side by side; as one column where they share it."""
     first = columns[0]
-    return first[:, None] if all(column is first for column in columns) else np.array(columns).T
+    if all(column is first for column in columns):
+        return first[:, None]
+    return np.array(columns).T
 
 
 def curve_figures(looks: Sequence[WindowEntries]) -> CurveFigures:
     """The arithmetic, once: for many windows of one channel, or for one window of many."""
-    if len(looks) > 1:
-        columns: list[Any] = [
-            _side_by_side(column) for column in zip(*(look.reading for look in looks), strict=True)
-        ]
-        reading = curves.CurveEntries(*columns)
-        bridged = [
-            _side_by_side(column) for column in zip(*(look.bridged for look in looks), strict=True)
-        ]
-        cut, steep, moved, turned, runs, held, pairs, inside = (
-            _side_by_side([getattr(look, name) for look in looks])
-            for name in ("cut", "steep", "moved", "turned", "runs", "held", "pairs", "inside")
-        )
-        alike = rounding.alike(
-            [(look.steps, int(look.read[0][0]), int(look.read[1][0])) for look in looks]
-        )
-        peak = np.array([look.peak[0] for look in looks])
-    else:
-        look = looks[0]
-        reading = look.reading.shaped(_EDGE_ENTRIES, -1)
-        steep = look.steep.reshape(8, -1)
-        bridged = [column.reshape(2, -1) for column in look.bridged]
-        cut, moved, turned, runs, held, inside = (
-            column.reshape(2, -1)
-            for column in (look.cut, look.moved, look.turned, look.runs, look.held, look.inside)
-        )
-        alike = look.steps.alike(*look.read) if look.steps is not None else np.zeros(len(look.peak))
-        peak, pairs = np.array(look.peak), look.pairs.reshape(1, -1)
+    table = _of_channels(looks) if len(looks) > 1 else _of_windows(looks[0])
+    reading, inside = table.reading, table.inside
     energy, covered, watts = curves.place(reading)
-    moved_edges = moved_to_steps(reading, energy, watts)
-    on_known_ground = (
-        reading.known[:2] & inside
-    )  # an edge that lies on known ground counts for the maximum, too
-    peak = np.fmax(peak, np.fmax.reduce(np.where(on_known_ground, watts[:2], np.nan)))
-    slopes = steep[1::2] - steep[::2]
-    since_last, to_next = (
-        (reading.inside[:2] - reading.start[:2]) / PS_PER_S,
-        (reading.end[:2] - reading.inside[:2]) / PS_PER_S,
-    )
+    # An edge on known ground counts for the maximum, too.
+    is_on_known_ground = reading.known[:2] & inside
+    at_edges = np.fmax.reduce(np.where(is_on_known_ground, watts[:2], np.nan))
+    slopes = table.steep[1::2] - table.steep[::2]
+    near, far = slopes[:2] / (2 * NEAR_REFRESHES), slopes[2:] / (2 * FAR_REFRESHES)
+    since_last = (reading.inside[:2] - reading.start[:2]) / PS_PER_S
+    to_next = (reading.end[:2] - reading.inside[:2]) / PS_PER_S
+    filled, opened, lost = table.bridged
     return CurveFigures(
         joules=energy[1] - energy[0],
-        sharpened=moved_edges,
+        sharpened=moved_to_steps(reading, energy, watts),
         length=covered[1] - covered[0],
         within=(reading.inside[1] - reading.inside[0]) / PS_PER_S,
-        filled=bridged[0][1] - bridged[0][0],
-        opened=bridged[1][1] - bridged[1][0],
-        lost=bridged[2][1] - bridged[2][0],
-        steep=np.maximum(slopes[:2] / (2 * NEAR_REFRESHES), slopes[2:] / (2 * FAR_REFRESHES)),
+        filled=filled[1] - filled[0],
+        opened=opened[1] - opened[0],
+        lost=lost[1] - lost[0],
+        steep=np.maximum(near, far),
         inner=np.where(inside, since_last * to_next, 0.0),
-        cut=cut,
+        cut=table.cut,
         before=watts[2] - watts[4],
         after=watts[3] - watts[5],
         at_a=watts[0],
         at_b=watts[1],
-        moved=moved[1] - moved[0],
-        turned=turned[1] - turned[0],
-        pairs=pairs[0],
-        runs=runs[1] - runs[0] + 1.0,
-        alike=alike,
-        held=held[1] - held[0],
-        peak=peak,
+        moved=table.moved[1] - table.moved[0],
+        turned=table.turned[1] - table.turned[0],
+        pairs=table.pairs[0],
+        runs=table.runs[1] - table.runs[0] + 1.0,
+        alike=table.alike,
+        held=table.held[1] - table.held[0],
+        peak=np.fmax(table.peak, at_edges),
     )

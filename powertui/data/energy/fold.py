@@ -14,8 +14,11 @@ from powertui.data.energy import integrate
 from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, Int64s, PowerOnTrace, Steps
 from powertui.value_types import dataclass
 
-# A first step that takes this many times the usual one traced or compiled. Chosen, not measured.
+# A first step that takes this many times the usual one traced or compiled. Chosen: a slow batch
+# stays below it as a rule.
 TRACING_STEP_FACTOR = 2.5
+_MAX_TRACING_STEPS = 20  # later long steps are no first run
+_MIN_COVERAGE = 0.5  # of a step by readings: with less its mean is that of its neighbors
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,55 +46,58 @@ class Folded:
 def fold(steps: Steps, epochs: Epochs, power: PowerOnTrace | None) -> Folded | str:
     """The folded epochs of one trace, or in a sentence why there is nothing to fold."""
     if not len(steps):
-        return "no steps were found" + (f": {steps.source}" if steps.source else "")
-    present = [int(e) for e in np.unique(steps.epoch) if e >= 0]
-    present = [e for e in present if (steps.epoch == e).sum() >= 2]
+        return f"no steps were found: {steps.source}" if steps.source else "no steps were found"
+    present = _epochs_with_steps(steps)
+    if not present:
+        return "the steps belong to no epoch"
     if len(present) < 2:
         return (
             "the profile has several steps of one epoch only, so there is none to compare it with"
-            if present
-            else "the steps belong to no epoch"
         )
-    rows = [np.flatnonzero(steps.epoch == e) for e in present]
+    rows = [np.flatnonzero(steps.epoch == epoch) for epoch in present]
     keys = _keys(steps, rows)
     names, counts = np.unique(np.concatenate(keys), return_counts=True)
     shared = names[counts >= 2]
     if not len(shared):
         return "no two epochs have a step number in common"
     shape = (len(present), len(shared))
-    numbers, start, end = (np.full(shape, -1, np.int64) for _ in range(3))
-    last = np.zeros(shape, np.bool_)
+    numbers, start, end = np.full((3, *shape), -1, np.int64)
     ends = steps.ends()
-    for line, (chosen, key) in enumerate(zip(rows, keys, strict=True)):
+    for line, (epoch_rows, key) in enumerate(zip(rows, keys, strict=True)):
         column = np.searchsorted(shared, key)
         fits = column < len(shared)
         fits[fits] = shared[column[fits]] == key[fits]
-        at, row = column[fits], chosen[fits]
-        numbers[line, at] = np.where(
-            steps.number[row] >= 0, steps.number[row], np.arange(len(chosen))[fits]
-        )
+        at, row = column[fits], epoch_rows[fits]
+        counted = np.arange(len(epoch_rows))[fits]
+        numbers[line, at] = np.where(steps.number[row] >= 0, steps.number[row], counted)
         start[line, at] = steps.start[row]
         end[line, at] = ends[row]
-        last[line, at[-1:]] = True
-    there = start >= 0
-    seconds = np.where(there, (end - start) / PS_PER_S, np.nan)
+    exists = start >= 0
+    seconds = np.where(exists, (end - start) / PS_PER_S, np.nan)
     tracing = _tracing(seconds)
     watts, comparable = np.full(shape, np.nan), np.zeros(shape, np.bool_)
     if power is not None and power.status != "none":
-        watts = _watts(power, start, end, there)
-        comparable = _clear(power, start, end, there) & ~tracing & np.isfinite(watts)
-    labels = tuple(epochs[e].number if e < len(epochs) else e for e in present)
+        watts = _watts(power, start, end, exists)
+        comparable = _clear(power, start, end, exists) & ~tracing & np.isfinite(watts)
+    labels = tuple(epochs[row].number if row < len(epochs) else row for row in present)
     return Folded(
-        labels,
-        numbers,
-        start,
-        end,
-        watts,
-        seconds,
-        comparable,
-        tracing,
-        _notes(labels, tracing, seconds, numbers, epochs),
+        epochs=labels,
+        numbers=numbers,
+        start=start,
+        end=end,
+        watts=watts,
+        seconds=seconds,
+        comparable=comparable,
+        tracing=tracing,
+        notes=(*_tracing_notes(labels, tracing, seconds, numbers), *_phase_notes(epochs)),
     )
+
+
+def _epochs_with_steps(steps: Steps) -> list[int]:
+    """The epochs of two steps or more; of fewer there is nothing to lay on another one."""
+    epochs, counts = np.unique(steps.epoch, return_counts=True)
+    is_long = (epochs >= 0) & (counts >= 2)
+    return [int(epoch) for epoch in epochs[is_long]]
 
 
 def median(values: Floats) -> float:
@@ -115,88 +121,89 @@ def _keys(steps: Steps, rows: list[Int64s]) -> list[Int64s]:
     """What makes two steps the same: the program's number, counted within the epoch where it runs
     on over epochs.
     """
-    numbers = [steps.number[r] for r in rows]
-    if any((n < 0).any() for n in numbers):
-        return [np.arange(len(r)) for r in rows]
-    shared = np.intersect1d(numbers[0], numbers[1])
-    if 2 * len(shared) >= min(len(numbers[0]), len(numbers[1])):
+    numbers = [steps.number[epoch_rows] for epoch_rows in rows]
+    if any((of_epoch < 0).any() for of_epoch in numbers):
+        return [np.arange(len(epoch_rows)) for epoch_rows in rows]
+    first, second = numbers[:2]
+    shared = np.intersect1d(first, second)
+    if 2 * len(shared) >= min(len(first), len(second)):
         return numbers
-    return [n - n[0] for n in numbers]
+    return [of_epoch - of_epoch[0] for of_epoch in numbers]
 
 
 def _tracing(seconds: Floats) -> Bools:
     """Long steps at the very beginning of an epoch: the first, and those after it as long as they
     stay long.
     """
-    usual = median(seconds)
-    slow = np.asarray(np.nan_to_num(seconds, nan=0.0) > TRACING_STEP_FACTOR * usual, np.bool_)
-    slow[:, min(20, slow.shape[1]) :] = False
-    running: Bools = np.logical_and.accumulate(slow, axis=1)
-    return running
+    longest_usual = TRACING_STEP_FACTOR * median(seconds)
+    is_slow = np.asarray(np.nan_to_num(seconds, nan=0.0) > longest_usual, np.bool_)
+    is_slow[:, _MAX_TRACING_STEPS:] = False
+    since_start: Bools = np.logical_and.accumulate(is_slow, axis=1)
+    return since_start
 
 
-def _watts(power: PowerOnTrace, start: Int64s, end: Int64s, there: Bools) -> Floats:
-    energies = integrate.energies(power, start[there], end[there])
-    length = energies.coverage * (energies.hi_ps - energies.lo_ps) / PS_PER_S
-    out = np.full(start.shape, np.nan)
+def _watts(power: PowerOnTrace, start: Int64s, end: Int64s, exists: Bools) -> Floats:
+    energies = integrate.energies(power, start[exists], end[exists])
+    covered_s = energies.coverage * (energies.hi_ps - energies.lo_ps) / PS_PER_S
     with np.errstate(divide="ignore", invalid="ignore"):
-        out[there] = np.where(energies.coverage >= 0.5, energies.covered_joules / length, np.nan)
+        mean_w = energies.covered_joules / covered_s
+    out = np.full(start.shape, np.nan)
+    out[exists] = np.where(energies.coverage >= _MIN_COVERAGE, mean_w, np.nan)
     return out
 
 
 def _reach_ps(power: PowerOnTrace) -> float:
-    """How far the power at a moment is mixed with what lies around it: half a window and half a
+    """How far the power at a moment is mixed with what is around it: half a window and half a
     refresh.
     """
     sensor = power.series.sensor
-    window = sensor.window_s.value if sensor.window_s else 0.0
-    refresh = (
-        sensor.refresh_s.value
-        if sensor.refresh_s
-        else sensor.poll_s.value
-        if sensor.poll_s
-        else 0.0
-    )
-    return (window + refresh) / 2 * PS_PER_S
+    window_s = sensor.window_s.value if sensor.window_s else 0.0
+    refresh = sensor.refresh_s or sensor.poll_s
+    refresh_s = refresh.value if refresh else 0.0
+    return (window_s + refresh_s) / 2 * PS_PER_S
 
 
-def _clear(power: PowerOnTrace, start: Int64s, end: Int64s, there: Bools) -> Bools:
+def _clear(power: PowerOnTrace, start: Int64s, end: Int64s, exists: Bools) -> Bools:
     """Steps whose power is their own: the sensor's reach, and the alignment's, stays within the
     epoch's steps.
     """
-    certain = (power.offset_hi_ps - power.offset_lo_ps) / 2 if power.status == "aligned" else 0
-    reach = _reach_ps(power) + min(certain, _reach_ps(power))
-    out: Bools = there.copy()
-    for line in range(len(start)):
-        if there[line].any():
-            first, last = start[line][there[line]][0], end[line][there[line]][-1]
-            out[line] &= (start[line] - reach >= first) & (end[line] + reach <= last)
-    return out
+    reach = _reach_ps(power)
+    if power.status == "aligned":
+        reach += min((power.offset_hi_ps - power.offset_lo_ps) / 2, reach)
+    is_clear: Bools = exists.copy()
+    for line, of_epoch in enumerate(exists):
+        if of_epoch.any():
+            first, last = start[line][of_epoch][0], end[line][of_epoch][-1]
+            is_clear[line] &= (start[line] - reach >= first) & (end[line] + reach <= last)
+    return is_clear
 
 
-def _notes(
-    labels: tuple[int, ...], tracing: Bools, seconds: Floats, numbers: Int64s, epochs: Epochs
-) -> tuple[str, ...]:
+def _tracing_notes(
+    labels: tuple[int, ...], tracing: Bools, seconds: Floats, numbers: Int64s
+) -> list[str]:
     notes = []
     for line, label in enumerate(labels):
         count = int(tracing[line].sum())
-        if count:
-            extra = float(np.nansum(seconds[line, :count]) - count * median(seconds))
-            first, last = int(numbers[line, 0]), int(numbers[line, count - 1])
-            what = f"step {first}" if count == 1 else f"steps {first}-{last}"
-            notes.append(
-                f"epoch {label}, {what}: tracing and first run, {extra:.2f} s longer than a "
-                "usual step; not compared"
-            )
+        if not count:
+            continue
+        extra = float(np.nansum(seconds[line, :count]) - count * median(seconds))
+        first, last = int(numbers[line, 0]), int(numbers[line, count - 1])
+        steps = f"step {first}" if count == 1 else f"steps {first}-{last}"
+        notes.append(
+            f"epoch {label}, {steps}: tracing and first run, {extra:.2f} s longer than a "
+            "usual step; not compared"
+        )
+    return notes
+
+
+def _phase_notes(epochs: Epochs) -> list[str]:
+    notes = []
     for phase in epochs.phases:
         if phase.name == "tracing":
-            continue  # told above, step by step
-        where = (
-            f"epoch {epochs[phase.epoch].number}"
-            if phase.epoch is not None and phase.epoch < len(epochs)
-            else "between epochs"
-        )
-        notes.append(
-            f"{where}: {phase.name}, {(phase.end - phase.start) / PS_PER_S:.2f} s; not compared"
-        )
-    return tuple(notes)
+            continue  # noted above, step by step
+        where = "between epochs"
+        if phase.epoch is not None and phase.epoch < len(epochs):
+            where = f"epoch {epochs[phase.epoch].number}"
+        length_s = (phase.end - phase.start) / PS_PER_S
+        notes.append(f"{where}: {phase.name}, {length_s:.2f} s; not compared")
+    return notes

@@ -16,11 +16,13 @@ from powertui.data.energy import account, tables
 from powertui.data.energy.account import Account
 from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.model import PS_PER_NS
 from powertui.data.opened import Opened
 from powertui.data.table import Place, Table, text_column
 from powertui.value_types import dataclass
 
-_NO_POWER = "no power belongs to this host"
+_NAMELESS = "\0"  # begins the key of a host without a name, which no name begins with
+_MAX_NAMED = 4  # hosts in one sentence
 _ALL = "all hosts"
 
 
@@ -37,18 +39,17 @@ class RunEnergy:
     @functools.cached_property
     def epochs(self) -> tuple[tuple[int, Energy | None], ...]:
         """(The program's own number, the sum over the hosts) of each epoch."""
-        numbers = sorted({epoch.number for lead in self.leads for epoch in lead.epochs})
-        return tuple(
-            (number, _sum([_epoch(lead, number) for lead in self.leads], self.hosts))
-            for number in numbers
-        )
+        sums = []
+        for number in sorted({epoch.number for lead in self.leads for epoch in lead.epochs}):
+            energies = [_epoch_energy(lead, number) for lead in self.leads]
+            sums.append((number, _sum(energies, self.hosts)))
+        return tuple(sums)
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The hosts whose joules are not known."""
-        return tuple(
-            h for h, e in zip(self.hosts, self.energies, strict=True) if e is None or not e.resolved
-        )
+        energies = zip(self.hosts, self.energies, strict=True)
+        return tuple(host for host, energy in energies if energy is None or not energy.resolved)
 
 
 def run_energy(opened: Opened, aligning: Aligning | None = None) -> RunEnergy:
@@ -68,60 +69,72 @@ def of_accounts(accounts: Sequence[Account], *, idle: bool = True) -> RunEnergy:
     than their joules.
     """
     groups: dict[str, list[Account]] = {}
-    for index, one in enumerate(accounts):
-        machine = one.share.machine if one.share is not None else one.trace.host
-        groups.setdefault(machine or f"\0{index}", []).append(one)
-    leads = [
-        max(group, key=lambda one: one.trace.span[1] - one.trace.span[0])
-        for group in groups.values()
-    ]
-    hosts = tuple("" if machine.startswith("\0") else machine for machine in groups)
-    spans = [(lead, _span(group, lead)) for lead, group in zip(leads, groups.values(), strict=True)]
-    energies = tuple(lead.energy(*span) if idle else lead.drew(*span) for lead, span in spans)
+    for row, of_trace in enumerate(accounts):
+        share = of_trace.share
+        machine = share.machine if share is not None else of_trace.trace.host
+        groups.setdefault(machine or f"{_NAMELESS}{row}", []).append(of_trace)
+    leads = [max(group, key=_length_ps) for group in groups.values()]
+    energies = []
+    for lead, group in zip(leads, groups.values(), strict=True):
+        lo, hi = _span(group, lead)
+        energies.append(lead.energy(lo, hi) if idle else lead.drew(lo, hi))
+    hosts = tuple("" if name.startswith(_NAMELESS) else name for name in groups)
     return RunEnergy(
-        hosts,
-        tuple(accounts.index(lead) for lead in leads),
-        energies,
-        _sum(energies, hosts),
-        tuple(leads),
+        hosts=hosts,
+        indices=tuple(accounts.index(lead) for lead in leads),
+        energies=tuple(energies),
+        total=_sum(energies, hosts),
+        leads=tuple(leads),
     )
 
 
-def _span(mine: Sequence[Account], lead: Account) -> tuple[int, int]:
+def _length_ps(of_trace: Account) -> int:
+    lo, hi = of_trace.trace.span
+    return hi - lo
+
+
+def _span(group: Sequence[Account], lead: Account) -> tuple[int, int]:
     """From the first start to the last end of a machine's traces, on the clock of one of them."""
+    lead_clock = lead.trace.clock
     lo, hi = lead.trace.span
-    for one in mine:
-        if one.trace.clock.known and lead.trace.clock.known:
-            shift = (one.trace.clock.mid_ns - lead.trace.clock.mid_ns) * 1000
-            lo, hi = min(lo, one.trace.span[0] + shift), max(hi, one.trace.span[1] + shift)
+    for of_trace in group:
+        trace = of_trace.trace
+        if trace.clock.known and lead_clock.known:
+            shift_ps = (trace.clock.mid_ns - lead_clock.mid_ns) * PS_PER_NS
+            lo = min(lo, trace.span[0] + shift_ps)
+            hi = max(hi, trace.span[1] + shift_ps)
     return lo, hi
 
 
-def _epoch(one: Account, number: int) -> Energy | None:
-    return next((epoch.energy for epoch in one.epoch_energies if epoch.number == number), None)
+def _epoch_energy(of_trace: Account, number: int) -> Energy | None:
+    for epoch in of_trace.epoch_energies:
+        if epoch.number == number:
+            return epoch.energy
+    return None
 
 
 def _sum(parts: Sequence[Energy | None], hosts: Sequence[str]) -> Energy | None:
     """The hosts' joules, added up; not resolved, with the hosts that are missing, where one has
     none.
     """
-    known = [part for part in parts if part is not None and part.resolved]
-    if not known:
+    resolved = [part for part in parts if part is not None and part.resolved]
+    if not resolved:
         return next((part for part in parts if part is not None), None)  # which says why
-    lacking = [
-        host or "a host"
-        for host, part in zip(hosts, parts, strict=True)
-        if part is None or not part.resolved
-    ]
-    both = combined(known)
-    if not lacking or both is None:
-        return _all_idle(both, known)
-    return without_hosts(both, lacking)
+    lacking = []
+    for host, part in zip(hosts, parts, strict=True):
+        if part is None or not part.resolved:
+            lacking.append(host or "a host")
+    total = combined(resolved)
+    if not lacking or total is None:
+        return _all_idle(total, resolved)
+    return without_hosts(total, lacking)
 
 
 def without_hosts(drawn: Energy, lacking: Sequence[str]) -> Energy:
     """Not resolved: what some hosts drew, where nothing is known of these others."""
-    names = ", ".join(lacking[:4]) + (f" and {len(lacking) - 4} more" if len(lacking) > 4 else "")
+    names = ", ".join(lacking[:_MAX_NAMED])
+    if len(lacking) > _MAX_NAMED:
+        names += f" and {len(lacking) - _MAX_NAMED} more"
     return replace(
         drawn,
         resolved=False,

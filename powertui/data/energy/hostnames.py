@@ -42,10 +42,11 @@ class HostName:
     @property
     def is_no_host(self) -> bool:
         """Whether it says what is asked (an address, bmc-17) and not which host that measures."""
-        return self.address or any(
-            re.fullmatch(rf"{_MARK}\d*", word)
-            for word in re.split(r"[-_]", self.full.split(".")[0])
-        )
+        if self.address:
+            return True
+        first_label = self.full.split(".")[0]
+        words = re.split(r"[-_]", first_label)
+        return any(re.fullmatch(rf"{_MARK}\d*", word) for word in words)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -106,25 +107,26 @@ def _unmarked(label: str) -> tuple[str, ...]:
     todo = [label]
     while todo:
         name = todo.pop()
-        for shorter in (
-            _TRAILING.sub("", name),
-            _LEADING.sub("", name, count=1) if _LEADING.match(name) else name,
-        ):
-            if (
-                shorter not in (*shortened, label)
-                and len(shorter) > 1
-                and re.search(r"[a-z]", shorter)
-            ):
+        without_trailing = _TRAILING.sub("", name)
+        without_leading = _LEADING.sub("", name, count=1) if _LEADING.match(name) else name
+        for shorter in (without_trailing, without_leading):
+            is_new = shorter not in (*shortened, label)
+            if is_new and len(shorter) > 1 and re.search(r"[a-z]", shorter):
                 shortened.append(shorter)
                 todo.append(shorter)
-    return tuple(
-        name for name in shortened if not _MARKED.fullmatch(name) or re.search(r"\d", name)
-    )
+    return tuple(name for name in shortened if not _is_mark(name))
+
+
+def _is_mark(name: str) -> bool:
+    """Whether a name is nothing but a controller's mark; bmc7 may be a host's."""
+    return _MARKED.fullmatch(name) is not None and not re.search(r"\d", name)
 
 
 def _is_network(label: str) -> bool:
     """A label of a domain that only says which of a machine's networks is meant."""
-    return label in _EVERYWHERE or any(_MARKED.fullmatch(word) for word in re.split(r"[-_]", label))
+    if label in _EVERYWHERE:
+        return True
+    return any(_MARKED.fullmatch(word) for word in re.split(r"[-_]", label))
 
 
 def without_port(name: HostName) -> HostName:

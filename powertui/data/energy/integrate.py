@@ -29,7 +29,21 @@ from powertui.data.energy.measured_energy import (
     interval_with_gain,
     unresolved_rows,
 )
-from powertui.data.model import PS_PER_S, Z95, Figure, Floats, Int64s, PowerOnTrace, PowerSeries
+from powertui.data.model import (
+    PS_PER_NS,
+    PS_PER_S,
+    Z95,
+    Figure,
+    Floats,
+    Int64s,
+    PowerOnTrace,
+    PowerSeries,
+)
+
+# Windows follow one another where the pause between them is shorter than a thousandth of the one
+# before, or than a microsecond.
+_TOUCHING_PARTS = 1000
+_MIN_TOUCHING_PS = 1_000_000
 
 
 def energies(
@@ -68,17 +82,14 @@ def across(
     results: dict[int, Energy] = {}
     if usable:
         windows: WindowCache = {}
-        figures = curve_figures(
-            [entries_at(all_curves[row], begin, stop, windows) for row in usable]
-        )
+        looks = [entries_at(all_curves[row], begin, stop, windows) for row in usable]
         traits_by_channel = [sensor_traits(powers[row], all_curves[row]) for row in usable]
-        traits = SensorTraits(
-            *(np.array(column) for column in zip(*traits_by_channel, strict=True))
-        )
+        traits_columns = zip(*traits_by_channel, strict=True)
+        traits = SensorTraits(*(np.array(column) for column in traits_columns))
         begins, stops = np.full(len(usable), lo_ps), np.full(len(usable), hi_ps)
-        columns = energy_columns(figures, traits, begins, stops, edge_ps)
-        rows_of_values = zip(*(columns[name].tolist() for name in VALUE_COLUMNS), strict=True)
-        for row, row_values in zip(usable, rows_of_values, strict=True):
+        columns = energy_columns(curve_figures(looks), traits, begins, stops, edge_ps)
+        value_rows = zip(*(columns[name].tolist() for name in VALUE_COLUMNS), strict=True)
+        for row, row_values in zip(usable, value_rows, strict=True):
             values = dict(zip(VALUE_COLUMNS, row_values, strict=True))
             results[row] = energy_of_row(powers[row], all_curves[row], (lo_ps, hi_ps), values)
     for row, curve in enumerate(all_curves):
@@ -110,13 +121,10 @@ def mean_energy(
         return None
     order = np.argsort(begins, kind="stable")
     begins, stops = begins[order], stops[order]
-    breaks = (
-        np.flatnonzero(
-            begins[1:] - stops[:-1] > np.maximum(1_000_000, (stops[:-1] - begins[:-1]) // 1000)
-        )
-        + 1
-    )
-    starts = np.r_[0, breaks]
+    length = stops[:-1] - begins[:-1]
+    touching_ps = np.maximum(_MIN_TOUCHING_PS, length // _TOUCHING_PARTS)
+    is_apart = begins[1:] - stops[:-1] > touching_ps
+    starts = np.r_[0, np.flatnonzero(is_apart) + 1]
     ends = np.maximum.reduceat(stops, starts)
     counts = np.diff(np.append(starts, len(begins)))
     stretches = energies(power, begins[starts], ends)
@@ -136,42 +144,48 @@ def _sum(parts: Energies) -> Energy:
 
     The offset is common to all of them; everything else is independent.
     """
-    first = parts[0]
-    bad = np.flatnonzero(~parts.resolved)
-    worst = parts[int(bad[0])] if len(bad) else first
-    seconds = (parts.hi_ps - parts.lo_ps) / PS_PER_S
-    joules = float(parts.joules.sum())
-    roots = [
-        float(np.sqrt((column**2).sum()))
-        for column in (parts.sigma_quantum, parts.sigma_sampling, parts.sigma_edges)
-    ]
-    timing = float(parts.sigma_timing.sum())
-    sigma = float(np.sqrt(sum(root**2 for root in roots) + timing**2))
-    good = not len(bad)
-    half = Z95 * sigma
-    coverage = float((parts.coverage * seconds).sum() / seconds.sum()) if seconds.sum() else 0.0
-    gain = parts.curve.gain
-    length = int((parts.hi_ps - parts.lo_ps).sum())
-    gain_j = abs(joules) * gain if gain is not None else None
-    lo, hi = interval_with_gain(joules, joules - half, joules + half, gain_j)
-    return replace(
-        worst,
-        lo_ps=int(parts.lo_ps[0]),
-        hi_ps=int(parts.lo_ps[0]) + length,
-        joules=joules if good else None,
-        lo=lo if good else None,
-        hi=hi if good else None,
-        gain_j=gain_j if good else None,
-        mean_w=joules / float(seconds.sum()) if good and length else None,
+    length_ps = parts.hi_ps - parts.lo_ps
+    seconds = length_ps / PS_PER_S
+    total_s = float(seconds.sum())
+    sigma_quantum = _root_of_squares(parts.sigma_quantum)
+    sigma_sampling = _root_of_squares(parts.sigma_sampling)
+    sigma_edges = _root_of_squares(parts.sigma_edges)
+    sigma_timing = float(parts.sigma_timing.sum())
+    first = int(parts.lo_ps[0])
+    covered_s = float((parts.coverage * seconds).sum())
+    unresolved = np.flatnonzero(~parts.resolved)
+    summed = replace(
+        parts[int(unresolved[0])] if len(unresolved) else parts[0],
+        lo_ps=first,
+        hi_ps=first + int(length_ps.sum()),
+        joules=None,
+        lo=None,
+        hi=None,
+        gain_j=None,
+        mean_w=None,
         max_w=if_finite(float(np.fmax.reduce(parts.max_w))),
         covered_joules=float(parts.covered_joules.sum()),
-        coverage=coverage,
+        coverage=covered_s / total_s if total_s else 0.0,
         other_joules=None,
-        sigma_quantum=roots[0],
-        sigma_sampling=roots[1],
-        sigma_edges=roots[2],
-        sigma_timing=timing,
+        sigma_quantum=sigma_quantum,
+        sigma_sampling=sigma_sampling,
+        sigma_edges=sigma_edges,
+        sigma_timing=sigma_timing,
     )
+    if len(unresolved):
+        return summed
+    joules = float(parts.joules.sum())
+    squares = sigma_quantum**2 + sigma_sampling**2 + sigma_edges**2
+    half = Z95 * float(np.sqrt(squares + sigma_timing**2))
+    gain = parts.curve.gain
+    gain_j = abs(joules) * gain if gain is not None else None
+    lo, hi = interval_with_gain(joules, joules - half, joules + half, gain_j)
+    mean_w = joules / total_s if total_s else None
+    return replace(summed, joules=joules, lo=lo, hi=hi, gain_j=gain_j, mean_w=mean_w)
+
+
+def _root_of_squares(column: Floats) -> float:
+    return float(np.sqrt((column**2).sum()))
 
 
 def _share(total: Energy, count: int) -> Energy:
@@ -201,11 +215,12 @@ _energies_of_logs: weakref.WeakKeyDictionary[PowerSeries, Energy] = weakref.Weak
 
 def of_series(series: PowerSeries) -> Energy:
     """A whole log on its own clock, from its first reading to its last; worked out once."""
-    whole = _energies_of_logs.get(series)
-    if whole is None:
+    of_log = _energies_of_logs.get(series)
+    if of_log is None:
         power = own_clock(series)
-        whole = _energies_of_logs[series] = energy(power, *(reach(power) or (0, 0)))
-    return whole
+        lo_ps, hi_ps = reach(power) or (0, 0)
+        of_log = _energies_of_logs[series] = energy(power, lo_ps, hi_ps)
+    return of_log
 
 
 def reach(power: PowerOnTrace) -> tuple[int, int] | None:
@@ -218,10 +233,9 @@ def reach(power: PowerOnTrace) -> tuple[int, int] | None:
 
 def own_clock(series: PowerSeries) -> PowerOnTrace:
     """A log placed on nothing but itself, for answers that need no trace."""
-    first = int(series.times[0]) if len(series) else 0
-    return placing.on_trace(
-        series, -first * 1000, -first * 1000, -first * 1000, "aligned", "its own clock"
-    )
+    first_ns = int(series.times[0]) if len(series) else 0
+    offset_ps = -first_ns * PS_PER_NS
+    return placing.on_trace(series, offset_ps, offset_ps, offset_ps, "aligned", "its own clock")
 
 
 def upto(power: PowerOnTrace, times_ps: Int64s) -> tuple[Floats, Floats]:
@@ -240,4 +254,5 @@ def watts_at(power: PowerOnTrace, times_ps: Int64s) -> Floats:
     if len(curve.knots) < 2:
         return np.full(len(at), np.nan)
     entries = curve.read(curves.spot(curve.knots, at))
-    return np.where(entries.known & (entries.inside == at), curves.place(entries).watts, np.nan)
+    is_within = entries.inside == at
+    return np.where(entries.known & is_within, curves.place(entries).watts, np.nan)

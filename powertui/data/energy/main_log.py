@@ -18,7 +18,7 @@ from powertui import units
 from powertui.data.energy import log_alignment, meeting
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.meeting import Span
-from powertui.data.model import PowerOnTrace, Scope
+from powertui.data.model import PS_PER_NS, PowerOnTrace, Scope
 from powertui.value_types import dataclass
 
 STATUS_RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
@@ -79,56 +79,52 @@ def placement_rank(power: PowerOnTrace) -> int:
 
 def coverage(power: PowerOnTrace, span: Span) -> float:
     """The share of the trace between readings; holes are not covered."""
-    if len(power.times) < 2 or power.status == "none" or span[1] <= span[0]:
+    lo, hi = span
+    if len(power.times) < 2 or power.status == "none" or hi <= lo:
         return 0.0
-    at = np.clip(power.times, max(span[0], -_MAX_INT64), min(span[1], _MAX_INT64))
-    is_known = ~sensors.holes(
-        power.times // 1000, power.watts, power.series.sensor, power.series.kind
-    )
-    return float(np.diff(at)[is_known].sum()) / (span[1] - span[0])
+    at = np.clip(power.times, max(lo, -_MAX_INT64), min(hi, _MAX_INT64))
+    series = power.series
+    times_ns = power.times // PS_PER_NS
+    is_known = ~sensors.holes(times_ns, power.watts, series.sensor, series.kind)
+    return float(np.diff(at)[is_known].sum()) / (hi - lo)
 
 
 def logs(power: Sequence[PowerOnTrace], span: Span) -> list[Log]:
-    """All logs, the one that leads first."""
+    """All logs, the main one first."""
     files: dict[str, list[int]] = {}
     for row, channel in enumerate(power):
         files.setdefault(channel.series.path, []).append(row)
-    result = []
-    for path, rows in files.items():
-        mine = [power[row] for row in rows]
-        resolves = [
-            figure.value
-            for channel in mine
-            if (figure := channel.series.sensor.refresh_s or channel.series.sensor.poll_s)
-            is not None
-        ]
-        result.append(
-            Log(
-                path,
-                tuple(rows),
-                any(meeting.meets(channel, span) for channel in mine),
-                min(placement_rank(channel) for channel in mine),
-                min(STATUS_RANK[channel.status] for channel in mine),
-                max(coverage(channel, span) for channel in mine),
-                all(channel.source == log_alignment.SIGNAL for channel in mine),
-                min(
-                    _SCOPE_RANK.get(channel.series.sensor.scope, _OTHER_SCOPE_RANK)
-                    for channel in mine
-                ),
-                min(resolves, default=float("inf")),
-            )
-        )
-    return sorted(result, key=lambda log: log.key)
+    unordered = [
+        _log(path, rows, [power[row] for row in rows], span) for path, rows in files.items()
+    ]
+    return sorted(unordered, key=lambda log: log.key)
+
+
+def _log(path: str, rows: Sequence[int], channels: Sequence[PowerOnTrace], span: Span) -> Log:
+    sensors_of_log = [channel.series.sensor for channel in channels]
+    refreshes = [sensor.refresh_s or sensor.poll_s for sensor in sensors_of_log]
+    resolves = [refresh.value for refresh in refreshes if refresh is not None]
+    return Log(
+        path=path,
+        rows=tuple(rows),
+        meets=any(meeting.meets(channel, span) for channel in channels),
+        rank=min(placement_rank(channel) for channel in channels),
+        status_rank=min(STATUS_RANK[channel.status] for channel in channels),
+        coverage=max(coverage(channel, span) for channel in channels),
+        by_signal=all(channel.source == log_alignment.SIGNAL for channel in channels),
+        scope=min(_SCOPE_RANK.get(sensor.scope, _OTHER_SCOPE_RANK) for sensor in sensors_of_log),
+        resolves_s=min(resolves, default=float("inf")),
+    )
 
 
 def order(power: Sequence[PowerOnTrace], span: Span) -> list[int]:
-    """The channels, those of the leading log first; those of one log stay as they lie in it."""
+    """The channels, those of the main log first; those of one log stay in its order."""
     return [row for log in logs(power, span) for row in log.rows]
 
 
 def why(power: Sequence[PowerOnTrace], span: Span) -> str:
-    """ "bmc.csv leads, not gpu.csv: it measures more of the machine"; "" where there is only one
-    log.
+    """ "bmc.csv is the main log, not gpu.csv: it measures more of the machine"; "" where there is
+    only one log.
     """
     by_rank = logs(power, span)
     if len(by_rank) < 2:
@@ -142,20 +138,21 @@ def why(power: Sequence[PowerOnTrace], span: Span) -> str:
 
 def _because(first: Log, second: Log) -> str:
     """The first thing in which they differ."""
-    differs = next(
-        (i for i, (a, b) in enumerate(zip(first.key, second.key, strict=True)) if a != b), -1
-    )
     covers = (
         f"it covers {units.percent(first.coverage)} of the profile, "
         f"the other {units.percent(second.coverage)}"
     )
-    return {
-        0: "the other does not overlap the profile",
-        1: "its place is more certain",
-        2: covers,
-        3: "the other is aligned by its power alone",
-        4: "it measures more of the machine",
-        5: covers,
-        6: f"it resolves {sensors.seconds(first.resolves_s)}",
-        7: "its place is more certain",
-    }.get(differs, "they are otherwise equal, and it was read first")
+    reasons = (
+        "the other does not overlap the profile",
+        "its place is more certain",
+        covers,
+        "the other is aligned by its power alone",
+        "it measures more of the machine",
+        covers,
+        f"it resolves {sensors.seconds(first.resolves_s)}",
+        "its place is more certain",
+    )
+    for value, other_value, reason in zip(first.key, second.key, reasons, strict=True):
+        if value != other_value:
+            return reason
+    return "they are otherwise equal, and it was read first"

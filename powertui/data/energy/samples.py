@@ -4,6 +4,7 @@ log's own clock.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field, replace
 
 import numpy as np
@@ -22,10 +23,17 @@ from powertui.data.model import (
 )
 from powertui.value_types import dataclass
 
-# Where nothing else is said a value was chosen, not measured.
+# ── the noise of each reading. Chosen: few enough to be of the same work, enough for a median ──
 _NOISE_READINGS = 15  # that show the noise of the one in their middle …
 _MAX_NOISE_SPAN_S = 3.0  # … within this time: among slower readings differences are what happened
+_MEDIAN_MOVE_TO_SIGMA = 1.4826 / 2**0.5  # of normally distributed readings
+
+# ── which windows come into question ──
 _HARMLESS_ERROR_SHARE = 0.25  # of a window: a smaller error changes nothing
+_HALF_Z95 = 0.98  # half of a window's 95 % interval: its middle moves by half of what its end does
+# Factors and prices of windows of which nothing is known.
+_HALF_AND_TWICE = ((0.5, 1.0), (2.0, 1.0))
+_HELD_POLL_SHARE = 0.8  # of a refresh: a log that asks more often repeats publications
 # Times within which sensors that take an exponential mean forget, in s or in windows that their
 # readings seem to have.
 _MEMORY_TIMES_S = (0.25, 0.5, 1.0, 2.0)
@@ -50,23 +58,19 @@ class Samples:
     refresh: float
     late: float  # ± of the windows' place: polls see a change some time after it happened
     quantum: float
-    windows: tuple[
-        tuple[float, float], ...
-    ]  # others that come into question: so many times as long, and what that costs beforehand
+    # Others that come into question: so many times as long, and what that costs beforehand.
+    windows: tuple[tuple[float, float], ...]
     age_s: float = 0.0  # ± of how old a reading is: it cannot be told from where the log lies
     older_s: float = 0.0  # so much older it may be, but not newer
-    noise: Floats = field(
-        default_factory=lambda: np.empty(0)
-    )  # of each sample, as its neighbours tell; empty: not looked at
+    # Of each sample, by its neighbours; empty: not looked at.
+    noise: Floats = field(default_factory=lambda: np.empty(0))
     centre_s: float = 0.0  # how long before a row the middle of its window is taken to lie …
     # … give or take so much, where hardly anything tells how long its window is: a part of `age_s`
     centre_err_s: float = 0.0
-    forget_s: float = (
-        0.0  # it forgets so slowly: an exponential mean up to `hi`; 0: a plain mean from `lo` on
-    )
-    forgets: tuple[
-        tuple[float, float], ...
-    ] = ()  # other such times that come into question, and what they cost beforehand
+    # It forgets so slowly: an exponential mean up to `hi`; 0: a plain mean from `lo` on.
+    forget_s: float = 0.0
+    # Other such times that come into question, and what they cost beforehand.
+    forgets: tuple[tuple[float, float], ...] = ()
 
     def __len__(self) -> int:
         return len(self.watts)
@@ -83,26 +87,24 @@ class Samples:
         return not self.windows
 
     def gathered(self, least_s: float) -> Samples:
-        """The same with so many neighbours put together that each tells of `least_s`."""
+        """The same with so many neighbours put together that each covers `least_s`."""
         pace = float(np.median(np.diff(self.hi))) if len(self) > 1 else least_s
         count = int(least_s / max(pace, 1e-9) + 0.5)
         if count < 2 or len(self) < 2 * count:
             return self
         first = np.arange(0, len(self) - count + 1, count)
-        unbroken = (
-            self.hi[first + count - 1] - self.hi[first] < 1.5 * count * pace
-        )  # none across a pause
-        rows = (first[unbroken, None] + np.arange(count)).ravel()
-        lo, hi, watts = (
-            column[rows].reshape(-1, count) for column in (self.lo, self.hi, self.watts)
-        )
+        length = self.hi[first + count - 1] - self.hi[first]
+        first = first[length < 1.5 * count * pace]  # none across a pause
+        rows = first[:, None] + np.arange(count)
+        begin, end = self.lo[rows[:, 0]], self.hi[rows[:, -1]]
         # A reading of a moment stands for the time until the next one as well.
-        spare = max(pace - float(np.median(hi[:, 0] - lo[:, 0])), 0.0) / 2
+        window = float(np.median(self.hi[rows[:, 0]] - begin))
+        spare = max(pace - window, 0.0) / 2
         return replace(
             self,
-            lo=lo[:, 0] - spare,
-            hi=hi[:, -1] + spare,
-            watts=watts.mean(axis=1),
+            lo=begin - spare,
+            hi=end + spare,
+            watts=self.watts[rows].mean(axis=1),
             refresh=max(self.refresh, count * pace),
             noise=np.empty(0),
         )
@@ -131,93 +133,97 @@ class Samples:
         """The same with the noise of each: how much neighbours differ around it, edges left
         aside.
         """
-        reach = _NOISE_READINGS // 2
-        if (
-            len(self) < 2 * _NOISE_READINGS
-            or float(np.median(np.diff(self.hi))) * _NOISE_READINGS > _MAX_NOISE_SPAN_S
-        ):
+        if len(self) < 2 * _NOISE_READINGS:
             return replace(self, noise=np.zeros(len(self)))
+        pace = float(np.median(np.diff(self.hi)))
+        if pace * _NOISE_READINGS > _MAX_NOISE_SPAN_S:
+            return replace(self, noise=np.zeros(len(self)))
+        reach = _NOISE_READINGS // 2
         moved = np.pad(np.abs(np.diff(self.watts)), (reach, reach + 1), mode="reflect")
-        around = np.median(np.lib.stride_tricks.sliding_window_view(moved, 2 * reach + 1), axis=1)
-        return replace(self, noise=np.asarray(1.4826 / 2**0.5 * around[: len(self)]))
+        windows = np.lib.stride_tricks.sliding_window_view(moved, 2 * reach + 1)
+        usual_move = np.median(windows, axis=1)[: len(self)]
+        return replace(self, noise=np.asarray(_MEDIAN_MOVE_TO_SIGMA * usual_move))
 
 
 def power_samples(series: PowerSeries) -> Samples:
-    """The rows that are really new, each with the window that it speaks of."""
+    """The rows that are really new, each with the window that it is the mean of."""
     if len(series) == 0:
         nothing = np.empty(0)
         return Samples(nothing, nothing, nothing, 1.0, 0.0, 0.0, ())
-    described = series.sensor
+    described, kind = series.sensor, series.kind
     times = series.times / NS_PER_S
-    gaps = np.diff(times)
-    usual = float(np.median(gaps)) if len(gaps) else 1.0
+    usual = float(np.median(np.diff(times))) if len(times) > 1 else 1.0
     poll = described.poll_s.value if described.poll_s else usual
     refresh = described.refresh_s.value if described.refresh_s else max(usual, 1e-6)
     quantum = described.quantum_w.value if described.quantum_w else 0.0
-    keep = np.isfinite(series.watts) & (
-        _published(times, series.watts, poll, refresh) if poll < 0.8 * refresh else True
-    )
-    if series.kind is PowerKind.INTERVAL:
+    is_held = poll < _HELD_POLL_SHARE * refresh
+    is_new = np.isfinite(series.watts)
+    if is_held:
+        is_new = is_new & _published(times, series.watts, poll, refresh)
+    watts = series.watts[is_new]
+    if kind is PowerKind.INTERVAL:
         lo = np.concatenate([times[:1] - poll, times[:-1]])
-        return Samples(lo[keep], times[keep], series.watts[keep], refresh, 0.0, quantum, ())
+        return Samples(lo[is_new], times[is_new], watts, refresh, 0.0, quantum, ())
     window = described.window_s.value if described.window_s else refresh
-    late = poll / 2 if poll < 0.8 * refresh else 0.0
+    late = poll / 2 if is_held else 0.0
     if described.window_s is None:
-        late = max(late, refresh / 2)  # of which time a reading tells is not known either
-    age = max(late, Z95 * sensor.centre_err_s(described, series.kind))
+        late = max(late, refresh / 2)  # of which time a reading is the mean is not known either
     length = max(window, refresh / 50, 1e-4)
     # Centred where the integrals put the reading, so that a place found here is one that is right
     # there.
-    hi = times[keep] - sensor.centre_s(described) + length / 2
+    centre_s = sensor.centre_s(described)
+    hi = times[is_new] - centre_s + length / 2
     return Samples(
-        hi - length,
-        hi,
-        series.watts[keep],
-        refresh,
-        late,
-        quantum,
-        _others(described, refresh),
-        age_s=age,
-        older_s=sensor.oldest_s(described, series.kind),
-        centre_s=sensor.centre_s(described) - _late_of(described),
+        lo=hi - length,
+        hi=hi,
+        watts=watts,
+        refresh=refresh,
+        late=late,
+        quantum=quantum,
+        windows=_other_windows(described, refresh),
+        age_s=max(late, Z95 * sensor.centre_err_s(described, kind)),
+        older_s=sensor.oldest_s(described, kind),
+        centre_s=centre_s - _late_of(described),
         centre_err_s=_centre_err(described),
         forgets=_forgets(described, refresh),
     )
 
 
 def _centre_err(described: Sensor) -> float:
-    """± of where the middle of a window lies, where its length is known to a good part of itself
+    """± of where the middle of a window is, where its length is known to a good part of itself
     only.
     """
     window, error = described.window_s, described.window_err_s or 0.0
-    return (
-        0.98 * error if window is not None and error > _HARMLESS_ERROR_SHARE * window.value else 0.0
-    )
+    if window is None or error <= _HARMLESS_ERROR_SHARE * window.value:
+        return 0.0
+    return _HALF_Z95 * error
 
 
-def _others(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:
+def _other_windows(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:
     """The windows that a reading may have beside the one that is assumed of it: factors and
     prices.
     """
     window, error = described.window_s, described.window_err_s
-    if window is not None and (window.value == 0 or window.badge is Badge.MEASURED):
+    if window is None:
+        if refresh < _GPU_WINDOW_S / 2:
+            return (*_HALF_AND_TWICE, (_GPU_WINDOW_S / refresh, 1.5))
+        return _HALF_AND_TWICE
+    if window.value == 0 or window.badge is Badge.MEASURED:
         return ()
-    if window is None and refresh < _GPU_WINDOW_S / 2:
-        return ((0.5, 1.0), (2.0, 1.0), (_GPU_WINDOW_S / refresh, 1.5))
-    if window is None or error is None:
-        return ((0.5, 1.0), (2.0, 1.0))
-    if error <= _HARMLESS_ERROR_SHARE * window.value:
-        return ()
-    # Whatever the readings seem to say: a meter tells of the time since it last published, as a
-    # rule.
-    lengths = [(refresh, min(1.0, ((refresh - window.value) / error) ** 2 / 2))]
-    lengths += [(window.value + turns * error, turns**2 / 2) for turns in (-1.5, 1.5)]
+    if error is None:
+        return _HALF_AND_TWICE
     assumed_s = window.value
-    return tuple(
-        (length / assumed_s, price)
-        for length, price in lengths
-        if length > 0.1 * assumed_s and length != assumed_s
-    )
+    if error <= _HARMLESS_ERROR_SHARE * assumed_s:
+        return ()
+    # Whatever the readings seem to say: a meter averages over the time since it last published, as
+    # a rule.
+    lengths = [(refresh, min(1.0, ((refresh - assumed_s) / error) ** 2 / 2))]
+    lengths += [(assumed_s + sigmas * error, sigmas**2 / 2) for sigmas in (-1.5, 1.5)]
+    others = []
+    for length, price in lengths:
+        if length > 0.1 * assumed_s and length != assumed_s:
+            others.append((length / assumed_s, price))
+    return tuple(others)
 
 
 def _late_of(described: Sensor) -> float:
@@ -227,19 +233,21 @@ def _late_of(described: Sensor) -> float:
 
 def _forgets(described: Sensor, refresh: float) -> tuple[tuple[float, float], ...]:
     """The exponential means that may stand behind readings of which nothing but they themselves
-    tells.
+    shows it.
     """
     window, error = described.window_s, described.window_err_s
-    if error is None or (
-        window is not None
-        and (window.badge is Badge.MEASURED or error <= _HARMLESS_ERROR_SHARE * window.value / 2)
-    ):
+    if error is None:
         return ()
-    if window is not None and window.value + 2 * error < _PROMPT_S:
-        return ()
-    if window is not None and window.value > 1.5 * refresh:
-        return tuple((part * window.value, _MEMORY_PRICE) for part in _MEMORY_TIMES_OF_WINDOW)
-    return tuple((seconds, _MEMORY_PRICE) for seconds in _MEMORY_TIMES_S if seconds > 0.4 * refresh)
+    times_s: Sequence[float] = [time_s for time_s in _MEMORY_TIMES_S if time_s > 0.4 * refresh]
+    if window is not None:
+        length = window.value
+        is_harmless = error <= _HARMLESS_ERROR_SHARE * length / 2
+        is_prompt = length + 2 * error < _PROMPT_S
+        if window.badge is Badge.MEASURED or is_harmless or is_prompt:
+            return ()
+        if length > 1.5 * refresh:
+            times_s = [share * length for share in _MEMORY_TIMES_OF_WINDOW]
+    return tuple((time_s, _MEMORY_PRICE) for time_s in times_s)
 
 
 def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Bools:
@@ -250,13 +258,14 @@ def _published(times: Floats, watts: Floats, poll: float, refresh: float) -> Boo
     """
     if not len(times):
         return np.empty(0, np.bool_)
-    opens = np.concatenate([[True], watts[1:] != watts[:-1]])
-    rows = np.flatnonzero(opens)
-    run = np.cumsum(opens) - 1
-    start, change = times[rows][run], np.append(times[rows[1:]], np.inf)[run]
-    turn = np.floor((times - start + poll / 2) / refresh)
-    again = np.concatenate([[False], turn[1:] != turn[:-1]])
-    opens[0] = False  # nobody knows when the first one was published
+    is_change = np.concatenate([[True], watts[1:] != watts[:-1]])
+    rows = np.flatnonzero(is_change)
+    run = np.cumsum(is_change) - 1
+    run_begin, run_end = times[rows][run], np.append(times[rows[1:]], np.inf)[run]
+    publication = np.floor((times - run_begin + poll / 2) / refresh)
+    is_again = np.concatenate([[False], publication[1:] != publication[:-1]])
+    is_change[0] = False  # nobody knows when the first one was published
     # Just before a change a repeated reading may still be the publication before: it says nothing
     # new.
-    return np.asarray(opens | (again & (change - times > 0.75 * refresh)))
+    is_settled = run_end - times > 0.75 * refresh
+    return np.asarray(is_change | (is_again & is_settled))

@@ -15,11 +15,10 @@ from powertui.data.energy import supplies
 from powertui.data.model import Device, PowerSeries, Scope, Sensor
 from powertui.value_types import dataclass
 
-NUMBER = re.compile(
-    r"(?:gpu|cuda|rocm|hip)[\s:#_\[-]*(\d{1,3})", re.IGNORECASE
-)  # of a GPU, as logs and profiles write it
-# A node whose peak is less than this share of what its parts draw is no node: two sensors of one
-# thing differ by their gains, of ±5 % each. Chosen, not measured.
+# The number of a GPU, as logs and profiles write it.
+NUMBER = re.compile(r"(?:gpu|cuda|rocm|hip)[\s:#_\[-]*(\d{1,3})", re.IGNORECASE)
+# A node whose peak is less than this share of what its parts draw is no node. Chosen: two sensors
+# of one thing differ by their gains, of ±5 % each, and by when they read.
 _MIN_NODE_SHARE = 0.85
 # Input of a machine over what its board reads: supplies lose 5 to 20 %, more at little load. At 1.1
 # a plug and a BMC of one machine would be two things.
@@ -29,10 +28,10 @@ _NUMBERED = re.compile(r"\d+")
 _TOTAL = re.compile(
     r"(?<![a-z])(?:total|sum|all|overall|combined|aggregate)s?(?![a-z])", re.IGNORECASE
 )
-_WHOLE = (Scope.NODE, Scope.PLUG)  # scopes of channels that hold a whole machine
+_WHOLE_SCOPES = (Scope.NODE, Scope.PLUG)  # of channels that hold a whole machine
+_PART_SCOPES = (Scope.GPU, Scope.PACKAGE, Scope.DRAM)
 _FEEDING = "together they feed the machine"
 _MAX_NAMED = 4  # channels in one sentence
-_PART_SCOPES = (Scope.GPU, Scope.PACKAGE, Scope.DRAM)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,19 +53,22 @@ def _overlap(series: PowerSeries, rival: PowerSeries) -> bool:
     (instant)") have one name. Channels of two logs are two GPUs only where both say which, in the
     same way.
     """
-    a, b = series.sensor, rival.sensor
-    if a.scope is not b.scope:
+    sensor, rival_sensor = series.sensor, rival.sensor
+    if sensor.scope is not rival_sensor.scope:
         return False
-    if _READ_IN_A_WAY.sub("", a.name).casefold() == _READ_IN_A_WAY.sub("", b.name).casefold():
+    if _name_of_thing(sensor) == _name_of_thing(rival_sensor):
         return True
-    first, second = device(a), device(b)
-    if first is None or second is None:
-        return series.path != rival.path
-    for key in ("uuid", "pci", "index"):
-        identities = getattr(first, key), getattr(second, key)
-        if identities[0] not in ("", None) and identities[1] not in ("", None):
-            return bool(identities[0] == identities[1])
+    gpu, rival_gpu = device(sensor), device(rival_sensor)
+    if gpu is not None and rival_gpu is not None:
+        for key in ("uuid", "pci", "index"):
+            identity, rival_identity = getattr(gpu, key), getattr(rival_gpu, key)
+            if identity not in ("", None) and rival_identity not in ("", None):
+                return bool(identity == rival_identity)
     return series.path != rival.path
+
+
+def _name_of_thing(sensor: Sensor) -> str:
+    return _READ_IN_A_WAY.sub("", sensor.name).casefold()
 
 
 def device(sensor: Sensor) -> Device | None:
@@ -99,14 +101,14 @@ def total(series: Sequence[PowerSeries]) -> Addends:
     Of several logs that cannot be added up the first counts: whoever has several gives the better
     one first.
     """
+    rows_of_host: dict[str, list[int]] = {}
+    for row, channel in enumerate(series):
+        rows = rows_of_host.setdefault(channel.sensor.host, [])
+        if len(channel):
+            rows.append(row)
     picked: list[int] = []
     words: list[str] = []
-    for host in dict.fromkeys(channel.sensor.host for channel in series):
-        rows = [
-            row
-            for row, channel in enumerate(series)
-            if channel.sensor.host == host and len(channel)
-        ]
+    for host, rows in rows_of_host.items():
         of_host = _Machine(series, rows, _name, is_owned=False).addends()
         picked += of_host.indices
         if of_host.text:
@@ -140,13 +142,13 @@ class _Machine:
         whole = self._whole(parts)
         if whole is not None:
             return whole
+        gpu_words = self._gpu_words()
         if parts:
-            rows, text = self._together(
-                parts, "overlapping, ", "parts of the machine, not the whole"
-            )
-            return rows, "; ".join(filter(None, (text, self._gpu_words())))
+            what = "parts of the machine, not the whole"
+            rows, text = self._together(parts, "overlapping, ", what)
+            return rows, f"{text}; {gpu_words}" if gpu_words else text
         if self.other_gpus:
-            return [], f"none: {self._gpu_words()}"
+            return [], f"none: {gpu_words}"
         return self._unknown()
 
     def _gpu_words(self) -> str:
@@ -167,43 +169,54 @@ class _Machine:
         channel is of that.
         """
         outlets = set(supplies.outlets(self.series))
-        for scope in _WHOLE:
-            whole = [
+        for scope in _WHOLE_SCOPES:
+            of_machine = [
                 row
-                for row in self._living()
-                if self.series[row].sensor.scope is scope
-                and row not in outlets
-                and self._holds([row], parts)
+                for row in self._of_scope(scope)
+                if row not in outlets and self._holds([row], parts)
             ]
-            whole = [row for row in whole if row not in self.assumed] or whole
-            if whole and scope is Scope.PLUG:
-                inlets = supplies.supplies(self.series, whole)
-                if len(inlets) > 1:
-                    return self._together(inlets, "others ", _FEEDING)
-            if len(whole) > 1 and self.assumed.issuperset(whole) and self._are_unlike(whole):
-                return (
-                    [],
-                    f"none: {len(whole)} logs may be of this machine, but their power differs",
-                )
-            if whole:
-                together = [
-                    row for row in whole if self.series[row].path == self.series[whole[0]].path
-                ]
-                return self._alone(max(together, key=lambda row: len(self.series[row])))
-        feeding = [row for row in self._living() if row in outlets]
+            of_machine = [row for row in of_machine if row not in self.assumed] or of_machine
+            if of_machine:
+                return self._whole_of_scope(scope, of_machine)
+        return self._by_outlets(outlets, parts) or self._wider_unknown(parts)
+
+    def _whole_of_scope(self, scope: Scope, rows: Sequence[int]) -> tuple[list[int], str]:
+        """The channel, or the supplies, of a scope that holds the whole machine."""
+        if scope is Scope.PLUG:
+            inlets = supplies.supplies(self.series, rows)
+            if len(inlets) > 1:
+                return self._together(inlets, "others ", _FEEDING)
+        if len(rows) > 1 and self.assumed.issuperset(rows) and self._are_unlike(rows):
+            return [], f"none: {len(rows)} logs may be of this machine, but their power differs"
+        first_log = self.series[rows[0]].path
+        of_first_log = [row for row in rows if self.series[row].path == first_log]
+        return self._alone(self._longest(of_first_log))
+
+    def _by_outlets(
+        self, outlets: Collection[int], parts: Sequence[int]
+    ) -> tuple[list[int], str] | None:
+        """The outlets, or the supplies, that feed the machine."""
+        living = self._living()
+        feeding = [row for row in living if row in outlets]
         if len(feeding) > 1 and not self.is_owned:
-            best = max(feeding, key=lambda row: len(self.series[row]))
+            best = self._longest(feeding)
             words = (
                 f"{self.named(self.series[best])} alone: it is not known which of the "
                 f"{len(feeding)} outlets feed the machine"
             )
             return [best], words
-        feeding = feeding or supplies.supplies(self.series, self._living())
-        if feeding and self._holds(feeding, parts):
-            if len(feeding) == 1:
-                return self._alone(feeding[0])
-            return self._together(feeding, "others ", _FEEDING)
-        return self._wider_unknown(parts)
+        feeding = feeding or supplies.supplies(self.series, living)
+        if not feeding or not self._holds(feeding, parts):
+            return None
+        if len(feeding) == 1:
+            return self._alone(feeding[0])
+        return self._together(feeding, "others ", _FEEDING)
+
+    def _of_scope(self, scope: Scope) -> list[int]:
+        return [row for row in self._living() if self.series[row].sensor.scope is scope]
+
+    def _longest(self, rows: Sequence[int]) -> int:
+        return max(rows, key=lambda row: len(self.series[row]))
 
     def _holds(
         self, whole: Sequence[int], parts: Sequence[int], share: float = _MIN_NODE_SHARE
@@ -219,7 +232,7 @@ class _Machine:
         """The one channel beside parts of which nothing says what it covers, where it holds them
         all.
         """
-        unknown = [row for row in self._living() if self.series[row].sensor.scope is Scope.UNKNOWN]
+        unknown = self._of_scope(Scope.UNKNOWN)
         if len(unknown) != 1 or not parts or not self._holds(unknown, parts, share=1.0):
             return None
         return self._alone(unknown[0])
@@ -241,32 +254,33 @@ class _Machine:
         """Whether a channel is what several parts beside it draw together: `Total_GPU_Power` beside
         `GPU0_Power` and `GPU1_Power`.
         """
-        sensor = channel.sensor
-        if not _TOTAL.search(sensor.name) or _NUMBERED.search(sensor.name):
+        name = channel.sensor.name
+        if not _TOTAL.search(name) or _NUMBERED.search(name):
             return False
-        beside = [
-            row
-            for row in self._living()
-            if self.series[row].path == channel.path
-            and self.series[row].sensor.scope is sensor.scope
-            and _NUMBERED.search(self.series[row].sensor.name)
-        ]
-        return len(beside) > 1
+        numbered = 0
+        for row in self._of_scope(channel.sensor.scope):
+            beside = self.series[row]
+            if beside.path == channel.path and _NUMBERED.search(beside.sensor.name):
+                numbered += 1
+        return numbered > 1
 
     def _unknown(self) -> tuple[list[int], str]:
         living = self._living()
         first = living[0]
+        first_name = self.named(self.series[first])
         if len(self.rows) == 1:
-            return [first], f"{self.named(self.series[first])} alone"
+            return [first], f"{first_name} alone"
         # What comes out of a supply went into it.
-        going_in = [row for row in living if row not in supplies.outputs(self.series, living)]
+        outputs = supplies.outputs(self.series, living)
+        going_in = [row for row in living if row not in outputs]
         if len(going_in) == 1:
             return self._alone(going_in[0])
         words = f"it is not known which of the {len(self.rows)} channels overlap"
-        beside = [row for row in living if self.series[row].path == self.series[first].path]
-        if self.is_owned and (len(beside) > 1 or self._are_unlike(going_in)):
+        first_log = self.series[first].path
+        of_first_log = [row for row in living if self.series[row].path == first_log]
+        if self.is_owned and (len(of_first_log) > 1 or self._are_unlike(going_in)):
             return [], f"none: {words}"
-        return [first], f"{self.named(self.series[first])} alone: {words}"
+        return [first], f"{first_name} alone: {words}"
 
     def _are_unlike(self, rows: Sequence[int]) -> bool:
         """Whether channels of several logs cannot be readings of one thing: not even what is lost
@@ -300,8 +314,10 @@ class _Machine:
         names = " + ".join(self.named(self.series[row]) for row in rows[:_MAX_NAMED])
         if len(rows) > _MAX_NAMED:
             names += f" + {len(rows) - _MAX_NAMED} more"
-        left = len(self.rows) - len(rows) - len(self.other_gpus)
-        return rows, names + (f" ({left} {others}left out)" if left else "") + f": {what}"
+        unused = len(self.rows) - len(rows) - len(self.other_gpus)
+        if unused:
+            names += f" ({unused} {others}left out)"
+        return rows, f"{names}: {what}"
 
 
 def _are(count: int) -> str:

@@ -20,9 +20,11 @@ from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
 
 # Share of the shorter of log and profile that must overlap: a log may begin or end within the
-# profile. Chosen, not measured.
+# profile. Chosen: with less, few readings are left to fit.
 _MIN_OVERLAP_SHARE = 0.2
 _MIN_WINDOW_S = 0.1  # readings of faster sensors are gathered into windows of this length
+# Readings at either end of all that are odd: two, and one in a thousand.
+_ODD_READINGS, _ODD_SHARE = 2, 1000
 
 
 def search(
@@ -42,9 +44,7 @@ def search(
         return f"only {len(data)} different samples"
     if hi <= lo:
         return "log and profile do not overlap enough at any offset"
-    ordered = np.sort(data.watts)
-    spread = float(ordered[-1 - len(ordered) // 1000 - 2] - ordered[len(ordered) // 1000 + 2])
-    if alignment_verdict.is_flat(spread, data):
+    if alignment_verdict.is_flat(_swing(data.watts), data):
         return "the power hardly changes, so there is no edge to align by"
     base_w = _lowest(data.watts)
     rough = coarse_search.candidates(data, shares, lo, hi, base_w)
@@ -53,18 +53,28 @@ def search(
     is_near = _near(data, shares, rough)
     model = OffsetSearch(data[is_near], shares, step_s, base_w)
     searched = model.run(rough, OffsetRange(lo, hi))
-    return searched if isinstance(searched, str) else alignment_verdict.fit(model, searched)
+    if isinstance(searched, str):
+        return searched
+    return alignment_verdict.fit(model, searched)
+
+
+def _swing(watts: Floats) -> float:
+    """From the lowest power to the highest, odd readings left aside."""
+    in_order = np.sort(watts)
+    odd = len(watts) // _ODD_SHARE + _ODD_READINGS
+    return float(in_order[-1 - odd] - in_order[odd])
 
 
 def _lowest(watts: Floats) -> float:
     """The lowest power that the log ever had, a single odd reading left aside: no idle machine
     draws less.
     """
-    return float(np.sort(watts)[min(2, len(watts) // 40)])
+    odd = min(2, len(watts) // 40)
+    return float(np.sort(watts)[odd])
 
 
 def _near(data: Samples, shares: WindowShares, offsets: Floats) -> Bools:
-    """The samples that lie on or around the profile at one of these offsets: of a day of log the
+    """The samples that are on or around the profile at one of these offsets: of a day of log the
     others say nothing.
     """
     first, last = shares.span
@@ -82,8 +92,9 @@ def _offsets(
     if not len(data):
         return 0.0, 0.0
     first, last = shares.span
-    least = _MIN_OVERLAP_SHARE * min(last - first, float(data.hi[-1] - data.lo[0]))
-    lo, hi = first + least - float(data.hi[-1]), last - least - float(data.lo[0])
+    log_begin, log_end = float(data.lo[0]), float(data.hi[-1])
+    least = _MIN_OVERLAP_SHARE * min(last - first, log_end - log_begin)
+    lo, hi = first + least - log_end, last - least - log_begin
     if within is not None:
         lo, hi = max(lo, within[0]), min(hi, within[1])
     return lo, hi

@@ -16,13 +16,16 @@ import numpy as np
 from powertui.data.energy import integrate, main_log, placing
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import (
+    PS_PER_NS,
     PS_PER_S,
     Figure,
     Floats,
     Int64s,
+    LogPlace,
     PowerKind,
     PowerOnTrace,
     PowerSeries,
+    Sensor,
 )
 
 # Bounds of time and memory.
@@ -36,10 +39,10 @@ def where_many(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     """The sum of channels that are too many, or too long, to be worked with one by one; None where
     they are not, or have no sum.
     """
-    is_much = len(channels) > MAX_SEPARATE_CHANNELS or (
-        len(channels) > 1
-        and sum(len(channel.series) for channel in channels) > _MAX_SEPARATE_READINGS
-    )
+    if len(channels) < 2:
+        return None
+    readings = sum(len(channel.series) for channel in channels)
+    is_much = len(channels) > MAX_SEPARATE_CHANNELS or readings > _MAX_SEPARATE_READINGS
     return together(channels) if is_much else None
 
 
@@ -48,20 +51,20 @@ def together(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     curves of a week would take gigabytes. None where they were not.
     """
     first = channels[0]
-    kinds = {
-        (channel.series.path, channel.series.kind, channel.offset_ps, len(channel.series))
-        for channel in channels
-    }
-    if len(kinds) > 1 or first.series.kind is not PowerKind.SAMPLED or len(first.places) > 1:
+    if first.series.kind is not PowerKind.SAMPLED or len(first.places) > 1:
         return None
-    times = first.series.times
-    if not all(
-        channel.series.times is times or np.array_equal(channel.series.times, times)
-        for channel in channels
-    ):
+    if not all(_is_read_with(channel, first) for channel in channels):
         return None
     series = _sum(tuple(channel.series for channel in channels))
     return replace(first, series=series, watts=series.watts)
+
+
+def _is_read_with(channel: PowerOnTrace, first: PowerOnTrace) -> bool:
+    """Whether two channels are of one log and were read at the same moments."""
+    series, other = channel.series, first.series
+    if (series.path, series.kind, channel.offset_ps) != (other.path, other.kind, first.offset_ps):
+        return False
+    return series.times is other.times or np.array_equal(series.times, other.times)
 
 
 _sums: weakref.WeakKeyDictionary[
@@ -93,75 +96,73 @@ def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
     """
     if len(channels) < 2:
         return channels[0] if channels else None
-    if (
-        len(channels[0].times) > MAX_SUMMED_ROWS
-        and (together_as_one := together(channels)) is not None
-    ):
-        return together_as_one
-    at = np.unique(np.concatenate([c.times for c in channels]))
-    channel_sensors = [c.series.sensor for c in channels]
-    refresh = _worst(channels, "refresh_s")
+    first = channels[0]
+    if len(first.times) > MAX_SUMMED_ROWS:
+        as_one = together(channels)
+        if as_one is not None:
+            return as_one
+    at = np.unique(np.concatenate([channel.times for channel in channels]))
+    channel_sensors = [channel.series.sensor for channel in channels]
+    refresh = _worst(channel_sensors, "refresh_s")
     if len(at) > MAX_SUMMED_ROWS:
         at, watts = _thinned(channels, at)
-        every = Figure(
-            float(np.median(np.diff(at))) / PS_PER_S,
-            refresh.badge if refresh is not None else channel_sensors[0].scale,
-        )
-        refresh = max(
-            (
-                together_as_one
-                for together_as_one in (refresh, every)
-                if together_as_one is not None
-            ),
-            key=lambda together_as_one: together_as_one.value,
-        )
+        every_s = float(np.median(np.diff(at))) / PS_PER_S
+        if refresh is None:
+            refresh = Figure(every_s, channel_sensors[0].scale)
+        elif every_s > refresh.value:
+            refresh = Figure(every_s, refresh.badge)
     else:
-        watts = np.sum([integrate.watts_at(c, at) for c in channels], axis=0)
+        watts = np.sum([integrate.watts_at(channel, at) for channel in channels], axis=0)
     sensor = replace(
         channel_sensors[0],
-        name=" + ".join(s.name for s in channel_sensors),
+        name=" + ".join(channel_sensor.name for channel_sensor in channel_sensors),
         poll_s=refresh,
         refresh_s=refresh,
-        window_s=_worst(channels, "window_s"),
+        window_s=_worst(channel_sensors, "window_s"),
         delay_s=None,
-        quantum_w=_worst(channels, "quantum_w"),
-        gain=_worst(channels, "gain"),
+        quantum_w=_worst(channel_sensors, "quantum_w"),
+        gain=_worst(channel_sensors, "gain"),
     )
     # The values already stand where they belong; the rows are moved so that this sensor's own
     # centring leaves them there.
-    late = round(sensors.centre_s(sensor) * PS_PER_S)
-    first = channels[0]
-    series = PowerSeries(
-        sensor, (at + late) // 1000, watts, PowerKind.SAMPLED, path=first.series.path
-    )
-    lo = min(c.offset_lo_ps - c.offset_ps for c in channels)
-    hi = max(c.offset_hi_ps - c.offset_ps for c in channels)
-    status = max((c.status for c in channels), key=lambda s: main_log.STATUS_RANK[s])
-    # What places the sum is what places the channel with the most places; those of one log share
-    # them.
-    lead = max(channels, key=lambda c: len(c.places))
-    places = (
-        [p._replace(offset_ps=p.offset_ps - lead.offset_ps) for p in lead.places]
-        if len(lead.places) > 1
-        else []
-    )
-    return placing.on_trace(series, 0, lo, hi, status, first.source, places)
+    late_ps = round(sensors.centre_s(sensor) * PS_PER_S)
+    times_ns = (at + late_ps) // PS_PER_NS
+    series = PowerSeries(sensor, times_ns, watts, PowerKind.SAMPLED, path=first.series.path)
+    lo = min(channel.offset_lo_ps - channel.offset_ps for channel in channels)
+    hi = max(channel.offset_hi_ps - channel.offset_ps for channel in channels)
+    statuses = [channel.status for channel in channels]
+    status = max(statuses, key=lambda status: main_log.STATUS_RANK[status])
+    return placing.on_trace(series, 0, lo, hi, status, first.source, _places(channels))
+
+
+def _places(channels: Sequence[PowerOnTrace]) -> list[LogPlace]:
+    """What places the sum is what places the channel with the most places; those of one log share
+    them.
+    """
+    lead = max(channels, key=lambda channel: len(channel.places))
+    if len(lead.places) < 2:
+        return []
+    return [place._replace(offset_ps=place.offset_ps - lead.offset_ps) for place in lead.places]
 
 
 def _thinned(channels: Sequence[PowerOnTrace], at: Int64s) -> tuple[Int64s, Floats]:
     """Fewer moments, and what all channels drew on average around each: the joules of a stretch are
     those of the channels.
     """
-    moments = at[np.linspace(0, len(at) - 1, MAX_SUMMED_ROWS).astype(np.int64)]
-    edges = np.concatenate([moments[:1], moments[:-1] + np.diff(moments) // 2, moments[-1:]])
+    rows = np.linspace(0, len(at) - 1, MAX_SUMMED_ROWS).astype(np.int64)
+    moments = at[rows]
+    middles = moments[:-1] + np.diff(moments) // 2
+    edges = np.concatenate([moments[:1], middles, moments[-1:]])
     total = np.zeros(len(moments))
     for channel in channels:
-        joules, seconds = (np.diff(column) for column in integrate.upto(channel, edges))
+        joules_until, seconds_until = integrate.upto(channel, edges)
+        joules, seconds = np.diff(joules_until), np.diff(seconds_until)
         with np.errstate(divide="ignore", invalid="ignore"):
             total += np.where(seconds > 0, joules / seconds, np.nan)
     return moments, total
 
 
-def _worst(channels: Sequence[PowerOnTrace], name: str) -> Figure | None:
-    figures = [figure for c in channels if (figure := getattr(c.series.sensor, name)) is not None]
-    return max(figures, key=lambda figure: figure.value) if figures else None
+def _worst(channel_sensors: Sequence[Sensor], name: str) -> Figure | None:
+    figures = [getattr(sensor, name) for sensor in channel_sensors]
+    stated = [figure for figure in figures if figure is not None]
+    return max(stated, key=lambda figure: figure.value, default=None)

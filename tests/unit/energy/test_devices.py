@@ -11,7 +11,7 @@ import pytest
 
 import powertui
 from powertui import cli
-from powertui.data.energy import devices, scopes
+from powertui.data.energy import device_signal, scopes
 from powertui.data.energy.expected_work import Intervals
 from powertui.data.model import Device, PowerSeries, Scope, Sensor
 from tests.synthetic import gpus
@@ -183,16 +183,18 @@ def test_the_text_the_tool_and_the_python_interface(
 
 
 def test_power_follows_a_device_only_when_it_does_so_clearly() -> None:
-    assert devices._by_signal({0: [(9.0, 3), (1.0, 0)]}) == {0: 3}
-    assert devices._by_signal({0: [(4.9, 3), (0.0, 0)]}) == {0: None}  # hardly more than chance
-    assert devices._by_signal({0: [(9.0, 3), (6.0, 0)]}) == {
+    assert device_signal.by_signal({0: [(9.0, 3), (1.0, 0)]}) == {0: 3}
+    assert device_signal.by_signal({0: [(4.9, 3), (0.0, 0)]}) == {
+        0: None
+    }  # hardly more than chance
+    assert device_signal.by_signal({0: [(9.0, 3), (6.0, 0)]}) == {
         0: None
     }  # another's does nearly as much
-    assert devices._by_signal({0: [(9.0, 3), (1.0, 0)], 1: [(9.0, 3), (1.0, 0)]}) == {
+    assert device_signal.by_signal({0: [(9.0, 3), (1.0, 0)], 1: [(9.0, 3), (1.0, 0)]}) == {
         0: None,
         1: None,
     }  # one for two
-    assert devices._by_signal({0: []}) == {0: None}
+    assert device_signal.by_signal({0: []}) == {0: None}
 
 
 def test_slow_loads_that_have_nothing_to_do_with_one_another_do_not_follow() -> None:
@@ -205,7 +207,10 @@ def test_slow_loads_that_have_nothing_to_do_with_one_another_do_not_follow() -> 
         at = np.arange(1, 120, 0.1) * 1e12
         other = np.cumsum(rng.uniform(4, 12, 40)) * 1e12
         watts = 70 + 260.0 * (np.searchsorted(other, at) % 2) + rng.normal(0, 1, len(at))
-        follows += devices._follows(busy, [(at, at + 1e11, watts)]) >= devices._MIN_FOLLOW_ERRORS
+        follows += (
+            device_signal._follows(busy, [(at, at + 1e11, watts)])
+            >= device_signal._MIN_FOLLOW_ERRORS
+        )
     assert follows == 0
 
 

@@ -1,0 +1,149 @@
+"""Which channel's power follows what ran on a device.
+
+A program numbers its GPUs as `CUDA_VISIBLE_DEVICES` orders them, a log as the driver does. Where
+the numbers may not fit, power that rises when something runs tells which GPU it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from powertui.data.energy import expected_work, samples
+from powertui.data.energy.expected_work import Intervals
+from powertui.data.model import PS_PER_S, Floats, PowerOnTrace, Process, Trace, TrackKind
+
+Scores = dict[int, list[tuple[float, int]]]  # by device: (standard errors, channel)
+
+# ── when power follows a device. Chosen: five standard errors are chance once in three million, so
+# that among the pairs of eight GPUs none is taken for another's ──
+_MIN_FOLLOW_ERRORS = 5.0  # that the correlation must be above none …
+_MIN_LEAD_ERRORS = 4.0  # … and above any other channel's
+_MIN_CORRELATION = 0.5  # below it something else decides what the device draws
+_MAX_CORRELATION = 0.999999  # so that its standard error is finite
+_MIN_BUSY_RANGE = 0.1  # of the share of a window in which something ran: else nothing can follow
+_MIN_READINGS = 12
+_MIN_INDEPENDENT = 4
+_MAX_READINGS = 20_000  # that are compared: a bound of time
+
+
+def follow_scores(
+    trace: Trace, planes: Mapping[int, Sequence[Process]], power: Mapping[int, PowerOnTrace]
+) -> Scores:
+    """For each device how surely each channel's power follows what ran there, the surest first.
+
+    Empty where that cannot be said.
+    """
+    scores: Scores = {number: [] for number in planes}
+    if len(power) < 2 or any(channel.status != "aligned" for channel in power.values()):
+        return scores
+    windows = {row: _windows(channel, trace.span) for row, channel in power.items()}
+    for number, processes in planes.items():
+        busy = _busy(processes)
+        if len(busy):
+            by_channel = [(_follows(busy, windows[row]), row) for row in power]
+            scores[number] = sorted(by_channel, reverse=True)
+    return scores
+
+
+def by_signal(scores: Mapping[int, Sequence[tuple[float, int]]]) -> dict[int, int | None]:
+    """For each device the one channel whose power follows what ran there, clearly more than any
+    other's; None for no such.
+    """
+    best: dict[int, int | None] = {}
+    for number, by_channel in scores.items():
+        best[number] = _clear_winner(by_channel)
+    chosen = list(best.values())
+    return {number: row if chosen.count(row) == 1 else None for number, row in best.items()}
+
+
+def _clear_winner(by_channel: Sequence[tuple[float, int]]) -> int | None:
+    if not by_channel:
+        return None
+    (score, row), (second_score, _) = by_channel[:2]
+    is_clear = score >= _MIN_FOLLOW_ERRORS and score - second_score >= _MIN_LEAD_ERRORS
+    return row if is_clear else None
+
+
+def likelier_channels(by_channel: Sequence[tuple[float, int]], row: int | None) -> list[int]:
+    """The channels whose power follows what ran on a device, where that of the one with its number
+    (`row`) clearly does not.
+    """
+    if row is None:
+        return []
+    score_of_row = 0.0
+    for score, channel in by_channel:
+        if channel == row:
+            score_of_row = score
+    likelier = []
+    for score, channel in by_channel:
+        if score >= _MIN_FOLLOW_ERRORS and score - score_of_row >= _MIN_LEAD_ERRORS:
+            likelier.append(channel)
+    return sorted(likelier)
+
+
+def _windows(power: PowerOnTrace, span: tuple[int, int]) -> list[tuple[Floats, Floats, Floats]]:
+    """The readings inside a trace (from, to, ps; watts), for every length that the sensor's window
+    may have.
+    """
+    readings = samples.power_samples(power.series)
+    if len(readings) > _MAX_READINGS:
+        readings = readings[:_MAX_READINGS]
+    length = float(np.median(readings.hi - readings.lo)) if len(readings) else 1.0
+    of_refresh = min(1.0, readings.refresh / length)
+    out = []
+    for factor in sorted({1.0, 0.5, 0.25, of_refresh}):
+        scaled = readings if factor == 1.0 else readings.scaled(factor)
+        lo = scaled.lo * PS_PER_S + power.offset_ps
+        hi = scaled.hi * PS_PER_S + power.offset_ps
+        is_inside = (lo >= span[0]) & (hi <= span[1])
+        out.append((lo[is_inside], hi[is_inside], scaled.watts[is_inside]))
+    return out
+
+
+def _busy(processes: Sequence[Process]) -> Intervals:
+    """When something ran on a device: its streams, without what the collector drew from them."""
+    starts, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for process in processes:
+        for track in process.tracks:
+            if not track.derived and track.kind not in (TrackKind.STEPS, TrackKind.COUNTER):
+                lane = track.lane(0)
+                starts.append(lane.start)
+                ends.append(lane.end)
+    return expected_work.union(np.concatenate(starts), np.concatenate(ends))
+
+
+def _follows(busy: Intervals, windows: Sequence[tuple[Floats, Floats, Floats]]) -> float:
+    """How surely readings go along with the share of their windows in which something ran: in
+    standard errors, 0 for not at all.
+
+    Neighbouring readings say much the same, so they count as fewer (Bartlett).
+    """
+    edges = np.column_stack([busy.start, busy.end]).reshape(-1).astype(np.float64)
+    is_busy = np.arange(len(edges) - 1) % 2 == 0
+    busy_until = np.concatenate([[0.0], np.cumsum(np.diff(edges) * is_busy)])
+    best = 0.0
+    for lo, hi, watts in windows:
+        ran = np.interp(hi, edges, busy_until) - np.interp(lo, edges, busy_until)
+        share = ran / np.maximum(hi - lo, 1.0)
+        if len(watts) < _MIN_READINGS or np.ptp(share) < _MIN_BUSY_RANGE or np.ptp(watts) <= 0:
+            continue
+        correlation = float(np.corrcoef(share, watts)[0, 1])
+        common = float((_autocorrelation(share) * _autocorrelation(watts)).sum())
+        independent = len(share) / (1 + 2 * common)
+        if correlation >= _MIN_CORRELATION and independent > _MIN_INDEPENDENT:
+            # Fisher's z, whose standard error is 1 / sqrt(n - 3).
+            z = float(np.arctanh(min(correlation, _MAX_CORRELATION)))
+            best = max(best, z * (independent - 3) ** 0.5)
+    return best
+
+
+def _autocorrelation(values: Floats) -> Floats:
+    """How far a series goes along with itself, one reading later, two, and so on."""
+    rest = values - values.mean()
+    size = 1 << (2 * len(rest) - 1).bit_length()
+    spectrum = np.abs(np.fft.rfft(rest, size)) ** 2
+    covariance = np.fft.irfft(spectrum, size)[1 : max(2, len(rest) // 4)]
+    variation = max(float((rest * rest).sum()), 1e-12)
+    return np.asarray(np.maximum(covariance / variation, 0.0))
