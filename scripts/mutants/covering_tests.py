@@ -162,6 +162,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/unit/widgets/test_navigation.py",
         "tests/screens/test_widgets_timeline.py",
     ),
+    "powertui/view/time_navigation.py": (
+        "tests/unit/widgets/test_navigation.py",
+        "tests/screens/test_widgets_timeline.py",
+    ),
 }
 
 
