@@ -19,6 +19,7 @@ from powertui.data.formats.filenames import run_of
 from powertui.data.logdir.entries import EventFile, PowerFile, RunEntry
 from powertui.data.logdir.folder import Logdir
 from powertui.data.logdir.moves import Move
+from powertui.data.logdir.programs import base_of
 from powertui.data.logdir.trainings import TrainingEntry
 from powertui.value_types import dataclass
 
@@ -40,34 +41,38 @@ class Part:
 def parts(entry: TrainingEntry) -> tuple[Part, ...]:
     """The parts that a training was put together from."""
     sessions = [Part("session", run.name, (key_of(run),)) for run in entry.sessions]
-    programs: dict[tuple[str, str], list[EventFile]] = {}
+    by_program: dict[tuple[str, str], list[EventFile]] = {}
     for file in _scalars(entry):
         host, pid = run_of(file.path)
-        place = Path(file.path).parent
-        base = place.parent if place.name in filenames.PARTS else place
         program = host if pid is None else f"process {pid} of {host}"
-        programs.setdefault((str(base), program), []).append(file)
+        base = base_of(str(Path(file.path).parent))
+        by_program.setdefault((base, program), []).append(file)
     scalars = []
-    for (folder, program), files in programs.items():
-        folders = dict.fromkeys(Path(file.path).parent.name for file in files)
-        details = [name for name in folders if name in filenames.PARTS]
-        if program:
-            details.append(program)
-        name = Path(folder).name
-        if details:
-            name += f" ({', '.join(details)})"
-        scalars.append(Part("scalars", name, tuple(_real(file.path) for file in files)))
+    for (base, program), files in by_program.items():
+        paths = tuple(_real(file.path) for file in files)
+        scalars.append(Part("scalars", _name_of_scalars(base, program, files), paths))
     power = [Part("power log", Path(log.path).name, (_real(log.path),)) for log in entry.power]
     return (*sessions, *scalars, *power)
 
 
+def _name_of_scalars(base: str, program: str, files: Sequence[EventFile]) -> str:
+    """What a person calls the scalars of one program: "run1 (train, process 7 of node3)"."""
+    folders = dict.fromkeys(Path(file.path).parent.name for file in files)
+    details = [name for name in folders if name in filenames.PARTS]
+    if program:
+        details.append(program)
+    name = Path(base).name
+    return f"{name} ({', '.join(details)})" if details else name
+
+
 def move(chosen: Iterable[Part], out_of: Iterable[TrainingEntry], to: TrainingEntry | None) -> Move:
     """These parts of some trainings belong to another one; None: to none."""
-    members = [path for training in out_of for path in _members(training)]
+    givers = [path for training in out_of for path in _members(training)]
+    receivers = () if to is None else _members(to)
     return Move(
-        tuple(path for part in chosen for path in part.paths),
-        tuple(members[:_MAX_MEMBERS]),
-        _members(to)[:_MAX_MEMBERS] if to is not None else (),
+        parts=tuple(path for part in chosen for path in part.paths),
+        out_of=tuple(givers[:_MAX_MEMBERS]),
+        to=receivers[:_MAX_MEMBERS],
     )
 
 
@@ -171,15 +176,14 @@ class _Changes:
     def apply(self, move: Move) -> bool:
         """Apply a move; return False where nothing of it is there any more."""
         sources = [content for content in self.contents if content.matches(move.out_of)]
-        target = max(self.contents, key=lambda content: content.matches(move.to), default=None)
-        if target is None or not target.matches(move.to):
-            target = _Content(TrainingEntry("", ""))
-        moved = False
+        target = self._target(move)
+        has_moved = False
         for path in move.parts:
             for content in self.contents:
                 # A power log may belong to several trainings: only those named give it away.
-                if content is not target and target.receive(path, content, content in sources):
-                    moved = True
+                with_power = content in sources
+                if content is not target and target.receive(path, content, with_power):
+                    has_moved = True
         self.contents = [content for content in self.contents if not content.empty]
         if target not in self.contents:
             # A power log that another training still has is no training of its own.
@@ -187,7 +191,14 @@ class _Changes:
             target.power = {path: log for path, log in target.power.items() if path not in in_use}
             if not target.empty:
                 self.contents.append(target)
-        return moved
+        return has_moved
+
+    def _target(self, move: Move) -> _Content:
+        """The training that receives what is moved; an empty one where it is none yet."""
+        best = max(self.contents, key=lambda content: content.matches(move.to), default=None)
+        if best is None or not best.matches(move.to):
+            return _Content(TrainingEntry("", ""))
+        return best
 
     def entries(self) -> tuple[TrainingEntry, ...]:
         """The changed trainings, by name."""
@@ -207,17 +218,9 @@ class _Changes:
         if not removed and not added:
             return was
         sessions = self._sessions(content, before)
-        others = {file.path: file for file in was.tfevents if not file.has_scalars}
-        for run in sessions:
-            others |= {file.path: file for file in run.tfevents if file.kind != "scalars"}
-        if was.path:
-            path, name = was.path, was.name
-            reasons = list(was.reasons)
-            if removed:
-                reasons.append(f"taken out by hand: {', '.join(removed)}")
-            if added:
-                reasons.append(f"put in by hand: {', '.join(added)}")
-        else:
+        path, name = was.path, was.name
+        reasons = [*was.reasons, *_by_hand(removed, added)]
+        if not was.path:
             path, name = self._place(content)
             reasons = ["set apart by hand"]
         first_ns, last_ns = was.first_ns, was.last_ns
@@ -228,7 +231,7 @@ class _Changes:
             name=name,
             path=path,
             sessions=tuple(sessions),
-            tfevents=(*content.scalars.values(), *others.values()),
+            tfevents=(*content.scalars.values(), *_files_without_scalars(was, sessions)),
             power=tuple(content.power.values()),
             above=was.above or (sessions[0].above if sessions else ()),
             first_ns=first_ns,
@@ -241,14 +244,16 @@ class _Changes:
         """The sessions of a changed training, each with the scalars and logs that it reads now."""
         sessions = []
         for key, run in sorted(content.sessions.items(), key=lambda pair: pair[1].name):
-            others = [file for file in run.tfevents if not file.has_scalars]
+            other_files = [file for file in run.tfevents if not file.has_scalars]
             scalars, power = content.scalars, content.power
             if key in before.sessions:
-                own_scalars = {_real(file.path): file for file in run.tfevents if file.has_scalars}
-                own_power = {_real(log.path): log for log in run.power}
-                scalars = _changed(own_scalars, before.scalars, scalars)
-                power = _changed(own_power, before.power, power)
-            tfevents = (*scalars.values(), *others)
+                scalars_of_run = {
+                    _real(file.path): file for file in run.tfevents if file.has_scalars
+                }
+                power_of_run = {_real(log.path): log for log in run.power}
+                scalars = _changed(scalars_of_run, before.scalars, scalars)
+                power = _changed(power_of_run, before.power, power)
+            tfevents = (*scalars.values(), *other_files)
             changed = replace(run, tfevents=tfevents, power=tuple(power.values()))
             self.changed_runs[id(run)] = changed
             sessions.append(changed)
@@ -263,12 +268,33 @@ class _Changes:
         if not files:
             files = [log.path for log in content.power.values()]
         folder = os.path.commonpath([str(Path(path).parent) for path in files])
+        # A power log alone is called by its own name.
         named = Path(folder if content.scalars else files[0])
         for root in self.roots:
             if named.is_relative_to(root):
                 below = named.relative_to(root)
                 return folder, below.as_posix() if below.parts else named.name
         return folder, named.name
+
+
+def _by_hand(removed: Sequence[str], added: Sequence[str]) -> list[str]:
+    """What a person took out of a training and put into it, a clause each."""
+    clauses = []
+    if removed:
+        clauses.append(f"taken out by hand: {', '.join(removed)}")
+    if added:
+        clauses.append(f"put in by hand: {', '.join(added)}")
+    return clauses
+
+
+def _files_without_scalars(
+    entry: TrainingEntry, sessions: Sequence[RunEntry]
+) -> Iterable[EventFile]:
+    """The ends of captures and markers that belong to a training and to its sessions."""
+    files = {file.path: file for file in entry.tfevents if not file.has_scalars}
+    for run in sessions:
+        files |= {file.path: file for file in run.tfevents if file.kind != "scalars"}
+    return files.values()
 
 
 def _has_same_times(content: _Content, before: _Content) -> bool:
@@ -304,8 +330,10 @@ def _members(entry: TrainingEntry) -> tuple[str, ...]:
 def _span(files: Iterable[EventFile]) -> tuple[int | None, int | None]:
     """The first and the last record of some files with scalars."""
     ends = [tfevents_ends.ends(file.path) for file in files]
-    first = min((end.first_ns for end in ends if end.first_ns is not None), default=None)
-    return first, max((end.last_ns for end in ends if end.last_ns is not None), default=first)
+    firsts = [end.first_ns for end in ends if end.first_ns is not None]
+    lasts = [end.last_ns for end in ends if end.last_ns is not None]
+    first = min(firsts, default=None)
+    return first, max(lasts, default=first)
 
 
 def _roots(logdir: Logdir) -> Iterator[Path]:

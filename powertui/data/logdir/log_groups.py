@@ -46,6 +46,9 @@ _LINE_SUFFIXES = (".csv", ".tsv", ".txt", ".log", ".prom", ".jsonl", ".ndjson", 
 _ROTATED = re.compile(r"(?:\.\d{1,3}|-\d{8})(?=(?:\.gz)?$)")
 
 
+_ALONE = "a power log alone"  # the reason of a group of one log
+
+
 @dataclass(frozen=True)
 class LogGroup:
     """Power logs of one measurement."""
@@ -54,7 +57,31 @@ class LogGroup:
     first_ns: int | None = None  # Unix ns of the first and the last reading; None without wall time
     last_ns: int | None = None
     is_local: bool = False  # the two are local times of a zone that no log names
-    reason: str = "a power log alone"
+    reason: str = _ALONE
+
+
+class _Measurements:
+    """Logs that are joined into measurements, by their numbers."""
+
+    def __init__(self, count: int) -> None:
+        self._parent = list(range(count))
+
+    def _root(self, number: int) -> int:
+        while self._parent[number] != number:
+            number = self._parent[number]
+        return number
+
+    def join(self, number: int, twin: int) -> None:
+        """Make the measurements of two logs one."""
+        first, second = sorted((self._root(number), self._root(twin)))
+        self._parent[second] = first
+
+    def members(self) -> list[list[int]]:
+        """The logs of each measurement."""
+        members: dict[int, list[int]] = {}
+        for number in range(len(self._parent)):
+            members.setdefault(self._root(number), []).append(number)
+        return list(members.values())
 
 
 @dataclass(frozen=True)
@@ -71,6 +98,12 @@ class _Summary:
     def rotated(self) -> str:
         """The name that all parts of a rotated log share."""
         return _ROTATED.sub("", self.log.path.removesuffix(".gz"))
+
+    def belongs_to(self, log: _Summary) -> bool:
+        """Whether both are of one measurement, where there may be other logs beside them."""
+        if self.continues(log):
+            return True
+        return not self.hosts.isdisjoint(log.hosts) and self.overlaps(log)
 
     def overlaps(self, log: _Summary) -> bool:
         """Whether both were written at one time."""
@@ -109,23 +142,12 @@ def groups(logs: Sequence[PowerFile]) -> list[LogGroup]:
     summaries += [_Summary(log) for log in logs[_MAX_COMPARED_LOGS:]]
     if _is_one_measurement(summaries):
         return [_group(summaries)]
-    parent = list(range(len(summaries)))
-
-    def root(row: int) -> int:
-        while parent[row] != row:
-            row = parent[row]
-        return row
-
-    for row, later in enumerate(summaries):
-        for number, earlier in enumerate(summaries[:row]):
-            same_host = bool(later.hosts & earlier.hosts)
-            if later.continues(earlier) or (same_host and later.overlaps(earlier)):
-                first, second = sorted((root(row), root(number)))
-                parent[second] = first
-    members: dict[int, list[_Summary]] = {}
-    for row, summary in enumerate(summaries):
-        members.setdefault(root(row), []).append(summary)
-    return [_group(measurement) for measurement in members.values()]
+    measurements = _Measurements(len(summaries))
+    for number, later in enumerate(summaries):
+        for earlier_number, earlier in enumerate(summaries[:number]):
+            if later.belongs_to(earlier):
+                measurements.join(number, earlier_number)
+    return [_group([summaries[row] for row in rows]) for rows in measurements.members()]
 
 
 def _is_one_measurement(summaries: Sequence[_Summary]) -> bool:
@@ -143,20 +165,24 @@ def _is_one_measurement(summaries: Sequence[_Summary]) -> bool:
 
 def _group(summaries: Sequence[_Summary]) -> LogGroup:
     spans = [summary.span for summary in summaries if summary.span is not None]
-    group = LogGroup(
+    return LogGroup(
         logs=tuple(summary.log for summary in summaries),
         first_ns=min((first for first, _ in spans), default=None),
         last_ns=max((last for _, last in spans), default=None),
         is_local=any(summary.is_local for summary in summaries),
+        reason=_reason(summaries),
     )
+
+
+def _reason(summaries: Sequence[_Summary]) -> str:
+    """Why these logs are one measurement."""
     if len(summaries) == 1:
-        return group
+        return _ALONE
     if len({summary.rotated for summary in summaries}) == 1:
-        return replace(group, reason="parts of one rotated power log")
+        return "parts of one rotated power log"
     hosts = sorted({host for summary in summaries for host in summary.hosts})
     of_hosts = f" of {', '.join(hosts[:_MAX_HOSTS_NAMED])}" if hosts else ""
-    reason = f"{len(summaries)} power logs{of_hosts}, written at the same time"
-    return replace(group, reason=reason)
+    return f"{len(summaries)} power logs{of_hosts}, written at the same time"
 
 
 # ── one log ──────────────────────────────────────────────────────────────────────────────────────
@@ -171,15 +197,21 @@ def _summary(log: PowerFile) -> _Summary:
     except (PowertuiError, OSError):
         return _Summary(log)
     names = {channel.sensor.host or channel.sensor.logged_on for channel in channels}
-    hosts = frozenset(_short(name) for name in names if name)
-    sensors = frozenset(channel.sensor.name for channel in channels)
-    timed = [channel for channel in channels if channel.clock.known and len(channel)]
-    if not timed or len(timed) < len(channels):
-        return _Summary(log, hosts, sensors)
-    first = min(channel.clock.mid_ns + int(channel.times[0]) for channel in timed)
-    last = max(channel.clock.mid_ns + int(channel.times[-1]) for channel in timed)
-    is_local = any(times.is_local(channel.clock) for channel in timed)
-    return _Summary(log, hosts, sensors, (first, last), is_local)
+    summary = _Summary(
+        log,
+        hosts=frozenset(_short(name) for name in names if name),
+        sensors=frozenset(channel.sensor.name for channel in channels),
+    )
+    firsts, lasts = [], []
+    for channel in channels:
+        if not channel.clock.known or not len(channel):
+            return summary  # times that count from a log's own start say nothing of others
+        firsts.append(channel.clock.mid_ns + int(channel.times[0]))
+        lasts.append(channel.clock.mid_ns + int(channel.times[-1]))
+    if not firsts:
+        return summary
+    is_local = any(times.is_local(channel.clock) for channel in channels)
+    return replace(summary, span=(min(firsts), max(lasts)), is_local=is_local)
 
 
 def _short(host: str) -> str:

@@ -36,11 +36,9 @@ class Capture:
     @property
     def size(self) -> int:
         """Bytes that are read of the better one."""
-        return (
-            self.json.size
-            if self.json is not None
-            else sum(file.size for file in self.tables.values())
-        )
+        if self.json is not None:
+            return self.json.size
+        return sum(file.size for file in self.tables.values())
 
 
 def captures(files: Iterable[FoundFile]) -> tuple[list[Capture], set[str]]:
@@ -53,13 +51,11 @@ def captures(files: Iterable[FoundFile]) -> tuple[list[Capture], set[str]]:
     paths: set[str] = set()
     for file in files:
         prefix, table = split_table_name(file.name) or ("", "")
-        is_json = not table and file.name.endswith(rocprof.RESULTS)
         if table == AGENTS:
             agents.append((prefix, file))
             continue
-        if not (table or is_json) or not file.size:
-            continue
-        if not rocprof.sniff(head_of(file.path), file.path):
+        is_json = not table and file.name.endswith(rocprof.RESULTS)
+        if not (table or is_json) or not _is_taken(file):
             continue
         if is_json:
             prefix = file.name.removesuffix(rocprof.RESULTS).rstrip("_")
@@ -69,5 +65,11 @@ def captures(files: Iterable[FoundFile]) -> tuple[list[Capture], set[str]]:
         else:
             capture.tables[table] = file
         paths.add(file.path)
+    # A list of agents is no capture alone: it belongs to that of its process.
     paths.update(file.path for prefix, file in agents if prefix in by_prefix)
     return [by_prefix[prefix] for prefix in sorted(by_prefix)], paths
+
+
+def _is_taken(file: FoundFile) -> bool:
+    """Whether the reader of rocprofv3 takes this file."""
+    return file.size > 0 and bool(rocprof.sniff(head_of(file.path), file.path))

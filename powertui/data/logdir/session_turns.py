@@ -24,16 +24,11 @@ _Span = tuple[int, int]  # the first and the last moment of a training, Unix ns
 
 def turns_of_sessions(runs: Sequence[RunEntry], spans: Sequence[_Span]) -> list[int]:
     """For each session the number of its training; of one that nothing dates the last."""
-    moments: list[int | None] = []
+    moments = [_known_moment(run) for run in runs]
     local: dict[int, int] = {}  # local times by the number of the session
     for number, run in enumerate(runs):
-        at = captured.when(run)
         named = captured.local_ns(run)
-        if at is not None and at.hi_ns - at.lo_ns <= _MAX_KNOWN_NS:
-            moments.append((at.lo_ns + at.hi_ns) // 2 if at.exact else at.hi_ns)
-            continue
-        moments.append(None)
-        if named is not None:
+        if moments[number] is None and named is not None:
             local[number] = named
     if local:
         zone = _zone(list(local.values()), spans)
@@ -42,26 +37,42 @@ def turns_of_sessions(runs: Sequence[RunEntry], spans: Sequence[_Span]) -> list[
     return [len(spans) - 1 if moment is None else _turn_at(moment, spans) for moment in moments]
 
 
+def _known_moment(run: RunEntry) -> int | None:
+    """When a session was taken (Unix ns), where it says so itself."""
+    interval = captured.when(run)
+    if interval is None or interval.hi_ns - interval.lo_ns > _MAX_KNOWN_NS:
+        return None
+    if interval.exact:
+        return (interval.lo_ns + interval.hi_ns) // 2
+    return interval.hi_ns
+
+
 def _distance(moment: int, span: _Span) -> int:
-    return max(0, span[0] - moment, moment - span[1])
+    first, last = span
+    return max(0, first - moment, moment - last)
 
 
 def _turn_at(moment: int, spans: Sequence[_Span]) -> int:
     """The training that ran at a moment: of several the one that began last, else the nearest."""
-    return min(
-        range(len(spans)), key=lambda turn: (_distance(moment, spans[turn]), -spans[turn][0])
-    )
+
+    def rank(turn: int) -> tuple[int, int]:
+        began_ns = spans[turn][0]
+        return _distance(moment, spans[turn]), -began_ns
+
+    return min(range(len(spans)), key=rank)
 
 
 def _zone(local: Sequence[int], spans: Sequence[_Span]) -> int:
     """The zone (ns east of UTC) in which these local times fit trainings best: of zones that fit
     alike this machine's, else the one nearest to UTC.
     """
+    offset = datetime.fromtimestamp(local[0] / _S).astimezone().utcoffset()
+    here = 0 if offset is None else round(offset.total_seconds()) * _S
 
     def cost(zone: int) -> tuple[int, bool, int]:
-        misfit = sum(min(_distance(named - zone, span) for span in spans) for named in local)
+        misfit = 0
+        for named in local:
+            misfit += min(_distance(named - zone, span) for span in spans)
         return misfit, zone != here, abs(zone)
 
-    offset = datetime.fromtimestamp(local[0] / _S).astimezone().utcoffset()
-    here = round(offset.total_seconds()) * _S if offset is not None else 0
     return min(range(_WEST_NS, _EAST_NS + 1, _ZONE_STEP_NS), key=cost)

@@ -22,7 +22,7 @@ from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account, integrate
 from powertui.data.energy.findings import unexplained
 from powertui.data.formats import tfevents, tfevents_ends
-from powertui.data.logdir import trainings
+from powertui.data.logdir import joined_folders, programs, trainings
 from powertui.data.model import PS_PER_S, PowerOnTrace, Steps, Trace
 from powertui.data.opened import Opened
 from powertui.data.training import named_windows
@@ -93,9 +93,10 @@ def test_many_trainings_take_as_much_each_as_few(tmp_path: Path) -> None:
             )
         found = logdir.scan(tmp_path / f"{count}")
         seen: list[str] = []
+        grouping = {module.__file__ for module in (trainings, programs, joined_folders)}
         sys.setprofile(
             lambda frame, kind, _: (
-                seen.append(kind) if frame.f_code.co_filename == trainings.__file__ else None
+                seen.append(kind) if frame.f_code.co_filename in grouping else None
             )
         )
         try:

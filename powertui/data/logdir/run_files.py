@@ -1,0 +1,190 @@
+"""The files of a run: the best of each host, each capture once, and traces that no reader takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from powertui.data import elsewhere
+from powertui.data.formats import filenames
+from powertui.data.logdir.entries import EventFile, OtherFile, ProfileFile
+from powertui.data.logdir.tree import FoundFile, head_of
+from powertui.data.model import Warn
+from powertui.opening import open_regular
+
+# Two captures are told apart by five stretches of so many bytes. Chosen, not measured.
+_SAMPLE_BYTES = 1 << 16
+_SAMPLE_COUNT = 5
+_CHROME_BEGINS = (b'[{"ph"', b'[\n{"ph"', b'[\n  {\n    "ph"', b'[ {"ph"')
+
+
+def file_name(path: str) -> str:
+    """The last part of a path."""
+    return os.path.basename(path)  # noqa: PTH119
+
+
+def process_id(event: EventFile) -> int | None:
+    """The process id in the name of a tfevents file."""
+    split = filenames.split_events(file_name(event.path))
+    return None if split is None else split[2]
+
+
+def event_files(files: Iterable[FoundFile], folder: str) -> list[EventFile]:
+    """The tfevents among the files of a folder."""
+    name = file_name(folder)
+    is_group = name in filenames.PARTS or name == filenames.MARKERS_FOLDER
+    group = name if is_group else ""
+    events = []
+    for file in files:
+        if filenames.is_events(file.name):
+            kind = "profile-empty" if file.name.endswith(".profile-empty") else "scalars"
+            events.append(EventFile(file.path, group, kind, file.size))
+    return events
+
+
+def profile_file(file: FoundFile) -> ProfileFile | None:
+    """A file as a profile; None where its name is no profile's that can be read."""
+    split = filenames.split_tool(file.name)
+    if split is None or not filenames.readable(split[1]):
+        return None
+    host, tool = split
+    return ProfileFile(file.path, host, tool, file.size)
+
+
+class SortedFiles:
+    """The files of a folder by what they are to a run."""
+
+    def __init__(self, *, is_run_folder: bool) -> None:
+        self.profiles: list[ProfileFile] = []
+        self.copies: list[FoundFile] = []  # of a profile, without a host in their names
+        self.results: list[OtherFile] = []
+        self.unread: list[OtherFile] = []
+        self.ignored: list[OtherFile] = []
+        self._is_run_folder = is_run_folder
+
+    def add(self, file: FoundFile) -> None:
+        """One more file."""
+        split = filenames.split_tool(file.name)
+        if split is None:
+            self._add_by_content(file)
+            return
+        host, tool = split
+        if filenames.readable(tool):
+            self._add_profile(file, host, tool)
+            return
+        other_file = OtherFile(file.path, host, tool, file.size, "")
+        if tool in filenames.CACHES:
+            self.ignored.append(other_file._replace(what=filenames.CACHES[tool]))
+        elif tool not in filenames.RESULTS:
+            self.unread.append(other_file._replace(what=filenames.unread()[tool]))
+        elif host or self._is_run_folder:
+            self.results.append(other_file._replace(what=filenames.RESULTS[tool]))
+
+    def _add_by_content(self, file: FoundFile) -> None:
+        """A file whose name says nothing."""
+        if self._is_run_folder and file.name == filenames.SECOND_COPY:
+            self.copies.append(file)
+            return
+        trace = unknown_trace(file)
+        if trace is not None:
+            self.unread.append(trace)
+
+    def _add_profile(self, file: FoundFile, host: str, tool: str) -> None:
+        """A file that is called like a profile; other tools call their traces so, too."""
+        if filenames.certain(tool) or self._is_run_folder or reader_takes(file):
+            self.profiles.append(ProfileFile(file.path, host, tool, file.size))
+        elif tool != "trace":
+            kind = "trace in an unknown JSON form"
+            self.unread.append(OtherFile(file.path, host, tool, file.size, kind))
+
+
+def one_per_host(
+    profiles: list[ProfileFile],
+) -> tuple[tuple[ProfileFile, ...], tuple[ProfileFile, ...]]:
+    """(the best file of each host, the others): a full one before an empty one, XPlane before its
+    JSON copy.
+    """
+    best: dict[str, ProfileFile] = {}
+    alternates: list[ProfileFile] = []
+    for profile in sorted(profiles, key=lambda p: (p.host, p.size == 0, filenames.rank(p.tool))):
+        if best.setdefault(profile.host, profile) is not profile:
+            alternates.append(profile)
+    return tuple(best.values()), tuple(alternates)
+
+
+def without_twins(profiles: tuple[ProfileFile, ...]) -> tuple[tuple[ProfileFile, ...], list[Warn]]:
+    """(the first of the profiles with the same bytes, a problem for each of the others).
+
+    The same bytes under two names are one host's profile.
+    """
+    if len(profiles) < 2:
+        return profiles, []
+    firsts: dict[tuple[int, bytes], ProfileFile] = {}
+    unique: list[ProfileFile] = []
+    problems: list[Warn] = []
+    for profile in profiles:
+        first = profile
+        if profile.size:
+            first = firsts.setdefault((profile.size, _samples(profile)), profile)
+        if first is profile:
+            unique.append(profile)
+            continue
+        cause = (
+            f"has the same bytes as {Path(first.path).name}: one host's profile under "
+            "two names, counted once"
+        )
+        problems.append(Warn(profile.path, "", cause))
+    return tuple(unique), problems
+
+
+def _samples(profile: ProfileFile) -> bytes:
+    """Some stretches of the file: enough to tell two captures apart without reading them."""
+    checksum = elsewhere.sum_of(profile.path)
+    if checksum is not None:
+        return checksum or os.fsencode(profile.path)
+    try:
+        with open_regular(profile.path) as stream:
+            samples = []
+            for index in range(_SAMPLE_COUNT):
+                last = profile.size - _SAMPLE_BYTES
+                stream.seek(max(0, last * index // (_SAMPLE_COUNT - 1)))
+                samples.append(stream.read(_SAMPLE_BYTES))
+            return b"".join(samples)
+    except OSError:
+        return os.fsencode(profile.path)
+
+
+def unknown_trace(file: FoundFile) -> OtherFile | None:
+    """A JSON file under any name that looks like a trace of another tool, or one that is not
+    finished.
+    """
+    stem = file.name.split(".", 1)[0]
+    if file.name.endswith(filenames.UNFINISHED):
+        cause = (
+            "a trace that is still being written (PyTorch renames it when it is whole), or "
+            "whose program ended before"
+        )
+        return OtherFile(file.path, stem, "tmp", file.size, cause)
+    if not file.name.lower().endswith((".json", ".json.gz")) or file.size < 64:
+        return None
+    head = head_of(file.path)
+    is_chrome = b'"traceEvents"' in head or head.lstrip().startswith(_CHROME_BEGINS)
+    # A head may end before the events: these members are what Kineto writes first.
+    has_first_members = b'"schemaVersion"' in head and b'"deviceProperties"' in head
+    if not is_chrome and not has_first_members:
+        return None
+    is_kineto = b"deviceProperties" in head or b"schemaVersion" in head
+    cause = "PyTorch (Kineto) trace" if is_kineto else "Chrome trace"
+    return OtherFile(file.path, stem, "json", file.size, cause)
+
+
+def reader_takes(file: FoundFile) -> bool:
+    """Whether a reader of profiles recognises this head.
+
+    Asked only where the name does not settle it.
+    """
+    from powertui.data.formats import registry
+
+    head = head_of(file.path, 65_536)
+    return any(reader.sniff(head, file.path) > 0 for reader in registry.readers())
