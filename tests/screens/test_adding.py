@@ -18,7 +18,7 @@ from textual.app import ComposeResult
 from powertui import cli, completion, verbs
 from powertui.data.asked import LogColumns
 from powertui.data.model import Scope, Sensor
-from powertui.data.power import assemble, dialects, registry, times
+from powertui.data.power import assemble, column_times, dialects, registry
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -46,7 +46,7 @@ def test_a_dialect_of_power_logs(
     def load(source: LogFile, options: LogColumns) -> PowerLog:
         rows = [line.split() for line in source.text.splitlines()[1:]]
         column, watts = (
-            times.from_texts([row[0] for row in rows]),
+            column_times.from_texts([row[0] for row in rows]),
             np.array([float(row[1]) for row in rows]),
         )
         ns, clock = assemble.zeroed(column, column.ok)

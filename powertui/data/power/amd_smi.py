@@ -119,6 +119,12 @@ class _Header(NamedTuple):
     names: list[str]
     has_commas: bool
 
+    def cells(self, row: str) -> list[str]:
+        """The cells of a row, numbers without the units behind them."""
+        if self.has_commas:
+            return table.fields(row, ",")
+        return _UNIT_BEHIND_NUMBER.sub("", row).split()
+
     def misfit(self, cells: list[str], *, is_last: bool) -> str:
         """Why a row does not fit its header; "" where it does."""
         if is_last and table.was_cut(cells[-1] if cells else "", ["0.1"]):
@@ -164,11 +170,7 @@ def _table(text: str, notes: Notes, collected: Collected) -> None:
             continue
         # With -w a row begins with Unix seconds, which are a column.
         has_own_time = header.names[0] == "timestamp" or header.has_commas
-        rest = line.written if has_own_time else line.text
-        if header.has_commas:
-            cells = table.fields(rest, ",")
-        else:
-            cells = _UNIT_BEHIND_NUMBER.sub("", rest).split()
+        cells = header.cells(line.written if has_own_time else line.text)
         misfit = header.misfit(cells, is_last=line.is_last)
         if misfit:
             notes.drop(line.number, misfit)

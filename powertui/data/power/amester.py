@@ -10,7 +10,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Clock, PowerSeries, Scope, Sensor
-from powertui.data.power import table, times
+from powertui.data.power import column_times, table
 from powertui.data.power.assemble import power_series
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -49,7 +49,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             hint="Name the column with the time: --time-col NAME.",
         )
     ticks, bad = rows.floats(tick)
-    bad |= ~(np.abs(ticks) < times.MOST_NS / _TICK_NS)
+    bad |= ~(np.abs(ticks) < column_times.MOST_NS / _TICK_NS)
     notes.drop_all(rows.lines[bad], "the counter is not a number")
     ms = ticks[~bad].astype(np.int64)
     ms += np.r_[0, np.cumsum(np.diff(ms) < -_COUNTER_RANGE // 2)] * _COUNTER_RANGE

@@ -22,7 +22,7 @@ from powertui.data.model import (
     Sensor,
     worst_badge,
 )
-from powertui.data.power import shared_moments, steps_of_clock, times
+from powertui.data.power import column_times, shared_moments, steps_of_clock, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.steps_of_clock import Joined
 
@@ -208,7 +208,7 @@ def _one_per_time(rows: _Rows, name: str, notes: Notes) -> tuple[_Rows, bool]:
 
 
 def zeroed(
-    column: times.TimeColumn, rows: Bools, *, keep_zero: bool = False
+    column: column_times.TimeColumn, rows: Bools, *, keep_zero: bool = False
 ) -> tuple[Int64s, Clock]:
     """Times of the good rows from their first on, and the clock of that zero.
 

@@ -23,7 +23,7 @@ from powertui.data.model import (
     PowerSeries,
     Sensor,
 )
-from powertui.data.power import assemble, counters, table, time_columns, times, units
+from powertui.data.power import assemble, column_times, counters, table, time_columns, times, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.errors import UnreadableFile
@@ -134,10 +134,12 @@ class Collected:
 
     def _times(
         self, dialect: str, options: LogColumns, period_s: float | None, hint: str
-    ) -> tuple[times.TimeColumn, Clock, Figure | None]:
+    ) -> tuple[column_times.TimeColumn, Clock, Figure | None]:
         if any(self._stamps):
             day_first = time_columns.day_first(self._stamps[:1000])
-            column = times.in_zone(times.from_texts(self._stamps, day_first=day_first), options.tz)
+            column = times.in_zone(
+                column_times.from_texts(self._stamps, day_first=day_first), options.tz
+            )
             if column.ok.any():
                 return column, assemble.zeroed(column, column.ok)[1], None
             raise UnreadableFile(
@@ -148,7 +150,7 @@ class Collected:
         if rounds[-1] == 0:
             words = "a snapshot without a time"
             return (
-                times.TimeColumn(rounds, everything, "elapsed", words),
+                column_times.TimeColumn(rounds, everything, "elapsed", words),
                 Clock(detail=words),
                 Figure(0.0, Badge.ASSUMED),
             )
@@ -163,7 +165,9 @@ class Collected:
             f"{dialect}"
         )
         words = f"one round every {period_s:g} s, assumed"
-        column = times.TimeColumn(rounds * round(period_s * NS_PER_S), everything, "elapsed", words)
+        column = column_times.TimeColumn(
+            rounds * round(period_s * NS_PER_S), everything, "elapsed", words
+        )
         return column, times.clock(column, 0), Figure(period_s, Badge.ASSUMED)
 
     def _series(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from powertui.data.power import table, times, units
+from powertui.data.power import column_times, table, units
 from powertui.data.power.time_signs import is_time, rises
 from powertui.plain import plain
 
@@ -72,10 +72,10 @@ def _likely_time(rows: table.FileCells, readings: list[int]) -> int | None:
     if named:
         return named[0]
     for column in range(len(rows.names)):
-        if column not in readings and times.from_texts(rows.texts(column)).ok.mean() > 0.5:
+        if column not in readings and column_times.from_texts(rows.texts(column)).ok.mean() > 0.5:
             return column
     for column in readings:
-        if rises(times.from_numbers(rows.floats(column)[0].copy())):
+        if rises(column_times.from_numbers(rows.floats(column)[0].copy())):
             return column
     return None
 

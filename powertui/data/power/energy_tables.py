@@ -9,7 +9,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Bools, Clock, Floats, Int64s, PowerSeries, Sensor
-from powertui.data.power import groups, table, times, windows
+from powertui.data.power import column_times, groups, table, times, windows
 from powertui.data.power.assemble import power_series
 from powertui.data.power.dialects import EnergyColumn, EnergyTable
 from powertui.data.power.notes import Notes
@@ -37,7 +37,7 @@ class _EnergyLog:
         if time_column is None or duration_column is None:
             raise table.does_not_fit(self.path, dialect.program, self.notes)
         seconds = _durations(self.rows, duration_column)
-        length, has_length = times.lengths(seconds)
+        length, has_length = column_times.lengths(seconds)
         self.times = self._read_times(time_column, options.tz)
         self.is_usable = self.times.ok & has_length
         self._drop(
@@ -91,11 +91,11 @@ class _EnergyLog:
     def _drop(self, rows: Bools, reason: str) -> None:
         self.notes.drop_all(self.rows.lines[rows], reason)
 
-    def _read_times(self, column: int, zone: str | None) -> times.TimeColumn:
+    def _read_times(self, column: int, zone: str | None) -> column_times.TimeColumn:
         if self.dialect.time_is_number:
             seconds = self.rows.floats(column)[0].copy()
-            return times.from_numbers(seconds, f"{self.dialect.time} (s)")
-        return times.in_zone(times.from_texts(self.rows.texts(column)), zone)
+            return column_times.from_numbers(seconds, f"{self.dialect.time} (s)")
+        return times.in_zone(column_times.from_texts(self.rows.texts(column)), zone)
 
     def _counts_from_boot(self) -> bool:
         return self.times.kind == "elapsed"

@@ -10,7 +10,7 @@ or without a header. A column of joules is a counter when it only grows, else jo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,6 +29,7 @@ from powertui.data.model import (
 )
 from powertui.data.power import (
     assemble,
+    column_times,
     counters,
     groups,
     long_tables,
@@ -36,7 +37,6 @@ from powertui.data.power import (
     reading_sizes,
     steps_of_clock,
     table,
-    times,
     titles,
     units,
 )
@@ -79,17 +79,25 @@ def sniff(head: str, path: str) -> int:
         return 0
     layout, _ = with_metric_names(layout)
     names = layout.names
-    names_time = any(is_time(name) for name in names)
-    readings = [candidate.column for candidate in power_columns.named_power(names)]
-    readings = readings or power_columns.named_energy(names)
-    if layout.named and readings:
-        is_certain = names_time and _has_reading(head, layout, readings[0])
+    names_time = any(map(is_time, names))
+    column = _first_reading(names)
+    if layout.named and column is not None:
+        is_certain = names_time and _has_reading(head, layout, column)
         return _BY_NAME if is_certain else _BY_ONE_NAME
     if _is_long(head, layout) or _has_units_in_cells(head, layout):
         return _BY_NAME if layout.named and names_time else _BY_ONE_NAME
     if power_columns.beside_time(names):
         return _BY_PLACE
     return _BY_FORM if layout.named and _is_numeric_table(head, layout) else 0
+
+
+def _first_reading(names: Sequence[str]) -> int | None:
+    """The first column whose name means power, else energy; None where no name does."""
+    power = power_columns.named_power(names)
+    if power:
+        return power[0].column
+    energy = power_columns.named_energy(names)
+    return energy[0] if energy else None
 
 
 def _has_reading(head: str, layout: table.Shape, column: int) -> bool:
@@ -443,7 +451,7 @@ class _RowTimes:
 
 
 def _by_turn(
-    column: times.TimeColumn, values: Floats, notes: Notes
+    column: column_times.TimeColumn, values: Floats, notes: Notes
 ) -> list[tuple[ChannelRows, Bools]]:
     """The rows of each channel of a nameless column: several where times and readings show that
     they take turns.

@@ -69,18 +69,22 @@ def _samples(value: Any) -> Iterator[_Sample]:
     if isinstance(value, list):
         for member in value:
             yield from _samples(member)
-    elif isinstance(value, dict) and isinstance(value.get("PowerDetail"), list):
-        for detail in value["PowerDetail"]:
-            if isinstance(detail, dict):
-                yield from _samples_of_meter(detail)
-    elif isinstance(value, dict):
-        for metric in value.get("metricList") or ():
-            if isinstance(metric, dict) and metric.get("metricName") == "AveragePower":
-                yield from _samples_of_utilization(metric)
+        return
+    if not isinstance(value, dict):
+        return
+    details = value.get("PowerDetail")
+    if isinstance(details, list):
+        for detail in details:
+            yield from _samples_of_meter(detail)
+        return
+    for metric in value.get("metricList") or ():
+        yield from _samples_of_utilization(metric)
 
 
-def _samples_of_meter(detail: dict[str, Any]) -> Iterator[_Sample]:
+def _samples_of_meter(detail: Any) -> Iterator[_Sample]:
     """One moment of an iLO's power meter."""
+    if not isinstance(detail, dict):
+        return
     when = str(detail.get("Time") or "")
     yield _Sample(_NODE, when, detail.get("Average"))
     for key, part in _PARTS.items():
@@ -88,8 +92,10 @@ def _samples_of_meter(detail: dict[str, Any]) -> Iterator[_Sample]:
             yield _Sample(part, when, detail[key])
 
 
-def _samples_of_utilization(metric: dict[str, Any]) -> Iterator[_Sample]:
+def _samples_of_utilization(metric: Any) -> Iterator[_Sample]:
     """The pairs of time and watts in OneView's utilization."""
+    if not isinstance(metric, dict) or metric.get("metricName") != "AveragePower":
+        return
     for pair in metric.get("metricSamples") or ():
         if isinstance(pair, list) and len(pair) == 2:
             when, watts = pair

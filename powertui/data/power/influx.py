@@ -10,7 +10,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Device, Scope, Sensor
-from powertui.data.power import devices, stamps, times, units
+from powertui.data.power import column_times, devices, stamps, units
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -129,26 +129,32 @@ def _when(text: str | None) -> str:
     """Coarser times as ns are told by their size, as everywhere."""
     if not text:
         return ""
-    column = times.from_numbers(np.array([float(text)]))
+    column = column_times.from_numbers(np.array([float(text)]))
     return text if column.kind == "absolute" else ""
 
 
 def _sensor(measurement: str, key: str, tags: dict[str, str]) -> Sensor:
     host = next((tags[name] for name in _HOSTS if tags.get(name)), "")
     source = f"{NAME} {measurement}"
-    is_of_devices = measurement in _MODELS  # its tag `name` is a device's model
-    device = _device(tags, tags.get("name", "") if is_of_devices else "")
-    sensor_name = "" if is_of_devices else tags.get("name", "")
+    sensor_name, model = tags.get("name", ""), ""
+    if measurement in _MODELS:
+        sensor_name, model = "", sensor_name
+    device = _device(tags, model)
     scope = units.scope_of(f"{sensor_name} {key} {measurement.replace('_', ' ')}")
     is_gpu = measurement in _MODELS[:2] or scope is Scope.GPU
     if is_gpu and device is not None and device.index is not None:
         return Sensor(f"GPU {device.index}", source, Scope.GPU, host, device=device)
-    words = [sensor_name or measurement]
-    words += [value for name, value in tags.items() if name not in _TAGS_OF_NO_CHANNEL]
+    label = _label(sensor_name or measurement, key, tags)
+    return Sensor(label, source, scope, host, device=device if scope is Scope.GPU else None)
+
+
+def _label(name: str, key: str, tags: dict[str, str]) -> str:
+    """What a channel is called: by its sensor or measurement, its tags and its field."""
+    words = [name]
+    words += [value for tag, value in tags.items() if tag not in _TAGS_OF_NO_CHANNEL]
     if key not in _BARE_FIELDS:
         words.append(key)
-    label = " ".join(dict.fromkeys(filter(None, words)))
-    return Sensor(label, source, scope, host, device=device if scope is Scope.GPU else None)
+    return " ".join(dict.fromkeys(filter(None, words)))
 
 
 def _device(tags: dict[str, str], model: str) -> Device | None:

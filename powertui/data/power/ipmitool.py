@@ -14,7 +14,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, stamps, table, times
+from powertui.data.power import assemble, column_times, stamps, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -222,20 +222,22 @@ def _watts(reading: _Reading, notes: Notes) -> float | None:
     return value
 
 
-def _times(path: str, name: str, readings: list[_Reported]) -> tuple[times.TimeColumn, bool]:
+def _times(path: str, name: str, readings: list[_Reported]) -> tuple[column_times.TimeColumn, bool]:
     """Times of one sensor's readings, and whether they are the BMC's own."""
     if any(reading.host_time for reading, _ in readings):
-        return times.from_texts([reading.host_time for reading, _ in readings]), False
+        return column_times.from_texts([reading.host_time for reading, _ in readings]), False
     if any(reading.bmc_time for reading, _ in readings):
-        column = times.from_texts([reading.bmc_time for reading, _ in readings])
+        column = column_times.from_texts([reading.bmc_time for reading, _ in readings])
         is_set = column.ok & (column.ns > _MIN_BMC_NS)
         if column.kind != "time of day" and is_set.any():
-            column = times.TimeColumn(column.ns, is_set, column.kind, column.words, column.offset_s)
+            column = column_times.TimeColumn(
+                column.ns, is_set, column.kind, column.words, column.offset_s
+            )
             return column, True
     if len(readings) == 1:
         zero, is_known = np.zeros(1, np.int64), np.ones(1, np.bool_)
         words = "a single reading without a time"
-        return times.TimeColumn(zero, is_known, "elapsed", words), False
+        return column_times.TimeColumn(zero, is_known, "elapsed", words), False
     raise UnreadableFile(
         path,
         f"holds {len(readings)} readings of {name} and no usable time",

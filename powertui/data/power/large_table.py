@@ -270,10 +270,7 @@ def _regular(
     delimiter = layout.delimiter.encode()
     is_complete = piece.endswith(b"\n")
     count = piece.count(b"\n") + (not is_complete)
-    may_repeat_header = layout.named and layout.names[0].encode() in piece
-    has_comments = piece[:1] == b"#" or b"\n#" in piece
-    is_plain = is_complete and not may_repeat_header and not has_comments
-    if is_plain and _even(piece, delimiter, count, width - 1):
+    if is_complete and _is_plain(piece, layout) and _even(piece, delimiter, count, width - 1):
         tails[:] = piece[-4096:].split(b"\n")[-51:-1]
         return _Lines(count, piece, np.arange(first_line, first_line + count, dtype=np.int64), ())
     regular: list[bytes] = []
@@ -296,6 +293,13 @@ def _regular(
         regular.pop()
     tails[:] = regular[-50:]
     return _Lines(count, b"\n".join(regular) + b"\n", np.array(numbers, np.int64), dropped)
+
+
+def _is_plain(piece: bytes, layout: Shape) -> bool:
+    """Whether no line of a piece is a comment, or may be the header again."""
+    may_repeat_header = layout.named and layout.names[0].encode() in piece
+    has_comments = piece[:1] == b"#" or b"\n#" in piece
+    return not may_repeat_header and not has_comments
 
 
 def _last_was_cut(lines: Sequence[bytes], delimiter: bytes) -> bool:

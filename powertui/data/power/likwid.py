@@ -15,7 +15,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Clock, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, stamps, table, times, units
+from powertui.data.power import assemble, column_times, stamps, table, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -185,7 +185,7 @@ def _in_order(rows: list[_Value]) -> list[_Value]:
     ordered = []
     latest_s = 0.0
     for row in rows:
-        if row.end_s > latest_s and row.end_s <= times.LONGEST_S:
+        if row.end_s > latest_s and row.end_s <= column_times.LONGEST_S:
             ordered.append(row)
         latest_s = max(latest_s, row.end_s)
     return ordered
@@ -231,7 +231,7 @@ def _totals(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
     """One run as one interval of unknown place in time."""
     text = source.text
     seconds = _run_time_s(text)
-    if not 0 < seconds < times.LONGEST_S:
+    if not 0 < seconds < column_times.LONGEST_S:
         raise UnreadableFile(
             source.path, "comes from LIKWID, but does not say how long it ran", hint=_HINT
         )

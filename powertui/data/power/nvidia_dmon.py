@@ -11,7 +11,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Badge, Figure, Scope, Sensor
-from powertui.data.power import assemble, devices, table, times
+from powertui.data.power import assemble, column_times, devices, table, times
 from powertui.data.power.cells import below_header
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -90,7 +90,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     poll: Figure | None = None
     if has_times:
         stamps = [reading.stamp for reading in readings]
-        column = times.in_zone(times.from_texts(stamps), options.tz)
+        column = times.in_zone(column_times.from_texts(stamps), options.tz)
         guess = f"dmon: `pwr` in W, {column.words}"
     else:
         column = _assumed_times(readings)
@@ -114,9 +114,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
 
 
-def _assumed_times(readings: Sequence[_Reading]) -> times.TimeColumn:
+def _assumed_times(readings: Sequence[_Reading]) -> column_times.TimeColumn:
     """One round a second."""
     rounds = np.array([reading.round for reading in readings], np.int64)
     is_known = np.ones(len(rounds), np.bool_)
     words = "one round per second, assumed"
-    return times.TimeColumn(rounds * times.S, is_known, "elapsed", words)
+    return column_times.TimeColumn(rounds * times.S, is_known, "elapsed", words)

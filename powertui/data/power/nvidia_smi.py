@@ -17,7 +17,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Badge, Bools, Device, Int32s, Int64s, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, devices, table, times, turns, units
+from powertui.data.power import assemble, column_times, devices, table, times, turns, units
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -123,7 +123,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         )
     plain = [re.sub(r"\s*\[.*\]$", "", name).strip().lower() for name in rows.names]
     when = _time(source.path, rows, plain, options)
-    column = times.in_zone(times.from_texts(rows.texts(when)), options.tz)
+    column = times.in_zone(column_times.from_texts(rows.texts(when)), options.tz)
     notes.drop_all(rows.lines[~column.ok], "the time cannot be read")
     good_rows = np.flatnonzero(column.ok)
     if not len(good_rows):

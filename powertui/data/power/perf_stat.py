@@ -11,7 +11,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Clock, PowerSeries, Scope, Sensor
-from powertui.data.power import stamps, table, times
+from powertui.data.power import column_times, stamps, table, times, written_times
 from powertui.data.power.assemble import power_series
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -81,7 +81,7 @@ def _counts(text: str, notes: Notes) -> dict[str, list[_Count]]:
             notes.drop(number, f"{written} instead of joules")
             joules = float("nan")
         elapsed_s = float(elapsed.replace(",", "."))
-        if not elapsed_s < times.LONGEST_S:
+        if not elapsed_s < column_times.LONGEST_S:
             notes.drop(number, "the time is not a time")
             continue
         name = f"{event} {socket or ''}".strip()
@@ -94,11 +94,11 @@ def _clock(text: str, tz: str | None) -> Clock:
     clock = Clock(detail="seconds since perf was started")
     for line in text.split("\n"):
         started = _STARTED.match(line.strip()) if "started on" in line else None
-        stamp = times.parse(started[1]) if started else None
+        stamp = written_times.parse(started[1]) if started else None
         if stamp is not None and stamp.dated:
             words = "`started on`, local time without a zone"
             ns, is_known = np.array([stamp.ns]), np.ones(1, np.bool_)
-            column = times.in_zone(times.TimeColumn(ns, is_known, "local", words), tz)
+            column = times.in_zone(column_times.TimeColumn(ns, is_known, "local", words), tz)
             clock = times.clock(column, int(column.ns[0]))
     return clock
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Clock, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, table, times
+from powertui.data.power import assemble, column_times, table, times
 from powertui.data.power.assemble import power_series
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -57,7 +57,7 @@ def sniff(head: str, _path: str) -> int:
 class _Times(NamedTuple):
     """The times of the rows, and the clock of their zero."""
 
-    column: times.TimeColumn
+    column: column_times.TimeColumn
     clock: Clock
     words: str
     is_elapsed: bool  # since Power Gadget was started
@@ -68,16 +68,16 @@ def _times(path: str, rows: table.FileCells, tz: str | None) -> _Times:
         (i for i, name in enumerate(rows.names) if name.strip().startswith("Elapsed Time")), None
     )
     if elapsed is not None:
-        column = times.from_numbers(rows.floats(elapsed)[0].copy(), rows.names[elapsed])
+        column = column_times.from_numbers(rows.floats(elapsed)[0].copy(), rows.names[elapsed])
         clock = Clock(detail="seconds since Power Gadget was started")
         return _Times(column, clock, "elapsed seconds", is_elapsed=True)
     time_of_day = rows.find("System Time")
     if time_of_day is not None:
-        column = times.in_zone(times.from_texts(rows.texts(time_of_day)), tz)
+        column = times.in_zone(column_times.from_texts(rows.texts(time_of_day)), tz)
         clock = assemble.zeroed(column, column.ok)[1]
     elif len(rows) == 1:
         zero, is_known = np.zeros(1, np.int64), np.ones(1, np.bool_)
-        column = times.TimeColumn(zero, is_known, "elapsed", "a mean without a time")
+        column = column_times.TimeColumn(zero, is_known, "elapsed", "a mean without a time")
         clock = Clock(detail=column.words)
     else:
         raise UnreadableFile(

@@ -20,7 +20,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Bools, Clock, Floats, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, table, times
+from powertui.data.power import assemble, column_times, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import SQLITE, LogFile
@@ -175,15 +175,15 @@ def _watts(path: str, rows: table.FileCells) -> tuple[Floats, Bools]:
     )
 
 
-def _times(rows: table.FileCells) -> tuple[times.TimeColumn, bool]:
+def _times(rows: table.FileCells) -> tuple[column_times.TimeColumn, bool]:
     """The times, and whether they are Unix times: those of `Time_epoch`, where it holds some."""
     elapsed, epoch = rows.find(_ELAPSED), rows.find(_EPOCH)
     if epoch is not None:
-        column = times.from_numbers(rows.floats(epoch)[0], rows.names[epoch])
+        column = column_times.from_numbers(rows.floats(epoch)[0], rows.names[epoch])
         if column.kind == "absolute" or elapsed is None:
             return column, True
     assert elapsed is not None
-    return times.from_numbers(rows.floats(elapsed)[0], _ELAPSED), False
+    return column_times.from_numbers(rows.floats(elapsed)[0], _ELAPSED), False
 
 
 def _labels(rows: table.FileCells) -> Sequence[str]:
@@ -196,14 +196,14 @@ def _labels(rows: table.FileCells) -> Sequence[str]:
 
 
 def _both(
-    epoch: times.TimeColumn, elapsed: np.ndarray, good: np.ndarray
+    epoch: column_times.TimeColumn, elapsed: np.ndarray, good: np.ndarray
 ) -> tuple[np.ndarray, Clock]:
     """Rows timed by the wall clock, on a zero that stays start(): the median of the differences is
     when that was.
     """
     ns = epoch.ns[good]
     elapsed_s = elapsed[good]
-    is_possible = np.abs(elapsed_s) < times.LONGEST_S
+    is_possible = np.abs(elapsed_s) < column_times.LONGEST_S
     elapsed_ns = np.round(np.where(is_possible, elapsed_s, 0.0) * times.S).astype(np.int64)
     zero = int(ns.min())
     if is_possible.any():
@@ -261,7 +261,7 @@ def _database(source: LogFile, options: LogColumns) -> PowerLog:
     series = []
     for name, pairs in readings.items():
         elapsed_s, watts_read = np.array(pairs).T
-        column = times.from_numbers(elapsed_s, _ELAPSED)
+        column = column_times.from_numbers(elapsed_s, _ELAPSED)
         ns, clock = assemble.zeroed(column, column.ok, keep_zero=column.kind == "elapsed")
         sensor = _sensor(name, options.host)
         series.append(

@@ -11,7 +11,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Scope, Sensor
-from powertui.data.power import assemble, stamps, table, times, titles
+from powertui.data.power import assemble, column_times, stamps, table, times, titles
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -41,12 +41,12 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         raise UnreadableFile(
             source.path, f"holds no reading ({notes.first_reason() or 'only a header'})"
         )
-    column = times.from_texts(clocks)
+    column = column_times.from_texts(clocks)
     date = titles.date_in(Path(source.path).name)
     guess = "powergraph: watts, time of day"
     if date is not None:
         year, month, day = date
-        column = times.in_zone(times.with_date(column, *date, "the file's name"), options.tz)
+        column = times.in_zone(column_times.with_date(column, *date, "the file's name"), options.tz)
         guess += f" on {year}-{month:02}-{day:02} (from the file's name)"
     else:
         notes.say("the file's name holds no date: only the time of day is known")

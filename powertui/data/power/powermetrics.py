@@ -13,7 +13,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Int64s, PowerSeries, Scope, Sensor
-from powertui.data.power import assemble, stamps, table, times
+from powertui.data.power import assemble, column_times, stamps, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -75,10 +75,10 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
             "comes from powermetrics, but holds no power",
             hint="Record it with: sudo powermetrics --samplers cpu_power,gpu_power -i 1000",
         )
-    column = times.in_zone(times.from_texts([sample.when for sample in samples]), options.tz)
+    column = times.in_zone(column_times.from_texts([sample.when for sample in samples]), options.tz)
     undated = (samples[row].line for row in np.flatnonzero(~column.ok))
     notes.drop_all(undated, "has no date that can be read")
-    length, has_length = times.lengths(np.array([sample.seconds for sample in samples]))
+    length, has_length = column_times.lengths(np.array([sample.seconds for sample in samples]))
     good = column.ok & has_length & (length < times.DAY)
     if not good.any():
         raise UnreadableFile(source.path, "comes from powermetrics, but no date in it can be read")

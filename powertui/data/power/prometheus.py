@@ -26,7 +26,18 @@ from powertui.data.model import (
     Scope,
     Sensor,
 )
-from powertui.data.power import assemble, counters, devices, json_docs, stamps, table, times, units
+from powertui.data.power import (
+    assemble,
+    column_times,
+    counters,
+    devices,
+    json_docs,
+    stamps,
+    table,
+    times,
+    units,
+    written_times,
+)
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.source import LogFile
@@ -215,7 +226,7 @@ def _stamp(text: str) -> int | None:
     """The Unix time behind a value, ns: it is written in ms, in OpenMetrics in seconds. None for
     any other number.
     """
-    column = times.from_numbers(np.array([_value(text)]))
+    column = column_times.from_numbers(np.array([_value(text)]))
     return int(column.ns[0]) if column.kind == "absolute" and column.ok[0] else None
 
 
@@ -226,7 +237,7 @@ def _json(source: LogFile, notes: Notes) -> list[_Metric]:
         points = _points(entry, notes)
         if not points:
             continue
-        column = times.from_numbers(np.array([_value(when) for when, _ in points]), "time")
+        column = column_times.from_numbers(np.array([_value(when) for when, _ in points]), "time")
         bad_count = int((~column.ok).sum())
         if bad_count:
             notes.say(f"{bad_count} points have an impossible time")
@@ -322,7 +333,7 @@ class _Scrapes:
 
     def set_time(self, when: str) -> None:
         """A line with the time of the scrape below it."""
-        stamp = times.parse(when)
+        stamp = written_times.parse(when)
         if stamp is not None and stamp.dated:
             self.now_ns = stamp.ns - (stamp.offset_s or 0) * times.S
             self.is_local = stamp.offset_s is None
@@ -347,9 +358,9 @@ class _Scrapes:
         """Where the zero of the series is."""
         if zero_ns is None:
             return Clock(detail="a snapshot without a time")
-        kind: times.TimeKind = "local" if self.is_local else "absolute"
+        kind: column_times.TimeKind = "local" if self.is_local else "absolute"
         no_times, no_rows = np.zeros(0, np.int64), np.zeros(0, np.bool_)
-        column = times.TimeColumn(no_times, no_rows, kind, "times of the scrapes")
+        column = column_times.TimeColumn(no_times, no_rows, kind, "times of the scrapes")
         return times.clock(column, zero_ns)
 
     def metrics(self, notes: Notes) -> list[_Metric]:

@@ -15,7 +15,16 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import Badge, Int64s, PowerSeries, Scope, Sensor
-from powertui.data.power import counters, generic_csv, stamps, table, times, windows
+from powertui.data.power import (
+    column_times,
+    counters,
+    generic_csv,
+    stamps,
+    table,
+    times,
+    windows,
+    written_times,
+)
 from powertui.data.power.assemble import power_series, zeroed
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
@@ -216,7 +225,7 @@ class _Zone:
         return Sensor(label, NAME, scope, host)
 
     def series(
-        self, column: times.TimeColumn, zero_ns: int, host: str, notes: Notes
+        self, column: column_times.TimeColumn, zero_ns: int, host: str, notes: Notes
     ) -> PowerSeries | None:
         """Its power; None of fewer than two readings."""
         good = column.ok
@@ -240,7 +249,7 @@ def _paths(source: LogFile, options: LogColumns) -> PowerLog:
     columns = []
     for zone in zones:
         stamps_of_zone = [reading.when for reading in zone.readings]
-        columns.append(times.in_zone(times.from_texts(stamps_of_zone), options.tz))
+        columns.append(times.in_zone(column_times.from_texts(stamps_of_zone), options.tz))
     first_ns = [int(column.ns[column.ok].min()) for column in columns if column.ok.any()]
     if not first_ns:
         raise UnreadableFile(
@@ -275,7 +284,7 @@ def _zones(text: str, notes: Notes) -> list[_Zone]:
         bare = line.strip()
         if not bare or bare.startswith("#"):
             continue
-        if re.fullmatch(r"\d{1,10}(\.\d+)?", bare) or times.parse(bare) is not None:
+        if re.fullmatch(r"\d{1,10}(\.\d+)?", bare) or written_times.parse(bare) is not None:
             now = bare
             continue
         match = _PATH.search(bare)
@@ -311,8 +320,8 @@ def _pyjoules(source: LogFile, options: LogColumns) -> PowerLog:
     rows = table.read(source, layout, notes) if layout is not None else None
     if rows is None or not len(rows) or len(rows.names) < 3:
         raise UnreadableFile(source.path, "has pyJoules' header, but no rows")
-    begun = times.from_numbers(rows.floats(0)[0].copy(), "timestamp")
-    length, has_length = times.lengths(rows.floats(2)[0])
+    begun = column_times.from_numbers(rows.floats(0)[0].copy(), "timestamp")
+    length, has_length = column_times.lengths(rows.floats(2)[0])
     good = begun.ok & has_length
     notes.drop_all(rows.lines[~good], "start or duration is not a number")
     _, clock = zeroed(begun, good)

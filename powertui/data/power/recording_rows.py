@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from powertui.data.model import Bools, Floats, Int32s, Int64s
-from powertui.data.power import table, times
+from powertui.data.power import column_times, table, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.source import LogFile
 from powertui.value_types import dataclass
@@ -76,7 +76,7 @@ def _unix_ns(text: str) -> int | None:
     if not seconds.isdigit() or (rest and not rest.isdigit()) or len(seconds) > 10:
         return None
     ns = int(seconds) * times.S + int((rest or "0")[:9].ljust(9, "0"))
-    return ns if ns < times.MOST_NS else None
+    return ns if ns < column_times.MOST_NS else None
 
 
 def _misfit(count: int, width: int) -> str:
@@ -292,7 +292,7 @@ def _large(source: LogFile, notes: Notes) -> RecordingRows | None:
     frame = _frame(body) if body is not None else None
     if body is None or frame is None:
         return None
-    frame = frame[frame[_FIRST].abs() < times.MOST_NS / times.S]
+    frame = frame[frame[_FIRST].abs() < column_times.MOST_NS / times.S]
     moments = _moments(frame)
     frame = frame[frame["channel"].notna()]
     key, keys = _channel_keys(frame)

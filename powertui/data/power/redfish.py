@@ -149,16 +149,14 @@ def _add_readings(value: dict[str, Any], place: _Place, collected: Collected) ->
     is_control = place.part == "PowerControl"
     default = "PowerControl" if is_control else value.get("MemberId") or place.part
     name = _labeled(unquote(str(value.get("Name") or default)), place.number)
-    for key, kind in _MEMBERS.items():
-        reading = value.get(key)
-        # An iLO 4 repeats beside its only control what that reports.
-        if reading is None or "PowerControl" in value:
-            continue
-        label = name.replace("PowerControl", "power") if is_control else name or "power"
-        scope = _scope(name, place.part)
-        if place.part == "PowerSupplies" or kind:
-            scope = Scope.RAIL
-        _add(collected, _labeled(place.chassis, label, kind), scope, place, reading)
+    label = name.replace("PowerControl", "power") if is_control else name or "power"
+    # An iLO 4 repeats beside its only control what that reports.
+    members = {} if "PowerControl" in value else _MEMBERS
+    for key, kind in members.items():
+        if value.get(key) is not None:
+            is_supply = place.part == "PowerSupplies" or bool(kind)
+            scope = Scope.RAIL if is_supply else _scope(name, place.part)
+            _add(collected, _labeled(place.chassis, label, kind), scope, place, value[key])
     if value.get("ReadingUnits") == "W" and value.get("Reading") is not None:
         scope = _scope(f"{name} {value.get('PhysicalContext', '')}", place.part)
         label = _labeled(place.chassis, name or "power")

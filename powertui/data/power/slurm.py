@@ -14,7 +14,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, Bools, Clock, Int64s, PowerSeries, Scope, Sensor
-from powertui.data.power import stamps, table, times, windows
+from powertui.data.power import column_times, stamps, table, times, windows
 from powertui.data.power.assemble import power_series
 from powertui.data.power.collected import Collected
 from powertui.data.power.notes import Notes
@@ -133,14 +133,14 @@ class _Spans(NamedTuple):
     starts: Int64s
     ends: Int64s
     is_known: Bools
-    column: times.TimeColumn  # that the clock is taken from
+    column: column_times.TimeColumn  # that the clock is taken from
 
 
 def _spans(jobs: list[_Job], tz: str | None) -> _Spans:
     """The stretches of jobs by two of three: start, end and length."""
-    begun = times.in_zone(times.from_texts([job.start for job in jobs]), tz)
-    ended = times.in_zone(times.from_texts([job.end for job in jobs]), tz)
-    length, has_length = times.lengths(np.array([job.elapsed_s for job in jobs]))
+    begun = times.in_zone(column_times.from_texts([job.start for job in jobs]), tz)
+    ended = times.in_zone(column_times.from_texts([job.end for job in jobs]), tz)
+    length, has_length = column_times.lengths(np.array([job.elapsed_s for job in jobs]))
     starts = np.where(begun.ok, begun.ns, ended.ns - length)
     ends = np.where(begun.ok & has_length, begun.ns + length, ended.ns)
     has_both_ends = begun.ok & ended.ok
@@ -202,7 +202,7 @@ def _sacct(source: LogFile, notes: Notes, options: LogColumns) -> PowerLog:
         )
     has_times = {"Start", "End"} & {_COLUMNS.get(name.lower(), name) for name in names}
     if not has_times and len(jobs) == 1:
-        length, has_length = times.lengths(np.array([jobs[0].elapsed_s]))
+        length, has_length = column_times.lengths(np.array([jobs[0].elapsed_s]))
         if has_length[0]:
             return _unplaced(source.path, jobs[0], int(length[0]), notes, options)
     spans = _spans(jobs, options.tz)

@@ -102,10 +102,14 @@ def _names(body: Sequence[str], delimiter: str) -> list[str]:
     for place, cells in enumerate(columns):
         if "unit" not in names and any(map(units.unit_of_symbol, cells)):
             names[place] = "unit"
-        elif "value" not in names and np.isfinite([table.number(cell) for cell in cells]).any():
+        elif "value" not in names and any(map(_is_number, cells)):
             names[place] = "value"
         elif "sensor" not in names and place == 0:
             names[place] = "sensor"
     # Words with blanks between them are a sentence.
     is_table = "unit" in names and bool(delimiter)
     return names if is_table else by_place
+
+
+def _is_number(cell: str) -> bool:
+    return bool(np.isfinite(table.number(cell)))

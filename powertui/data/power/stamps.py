@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from powertui.data.power import times
+from powertui.data.power import written_times
 
 _EPOCH = r"\d{9,10}(?:[.,]\d{1,9})?|\d{13}|\d{16}|\d{19}"
 _LEADING = re.compile(
@@ -47,7 +47,7 @@ def time_of_line(line: str) -> str:
     bare = bare[match.end() :] if (match := _TITLE.match(bare)) else bare
     if re.fullmatch(_EPOCH, bare):
         return bare
-    return bare if times.parse(bare) is not None else ""
+    return bare if written_times.parse(bare) is not None else ""
 
 
 def split_time(line: str) -> tuple[str, str]:
@@ -56,7 +56,7 @@ def split_time(line: str) -> tuple[str, str]:
         return match[1].replace(",", "."), line[match.end() :]
     if match := _CALLED.match(line):
         # Without a year, as `ts` and syslog write it, the time of day alone counts.
-        when = match[1] if times.parse(match[1]) is not None else match[2]
+        when = match[1] if written_times.parse(match[1]) is not None else match[2]
         return when, line[match.end() :]
     return "", line
 

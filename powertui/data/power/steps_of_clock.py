@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.model import NS_PER_S, Floats, Int32s, Int64s
-from powertui.data.power import times
+from powertui.data.power import column_times
 from powertui.value_types import dataclass
 
 # As the recorder notes it; less is how far apart two looks at two clocks can be.
@@ -55,7 +55,7 @@ def join(ns: Int64s, mono_s: Floats, block: Int32s) -> Joined:
     if len(ns) < 2:
         return Joined(ns)
     # No machine runs that long: a damaged row.
-    mono_s = np.where(np.abs(mono_s) < times.LONGEST_S, mono_s, np.nan)
+    mono_s = np.where(np.abs(mono_s) < column_times.LONGEST_S, mono_s, np.nan)
     # From the first row on: what a double holds of 1e18 ns is not enough.
     wall_ns = (ns - ns[0]).astype(np.float64)
     mono_ns = (mono_s - mono_s[0]) * NS_PER_S

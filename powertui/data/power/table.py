@@ -377,15 +377,19 @@ def _small(text: str, layout: Shape, names: tuple[str, ...], notes: Notes) -> Fi
             continue
         rows.append(row)
         lines.append(line)
-    ends_without_newline = lines and not text.endswith("\n") and lines[-1] > text.count("\n")
-    if ends_without_newline and was_cut(rows[-1][-1], [row[-1] for row in rows[-50:-1]]):
+    if lines and lines[-1] > text.count("\n") and _last_was_cut(rows):
         notes.drop(lines.pop(), "the last line is incomplete")
         rows.pop()
+    columns: list[list[str]] = [[] for _ in names]
     if rows:
         columns = [list(column) for column in zip(*rows, strict=True)]
-    else:
-        columns = [[] for _ in names]
     return FileCells(names, np.array(lines, np.int64), columns)
+
+
+def _last_was_cut(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the last row, which has no line end, misses digits, as those before it show."""
+    cells_before = [row[-1] for row in rows[-50:-1]]
+    return was_cut(rows[-1][-1], cells_before)
 
 
 def _numbered_rows(text: str, layout: Shape) -> Iterator[tuple[int, list[str]]]:

@@ -6,11 +6,11 @@ import re
 from collections.abc import Sequence
 
 from powertui.data.asked import LogColumns
-from powertui.data.power import table, times
+from powertui.data.power import column_times, table, times
 from powertui.data.power.column_hint import column_hint, listed
+from powertui.data.power.column_times import TimeColumn
 from powertui.data.power.table_form import TableForm
 from powertui.data.power.time_signs import counts_epochs, is_time, rises, time_score
-from powertui.data.power.times import TimeColumn
 from powertui.errors import UnreadableFile, UsageError
 
 # Of several columns that could be the time, the one that says most of it is taken.
@@ -91,12 +91,12 @@ def _could_be_time(names: Sequence[str], column: int, read: TimeColumn, *, is_na
 
 def _time_column(path: str, rows: table.FileCells, column: int, form: TableForm) -> TimeColumn:
     name = rows.names[column]
-    if form.above.time_unit and not times.unit_in(name):
+    if form.above.time_unit and not column_times.unit_in(name):
         name = f"{name} ({form.above.time_unit})"
     if rows.is_numeric(column):
-        return times.from_numbers(rows.floats(column)[0].copy(), name)
+        return column_times.from_numbers(rows.floats(column)[0].copy(), name)
     texts = rows.texts(column)
-    read = times.from_texts(texts, name, day_first=day_first(texts, form.day_first))
+    read = column_times.from_texts(texts, name, day_first=day_first(texts, form.day_first))
     _refuse_rounded(path, texts, read)
     return read
 
@@ -147,7 +147,7 @@ def _date_and_time(
         return None
     cells = zip(rows.texts(date), rows.texts(time), strict=True)
     texts = [f"{day} {clock}" for day, clock in cells]
-    read = times.from_texts(texts, day_first=day_first(texts, form.day_first))
+    read = column_times.from_texts(texts, day_first=day_first(texts, form.day_first))
     return ([date, time], read) if read.ok.mean() > _MIN_READABLE_SHARE else None
 
 

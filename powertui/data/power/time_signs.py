@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.power import times, units
-from powertui.data.power.times import TimeColumn
+from powertui.data.power import column_times, units
+from powertui.data.power.column_times import TimeColumn
 
 _TIME_WORDS = {
     "time",
@@ -58,7 +58,7 @@ def time_score(name: str) -> int:
 
 def counts_epochs(name: str) -> bool:
     """Whether a name means an epoch of the training, not of a clock: "epoch", "EPOCH_COUNT"."""
-    return _TIME_WORDS & set(units.tokens(name)) == {"epoch"} and not times.unit_in(name)
+    return _TIME_WORDS & set(units.tokens(name)) == {"epoch"} and not column_times.unit_in(name)
 
 
 def rises(read: TimeColumn) -> bool:

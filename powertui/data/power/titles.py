@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from powertui.data.power import times, units
+from powertui.data.power import column_times, times, units
 from powertui.data.power.units import Unit
 from powertui.errors import UsageError
 from powertui.value_types import dataclass
@@ -144,7 +144,7 @@ def date_in(text: str) -> tuple[int, int, int] | None:
     return None
 
 
-def dated(column: times.TimeColumn, path: str, above: Titles) -> times.TimeColumn:
+def dated(column: column_times.TimeColumn, path: str, above: Titles) -> column_times.TimeColumn:
     """Times of day on the date that a line above the table tells, else the file's name; others stay
     what they are.
     """
@@ -155,13 +155,13 @@ def dated(column: times.TimeColumn, path: str, above: Titles) -> times.TimeColum
         (date_in(Path(path).name), "the file's name"),
     ):
         if date is not None:
-            return times.with_date(column, *date, place)
+            return column_times.with_date(column, *date, place)
     return column
 
 
 def in_zone(
-    column: times.TimeColumn, tz: str | None, above: Titles, names: Sequence[str]
-) -> times.TimeColumn:
+    column: column_times.TimeColumn, tz: str | None, above: Titles, names: Sequence[str]
+) -> column_times.TimeColumn:
     """Local times in the zone that a person names, else the log: in the column's own name (`Time
     (UTC)`), or above the table.
     """

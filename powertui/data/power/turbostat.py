@@ -15,7 +15,7 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import NS_PER_S, PowerSeries, Scope, Sensor
-from powertui.data.power import stamps, table, times
+from powertui.data.power import column_times, stamps, table, times
 from powertui.data.power.assemble import power_series, zeroed
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
@@ -151,9 +151,9 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     )
 
 
-def _times(rows: Sequence[_Reading], *, has_times: bool) -> times.TimeColumn:
+def _times(rows: Sequence[_Reading], *, has_times: bool) -> column_times.TimeColumn:
     """When these readings were written; without times in the log, one round after the other."""
     if has_times:
-        return times.from_numbers(np.array([row.when for row in rows]), _TIME)
+        return column_times.from_numbers(np.array([row.when for row in rows]), _TIME)
     ns = np.array([row.round + 1 for row in rows], np.int64) * PERIOD_S * times.S
-    return times.TimeColumn(ns, np.ones(len(rows), np.bool_), "elapsed", "assumed")
+    return column_times.TimeColumn(ns, np.ones(len(rows), np.bool_), "elapsed", "assumed")

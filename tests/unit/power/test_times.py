@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from powertui.data.model import Clock
-from powertui.data.power import times, units
+from powertui.data.power import column_times, times, units, written_times
 from powertui.data.power.times import S
 
 NOON = 1_604_836_278  # 2020-11-08 11:51:18 UTC
@@ -34,7 +34,7 @@ NOON = 1_604_836_278  # 2020-11-08 11:51:18 UTC
     ],
 )
 def test_stamps(text: str, ns: int, offset: int | None) -> None:
-    found = times.parse(text)
+    found = written_times.parse(text)
     assert found is not None
     assert (found.ns, found.offset_s) == (ns, offset)
 
@@ -54,17 +54,17 @@ def test_stamps(text: str, ns: int, offset: int | None) -> None:
     ],
 )
 def test_what_is_no_time(text: str) -> None:
-    assert times.parse(text) is None
+    assert written_times.parse(text) is None
 
 
 def test_the_day_comes_first_when_it_must_or_by_default() -> None:
-    assert times.parse("25/12/2020 10:00:00") == times.parse("2020-12-25 10:00:00")
-    first = times.parse("03/04/2024 10:00", day_first=True)
-    assert first == times.parse("2024-04-03 10:00")
-    assert times.parse("03/04/2024 10:00") == times.parse("2024-03-04 10:00")
-    assert times.parse("12/13/2024 10:00", day_first=True) == times.parse("2024-12-13 10:00"), (
-        "no year has 13 months"
-    )
+    assert written_times.parse("25/12/2020 10:00:00") == written_times.parse("2020-12-25 10:00:00")
+    first = written_times.parse("03/04/2024 10:00", day_first=True)
+    assert first == written_times.parse("2024-04-03 10:00")
+    assert written_times.parse("03/04/2024 10:00") == written_times.parse("2024-03-04 10:00")
+    assert written_times.parse("12/13/2024 10:00", day_first=True) == written_times.parse(
+        "2024-12-13 10:00"
+    ), "no year has 13 months"
 
 
 @pytest.mark.parametrize(
@@ -81,13 +81,13 @@ def test_the_day_comes_first_when_it_must_or_by_default() -> None:
     ],
 )
 def test_numbers_as_time(value: float, name: str, kind: str, ns: int) -> None:
-    found = times.from_numbers(np.array([value]), name)
+    found = column_times.from_numbers(np.array([value]), name)
     assert found.kind == kind
     assert abs(int(found.ns[0]) - ns) <= 300
 
 
 def test_midnight_passes() -> None:
-    found = times.from_texts(["23:59:58", "23:59:59", "0:00:00".zfill(8), "00:00:01"])
+    found = column_times.from_texts(["23:59:58", "23:59:59", "0:00:00".zfill(8), "00:00:01"])
     assert (np.diff(found.ns) == S).all()
     assert found.kind == "time of day"
 
@@ -98,18 +98,18 @@ def test_an_autumn_night_with_two_hours_of_the_same_name() -> None:
         for h, m in [(1, 30), (2, 0), (2, 30), (2, 59), (2, 0), (2, 30), (3, 0)]
     ]
     try:
-        found = times.in_zone(times.from_texts(texts), "Europe/Berlin")
+        found = times.in_zone(column_times.from_texts(texts), "Europe/Berlin")
     except Exception as error:  # a machine without zone files says so
         pytest.skip(str(error))
     assert (np.diff(found.ns) // (60 * S)).tolist() == [30, 30, 29, 1, 30, 30]
 
 
-def autumn(*hours: tuple[int, int]) -> times.TimeColumn:
+def autumn(*hours: tuple[int, int]) -> column_times.TimeColumn:
     """Stamps of the night in which Berlin's clocks showed the time from 2 to 3 twice; 02:00 was at
     00:00 and at 01:00 UTC.
     """
     return times.in_zone(
-        times.from_texts([f"2024-10-27 {h:02}:{m:02}:00" for h, m in hours]), "Europe/Berlin"
+        column_times.from_texts([f"2024-10-27 {h:02}:{m:02}:00" for h, m in hours]), "Europe/Berlin"
     )
 
 
@@ -139,7 +139,7 @@ def test_a_log_that_falls_inside_that_hour_was_there_both_times() -> None:
 def test_times_that_a_zone_never_showed_are_not_of_that_zone() -> None:
     """Berlin's clocks went from 02:00 to 03:00 on 31 March 2024."""
     found = times.in_zone(
-        times.from_texts(["2024-03-31 02:30:00", "2024-03-31 02:31:00"]), "Europe/Berlin"
+        column_times.from_texts(["2024-03-31 02:30:00", "2024-03-31 02:31:00"]), "Europe/Berlin"
     )
     assert found.kind == "local"
     clock = times.clock(found, int(found.ns[0]))
@@ -148,7 +148,7 @@ def test_times_that_a_zone_never_showed_are_not_of_that_zone() -> None:
 
 
 def test_a_clock_without_a_zone_is_resolved_once() -> None:
-    column = times.from_texts(["2024-03-01 10:00:00", "2024-03-01 10:00:01"])
+    column = column_times.from_texts(["2024-03-01 10:00:00", "2024-03-01 10:00:01"])
     naive = times.clock(column, int(column.ns[0]))
     assert naive.half_ns == 13 * 3600 * S
     exact = times.with_offset(naive, -10800)
@@ -172,7 +172,7 @@ def test_a_clock_without_a_zone_is_resolved_once() -> None:
     ],
 )
 def test_zone_names(name: str, seconds: int | None) -> None:
-    assert times.zone_offset(name) == seconds
+    assert written_times.zone_offset(name) == seconds
 
 
 @pytest.mark.parametrize(

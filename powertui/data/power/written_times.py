@@ -1,0 +1,209 @@
+"""One time as loggers and BMCs write it, and the zone that it may name."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from typing import NamedTuple
+
+from powertui.data.model import NS_PER_S
+
+_MAX_TIME_CHARS = 80  # characters of a written time
+_ISO = re.compile(
+    r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T _]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,:](\d{1,9}))?)?)?"
+    r"\s*([AaPp][Mm])?\s*(Z|[A-Z]{3,5}|[a-z]{3,5}|[+-]\d\d(?::?\d\d)?)?"
+)
+_DMY = re.compile(
+    r"(\d{1,2})([/.-])(\d{1,2})\2(\d{4}),?[T ]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
+    r"\s*([AaPp][Mm])?\s*([A-Z]{3,5}|[+-]\d\d:?\d\d)?"
+)
+_CTIME = re.compile(
+    r"(?:[A-Z][a-z]{2},? )?\s*(?:([A-Z][a-z]{2}) +(\d{1,2})|(\d{1,2}) "
+    r"([A-Z][a-z]{2})),?\s+(?:(\d{4}),?\s+(?:@\s+)?)?"
+    r"(\d{1,2}):(\d\d):(\d\d)(?:\.(\d{1,9}))?"
+    r"\s*([AP]M)?\s*(?:([A-Z]{3,5}|[+-]\d\d:?\d\d)\s*)?(\d{4})?(?:\s+([A-Z]{3,5}|[+-]\d\d:?\d\d))?"
+)
+_DAY_NAMED = re.compile(  # 21-Nov-2026 17:48:12, 21/Nov/2026:17:48:12 +0000
+    r"(\d{1,2})([-/ ])([A-Z][a-z]{2})\2(\d{4}|\d\d)[ "
+    r":T]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?"
+    r"\s*([AaPp][Mm])?\s*([A-Z]{3,5}|[+-]\d\d:?\d\d)?"
+)
+_DAY = re.compile(r"(\d{1,2}):(\d\d):(\d\d)(?:[.:,](\d{1,9}))?\s*([AaPp][Mm])?")
+_COMPACT = re.compile(
+    r"(\d{4})(\d\d)(\d\d)[ T_-]?(\d\d):?(\d\d):?(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:?\d\d)?"
+)
+_MONTHS = {
+    name: i
+    for i, name in enumerate(
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1
+    )
+}
+_HOURS = {
+    "UTC": 0,
+    "GMT": 0,
+    "Z": 0,
+    "WET": 0,
+    "WEST": 1,
+    "BST": 1,
+    "CET": 1,
+    "CEST": 2,
+    "MEZ": 1,
+    "MESZ": 2,
+    "EET": 2,
+    "EEST": 3,
+    "MSK": 3,
+    "EST": -5,
+    "EDT": -4,
+    "CDT": -5,
+    "MST": -7,
+    "MDT": -6,
+    "PST": -8,
+    "PDT": -7,
+    "BRT": -3,
+    "BRST": -2,
+    "JST": 9,
+    "KST": 9,
+    "AEST": 10,
+    "AEDT": 11,
+    "AWST": 8,
+    "NZST": 12,
+    "NZDT": 13,
+    "HKT": 8,
+    "SGT": 8,
+    "WIB": 7,
+    "ICT": 7,
+    "PKT": 5,
+    "SAST": 2,
+    "EAT": 3,
+    "WAT": 1,
+    "CAT": 2,
+    "ART": -3,
+    "CLT": -4,
+    "CLST": -3,
+    "COT": -5,
+    "HST": -10,
+    "AKST": -9,
+    "AKDT": -8,
+    "TRT": 3,
+}
+_SHARED = frozenset(
+    {"CST", "IST", "AST", "SST", "GST", "AMT", "WST", "ECT", "BDT", "MST"}
+)  # of several zones: a local time
+
+
+class WrittenTime(NamedTuple):
+    """One written time, as if it were UTC, and the zone if it names one."""
+
+    ns: int
+    offset_s: int | None
+    dated: bool
+
+
+def zone_offset(name: str) -> int | None:
+    """Seconds east of UTC of "UTC", "+02:00", "-0300", "EDT". None when it is none of these."""
+    match = re.fullmatch(r"(?:UTC|GMT)?([+-])(\d{1,2}):?(\d\d)?", name.strip())
+    if match:
+        seconds = int(match[2]) * 3600 + int(match[3] or 0) * 60
+        return -seconds if match[1] == "-" else seconds
+    hours = _HOURS.get(name.strip().upper())
+    return None if hours is None else hours * 3600
+
+
+def _ns(
+    year: int, month: int, day: int, clock: tuple[str | None, ...], half: str | None = None
+) -> int | None:
+    """A date and a time of day as ns since 1970; None where they are impossible."""
+    hour, minute, second = (int(text or 0) for text in clock[:3])
+    if half:
+        hour = hour % 12
+        if half.upper() == "PM":
+            hour += 12
+    if not _is_date(year, month, day):
+        return None
+    # Some loggers write 24:00 and leap seconds.
+    if hour > 24 or minute > 59 or second > 61:
+        return None
+    seconds = calendar.timegm((year, month, day, hour, minute, second, 0, 0, 0))
+    decimals = (clock[3] or "0").ljust(9, "0")
+    return seconds * NS_PER_S + int(decimals)
+
+
+def _is_date(year: int, month: int, day: int) -> bool:
+    # Whatever is written for other years is a number, or a clock that was never set.
+    if not (1900 <= year < 2100 and 1 <= month <= 12):
+        return False
+    return 1 <= day <= calendar.monthrange(year, month)[1]
+
+
+def parse(text: str, *, day_first: bool = False) -> WrittenTime | None:
+    """One time as loggers and BMCs write it; None when it is none."""
+    text = text.strip().strip('"')
+    if len(text) > _MAX_TIME_CHARS:
+        return None
+    if match := _DMY.fullmatch(text):
+        return _slashed(match, day_first)
+    for pattern, read in _FORMS:
+        if match := pattern.fullmatch(text):
+            return read(match)
+    return None
+
+
+def _dated(ns: int | None, zone: str | None) -> WrittenTime | None:
+    """A time with a date, and with the zone that is written behind it."""
+    if ns is None:
+        return None
+    return WrittenTime(ns, zone_offset(zone) if zone else None, True)
+
+
+def _iso(match: re.Match[str]) -> WrittenTime | None:
+    zone = match[9]
+    if zone and zone_offset(zone) is None and zone not in _SHARED:
+        return None
+    ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7], match[8])
+    return _dated(ns, zone)
+
+
+def _time_of_day(match: re.Match[str]) -> WrittenTime | None:
+    ns = _ns(1970, 1, 1, match.groups()[:4], match[5])
+    return None if ns is None else WrittenTime(ns, None, False)
+
+
+def _slashed(match: re.Match[str], day_first: bool) -> WrittenTime | None:
+    """MM/DD/YYYY, or DD/MM/YYYY where the column shows so; with points it is always the latter."""
+    month, day = int(match[1]), int(match[3])
+    is_day_first = day_first or match[2] == "."
+    if month > 12 or (day <= 12 and is_day_first):
+        month, day = day, month
+    return _dated(_ns(int(match[4]), month, day, match.groups()[4:8], match[9]), match[10])
+
+
+def _month_named(match: re.Match[str]) -> WrittenTime | None:
+    if match[3] not in _MONTHS:
+        return None
+    year = int(match[4]) + (2000 if len(match[4]) == 2 else 0)
+    ns = _ns(year, _MONTHS[match[3]], int(match[1]), match.groups()[4:8], match[9])
+    return _dated(ns, match[10])
+
+
+def _compact(match: re.Match[str]) -> WrittenTime | None:
+    ns = _ns(int(match[1]), int(match[2]), int(match[3]), match.groups()[3:7])
+    return _dated(ns, match[8])
+
+
+def _ctime(match: re.Match[str]) -> WrittenTime | None:
+    month, day = _MONTHS.get(match[1] or match[4]), int(match[2] or match[3])
+    year = match[5] or match[12]
+    if month is None or year is None:
+        return None
+    ns = _ns(int(year), month, day, match.groups()[5:9], match[10])
+    return _dated(ns, match[11] or match[13])
+
+
+# A text is read by the first of these that it fits.
+_FORMS = (
+    (_ISO, _iso),
+    (_DAY, _time_of_day),
+    (_DAY_NAMED, _month_named),
+    (_COMPACT, _compact),
+    (_CTIME, _ctime),
+)
