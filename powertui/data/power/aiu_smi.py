@@ -56,7 +56,7 @@ class _Table:
         if card := _CARD.match(line.strip()):
             self.addresses[int(card[1])] = devices.pci_address(card[2])
         words = line.replace("#", " ").split()
-        # The column `ID` has no unit.
+        # The column `ID` has no unit: what stands there is the form of the date.
         are_units = words[:1] == ["YYYYMMDD"] and len(words) == len(self.names) - 1
         if are_units and "pwr" in self.names:
             self.unit = units.unit_of_symbol(words[self.names.index("pwr") - 1]) or self.unit

@@ -19,6 +19,7 @@ from powertui.data.power.source import LogFile
 
 NAME = "amd-smi"
 UNITS_WRITTEN = True
+# Names of the reading by version and by verb (`metric`, `monitor`).
 _POWERS = {
     "socket_power": "",
     "current_socket_power": "instant",

@@ -20,6 +20,7 @@ from powertui.errors import UnreadableFile
 NAME = "amester"
 _TICKS = re.compile(r"PWR\w*rcnt", re.IGNORECASE)
 _POWER = re.compile(r"PWR\w*", re.IGNORECASE)
+# Columns beside a sensor's: its minimum and maximum, its sum, how often it was read.
 _NO_POWER = re.compile(r"(rcnt|counter|count|_acc|_min|_max|_status|_sample)$", re.IGNORECASE)
 _COUNTER_RANGE = 1 << 32  # the counter has 32 bits
 _TICK_NS = 1_000_000
@@ -52,6 +53,7 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     bad |= ~(np.abs(ticks) < column_times.MOST_NS / _TICK_NS)
     notes.drop_all(rows.lines[bad], "the counter is not a number")
     ms = ticks[~bad].astype(np.int64)
+    # 32 bits of milliseconds are full after seven weeks.
     ms += np.r_[0, np.cumsum(np.diff(ms) < -_COUNTER_RANGE // 2)] * _COUNTER_RANGE
     ns = (ms - (int(ms[0]) if len(ms) else 0)) * _TICK_NS
     series: list[PowerSeries] = []

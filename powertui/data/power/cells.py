@@ -19,6 +19,7 @@ from powertui.value_types import dataclass
 MAX_READING = 1e30  # in any unit: beyond it a cell is damaged, and a sum or a square would overflow
 _PROBED_ROWS = 20_000  # that show whether a column has few values; chosen, not measured
 NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(?![xX])[A-Za-zµ%°]{0,6}")
+# English thousands: a comma parts no decimals there.
 _THOUSANDS = re.compile(r"\s*[-+]?\d{1,3}(?:,\d{3})+\.\d")
 _POINTS = re.compile(r"\s*[-+]?\d{1,3}(?:\.\d{3})+,\d")  # 1.234,5
 _COMMA = re.compile(r"([-+]?\d+),(\d+)\s*[A-Za-zµ%°]{0,6}")
@@ -233,6 +234,7 @@ def was_cut(cell: str, others: Sequence[str]) -> bool:
 
     Fewer decimals change the value by nothing that matters; a cut before the point makes 24 of 245.
     """
+    # Without other cells to compare, whole digits may be the beginning of a longer number.
     if not cell or (not others and re.fullmatch(r"[-+]?\d*", cell)):
         return True
     is_number = re.fullmatch(r"[-+]?\d*\.?\d*", cell) is not None

@@ -58,10 +58,10 @@ def with_metric_names(
     labels: dict[int, Mapping[str, str]] = {}
     names = list(layout.names)
     if any("{" in name for name in names):
-        from powertui.data.power import prometheus
+        from powertui.data.power import prometheus_labels
 
         for column, name in enumerate(names):
-            selected = prometheus.selected_labels(name)
+            selected = prometheus_labels.selected_labels(name)
             if selected:
                 labels[column] = selected
                 names[column] = selected["__name__"]

@@ -67,6 +67,7 @@ def _wrapped(
     for span in (wrap_j,) if wrap_j else _RANGES:
         if not before <= span * (1 + 1e-9):
             continue
+        # What was counted if the counter passed its end once.
         energy = delta + span
         likely = _MAX_USUAL_RATIO * max(usual, _MIN_USUAL_W) * seconds
         is_near_end = bool(wrap_j) and before > _NEAR_END_SHARE * span

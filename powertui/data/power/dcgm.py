@@ -19,6 +19,7 @@ from powertui.data.power.source import LogFile
 
 NAME = "dcgmi dmon"
 PERIOD_S = 1.0  # dcgmi's own default
+# By the short names that dcgmi prints for its fields; TOTEC is a counter of energy.
 _COLUMNS = {
     "POWER": ("", "W"),
     "PWR": ("", "W"),

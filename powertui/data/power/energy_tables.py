@@ -49,6 +49,7 @@ class _EnergyLog:
                 self.path,
                 f"has no row with a time and a duration ({self.notes.first_reason()})",
             )
+        # Some trackers write a row when its stretch is over, others stamp its start.
         if dialect.time_is_end:
             self.starts, self.ends = self.times.ns - length, self.times.ns
         else:
@@ -118,6 +119,7 @@ class _EnergyLog:
         is_missing = is_bad | np.isnan(energy)
         self._drop(is_missing & self.is_usable, f"no {match[0]}")
         rows = np.flatnonzero(self.is_usable & ~is_missing)
+        # Trackers write a column of zeros for a device that the machine does not have.
         if self.dialect.drops_zero_columns and not (energy[rows] > 0).any():
             return None
         starts, joules = self._since_last_total(rows, energy * self.dialect.joules_per_unit)

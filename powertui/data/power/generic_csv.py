@@ -9,7 +9,6 @@ or without a header. A column of joules is a counter when it only grows, else jo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -35,7 +34,6 @@ from powertui.data.power import (
     long_tables,
     power_columns,
     reading_sizes,
-    steps_of_clock,
     table,
     titles,
     units,
@@ -47,8 +45,8 @@ from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.data.power.picked_columns import PickedColumn, with_doubts, without_averages
 from powertui.data.power.power_columns import pick_power
+from powertui.data.power.row_times import RowTimes
 from powertui.data.power.source import LogFile
-from powertui.data.power.steps_of_clock import Joined
 from powertui.data.power.table_form import TableForm
 from powertui.data.power.time_columns import ambiguous_date, day_first, pick_time
 from powertui.data.power.time_signs import falls, is_time
@@ -58,12 +56,6 @@ NAME = "csv"
 _MAX_NAMED_COLUMNS = 4  # in the words on how a log was read: they are one line
 _MIN_TABLE_ROWS = 3  # fewer may be anything; chosen, not measured
 _MAX_PROBED_ROWS = 20  # below a header, in which a reading is looked for; chosen, not measured
-
-_UNIT_IN_BRACKETS = re.compile(r"\s*[\[(](?:[mkuµ]?[WJ]h?|[Ww]atts?|[Jj]oules?)[\])]\s*$")
-_UNIT_BEHIND_SLASH = re.compile(r"(?:/|_energy_)[mkuµ]?[WJ]h?$", re.IGNORECASE)
-_UNIT_WORD = re.compile(
-    r"[_ ](?:watts?|milliwatts?|microwatts?|[mu]?w|[mu]?j|joules?)$", re.IGNORECASE
-)
 
 # How sure the guess is. A dialect's own reader is always surer.
 _BY_NAME = 55  # time and power are both named
@@ -189,7 +181,7 @@ class _TableLog:
         if len(ns) < len(self.rows):
             row_ns = np.full(len(self.rows), 0, np.int64)
             row_ns[self.times.ok] = ns
-        self.row_times = _RowTimes(row_ns)
+        self.row_times = RowTimes(row_ns)
         self.kinds: dict[tuple[str, str], str] = {}  # how joules were read, by column and unit
 
     def log(self) -> PowerLog:
@@ -346,9 +338,11 @@ class _TableLog:
 
     def _sensor(self, column: PickedColumn, channel: ChannelRows) -> Sensor:
         if labels := self.form.labels.get(column.column):
-            from powertui.data.power import prometheus
+            from powertui.data.power import prometheus_labels
 
-            return prometheus.labeled_sensor(labels, is_sure=column.sure, host=self.options.host)
+            return prometheus_labels.labeled_sensor(
+                labels, is_sure=column.sure, host=self.options.host
+            )
         is_long = column.where is not None
         name = self._channel_name(column, channel, is_long=is_long)
         scope = groups.scope(channel, name, column.name)
@@ -358,7 +352,7 @@ class _TableLog:
             if device is None and not is_long:
                 device = groups.device_of_column(column.name)
         return Sensor(
-            _tidy(name),
+            units.without_unit(name),
             self.form.label,
             scope,
             channel.host or self.options.host,
@@ -424,32 +418,6 @@ class _TableLog:
         return made, kind
 
 
-class _RowTimes:
-    """The times of some rows of a table.
-
-    Those that were asked for last are kept: a hundred channels share them.
-    """
-
-    def __init__(self, every: Int64s) -> None:
-        self._every = every
-        self._rows: Bools = np.empty(0, np.bool_)
-        self._times: Int64s = every[:0]
-        self._joined: Joined | None = None
-
-    def times_for(self, rows: Bools) -> Int64s:
-        """The times of these rows."""
-        if not np.array_equal(rows, self._rows):
-            self._rows, self._times, self._joined = rows, self._every[rows], None
-        return self._times
-
-    @property
-    def joined(self) -> Joined:
-        """What the times that were asked for last show of their clock."""
-        if self._joined is None:
-            self._joined = steps_of_clock.join_rows(self._times)
-        return self._joined
-
-
 def _by_turn(
     column: column_times.TimeColumn, values: Floats, notes: Notes
 ) -> list[tuple[ChannelRows, Bools]]:
@@ -470,12 +438,3 @@ def _by_turn(
         rows[good[is_in_turn]] = True
         by_channel.append((channel, rows))
     return by_channel
-
-
-def _tidy(name: str) -> str:
-    """A channel's name without its unit, for a person: "power.draw [W]" → "power.draw"."""
-    name = units.unescaped(name)
-    short = _UNIT_IN_BRACKETS.sub("", name)
-    short = _UNIT_BEHIND_SLASH.sub("", short)
-    short = _UNIT_WORD.sub("", short)
-    return short.strip() or name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,61 +13,11 @@ import numpy.typing as npt
 from powertui.data.model import Bools, Device, Floats, Int64s, Scope
 from powertui.data.power import devices, long_tables, table, turns, units
 from powertui.data.power.cells import CodedTexts
+from powertui.data.power.naming_columns import MAX_NAMES, Key, naming_columns
 from powertui.value_types import dataclass
 
 MAX_CHANNELS = 4096  # more of them are no channels: a column that counts. Chosen, not measured
-# Names in one column of a table (half as many as it has rows, in a short one): more are no names.
-# A few more are let through where every row of a long table has its own. Chosen, not measured.
-_MAX_NAMES = 512
-_MAX_NAMES_OF_ONE_ROUND = 64
-# Numbers name channels when each comes nearly as often as the others, or when they count from 0 and
-# change with nearly every row. Chosen, not measured.
-_MIN_EVEN_SHARE = 0.8
-_MIN_CHANGING_SHARE = 0.9
-_MIN_COUNTED_SHARE = 0.1
-# Of the rows that shared a moment and a channel so many may still do so when a column that names
-# channels is taken, too: copies of rows. Chosen, not measured.
-# Of all moments so many have a row with each name: readings wander. Chosen, not measured.
-_MIN_MOMENTS_SHARE = 0.5
-_MAX_COMPARED_ROWS = 20_000  # a bound of time
 _ROWS_TOGETHER = 1 << 16  # of a long column: temporaries stay in the cache. Chosen, not measured.
-_MAX_REPEAT_SHARE = 0.1
-_BRACKETS_AT_END = re.compile(r"[\[(][^\])]{0,40}[\])]\s{0,3}$")
-_NAME_WORDS = {
-    "gpu",
-    "index",
-    "device",
-    "uuid",
-    "host",
-    "hostname",
-    "node",
-    "sensor",
-    "channel",
-    "name",
-    "instance",
-    "socket",
-    "domain",
-    "outlet",
-    "source",
-    "id",
-    "card",
-    "label",
-    "component",
-    "rank",
-    "server",
-    "pci",
-    "bus",
-    "rail",
-    "zone",
-    "machine",
-    "serial",
-    "accelerator",
-    "gpuid",
-    "deviceid",
-    "sensorname",
-    "series",
-    "target",
-}
 _HOST_WORDS = {"host", "hostname", "node", "instance", "server", "machine", "nodename"}
 _OUTLET_WORDS = {"outlet", "plug", "socket", "port"}
 _LABEL_WORDS = {"name", "label"}
@@ -96,19 +45,6 @@ class ChannelRows:
     device: Device | None = None
 
 
-class _Key(NamedTuple):
-    """A column that names channels."""
-
-    column: int
-    name: str
-    cells: CodedTexts
-
-    @property
-    def values(self) -> Sequence[str]:
-        """The names that occur, in the order of their first rows."""
-        return self.cells.values
-
-
 def rows_by_channel(
     rows: table.FileCells,
     readings: set[int],
@@ -121,7 +57,7 @@ def rows_by_channel(
     read. Times that are given decide where a column of numbers may be names or readings: names make
     each moment's rows different ones.
     """
-    keys = _keys(rows, readings, quantity, ns)
+    keys = naming_columns(rows, readings, quantity, ns)
     everything = np.ones(len(rows), np.bool_)
     if not keys and quantity is None:
         return [(ChannelRows(), everything)]
@@ -171,7 +107,7 @@ class _Combined(NamedTuple):
     @classmethod
     def _counted(cls, codes: npt.NDArray[np.signedinteger[Any]], count: int) -> _Combined:
         """These codes, of so many, by their first rows."""
-        if count > max(len(codes), _MAX_NAMES):
+        if count > max(len(codes), MAX_NAMES):
             _, codes = np.unique(codes, return_inverse=True)
             count = len(codes)
         first = np.full(count, -1, np.int64)
@@ -186,128 +122,7 @@ class _Combined(NamedTuple):
         return cls(rank[codes], first[occurring].tolist())
 
 
-def _keys(
-    rows: table.FileCells, readings: set[int], quantity: int | None, ns: Int64s | None
-) -> list[_Key]:
-    """The columns that name channels."""
-    # Of a long table only the rows of power count: others may come more often.
-    power_rows: Int64s | None = None
-    if quantity is not None:
-        read = long_tables.quantities(rows, quantity)
-        power_rows = np.flatnonzero(read.where(filter(long_tables.is_power, read.values)))
-    keys: list[_Key] = []
-    doubtful: list[_Key] = []
-    # Cells are looked at only where they may decide something: a log may have millions of rows.
-    repeats = ns is not None and quantity is None and _has_repeats(ns)
-    for column, name in enumerate(rows.names):
-        if column == quantity or column in readings:
-            continue
-        could_name = _could_name(name)
-        if not could_name and not repeats:
-            continue
-        cells = _cells_of_names(rows, column, is_long=quantity is not None)
-        if cells is None:
-            continue
-        key = _Key(column, name, cells)
-        if could_name and not _may_be_load(cells, power_rows):
-            keys.append(key)
-        else:
-            doubtful.append(key)
-    if ns is not None and repeats:
-        for key in doubtful:
-            if _tells_rows_apart(keys, key, ns):
-                keys.append(key)
-    return sorted(keys, key=lambda key: key.column)
-
-
-def _cells_of_names(rows: table.FileCells, column: int, *, is_long: bool) -> CodedTexts | None:
-    """The cells of a column where they may be names; None where they are too many, or measured."""
-    max_names = max(1, min(_MAX_NAMES, len(rows) // 2))
-    cells = rows.coded(column, max(max_names, _MAX_NAMES_OF_ONE_ROUND))
-    if cells is None:
-        return None
-    if rows.is_numeric(column):
-        # The parser made 0.0 of a 0.
-        written = [value.removesuffix(".0") for value in cells.values]
-        cells = CodedTexts(cells.codes, written)
-    count = len(cells.values)
-    # A log that was stopped after its first round names each of its channels once.
-    is_one_round = is_long and len(rows) <= count <= _MAX_NAMES_OF_ONE_ROUND
-    if count > max_names and not is_one_round:
-        return None
-    return None if _are_measured(cells.values) else cells
-
-
-def _may_be_load(cells: CodedTexts, power_rows: Int64s | None) -> bool:
-    """Whether the cells of a column that is called like a device are numbers that wander: a column
-    "gpu" may hold its load.
-    """
-    are_numbers = len(cells.values) > 1 and all(value.isdigit() for value in cells.values)
-    if not are_numbers:
-        return False
-    if power_rows is not None and len(power_rows):
-        cells = cells.take(power_rows)
-    return not _are_names(cells)
-
-
-def _are_measured(values: Sequence[str]) -> bool:
-    """Whether cells are readings, as fractions and signs show."""
-    written = [value for value in values if value]
-    if all(value.isdigit() for value in written):
-        return False
-    return all(np.isfinite(table.number(value)) for value in written)
-
-
-def _has_repeats(ns: Int64s) -> bool:
-    times = np.sort(ns[:_MAX_COMPARED_ROWS])
-    return bool((np.diff(times) == 0).any())
-
-
-def _tells_rows_apart(keys: Sequence[_Key], key: _Key, ns: Int64s) -> bool:
-    """Whether rows of one moment and one channel are of one channel no more with this column."""
-    moments: list[int] = ns[:_MAX_COMPARED_ROWS].tolist()
-    before = [each.cells.codes[:_MAX_COMPARED_ROWS].tolist() for each in keys]
-    cells = key.cells.codes[:_MAX_COMPARED_ROWS].tolist()
-    rarest_count = min(Counter(cells).values())
-    if len(key.values) < 2 or rarest_count < _MIN_MOMENTS_SHARE * len(set(moments)):
-        return False  # a reading that happens to differ
-    repeats_without = len(moments) - len(set(zip(moments, *before, strict=True)))
-    repeats_with = len(moments) - len(set(zip(moments, *before, cells, strict=True)))
-    return repeats_without > 0 and repeats_with <= _MAX_REPEAT_SHARE * repeats_without
-
-
-def _could_name(name: str) -> bool:
-    """Whether a column could name channels: it is no reading of them (a clock, a load, anything
-    with a unit).
-    """
-    words = units.tokens(name)
-    if _NAME_WORDS.isdisjoint(words) or len(words) > 4:
-        return False
-    if units.unit_of_name(name) is not None or _BRACKETS_AT_END.search(name):
-        return False
-    return not units.no_power(name) or name.strip().lower() in _NAME_WORDS
-
-
-def _are_names(cells: CodedTexts) -> bool:
-    """Whether numbers name channels: those come block by block, or each as often as the others; a
-    load wanders.
-    """
-    values = cells.values
-    changes = int(np.count_nonzero(np.diff(cells.codes)))
-    if changes == len(values) - 1:
-        return True
-    if len(values) > long_tables.MAX_QUANTITIES:
-        return False
-    counts = np.bincount(cells.codes)
-    least, most = int(counts.min()), int(counts.max())
-    if least >= _MIN_EVEN_SHARE * most:
-        return True
-    count_from_zero = set(values) == {str(number) for number in range(len(values))}
-    is_changing = changes >= _MIN_CHANGING_SHARE * (len(cells) - 1)
-    return count_from_zero and is_changing and least >= _MIN_COUNTED_SHARE * most
-
-
-def _labels(keys: Sequence[_Key], nothing: CodedTexts) -> CodedTexts:
+def _labels(keys: Sequence[Key], nothing: CodedTexts) -> CodedTexts:
     """The name of each row's channel; `nothing` where no column tells them apart."""
     telling = _keys_that_distinguish(keys)
     if telling:
@@ -321,7 +136,7 @@ def _labels(keys: Sequence[_Key], nothing: CodedTexts) -> CodedTexts:
     return nothing if name.isdigit() else CodedTexts(nothing.codes, [name])
 
 
-def _joined_labels(keys: Sequence[_Key], telling: Sequence[_Key]) -> CodedTexts:
+def _joined_labels(keys: Sequence[Key], telling: Sequence[Key]) -> CodedTexts:
     """Names of channels by the words of all columns that distinguish them, each word once."""
     combined = _Combined.of_columns([key.cells for key in telling])
     labels = []
@@ -334,7 +149,7 @@ def _joined_labels(keys: Sequence[_Key], telling: Sequence[_Key]) -> CodedTexts:
     return CodedTexts.in_order(combined.codes, labels)
 
 
-def _plugged_in(keys: Sequence[_Key], telling: Sequence[_Key]) -> _Key | None:
+def _plugged_in(keys: Sequence[Key], telling: Sequence[Key]) -> Key | None:
     """The column that says what is plugged into each outlet, where another one numbers them."""
     if not any(_OUTLET_WORDS.intersection(units.tokens(key.name)) for key in telling):
         return None
@@ -345,11 +160,11 @@ def _plugged_in(keys: Sequence[_Key], telling: Sequence[_Key]) -> _Key | None:
     return None
 
 
-def _keys_that_distinguish(keys: Sequence[_Key]) -> list[_Key]:
+def _keys_that_distinguish(keys: Sequence[Key]) -> list[Key]:
     """The columns that distinguish channels, without those that only repeat what the ones before
     say.
     """
-    telling: list[_Key] = []
+    telling: list[Key] = []
     channel_count = 1
     for key in keys:
         if len(key.values) < 2:
@@ -392,7 +207,7 @@ def _with_quantity(labels: CodedTexts, names: CodedTexts, owners: CodedTexts) ->
     return CodedTexts.in_order(combined.codes, out)
 
 
-def _device(keys: Sequence[_Key], row: int) -> Device | None:
+def _device(keys: Sequence[Key], row: int) -> Device | None:
     """The device of a row, by all columns that name one.
 
     A number that all rows share is no device's where another column has several.
@@ -408,7 +223,7 @@ def _device(keys: Sequence[_Key], row: int) -> Device | None:
     return device
 
 
-def _names_devices(key: _Key) -> bool:
+def _names_devices(key: Key) -> bool:
     return not _DEVICE_WORDS.isdisjoint(units.tokens(key.name))
 
 

@@ -88,6 +88,7 @@ def _names(block: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """
     rows = list(block)
     unit_row: Sequence[str] = ()
+    # A single row of words is the names, even where they look like units.
     if len(rows) > 1:
         place = next((place for place, row in enumerate(rows) if _is_units(row)), None)
         unit_row = () if place is None else rows.pop(place)

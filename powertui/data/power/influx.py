@@ -21,8 +21,10 @@ _KEY = r"(?:\\.|[^,= \\]){1,200}"
 _FIELD = rf"{_KEY}=(?:\"(?:\\.|[^\"\\]){{0,2000}}\"|[^, ]{{1,60}})"
 _TAGS = rf"(?:,{_KEY}=(?:\\.|[^,= \\]){{0,500}}){{0,60}}"
 _LINE = rf"((?:\\.|[^, \\]){{1,200}})({_TAGS}) ({_FIELD}(?:,{_FIELD}){{0,200}})(?: (-?\d{{1,20}}))?"
+# Telegraf adds `host` to each point.
 _HOSTS = ("host", "hostname", "node", "server", "instance")
 _DEVICES = ("uuid", "pci_bus_id", "index", "gpu", "gpu_id", "device", "card")
+# Plugins of Telegraf whose tag `name` is the model of a device.
 _MODELS = ("nvidia_smi", "amd_rocm_smi", "intel_powerstat")
 
 

@@ -26,17 +26,20 @@ NAME = "ipmitool"
 _DCMI = "DCMI power"
 _MIN_BMC_NS = 946_684_800 * times.S  # 2000: a BMC that says 1970 has no clock
 
+# ipmitool and FreeIPMI name the same field differently.
 _INSTANT = re.compile(
     r"(?:Instantaneous power reading\s*:|Current Power\s*:(?=\s*\S+\s+Watts))"
     r"\s*(\S+)\s*(?:Watts?)?",
     re.IGNORECASE,
 )
+# ipmitool prints the BMC's time and the sampling period in one line, or in two.
 _TIME = re.compile(
     r"(?:IPMI timestamp|Time Stamp)\s*:\s*(.*?)\s*(?:Sampling period\s*:.*)?$", re.IGNORECASE
 )
 _STATE = re.compile(r"(?:Power reading state is|Power Measurement)\s*:\s*(\w+)", re.IGNORECASE)
 _GET_ID = re.compile(r"Sensor ID\s*:\s*(.+?)\s*(?:\(0x[0-9a-fA-F]+\))?\s*$")
 _GET_VALUE = re.compile(r"Sensor Reading\s*:\s*(\S+)\s*(?:\(\+/-\s*[\d.]+\))?\s*(\w*)")
+# What sensors without a reading are printed as.
 _EMPTY = ("na", "n/a", "ns", "no", "disabled", "unknown", "")
 
 

@@ -23,12 +23,14 @@ from powertui.errors import UnreadableFile
 
 NAME = "likwid"
 UNITS_WRITTEN = True
+# Versions name the same columns differently, and separate them by commas or bars.
 _HEAD = (
     r"#?\s*(?:GID|GROUPID|ID)[|,](?:MetricsCount|NumMetrics)[|,](?:CpuCount|NumCPUs)[|,](?:Total "
     r")?[Rr]untime(?: \[s\])?[|,](.+)"
 )
 _METRIC = r"((?:Energy|Power)(?: [A-Za-z0-9]{1,20}){0,3}) \[([JW])\]"
 _ROW = r"[\s|]{0,80}" + _METRIC + r"(?: STAT)?\s{0,40}[|,](.*)"
+# LIKWID writes "-" and nan for a metric that a core does not have.
 _NUMBER = re.compile(r"-?[\d.]+(?:e[-+]?\d+)?|nan|-nan|inf|-")
 _MAX_CORES = 4096  # a line that counts more of them is damaged; chosen, not measured
 _HINT = "Record it with: likwid-perfctr -f -t 500ms -g ENERGY -c 0 COMMAND"

@@ -27,6 +27,7 @@ from powertui.value_types import dataclass
 NAME = "nvidia-smi"
 TAKES_OPTIONS = True
 _STAMP = r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d(?:\.\d+)?"
+# Columns that tell GPUs apart, the surest first: an index is what a profile names GPUs by.
 _IDENTITY = (
     "index",
     "gpu",
@@ -46,6 +47,7 @@ _IDENTITY = (
     "gpu_serial",
     "card",
 )
+# nvidia-smi writes milliseconds; loops in shells around other tools do not.
 _STAMP_MS = r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}"
 # Of rows without a header or units: so many are looked at, and fewer than so many say too little.
 # Both are chosen, not measured.

@@ -72,6 +72,7 @@ def _by_host(text: str) -> dict[str, str]:
             for lines in texts.values():
                 lines.append(line)
             continue
+        # One line without a name is enough: it is the log of one machine.
         match = _LINE.fullmatch(line)
         if match is None or len(texts) > _MAX_HOSTS:
             return {}

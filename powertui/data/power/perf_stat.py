@@ -20,6 +20,7 @@ from powertui.errors import UnreadableFile
 
 NAME = "perf stat"
 _SEP = r"[\s,;:|]{1,40}"
+# perf writes the decimal sign of the locale, and with -x any separator.
 _LINE = re.compile(
     rf"\s*(\d{{1,18}}[.,]\d{{1,18}}){_SEP}(?:(S\d{{1,4}}(?:-\w{{1,20}}){{0,4}}){_SEP}\d{{1,9}}{_SEP})?"
     rf"([\d.,]{{0,40}}\d|<not counted>|<not supported>){_SEP}Joules{_SEP}([\w/-]{{1,120}})(.*)"
@@ -29,6 +30,7 @@ _JSON = re.compile(
     r'"counter-value"\s*:\s*"([^"]{1,40})",\s*"unit"\s*:\s*"Joules",\s*"event"\s*:\s*"([\w/-]{1,80})"'
 )
 _STARTED = re.compile(r"#\s*started on (.+)")
+# Events of perf's `power` unit: energy-pkg, energy-ram …
 _SCOPES = {
     "pkg": Scope.PACKAGE,
     "cores": Scope.CORE,

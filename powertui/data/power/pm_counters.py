@@ -44,6 +44,7 @@ def _name_of(path: str) -> str:
 
 
 def _sensor(name: str) -> Sensor | None:
+    # power_cap and its like are limits.
     if "cap" in name or not name.endswith(("power", "energy")):
         return None
     part = re.sub(r"_?(?:power|energy)$", "", name)

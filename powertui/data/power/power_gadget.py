@@ -23,6 +23,7 @@ NAME = "power gadget"
 _POWER = re.compile(
     r"(Processor|IA|GT|DRAM|Package|PSYS) Power[_ ]?(\d*)\s*\(W(?:atts?)?\)", re.IGNORECASE
 )
+# IA and GT are Intel's words for the cores and the graphics of a processor.
 _SCOPES = {
     "processor": Scope.PACKAGE,
     "package": Scope.PACKAGE,
@@ -147,6 +148,7 @@ def _joules(rows: table.FileCells, what: str, number: str, good: np.ndarray) -> 
     at = rows.find(f"Cumulative {what} Energy_{number}(Joules)")
     if at is None:
         return None
+    # A counter that falls was started anew: what was counted meanwhile is not known.
     total = rows.floats(at)[0][good]
     steps = np.diff(total)
     return np.concatenate(([np.nan], np.where(steps >= 0, steps, np.nan)))

@@ -29,6 +29,7 @@ _NAME = (
     r"model derived package power \([^)]{1,40}\)"
 )
 _POWER = rf"\s{{0,20}}(?:{_NAME}):\s{{0,20}}([\d.]{{1,20}})\s?(m?W)\s*"
+# Members of the plists: Apple's chips, and the package of Intel's.
 _KEYS = {
     "cpu_power": "CPU",
     "gpu_power": "GPU",

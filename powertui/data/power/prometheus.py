@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,20 +16,15 @@ import numpy as np
 
 from powertui.data.asked import LogColumns
 from powertui.data.model import (
-    Badge,
     Clock,
-    Device,
     Floats,
     Int64s,
     PowerSeries,
-    Scope,
-    Sensor,
 )
 from powertui.data.power import (
     assemble,
     column_times,
     counters,
-    devices,
     json_docs,
     stamps,
     table,
@@ -40,52 +34,24 @@ from powertui.data.power import (
 )
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
+from powertui.data.power.prometheus_labels import labeled_sensor, written_labels
 from powertui.data.power.source import LogFile
 from powertui.data.power.units import Unit
 from powertui.errors import UnreadableFile
 
 NAME = "prometheus"
+# The exposition format: a name, labels, a value and perhaps a time; OpenMetrics adds exemplars
+# behind a #.
 _LINE = re.compile(
     r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(.*)\})?\s+(\S+)(?:\s+(-?\d+(?:\.\d+)?))?\s*(?:#.*)?"
 )
 # `promtool query range` prints a metric, and its points below it; of `query instant` in one line.
 _PROMTOOL = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*(?:\{.*\})?) =>(.*)")
 _PROMTOOL_POINT = re.compile(r"(\S+) @\[(\d+(?:\.\d+)?)\]")
-_LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
-_SELECTOR = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)?\{(.+)\}")
-_MAX_SELECTOR_CHARS = 2000  # of a column's name; chosen, not measured
-_HOSTS = (
-    "Hostname",
-    "hostname",
-    "nodename",
-    "node_name",
-    "node",
-    "host",
-    "exported_instance",
-    "instance",
-    "target",
-)
 # Parts of a machine's power that another metric reports as a whole.
 _SHARED_OUT = re.compile(
     r"_(?:process|container|pod|vm|thread|consumer)_|_(?:active|idle)_(?:watts|joules)"
 )
-_SKIP_LABELS = {
-    "mode",
-    "DCGM_FI_DRIVER_VERSION",
-    "modelName",
-    "pod",
-    "namespace",
-    "container",
-    "__name__",
-    "job",
-    "id",
-    "UUID",
-    "uuid",
-    "pci_bus_id",
-    "path",
-    "device",
-    *_HOSTS,
-}
 
 
 def sniff(head: str, _path: str) -> int:
@@ -195,23 +161,6 @@ def _sum(first: _Metric, second: _Metric) -> _Metric:
     ns, rows_of_first, rows_of_second = np.intersect1d(first.ns, second.ns, return_indices=True)
     values = first.values[rows_of_first] + second.values[rows_of_second]
     return _Metric(first.labels, ns, values, second.clock)
-
-
-def selected_labels(name: str) -> dict[str, str]:
-    """The labels of a selector (`power_watts{gpu="0"}`), the metric's name among them; none of any
-    other name.
-    """
-    match = _SELECTOR.fullmatch(name[:_MAX_SELECTOR_CHARS].strip())
-    if match is None:
-        return {}
-    labels = {"__name__": match[1]} if match[1] else {}
-    labels |= _written_labels(match[2])
-    return labels if labels.get("__name__") else {}
-
-
-def _written_labels(text: str) -> dict[str, str]:
-    """The labels between the braces of a metric, without the backslashes that protect quotes."""
-    return {key: re.sub(r"\\(.)", r"\1", label) for key, label in _LABEL.findall(text)}
 
 
 def _value(text: Any) -> float:
@@ -345,7 +294,7 @@ class _Scrapes:
         name, labels_text, value, when = match.groups()
         if _metric_unit(name) is None and not units.means_power(name):
             return
-        labels = {"__name__": name, **_written_labels(labels_text or "")}
+        labels = {"__name__": name, **written_labels(labels_text or "")}
         ns = _stamp(when) if when else self.now_ns
         self.points.setdefault(tuple(labels.items()), []).append(_Point(line, ns, _value(value)))
 
@@ -436,38 +385,3 @@ def _series(
         return None
     joules, watts = counters.intervals(ns, scaled, notes, sensor.name)
     return assemble.power_series(sensor, ns, watts, clock=metric.clock, notes=notes, joules=joules)
-
-
-def labeled_sensor(labels: Mapping[str, str], *, is_sure: bool, host: str) -> Sensor:
-    """What a metric measures, by its name and its labels."""
-    metric = labels.get("__name__", "power")
-    named_host = next((labels[key] for key in _HOSTS if labels.get(key)), "")
-    # Most exporters are named by their address: the port is theirs, not the machine's.
-    host_without_port = re.sub(r":\d{1,5}$", "", named_host)
-    short = re.sub(r"_(watts?|milliwatts|microwatts|joules_total|joules)$", "", metric)
-    rest = " ".join(value for key, value in labels.items() if key not in _SKIP_LABELS)
-    name = f"{short} {rest}".strip()
-    gpu = labels.get("gpu") or labels.get("minor_number") or labels.get("index")
-    if gpu and units.scope_of(metric) is Scope.GPU:
-        name = f"GPU {gpu}"
-    # Kepler names the packages of a node "kepler_node_package": not the node is meant.
-    part = re.sub("^(kepler_)?node_", "", short)
-    scope = units.scope_of(f"{part} {rest}")
-    return Sensor(
-        name,
-        f"{NAME} {short}",
-        scope,
-        host_without_port or host,
-        device=_device(labels) if scope is Scope.GPU else None,
-        scale=Badge.MEASURED if is_sure else Badge.ASSUMED,
-    )
-
-
-def _device(labels: Mapping[str, str]) -> Device | None:
-    """The device that an exporter's labels name."""
-    device: Device | None = None
-    for key in ("gpu", "gpu_id", "minor_number", "index", "device", "UUID", "uuid", "pci_bus_id"):
-        if labels.get(key):
-            named = devices.device_named(labels[key], labels.get("modelName", ""))
-            device = devices.joined_device(device, named)
-    return device

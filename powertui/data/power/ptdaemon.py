@@ -20,6 +20,7 @@ from powertui.data.power.source import LogFile
 NAME = "ptdaemon"
 UNITS_WRITTEN = True
 _LINE = r"Time,(\d\d-\d\d-\d{4} \d\d:\d\d:\d\d(?:\.\d{1,6})?),Watts,([^,]{0,30}),(.{0,2000})"
+# Behind the sums of an analyser with several channels: Ch1,Watts,…,Ch2,Watts,…
 _CHANNEL = r"(Ch\d{1,2}),Watts,([^,]{0,30})"
 
 

@@ -35,6 +35,7 @@ from powertui.data.power.units import UNITS, scope_of
 from powertui.errors import UnreadableFile
 
 NAME = "rapl"
+# The CSV handler of pyJoules: one window a row, domains as columns.
 _PYJOULES_HEAD = "timestamp;tag;duration"
 # Everything is bounded: a line of megabytes must not be tried again from each of its characters.
 _PATH = re.compile(
@@ -43,6 +44,7 @@ _PATH = re.compile(
     r"(\S{1,400})"
 )
 _LEADING = re.compile(r"\s*(\d{1,10}(?:\.\d+)?|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*)[\s,;]+(?=\S)")
+# As the kernel and the tools over it call the domains.
 _DOMAIN = (
     r"package(?:-?\d{0,3})?|pkg-?\d{0,3}|dram(?:-?\d{0,3})?|core|cores|uncore|psys|pp0|pp1|"
     r"intel-rapl(?::\d{1,3}){1,3}"

@@ -22,6 +22,7 @@ from powertui.data.power.source import LogFile
 
 NAME = "redfish"
 UNITS_WRITTEN = True
+# The power of a chassis or a supply, and what is said behind its name.
 _MEMBERS = {
     "PowerConsumedWatts": "",
     "PowerInputWatts": "input",

@@ -20,11 +20,13 @@ from powertui.data.power.source import LogFile
 
 NAME = "rocm-smi"
 UNITS_WRITTEN = True
+# The name of the reading differs between versions and kinds of cards.
 _POWER = (
     r"(Average Graphics Package|Current Socket Graphics Package|Current Socket|Average "
     r"Socket|Package|Graphics Package) Power \(W\)"
 )
 _TEXT = r"GPU\[(\d{1,3})\]\s*:\s*" + _POWER + r"\s*:\s*(\S{1,20})"
+# The concise table of `rocm-smi` without options: watts are in a column of changing place.
 _ROW = r"\s{0,8}(\d{1,3})\s(?:.{0,120}?\s)?(\d{1,5}(?:\.\d{1,4})?) ?W\b.{0,200}"
 _HEAD = r"\s{0,8}(?:GPU|Device)\s.{0,200}?(?:AvgPwr|Power)\b.{0,200}?\b(?:SCLK|VRAM%).{0,200}"
 _HINT = "Write the time before each answer: date +%s >> FILE; rocm-smi --showpower --json >> FILE"

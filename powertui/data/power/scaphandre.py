@@ -21,6 +21,7 @@ NAME = "scaphandre"
 UNITS_WRITTEN = True
 PERIOD_S = 2.0  # the default step of its exporters
 _HOST = r"Host:\s{1,20}([\d.]{1,20}) W\b.{0,200}"
+# RAPL's domains inside a socket, as the kernel calls them.
 _DOMAINS = {"core": Scope.CORE, "uncore": Scope.RAIL, "dram": Scope.DRAM, "psys": Scope.NODE}
 
 

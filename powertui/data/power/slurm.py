@@ -23,7 +23,9 @@ from powertui.data.power.source import LogFile
 from powertui.errors import UnreadableFile
 
 NAME = "slurm"
+# sacct rounds ConsumedEnergy for a person: 1.25M are joules.
 _SUFFIXES = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+# sacct takes names of columns in any case, and prints them as it was asked.
 _COLUMNS = {
     name.lower(): name
     for name in (
@@ -174,6 +176,7 @@ def _jobs(names: list[str], rows: list[tuple[int, list[str]]], notes: Notes) -> 
     jobs: dict[str, _Job] = {}
     for line, cells in rows:
         row = {name: cells[column] for name, column in columns.items()}
+        # The raw column is not rounded.
         joules = _joules(row.get("ConsumedEnergyRaw", row.get("ConsumedEnergy", cells[-1])))
         if not 0 < joules < _MAX_KNOWN_J:
             notes.drop(line, "reports no energy")

@@ -33,6 +33,7 @@ _LINE = re.compile(
 _PLAIN_LINE = re.compile(r"([A-Za-z][\w-]{0,60}::[A-Za-z][\w-]{0,80})\s{0,9}=\s{0,9}(.{0,200})")
 _VALUE = re.compile(r"\"?(-?\d{1,12}(?:\.\d{1,9})?)\"?\s{0,3}([A-Za-z][A-Za-z \-]{0,30})?\"?")
 _SCALED_UNIT = re.compile(r"(tenths?|hundredths?|thousandths?|deci|centi|milli)[ -]?(?:of)?\s*(.*)")
+# "hundredths of kW" in a MIB's UNITS clause.
 _SCALES = {
     "tenth": 0.1,
     "deci": 0.1,

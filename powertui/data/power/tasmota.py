@@ -44,6 +44,7 @@ def _walk(
     energy = value.get("ENERGY")
     if isinstance(energy, dict):
         power = energy.get("Power")
+        # A strip of outlets reports a list.
         outlets = power if isinstance(power, list) else [power]
         for k, cell in enumerate(outlets):
             if isinstance(cell, (int, float, str)) and not isinstance(cell, bool):

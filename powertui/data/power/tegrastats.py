@@ -24,6 +24,7 @@ PERIOD_S = 1.0  # tegrastats' own default
 _RAIL = r"(?<![\w@])([A-Z][A-Z0-9_]{1,30}) (\d{1,7})(?:mW)?/(\d{1,7})(mW)?(?:/\d{1,7}mW)?(?![\w.])"
 _BOARD_RAILS = frozenset({"VDD_IN", "POM_5V_IN", "VIN", "VDD_MUX"})
 _XAVIER_RAILS = frozenset({"GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"})  # Xavier's rails
+# Memory and clocks, which are written much as rails are.
 _NO_RAIL = frozenset({"RAM", "SWAP", "IRAM", "MTS", "EMC_FREQ", "GR3D_FREQ", "CPU_FREQ", "NC"})
 
 

@@ -20,6 +20,7 @@ from powertui.value_types import dataclass
 _MAX_LINE_CHARS = 400  # characters of a line that are looked at
 _MARKS = "#;/%!*-\"' \t"
 _WORD = re.compile(r"(?<![\w.])(?:(\d[\d.,]*)\s*)?([A-Za-zµμ]{1,14})(?!\w)")
+# Watts on such a line are what a part is built for, not the unit of the readings.
 _RATED = re.compile(
     r"limit|\bcap(?:ped)?\b|\bmax|\btdp\b|\brated|nominal|budget|psu|supply|range|resolution|accuracy",
     re.IGNORECASE,
@@ -48,6 +49,7 @@ _HOST = re.compile(
     r"([\w.:\[\]-]{1,253})",
     re.IGNORECASE,
 )
+# In a title or a file's name: with any sign between the numbers, or none.
 _DATE = re.compile(r"(?<!\d)(20\d\d)([-/._]?)(\d\d)\2(\d\d)(?!\d)")
 
 

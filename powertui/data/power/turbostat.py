@@ -24,6 +24,7 @@ from powertui.errors import UnreadableFile
 
 NAME = "turbostat"
 PERIOD_S = 5  # turbostat's own default
+# Watts by default; joules of each interval with --Joules.
 _COLUMNS = {
     "PkgWatt": Scope.PACKAGE,
     "CorWatt": Scope.CORE,

@@ -317,3 +317,19 @@ def _unit_of_cell(cell: str) -> Unit | None:
         return None
     word = match[1].replace("μ", "µ")
     return _CELLS.get(word) or _CELLS.get(word.lower())
+
+
+_UNIT_IN_BRACKETS = re.compile(r"\s*[\[(](?:[mkuµ]?[WJ]h?|[Ww]atts?|[Jj]oules?)[\])]\s*$")
+_UNIT_BEHIND_SLASH = re.compile(r"(?:/|_energy_)[mkuµ]?[WJ]h?$", re.IGNORECASE)
+_UNIT_WORD = re.compile(
+    r"[_ ](?:watts?|milliwatts?|microwatts?|[mu]?w|[mu]?j|joules?)$", re.IGNORECASE
+)
+
+
+def without_unit(name: str) -> str:
+    """A channel's name without its unit, for a person: "power.draw [W]" → "power.draw"."""
+    name = unescaped(name)
+    short = _UNIT_IN_BRACKETS.sub("", name)
+    short = _UNIT_BEHIND_SLASH.sub("", short)
+    short = _UNIT_WORD.sub("", short)
+    return short.strip() or name

@@ -28,6 +28,7 @@ def interval_rows(
         if end <= start:
             notes.drop(int(lines[i]), "its window has no length")
             continue
+        # Joules of two windows at one time cannot be told apart.
         if ns and start < ns[-1] - MAX_TOUCHING_NS:
             notes.drop(int(lines[i]), "its window overlaps the one before")
             continue

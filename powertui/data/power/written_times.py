@@ -38,6 +38,7 @@ _MONTHS = {
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"], 1
     )
 }
+# Abbreviations that loggers and `date` print and that mean one zone worldwide, hours east of UTC.
 _HOURS = {
     "UTC": 0,
     "GMT": 0,
@@ -180,6 +181,7 @@ def _slashed(match: re.Match[str], day_first: bool) -> WrittenTime | None:
 def _month_named(match: re.Match[str]) -> WrittenTime | None:
     if match[3] not in _MONTHS:
         return None
+    # Some write the year with two digits.
     year = int(match[4]) + (2000 if len(match[4]) == 2 else 0)
     ns = _ns(year, _MONTHS[match[3]], int(match[1]), match.groups()[4:8], match[9])
     return _dated(ns, match[10])
