@@ -86,7 +86,7 @@ class SortedFiles:
         if self._is_run_folder and file.name == filenames.SECOND_COPY:
             self.copies.append(file)
             return
-        trace = unknown_trace(file)
+        trace = _unknown_trace(file)
         if trace is not None:
             self.unread.append(trace)
 
@@ -155,7 +155,7 @@ def _samples(profile: ProfileFile) -> bytes:
         return os.fsencode(profile.path)
 
 
-def unknown_trace(file: FoundFile) -> OtherFile | None:
+def _unknown_trace(file: FoundFile) -> OtherFile | None:
     """A JSON file under any name that looks like a trace of another tool, or one that is not
     finished.
     """

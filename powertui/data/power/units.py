@@ -138,7 +138,7 @@ _HOURS = re.compile(r"(?:(?:kilo|milli)[ _-]?)?watts?[ _-]?hours?", re.IGNORECAS
 _ESCAPE = re.compile(r"%([2-7][0-9A-Fa-f])")  # of a sensor's id in an address
 
 
-def unescaped(name: str) -> str:
+def _unescaped(name: str) -> str:
     """A name without the escapes of an address: "power%5Ctotal" is power\\total."""
     return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), name) if "%" in name else name
 
@@ -159,13 +159,13 @@ def _spaced(name: str) -> str:
 
 def tokens(name: str) -> list[str]:
     """The words of a name, lower case: "GPU0 power.draw [W]" → gpu0 power draw w."""
-    name = _spaced(unescaped(name[:_MAX_NAME_CHARS]).replace("μ", "µ"))
+    name = _spaced(_unescaped(name[:_MAX_NAME_CHARS]).replace("μ", "µ"))
     return [word for word in re.split(r"[^a-z0-9µ%]+", name.lower()) if word]
 
 
 def no_power(name: str) -> bool:
     """A name of a limit, a temperature, a share of time, a voltage …"""
-    name = unescaped(name[:_MAX_NAME_CHARS])
+    name = _unescaped(name[:_MAX_NAME_CHARS])
     return bool(NO_POWER.search(name) or NO_POWER.search(_spaced(name)))
 
 
@@ -181,7 +181,7 @@ def unit_of_name(name: str) -> Unit | None:
     """
     if name in METRICS:
         return UNITS[METRICS[name]]
-    name = re.sub(_HOURS, _short_hours, unescaped(name[:_MAX_NAME_CHARS]))
+    name = re.sub(_HOURS, _short_hours, _unescaped(name[:_MAX_NAME_CHARS]))
     if no_power(name):
         return None
     if _HWMON.search(name):
@@ -226,13 +226,13 @@ def any_power(names: Sequence[str]) -> bool:
 
 def means_energy(name: str) -> bool:
     """A name that means energy, with or without a unit."""
-    name = unescaped(name[:_MAX_NAME_CHARS])
+    name = _unescaped(name[:_MAX_NAME_CHARS])
     return bool(_ENERGY.search(name)) and not _POWER_ALONE.search(name) and not no_power(name)
 
 
 def means_power(name: str) -> bool:
     """A name that means power without a unit."""
-    name = unescaped(name[:_MAX_NAME_CHARS])
+    name = _unescaped(name[:_MAX_NAME_CHARS])
     return bool(_POWER.search(name)) and not no_power(name) and not _CURRENT.search(name)
 
 
@@ -279,7 +279,7 @@ _SCOPES = (
 
 def scope_of(name: str) -> Scope:
     """What part of the machine a channel's name refers to."""
-    words = _spaced(unescaped(name[:_MAX_NAME_CHARS])).replace(".", " ").lower()
+    words = _spaced(_unescaped(name[:_MAX_NAME_CHARS])).replace(".", " ").lower()
     for scope, pattern in _SCOPES:
         if re.search(pattern, words):
             return scope
@@ -328,7 +328,7 @@ _UNIT_WORD = re.compile(
 
 def without_unit(name: str) -> str:
     """A channel's name without its unit, for a person: "power.draw [W]" → "power.draw"."""
-    name = unescaped(name)
+    name = _unescaped(name)
     short = _UNIT_IN_BRACKETS.sub("", name)
     short = _UNIT_BEHIND_SLASH.sub("", short)
     short = _UNIT_WORD.sub("", short)
