@@ -29,7 +29,6 @@ from powertui.data.model import (
 )
 from powertui.data.texts import CancelCheck, Texts, unhindered
 from powertui.data.tools import replicas, thread_time
-from powertui.data.tools.covered_time import CoveredTime
 from powertui.data.tools.replicas import ReplicaRows
 from powertui.data.tools.sorted_columns import begins_run
 from powertui.data.tools.thread_time import EventTimes
@@ -220,9 +219,19 @@ def covered(lane: Events, start: Int64s, end: Int64s) -> Int64s:
     events = lane[slice(first, last)]
     if not len(events):
         return np.zeros(len(start), np.int64)
-    # The events of a lane lie apart from each other, as those of `CoveredTime` do.
-    lane_time = CoveredTime(events.start, events.start + events.duration)
-    return lane_time.inside(start, end)
+    # As `CoveredTime.inside`, with one prefix sum for both ends: all op tables wait for this.
+    length_before = np.concatenate(([0], np.cumsum(events.duration)))
+    stop = events.start + events.duration
+
+    def covered_until(moments: Int64s) -> Int64s:
+        begun = events.start.searchsorted(moments, side="left")
+        # The last event that began may go on after the moment: that part does not count.
+        beyond = np.where(begun > 0, np.maximum(0, stop[begun - 1] - moments), 0)
+        covered_ps: Int64s = length_before[begun] - beyond
+        return covered_ps
+
+    covered_ps: Int64s = covered_until(end) - covered_until(start)
+    return covered_ps
 
 
 # ── names with the same text, and copies on several replicas ─────────────────────────────────────
