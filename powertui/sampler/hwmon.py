@@ -64,7 +64,7 @@ class HwmonSource:
         if not self._meters:
             chip_names = dict.fromkeys(meter.chip for meter in readable.values())
             raise NotSupported(
-                f"The energy counters of {' and '.join(chip_names)} stand still.",
+                f"The energy counters of {' and '.join(chip_names)} do not change.",
                 hint="This is common in virtual machines.",
             )
         self.channels = tuple(_channel(name, meter) for name, meter in self._meters.items())
@@ -74,7 +74,7 @@ class HwmonSource:
                 counter.read()  # the first difference needs a start
         notes = [f"{denied} is left out, because you may not read it."] if denied else []
         if left_out := [name for name in readable if name not in self._meters]:
-            notes.append(f"Left out, because they stand still: {', '.join(left_out)}.")
+            notes.append(f"Left out, because they do not change: {', '.join(left_out)}.")
         chips_read = ", ".join(dict.fromkeys(chip.name for chip in chosen))
         return Info("hwmon " + chips_read, self._url, "", self.channels, {}, tuple(notes))
 

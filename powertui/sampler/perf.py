@@ -140,7 +140,7 @@ class PerfSource:
                 os.close(file)
         if not self._open:
             raise NotSupported(
-                "The energy counters that perf offers here stand still.",
+                "The energy counters that perf offers here do not change.",
                 hint="This is common in virtual machines.",
             )
         self._counters = {event.name: CountedEnergy(event.joules) for event, _ in self._open}

@@ -87,7 +87,7 @@ class RaplSource:
         self._zones = [zone for zone in readable if zone not in dead]
         if not self._zones:
             raise NotSupported(
-                "The RAPL counters here stand still.", hint="This is common in virtual machines."
+                "The RAPL counters here do not change.", hint="This is common in virtual machines."
             )
         self._counters = [
             EnergyCounter(zone.path, self.name, zone.name, zone.limit) for zone in self._zones
@@ -98,7 +98,7 @@ class RaplSource:
             notes.append(f"Left out, because {why}: {_zone_names(left_out)}.")
         if dead:
             names = _zone_names(zone for zone in readable if zone in dead)
-            notes.append(f"Left out, because they stand still: {names}.")
+            notes.append(f"Left out, because they do not change: {names}.")
         note = "energy counter; watts are the mean since the last reading"
         self.channels = tuple(
             Channel(zone.name, scope=zone.scope, kind="interval", note=note) for zone in self._zones

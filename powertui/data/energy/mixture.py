@@ -165,7 +165,7 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
         reason = first.reason
         if unresolved_share <= 0.999:
             share = units.percent(unresolved_share)
-            reason = f"{first.reason} in {share} of the places where the log may lie"
+            reason = f"{first.reason} at {share} of the possible places of the log"
         return replace(
             first,
             reason=reason,

@@ -219,7 +219,7 @@ class _Grouping:
                 unused.pop(path, None)
             reasons = training.reasons
             if logs:
-                words = "power logs lie" if len(logs) > 1 else "power log lies"
+                words = "power logs are" if len(logs) > 1 else "power log is"
                 reasons = (*reasons, f"{len(logs)} {words} in or above its folder")
             entries.append(replace(training, power=tuple(logs.values()), reasons=reasons))
         by_folder: dict[str, list[PowerFile]] = {}

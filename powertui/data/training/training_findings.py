@@ -18,7 +18,7 @@ import numpy as np
 from powertui import units
 from powertui.data.energy import integrate, placing, samples
 from powertui.data.energy.account import Account
-from powertui.data.energy.findings import could_find, throttling, unexplained
+from powertui.data.energy.findings import could_find, finding_texts, throttling, unexplained
 from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, Findings, Unopened
 from powertui.data.energy.findings.finding_rules import (
     MIN_RUN_SHARE,
@@ -168,11 +168,7 @@ def _power_findings(training: PlacedTraining, axis: TrainingOnAxis, account: Acc
         smaller = [finding for finding in smaller if (finding.delta_watts or 0.0) > 0]
         notes.append("only epochs are logged: scalars every few batches would show more")
     if doubtful:
-        stretches_stand = "stretches stand" if doubtful > 1 else "stretch stands"
-        notes.append(
-            f"{doubtful} {stretches_stand} out only at some of the places where the power log may "
-            "lie: not listed"
-        )
+        notes.append(finding_texts.doubtful_note(doubtful))
     return Findings(
         None,
         tuple(matter),

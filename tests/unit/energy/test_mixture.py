@@ -83,7 +83,7 @@ def test_a_window_that_some_place_leaves_without_readings_is_withheld() -> None:
     found = mixture.energy(one, 10 * S, 40 * S)
     assert not found.resolved
     assert found.joules is None
-    assert "10 % of the places where the log may lie" in found.reason
+    assert "10 % of the possible places of the log" in found.reason
     assert mixture.energies(one, [10 * S], [40 * S])[0].joules is None
     barely = power((0.0, 0.995), (60.0, 0.005))
     assert mixture.energy(barely, 10 * S, 40 * S).resolved, (

@@ -85,7 +85,7 @@ def test_only_what_can_be_read_stands_still() -> None:
 @pytest.mark.parametrize("microjoules", [0, 77_000_000])
 def test_rapl_that_stands_still_is_none(tmp_path: Path, microjoules: int) -> None:
     rapl_tree(tmp_path, {"intel-rapl:0": ("package-0", microjoules)})
-    with pytest.raises(NotSupported, match="stand still"):
+    with pytest.raises(NotSupported, match="do not change"):
         opened("rapl:", tmp_path)
 
 
@@ -97,7 +97,7 @@ def test_rapl_a_zone_that_stands_still_is_left_out(tmp_path: Path) -> None:
     assert [channel.name for channel in info.channels] == ["package-0"]
     assert info.notes == (
         "Left out, because others include them or you may not read them: package-0 core.",
-        "Left out, because they stand still: package-0 dram.",
+        "Left out, because they do not change: package-0 dram.",
     )
 
 
@@ -111,7 +111,7 @@ def test_hwmon_samples_where_the_counter_of_that_name_stands_still(tmp_path: Pat
         ("System", "sampled", 1.0),
         ("Chip 8", "sampled", 1.0),
     ]
-    assert info.notes == ("Left out, because they stand still: Chip 0.",)
+    assert info.notes == ("Left out, because they do not change: Chip 0.",)
     told = judged(source, info)
     assert told["System"].watts == 312.0
     assert told["Chip 8"].watts is None
@@ -125,7 +125,7 @@ def test_hwmon_samples_where_the_counter_of_that_name_stands_still(tmp_path: Pat
 
 def test_hwmon_of_counters_alone_that_stand_still_is_none(tmp_path: Path) -> None:
     counters(tmp_path, [("Esocket0", 9_000_000)], chip="amd_energy")
-    with pytest.raises(NotSupported, match="amd_energy stand still"):
+    with pytest.raises(NotSupported, match="amd_energy do not change"):
         opened("hwmon:", tmp_path)
 
 

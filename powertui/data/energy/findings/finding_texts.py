@@ -71,6 +71,15 @@ def _because(finding: Finding) -> str:
     )
 
 
+def doubtful_note(count: int) -> str:
+    """Of stretches that are findings only where the power log is in some of its places."""
+    stretches_differ = "stretches differ" if count > 1 else "stretch differs"
+    return (
+        f"{count} {stretches_differ} only at some of the possible places of the power log: "
+        "not listed"
+    )
+
+
 def folded(count: int) -> str:
     """The line that stands for findings that do not matter."""
     return f"{count} smaller difference{'s' if count != 1 else ''}"

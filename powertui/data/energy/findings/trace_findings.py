@@ -120,12 +120,7 @@ class _Joining:
                 against = held_against(by_trace.expected.readings)
             self.doubtful += by_trace.doubtful
             if self.doubtful:
-                stretches_stand = "stretches stand" if self.doubtful > 1 else "stretch stands"
-                notes.append(
-                    f"{self.doubtful} {stretches_stand} out only at some of the places where the "
-                    "power "
-                    "log may lie: not listed"
-                )
+                notes.append(finding_texts.doubtful_note(self.doubtful))
         findings = throttling.without(
             self._with_times(findings), self.run.held, self.run.trace.span
         )
