@@ -45,20 +45,37 @@ class Answer:
 
         `why` is why there is no value, or the evidence for it.
         """
-        return as_frame.of_hosts(
-            [(host, as_frame.of_facts(result.facts)) for host, result in self.results]
-        )
+        frames = []
+        for host, result in self.results:
+            frames.append((host, as_frame.of_facts(result.facts)))
+        return as_frame.of_hosts(frames)
+
+    def _empty_tables(self) -> list[str]:
+        """Why tables are empty on every host."""
+        sentences = []
+        for _, result in self.results:
+            for table in result.tables:
+                if not len(self.frames[table.id]):
+                    sentences.append(table.empty)
+        return sentences
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader has to know to read it right."""
-        return tuple(dict.fromkeys(note for _, result in self.results for note in result.notes))
+        notes: dict[str, None] = {}  # each once, in this order
+        for _, result in self.results:
+            notes.update(dict.fromkeys(result.notes))
+        return tuple(notes)
 
     def text(self) -> str:
         """What `powertui report --tool` prints."""
         if len(self.results) == 1:
-            return as_text.write(self.results[0][1])
-        return "\n".join(f"{plain(host)}\n{as_text.write(result)}" for host, result in self.results)
+            (_, result) = self.results[0]
+            return as_text.write(result)
+        parts = []
+        for host, result in self.results:
+            parts.append(f"{plain(host)}\n{as_text.write(result)}")
+        return "\n".join(parts)
 
     def __str__(self) -> str:
         return self.text()
@@ -70,14 +87,13 @@ class Answer:
     def _repr_html_(self) -> str:
         """What a notebook shows. Names come out of files: nothing of them is markup."""
         titles = dict.fromkeys(result.title for _, result in self.results)
-        parts = [f"<b>{html.escape(plain(', '.join(titles)))}</b>"]
+        title = ", ".join(titles)
+        parts = [f"<b>{html.escape(plain(title))}</b>"]
         for frame in (self.facts, *self.frames.values()):
             if len(frame):
                 rows = frame.to_html(max_rows=_MAX_ROWS, index=False, na_rep="", escape=True)
                 parts.append(rows)
-        tables = [table for _, result in self.results for table in result.tables]
-        empty = [table.empty for table in tables if not len(self.frames[table.id])]
-        for sentence in dict.fromkeys((*empty, *self.notes)):
+        for sentence in dict.fromkeys((*self._empty_tables(), *self.notes)):
             if sentence:
                 parts.append(f"<p>{html.escape(plain(sentence))}</p>")
         return "\n".join(parts)

@@ -87,11 +87,14 @@ def _dense_json(document: Facts) -> str:
 def _shorten(runs: list[Facts]) -> bool:
     """Take a row from the longest list; False when there is none to take."""
     for key, min_rows in _SHORTENING:
-        longest = max(runs, key=lambda run: len(run.get(key, ())), default=None)
-        if longest is not None and len(longest.get(key, ())) > min_rows:
-            longest[key].pop()
-            longest[f"{key}_left_out"] = longest.get(f"{key}_left_out", 0) + 1
-            return True
+        lengths = [len(run.get(key, ())) for run in runs]
+        if max(lengths, default=0) <= min_rows:
+            continue
+        run = runs[lengths.index(max(lengths))]
+        run[key].pop()
+        left_out = f"{key}_left_out"
+        run[left_out] = run.get(left_out, 0) + 1
+        return True
     return False
 
 
@@ -159,18 +162,19 @@ def _step_lengths(steps: Steps) -> Facts:
 
 def _energy(profile: Profile, aligning: Aligning) -> Facts:
     energies = account.energy_account(profile, aligning)
-    lo, hi = energies.trace.span
-    epochs = energies.epoch_energies[:_MAX_EPOCHS]
-    facts: Facts = {
-        "energy": _joules(energies.energy(lo, hi)),
-        "epochs": [{"epoch": epoch.number, **_joules(epoch.energy)} for epoch in epochs],
-        "a_step": _joules(energies.per_step(None)),
-        "power_placed": None,
-    }
+    epochs = []
+    for epoch in energies.epoch_energies[:_MAX_EPOCHS]:
+        epochs.append({"epoch": epoch.number, **_joules(epoch.energy)})
+    placed = None
     alignment = energies.alignment
     if alignment is not None:
-        facts["power_placed"] = {"status": alignment.status, "by": plain(alignment.source, 60)}
-    return facts
+        placed = {"status": alignment.status, "by": plain(alignment.source, 60)}
+    return {
+        "energy": _joules(energies.energy(*energies.trace.span)),
+        "epochs": epochs,
+        "a_step": _joules(energies.per_step(None)),
+        "power_placed": placed,
+    }
 
 
 def _joules(energy: Energy | None) -> Facts:
@@ -192,9 +196,10 @@ def _findings(profile: Profile, aligning: Aligning) -> Facts:
     facts: Facts = {"findings": [_finding(finding) for finding in shown]}
     if len(findings.findings) > len(shown):
         facts["findings_left_out"] = len(findings.findings) - len(shown)
-    notes = [plain(note, 200) for note in (findings.could, findings.reason) if note]
-    if notes:
-        facts["notes"] = notes
+    notes = filter(None, (findings.could, findings.reason))
+    shortened = [plain(note, 200) for note in notes]
+    if shortened:
+        facts["notes"] = shortened
     return facts
 
 
@@ -220,19 +225,21 @@ def _ops(profile: Profile) -> list[Facts]:
     """
     stats = op_stats.op_stats(profile.trace)
     order = stats.order("self")
-    shown = ~stats.wrappers[order]
+    is_shown = ~stats.wrappers[order]
+    side = "host"
     if stats.on_device.any():
-        shown &= stats.on_device[order]
-    side = "device" if stats.on_device.any() else "host"
-    return [
-        {
+        side = "device"
+        is_shown &= stats.on_device[order]
+    ops = []
+    for row in order[is_shown][:_MAX_OPS].tolist():
+        op = {
             "name": plain(stats[row].name, _MAX_NAME_CHARACTERS),
             "count": int(stats.count[row]),
             "self_s": _seconds(int(stats.self_time[row])),
             f"share_of_{side}": _six_digits(float(stats.share[row])),
         }
-        for row in order[shown][:_MAX_OPS].tolist()
-    ]
+        ops.append(op)
+    return ops
 
 
 def _next(path: str, runs: Sequence[Facts], count: int) -> str:
@@ -251,4 +258,7 @@ def _seconds(ps: int) -> float:
 
 
 def _six_digits(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.6g}")
+    """Short enough for 4 kB, and more than any clock or sensor is good for."""
+    if value is None:
+        return None
+    return float(f"{value:.6g}")

@@ -22,6 +22,8 @@ from powertui.report import step_facts, text
 
 __all__ = ["lines", "next_command"]
 
+_MAX_SENTENCE_CELLS = 400  # five lines of a usual terminal; chosen, not measured
+
 
 def lines(folder: Path, reading: ReadOptions | None = None) -> list[str]:
     """Of every host whose profile is in this session's folder."""
@@ -36,24 +38,32 @@ def lines(folder: Path, reading: ReadOptions | None = None) -> list[str]:
     for profile in profiles:
         if not profile.trace.event_count:
             continue
-        prefix = f"{plain(profile.host)}: " if len(profiles) > 1 else ""
+        prefix = ""
+        if len(profiles) > 1:
+            prefix = f"{plain(profile.host)}: "
         steps = step_facts.step_facts(profile.trace, profile.steps, profile.epochs)
         rows.append(("steps", prefix + step_facts.lines(steps)[0]))
-        rows += [("energy", prefix + line) for line in _energy(profile, aligning)]
+        for line in _energy(profile, aligning):
+            rows.append(("energy", prefix + line))
     for opened in runs:
         if any(profile.trace.event_count for profile in opened.profiles):
-            rows.append(("limit", plain(run_conclusions(opened, aligning).headline, 400)))
-    rows += [("note", plain(note, 400)) for note in dict.fromkeys(_whose(profiles))]
+            headline = run_conclusions(opened, aligning).headline
+            rows.append(("limit", plain(headline, _MAX_SENTENCE_CELLS)))
+    # Hosts of one run have the same notes.
+    for note in dict.fromkeys(_whose(profiles)):
+        rows.append(("note", plain(note, _MAX_SENTENCE_CELLS)))
     return text.labelled(rows)
 
 
 def _energy(profile: Profile, aligning: Aligning) -> list[str]:
     energies = account.energy_account(profile, aligning)
     if not energies.counted:
-        return [plain(energies.apart)] if energies.elsewhere else []
-    step, profile_energy = energies.per_step(None), energies.energy(*energies.trace.span)
-    lines = (_joules(step, "a step"), _joules(profile_energy, "in all"))
-    return [line for line in lines if line]
+        if energies.elsewhere:
+            return [plain(energies.apart)]
+        return []
+    a_step = _joules(energies.per_step(None), "a step")
+    in_all = _joules(energies.energy(*energies.trace.span), "in all")
+    return list(filter(None, (a_step, in_all)))
 
 
 def _whose(profiles: Sequence[Profile]) -> Iterator[str]:
@@ -69,10 +79,12 @@ def _joules(energy: Energy | None, of_what: str) -> str:
         return ""
     if not energy.resolved or energy.joules is None or energy.lo is None or energy.hi is None:
         return f"{of_what}: {plain(energy.reason, 200)}"
-    joules, half = units.quantity(energy.joules, "J"), (energy.hi - energy.lo) / 2
-    mean = f", mean {energy.mean_w:.1f} W" if energy.mean_w is not None else ""
-    quality = f"95 %, {energy.badge.value}{mean}"
-    return f"{joules} ± {units.quantity(half, 'J', 2)} {of_what} ({quality})"
+    joules = units.quantity(energy.joules, "J")
+    half = units.quantity((energy.hi - energy.lo) / 2, "J", 2)
+    quality = f"95 %, {energy.badge.value}"
+    if energy.mean_w is not None:
+        quality += f", mean {energy.mean_w:.1f} W"
+    return f"{joules} ± {half} {of_what} ({quality})"
 
 
 def next_command(folder: Path, words: Sequence[str] = ()) -> str:

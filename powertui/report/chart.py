@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui import units
-from powertui.data.model import PS_PER_S
+from powertui.data.model import PS_PER_S, Floats, Int64s
 from powertui.report import text
 from powertui.terminal import capabilities
 
@@ -41,25 +41,15 @@ def of_steps(seconds: Sequence[float], columns: int, indent: str = "") -> list[s
     columns -= len(indent)
     if len(seconds) < MIN_STEPS or columns < _MIN_COLUMNS:
         return []
-    import plotext
-
     values = np.asarray(seconds, np.float64)
     top, above = _top(values)
     # Two dots a character; the labels on the left and the frame take about twelve.
-    dots = 2 * (columns - 12)
-    bounds = np.linspace(0, len(values), min(dots, len(values)) + 1).astype(np.int64)
+    dots = min(2 * (columns - 12), len(values))
+    bounds = np.linspace(0, len(values), dots + 1).astype(np.int64)
     first_steps = bounds[:-1]  # of each dot
-    heights = np.minimum(np.maximum.reduceat(values, first_steps), top)
-    last = len(values) - 1
-    plotext.clear_figure()
-    plotext.theme("clear")
-    plotext.plot_size(columns, _PLOT_ROWS + 3)  # the frame and the labels below it
-    plotext.plot(first_steps.tolist(), heights.tolist(), marker="braille")
-    plotext.ylim(0, top)
-    plotext.xlim(0, last)
-    plotext.yticks([0, top / 2, top], ["0", _time(top / 2), _time(top)])
-    plotext.xticks([0, last / 2, last], ["1", f"{last // 2 + 1:,}", f"{len(values):,}"])
-    lines = [line.rstrip() for line in _ESCAPES.sub("", plotext.build()).splitlines()]
+    highest = np.maximum.reduceat(values, first_steps)
+    heights = np.minimum(highest, top)
+    lines = _drawn(first_steps, heights, top, len(values), columns)
     longest = _time(float(values.max()))
     if above == 1:
         lines.append(f"one step goes beyond the top: {longest}")
@@ -68,7 +58,29 @@ def of_steps(seconds: Sequence[float], columns: int, indent: str = "") -> list[s
     return [indent + line for line in lines if line]
 
 
-def _top(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[float, int]:
+def _drawn(
+    first_steps: Int64s, heights: Floats, top: float, step_count: int, columns: int
+) -> list[str]:
+    """The dots in their frame, with three labels on each axis."""
+    import plotext
+
+    last = step_count - 1
+    plotext.clear_figure()
+    plotext.theme("clear")
+    plotext.plot_size(columns, _PLOT_ROWS + 3)  # the frame and the labels below it
+    plotext.plot(first_steps.tolist(), heights.tolist(), marker="braille")
+    plotext.ylim(0, top)
+    plotext.xlim(0, last)
+    time_labels = ["0", _time(top / 2), _time(top)]
+    plotext.yticks([0, top / 2, top], time_labels)
+    # Steps count from 1 for a person, and from 0 on the axis.
+    step_labels = ["1", f"{last // 2 + 1:,}", f"{step_count:,}"]
+    plotext.xticks([0, last / 2, last], step_labels)
+    picture = _ESCAPES.sub("", plotext.build())
+    return [line.rstrip() for line in picture.splitlines()]
+
+
+def _top(values: Floats) -> tuple[float, int]:
     """The highest value drawn, and how many are above it.
 
     One step that traces for seconds must not flatten the rest: values are cut off at twice the 90th
@@ -79,7 +91,8 @@ def _top(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[float, i
     if p90 <= 0 or highest <= 3 * p90:
         return highest or 1.0, 0
     top = 2 * p90
-    return top, int((values > top).sum())
+    count_above = int((values > top).sum())
+    return top, count_above
 
 
 def _time(seconds: float) -> str:

@@ -14,7 +14,7 @@ from powertui.data.opened import Opened
 from powertui.data.table import Result, Table, text_column
 from powertui.data.training.training import Training, Trainings
 from powertui.plain import plain
-from powertui.report import checks, facts, many, text
+from powertui.report import checks, facts, many, run_checks, run_table, text
 from powertui.report import runs as listing
 from powertui.report.checks import Check, CheckState
 from powertui.report.runs import KnownRun
@@ -55,17 +55,25 @@ def tell(path: str | None, reading: ReadOptions, form: str) -> int:
         text.out(write(_as_result(scan, runs, path_checks), form))
     else:
         text.out("\n".join(_text(scan, runs, path_checks)))
-    return 0 if any(run.facts.readable for run in runs) else 3
+    if any(run.facts.readable for run in runs):
+        return 0
+    return 3
 
 
 def _logs_alone(paths: Sequence[str]) -> Logdir:
     """Power logs as a run of nothing else."""
-    files = [Path(path) for path in paths]
-    logs = tuple(
-        PowerFile(str(file), "", file.stat().st_size if file.exists() else 0) for file in files
-    )
-    name = files[0].name if len(paths) == 1 else f"{len(paths)} power logs"
-    return Logdir(", ".join(paths), (RunEntry(name, paths[0], power=logs),), power=logs)
+    logs = []
+    for path in paths:
+        file = Path(path)
+        size = file.stat().st_size if file.exists() else 0
+        logs.append(PowerFile(str(file), "", size))
+    if len(paths) == 1:
+        name = Path(paths[0]).name
+    else:
+        name = f"{len(paths)} power logs"
+    power = tuple(logs)
+    entry = RunEntry(name, paths[0], power=power)
+    return Logdir(", ".join(paths), (entry,), power=power)
 
 
 def _as_dict(
@@ -76,16 +84,7 @@ def _as_dict(
         "path": scan.path,
         "entries": scan.entries,
         "checks": [check._asdict() for check in path_checks],
-        "runs": [
-            {
-                "name": run.entry.name,
-                "path": run.entry.path,
-                "readable": run.facts.readable,
-                "found": _files(run.entry),
-                "checks": [check._asdict() for check in run.checks],
-            }
-            for run in runs
-        ],
+        "runs": [_run_as_dict(run) for run in runs],
     }
 
 
@@ -105,29 +104,29 @@ def _as_result(scan: Logdir, runs: Sequence[_ExaminedRun], path_checks: Sequence
         text_column("do", "what to do", [check.do for check in shown], weight=8),
     )
     table = Table("checks", "Checks", columns, empty="Nothing to report.", noun="check")
-    listed = listing.table([run.entry for run in runs], [run.facts for run in runs])
+    listed = run_table.table([run.entry for run in runs], [run.facts for run in runs])
     return Result("doctor", f"Doctor: {scan.path}", (table, listed))
 
 
 def _examine(entry: RunEntry, trainings: Trainings) -> _ExaminedRun:
     """Read a run and check it."""
-    run_checks = list(checks.of_entry(entry))
+    entry_checks = list(checks.of_entry(entry))
     training = trainings.training_for(entry)
     opened = trainings.opened(entry)
     run, problem = load(opened)
     if run is None:
         if problem:  # it is no profile: then it does not matter on which level it is
-            run_checks = _without(run_checks, "level")
-            run_checks.append(Check("profile", "problem", problem))
-        return _ExaminedRun(entry, run_checks, listing.unreadable(entry, problem))
-    run_checks += checks.of_run(entry, run, _around_ns(opened, training))
+            entry_checks = _without(entry_checks, "level")
+            entry_checks.append(Check("profile", "problem", problem))
+        return _ExaminedRun(entry, entry_checks, listing.unreadable(entry, problem))
+    entry_checks += run_checks.of_run(entry, run, _around_ns(opened, training))
     if run.traces or run.scalars or run.power:
         run_facts = listing.read(opened)
     else:
         run_facts = listing.unreadable(entry, "")
     if training is not None:
         training.let_go(entry)
-    return _ExaminedRun(entry, run_checks, run_facts)
+    return _ExaminedRun(entry, entry_checks, run_facts)
 
 
 def _without(checks: Sequence[Check], topic: str) -> list[Check]:
@@ -147,17 +146,39 @@ def _around_ns(opened: Opened, training: Training | None) -> tuple[int, int] | N
     return next((span_ns for span_ns in spans_ns if span_ns is not None), None)
 
 
+def _run_as_dict(run: _ExaminedRun) -> dict[str, Any]:
+    return {
+        "name": run.entry.name,
+        "path": run.entry.path,
+        "readable": run.facts.readable,
+        "found": _files(run.entry),
+        "checks": [check._asdict() for check in run.checks],
+    }
+
+
 def _files(entry: RunEntry) -> list[dict[str, Any]]:
     """What belongs to a run: the kind, path and size of every file."""
-    files: list[tuple[str, Any]] = [("profile", file) for file in entry.profiles]
-    files += [("second form", file) for file in entry.alternates]
-    files += [("result", file) for file in entry.results]
-    files += [("unread", file) for file in entry.unread]
+    files: list[dict[str, Any]] = []
+
+    def add(kind: str, file: Any) -> None:
+        files.append({"kind": kind, "path": file.path, "size": file.size})
+
+    for profile in entry.profiles:
+        add("profile", profile)
+    for alternate in entry.alternates:
+        add("second form", alternate)
+    for result in entry.results:
+        add("result", result)
+    for unread in entry.unread:
+        add("unread", unread)
     for event in entry.tfevents:
-        kind = f"tfevents {event.group}".rstrip() if event.kind == "scalars" else event.kind
-        files.append((kind, event))
-    files += [("power", log) for log in entry.power]
-    return [{"kind": kind, "path": file.path, "size": file.size} for kind, file in files]
+        if event.kind == "scalars":
+            add(f"tfevents {event.group}".rstrip(), event)
+        else:
+            add(event.kind, event)
+    for log in entry.power:
+        add("power", log)
+    return files
 
 
 def _text(scan: Logdir, runs: Sequence[_ExaminedRun], path_checks: Sequence[Check]) -> list[str]:
@@ -168,7 +189,9 @@ def _text(scan: Logdir, runs: Sequence[_ExaminedRun], path_checks: Sequence[Chec
         if len(files) > _MAX_FILES:
             omitted = len(files) - _MAX_FILES
             rows.append(("found", f"… and {omitted} more files (--json lists them)"))
-        lines += ["", plain(run.entry.name), *text.labelled(rows), *_check_lines(run.checks)]
+        lines += ["", plain(run.entry.name)]
+        lines += text.labelled(rows)
+        lines += _check_lines(run.checks)
     if len(runs) > _MAX_RUNS:
         lines += ["", f"… and {len(runs) - _MAX_RUNS:,} more runs (--json lists them)"]
     return lines
@@ -185,13 +208,15 @@ def _heading(scan: Logdir) -> str:
         count = text.plural(len(scan.runs), "run")
     if scan.path == "-" or not scan.entries:
         return f"{path}: {count}"
-    return f"{path}: {count} ({text.plural(scan.entries, 'name')} searched)"
+    searched = text.plural(scan.entries, "name")
+    return f"{path}: {count} ({searched} searched)"
 
 
 def _file(file: dict[str, Any]) -> str:
     if file["path"] == "-":
         return "profile: standard input"
-    return f"{file['kind']}: {plain(facts.shown(file['path']))} ({units.size(file['size'])})"
+    path = plain(facts.shown(file["path"]))
+    return f"{file['kind']}: {path} ({units.size(file['size'])})"
 
 
 _STATES: tuple[CheckState, ...] = ("problem", "missing", "note", "ok")  # worst first
@@ -209,15 +234,17 @@ def _check_lines(checks: Sequence[Check]) -> list[str]:
     for check in _ordered(checks):
         kinds.setdefault((check.state, check.topic), []).append(check)
     lines: list[str] = []
-    for (state, topic), alike in kinds.items():
-        for check in alike[:_MAX_CHECKS]:
+    for (state, topic), checks_of_kind in kinds.items():
+        for check in checks_of_kind[:_MAX_CHECKS]:
             lines += _labelled(state, f"{topic}: {plain(check.what)}")
             if check.do:
                 lines += _labelled("", f"→ {plain(check.do)}")
-        if len(alike) > _MAX_CHECKS:
-            lines += _labelled("", f"… and {len(alike) - _MAX_CHECKS:,} more (--json lists them)")
+        omitted = len(checks_of_kind) - _MAX_CHECKS
+        if omitted > 0:
+            lines += _labelled("", f"… and {omitted:,} more (--json lists them)")
     return lines
 
 
 def _labelled(state: str, words: str) -> list[str]:
+    # Padded, so that the texts of all states line up though each line is laid out alone.
     return text.labelled([(state.ljust(_STATE_CELLS), words)])

@@ -20,9 +20,10 @@ from powertui.errors import UnreadableFile
 from powertui.plain import plain
 from powertui.report import energy_page, energy_window, summary, text, training_json
 from powertui.report.energy_figures import CSV_COLUMNS, NO_POWER, csv_cells
-from powertui.report.energy_json import TraceEnergy, as_json, totals
+from powertui.report.energy_json import as_json, totals
 from powertui.report.energy_page import PageOptions
 from powertui.report.page_style import style_of
+from powertui.report.trace_energy import TraceEnergy
 
 _MAX_NAMED_LOGS = 3  # of those above the logdir; chosen, not measured
 

@@ -56,8 +56,9 @@ def json_energy(energy: Energy | None, why: str = NO_POWER) -> dict[str, Any]:
 
 def json_rows(rows: Sequence[EnergyRow]) -> list[dict[str, Any]]:
     """Rows that add up, level by level; the last one is all of it."""
-    return [
-        {
+    shown = []
+    for row in rows:
+        facts = {
             "kind": row.kind,
             "name": row.name,
             "level": row.level,
@@ -67,8 +68,8 @@ def json_rows(rows: Sequence[EnergyRow]) -> list[dict[str, Any]]:
             "steps": row.steps,
             **json_energy(row.energy),
         }
-        for row in rows
-    ]
+        shown.append(facts)
+    return shown
 
 
 def csv_cells(energy: Energy | None, why: str = NO_POWER) -> list[Any]:
@@ -85,6 +86,7 @@ def _badge_word(energy: Energy) -> str | None:
 
 def json_finding(finding: Finding) -> dict[str, Any]:
     """One stretch whose power or time differs."""
+    share_lo, share_hi = finding.share if finding.share is not None else (None, None)
     return {
         "kind": finding.kind,
         "witness": ", ".join(finding.witnesses),
@@ -98,10 +100,7 @@ def json_finding(finding: Finding) -> dict[str, Any]:
         "start_hi_s": finding.start_within[1] / PS_PER_S,
         "end_lo_s": finding.end_within[0] / PS_PER_S,
         "end_hi_s": finding.end_within[1] / PS_PER_S,
-        "elsewhere": [
-            {"epoch": epoch, "start_s": lo / PS_PER_S, "end_s": hi / PS_PER_S}
-            for epoch, lo, hi in finding.elsewhere
-        ],
+        "elsewhere": _json_other_epochs(finding),
         "delta_watts": finding.delta_watts,
         "lo_watts": finding.lo_watts,
         "hi_watts": finding.hi_watts,
@@ -112,31 +111,47 @@ def json_finding(finding: Finding) -> dict[str, Any]:
         "p": finding.p,
         "badge": finding.badge.value,
         "explained": finding.explained,
-        "ops": [
-            {"name": op.name, "seconds": op.more_s, "usual_s": op.usual_s, "here_s": op.here_s}
-            for op in finding.ops
-        ],
+        "ops": _json_ops(finding),
         "text": finding.text,
         "step_half": finding.step_half,
-        "share_lo": finding.share[0] if finding.share is not None else None,
-        "share_hi": finding.share[1] if finding.share is not None else None,
+        "share_lo": share_lo,
+        "share_hi": share_hi,
     }
+
+
+def _json_other_epochs(finding: Finding) -> list[dict[str, Any]]:
+    """Where the same batches were in other epochs."""
+    stretches = []
+    for epoch, start_ps, end_ps in finding.elsewhere:
+        stretch = {"epoch": epoch, "start_s": start_ps / PS_PER_S, "end_s": end_ps / PS_PER_S}
+        stretches.append(stretch)
+    return stretches
+
+
+def _json_ops(finding: Finding) -> list[dict[str, Any]]:
+    ops = []
+    for op in finding.ops:
+        seconds = {"seconds": op.more_s, "usual_s": op.usual_s, "here_s": op.here_s}
+        ops.append({"name": op.name, **seconds})
+    return ops
 
 
 def _epochs(finding: Finding) -> list[int]:
     """The epochs that it lies in."""
     if finding.epochs:
         return list(finding.epochs)
-    return [finding.epoch] if finding.epoch is not None else []
+    if finding.epoch is not None:
+        return [finding.epoch]
+    return []
 
 
 def json_findings(findings: Findings) -> dict[str, Any]:
     """All findings, and what could have been found."""
     return {
-        "findings": [json_finding(finding) for finding in findings.findings],
-        "smaller_findings": [json_finding(finding) for finding in findings.smaller],
-        "could_find": [_json_limit(limit) for limit in findings.limits],
-        "could_find_smaller": [_json_limit(limit) for limit in findings.seen],
+        "findings": list(map(json_finding, findings.findings)),
+        "smaller_findings": list(map(json_finding, findings.smaller)),
+        "could_find": list(map(_json_limit, findings.limits)),
+        "could_find_smaller": list(map(_json_limit, findings.seen)),
         "could_find_except": [{"start_s": start, "end_s": end} for start, end in findings.apart],
         "could_find_text": findings.could,
     }
@@ -148,7 +163,10 @@ def _json_limit(limit: DetectionLimit) -> dict[str, float]:
 
 def notes_on(findings: Findings) -> list[str]:
     """What has to be known to read the findings, and why epochs were not compared."""
-    return [*findings.notes, *([findings.reason] if findings.reason else [])]
+    notes = list(findings.notes)
+    if findings.reason:
+        notes.append(findings.reason)
+    return notes
 
 
 # ── for a person ─────────────────────────────────────────────────────────────────────────────────
@@ -160,13 +178,18 @@ def brief_findings(findings: Findings) -> list[str]:
     more = len(findings.findings) - 1 - len(lines)
     if more > 0:
         lines.append(f"{more} more (--verbose lists them)")
-    smaller = len(findings.smaller)
-    if smaller:
-        listed = "it" if smaller == 1 else "them"
-        lines.append(f"{finding_texts.folded(smaller)} (--json lists {listed})")
+    if findings.smaller:
+        lines.append(_smaller_line(findings))
     if findings.could:
         lines.append(findings.could)
     return lines
+
+
+def _smaller_line(findings: Findings) -> str:
+    """How many findings are too small to be listed."""
+    count = len(findings.smaller)
+    listed = "it" if count == 1 else "them"
+    return f"{finding_texts.folded(count)} (--json lists {listed})"
 
 
 def finding_lines(findings: Findings, style: Style) -> list[str]:
@@ -177,25 +200,27 @@ def finding_lines(findings: Findings, style: Style) -> list[str]:
     for finding in findings.findings:
         lines.append(style.line(finding.text))
         lines.append(style.line(_evidence(finding), deeper=True))
-    smaller = len(findings.smaller)
-    if smaller:
-        listed = "it" if smaller == 1 else "them"
-        lines.append(style.line(f"{finding_texts.folded(smaller)} (--json lists {listed})"))
+    if findings.smaller:
+        lines.append(style.line(_smaller_line(findings)))
     if findings.could:
         lines.append(style.line(findings.could))
     if findings.reason:
         lines.append(style.line(f"epochs were not compared: {findings.reason}"))
-    return lines + [style.line(note) for note in findings.notes]
+    lines += map(style.line, findings.notes)
+    return lines
 
 
 def _evidence(finding: Finding) -> str:
     """When it was, and how sure that is."""
-    parts = [finding.badge.value, f"evidence: {', '.join(finding.witnesses)}"]
+    parts = []
     if finding.p:  # 0: it was not inferred from noise
         probability = f"p ≤ {finding.p:.2g}"
         if finding.lo_watts is not None and finding.hi_watts is not None:
-            lo_w, hi_w = (units.difference(w, "W") for w in (finding.lo_watts, finding.hi_watts))
-            probability += f", 95 % {lo_w} … {hi_w}"
-        parts.insert(0, probability)
+            lo = units.difference(finding.lo_watts, "W")
+            hi = units.difference(finding.hi_watts, "W")
+            probability += f", 95 % {lo} … {hi}"
+        parts.append(probability)
+    parts.append(finding.badge.value)
+    parts.append(f"evidence: {', '.join(finding.witnesses)}")
     start_s, end_s = finding.start_ps / PS_PER_S, finding.end_ps / PS_PER_S
     return f"at {start_s:.2f} … {end_s:.2f} s of the trace ({'; '.join(parts)})"

@@ -5,34 +5,26 @@ What is unknown or not resolved is null, with the reason beside it.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from powertui import __version__
 from powertui.data.energy import (
-    device_energy,
     energy_rows,
     host_energy,
     integrate,
-    marks,
     mixture,
-    scopes,
-    window_energy,
 )
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account, EpochEnergy
-from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.log_alignment import Alignment
-from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.measured_energy import Energy
-from powertui.data.energy.owner_evidence import listed
-from powertui.data.energy.window_energy import MarkEnergy
-from powertui.data.model import NS_PER_S, PS_PER_S, Figure, Mark, PowerSeries, Run, Warn
+from powertui.data.energy.owner_evidence import Owner, listed
+from powertui.data.model import NS_PER_S, PS_PER_S, Figure, Mark, PowerSeries, Warn
 from powertui.report.energy_figures import (
     NO_POWER,
     json_energy,
@@ -42,72 +34,7 @@ from powertui.report.energy_figures import (
 )
 from powertui.report.owners_json import json_owners_of_run
 from powertui.report.step_facts import seconds
-from powertui.value_types import dataclass
-
-
-@dataclass(frozen=True, eq=False)
-class TraceEnergy:
-    """The energy of one trace of a run.
-
-    `account` is None when there is no trace to align the power with.
-    """
-
-    run: Run
-    host: str
-    account: Account | None
-    findings: Findings | None
-    problem: str = ""
-
-    @property
-    def notes(self) -> list[str]:
-        """What is written above everything else.
-
-        It is what is wrong, what was assumed, and which power belongs to no host.
-        """
-        return [
-            *([self.problem] if self.problem else []),
-            *(self.account.owner_notes if self.account is not None else ()),
-        ]
-
-    @functools.cached_property
-    def power(self) -> tuple[PowerSeries, ...]:
-        """The run's channels, each with what its readings show of its sensor."""
-        return tuple(_described(series) for series in self.run.power)
-
-    @functools.cached_property
-    def windows(self) -> list[MarkEnergy]:
-        """What the windows of its recordings drew."""
-        if self.account is None:
-            return window_energy.window_energies(self.run.power)
-        placed = [placement.power.series for placement in self.account.placed]
-        return window_energy.window_energies(placed)
-
-    @functools.cached_property
-    def counted_logs(self) -> tuple[int, ...]:
-        """The channels that do not overlap, where there is no trace."""
-        return scopes.total(self.power).indices
-
-    @functools.cached_property
-    def total_of_logs(self) -> Energy | None:
-        """Their energy, each over its whole log."""
-        return combined([integrate.of_series(self.power[row]) for row in self.counted_logs])
-
-    @functools.cached_property
-    def devices(self) -> tuple[DevicePower, ...]:
-        """The GPUs of the trace with their power."""
-        return device_energy.device_powers(self.account) if self.account is not None else ()
-
-    @functools.cached_property
-    def placed_marks(self) -> dict[tuple[str, Mark], MarkOnTrace]:
-        """Where the marks of its recordings are on the trace."""
-        if self.account is None:
-            return {}
-        return marks.by_log([placement.power for placement in self.account.placed])
-
-
-def _described(series: PowerSeries) -> PowerSeries:
-    """A channel with what its readings show of its sensor."""
-    return series if series.sensor.poll_s is not None else sensors.describe(series)
+from powertui.report.trace_energy import TraceEnergy, described_sensor
 
 
 def as_json(path: str, traces: Sequence[TraceEnergy]) -> dict[str, Any]:
@@ -149,23 +76,25 @@ def _json_total(name: str, accounts: list[Account]) -> dict[str, Any]:
     """
     energy = host_energy.of_accounts(accounts)
     why = next(filter(None, map(_why_none, accounts)), NO_POWER)
+    unmatched = []
     share = accounts[0].share
-    unmatched = [_described(series) for series, _ in share.strangers] if share is not None else []
+    if share is not None:
+        for channel, _ in share.strangers:
+            series = described_sensor(channel)
+            shown = _json_name(series) | {"file": series.path}
+            unmatched.append(shown | json_energy(integrate.of_series(series)))
+    hosts = []
+    for host, host_total in zip(energy.hosts, energy.energies, strict=True):
+        hosts.append({"host": host, **json_energy(host_total, why)})
+    epochs = []
+    for number, epoch_total in energy.epochs:
+        epochs.append({"number": number, **json_energy(epoch_total, why)})
     return {
         "name": name,
         **json_energy(energy.total, why),
-        "unmatched": [
-            _json_name(series) | {"file": series.path} | json_energy(integrate.of_series(series))
-            for series in unmatched
-        ],
-        "hosts": [
-            {"host": host, **json_energy(host_total, why)}
-            for host, host_total in zip(energy.hosts, energy.energies, strict=True)
-        ],
-        "epochs": [
-            {"number": number, **json_energy(epoch_total, why)}
-            for number, epoch_total in energy.epochs
-        ],
+        "unmatched": unmatched,
+        "hosts": hosts,
+        "epochs": epochs,
     }
 
 
@@ -181,7 +110,8 @@ def _why_none(account: Account) -> str:
     if not strangers:
         return ""
     names = listed([series.sensor.label for series, _ in strangers])
-    return f"no power belongs to this host: {names} ({strangers[0][1].why})"
+    _, first_owner = strangers[0]
+    return f"no power belongs to this host: {names} ({first_owner.why})"
 
 
 # ── a trace ──────────────────────────────────────────────────────────────────────────────────────
@@ -209,15 +139,17 @@ def _json_trace(trace: TraceEnergy) -> dict[str, Any]:
         "warnings": [_json_warning(warning) for warning in trace.run.warnings],
     }
     if account is None:
-        shown["whole_log"] = [
-            _json_name(series) | json_energy(integrate.of_series(series)) for series in trace.power
-        ]
-    else:
-        why = _why_none(account) or NO_POWER
-        shown["profile"] = json_energy(account.energy(*account.trace.span), why)
-        shown["devices"] = [_json_device(device, account) for device in trace.devices]
-        shown["parts"] = json_rows(energy_rows.profile_rows(account) if account.counted else [])
-        shown["per_step"] = json_energy(account.per_step(None), why)
+        whole_logs = []
+        for series in trace.power:
+            whole_logs.append(_json_name(series) | json_energy(integrate.of_series(series)))
+        shown["whole_log"] = whole_logs
+        return shown
+    why = _why_none(account) or NO_POWER
+    rows = energy_rows.profile_rows(account) if account.counted else []
+    shown["profile"] = json_energy(account.energy(*account.trace.span), why)
+    shown["devices"] = [_json_device(device, account) for device in trace.devices]
+    shown["parts"] = json_rows(rows)
+    shown["per_step"] = json_energy(account.per_step(None), why)
     return shown
 
 
@@ -237,17 +169,19 @@ def _json_alignment(trace: TraceEnergy) -> dict[str, Any]:
     if trace.account is None:
         return {**_NO_ALIGNMENT, "evidence": [trace.problem]}
     alignment = trace.account.alignment
-    return alignment.as_dict() if alignment is not None else _NO_ALIGNMENT
+    if alignment is None:
+        return _NO_ALIGNMENT
+    return alignment.as_dict()
 
 
 def _json_unmatched(account: Account | None) -> list[dict[str, Any]]:
     """The channels that belong to no host, and why."""
     if account is None or account.share is None:
         return []
-    return [
-        _json_name(series) | {"file": series.path, "reason": owner.why}
-        for series, owner in account.share.strangers
-    ]
+    unmatched = []
+    for series, owner in account.share.strangers:
+        unmatched.append(_json_name(series) | {"file": series.path, "reason": owner.why})
+    return unmatched
 
 
 def _json_counted(account: Account | None) -> dict[str, Any] | None:
@@ -263,15 +197,13 @@ def _json_epochs(account: Account | None) -> list[dict[str, Any]]:
     no_power = _why_none(account) or NO_POWER
     # Why a mean step may have no energy.
     why = "none of its steps is in this profile" if account.counted else no_power
-    return [
-        _json_epoch_bounds(epoch)
-        | json_energy(epoch.energy, no_power)
-        | {
-            "per_step": json_energy(account.per_step(epoch.index), why),
-            "channels": _json_channels(account, epoch),
-        }
-        for epoch in account.epoch_energies
-    ]
+    epochs = []
+    for epoch in account.epoch_energies:
+        shown = _json_epoch_bounds(epoch) | json_energy(epoch.energy, no_power)
+        shown["per_step"] = json_energy(account.per_step(epoch.index), why)
+        shown["channels"] = _json_channels(account, epoch)
+        epochs.append(shown)
+    return epochs
 
 
 def _json_epoch_bounds(epoch: EpochEnergy) -> dict[str, Any]:
@@ -287,10 +219,11 @@ def _json_channels(account: Account, epoch: EpochEnergy) -> list[dict[str, Any]]
     placed = epoch.told_by.placed[: len(account.placed)]  # a sum of them may follow
     powers = [placement.power for placement in placed]
     energies = mixture.across(powers, epoch.lo, epoch.hi, edge_ps=epoch.edge)
-    return [
-        _json_name(power.series) | {"counted": index in account.counted} | json_energy(energy)
-        for index, (power, energy) in enumerate(zip(powers, energies, strict=True))
-    ]
+    channels = []
+    for index, (power, energy) in enumerate(zip(powers, energies, strict=True)):
+        shown = _json_name(power.series) | {"counted": index in account.counted}
+        channels.append(shown | json_energy(energy))
+    return channels
 
 
 def _json_steps(trace: TraceEnergy) -> list[dict[str, Any]]:
@@ -327,6 +260,9 @@ def _json_device(device: DevicePower, account: Account) -> dict[str, Any]:
     name = {"sensor": None, "host": None}
     if device.channel is not None:
         name = _json_name(device.channel)
+    epochs = []
+    for epoch, energy in device.epoch_energies(account):
+        epochs.append(_json_epoch_bounds(epoch) | json_energy(energy, pair.why))
     return {
         "device": pair.device,
         **name,
@@ -335,10 +271,7 @@ def _json_device(device: DevicePower, account: Account) -> dict[str, Any]:
         "why": pair.why,
         **json_energy(device.energy(*account.trace.span), pair.why),
         "per_step": json_energy(device.per_step(None), pair.why),
-        "epochs": [
-            _json_epoch_bounds(epoch) | json_energy(energy, pair.why)
-            for epoch, energy in device.epoch_energies(account)
-        ],
+        "epochs": epochs,
     }
 
 
@@ -348,7 +281,8 @@ _STEP_KEYS = ("joules", "lo", "hi", "mean_watts", "badge", "reason")
 def _json_device_step(device: DevicePower, row: int) -> dict[str, Any]:
     """What a device drew in one step: fewer keys than elsewhere, as there are many steps."""
     energies: Sequence[Energy | None] = device.step_energies
-    figures = json_energy(energies[row] if energies else None, device.pair.why)
+    energy = energies[row] if energies else None
+    figures = json_energy(energy, device.pair.why)
     return {"device": device.pair.device} | {key: figures[key] for key in _STEP_KEYS}
 
 
@@ -357,21 +291,23 @@ def _json_device_step(device: DevicePower, row: int) -> dict[str, Any]:
 
 def _json_windows(trace: TraceEnergy) -> list[dict[str, Any]]:
     """The named windows of recordings, with their energy."""
-    return [
-        _json_mark(trace, window.path, window.mark) | json_energy(window.energy)
-        for window in trace.windows
-    ]
+    windows = []
+    for window in trace.windows:
+        mark = _json_mark(trace, window.path, window.mark)
+        windows.append(mark | json_energy(window.energy))
+    return windows
 
 
 def _json_marks(trace: TraceEnergy) -> list[dict[str, Any]]:
     """The moments that recordings named."""
+    # The channels of one log share its marks.
     logs = {series.path: series.marks for series in trace.power}
-    return [
-        _json_mark(trace, path, mark)
-        for path, marked in logs.items()
-        for mark in marked
-        if mark.end_ns is None
-    ]
+    moments = []
+    for path, marks_of_log in logs.items():
+        for mark in marks_of_log:
+            if mark.end_ns is None:
+                moments.append(_json_mark(trace, path, mark))
+    return moments
 
 
 def _json_mark(trace: TraceEnergy, path: str, mark: Mark) -> dict[str, Any]:
@@ -402,22 +338,25 @@ def _json_sensors(trace: TraceEnergy) -> list[dict[str, Any]]:
     account = trace.account
     if account is None:
         return [_json_sensor(series, None) for series in trace.power]
-    owners = account.share.owners if account.share is not None else (None,) * len(account.placed)
+    owners: Sequence[Owner | None] = (None,) * len(account.placed)
+    if account.share is not None:
+        owners = account.share.owners
     sensors_shown = []
     for placement, owner in zip(account.placed, owners, strict=True):
         shown = _json_sensor(placement.power.series, placement.alignment)
-        shown["belongs"] = None
-        if owner is not None and owner.badge is not None:
-            shown["belongs"] = {
-                "how": owner.how.value,
-                "why": owner.why,
-                "badge": owner.badge.value,
-            }
+        shown["belongs"] = _json_belongs(owner)
         sensors_shown.append(shown)
     return sensors_shown
 
 
 _SENSOR_FIGURES = ("poll_s", "refresh_s", "quantum_w", "window_s", "delay_s", "gain")
+
+
+def _json_belongs(owner: Owner | None) -> dict[str, str] | None:
+    """Why a channel is the host's, and how sure that is; None where nobody had to ask."""
+    if owner is None or owner.badge is None:
+        return None
+    return {"how": owner.how.value, "why": owner.why, "badge": owner.badge.value}
 
 
 def _json_sensor(series: PowerSeries, alignment: Alignment | None) -> dict[str, Any]:
@@ -426,8 +365,10 @@ def _json_sensor(series: PowerSeries, alignment: Alignment | None) -> dict[str, 
     badges: dict[str, str] = {}
     for name in _SENSOR_FIGURES:
         figure: Figure | None = getattr(sensor, name)
-        values[name] = figure.value if figure is not None else None
-        if figure is not None:
+        if figure is None:
+            values[name] = None
+        else:
+            values[name] = figure.value
             badges[name] = figure.badge.value
     badges["scale"] = sensor.scale.value
     return {
@@ -448,7 +389,9 @@ def _json_sensor(series: PowerSeries, alignment: Alignment | None) -> dict[str, 
 
 
 def _figure(figure: Figure | None) -> dict[str, Any] | None:
-    return None if figure is None else {"watts": figure.value, "badge": figure.badge.value}
+    if figure is None:
+        return None
+    return {"watts": figure.value, "badge": figure.badge.value}
 
 
 def _json_warning(warning: Warn) -> dict[str, Any]:

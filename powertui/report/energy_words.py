@@ -35,13 +35,14 @@ class EnergyWords:
 
     def with_error(self, energy: Energy) -> str:
         """ "3,479 J ± 16 (gain ± 170)"; the reason where nothing is known."""
-        value, error, gain = self._figures(energy)
         if energy.joules is None:
             return energy.reason
-        words = value
+        words, error, gain = self._figures(energy)
         if error:
             words += f" {error}"
-        return f"{words} (gain {gain})" if gain else words
+        if gain:
+            words += f" (gain {gain})"
+        return words
 
     def in_the_other_unit(self, energy: Energy) -> str:
         """The same energy in watt-hours, or in joules where those are shown already."""
@@ -54,30 +55,40 @@ class EnergyWords:
             return ["–", "", "", "", "", ""]
         if energy.joules is None:
             return ["–", "", "", "", "", "not resolved"]
-        mean = units.quantity(energy.mean_w, "W") if energy.mean_w is not None else ""
-        highest = units.quantity(energy.max_w, "W", 3) if energy.max_w is not None else ""
+        mean = ""
+        if energy.mean_w is not None:
+            mean = units.quantity(energy.mean_w, "W")
+        highest = ""
+        if energy.max_w is not None:
+            highest = units.quantity(energy.max_w, "W", 3)
         return [*self._figures(energy), mean, highest, self._quality(energy)]
 
     def _figures(self, energy: Energy) -> tuple[str, str, str]:
         """The energy, its error, and what the gain adds to that."""
         if energy.joules is None or energy.hi is None:
             return "–", "", ""
-        if energy.half >= energy.joules:
-            return f"≤ {units.energy(energy.hi, self.unit, energy.half)}", "", ""
+        if energy.half >= energy.joules:  # nothing but a bound is known
+            bound = units.energy(energy.hi, self.unit, energy.half)
+            return f"≤ {bound}", "", ""
         error = ""
         if energy.half > 0:
-            error = f"± {units.energy_error(energy.half, energy.joules, self.unit)}"
+            error = self._plus_minus(energy.half, energy.joules)
         gain = ""
         if energy.gain_j:
-            gain = f"± {units.energy_error(energy.gain_j, energy.joules, self.unit)}"
+            gain = self._plus_minus(energy.gain_j, energy.joules)
         return units.energy(energy.joules, self.unit, energy.half), error, gain
+
+    def _plus_minus(self, half: float, joules: float) -> str:
+        return f"± {units.energy_error(half, joules, self.unit)}"
 
     def _quality(self, energy: Energy) -> str:
         quality = energy.badge.value
         if energy.extrapolated:
-            quality += f", {units.percent(energy.coverage)} sampled"
+            sampled = units.percent(energy.coverage)
+            quality += f", {sampled} sampled"
         if energy.other_joules is not None:
-            quality += f"; {self.plain_joules(energy.other_joules)} if each reading held"
+            if_held = self.plain_joules(energy.other_joules)
+            quality += f"; {if_held} if each reading held"
         return quality
 
 
@@ -92,42 +103,47 @@ def clock_words(alignment: Alignment | None) -> str:
         return "clock: the log has no reading"
     if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
         return "clock: nothing aligns the log with this run"
-    half = (alignment.hi_s - alignment.lo_s) / 2
-    error = units.duration(round(half * PS_PER_S), 2)
-    if alignment.correction_s:  # what is added to the log's times
-        side = "ahead" if alignment.correction_s < 0 else "behind"
-        off = units.duration(round(abs(alignment.correction_s) * PS_PER_S), 3)
-        return f"clock: was {off} {side}, corrected, ± {error}"
-    return f"clock: {alignment.status} by {_evidence(alignment.source)}, ± {error}"
-
-
-def _evidence(source: str) -> str:
-    return source.removeprefix("by ")
+    half_s = (alignment.hi_s - alignment.lo_s) / 2
+    error = units.duration(round(half_s * PS_PER_S), 2)
+    if not alignment.correction_s:
+        evidence = alignment.source.removeprefix("by ")
+        return f"clock: {alignment.status} by {evidence}, ± {error}"
+    # The correction is what is added to the log's times: a clock that is ahead has a negative one.
+    side = "ahead" if alignment.correction_s < 0 else "behind"
+    off = units.duration(round(abs(alignment.correction_s) * PS_PER_S), 3)
+    return f"clock: was {off} {side}, corrected, ± {error}"
 
 
 def sensor_words(channels: list[PowerSeries]) -> str:
     """What was read, and what one reading covers."""
     if not channels:
         return ""
-    first = channels[0].sensor
     scopes = dict.fromkeys(_scope(series.sensor) for series in channels)
     names = " + ".join(scopes)
     if len(channels) > 1:
         names = f"{len(channels)} channels, {names}"
-    reading = ""
-    if channels[0].kind is PowerKind.INTERVAL and first.poll_s:
-        reading = f", energy every {_seconds(first.poll_s.value)}"
-    elif first.window_s and first.window_s.value > 0 and sensors.is_window_known(first):
-        reading = f", {_seconds(first.window_s.value)} mean"
-    elif first.refresh_s:
-        reading = f", every {_seconds(first.refresh_s.value)}"
-    return f"sensor: {names}{reading}"
+    return f"sensor: {names}{_reading_words(channels[0])}"
+
+
+def _reading_words(channel: PowerSeries) -> str:
+    """What one reading of a channel covers, after a comma; "" where nothing shows that."""
+    sensor = channel.sensor
+    if channel.kind is PowerKind.INTERVAL and sensor.poll_s:
+        return f", energy every {_seconds(sensor.poll_s.value)}"
+    if sensor.window_s and sensor.window_s.value > 0 and sensors.is_window_known(sensor):
+        return f", {_seconds(sensor.window_s.value)} mean"
+    if sensor.refresh_s:
+        return f", every {_seconds(sensor.refresh_s.value)}"
+    return ""
 
 
 def _scope(sensor: Sensor) -> str:
     """What it measures; its name where that is not known."""
-    return sensor.name if sensor.scope is Scope.UNKNOWN else sensor.scope.value
+    if sensor.scope is Scope.UNKNOWN:
+        return sensor.name
+    return str(sensor.scope.value)
 
 
 def _seconds(seconds: float) -> str:
-    return f"{float(f'{seconds:.2g}'):g} s"
+    rounded = float(f"{seconds:.2g}")  # to two digits, then without an exponent
+    return f"{rounded:g} s"

@@ -8,10 +8,10 @@ JSON.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -96,12 +96,12 @@ def _run_warnings(entry: RunEntry, run: Run, problem: str) -> list[str]:
 
 def of_logdir(scan: Logdir) -> Facts:
     """What belongs to no run."""
+    assigned = [file for run in scan.runs for file in run.power]
+    unassigned = [file.path for file in scan.power if file not in assigned]
     return {
         "path": scan.path,
         "unread": [_other(file) for file in scan.unread],
-        "power_unassigned": [
-            file.path for file in scan.power if not any(file in run.power for run in scan.runs)
-        ],
+        "power_unassigned": unassigned,
         "problems": _bounded(_warnings(scan.problems)),
     }
 
@@ -150,7 +150,7 @@ def why_no_timeline(entry: RunEntry) -> str:
 def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
     devices = [process for process in trace.processes if process.kind is ProcessKind.DEVICE]
     lines = sum(1 for _, track in trace.tracks() if len(track.events))
-    phases = sorted((*epochs.phases, *training(steps, epochs.phases)), key=attrgetter("start"))
+    start_ps, end_ps = trace.span
     return {
         "host": trace.host,
         "path": trace.path,
@@ -161,42 +161,53 @@ def _profile(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "complete": trace.complete,
         "devices": len(devices),
         "devices_without_events": sum(device.empty for device in devices),
-        "start_s": trace.span[0] / PS_PER_S,
-        "end_s": trace.span[1] / PS_PER_S,
+        "start_s": start_ps / PS_PER_S,
+        "end_s": end_ps / PS_PER_S,
         "clock": _clock_facts(trace.clock),
         "from": _instant(clocks.began(trace)),
         "steps": step_facts.step_facts(trace, steps, epochs),
         "epochs": _epochs(steps, epochs),
-        "phases": [
-            {
-                "name": phase.name,
-                "start_s": phase.start / PS_PER_S,
-                "end_s": phase.end / PS_PER_S,
-                "epoch": epochs[phase.epoch].number if phase.epoch is not None else None,
-                "source": phase.source,
-            }
-            for phase in phases
-        ],
+        "phases": _phases(steps, epochs),
     }
+
+
+def _phases(steps: Steps, epochs: Epochs) -> list[Facts]:
+    """What was training and what was not, in order."""
+    phases = sorted((*epochs.phases, *training(steps, epochs.phases)), key=attrgetter("start"))
+    rows = []
+    for phase in phases:
+        epoch_number = None
+        if phase.epoch is not None:
+            epoch_number = epochs[phase.epoch].number
+        row = {
+            "name": phase.name,
+            "start_s": phase.start / PS_PER_S,
+            "end_s": phase.end / PS_PER_S,
+            "epoch": epoch_number,
+            "source": phase.source,
+        }
+        rows.append(row)
+    return rows
 
 
 def _epochs(steps: Steps, epochs: Epochs) -> Facts:
     counts = np.bincount(steps.epoch[steps.epoch >= 0], minlength=len(epochs))
+    rows = []
+    for index, epoch in enumerate(epochs.epochs[:_MAX_EPOCHS]):
+        row = {
+            "number": epoch.number,
+            "start_s": step_facts.seconds(epoch.start),
+            "end_s": step_facts.seconds(epoch.end),
+            "slack_s": epoch.slack / PS_PER_S,
+            "steps": int(counts[index]),
+            "source": epoch.source,
+            "scalars": dict(epoch.scalars),
+        }
+        rows.append(row)
     return {
         "count": len(epochs),
         "source": epochs.source,
-        "rows": [
-            {
-                "number": epoch.number,
-                "start_s": step_facts.seconds(epoch.start),
-                "end_s": step_facts.seconds(epoch.end),
-                "slack_s": epoch.slack / PS_PER_S,
-                "steps": int(counts[index]),
-                "source": epoch.source,
-                "scalars": dict(epoch.scalars),
-            }
-            for index, epoch in enumerate(epochs.epochs[:_MAX_EPOCHS])
-        ],
+        "rows": rows,
         "rows_left_out": max(0, len(epochs) - _MAX_EPOCHS),
     }
 
@@ -211,15 +222,16 @@ def _window_facts(power: Sequence[PowerSeries]) -> list[Facts]:
     # Integration takes long to import: only where there is something to integrate.
     from powertui.data.energy import window_energy
 
-    windows = window_energy.window_energies(power)
-    energies = {(window.path, window.mark): window.energy for window in windows}
+    energies = {}
+    for window in window_energy.window_energies(power):
+        energies[window.path, window.mark] = window.energy
     # The channels of one log share its marks.
     marks_by_log = {series.path: series.marks for series in power}
-    return [
-        _window(path, mark, energies.get((path, mark)))
-        for path, marks in marks_by_log.items()
-        for mark in marks
-    ]
+    facts = []
+    for path, marks in marks_by_log.items():
+        for mark in marks:
+            facts.append(_window(path, mark, energies.get((path, mark))))
+    return facts
 
 
 def _window(path: str, mark: Mark, energy: Energy | None) -> Facts:
@@ -246,21 +258,22 @@ def _power_of(run: Run) -> list[Facts]:
     from powertui.data.energy import power_owners
 
     owners = power_owners.of_run(run)
-    return [
-        power_facts(series)
-        | {
-            "belongs_to": _host_of(owners, owner),
-            "belongs_why": owner.why,
-        }
-        for series, owner in zip(run.power, owners.owners, strict=True)
-    ]
+    channels = []
+    for series, owner in zip(run.power, owners.owners, strict=True):
+        facts = power_facts(series)
+        facts["belongs_to"] = _host_of(owners, owner)
+        facts["belongs_why"] = owner.why
+        channels.append(facts)
+    return channels
 
 
 def _host_of(owners: Belongings, owner: Owner) -> str | None:
     if owner.machine is None:
         return None
     host = owners.machines[owner.machine]
-    return (host or None) if owners.are_of_logs_alone else host
+    if owners.are_of_logs_alone:  # logs may name no host, and then they belong to none
+        return host or None
+    return host
 
 
 def _energy_of(run: Run, entry: RunEntry, profiles: Sequence[Profile]) -> Facts | None:
@@ -276,13 +289,12 @@ def _energy_of(run: Run, entry: RunEntry, profiles: Sequence[Profile]) -> Facts 
     if not profiles:
         accounts = [account.of_run(run, index, entry) for index in range(len(run.traces))]
     energy = host_energy.of_accounts(accounts, idle=False)
-    hosts = [
-        {"host": host, **_joules(host_total)}
-        for host, host_total in zip(energy.hosts, energy.energies, strict=True)
-    ]
-    not_used = dict.fromkeys(
-        sentence for host_account in accounts for sentence in host_account.elsewhere
-    )
+    hosts = []
+    for host, host_total in zip(energy.hosts, energy.energies, strict=True):
+        hosts.append({"host": host, **_joules(host_total)})
+    not_used: dict[str, None] = {}  # each sentence once, in this order
+    for host_account in accounts:
+        not_used.update(dict.fromkeys(host_account.elsewhere))
     return {"hosts": hosts, **_joules(energy.total), "not_used": list(not_used)}
 
 
@@ -328,26 +340,28 @@ def power_facts(series: PowerSeries) -> Facts:
 
 
 def _scalars(run: Run) -> list[Facts]:
-    return [
-        {
+    scalars = []
+    for series in run.scalars[:_MAX_SCALARS]:
+        if not len(series.steps):
+            continue
+        facts = {
             "group": series.group,
             "tag": series.tag,
             "points": len(series.steps),
             "last": float(series.values[-1]),
         }
-        for series in run.scalars[:_MAX_SCALARS]
-        if len(series.steps)
-    ]
+        scalars.append(facts)
+    return scalars
 
 
 def _files(entry: RunEntry) -> Facts:
     return {
-        "profiles": [file.path for file in entry.profiles],
-        "alternates": [file.path for file in entry.alternates],
-        "tfevents": [file.path for file in entry.tfevents],
-        "power": [file.path for file in entry.power],
-        "results": [_other(file) for file in entry.results],
-        "unread": [_other(file) for file in entry.unread],
+        "profiles": _paths(entry.profiles),
+        "alternates": _paths(entry.alternates),
+        "tfevents": _paths(entry.tfevents),
+        "power": _paths(entry.power),
+        "results": list(map(_other, entry.results)),
+        "unread": list(map(_other, entry.unread)),
         "ignored": len(entry.ignored),
     }
 
@@ -370,13 +384,19 @@ def _best_clock(traces: tuple[Trace, ...]) -> Clock:
     return min(dated, key=attrgetter("half_ns"), default=traces[0].clock)
 
 
+def _paths(files: Iterable[Any]) -> list[str]:
+    return [file.path for file in files]
+
+
 def unix_ns(clock: Clock, ps: int) -> int | None:
     """The middle of the interval in which a moment of the trace was, in Unix ns."""
-    return clock.mid_ns + ps // PS_PER_NS if clock.known else None
+    if not clock.known:
+        return None
+    return clock.mid_ns + ps // PS_PER_NS
 
 
 def _warnings(warnings: tuple[Warn, ...]) -> list[str]:
-    return [str(warning) for warning in warnings]
+    return list(map(str, warnings))
 
 
 def _bounded(texts: list[str]) -> list[str]:
@@ -400,9 +420,13 @@ def shown(path: str) -> str:
 
 def why_unread(file: OtherFile) -> str:
     """Why a file that is known by its name was not read."""
-    return file.what if file.tool == "tmp" else f"{file.what}; format not supported yet"
+    if file.tool == "tmp":
+        return file.what
+    return f"{file.what}; format not supported yet"
 
 
 def short_path(path: str) -> str:
     """The last part of a path, for a line of text."""
-    return "standard input" if path == "-" else Path(path).name or path
+    if path == "-":
+        return "standard input"
+    return Path(path).name or path

@@ -49,12 +49,13 @@ def steps(steps: Steps, epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
     has_epoch = (rows >= 0) & (rows < len(epochs))
     # The last number is for steps without an epoch, whose row is -1: it is never shown.
     numbers = np.array([*(epoch.number for epoch in epochs), 0], np.int64)
+    epoch_numbers = numbers[np.where(has_epoch, rows, -1)]
     gaps = steps.start_to_start()
     return frame(
         {
             "number": steps.number,
             "name": texts(list(steps.names)),
-            "epoch": nullable(numbers[np.where(has_epoch, rows, -1)], has_epoch),
+            "epoch": nullable(epoch_numbers, has_epoch),
             f"start_{unit}": _times(steps.start, unit),
             f"duration_{unit}": _times(steps.duration, unit),
             f"start_to_start_{unit}": _known(gaps, gaps >= 0, unit),
@@ -66,27 +67,43 @@ def steps(steps: Steps, epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
 
 
 def _times(ps: Int64s, unit: TimeUnit) -> Any:
-    return ps if unit == "ps" else ps / PS_PER_S
+    if unit == "ps":
+        return ps
+    return ps / PS_PER_S
 
 
 def _known(ps: Int64s, present: Bools, unit: TimeUnit) -> Any:
     """Those that are not known are missing."""
-    return nullable(ps, present) if unit == "ps" else np.where(present, ps / PS_PER_S, np.nan)
+    if unit == "ps":
+        return nullable(ps, present)
+    return np.where(present, ps / PS_PER_S, np.nan)
 
 
 def epochs(epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
     """One row an epoch, and a column per scalar."""
-    slacks = np.array([epoch.slack for epoch in epochs], np.int64)
+    numbers: list[int] = []
+    starts: list[int | None] = []
+    ends: list[int | None] = []
+    slacks: list[int] = []
+    sources: list[str] = []
+    scalars: list[dict[str, float]] = []
+    for epoch in epochs:
+        numbers.append(epoch.number)
+        starts.append(epoch.start)
+        ends.append(epoch.end)
+        slacks.append(epoch.slack)
+        sources.append(epoch.source)
+        scalars.append(dict(epoch.scalars))
     rows = frame(
         {
-            "number": np.array([epoch.number for epoch in epochs], np.int64),
-            f"start_{unit}": _optional([epoch.start for epoch in epochs], unit),
-            f"end_{unit}": _optional([epoch.end for epoch in epochs], unit),
-            f"slack_{unit}": _times(slacks, unit),
-            "source": texts([epoch.source for epoch in epochs]),
+            "number": np.array(numbers, np.int64),
+            f"start_{unit}": _optional(starts, unit),
+            f"end_{unit}": _optional(ends, unit),
+            f"slack_{unit}": _times(np.array(slacks, np.int64), unit),
+            "source": texts(sources),
         }
     )
-    scalars = [dict(epoch.scalars) for epoch in epochs]
+    # Not every epoch has every scalar: a validation may be logged each fifth epoch.
     for tag in dict.fromkeys(tag for values in scalars for tag in values):
         rows[tag] = np.array([values.get(tag, np.nan) for values in scalars], np.float64)
     return rows
@@ -94,43 +111,58 @@ def epochs(epochs: Epochs, unit: TimeUnit = "s") -> pd.DataFrame:
 
 def tracks(lines: Iterable[tuple[Process, Track]]) -> pd.DataFrame:
     """One row a line of the profile."""
-    pairs = list(lines)
+    process_names = []
+    track_names = []
+    kinds = []
+    derived = []
+    event_counts = []
+    lane_counts = []
+    for process, track in lines:
+        process_names.append(process.name)
+        track_names.append(track.name)
+        kinds.append(track.kind.value)
+        derived.append(track.derived)
+        event_counts.append(len(track.events))
+        lane_counts.append(track.lane_count)
     return frame(
         {
-            "process": texts([process.name for process, _ in pairs]),
-            "track": texts([track.name for _, track in pairs]),
-            "kind": texts([track.kind.value for _, track in pairs]),
-            "derived": np.array([track.derived for _, track in pairs], np.bool_),
-            "events": np.array([len(track.events) for _, track in pairs], np.int64),
-            "lanes": np.array([track.lane_count for _, track in pairs], np.int64),
+            "process": texts(process_names),
+            "track": texts(track_names),
+            "kind": texts(kinds),
+            "derived": np.array(derived, np.bool_),
+            "events": np.array(event_counts, np.int64),
+            "lanes": np.array(lane_counts, np.int64),
         }
     )
 
 
 def scalars(series: Sequence[ScalarSeries]) -> pd.DataFrame:
     """One row a value that the training logged."""
-    counts = [len(s.steps) for s in series]
+    counts = [len(scalar.steps) for scalar in series]
+    groups = [scalar.group for scalar in series]
+    tags = [scalar.tag for scalar in series]
     return frame(
         {
-            "group": _repeated([s.group for s in series], counts),
-            "tag": _repeated([s.tag for s in series], counts),
-            "step": joined([s.steps for s in series], np.int64),
-            "wall_ns": joined([s.wall_ns for s in series], np.int64),
-            "value": joined([s.values for s in series], np.float64),
+            "group": _repeated(groups, counts),
+            "tag": _repeated(tags, counts),
+            "step": joined([scalar.steps for scalar in series], np.int64),
+            "wall_ns": joined([scalar.wall_ns for scalar in series], np.int64),
+            "value": joined([scalar.values for scalar in series], np.float64),
         }
     )
 
 
 def power(series: Sequence[PowerSeries]) -> pd.DataFrame:
     """One row a sample."""
-    counts = [len(s.times) for s in series]
+    counts = [len(channel.times) for channel in series]
+    sensors = [channel.sensor for channel in series]
     return frame(
         {
-            "sensor": _repeated([s.sensor.name for s in series], counts),
-            "host": _repeated([s.sensor.host for s in series], counts),
-            "scope": _repeated([s.sensor.scope.value for s in series], counts),
-            "time_ns": joined([s.times for s in series], np.int64),
-            "watts": joined([s.watts for s in series], np.float64),
+            "sensor": _repeated([sensor.name for sensor in sensors], counts),
+            "host": _repeated([sensor.host for sensor in sensors], counts),
+            "scope": _repeated([sensor.scope.value for sensor in sensors], counts),
+            "time_ns": joined([channel.times for channel in series], np.int64),
+            "watts": joined([channel.watts for channel in series], np.float64),
         }
     )
 
@@ -159,15 +191,17 @@ class EventFilter:
         """Which names fit; None when all do."""
         if self.name is None and self.exact is None:
             return None
-        ids = range(len(names))
-        return np.array(
-            [self._fits(names.display(id)) or self._fits(names.full(id)) for id in ids], np.bool_
-        )
+        fits = []
+        for id in range(len(names)):
+            fits.append(self._fits(names.display(id)) or self._fits(names.full(id)))
+        return np.array(fits, np.bool_)
 
     def _fits(self, name: str) -> bool:
         if self.exact not in (None, name):
             return False
-        return self.name in name if isinstance(self.name, str) else _matches(self.name, name)
+        if isinstance(self.name, str):
+            return self.name in name
+        return _matches(self.name, name)
 
     def rows(self, track: Track, names_that_fit: Bools | None) -> Int64s:
         """The rows of a track that fit."""
@@ -190,7 +224,7 @@ def events(
     if trace is None:
         return _events_frame([], [], stats, unit)
     names_that_fit = event_filter.names(trace.names)
-    parts = []
+    parts: list[_Part] = []
     for process, track in event_filter.tracks(trace):
         rows = event_filter.rows(track, names_that_fit)
         if len(rows):
@@ -198,9 +232,17 @@ def events(
     name_ids = joined([track.events.name[rows] for _, track, rows in parts], np.uint32)
     # Each name is looked up once, not once per event.
     ids, inverse = np.unique(name_ids, return_inverse=True)
-    short = np.array([trace.names.display(id) for id in ids.tolist()], object)
-    full = np.array([trace.names.full(id) for id in ids.tolist()], object)
+    short_names = []
+    full_names = []
+    for id in ids.tolist():
+        short_names.append(trace.names.display(id))
+        full_names.append(trace.names.full(id))
+    short = np.array(short_names, object)
+    full = np.array(full_names, object)
     return _events_frame([short[inverse], full[inverse]], parts, stats, unit)
+
+
+_Part: TypeAlias = tuple[Process, Track, Int64s]  # the rows of a track that fit
 
 
 def _matches(match: Match, text: str) -> bool:
@@ -208,25 +250,37 @@ def _matches(match: Match, text: str) -> bool:
         return True
     if isinstance(match, str):
         return match == text
-    return match.search(text) is not None if isinstance(match, re.Pattern) else bool(match(text))
+    if isinstance(match, re.Pattern):
+        return match.search(text) is not None
+    return bool(match(text))
 
 
 def _events_frame(
     names: Sequence[Any],
-    parts: list[tuple[Process, Track, Int64s]],
+    parts: list[_Part],
     stats: Sequence[str],
     unit: TimeUnit,
 ) -> pd.DataFrame:
     """`names`: the short name of every row, and its full one."""
-    counts = [len(rows) for _, _, rows in parts]
     short, full = names or ([], [])
-    lanes = [np.searchsorted(track.lanes, rows, side="right") - 1 for _, track, rows in parts]
-    starts = [track.events.start[rows] for _, track, rows in parts]
-    durations = [track.events.duration[rows] for _, track, rows in parts]
+    counts = []
+    process_names = []
+    track_names = []
+    lanes = []
+    starts = []
+    durations = []
+    for process, track, rows in parts:
+        counts.append(len(rows))
+        process_names.append(process.name)
+        track_names.append(track.name)
+        # `track.lanes` has the first row of each lane.
+        lanes.append(np.searchsorted(track.lanes, rows, side="right") - 1)
+        starts.append(track.events.start[rows])
+        durations.append(track.events.duration[rows])
     events = frame(
         {
-            "process": _repeated([process.name for process, _, _ in parts], counts),
-            "track": _repeated([track.name for _, track, _ in parts], counts),
+            "process": _repeated(process_names, counts),
+            "track": _repeated(track_names, counts),
             "lane": joined(lanes, np.int64),
             "name": texts(short),
             "full_name": texts(full),
@@ -234,13 +288,14 @@ def _events_frame(
             f"duration_{unit}": _times(joined(durations, np.int64), unit),
         }
     )
-    if stats:
-        stats_by_part = [
-            process.source.columns(track.events.positions(rows), list(stats))
-            for process, track, rows in parts
-        ]
-        for stat in stats:
-            events[stat] = _stat_column([columns[stat] for columns in stats_by_part])
+    if not stats:
+        return events
+    stats_by_part = []
+    for process, track, rows in parts:
+        positions = track.events.positions(rows)
+        stats_by_part.append(process.source.columns(positions, list(stats)))
+    for stat in stats:
+        events[stat] = _stat_column([columns[stat] for columns in stats_by_part])
     return events
 
 
@@ -258,7 +313,10 @@ def _stat_column(columns: list[StatColumn]) -> Any:
         return nullable(ints, present)
     if (is_number | ~present).all():
         return floats
-    return texts([column.text(row) for column in columns for row in range(len(column))])
+    values: list[str | None] = []
+    for column in columns:
+        values += map(column.text, range(len(column)))
+    return texts(values)
 
 
 def _repeated(values: list[str], counts: list[int]) -> Any:
@@ -268,4 +326,5 @@ def _repeated(values: list[str], counts: list[int]) -> Any:
 
 def _optional(values: list[int | None], unit: TimeUnit) -> Any:
     present = np.array([value is not None for value in values], np.bool_)
-    return _known(np.array([value or 0 for value in values], np.int64), present, unit)
+    filled = np.array([value or 0 for value in values], np.int64)
+    return _known(filled, present, unit)

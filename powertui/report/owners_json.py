@@ -29,11 +29,11 @@ def json_owners_of_training(
     power: TrainingPower, counted: Sequence[PowerSeries]
 ) -> list[dict[str, Any]]:
     """One element for each channel of a training."""
-    pairs = {
-        row: pair
-        for row, series in enumerate(power.power)
-        if (pair := power.pair(series)) is not None
-    }
+    pairs = {}
+    for row, series in enumerate(power.power):
+        pair = power.pair(series)
+        if pair is not None:
+            pairs[row] = pair
     return _json_channels(power.power, power.owners, pairs, power.rows(counted))
 
 
@@ -43,16 +43,20 @@ def _json_channels(
     pairs: Mapping[int, Pair],
     counted: Collection[int],
 ) -> list[dict[str, Any]]:
-    return [
-        {
+    channels = []
+    for row, (series, owner) in enumerate(zip(power, owners.owners, strict=True)):
+        host = None
+        if owner.machine is not None:
+            host = owners.machines[owner.machine]
+        channel = {
             "sensor": series.sensor.name,
             "file": series.path,
-            "host": None if owner.machine is None else owners.machines[owner.machine],
+            "host": host,
             **_json_evidence(series, owner, pairs.get(row)),
             "counted": row in counted,
         }
-        for row, (series, owner) in enumerate(zip(power, owners.owners, strict=True))
-    ]
+        channels.append(channel)
+    return channels
 
 
 def _json_evidence(series: PowerSeries, owner: Owner, pair: Pair | None) -> dict[str, Any]:

@@ -23,17 +23,22 @@ class Style(Protocol):
 
 def style_of(form: str) -> Style:
     """The style of one of the forms "text" and "markdown"."""
-    return _Markdown() if form == "markdown" else _Plain()
+    if form == "markdown":
+        return _Markdown()
+    return _Plain()
 
 
 class _Plain:
     is_document = False
 
     def head(self, level: int, words: str) -> list[str]:
-        return [plain(words)] if level == 1 else ["", plain(words)]
+        if level == 1:
+            return [plain(words)]
+        return ["", plain(words)]
 
     def line(self, words: str, deeper: bool = False) -> str:
-        return ("      " if deeper else "  ") + plain(words)
+        indent = "      " if deeper else "  "
+        return indent + plain(words)
 
     def table(
         self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]
@@ -45,10 +50,12 @@ class _Markdown:
     is_document = True
 
     def head(self, level: int, words: str) -> list[str]:
-        return ["", "#" * (level + 1) + " " + text.markdown_text(words), ""]
+        marks = "#" * (level + 1)  # the first level is the title of the document around it
+        return ["", f"{marks} {text.markdown_text(words)}", ""]
 
     def line(self, words: str, deeper: bool = False) -> str:
-        return ("  - " if deeper else "- ") + text.markdown_text(words)
+        bullet = "  - " if deeper else "- "
+        return bullet + text.markdown_text(words)
 
     def table(
         self, headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int]

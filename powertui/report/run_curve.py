@@ -26,19 +26,21 @@ def power_bars(power: PowerOnTrace, lo_ps: int, hi_ps: int) -> tuple[int, ...]:
     if hi_ps <= lo_ps or len(times) < 2:
         return ()
     edges = np.linspace(lo_ps, hi_ps, BARS + 1)
-    bar_of = np.searchsorted(edges, times, side="right") - 1
-    inside = (bar_of >= 0) & (bar_of < BARS)
-    counts = np.bincount(bar_of[inside], minlength=BARS)
-    sums = np.bincount(bar_of[inside], weights=watts[inside], minlength=BARS)
+    bar_of_reading = np.searchsorted(edges, times, side="right") - 1
+    is_inside = (bar_of_reading >= 0) & (bar_of_reading < BARS)
+    bars_inside = bar_of_reading[is_inside]
+    counts = np.bincount(bars_inside, minlength=BARS)
+    sums = np.bincount(bars_inside, weights=watts[is_inside], minlength=BARS)
     means = np.full(BARS, np.nan)
     np.divide(sums, counts, out=means, where=counts > 0)
     # Between two readings of a slow sensor the earlier one holds.
     centers = (edges[:-1] + edges[1:]) / 2
-    before = np.searchsorted(times, centers, side="right") - 1
+    reading_before = np.searchsorted(times, centers, side="right") - 1
     usual_interval = float(np.median(np.diff(times)))
-    age = centers - times[np.maximum(before, 0)]
-    is_held = (counts == 0) & (before >= 0) & (age <= _MAX_HELD_INTERVALS * usual_interval)
-    means[is_held] = watts[before[is_held]]
+    age = centers - times[np.maximum(reading_before, 0)]
+    is_young = (reading_before >= 0) & (age <= _MAX_HELD_INTERVALS * usual_interval)
+    is_held = (counts == 0) & is_young
+    means[is_held] = watts[reading_before[is_held]]
     return _heights(means)
 
 
@@ -47,11 +49,11 @@ def step_bars(steps: Steps) -> tuple[int, ...]:
     if len(steps) < _MIN_STEPS:
         return ()
     lengths = np.asarray(steps.ends() - steps.start, np.float64)
+    first_steps = np.arange(BARS) * len(lengths) // BARS  # of each bar
     if len(lengths) <= BARS:
-        chosen = lengths[np.arange(BARS) * len(lengths) // BARS]
-    else:
-        chosen = np.maximum.reduceat(lengths, np.arange(BARS) * len(lengths) // BARS)
-    return _heights(chosen)
+        # A step fills several bars: a maximum of none of them has no value.
+        return _heights(lengths[first_steps])
+    return _heights(np.maximum.reduceat(lengths, first_steps))
 
 
 def _heights(values: Floats) -> tuple[int, ...]:
@@ -63,10 +65,12 @@ def _heights(values: Floats) -> tuple[int, ...]:
     if median <= 0:
         return ()
     ratios = np.where(is_known, values, median) / median - 1
-    above = max(_MIN_RANGE, float(ratios.max()))
-    below = max(_MIN_RANGE, -float(ratios.min()))
+    range_above = max(_MIN_RANGE, float(ratios.max()))
+    range_below = max(_MIN_RANGE, -float(ratios.min()))
     room_above = _MAX_HEIGHT - _USUAL_HEIGHT
     room_below = _USUAL_HEIGHT - 1
-    scaled = np.where(ratios > 0, ratios / above * room_above, ratios / below * room_below)
-    heights = np.where(is_known, _USUAL_HEIGHT + np.rint(scaled), 0)
+    raised = ratios / range_above * room_above
+    lowered = ratios / range_below * room_below
+    offsets = np.rint(np.where(ratios > 0, raised, lowered))
+    heights = np.where(is_known, _USUAL_HEIGHT + offsets, 0)
     return tuple(heights.astype(np.int64).tolist())

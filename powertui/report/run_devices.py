@@ -33,27 +33,37 @@ def model_names(run: Run) -> str:
     """The devices by the shortest name that tells them apart, and how many there are."""
     from powertui.data.tools.device_facts import device_facts
 
-    facts = [facts for trace in run.traces for facts in device_facts(trace) if facts.recorded]
-    if not facts:
+    labels = []
+    for trace in run.traces:
+        for device in device_facts(trace):
+            if device.recorded:
+                labels.append(short_model(_name(device)))
+    if not labels:
         return "CPU" if run.traces else ""
-    names = dict.fromkeys(short_model(_name(device)) for device in facts)
+    names = dict.fromkeys(labels)
     name = next(iter(names))
     if len(names) > 1:
-        return f"{name} +{len(facts) - 1}"
-    return name if len(facts) == 1 else f"{name} ×{len(facts)}"
+        return f"{name} +{len(labels) - 1}"
+    if len(labels) > 1:
+        return f"{name} ×{len(labels)}"
+    return name
 
 
 def _name(device: DeviceFacts) -> str:
+    """The model of a device, else its label, else the kind in the name of its plane."""
+    if device.model or device.label:
+        return device.model or device.label
     match = _PLANE_KIND.match(device.name)
-    return device.model or device.label or (match.group(1) if match else "")
+    return match.group(1) if match else ""
 
 
 def short_model(label: str) -> str:
     """A device without its maker, its memory and its socket: "NVIDIA H100 80GB HBM3" is "H100"."""
-    words = [
-        word
-        for word in plain(label, 80).replace("(", " ").replace(")", " ").split()
-        if word.lower() not in _MAKER_WORDS and not _MEMORY_WORD.fullmatch(word)
-    ]
-    name = words[0].split("-")[0] if words else ""
-    return name[:_MAX_MODEL_CELLS] or ("GPU" if "gpu" in label.lower() else "device")
+    name = ""
+    for word in plain(label, 80).replace("(", " ").replace(")", " ").split():
+        if word.lower() not in _MAKER_WORDS and not _MEMORY_WORD.fullmatch(word):
+            name = word.split("-")[0][:_MAX_MODEL_CELLS]
+            break
+    if name:
+        return name
+    return "GPU" if "gpu" in label.lower() else "device"

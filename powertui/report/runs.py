@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -22,8 +22,6 @@ from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, Clock, PowerOnTra
 from powertui.data.opened import Opened
 from powertui.data.run import clocks
 from powertui.data.run.steps import dispatched_step_ps
-from powertui.data.table import Column, ColumnKind, Place, Table, optional, text_column
-from powertui.plain import plain
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:  # the list starts without it
@@ -108,10 +106,8 @@ def growing(entry: RunEntry) -> bool:
 
 def first(entry: RunEntry) -> KnownRun:
     """What the names and times of its files show."""
-    logs = len(entry.power)
-    facts = KnownRun(
-        power=f"{logs} log{'s' * (logs > 1)}" if logs else "none", growing=growing(entry)
-    )
+    power = _counted(len(entry.power), "log")
+    facts = KnownRun(power=power, growing=growing(entry))
     match = _FOLDER.search(entry.name)
     if match is not None:
         with contextlib.suppress(ValueError):  # a 31st of February
@@ -125,6 +121,14 @@ def first(entry: RunEntry) -> KnownRun:
     return facts
 
 
+def _counted(count: int, noun: str) -> str:
+    if not count:
+        return "none"
+    if count > 1:
+        noun += "s"
+    return f"{count} {noun}"
+
+
 def of_training(run: RunEntry, training: TrainingEntry) -> KnownRun:
     """What the names and first lines of its files show of a training."""
     facts = replace(first(run), device=_kind_of_training(run, training), readable=True)
@@ -136,9 +140,11 @@ def of_training(run: RunEntry, training: TrainingEntry) -> KnownRun:
         is_dated = bool(run.tfevents or training.sessions)
         return replace(facts, when=_by(facts) if is_dated else _NO_DATE)
     when = _when(Clock(first_ns, first_ns, "scalars"))
+    if training.is_local:
+        when = when.replace(" UTC", " local")
     return replace(
         facts,
-        when=when.replace(" UTC", " local") if training.is_local else when,
+        when=when,
         placed=first_ns / NS_PER_S,
         by_file=False,
         took_ps=(last_ns - first_ns) * PS_PER_NS,
@@ -160,12 +166,6 @@ def read(opened: Opened) -> KnownRun:
     when = ""
     if begun.known and begun.source != "file time":  # the file may have been copied since
         when = _when(begun)
-    steps = max(run.steps, key=len, default=Steps.none())
-    step_ps = int(np.median(steps.ends() - steps.start)) if len(steps) else None
-    for trace, its_steps in zip(run.traces, run.steps, strict=True):
-        if its_steps is steps:
-            step_ps = dispatched_step_ps(trace, steps) or step_ps
-    channels = len(run.power)
     spans = [trace.span[1] - trace.span[0] for trace in run.traces]
     return replace(
         facts,
@@ -173,12 +173,29 @@ def read(opened: Opened) -> KnownRun:
         began=begun.mid_ns / NS_PER_S if when else None,
         device=_devices(run),
         took_ps=max(spans, default=None),
-        steps=len(steps) or None,
-        step_ps=step_ps,
+        steps=len(_most_steps(run)) or None,
+        step_ps=_step_ps(run),
         epochs=max(map(len, run.epochs), default=0) or None,
-        power=f"{channels} channel{'s' * (channels != 1)}" if channels else "none",
+        power=_counted(len(run.power), "channel"),
         readable=True,
     )
+
+
+def _most_steps(run: Run) -> Steps:
+    """The steps of the host that has most of them."""
+    return max(run.steps, key=len, default=Steps.none())
+
+
+def _step_ps(run: Run) -> int | None:
+    """How long a step took: the median, or the mean with its work where that was dispatched."""
+    steps = _most_steps(run)
+    if not len(steps):
+        return None
+    median_ps = int(np.median(steps.ends() - steps.start))
+    for trace, steps_of_host in zip(run.traces, run.steps, strict=True):
+        if steps_of_host is steps:
+            return dispatched_step_ps(trace, steps) or median_ps
+    return median_ps
 
 
 def pictured(opened: Opened, facts: KnownRun) -> KnownRun:
@@ -191,7 +208,7 @@ def pictured(opened: Opened, facts: KnownRun) -> KnownRun:
         facts,
         framework=run_devices.framework_name(run),
         model=run_devices.model_names(run),
-        bars=run_curve.step_bars(max(run.steps, key=len, default=Steps.none())),
+        bars=run_curve.step_bars(_most_steps(run)),
     )
 
 
@@ -200,7 +217,9 @@ def _devices(run: Run) -> str:
     devices = [device for trace in run.traces for device in trace.devices]
     if not devices:
         return "CPU" if run.traces else ""
-    return devices[0] if len(devices) == 1 else f"{devices[0]} +{len(devices) - 1}"
+    if len(devices) == 1:
+        return devices[0]
+    return f"{devices[0]} +{len(devices) - 1}"
 
 
 def unreadable(entry: RunEntry, problem: str) -> KnownRun:
@@ -259,23 +278,28 @@ def concluded(opened: Opened, facts: KnownRun, aligning: Aligning | None = None)
     first = conclusions.first
     if first is None:
         return replace(facts, found=0, conclusion="", health="well")
-    mark = "" if first.kind is Kind.COMPUTE else "! "
-    unusual = next((item for item in conclusions if _is_unusual(item)), None)
-    others = (*_UNUSUAL_KINDS, *_ASIDE_KINDS)
-    bound = next((item for item in conclusions if item.kind.value not in others), None)
+    # A run that is busy computing needs no attention.
+    is_computing = first.kind is Kind.COMPUTE
+    unusual = next(filter(_is_unusual, conclusions), None)
+    bound = next(filter(_is_bound, conclusions), None)
     if unusual is not None:
         health = "unusual"
     else:
-        health = "well" if first.kind is Kind.COMPUTE else "look"
-    return replace(
+        health = "well" if is_computing else "look"
+    facts = replace(
         facts,
         found=len(conclusions),
-        conclusion=f"{mark}{first.short}",
+        conclusion=first.short if is_computing else f"! {first.short}",
         health=health,
-        bound=bound.short if bound is not None else "",
-        bound_kind=bound.kind.value if bound is not None else "",
-        unusual=unusual.short if unusual is not None else "",
+        bound="",
+        bound_kind="",
+        unusual="",
     )
+    if bound is not None:
+        facts = replace(facts, bound=bound.short, bound_kind=bound.kind.value)
+    if unusual is not None:
+        facts = replace(facts, unusual=unusual.short)
+    return facts
 
 
 def _is_unusual(conclusion: Conclusion) -> bool:
@@ -304,142 +328,43 @@ def seen_run(opened: Opened, aligning: Aligning) -> SeenRun:
     return SeenRun(files, facts)
 
 
+def _is_bound(conclusion: Conclusion) -> bool:
+    """Whether it says what a usual step's time goes to."""
+    return conclusion.kind.value not in (*_UNUSUAL_KINDS, *_ASIDE_KINDS)
+
+
 def _state_of_files(entry: RunEntry) -> tuple[tuple[str, int, int], ...]:
     """(path, size, time of the last change) of each profile and power log."""
-    out = []
+    states = []
     paths = [file.path for file in entry.profiles]
     paths += [file.path for file in entry.power]
     for path in paths:
-        size = changed_ns = -1
+        size = changed_ns = -1  # of a file that is gone, or of no file
         with contextlib.suppress(OSError, ValueError):
             status = Path(path).stat()
             size, changed_ns = status.st_size, status.st_mtime_ns
-        out.append((path, size, changed_ns))
-    return tuple(out)
+        states.append((path, size, changed_ns))
+    return tuple(states)
 
 
 def _alignment(placed: Sequence[PowerOnTrace]) -> str:
     """How well the worst of the power channels is aligned."""
-    worst = max(
-        placed,
-        key=lambda power: (power.status != "aligned", power.offset_hi_ps - power.offset_lo_ps),
-    )
+    worst = max(placed, key=_badness)
     if worst.status != "aligned":
         return worst.status
     from powertui.data.energy import sensor
 
-    return f"±{sensor.seconds((worst.offset_hi_ps - worst.offset_lo_ps) / 2 / PS_PER_S)}"
+    half_ps = _width_ps(worst) / 2
+    return f"±{sensor.seconds(half_ps / PS_PER_S)}"
 
 
-def _place_in_list(facts: KnownRun) -> float | None:
-    """A moment that orders the list: a copied file is younger than what it holds."""
-    if facts.placed is None or not facts.by_file:
-        return facts.placed
-    return facts.placed - _BEHIND_ALL_S
+def _badness(power: PowerOnTrace) -> tuple[bool, int]:
+    return power.status != "aligned", _width_ps(power)
 
 
-def _or_last(moment: float | None) -> float:
-    return -2 * _BEHIND_ALL_S if moment is None else moment
-
-
-def table(
-    entries: Sequence[RunEntry],
-    facts: Sequence[KnownRun],
-    summary: str = "",
-    trainings: Mapping[str, str] | None = None,
-    *,
-    by_clock: bool = True,
-) -> Table:
-    """The list, newest first. Runs that only their files' times date come after all others, and
-    those without a date last, in the order of their names.
-
-    `trainings` maps the path of a session to that of its training: a session is listed below its
-    training where both are in the list. `by_clock` is False where runs are read as they come into
-    sight: then reading a run must not move it out of sight.
-    """
-    moments = [
-        run_facts.began if by_clock and run_facts.began is not None else _place_in_list(run_facts)
-        for run_facts in facts
-    ]
-    order = sorted(range(len(entries)), key=lambda row: -_or_last(moments[row]))
-    runs, facts = [entries[row] for row in order], [facts[row] for row in order]
-    paths = [run.path for run in runs]
-    names = [run.name for run in runs]
-    sizes = [run.size if run.profiles else None for run in runs]
-    outer = _training_rows(paths, trainings or {})
-    for row, training_row in enumerate(outer):
-        if training_row >= 0:
-            sizes[training_row] = (sizes[training_row] or 0) + runs[row].size
-            names[row] = names[row].removeprefix(runs[training_row].name + "/")
-    ranks = np.array([moments[row] for row in order], np.float64)  # None becomes NaN
-
-    def words(id: str, label: str, attribute: str, *, weight: int) -> Column:
-        return text_column(
-            id, label, [getattr(run_facts, attribute) for run_facts in facts], weight=weight
-        )
-
-    def figures(
-        id: str, label: str, kind: ColumnKind, attribute: str, *, weight: int, unit: str = ""
-    ) -> Column:
-        values = [getattr(run_facts, attribute) for run_facts in facts]
-        return optional(id, label, kind, values, unit=unit, weight=weight)
-
-    columns = (
-        text_column("run", "run", names, weight=9),
-        replace(words("when", "when", "when", weight=6), ranks=ranks),
-        text_column("hosts", "hosts", [", ".join(run.hosts) for run in runs], weight=2),
-        text_column("device", "device", [_device(run_facts) for run_facts in facts], weight=3),
-        figures("took_s", "took", "duration", "took_ps", weight=7),
-        figures("steps", "steps", "integer", "steps", weight=7),
-        figures("step_s", "a step", "duration", "step_ps", weight=5),
-        figures("epochs", "epochs", "integer", "epochs", weight=1),
-        figures("joules", "energy", "number", "joules", weight=8, unit="J"),
-        figures("joules_lo", "from", "number", "joules_lo", weight=0, unit="J"),
-        figures("joules_hi", "to", "number", "joules_hi", weight=0, unit="J"),
-        replace(
-            text_column("conclusion", "finding", [_conclusion(row) for row in facts], weight=9),
-            faint=np.array([row.unseen for row in facts], np.bool_),
-        ),
-        figures("found", "found", "integer", "found", weight=4),
-        words("power", "power", "power", weight=8),
-        optional("size_bytes", "size", "number", sizes, unit="B", weight=2),
-        Column(
-            "readable",
-            "readable",
-            "flag",
-            np.array([run_facts.readable is not False for run_facts in facts], np.bool_),
-            present=np.array([run_facts.readable is not None for run_facts in facts], np.bool_),
-            weight=0,
-        ),
-        text_column("path", "path", paths, weight=0),
-    )
-    return Table(
-        "runs",
-        "Runs",
-        columns,
-        place=lambda row: Place(run=paths[row]),
-        order=("when", True),
-        key=("path",),
-        noun="run",
-        empty="No run was found.",
-        summary=summary,
-        within=np.array(outer, np.int64) if any(row >= 0 for row in outer) else None,
-    )
-
-
-def _training_rows(paths: Sequence[str], trainings: Mapping[str, str]) -> list[int]:
-    """For each path the row of its training; -1 where that is not listed."""
-    rows = {path: row for row, path in enumerate(paths)}
-    return [rows.get(trainings.get(path, ""), -1) for path in paths]
-
-
-def _conclusion(facts: KnownRun) -> str:
-    return _NOT_LOOKED_AT if facts.unseen else facts.conclusion
-
-
-def _device(facts: KnownRun) -> str:
-    parts = (facts.device, _BEING_WRITTEN if facts.growing else "")
-    return ", ".join(filter(None, parts))
+def _width_ps(power: PowerOnTrace) -> int:
+    """How wide the interval is in which its log's zero lies."""
+    return power.offset_hi_ps - power.offset_lo_ps
 
 
 def _when(clock: Clock) -> str:
@@ -450,7 +375,8 @@ def _when(clock: Clock) -> str:
         return ""
     if clock.utc_offset_s is None:
         return f"{moment:%Y-%m-%d %H:%M} UTC"
-    return f"{moment.astimezone(timezone(timedelta(seconds=clock.utc_offset_s))):%Y-%m-%d %H:%M %z}"
+    zone = timezone(timedelta(seconds=clock.utc_offset_s))
+    return f"{moment.astimezone(zone):%Y-%m-%d %H:%M %z}"
 
 
 def _by(facts: KnownRun) -> str:
@@ -460,21 +386,3 @@ def _by(facts: KnownRun) -> str:
     unix_ns = int(facts.placed * NS_PER_S)
     when = _when(Clock(unix_ns, unix_ns, "file time"))
     return f"by {when}" if when else _UNDATED
-
-
-def matches(entry: RunEntry, facts: KnownRun, words: Sequence[str]) -> bool:
-    """Whether every word is somewhere in what is known of the run."""
-    parts = (
-        entry.name,
-        *entry.hosts,
-        facts.when,
-        facts.device,
-        facts.model,
-        facts.framework,
-        facts.power,
-        facts.conclusion,
-        facts.bound,
-        facts.unusual,
-    )
-    text = " ".join(map(plain, parts)).lower()
-    return all(word in text for word in words)

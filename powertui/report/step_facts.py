@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from powertui import units
-from powertui.data.model import PS_PER_S, Epochs, Marker, Step, Steps, StepsOn, Trace
+from powertui.data.model import PS_PER_S, Epochs, Int64s, Marker, Step, Steps, StepsOn, Trace
 from powertui.plain import plain
+from powertui.report.text import duration
 
 # Bounds of the JSON: a month of steps must not become a gigabyte. Chosen, not measured.
 MAX_HOST_STEPS = 5_000
 _MAX_DEVICE_STEPS = 1_000  # of one device or replica: there may be many of them
 _MAX_LISTED_DEVICES = 8  # in one line of text
+# Cells that texts of a file may take, so that a hostile one fills no page. Chosen, not measured.
+_MAX_SENTENCE_CELLS = 300
+_MAX_MARKER_CELLS = 120
 
 Facts = dict[str, Any]
 
@@ -21,6 +25,7 @@ Facts = dict[str, Any]
 def step_facts(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
     """Counts, times, and what marks the steps. What is not known is None."""
     gaps = steps.start_to_start()
+    listed = range(min(len(steps), MAX_HOST_STEPS))
     facts: Facts = {
         "count": len(steps),
         "source": steps.source,
@@ -29,15 +34,15 @@ def step_facts(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
         "confidence": steps.confidence or None,
         "notes": list(steps.notes),
         "duration": _spread(steps.duration),
-        "start_to_start": _spread(gaps[gaps >= 0]),
-        "host_s": _spread(steps.host[steps.host >= 0]),
-        "device_s": _spread(steps.device[steps.device >= 0]),
-        "step_s": _spread(steps.step[steps.step >= 0]),
+        "start_to_start": _spread_of_known(gaps),
+        "host_s": _spread_of_known(steps.host),
+        "device_s": _spread_of_known(steps.device),
+        "step_s": _spread_of_known(steps.step),
         "device_by": steps.device_by or None,
         "work_s": None,
         "markers": [_marker(marker, index == 0) for index, marker in enumerate(steps.markers)],
         "on": [_device_steps(device, steps) for device in steps.on],
-        "rows": [_step(steps[row], epochs) for row in range(min(len(steps), MAX_HOST_STEPS))],
+        "rows": [_step(steps[row], epochs) for row in listed],
         "rows_left_out": max(0, len(steps) - MAX_HOST_STEPS),
     }
     if steps.asynchronous and len(steps) > 1:
@@ -45,7 +50,8 @@ def step_facts(trace: Trace, steps: Steps, epochs: Epochs) -> Facts:
 
         # The markers say only when the work was asked for: from the first of them to the end of the
         # last work.
-        facts["work_s"] = (work_of(trace, steps).end - int(steps.start[0])) / PS_PER_S
+        work_ps = work_of(trace, steps).end - int(steps.start[0])
+        facts["work_s"] = seconds(work_ps)
     return facts
 
 
@@ -62,17 +68,25 @@ def _marker(marker: Marker, is_chosen: bool) -> Facts:
 
 
 def _step(step: Step, epochs: Epochs) -> Facts:
+    epoch_number = None
+    if step.epoch is not None:
+        epoch_number = epochs[step.epoch].number
     return {
-        "epoch": epochs[step.epoch].number if step.epoch is not None else None,
-        "number": step.number if step.number >= 0 else None,
+        "epoch": epoch_number,
+        "number": _known_number(step.number),
         "name": step.name,
-        "start_s": step.start / PS_PER_S,
-        "duration_s": step.duration / PS_PER_S,
+        "start_s": seconds(step.start),
+        "duration_s": seconds(step.duration),
         "start_to_start_s": seconds(step.start_to_start),
         "host_s": seconds(step.host),
         "device_s": seconds(step.device),
         "step_s": seconds(step.step),
     }
+
+
+def _known_number(number: int) -> int | None:
+    """The number of a step; steps without one have -1."""
+    return number if number >= 0 else None
 
 
 def _device_steps(device: StepsOn, steps: Steps) -> Facts:
@@ -83,9 +97,9 @@ def _device_steps(device: StepsOn, steps: Steps) -> Facts:
         number, work_ps = int(numbers[row]), int(device.work[row])
         facts = {
             "row": int(device.row[row]),
-            "number": number if number >= 0 else None,
-            "start_s": int(device.start[row]) / PS_PER_S,
-            "step_s": int(device.duration[row]) / PS_PER_S,
+            "number": _known_number(number),
+            "start_s": seconds(int(device.start[row])),
+            "step_s": seconds(int(device.duration[row])),
             "device_s": seconds(work_ps) if work_ps >= 0 else None,
         }
         rows.append(facts)
@@ -94,7 +108,7 @@ def _device_steps(device: StepsOn, steps: Steps) -> Facts:
         "kind": device.kind,
         "count": len(device),
         "step_s": _spread(device.duration),
-        "device_s": _spread(device.work[device.work >= 0]),
+        "device_s": _spread_of_known(device.work),
         "rows": rows,
         "rows_left_out": max(0, len(device) - _MAX_DEVICE_STEPS),
     }
@@ -105,28 +119,35 @@ def seconds(ps: int | None) -> float | None:
     return None if ps is None else ps / PS_PER_S
 
 
-def _spread(values: np.ndarray[Any, np.dtype[np.int64]]) -> Facts | None:
+def _spread_of_known(times_ps: Int64s) -> Facts | None:
+    """The same of those that are known; a time that is not known is negative."""
+    return _spread(times_ps[times_ps >= 0])
+
+
+def _spread(times_ps: Int64s) -> Facts | None:
     """Median and extremes of times in ps, in s; None where there is none."""
-    if not len(values):
+    if not len(times_ps):
         return None
     # Sorted once: numpy's own median and percentile take a quarter of a millisecond each.
-    in_order = np.sort(values)
+    in_order = np.sort(times_ps)
     return {
         "median_s": _quantile(in_order, 0.5) / PS_PER_S,
-        "mean_s": float(values.mean()) / PS_PER_S,
+        "mean_s": float(times_ps.mean()) / PS_PER_S,
         "p95_s": _quantile(in_order, 0.95) / PS_PER_S,
         "min_s": int(in_order[0]) / PS_PER_S,
         "max_s": int(in_order[-1]) / PS_PER_S,
-        "first_s": int(values[0]) / PS_PER_S,
+        "first_s": int(times_ps[0]) / PS_PER_S,
     }
 
 
-def _quantile(in_order: np.ndarray[Any, np.dtype[np.int64]], share: float) -> float:
+def _quantile(in_order: Int64s, share: float) -> float:
     """Between two values in proportion, as numpy's percentile by default."""
     last = len(in_order) - 1
     rank = share * last
     row = int(rank)
-    low, high = float(in_order[row]), float(in_order[min(row + 1, last)])
+    row_above = min(row + 1, last)
+    low = float(in_order[row])
+    high = float(in_order[row_above])
     weight = rank - row
     # numpy starts from the nearer of the two: so the last digits are its own.
     if weight >= 0.5:
@@ -141,31 +162,39 @@ def lines(steps: Facts) -> list[str]:
     """Steps in a few lines: how many, how long, on what, and what marked them."""
     if not steps["count"]:
         return [f"none: {plain(steps['source'])}. Name a marker: --step-marker REGEX"]
-    count = f"{steps['count']:,}"
-    lengths = steps["step_s"] or steps["duration"]
-    if steps["count"] == 1:
-        lines = [f"{count}: {_duration(lengths['median_s'])}"]
-    else:
-        first = _duration(lengths["first_s"])
-        lines = [f"{count}: {_range(lengths)}, the first {first}"]
-    lines += _three_times(steps)
+    lines = [_count_and_length(steps), *_three_times(steps)]
     if steps["asynchronous"]:
         lines.append("dispatched asynchronously: the host's call returned while the work ran on")
+        # Where devices were recorded, their own times say more than this mean.
         if steps["work_s"] is not None and steps["device_s"] is None:
-            total, mean = _duration(steps["work_s"]), _duration(steps["work_s"] / steps["count"])
+            total = duration(steps["work_s"])
+            mean = duration(steps["work_s"] / steps["count"])
             lines.append(f"their work took {total}: {mean} a step on average")
     if steps["start_to_start"] is not None:
         lines.append(f"start to start: {_range(steps['start_to_start'])}")
     lines.append(f"marked by {plain(steps['source'])}")
     if steps["confidence"]:
-        lines.append(plain(steps["confidence"], 300))
+        lines.append(plain(steps["confidence"], _MAX_SENTENCE_CELLS))
     lines += _second_marker(steps)
-    return lines + [plain(note, 300) for note in steps["notes"]]
+    for note in steps["notes"]:
+        lines.append(plain(note, _MAX_SENTENCE_CELLS))
+    return lines
+
+
+def _count_and_length(steps: Facts) -> str:
+    count = f"{steps['count']:,}"
+    lengths = steps["step_s"] or steps["duration"]
+    if steps["count"] == 1:
+        return f"{count}: {duration(lengths['median_s'])}"
+    first = duration(lengths["first_s"])
+    return f"{count}: {_range(lengths)}, the first {first}"
 
 
 def _range(spread: Facts) -> str:
-    median, lowest, highest = spread["median_s"], spread["min_s"], spread["max_s"]
-    return f"median {_duration(median)}, {_duration(lowest)} to {_duration(highest)}"
+    median = duration(spread["median_s"])
+    lowest = duration(spread["min_s"])
+    highest = duration(spread["max_s"])
+    return f"median {median}, {lowest} to {highest}"
 
 
 def _three_times(steps: Facts) -> list[str]:
@@ -178,21 +207,29 @@ def _three_times(steps: Facts) -> list[str]:
         return []
     medians = []
     if host is not None:
-        medians.append(f"host {_duration(host['median_s'])}")
-    medians.append(f"device {_duration(device['median_s'])} (by {steps['device_by']})")
-    medians.append(f"step {_duration(steps['step_s']['median_s'])}")
+        medians.append(f"host {duration(host['median_s'])}")
+    device_median = duration(device["median_s"])
+    medians.append(f"device {device_median} (by {steps['device_by']})")
+    step_median = duration(steps["step_s"]["median_s"])
+    medians.append(f"step {step_median}")
     lines = [f"medians: {', '.join(medians)}"]
+    # Replicas are no devices: each of those has several.
     devices = [facts for facts in steps["on"] if facts["kind"] == "device"]
     if len(devices) > 1:
-        names = []
-        for facts in devices[:_MAX_LISTED_DEVICES]:
-            median = _duration(facts["step_s"]["median_s"])
-            names.append(f"{plain(facts['name'], 40)} {median}")
-        line = f"on each device: {', '.join(names)}"
-        if len(devices) > len(names):
-            line += f" and {len(devices) - len(names)} more"
-        lines.append(line)
+        lines.append(_median_of_each(devices))
     return lines
+
+
+def _median_of_each(devices: Sequence[Facts]) -> str:
+    medians = []
+    for device in devices[:_MAX_LISTED_DEVICES]:
+        name = plain(device["name"], 40)
+        medians.append(f"{name} {duration(device['step_s']['median_s'])}")
+    line = f"on each device: {', '.join(medians)}"
+    not_listed = len(devices) - len(medians)
+    if not_listed:
+        line += f" and {not_listed} more"
+    return line
 
 
 def _second_marker(steps: Facts) -> list[str]:
@@ -200,14 +237,13 @@ def _second_marker(steps: Facts) -> list[str]:
     if len(steps["markers"]) < 2:
         return []
     best, second = steps["markers"][:2]
+    name = plain(second["name"], _MAX_MARKER_CELLS)
+    pattern = _quoted(plain(second["pattern"], _MAX_MARKER_CELLS))
     scores = f"score {second['score']:.2f} against {best['score']:.2f}"
-    option = f"--step-marker {_quoted(plain(second['pattern'], 120))}"
-    return [f"next best: {plain(second['name'], 120)} ({scores}); to choose it: {option}"]
+    return [f"next best: {name} ({scores}); to choose it: --step-marker {pattern}"]
 
 
 def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
-
-
-def _duration(seconds: float) -> str:
-    return units.duration(round(seconds * PS_PER_S))
+    """The text as one word of a shell: its own quotes end the quoted part and begin it again."""
+    escaped = text.replace("'", "'\\''")
+    return f"'{escaped}'"

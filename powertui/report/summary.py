@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +61,13 @@ def tell(path: str, name: str | None, reading: ReadOptions, form: str) -> int:
     else:
         from powertui.report import training_page
 
-        pages = [] if not runs and has_training_alone else _text(scan, runs)
-        text.out("\n".join([*pages, *training_page.summaries(chosen)]))
-    return 0 if any(readable for _, readable in answers) or has_training_alone else 3
+        lines = []
+        if runs or not has_training_alone:
+            lines += _text(scan, runs)
+        lines += training_page.summaries(chosen)
+        text.out("\n".join(lines))
+    is_readable = any(readable for _, readable in answers)
+    return 0 if is_readable or has_training_alone else 3
 
 
 def _read(entries: Sequence[RunEntry], trainings: Trainings) -> Iterator[tuple[Facts, bool]]:
@@ -101,22 +105,23 @@ def _findings(opened: Opened) -> list[Facts] | None:
         return None
     from powertui.data.energy import account
 
-    return [
-        {
-            "host": profile.host,
-            "text": finding.text,
-            "epoch": finding.epoch,
-            "step_lo": finding.step_lo,
-            "step_hi": finding.step_hi,
-            "start_s": finding.start_ps / PS_PER_S,
-            "end_s": finding.end_ps / PS_PER_S,
-            "watts": finding.delta_watts,
-            "joules": finding.delta_joules,
-            "badge": finding.badge.value,
-        }
-        for profile in opened.profiles
-        for finding in account.findings(profile).findings
-    ]
+    findings = []
+    for profile in opened.profiles:
+        for finding in account.findings(profile).findings:
+            facts = {
+                "host": profile.host,
+                "text": finding.text,
+                "epoch": finding.epoch,
+                "step_lo": finding.step_lo,
+                "step_hi": finding.step_hi,
+                "start_s": finding.start_ps / PS_PER_S,
+                "end_s": finding.end_ps / PS_PER_S,
+                "watts": finding.delta_watts,
+                "joules": finding.delta_joules,
+                "badge": finding.badge.value,
+            }
+            findings.append(facts)
+    return findings
 
 
 def _conclusions(opened: Opened) -> Facts:
@@ -203,44 +208,57 @@ def _markdown(scan: Logdir, runs: Sequence[Facts], trainings: Sequence[Training]
     else:
         lines.append(f"No run of a profiler was found in {text.markdown_text(scan.path)}.")
     for run in runs:
-        lines += ["", *_markdown_run(run)]
+        lines.append("")
+        lines += _markdown_run(run)
     from powertui.report import training_page
 
     summaries = training_page.summaries(trainings)
     if summaries:
         lines.append("")
-    return lines + [f"- {text.markdown_text(line.strip())}" for line in summaries]
+    lines += _bullets(line.strip() for line in summaries)
+    return lines
+
+
+def _bullets(sentences: Iterable[str]) -> list[str]:
+    return [f"- {text.markdown_text(sentence)}" for sentence in sentences]
 
 
 def _markdown_run(run: Facts) -> list[str]:
     """The steps and epochs of every host below the name of the run, and its warnings."""
     profiles = run["profiles"]
+    conclusions = run["conclusions"] or ()  # None where there were too many runs to look
     lines = [f"## {text.markdown_text(run['name'])}", ""]
-    for conclusion in run["conclusions"] or ():
-        lines.append(f"- {text.markdown_text(conclusion['sentence'])}")
-    if run["conclusions"]:
+    lines += _bullets(conclusion["sentence"] for conclusion in conclusions)
+    if conclusions:
         lines.append("")
     for profile in profiles:
         if len(profiles) > 1:
             lines += [f"### {text.markdown_text(profile['host'])}", ""]
-        steps = step_facts.lines(profile["steps"])
-        lines += [f"- {text.markdown_text(line)}" for line in steps]
+        lines += _bullets(step_facts.lines(profile["steps"]))
         lines += _markdown_epochs(profile["epochs"])
-    return lines + [f"- warning: {text.markdown_text(line)}" for line in run["warnings"]]
+    for warning in run["warnings"]:
+        lines.append(f"- warning: {text.markdown_text(warning)}")
+    return lines
 
 
 def _run_cells(run: Facts) -> list[str]:
     spreads = [profile["steps"]["step_s"] for profile in run["profiles"]]
     spread = next(filter(None, spreads), None)
+    median_step = ""
+    if spread is not None:
+        median_step = text.duration(spread["median_s"])
+    duration = ""
+    if run["duration_s"] is not None:
+        duration = text.duration(run["duration_s"])
     return [
         run["name"],
         str(len(run["hosts"])),
         str(len(run["devices"])),
         f"{run['events']:,}",
         str(run["steps"]),
-        run_page.duration(spread["median_s"]) if spread else "",
+        median_step,
         str(run["epochs"]),
-        "" if run["duration_s"] is None else run_page.duration(run["duration_s"]),
+        duration,
         run_page.start_time(run),
         run["clock"]["source"],
     ]
@@ -249,10 +267,9 @@ def _run_cells(run: Facts) -> list[str]:
 def _markdown_epochs(epochs: Facts) -> list[str]:
     if not epochs["count"]:
         return []
-    rows = [
-        [*run_page.epoch_cells(row), str(row["steps"]), row["source"]]
-        for row in epochs["rows"][:_MAX_MARKDOWN_EPOCHS]
-    ]
+    rows = []
+    for row in epochs["rows"][:_MAX_MARKDOWN_EPOCHS]:
+        rows.append([*run_page.epoch_cells(row), str(row["steps"]), row["source"]])
     return ["", *text.markdown(_EPOCH_HEADERS, rows, right=range(5)), ""]
 
 
@@ -295,19 +312,22 @@ def _step_rows(run: Run) -> Iterator[Sequence[Any]]:
     for trace, steps, epochs in zip(run.traces, run.steps, run.epochs, strict=True):
         half = None
         if trace.clock.known:
-            half = ExactNumber(units.fixed(trace.clock.half_ns, NS_PER_S, 6))
+            half = _exact(trace.clock.half_ns, NS_PER_S, 6)
         for step in steps:
+            epoch_number = None
+            if step.epoch is not None:
+                epoch_number = epochs[step.epoch].number
             unix_ns = facts.unix_ns(trace.clock, step.start)
             yield (
                 run.name,
                 trace.host,
-                epochs[step.epoch].number if step.epoch is not None else None,
+                epoch_number,
                 step.number if step.number >= 0 else None,
                 step.name,
                 _exact_seconds(step.start),
                 _exact_seconds(step.duration),
                 _exact_seconds(step.start_to_start),
-                ExactNumber(units.fixed(unix_ns, NS_PER_S, 9)) if unix_ns is not None else None,
+                _exact(unix_ns, NS_PER_S, 9),
                 half,
                 _exact_seconds(step.host),
                 _exact_seconds(step.device),
@@ -315,6 +335,12 @@ def _step_rows(run: Run) -> Iterator[Sequence[Any]]:
             )
 
 
+def _exact(value: int | None, size: int, digits: int) -> ExactNumber | None:
+    if value is None:
+        return None
+    return ExactNumber(units.fixed(value, size, digits))
+
+
 def _exact_seconds(ps: int | None) -> ExactNumber | None:
     """Seconds with all twelve decimals: picoseconds lose nothing."""
-    return None if ps is None else ExactNumber(units.fixed(ps, PS_PER_S, 12))
+    return _exact(ps, PS_PER_S, 12)

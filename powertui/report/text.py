@@ -17,7 +17,8 @@ from datetime import datetime, timedelta, timezone
 from json.encoder import encode_basestring_ascii
 from typing import Any
 
-from powertui.data.model import NS_PER_S
+from powertui import units
+from powertui.data.model import NS_PER_S, PS_PER_S
 from powertui.plain import cell, plain, width
 
 # What a terminal or pipe without UTF-8 gets instead of the characters that we write ourselves.
@@ -79,7 +80,11 @@ def table(
         if any(values):
             column = (headers[index], *values)
             columns.append(_aligned(column, right=index in numbers))
-    return [(indent + "  ".join(row)).rstrip() for row in zip(*columns, strict=True)]
+    lines = []
+    for row in zip(*columns, strict=True):
+        line = indent + "  ".join(row)
+        lines.append(line.rstrip())
+    return lines
 
 
 def _aligned(texts: Sequence[str], *, right: bool) -> list[str]:
@@ -90,7 +95,9 @@ def _aligned(texts: Sequence[str], *, right: bool) -> list[str]:
 
 def _pad(text: str, cells: int, right: bool) -> str:
     blank = " " * max(0, cells - width(text))
-    return blank + text if right else text + blank
+    if right:
+        return blank + text
+    return text + blank
 
 
 def markdown(
@@ -99,8 +106,9 @@ def markdown(
     """A Markdown table. Names cannot break out of their cell or become markup."""
     numbers = set(right)
     rules = ["---:" if index in numbers else "---" for index in range(len(headers))]
-    lines = ["| " + " | ".join(headers) + " |", "|" + "|".join(rules) + "|"]
-    lines += ["| " + " | ".join(map(markdown_text, row)) + " |" for row in rows]
+    lines = [_markdown_row(headers), "|" + "|".join(rules) + "|"]
+    for row in rows:
+        lines.append(_markdown_row(map(markdown_text, row)))
     return lines
 
 
@@ -161,12 +169,18 @@ def first_of(lines: Sequence[str], count: int) -> list[str]:
     return [*lines[:count], f"… and {len(lines) - count:,} more (--json lists them)"]
 
 
+def _markdown_row(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
 def terminal_columns() -> int:
     """The terminal's width; 0 when output goes elsewhere."""
     try:
-        return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else 0
-    except (AttributeError, ValueError):
+        if sys.stdout.isatty():
+            return shutil.get_terminal_size((80, 24)).columns
+    except (AttributeError, ValueError):  # standard output is closed, or no file at all
         return 0
+    return 0
 
 
 # ── machines ─────────────────────────────────────────────────────────────────────────────────────
@@ -209,7 +223,9 @@ def _write(value: Any, line: str, add: Callable[[str], None]) -> None:
         deeper = line + " "
         separator = "{" + deeper
         for key, item in value.items():
-            add(f"{separator}{encode_basestring_ascii(str(key))}: ")
+            add(separator)
+            add(encode_basestring_ascii(str(key)))
+            add(": ")
             _write(item, deeper, add)
             separator = "," + deeper
         add(line + "}")
@@ -241,8 +257,8 @@ def to_csv(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(headers)
-    for row in rows:  # None is written as an empty field
-        writer.writerow([cell(value) if isinstance(value, str) else value for value in row])
+    for row in rows:
+        writer.writerow(map(_csv_value, row))
     return buffer.getvalue()
 
 
@@ -260,9 +276,22 @@ def emit_csv(text: str) -> None:
 # ── facts in words ───────────────────────────────────────────────────────────────────────────────
 
 
+def _csv_value(value: object) -> object:
+    if isinstance(value, str):
+        return cell(value)
+    return value  # None is written as an empty field
+
+
 def plural(count: int, noun: str) -> str:
     """1 step, 20 steps, with thousands set apart."""
-    return f"{count:,} {noun if count == 1 else noun + 's'}"
+    if count != 1:
+        noun += "s"
+    return f"{count:,} {noun}"
+
+
+def duration(seconds: float) -> str:
+    """A length of time, as a person reads it."""
+    return units.duration(round(seconds * PS_PER_S))
 
 
 def wall(unix_ns: int, offset_s: int | None) -> str:
@@ -270,9 +299,11 @@ def wall(unix_ns: int, offset_s: int | None) -> str:
     from powertui.data.run import zones
 
     offset_s = offset_s or 0
+    zone = timezone(timedelta(seconds=offset_s))
     seconds, ns = divmod(unix_ns, NS_PER_S)
     try:
-        moment = datetime.fromtimestamp(seconds, timezone(timedelta(seconds=offset_s)))
+        moment = datetime.fromtimestamp(seconds, zone)
     except (OverflowError, OSError, ValueError):
         return f"Unix ns {unix_ns}"
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{ns // 1_000_000:03d} {zones.name(offset_s)}"
+    milliseconds = ns // 1_000_000
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{milliseconds:03d} {zones.name(offset_s)}"

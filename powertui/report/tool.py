@@ -69,7 +69,8 @@ def tell(path: str, run: str | None, reading: ReadOptions, request: ToolRequest,
     """
     tool = registry.get(request.tool)
     trainings = Trainings(logdir.scan(path), reading, request.aligning)
-    runs = trainings.each(entry for entry in trainings.found.chosen(run) if entry.profiles)
+    entries = trainings.found.chosen(run)
+    runs = trainings.each(entry for entry in entries if entry.profiles)
     answers = list(_ask(runs, tool, request))
     if not answers:
         raise UnreadableFile(
@@ -144,11 +145,13 @@ def _as_dict(path: str, tool: Tool, answers: Sequence[_HostAnswer]) -> dict[str,
     It is the answer itself where there is one, else it has a list of them.
     """
     head = {"powertui": __version__, "path": path, "tool": tool.name}
-    runs = [
-        {"run": answer.run, "host": answer.host, **as_json.as_dict(answer.result)}
-        for answer in answers
-    ]
-    return {**head, **runs[0]} if len(runs) == 1 else {**head, "runs": runs}
+    runs = []
+    for answer in answers:
+        host = {"run": answer.run, "host": answer.host}
+        runs.append(host | as_json.as_dict(answer.result))
+    if len(runs) == 1:
+        return head | runs[0]
+    return {**head, "runs": runs}
 
 
 def _joined(answers: Sequence[_HostAnswer]) -> Table:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from powertui.data.logdir import TrainingEntry
-from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S
+from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, PowerOnTrace
 from powertui.data.training.training import Training
 from powertui.data.training.training_energy import TrainingWindow, training_energy
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
@@ -42,40 +42,17 @@ def _json_axis(training: Training, axis: TrainingOnAxis) -> dict[str, Any]:
     """Everything but its energy, in seconds from the first thing that has a place."""
     return {
         **_json_entry(training.entry),
-        "zero_unix_s": axis.zero_ns / NS_PER_S if axis.wall else None,
+        "zero_unix_s": _zero_unix_s(axis),
         "start_s": axis.start / PS_PER_S,
         "end_s": axis.end / PS_PER_S,
         "islands": json_sessions(axis),
         "steps": _json_steps(training),
-        "scalars_tags": [
-            {
-                "group": strip.group,
-                "tag": strip.tag,
-                "records": len(strip.at_ns),
-                "unit": strip.unit or None,
-            }
-            for strip in training.strips
-        ],
+        "scalars_tags": _json_tags(training),
         "epochs": [_json_epoch(training, axis, index) for index in range(len(training.epochs))],
-        "marks": [
-            {
-                "name": mark.name,
-                "start_s": mark.start_ps / PS_PER_S,
-                "end_s": seconds(mark.end_ps),
-            }
-            for mark in axis.marks
-        ],
-        "channels": [
-            {
-                "name": channel.series.sensor.label,
-                "path": channel.series.path,
-                "status": channel.status,
-                "source": channel.source,
-            }
-            for channel in axis.power
-        ],
+        "marks": _json_marks(axis),
+        "channels": [_json_channel(channel) for channel in axis.power],
         "not_placed": list(unplaced_logs(axis)),
-        "warnings": [str(warning) for warning in training.warnings],
+        "warnings": list(map(str, training.warnings)),
     }
 
 
@@ -84,8 +61,50 @@ def json_sessions(axis: TrainingOnAxis) -> list[dict[str, Any]]:
     return [_json_session(session) for session in axis.islands]
 
 
+def _zero_unix_s(axis: TrainingOnAxis) -> float | None:
+    """When the axis begins; None where nothing on it has a date."""
+    return axis.zero_ns / NS_PER_S if axis.wall else None
+
+
+def _json_tags(training: Training) -> list[dict[str, Any]]:
+    tags = []
+    for strip in training.strips:
+        tag = {
+            "group": strip.group,
+            "tag": strip.tag,
+            "records": len(strip.at_ns),
+            "unit": strip.unit or None,
+        }
+        tags.append(tag)
+    return tags
+
+
+def _json_marks(axis: TrainingOnAxis) -> list[dict[str, Any]]:
+    marks = []
+    for mark in axis.marks:
+        bounds = {
+            "name": mark.name,
+            "start_s": mark.start_ps / PS_PER_S,
+            "end_s": seconds(mark.end_ps),
+        }
+        marks.append(bounds)
+    return marks
+
+
+def _json_channel(channel: PowerOnTrace) -> dict[str, str]:
+    return {
+        "name": channel.series.sensor.label,
+        "path": channel.series.path,
+        "status": channel.status,
+        "source": channel.source,
+    }
+
+
 def _json_session(session: SessionOnAxis) -> dict[str, Any]:
     island = session.island
+    recorded_unix_s = None  # what the profile's own clock shows, right or wrong
+    if island.said is not None:
+        recorded_unix_s = island.said.ns / NS_PER_S
     return {
         "session": island.entry.name,
         "host": island.host,
@@ -94,7 +113,7 @@ def _json_session(session: SessionOnAxis) -> dict[str, Any]:
         "start_s": seconds(session.start),
         "end_s": seconds(session.end),
         "half_s": session.half / PS_PER_S,
-        "said_unix_s": island.said.ns / NS_PER_S if island.said is not None else None,
+        "said_unix_s": recorded_unix_s,
     }
 
 
@@ -116,12 +135,14 @@ def _json_steps(training: Training) -> dict[str, Any] | None:
 def _json_epoch(training: Training, axis: TrainingOnAxis, index: int) -> dict[str, Any]:
     epoch = training.epochs[index]
     first_step, last_step = epoch.steps if epoch.steps is not None else (None, None)
-    validation = epoch.validation
+    validation = None
+    if epoch.validation is not None:
+        validation = _json_bounds(axis, *epoch.validation)
     return {
         "number": epoch.number,
         **_json_bounds(axis, epoch.start, epoch.end),
         "source": epoch.source,
-        "validation": _json_bounds(axis, *validation) if validation is not None else None,
+        "validation": validation,
         "step_lo": first_step,
         "step_hi": last_step,
         "scalars": dict(epoch.scalars),
@@ -131,11 +152,14 @@ def _json_epoch(training: Training, axis: TrainingOnAxis, index: int) -> dict[st
 def _json_bounds(
     axis: TrainingOnAxis, start: Moment | None, end: Moment | None
 ) -> dict[str, float | None]:
-    halves = [moment.half_ns for moment in (start, end) if moment is not None]
+    half_s = None
+    halves_ns = [moment.half_ns for moment in (start, end) if moment is not None]
+    if halves_ns:
+        half_s = max(halves_ns) * PS_PER_NS / PS_PER_S
     return {
-        "start_s": None if start is None else axis.at(start.ns) / PS_PER_S,
-        "end_s": None if end is None else axis.at(end.ns) / PS_PER_S,
-        "half_s": max(halves) * PS_PER_NS / PS_PER_S if halves else None,
+        "start_s": _seconds_on_axis(axis, start),
+        "end_s": _seconds_on_axis(axis, end),
+        "half_s": half_s,
     }
 
 
@@ -188,10 +212,15 @@ def _json_window(window: TrainingWindow) -> dict[str, Any]:
     }
 
 
+def _seconds_on_axis(axis: TrainingOnAxis, moment: Moment | None) -> float | None:
+    if moment is None:
+        return None
+    return axis.at(moment.ns) / PS_PER_S
+
+
 def json_named_window(training: Training, window: TrainingWindow) -> dict[str, Any]:
     """A window that was asked for, with its training and where that one's zero is."""
-    axis = training.seen_from()
-    zero_s = axis.zero_ns / NS_PER_S if axis.wall else None
+    zero_s = _zero_unix_s(training.seen_from())
     return {"training": training.name, "zero_unix_s": zero_s, **_json_window(window)}
 
 

@@ -48,23 +48,25 @@ def without_power(training: Training, style: Style) -> list[str]:
     """Where the sessions of a training are in it, and why it has no joules."""
     axis = training.seen_from()
     energy = training_energy(axis)
+    sentences = [
+        *description(training, axis),
+        *map(plain, energy.strangers),
+        *unplaced_logs(axis),
+    ]
     lines = style.head(1, f"The whole training {training.name}")
-    lines += [style.line(sentence) for sentence in description(training, axis)]
-    lines += [style.line(plain(sentence)) for sentence in energy.strangers]
-    lines += [style.line(sentence) for sentence in unplaced_logs(axis)]
-    return [*lines, ""]
+    lines += map(style.line, sentences)
+    lines.append("")
+    return lines
 
 
 def windows(energy: TrainingEnergy) -> list[TrainingWindow]:
     """What is reported of it: epochs, what was no step, hours, and all of it."""
+    windows = [*energy.epochs(), *energy.phases(), *energy.hours()]
     training = energy.training()
-    return [
-        *energy.epochs(),
-        *energy.phases(),
-        *energy.hours(),
-        *([training] if training is not None else []),
-        energy.whole(),
-    ]
+    if training is not None:
+        windows.append(training)
+    windows.append(energy.whole())
+    return windows
 
 
 # ── without energy ───────────────────────────────────────────────────────────────────────────────
@@ -72,9 +74,10 @@ def windows(energy: TrainingEnergy) -> list[TrainingWindow]:
 
 def summaries(trainings: Sequence[Training]) -> list[str]:
     """A few lines for each training that is more than one session."""
-    described = [
-        training for training in trainings if deserves_page(training) or not training.entry.sessions
-    ]
+    described = []
+    for training in trainings:
+        if deserves_page(training) or not training.entry.sessions:
+            described.append(training)
     lines: list[str] = []
     for training in described[:MAX_DESCRIBED]:
         lines += ["", *_summary(training)]
@@ -84,9 +87,10 @@ def summaries(trainings: Sequence[Training]) -> list[str]:
 def _summary(training: Training) -> list[str]:
     axis = training.seen_from()
     epochs = [_epoch_line(training, axis, index) for index in range(len(axis.epochs))]
+    channels = [_channel_line(channel) for channel in axis.power]
     lines = [plain(sentence) for sentence in description(training, axis)]
-    lines += text.first_of([line for line in epochs if line], _MAX_ROWS)
-    lines += text.first_of([_channel_line(channel) for channel in axis.power], _MAX_ROWS)
+    lines += text.first_of(list(filter(None, epochs)), _MAX_ROWS)
+    lines += text.first_of(channels, _MAX_ROWS)
     lines += text.first_of(list(unplaced_logs(axis)), _MAX_ROWS)
     return [_heading(training.entry), *(f"  {line}" for line in lines)]
 
@@ -102,9 +106,12 @@ def _is_power_alone(entry: TrainingEntry) -> bool:
 
 
 def _heading(entry: TrainingEntry) -> str:
-    if _is_power_alone(entry):
-        return f"Power log{'s' if len(entry.power) > 1 else ''} {plain(entry.name)}"
-    return f"The whole training {plain(entry.name)}"
+    name = plain(entry.name)
+    if not _is_power_alone(entry):
+        return f"The whole training {name}"
+    if len(entry.power) > 1:
+        return f"Power logs {name}"
+    return f"Power log {name}"
 
 
 def description(training: Training, axis: TrainingOnAxis) -> Iterator[str]:
@@ -113,7 +120,9 @@ def description(training: Training, axis: TrainingOnAxis) -> Iterator[str]:
     if _is_power_alone(training.entry):
         yield f"{length}, {_power_begins(training, axis)}; times count from the first reading"
     else:
-        begins = f", from {_wall_time(axis.unix_ns(axis.start))}" if axis.wall else ""
+        begins = ""
+        if axis.wall:
+            begins = f", from {_wall_time(axis.unix_ns(axis.start))}"
         yield f"{length}{begins}; times count from the first thing on this axis"
     for session in axis.islands:
         yield _session(session)
@@ -139,41 +148,46 @@ def _power_begins(training: Training, axis: TrainingOnAxis) -> str:
 
 def _session(session: SessionOnAxis) -> str:
     island = session.island
-    name = island.entry.name + (f" on {island.host}" if island.host else "")
+    name = island.entry.name
+    if island.host:
+        name += f" on {island.host}"
     if session.start is None or session.end is None:
         return f"session {name}: {island.status}"
-    half = f" ± {units.duration(session.half, 2)}" if session.half else ""
-    return (
-        f"session {name}: at {session.start / PS_PER_S:.3f} s{half}, "
-        f"{units.duration(session.end - session.start)} long ({island.evidence})"
-    )
+    start = f"{session.start / PS_PER_S:.3f} s"
+    if session.half:
+        start += f" ± {units.duration(session.half, 2)}"
+    length = units.duration(session.end - session.start)
+    return f"session {name}: at {start}, {length} long ({island.evidence})"
 
 
 def _epoch_line(training: Training, axis: TrainingOnAxis, index: int) -> str:
     """When an epoch was; "" where that is not known."""
-    epoch, steps = axis.epochs[index], training.epochs[index].steps
+    epoch = axis.epochs[index]
     if epoch.start is None or epoch.end is None:
         return ""
-    step_count = f", {steps[1] - steps[0]} steps" if steps is not None else ""
-    return (
-        f"epoch {epoch.number}: from {epoch.start / PS_PER_S:.2f} s, "
-        f"{units.duration(epoch.end - epoch.start)}{step_count}"
-    )
+    start = f"{epoch.start / PS_PER_S:.2f} s"
+    length = units.duration(epoch.end - epoch.start)
+    line = f"epoch {epoch.number}: from {start}, {length}"
+    steps = training.epochs[index].steps
+    if steps is not None:
+        first, end = steps
+        line += f", {end - first} steps"
+    return line
 
 
 def unplaced_logs(axis: TrainingOnAxis) -> Iterator[str]:
     """The power logs that nothing places on the training: why, and what would."""
-    alignments = {
-        placement.power.series.path: placement.alignment
-        for placement in axis.placements
-        if placement.power.status == "none"
-    }
+    alignments = {}  # by the path: the channels of a log are placed together
+    for placement in axis.placements:
+        if placement.power.status == "none":
+            alignments[placement.power.series.path] = placement.alignment
     for path, alignment in alignments.items():
         if alignment.elsewhere:
             yield plain(alignment.elsewhere)
         else:
+            name = plain(PurePath(path).name, 80)
             reasons = "; ".join(plain(reason, 200) for reason in alignment.evidence)
-            yield f"power: {plain(PurePath(path).name, 80)} has no place here: {reasons}"
+            yield f"power: {name} has no place here: {reasons}"
 
 
 def _wall_time(unix_ns: int) -> str:

@@ -24,6 +24,7 @@ from powertui.data.opened import Opened
 from powertui.data.table import Place, plural, text_column
 from powertui.errors import Cancelled, PowertuiError
 from powertui.plain import plain
+from powertui.report import run_table
 from powertui.report import runs as listing
 from powertui.report.runs import KnownRun
 from powertui.screens import trainings
@@ -286,7 +287,7 @@ class OpenScreen(BaseScreen):
         health = run_columns.health_counts(facts, glyphs)
         by_clock = len(all_runs) <= MAX_READ_RUNS
         summary = "  ".join(filter(None, ("; ".join(remarks), health)))
-        table = listing.table(runs, facts, summary, self._within, by_clock=by_clock)
+        table = run_table.table(runs, facts, summary, self._within, by_clock=by_clock)
         known = {run.path: run_facts for run, run_facts in zip(runs, facts, strict=True)}
         table = run_columns.screen_table(table, known, glyphs)
         marks = [self._mark_of(path) for path in table["path"].values]  # in the table's own order
@@ -303,7 +304,7 @@ class OpenScreen(BaseScreen):
         """The rows that contain all words, with the trainings and sessions that belong to them."""
         rows = {run.path: row for row, run in enumerate(runs)}
         within = [rows.get(self._within.get(run.path, ""), -1) for run in runs]
-        matching = [listing.matches(run, self._facts(run), words) for run in runs]
+        matching = [run_table.matches(run, self._facts(run), words) for run in runs]
         shown = nested_rows.left(np.array(within, np.int64), np.array(matching, np.bool_))
         return tuple(runs[row] for row in np.flatnonzero(shown).tolist())
 

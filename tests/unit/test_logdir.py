@@ -365,12 +365,12 @@ def test_one_host_in_many_files_is_counted_once(tmp_path: Path) -> None:
 def test_a_profile_that_is_being_written_is_marked_and_what_is_whole_of_it_is_read(
     tmp_path: Path,
 ) -> None:
-    from powertui.report import checks, runs
+    from powertui.report import checks, run_table, runs
 
     make(tmp_path, "plugins/profile/r/vm.xplane.pb")
     (run,) = scan(tmp_path).runs
     assert runs.first(run).growing
-    listed = runs.table([run], [runs.first(run)])
+    listed = run_table.table([run], [runs.first(run)])
     assert (
         next(column for column in listed.columns if column.id == "device").values[0]
         == "being written"

@@ -9,7 +9,7 @@ import numpy as np
 from powertui.data.logdir import RunEntry
 from powertui.data.logdir.entries import ProfileFile
 from powertui.data.table import Table, optional, text_column
-from powertui.report import runs
+from powertui.report import run_table
 from powertui.report.runs import KnownRun
 from powertui.view import nested_rows, table_order
 from powertui.view.table_rows import Order
@@ -131,7 +131,7 @@ def test_the_list_of_runs_says_of_a_session_only_what_its_training_does_not() ->
         KnownRun(),
     ]
     inside = {"/logs/one/x": "/logs/one", "/logs/one/y": "/logs/one"}
-    made = runs.table(found, facts, trainings=inside)
+    made = run_table.table(found, facts, trainings=inside)
     order = table_order.listed(made, Order("when", True)).lines.tolist()
     assert [made["run"].text(row) for row in order] == ["one", "y", "x", "z"], (
         "what nothing dates comes last"
@@ -139,7 +139,7 @@ def test_the_list_of_runs_says_of_a_session_only_what_its_training_does_not() ->
     assert [made["size_bytes"].value(row) for row in order] == [20.0, 10.0, 10.0, 10.0]
     order = table_order.listed(made, Order("when", False)).lines.tolist()
     assert [made["run"].text(row) for row in order] == ["one", "x", "y", "z"]
-    flat = runs.table(found, facts)
+    flat = run_table.table(found, facts)
     assert flat["run"].values == ["one/y", "one/x", "one", "z"]
     assert flat.within is None
-    assert runs.table(found[3:], facts[3:], trainings=inside).within is None
+    assert run_table.table(found[3:], facts[3:], trainings=inside).within is None

@@ -12,7 +12,7 @@ import pytest
 
 from powertui.data.logdir.entries import ProfileFile, RunEntry
 from powertui.data.logdir.session_turns import turns_of_sessions
-from powertui.report import runs as listing
+from powertui.report import run_table
 from powertui.report.runs import KnownRun
 
 S = 1_000_000_000
@@ -71,5 +71,5 @@ def test_runs_that_only_their_files_date_come_after_the_others(tmp_path: Path) -
         KnownRun(placed=2e9),
         KnownRun(placed=4e9, by_file=True, began=1.5e9),  # read: its own clock counts
     ]
-    table = listing.table(entries, facts)
+    table = run_table.table(entries, facts)
     assert list(table["run"].values) == ["d", "e", "b", "a", "c"]

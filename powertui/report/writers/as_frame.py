@@ -23,17 +23,26 @@ def of_table(table: Table) -> pd.DataFrame:
 
 def of_facts(facts: Sequence[Fact]) -> pd.DataFrame:
     """One row per fact. `value` holds whatever Python type the fact has."""
-    shown = [fact.exported() for fact in facts]
+    values = []
+    lows = []
+    highs = []
+    badges: list[str | None] = []
+    for fact in facts:
+        value, lo, hi = fact.exported()
+        values.append(value)
+        lows.append(lo)
+        highs.append(hi)
+        badges.append(fact.badge.value if fact.badge is not None else None)
     return frame(
         {
             "id": texts([fact.id for fact in facts]),
             "label": texts([fact.label for fact in facts]),
-            "value": pd.Series([value for value, _, _ in shown], dtype=object),
+            "value": pd.Series(values, dtype=object),
             "unit": texts([fact.exported_unit or None for fact in facts]),
             # None becomes NaN.
-            "lo": np.array([lo for _, lo, _ in shown], np.float64),
-            "hi": np.array([hi for _, _, hi in shown], np.float64),
-            "badge": texts([fact.badge and fact.badge.value for fact in facts]),
+            "lo": np.array(lows, np.float64),
+            "hi": np.array(highs, np.float64),
+            "badge": texts(badges),
             "why": texts([fact.why or None for fact in facts]),
         }
     )
@@ -54,7 +63,10 @@ def of_hosts(frames: Sequence[tuple[str, pd.DataFrame]]) -> pd.DataFrame:
     filled = [part for part in parts if len(part)] or parts[:1]
     if not filled:
         return frame({"host": texts([])})
-    return filled[0] if len(filled) == 1 else pd.concat(filled, ignore_index=True)
+    if len(filled) == 1:
+        return filled[0]
+    below_each_other: pd.DataFrame = pd.concat(filled, ignore_index=True)
+    return below_each_other
 
 
 # ── columns ──────────────────────────────────────────────────────────────────────────────────────
@@ -71,13 +83,17 @@ def _column(column: Column) -> Any:
         return texts([column.value(row) for row in range(len(column))])
     values, missing = _values(column)
     if column.kind in TIMES:
-        return np.where(missing, np.nan, values.astype(np.float64) / ps_of(column.unit))
+        times = values.astype(np.float64) / ps_of(column.unit)
+        return np.where(missing, np.nan, times)
     if column.kind in ("number", "share"):
+        # A share with a unit is one of percent.
         size = 0.01 if column.kind == "share" and column.unit else 1.0
         return np.where(missing, np.nan, values.astype(np.float64) / size)
     dtype = np.bool_ if column.kind == "flag" else np.int64
-    integers = np.where(missing, 0, values).astype(dtype)
-    return nullable(integers, ~missing) if missing.any() else integers
+    filled = np.where(missing, 0, values).astype(dtype)
+    if missing.any():
+        return nullable(filled, ~missing)
+    return filled
 
 
 def _values(column: Column) -> tuple[npt.NDArray[Any], Bools]:
@@ -96,10 +112,8 @@ def _values(column: Column) -> tuple[npt.NDArray[Any], Bools]:
 
 def nullable(values: Any, present: Bools) -> Any:
     """Whole numbers or flags of which some are not known: pandas' Int64 or boolean."""
-    column = pd.array(
-        np.where(present, values, 0).astype(values.dtype),
-        dtype="boolean" if values.dtype == np.bool_ else "Int64",
-    )
+    filled = np.where(present, values, 0).astype(values.dtype)
+    column = pd.array(filled, dtype="boolean" if values.dtype == np.bool_ else "Int64")
     if not present.all():
         column[~present] = pd.NA
     return column
@@ -108,9 +122,13 @@ def nullable(values: Any, present: Bools) -> Any:
 def texts(values: Any) -> Any:
     """A column of texts, `str` in pandas 3 and `object` before; None stays missing."""
     series = pd.Series(values, dtype=object)
-    return series if pd.__version__.startswith(("1.", "2.")) else series.astype("str")
+    if pd.__version__.startswith(("1.", "2.")):
+        return series
+    return series.astype("str")
 
 
 def joined(parts: Sequence[Any], dtype: Any) -> Any:
     """Numpy columns one below the other; an empty one of this type when there is none."""
-    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype)
+    if not parts:
+        return np.empty(0, dtype)
+    return np.concatenate(parts).astype(dtype, copy=False)

@@ -12,13 +12,17 @@ def write(result: Result) -> str:
     """Facts as a list, tables as tables. Text from files is escaped: it cannot become markup."""
     lines = [f"## {text.markdown_text(result.title)}", ""]
     for fact in result.facts:
-        label, value = text.markdown_text(fact.label), text.markdown_text(fact.text())
-        badge = f" ({fact.badge.value})" if fact.badge is not None else ""
-        lines.append(f"- {label}: {value}{badge}")
+        label = text.markdown_text(fact.label)
+        value = text.markdown_text(fact.text())
+        if fact.badge is not None:
+            value += f" ({fact.badge.value})"
+        lines.append(f"- {label}: {value}")
     for table in result.tables:
-        lines += ["", *_table_lines(table)]
+        lines.append("")
+        lines += _table_lines(table)
     lines.append("")
-    lines += [f"- note: {text.markdown_text(note)}" for note in result.notes]
+    for note in result.notes:
+        lines.append(f"- note: {text.markdown_text(note)}")
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -29,10 +33,13 @@ def _table_lines(table: Table) -> list[str]:
         return [*lines, text.markdown_text(table.empty or "No rows.")]
     columns = table.shown
     row_count = min(_MAX_ROWS, len(table))
-    rows = [[column.text(row) for column in columns] for row in range(row_count)]
+    rows = []
+    for row in range(row_count):
+        rows.append([column.text(row) for column in columns])
     headers = [column.label for column in columns]
     right = [index for index, column in enumerate(columns) if column.numeric]
     lines += text.markdown(headers, rows, right=right)
-    if len(table) > row_count:
-        lines += ["", f"… {len(table) - row_count:,} more rows."]
+    omitted = len(table) - row_count
+    if omitted:
+        lines += ["", f"… {omitted:,} more rows."]
     return lines

@@ -24,15 +24,20 @@ def _lines(result: Result) -> list[str]:
     lines = [plain(result.title)]
     lines += text.labelled((plain(fact.label), _fact(fact)) for fact in result.facts)
     for table in result.tables:
-        lines += ["", *_table_lines(table)]
+        lines.append("")
+        lines += _table_lines(table)
     if result.notes:
         lines.append("")
-    return lines + [f"note: {plain(note)}" for note in result.notes]
+    for note in result.notes:
+        lines.append(f"note: {plain(note)}")
+    return lines
 
 
 def _fact(fact: Fact) -> str:
-    badge = f"  {fact.badge.value}" if fact.badge is not None else ""
-    return plain(fact.text()) + badge
+    words = plain(fact.text())
+    if fact.badge is not None:
+        words += f"  {fact.badge.value}"
+    return words
 
 
 def _table_lines(table: Table) -> list[str]:
@@ -42,15 +47,20 @@ def _table_lines(table: Table) -> list[str]:
         return [f"{title}: {plain(table.empty or 'nothing')}"]
     columns = table.shown
     row_count = min(_MAX_ROWS, len(table))
-    rows = [[_cell(column, row) for column in columns] for row in range(row_count)]
+    rows = []
+    for row in range(row_count):
+        rows.append([_cell(column, row) for column in columns])
     headers = [column.label for column in columns]
     right = [index for index, column in enumerate(columns) if column.numeric]
     lines = [title, *text.table(headers, rows, right=right, indent="  ")]
-    if len(table) > row_count:
-        omitted = len(table) - row_count
+    omitted = len(table) - row_count
+    if omitted:
         lines.append(f"  … {omitted:,} more (--json and --csv list them all)")
     return lines
 
 
 def _cell(column: Column, row: int) -> str:
-    return plain(column.text(row), _MAX_TEXT_CELLS) if column.kind == "text" else column.text(row)
+    words = column.text(row)
+    if column.kind == "text":
+        return plain(words, _MAX_TEXT_CELLS)
+    return words

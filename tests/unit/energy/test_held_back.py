@@ -14,7 +14,7 @@ from powertui.data.energy.findings import throttling, trace_findings
 from powertui.data.energy.findings.finding import LIMIT, Findings
 from powertui.data.model import Mark, PowerCap, PowerOnTrace, PowerSeries, Steps
 from powertui.data.power import registry
-from powertui.report import run_page
+from powertui.report import run_sources
 from tests.synthetic import Burst, Plan
 from tests.synthetic.placed import Made, make, sensed, truly_placed
 
@@ -158,7 +158,9 @@ def test_the_report_names_the_limit(tmp_path: Path) -> None:
 
     facts = power_facts(registry.load(str(path)).series[0])
     assert facts["limit_watts"] == 250.0
-    assert ", limit 250 W" in run_page._power(facts | {"belongs_to": None, "belongs_why": ""})
+    assert ", limit 250 W" in run_sources._channel_line(
+        facts | {"belongs_to": None, "belongs_why": ""}
+    )
 
 
 def test_a_step_that_a_limit_touched_is_none_of_those_that_nothing_held_back() -> None:

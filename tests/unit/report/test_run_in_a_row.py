@@ -12,8 +12,7 @@ from powertui.data.logdir import RunEntry
 from powertui.data.model import PS_PER_S, PowerOnTrace, PowerSeries, Sensor, Steps
 from powertui.data.table import Table
 from powertui.plain import width
-from powertui.report import run_curve, run_devices
-from powertui.report import runs as listing
+from powertui.report import run_curve, run_devices, run_table
 from powertui.report.runs import KnownRun
 from powertui.terminal import glyphs
 from powertui.view import run_columns, table_rows
@@ -108,7 +107,7 @@ NAMES = (
 
 def table() -> Table:
     entries = [RunEntry(path=f"/runs/{name}", name=name) for name in NAMES]
-    listed = listing.table(entries, RUNS)
+    listed = run_table.table(entries, RUNS)
     known = {entry.path: facts for entry, facts in zip(entries, RUNS, strict=True)}
     return run_columns.screen_table(listed, known, glyphs.UNICODE)
 

@@ -14,7 +14,7 @@ from powertui.data import logdir
 from powertui.data.logdir import RunEntry
 from powertui.data.logdir.changes import Changes
 from powertui.data.opened import Opened
-from powertui.report import runs
+from powertui.report import run_table, runs
 
 
 def entries(folder: Path) -> tuple[RunEntry, ...]:
@@ -40,7 +40,7 @@ def test_the_newest_is_first_and_a_date_that_cannot_be_is_no_date(tmp_path: Path
     odd = tmp_path / "plugins" / "profile" / days[3] / "host.xplane.pb"
     os.utime(odd, (1_000_000_000, 1_000_000_000))  # nothing but its file dates it: 2001
     found = entries(tmp_path)
-    table = runs.table(found, [runs.first(entry) for entry in found])
+    table = run_table.table(found, [runs.first(entry) for entry in found])
     assert [table["run"].value(row) for row in range(4)] == [days[1], days[0], days[2], days[3]]
     assert [table["when"].value(row) for row in range(4)] == [
         "2026-11-21 00:51",
@@ -69,7 +69,7 @@ def test_reading_adds_steps_and_joules() -> None:
     assert known.conclusion == "! +59 W"
     assert known.found is not None
     assert known.found >= 1
-    table = runs.table([entry], [known])
+    table = run_table.table([entry], [known])
     assert table["joules"].value(0) == known.joules
     place = table.place(0)
     assert place is not None
@@ -82,7 +82,7 @@ def test_a_run_that_cannot_be_read_says_so(tmp_path: Path) -> None:
     known = runs.unreadable(entry, "it is empty")
     assert (known.readable, known.steps, known.joules) == (False, None, None)
     assert known.when.startswith("by 20"), "its file was written by then"
-    assert runs.table([entry], [known])["steps"].text(0) == ""
+    assert run_table.table([entry], [known])["steps"].text(0) == ""
 
 
 def test_folders_tell_of_what_came_and_went(tmp_path: Path) -> None:

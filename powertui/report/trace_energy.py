@@ -1,0 +1,88 @@
+"""The energy of one host of a run, with what the pages and the JSON of `powertui energy` show."""
+
+from __future__ import annotations
+
+import functools
+
+from powertui.data.energy import device_energy, integrate, marks, scopes, window_energy
+from powertui.data.energy import sensor as sensors
+from powertui.data.energy.account import Account
+from powertui.data.energy.counted_energy import combined
+from powertui.data.energy.device_energy import DevicePower
+from powertui.data.energy.findings.finding import Findings
+from powertui.data.energy.marks import MarkOnTrace
+from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.window_energy import MarkEnergy
+from powertui.data.model import Mark, PowerSeries, Run
+from powertui.value_types import dataclass
+
+
+@dataclass(frozen=True, eq=False)
+class TraceEnergy:
+    """The energy of one trace of a run.
+
+    `account` is None when there is no trace to align the power with.
+    """
+
+    run: Run
+    host: str
+    account: Account | None
+    findings: Findings | None
+    problem: str = ""
+
+    @property
+    def notes(self) -> list[str]:
+        """What is written above everything else.
+
+        It is what is wrong, what was assumed, and which power belongs to no host.
+        """
+        notes = [self.problem] if self.problem else []
+        if self.account is not None:
+            notes += self.account.owner_notes
+        return notes
+
+    @functools.cached_property
+    def power(self) -> tuple[PowerSeries, ...]:
+        """The run's channels, each with what its readings show of its sensor."""
+        return tuple(described_sensor(series) for series in self.run.power)
+
+    @functools.cached_property
+    def windows(self) -> list[MarkEnergy]:
+        """What the windows of its recordings drew."""
+        if self.account is None:
+            return window_energy.window_energies(self.run.power)
+        placed = [placement.power.series for placement in self.account.placed]
+        return window_energy.window_energies(placed)
+
+    @functools.cached_property
+    def counted_logs(self) -> tuple[int, ...]:
+        """The channels that do not overlap, where there is no trace."""
+        return scopes.total(self.power).indices
+
+    @functools.cached_property
+    def total_of_logs(self) -> Energy | None:
+        """Their energy, each over its whole log."""
+        energies = [integrate.of_series(self.power[row]) for row in self.counted_logs]
+        return combined(energies)
+
+    @functools.cached_property
+    def devices(self) -> tuple[DevicePower, ...]:
+        """The GPUs of the trace with their power."""
+        if self.account is None:
+            return ()
+        return device_energy.device_powers(self.account)
+
+    @functools.cached_property
+    def placed_marks(self) -> dict[tuple[str, Mark], MarkOnTrace]:
+        """Where the marks of its recordings are on the trace."""
+        if self.account is None:
+            return {}
+        powers = [placement.power for placement in self.account.placed]
+        return marks.by_log(powers)
+
+
+def described_sensor(series: PowerSeries) -> PowerSeries:
+    """A channel with what its readings show of its sensor."""
+    if series.sensor.poll_s is not None:
+        return series
+    return sensors.describe(series)
