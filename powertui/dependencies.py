@@ -34,6 +34,12 @@ __all__ = [
 _REQUIREMENT = re.compile(
     r"Requires-Dist:\s*([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*([^;]*)(?:;\s*(.*))?$"
 )
+# What folder holds the metadata of a package, and in which file.
+_METADATA_FILES = {".dist-info": "METADATA", ".egg-info": "PKG-INFO"}
+# Not compiled here: this is imported at every start, which needs neither.
+_PACKAGE_AND_EXTRAS = r"([A-Za-z0-9._-]+)\s*(?:\[([^\]]*)\])?"
+_NAMED_EXTRA = r"""extra\s*==\s*["']([^"']+)["']"""
+_MAX_LICENSE_CHARACTERS = 60  # of a table's column; chosen, not measured
 _BOUND = re.compile(r"(>=|<=|==|<|>)\s*([0-9][0-9.]*)")
 _PYTHON = re.compile(r"""^python_version\s*<\s*["'](\d+)\.(\d+)["']$""")
 
@@ -50,11 +56,15 @@ class Need(NamedTuple):
         """ "", "old" or "new"."""
         have = _numbers(version)
         for sign, bound in self.bounds:
-            least = _numbers(bound)
-            if sign in (">=", ">", "==") and (have < least or (sign == ">" and have == least)):
-                return "old"
-            if sign in ("<", "<=", "==") and (have > least or (sign == "<" and have == least)):
-                return "new"
+            bounding = _numbers(bound)
+            if sign in (">=", ">", "=="):
+                is_old = have < bounding or (sign == ">" and have == bounding)
+                if is_old:
+                    return "old"
+            if sign in ("<", "<=", "=="):
+                is_new = have > bounding or (sign == "<" and have == bounding)
+                if is_new:
+                    return "new"
         return ""
 
     def __str__(self) -> str:
@@ -63,9 +73,8 @@ class Need(NamedTuple):
 
 def _numbers(version: str) -> tuple[int, ...]:
     """The release in numbers, without trailing zeros: 1.24.0rc1 is (1, 24), as 1.24 is."""
-    numbers = [
-        int(part) for part in re.findall(r"\d+", re.split(r"[^0-9.]", version, maxsplit=1)[0])
-    ]
+    release, *_ = re.split(r"[^0-9.]", version, maxsplit=1)
+    numbers = [int(part) for part in re.findall(r"\d+", release)]
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)
@@ -77,7 +86,8 @@ def needs(metadata: Iterable[str]) -> list[Need]:
     for line in metadata:
         match = _REQUIREMENT.match(line.strip())
         if match and _applies_here(match[3] or ""):
-            needed.append(Need(match[1], tuple((m[1], m[2]) for m in _BOUND.finditer(match[2]))))
+            bounds = [(bound[1], bound[2]) for bound in _BOUND.finditer(match[2])]
+            needed.append(Need(match[1], tuple(bounds)))
     return needed
 
 
@@ -103,14 +113,10 @@ def _listed(path: Sequence[str]) -> Iterator[tuple[str, str, str]]:
             continue
         for entry in entries:
             stem, end = os.path.splitext(entry)  # noqa: PTH122  no pathlib: this runs at every start
-            if end in (".dist-info", ".egg-info") and "-" in stem:
+            if end in _METADATA_FILES and "-" in stem:
                 name, version = stem.split("-")[:2]
-                file = os.path.join(folder, entry)  # noqa: PTH118
-                yield (
-                    _key(name),
-                    version,
-                    os.path.join(file, "METADATA" if end == ".dist-info" else "PKG-INFO"),  # noqa: PTH118
-                )
+                file = os.path.join(folder, entry, _METADATA_FILES[end])  # noqa: PTH118
+                yield _key(name), version, file
 
 
 def bring_along(text: str, path: Sequence[str] | None = None) -> bool:
@@ -192,15 +198,16 @@ def _licenses() -> list[License]:
 
     By name, powertui first.
     """
-    packages = {_key(name): package for name, package in everything("powertui").items()}
-    licenses = {
-        key: License(package.metadata["Name"], package.version, _license(package), _home(package))
-        for key, package in packages.items()
-    }
+    licenses = {}
+    for name, package in everything("powertui").items():
+        licenses[_key(name)] = License(
+            package.metadata["Name"], package.version, _license(package), _home(package)
+        )
     first = licenses.pop("powertui", None)
-    return ([first] if first else []) + sorted(
-        licenses.values(), key=lambda package_license: package_license.name.lower()
-    )
+    in_order = sorted(licenses.values(), key=lambda package_license: package_license.name.lower())
+    if first is not None:
+        in_order.insert(0, first)
+    return in_order
 
 
 def everything(name: str, extra: str = "") -> dict[str, metadata.Distribution]:
@@ -213,16 +220,17 @@ def everything(name: str, extra: str = "") -> dict[str, metadata.Distribution]:
     done: set[tuple[str, str]] = set()
     queue = [(name, extra)]
     while queue:
-        pair = queue.pop()
-        if (_key(pair[0]), pair[1]) in done:
+        name, extra = queue.pop()
+        key = _key(name)
+        if (key, extra) in done:
             continue
-        done.add((_key(pair[0]), pair[1]))
+        done.add((key, extra))
         try:
-            package = metadata.distribution(pair[0])
+            package = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue
-        packages.setdefault(_key(pair[0]), package)
-        queue += required(package.requires or (), pair[1])
+        packages.setdefault(key, package)
+        queue += required(package.requires or (), extra)
     return packages
 
 
@@ -232,14 +240,16 @@ def required(lines: Sequence[str], extra: str = "") -> list[tuple[str, str]]:
     """
     requirements = []
     for line in lines:
-        match = re.match(r"([A-Za-z0-9._-]+)\s*(?:\[([^\]]*)\])?", line)
-        named = re.search(r"""extra\s*==\s*["']([^"']+)["']""", line.partition(";")[2])
-        if match and (named[1] if named else "") == extra:
-            requirements += [(match[1], "")] + [
-                (match[1], extra_name.strip())
-                for extra_name in (match[2] or "").split(",")
-                if extra_name.strip()
-            ]
+        match = re.match(_PACKAGE_AND_EXTRAS, line)
+        condition = line.partition(";")[2]
+        extra_named = re.search(_NAMED_EXTRA, condition)
+        if not match or (extra_named[1] if extra_named else "") != extra:
+            continue
+        name, extras = match[1], match[2] or ""
+        requirements.append((name, ""))
+        for extra_name in extras.split(","):
+            if extra_name.strip():
+                requirements.append((name, extra_name.strip()))
     return requirements
 
 
@@ -249,14 +259,18 @@ def _license(package: metadata.Distribution) -> str:
     """
     data: Message = package.metadata  # type: ignore[assignment]
     field = " ".join(str(data.get("License-Expression") or data.get("License") or "").split())
-    if field and len(field) <= 60 and field != "UNKNOWN":
+    # Some packages put the whole text of their license there.
+    if field and len(field) <= _MAX_LICENSE_CHARACTERS and field != "UNKNOWN":
         return field
-    named = [
-        line.rpartition(" :: ")[2]
-        for line in data.get_all("Classifier") or ()
-        if line.startswith("License ::")
-    ]
-    return " and ".join(named) or (field[:57] + "..." if field else "not given by the package")
+    names = []
+    for line in data.get_all("Classifier") or ():
+        if line.startswith("License ::"):
+            names.append(line.rpartition(" :: ")[2])
+    if names:
+        return " and ".join(names)
+    if field:
+        return field[: _MAX_LICENSE_CHARACTERS - 3] + "..."
+    return "not given by the package"
 
 
 def _home(package: metadata.Distribution) -> str:
@@ -272,20 +286,18 @@ def tell_licenses() -> str:
     """A table, and the one sentence that a lawyer asks about."""
     from powertui.plain import plain
 
-    rows = [
-        (plain(package.name), plain(package.version), plain(package.license), plain(package.home))
-        for package in _licenses()
-    ]
+    rows = [tuple(map(plain, package)) for package in _licenses()]
     if not rows:
         return (
             "powertui is not installed as a package here: the LICENSE file of its sources "
             "holds its license (Apache-2.0).\n"
         )
-    wide = [max(len(row[i]) for row in rows) for i in range(3)]
-    lines = [
-        "  ".join([*(text.ljust(w) for text, w in zip(row, wide, strict=False)), row[3]]).rstrip()
-        for row in rows
-    ]
+    *columns, _ = zip(*rows, strict=True)  # the last one, the address, may be as long as it is
+    widths = [max(map(len, column)) for column in columns]
+    lines = []
+    for *cells, home in rows:
+        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
+        lines.append("  ".join([*padded, home]).rstrip())
     note = (
         "Packages are imported unchanged; none is part of powertui's files. Each has its "
         "license text in its .dist-info folder."

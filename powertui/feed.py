@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+
 from powertui.data.live import Board, ChannelKey, History
 from powertui.data.model import Mark, PowerKind, PowerSeries, Scope
 from powertui.errors import PowertuiError
@@ -111,7 +113,9 @@ class RecorderFeed:
 
     @property
     def file(self) -> Path | None:
-        return None if self.recorder.path is None else Path(self.recorder.path)
+        if self.recorder.path is None:
+            return None
+        return Path(self.recorder.path)
 
     @property
     def over(self) -> bool:
@@ -147,20 +151,21 @@ class RecorderFeed:
                 self.board.histories[key].append(self._at(reading.mono), reading.watts)
                 count += 1
         for _ in range(len(self._limits)):
-            source, channel, mono, watts = told = self._limits.popleft()
+            limit = self._limits.popleft()
+            source, channel, mono, watts = limit
             history = self.board.histories.get(ChannelKey(source, channel))
             if history is not None:
                 history.limit(self._at(mono), watts)
             else:
-                self._limits.append(told)  # before its first reading
+                self._limits.append(limit)  # before its first reading
         return count
 
     def events(self) -> list[Event]:
         news = [self._events.popleft() for _ in range(len(self._events))]
-        # Trouble with no source of its own concerns the file: it must stay in sight.
-        self._trouble = next(
-            (e.text for e in reversed(news) if e.level == "error" and not e.source), self._trouble
-        )
+        for event in news:
+            # Trouble with no source of its own concerns the file: it must stay in sight.
+            if event.level == "error" and not event.source:
+                self._trouble = event.text
         return news
 
     def reconnects(self, key: ChannelKey) -> int:
@@ -218,13 +223,10 @@ class ReplayFeed:
                 kind=channel_series.kind.value,
             )
             self.healths[key] = Health(key.source, channel, self.interval_s)
-            self.board.add(_history(key, channel))
+            history = self.board.add(_history(key, channel))
+            zero_ns = _zero_ns(channel_series)
             for cap in channel_series.limits:
-                self.board.histories[key].limit(
-                    cap.start_ns
-                    + (channel_series.clock.mid_ns if channel_series.clock.known else 0),
-                    cap.watts,
-                )
+                history.limit(zero_ns + cap.start_ns, cap.watts)
 
     @property
     def file(self) -> Path | None:
@@ -248,11 +250,11 @@ class ReplayFeed:
 
     def start(self) -> None:
         self._began = self._clock()
-        pace = "at its own speed" if self.speed == 1 else f"at {self.speed:g} times its own speed"
-        self._say(
-            f"a recording of {(self._end - self._zero) / NS:.0f} s is played {pace}; nothing "
-            "is sampled"
-        )
+        pace = "at its own speed"
+        if self.speed != 1:
+            pace = f"at {self.speed:g} times its own speed"
+        length_s = (self._end - self._zero) / NS
+        self._say(f"a recording of {length_s:.0f} s is played {pace}; nothing is sampled")
 
     def stop(self, reason: str) -> None:
         self._stopped = True
@@ -261,11 +263,14 @@ class ReplayFeed:
         if self._began is None or self._stopped:
             return 0
         now, first = self.now_ns(), self._next
-        while self._next < len(self._rows) and int(self._rows[self._next].t * NS) <= now:
+        while self._next < len(self._rows):
             reading = self._rows[self._next]
+            at_ns = int(reading.t * NS)
+            if at_ns > now:
+                break
             key = ChannelKey(reading.source, reading.channel)
             self.healths[key].add(reading)
-            self.board.histories[key].append(int(reading.t * NS), reading.watts)
+            self.board.histories[key].append(at_ns, reading.watts)
             self._next += 1
         while self._recorded and self._recorded[0].start_ns <= now:
             self.marks.append(self._recorded.popleft())
@@ -287,15 +292,17 @@ class ReplayFeed:
     def now_ns(self) -> int:
         if self._began is None:
             return self._zero
+        played_s = (self._clock() - self._began) * self.speed
         # The clock stops with the recording: "3 minutes ago" would be said of a value that is the
         # last there is.
-        return min(self._zero + int((self._clock() - self._began) * self.speed * NS), self._end)
+        return min(self._zero + int(played_s * NS), self._end)
 
     def mono(self) -> float:
         return self.now_ns() / NS
 
     def _say(self, text: str) -> None:
-        self._news.append(Event(Stamp(self.now_ns() / NS, self.mono()), "info", "", text))
+        stamp = Stamp(self.now_ns() / NS, self.mono())
+        self._news.append(Event(stamp, "info", "", text))
 
 
 def _key(series: PowerSeries, index: int) -> ChannelKey:
@@ -304,29 +311,38 @@ def _key(series: PowerSeries, index: int) -> ChannelKey:
     return ChannelKey(source, series.sensor.name or f"channel {index + 1}")
 
 
+def _zero_ns(series: PowerSeries) -> int:
+    """Where the times of a log count from, in Unix ns; 0 where nothing dates it."""
+    if series.clock.known:
+        return series.clock.mid_ns
+    return 0
+
+
 def _marks(series: Sequence[PowerSeries]) -> deque[Mark]:
     """What a recording names, by time, on the clock of its readings: its marks, and windows with
     their ends.
     """
+    # The channels of one log share its marks.
     logs = {log.path: log for log in series if log.marks}
     marks = []
     for log in logs.values():
-        zero = log.clock.mid_ns if log.clock.known else 0
-        marks += [
-            Mark(m.name, m.start_ns + zero, None if m.end_ns is None else m.end_ns + zero)
-            for m in log.marks
-        ]
+        zero_ns = _zero_ns(log)
+        for mark in log.marks:
+            end_ns = None
+            if mark.end_ns is not None:
+                end_ns = mark.end_ns + zero_ns
+            marks.append(Mark(mark.name, mark.start_ns + zero_ns, end_ns))
     return deque(sorted(marks, key=lambda mark: mark.start_ns))
 
 
 def _interval(series: Sequence[PowerSeries]) -> float:
     """How often the log was written: the median distance of the densest channel, in s."""
-    gaps = [
-        sorted(int(b) - int(a) for a, b in zip(s.times[:-1], s.times[1:], strict=True))
-        for s in series
-        if len(s) > 1
-    ]
-    medians = [g[len(g) // 2] / NS for g in gaps if g[len(g) // 2] > 0]
+    medians = []
+    for channel_series in series:
+        gaps_ns = sorted(np.diff(channel_series.times).tolist())
+        # Readings of one time say nothing about how often they were taken.
+        if gaps_ns and gaps_ns[len(gaps_ns) // 2] > 0:
+            medians.append(gaps_ns[len(gaps_ns) // 2] / NS)
     return min(medians, default=1.0)
 
 
@@ -338,21 +354,13 @@ def _rows(series: Sequence[PowerSeries]) -> list[Reading]:
     rows = []
     for index, channel_series in enumerate(series):
         key = _key(channel_series, index)
-        zero = channel_series.clock.mid_ns if channel_series.clock.known else 0
-        for at, watts in zip(
-            channel_series.times.tolist(), channel_series.watts.tolist(), strict=True
-        ):
-            t = (zero + at) / NS
-            good = watts == watts
-            rows.append(
-                Reading(
-                    t,
-                    t,
-                    watts if good else None,
-                    0.0,
-                    *key,
-                    "ok" if good else "none:no value was recorded",
-                )
-            )
-    rows.sort(key=lambda r: r.t)
+        zero_ns = _zero_ns(channel_series)
+        times, watts_column = channel_series.times.tolist(), channel_series.watts.tolist()
+        for at_ns, watts in zip(times, watts_column, strict=True):
+            t = (zero_ns + at_ns) / NS
+            if watts == watts:
+                rows.append(Reading(t, t, watts, 0.0, *key, "ok"))
+            else:  # NaN
+                rows.append(Reading(t, t, None, 0.0, *key, "none:no value was recorded"))
+    rows.sort(key=lambda reading: reading.t)
     return rows

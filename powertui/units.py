@@ -15,6 +15,17 @@ _UNITS = ((PS_PER_S, "s"), (1_000_000_000, "ms"), (1_000_000, "µs"), (1_000, "n
 _SCALE = {"ps": 0, "ns": 3, "us": 6, "µs": 6, "μs": 6, "ms": 9, "s": 12}
 _MAX_FIGURES = 12  # a double holds a few more
 _MAX_WHOLE_DIFFERENCE = 9999.5  # four digits, as everywhere
+_CLOCK = r"(?:(\d+):)?(\d+):(\d+(?:\.\d*)?)"  # compiled where somebody types a time
+_PREFIXES = (
+    (1e15, "P"),
+    (1e12, "T"),
+    (1e9, "G"),
+    (1e6, "M"),
+    (1e3, "k"),
+    (1.0, ""),
+    (1e-3, "m"),
+    (1e-6, "µ"),
+)
 _TIME = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)\s*(ps|ns|us|µs|μs|ms|s|m|min|h)?")
 
 
@@ -23,25 +34,32 @@ def duration(ps: int, figures: int = 4) -> str:
     if ps < 0:
         return "-" + duration(-ps, figures)
     if ps >= 120 * PS_PER_S:
-        seconds = (ps + PS_PER_S // 2) // PS_PER_S
-        if seconds >= 7200:
-            minutes = (seconds + 30) // 60
-            return f"{minutes // 60} h {minutes % 60:02d} min"
-        return f"{seconds // 60} min {seconds % 60:02d} s"
+        return _minutes((ps + PS_PER_S // 2) // PS_PER_S)
     for size, unit in _UNITS:
-        if ps >= size:
-            whole_digits = len(str(ps // size))
-            text = fixed(ps, size, max(0, figures - whole_digits))
-            if float(text) >= 1000 and unit != "s":  # 999.96 µs became 1000.0 µs
-                return duration(round(float(text)) * size, figures)
-            return f"{_trim(text)} {unit}"
+        if ps < size:
+            continue
+        whole_digits = len(str(ps // size))
+        text = fixed(ps, size, max(0, figures - whole_digits))
+        if float(text) >= 1000 and unit != "s":  # 999.96 µs became 1000.0 µs
+            rounded_ps = round(float(text)) * size
+            return duration(rounded_ps, figures)
+        return f"{_trim(text)} {unit}"
     return "0 s"
+
+
+def _minutes(seconds: int) -> str:
+    """Two minutes and more: "3 min 05 s", "2 h 10 min"."""
+    if seconds < 7200:
+        minutes, seconds = divmod(seconds, 60)
+        return f"{minutes} min {seconds:02d} s"
+    hours, minutes = divmod((seconds + 30) // 60, 60)
+    return f"{hours} h {minutes:02d} min"
 
 
 def instant(ps: int, resolution: int) -> str:
     """A moment on a grid of `resolution` ps, in seconds, with the decimals that the grid needs."""
-    size = PS_PER_S
-    return fixed(ps, size, decimals_for(resolution, size)) + "s"
+    decimals = decimals_for(resolution, PS_PER_S)
+    return fixed(ps, PS_PER_S, decimals) + "s"
 
 
 def decimals_for(resolution: int, size: int) -> int:
@@ -57,46 +75,54 @@ def resolution(length: int) -> int:
     """The grid for moments that belong to something `length` long: a power of ten, about a
     thousandth of it.
     """
-    return int(10 ** max(0, len(str(max(1, length))) - 4))
+    digits = len(str(max(1, length)))
+    return int(10 ** max(0, digits - 4))
 
 
 def fixed(value: int, size: int, decimals: int) -> str:
     """value/size with that many decimals, rounded half up, in integers throughout."""
-    sign = "-" if value < 0 else ""
     scale = 10**decimals
     scaled = (abs(value) * scale + size // 2) // size
-    if not scaled:
-        sign = ""
-    return f"{sign}{scaled // scale}" + (f".{scaled % scale:0{decimals}d}" if decimals else "")
+    sign = "-" if value < 0 and scaled else ""  # what rounds to 0 has no sign
+    whole, fraction = divmod(scaled, scale)
+    if not decimals:
+        return f"{sign}{whole}"
+    return f"{sign}{whole}.{fraction:0{decimals}d}"
 
 
 def _trim(text: str) -> str:
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    if "." not in text:
+        return text
+    return text.rstrip("0").rstrip(".")
 
 
 def parse_time(text: str) -> int | None:
     """ "27.31s", "350ms", "12us", "1:02.5", "90" (seconds) as ps; None when it is no time."""
     text = text.strip()
-    clock = re.fullmatch(r"(?:(\d+):)?(\d+):(\d+(?:\.\d*)?)", text)
+    clock = re.fullmatch(_CLOCK, text)
     if clock:
         hours, minutes, seconds = clock.groups()
-        rest = _scaled(seconds, 12)
-        return (int(hours or 0) * 3600 + int(minutes) * 60) * PS_PER_S + rest
+        whole_s = int(hours or 0) * 3600 + int(minutes) * 60
+        return whole_s * PS_PER_S + _scaled(seconds, 12)
     match = _TIME.fullmatch(text)
     if not match:
         return None
     sign, number, unit = match.groups()
-    if unit in ("m", "min", "h"):
-        ps = _scaled(number, 12) * (3600 if unit == "h" else 60)
+    if unit == "h":
+        ps = _scaled(number, 12) * 3600
+    elif unit in ("m", "min"):
+        ps = _scaled(number, 12) * 60
     else:
         ps = _scaled(number, _SCALE[unit or "s"])
     return -ps if sign == "-" else ps
 
 
 def _scaled(number: str, exponent: int) -> int:
+    """The number times a power of ten, without going through a float; more digits are cut off."""
     integer, _, fraction = number.partition(".")
     digits = (fraction + "0" * exponent)[:exponent]
-    return int(integer or "0") * int(10**exponent) + int(digits or "0")
+    whole = int(integer or "0") * int(10**exponent)
+    return whole + int(digits or "0")
 
 
 def count(value: int) -> str:
@@ -126,16 +152,7 @@ def quantity(value: float, unit: str, figures: int = 4) -> str:
     """A number with a unit: "245.3 W", "1.2 kJ"."""
     if value != value:  # NaN: not known
         return f"– {unit}"
-    for size, prefix in (
-        (1e15, "P"),
-        (1e12, "T"),
-        (1e9, "G"),
-        (1e6, "M"),
-        (1e3, "k"),
-        (1.0, ""),
-        (1e-3, "m"),
-        (1e-6, "µ"),
-    ):
+    for size, prefix in _PREFIXES:
         if abs(value) >= size or (value == 0 and size == 1.0):
             return f"{_figures(value / size, figures)} {prefix}{unit}"
     return f"{_figures(value, figures)} {unit}"
@@ -145,25 +162,29 @@ def difference(delta: float, unit: str) -> str:
     """A difference with its sign: "+60 W", "-3479 J"; what has more digits is "+362 kJ"."""
     if abs(delta) < _MAX_WHOLE_DIFFERENCE:
         return f"{delta:+.0f} {unit}"
-    return f"{'-' if delta < 0 else '+'}{quantity(abs(delta), unit, 3)}"
+    sign = "-" if delta < 0 else "+"
+    return sign + quantity(abs(delta), unit, 3)
 
 
 def figures_apart(lo: float, hi: float, least: int = 4) -> int:
     """So many figures that the ends of an interval, and what lies in its middle, read differently;
     `least` where fewer do.
     """
-    half, size = (hi - lo) / 2, max(abs(lo), abs(hi))
+    half = (hi - lo) / 2
+    size = max(abs(lo), abs(hi))
     if not (0 < half < size < math.inf):
         return least
-    return max(
-        least, min(math.floor(math.log10(size)) - math.floor(math.log10(half)) + 1, _MAX_FIGURES)
-    )
+    # From the first digit of the ends down to that of the half.
+    needed = math.floor(math.log10(size)) - math.floor(math.log10(half)) + 1
+    return max(least, min(needed, _MAX_FIGURES))
 
 
 def _figures(value: float, figures: int) -> str:
     """So many figures, but never 2.6e+02 for 260."""
     text = f"{value:.{figures}g}"
-    return f"{float(text):.0f}" if "e+" in text and abs(value) < 1e6 else text
+    if "e+" in text and abs(value) < 1e6:
+        return f"{float(text):.0f}"
+    return text
 
 
 # ── energies ─────────────────────────────────────────────────────────────────────────────────────
@@ -191,14 +212,20 @@ def _energy_unit(joules: float, unit: str = "J") -> str:
 
 def energy(joules: float, unit: str = "J", half: float = 0.0) -> str:
     """An energy with up to four digits, and no more of them than its error leaves: "3,479 J"."""
-    shown = _energy_unit(joules, unit)
-    value = joules / _JOULES_IN[shown]
+    shown_unit = _energy_unit(joules, unit)
+    unit_joules = _JOULES_IN[shown_unit]
+    value = joules / unit_joules
     decimals = _free_decimals(value)
     if 0 < half < math.inf:
-        decimals = min(decimals, _error_decimals(half / _JOULES_IN[shown]))
+        decimals = min(decimals, _error_decimals(half / unit_joules))
     elif 0 < abs(value) < 1:
         decimals = _ENERGY_FIGURES - 1 - math.floor(math.log10(abs(value)))
-    return f"{value:,.{max(decimals, 0)}f} {shown}"
+    return f"{_grouped(value, decimals)} {shown_unit}"
+
+
+def _grouped(value: float, decimals: int) -> str:
+    """With thousands set apart; decimals below 0 are none."""
+    return f"{value:,.{max(decimals, 0)}f}"
 
 
 def energy_error(half: float, joules: float, unit: str = "J") -> str:
@@ -207,19 +234,22 @@ def energy_error(half: float, joules: float, unit: str = "J") -> str:
     An error with more decimals than the energy shows is in a smaller unit, with that unit:
     "6.0 J" beside "13.19 kJ". Where there is none, it is rounded to the energy's last digit.
     """
-    shown = _energy_unit(joules, unit)
-    value = half / _JOULES_IN[shown]
-    if not 0 < value < math.inf:
+    shown_unit = _energy_unit(joules, unit)
+    unit_joules = _JOULES_IN[shown_unit]
+    error = half / unit_joules
+    if not 0 < error < math.inf:
         return "0"
-    decimals = _error_decimals(value)
-    most = max(_free_decimals(joules / _JOULES_IN[shown]), 0)
-    if decimals <= most:
-        return f"{round(value, decimals):,.{max(decimals, 0)}f}"
-    smaller = _energy_unit(half, "Wh" if shown.endswith("Wh") else "J")
-    if smaller != shown:
-        value = half / _JOULES_IN[smaller]
-        return f"{value:,.{max(_error_decimals(value), 0)}f} {smaller}"
-    return f"{max(round(value, most), 10.0**-most):,.{most}f}"
+    decimals = _error_decimals(error)
+    most_decimals = max(_free_decimals(joules / unit_joules), 0)
+    if decimals <= most_decimals:
+        return _grouped(round(error, decimals), decimals)
+    smaller_unit = _energy_unit(half, "Wh" if shown_unit.endswith("Wh") else "J")
+    if smaller_unit != shown_unit:
+        error = half / _JOULES_IN[smaller_unit]
+        return f"{_grouped(error, _error_decimals(error))} {smaller_unit}"
+    last_digit = 10.0**-most_decimals
+    rounded = max(round(error, most_decimals), last_digit)
+    return _grouped(rounded, most_decimals)
 
 
 def _free_decimals(value: float) -> int:
@@ -228,14 +258,21 @@ def _free_decimals(value: float) -> int:
     """
     decimals = _ENERGY_FIGURES - _whole_digits(value)
     # 99.999 is 100.0: rounded it may have a digit more.
-    return _ENERGY_FIGURES - _whole_digits(round(value, decimals))
+    rounded = round(value, decimals)
+    return _ENERGY_FIGURES - _whole_digits(rounded)
 
 
 def _whole_digits(value: float) -> int:
-    return len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    if abs(value) < 1:
+        return 0
+    return len(str(int(abs(value))))
 
 
 def _error_decimals(error: float) -> int:
     """Decimals that show an error with two digits: 9.99 is 10."""
-    decimals = _ERROR_FIGURES - 1 - math.floor(math.log10(error))
-    return _ERROR_FIGURES - 1 - math.floor(math.log10(round(error, decimals)))
+    decimals = _two_digit_decimals(error)
+    return _two_digit_decimals(round(error, decimals))
+
+
+def _two_digit_decimals(error: float) -> int:
+    return _ERROR_FIGURES - 1 - math.floor(math.log10(error))

@@ -35,9 +35,9 @@ def _value_type(kind: type, *, frozen: bool, eq: bool, with_repr: bool) -> type:
         kind.__doc__ = kind.__name__  # else the signature is worked out for it
     dataclasses.dataclass(init=False, repr=False, eq=False)(kind)
     fields = dataclasses.fields(kind)
-    if len(fields) < len(kind.__dataclass_fields__) or any(  # type: ignore[attr-defined]
-        not field.init or field.kw_only for field in fields
-    ):
+    # What is in the mapping and not in the tuple is a class variable or an InitVar.
+    has_pseudo_fields = len(fields) < len(kind.__dataclass_fields__)  # type: ignore[attr-defined]
+    if has_pseudo_fields or any(not field.init or field.kw_only for field in fields):
         raise TypeError(f"{kind.__name__} has fields for which dataclasses.dataclass is needed")
     methods: dict[str, Any] = {"__init__": _initializer(kind, fields, frozen=frozen)}
     if with_repr:
@@ -63,32 +63,42 @@ def _initializer(
 ) -> Callable[..., None]:
     """The one method that is compiled: as fast as one that somebody wrote."""
     scope: dict[str, Any] = {"__name__": kind.__module__, "_set": object.__setattr__}
-    parameters, lines = ["self"], []
+    parameters = ["self"]
+    lines = []
     for field in fields:
         name, value = field.name, field.name
         if field.default is not dataclasses.MISSING:
             scope[f"_default_{name}"] = field.default
             parameters.append(f"{name}=_default_{name}")
         elif field.default_factory is not dataclasses.MISSING:
-            scope[f"_factory_{name}"] = field.default_factory
-            parameters.append(f"{name}=_factory_{name}")
-            value = f"_factory_{name}() if {name} is _factory_{name} else {name}"
+            # The factory itself as the default says that nothing was given.
+            factory = f"_factory_{name}"
+            scope[factory] = field.default_factory
+            parameters.append(f"{name}={factory}")
+            value = f"{factory}() if {name} is {factory} else {name}"
         else:
             parameters.append(name)
-        lines.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+        if frozen:
+            lines.append(f"_set(self, {name!r}, {value})")
+        else:
+            lines.append(f"self.{name} = {value}")
     if hasattr(kind, "__post_init__"):
         lines.append("self.__post_init__()")
     body = "\n ".join(lines or ["pass"])
     exec(f"def __init__({', '.join(parameters)}):\n {body}", scope)
     initializer: Callable[..., None] = scope["__init__"]
     initializer.__qualname__ = f"{kind.__qualname__}.__init__"
-    initializer.__annotations__ = {field.name: field.type for field in fields} | {"return": None}
+    annotations = {field.name: field.type for field in fields}
+    initializer.__annotations__ = annotations | {"return": None}
     return initializer
 
 
 @reprlib.recursive_repr()
 def _repr(self: Any) -> str:
-    fields = (f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if f.repr)
+    fields = []
+    for field in dataclasses.fields(self):
+        if field.repr:
+            fields.append(f"{field.name}={getattr(self, field.name)!r}")
     return f"{type(self).__qualname__}({', '.join(fields)})"
 
 
@@ -101,7 +111,9 @@ def _values_of(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
 
 def _comparison(values: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any, object], Any]:
     def is_equal(self: Any, other: object) -> Any:
-        return values(self) == values(other) if type(other) is type(self) else NotImplemented
+        if type(other) is not type(self):
+            return NotImplemented
+        return values(self) == values(other)
 
     return is_equal
 

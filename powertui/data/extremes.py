@@ -52,86 +52,84 @@ class Extremes:
         """Blocks of the level below; what is left over at its end is reached through the level
         below alone.
         """
-        if not self._levels:
-            parts = [
-                _blocks(self.values[at : at + _BLOCK_BUILD_ROWS])
-                for at in range(0, len(self.values), _BLOCK_BUILD_ROWS)
-            ]
-            low = np.concatenate([np.fmin.reduce(part, axis=1) for part in parts])
-            return _Level(
-                _short(low),
-                _short(np.concatenate([np.fmax.reduce(part, axis=1) for part in parts])),
-            )
-        below = self._levels[-1]
-        return _Level(
-            np.fmin.reduce(_blocks(below.low), axis=1), np.fmax.reduce(_blocks(below.high), axis=1)
-        )
+        if self._levels:
+            below = self._levels[-1]
+            low = np.fmin.reduce(_blocks(below.low), axis=1)
+            high = np.fmax.reduce(_blocks(below.high), axis=1)
+            return _Level(low, high)
+        lows = []
+        highs = []
+        for row in range(0, len(self.values), _BLOCK_BUILD_ROWS):
+            blocks = _blocks(self.values[row : row + _BLOCK_BUILD_ROWS])
+            lows.append(np.fmin.reduce(blocks, axis=1))
+            highs.append(np.fmax.reduce(blocks, axis=1))
+        return _Level(_short(np.concatenate(lows)), _short(np.concatenate(highs)))
 
     def over_stretches(self, first: Int64s, end: Int64s) -> StretchExtremes:
         """Of the rows [first, end) of each stretch."""
-        out = StretchExtremes(np.full(len(first), np.nan), np.full(len(first), np.nan))
-        lo, hi = np.asarray(first, np.int64), np.maximum(first, end).astype(np.int64)
+        extremes = StretchExtremes(np.full(len(first), np.nan), np.full(len(first), np.nan))
+        lo = np.asarray(first, np.int64)
+        hi = np.maximum(first, end).astype(np.int64)
         filled = np.flatnonzero(lo < hi)
         if not len(filled):
-            return out
+            return extremes
         begin, stop = int(lo[filled].min()), int(hi.max())
-        if not self._levels or (
-            stop - begin <= MAX_SCANNED_ROWS and int((hi - lo).sum()) <= MAX_SCANNED_ROWS
-        ):
-            self._go_through(
-                out, filled, begin, stop, np.stack([lo[filled], hi[filled]], axis=1).ravel() - begin
-            )
-        else:
-            self._put_together(out, lo, hi)
-        return out
+        is_short = stop - begin <= MAX_SCANNED_ROWS and int((hi - lo).sum()) <= MAX_SCANNED_ROWS
+        if self._levels and not is_short:
+            self._put_together(extremes, lo, hi)
+            return extremes
+        bounds = np.stack([lo[filled], hi[filled]], axis=1).ravel() - begin
+        self._go_through(extremes, filled, begin, stop, bounds)
+        return extremes
 
     def _go_through(
-        self, out: StretchExtremes, some: Int64s, begin: int, stop: int, ends: Int64s
+        self, extremes: StretchExtremes, filled: Int64s, begin: int, stop: int, bounds: Int64s
     ) -> None:
-        """Look at all rows from `begin` to `stop`; `ends` are begin and end of each stretch that
+        """Look at all rows from `begin` to `stop`; `bounds` are begin and end of each stretch that
         has rows, one after the other.
         """
         rows = packed.at_once(self.values, stop - begin)[begin:stop]
-        ends = ends[:-1] if ends[-1] == len(rows) else ends
-        if int(ends.max()) == len(rows):  # another stretch ends where the rows do
+        # numpy takes no bound behind the last row: the last stretch ends there without one.
+        if bounds[-1] == len(rows):
+            bounds = bounds[:-1]
+        if int(bounds.max()) == len(rows):  # another stretch ends where the rows do
             rows = np.append(rows, np.nan)
-        out.low[some] = np.fmin.reduceat(rows, ends)[::2]
-        out.high[some] = np.fmax.reduceat(rows, ends)[::2]
+        extremes.low[filled] = np.fmin.reduceat(rows, bounds)[::2]
+        extremes.high[filled] = np.fmax.reduceat(rows, bounds)[::2]
 
-    def _put_together(self, out: StretchExtremes, lo: Int64s, hi: Int64s) -> None:
+    def _put_together(self, extremes: StretchExtremes, lo: Int64s, hi: Int64s) -> None:
         """Look at rows at either end of a stretch, and at blocks between."""
-        for level in range(len(self._levels) + 1):
-            upper = level < len(self._levels)
-            inner_lo, inner_hi = (-(-lo // BLOCK), hi // BLOCK) if upper else (hi, hi)
-            inside = inner_lo < inner_hi  # whole blocks lie between
-            cut = np.where(inside, inner_lo * BLOCK, hi) if upper else hi
-            self._take(out, level, lo, cut)
-            if not upper:
-                break
-            rest = np.where(inside, inner_hi * BLOCK, hi)
-            self._take(out, level, rest, hi)
-            if not inside.any():
-                break
-            lo, hi = np.where(inside, inner_lo, 0), np.where(inside, inner_hi, 0)
+        for level in range(len(self._levels)):
+            inner_lo, inner_hi = -(-lo // BLOCK), hi // BLOCK
+            has_blocks = inner_lo < inner_hi  # whole blocks lie between
+            self._take(extremes, level, lo, np.where(has_blocks, inner_lo * BLOCK, hi))
+            self._take(extremes, level, np.where(has_blocks, inner_hi * BLOCK, hi), hi)
+            if not has_blocks.any():
+                return
+            lo = np.where(has_blocks, inner_lo, 0)
+            hi = np.where(has_blocks, inner_hi, 0)
+        self._take(extremes, len(self._levels), lo, hi)
 
-    def _take(self, out: StretchExtremes, level: int, lo: Int64s, hi: Int64s) -> None:
+    def _take(self, extremes: StretchExtremes, level: int, lo: Int64s, hi: Int64s) -> None:
         """Add the rows [lo, hi) of a level: never more than two blocks of them but at the top."""
-        most = int((hi - lo).max(initial=0))
-        if most <= 0:
+        most_rows = int((hi - lo).max(initial=0))
+        if most_rows <= 0:
             return
-        rows = lo[:, None] + np.arange(most)
-        held = rows < hi[:, None]
-        column = self._levels[level - 1] if level else StretchExtremes(self.values, self.values)  # type: ignore[arg-type]
-        rows = np.minimum(rows, len(column.low) - 1)
-        low = np.where(held, column.low[rows], np.nan)
-        high = np.where(held, column.high[rows], np.nan) if level else low
-        np.fmin(out.low, np.fmin.reduce(low, axis=1), out=out.low)
-        np.fmax(out.high, np.fmax.reduce(high, axis=1), out=out.high)
+        rows = lo[:, None] + np.arange(most_rows)
+        is_inside = rows < hi[:, None]
+        lows = highs = self.values
+        if level:
+            lows, highs = self._levels[level - 1]
+        rows = np.minimum(rows, len(lows) - 1)
+        low = np.where(is_inside, lows[rows], np.nan)
+        high = np.where(is_inside, highs[rows], np.nan) if level else low
+        np.fmin(extremes.low, np.fmin.reduce(low, axis=1), out=extremes.low)
+        np.fmax(extremes.high, np.fmax.reduce(high, axis=1), out=extremes.high)
 
     @property
     def nbytes(self) -> int:
         """Memory of the blocks."""
-        return sum(column.nbytes for level in self._levels for column in level)
+        return sum(level.low.nbytes + level.high.nbytes for level in self._levels)
 
 
 def _short(column: Floats) -> npt.NDArray[Any]:
@@ -140,7 +138,9 @@ def _short(column: Floats) -> npt.NDArray[Any]:
     """
     with np.errstate(over="ignore"):
         short = column.astype(np.float32)
-    return short if np.array_equal(short, column, equal_nan=True) else column
+    if np.array_equal(short, column, equal_nan=True):
+        return short
+    return column
 
 
 def _blocks(column: npt.NDArray[Any]) -> npt.NDArray[Any]:

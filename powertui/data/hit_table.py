@@ -67,17 +67,13 @@ def hit_table(trace: Trace, hits: Hits, check: CancelCheck = unhindered) -> Tabl
     """One row a name and place to run, the most time first."""
     sums = _summed(trace, hits, check)
     tracks = [track for _, track in trace.tracks()]
-    size = len(sums.names)
+    row_count = len(sums.names)
+    names = Lazy(row_count, lambda row: trace.names.full(int(sums.names[row])))
+    places = [_WHERE[where] for where in sums.where]
     average = sums.total // np.maximum(sums.count, 1)
     columns = (
-        Column(
-            "name",
-            "name",
-            "text",
-            Lazy(size, lambda row: trace.names.full(int(sums.names[row]))),
-            weight=9,
-        ),
-        Column("where", "ran on", "text", [_WHERE[place] for place in sums.where], weight=8),
+        Column("name", "name", "text", names, weight=9),
+        Column("where", "ran on", "text", places, weight=8),
         Column("count", "count", "integer", sums.count, weight=9),
         Column("total_s", "total", "duration", sums.total, weight=9),
         Column("self_s", "self", "duration", sums.self_time, weight=8),
@@ -86,29 +82,31 @@ def hit_table(trace: Trace, hits: Hits, check: CancelCheck = unhindered) -> Tabl
     )
 
     def place(row: int) -> Place:
-        track, event = (int(part) for part in sums.longest_at[row])
+        track, event = sums.longest_at[row].tolist()
         events = tracks[track].events
         lo = int(events.start[event])
-        return Place("", None, lo, lo + int(events.duration[event]), track, event)
+        hi = lo + int(events.duration[event])
+        return Place("", None, lo, hi, track, event)
 
     def totals(rows: Int64s) -> Mapping[str, Value]:
-        keep = np.zeros(size, np.bool_)
-        keep[rows] = True
+        is_counted = np.zeros(row_count, np.bool_)
+        is_counted[rows] = True
         count = int(sums.count[rows].sum())
         if len(np.unique(sums.where[rows])) > 1:
             return {"count": count}  # host and devices run at the same time
-        time = int(sums.covered(keep).sum())
-        return {"count": count, "total_s": time, "self_s": int(sums.self_time[rows].sum())}
+        total = int(sums.covered(is_counted).sum())
+        self_time = int(sums.self_time[rows].sum())
+        return {"count": count, "total_s": total, "self_s": self_time}
 
     return Table(
         "hits",
         "Hits by name",
         columns,
         place,
-        ("total_s", True),
-        "No name matches.",
-        ("name", "where"),
-        "name",
+        order=("total_s", True),
+        empty="No name matches.",
+        key=("name", "where"),
+        noun="name",
         summary=_in_words(sums),
         parts=_parts(sums),
         total=totals,
@@ -119,12 +117,11 @@ def hit_table(trace: Trace, hits: Hits, check: CancelCheck = unhindered) -> Tabl
 def _in_words(sums: _Sums) -> str:
     """The time of all hits, devices and host apart."""
     time = sums.covered(np.ones(len(sums.names), np.bool_))
-    said = [
-        f"{units.duration(int(time[where]))} on {words}"
-        for where, words in ((_DEVICE, "devices"), (_HOST, "the host"))
-        if (sums.where == where).any()
-    ]
-    return ", ".join(said)
+    parts = []
+    for where, words in ((_DEVICE, "devices"), (_HOST, "the host")):
+        if (sums.where == where).any():
+            parts.append(f"{units.duration(int(time[where]))} on {words}")
+    return ", ".join(parts)
 
 
 def _parts(sums: _Sums) -> tuple[TablePart, ...]:
@@ -142,7 +139,44 @@ def _parts(sums: _Sums) -> tuple[TablePart, ...]:
 
 
 def _summed(trace: Trace, hits: Hits, check: CancelCheck) -> _Sums:
-    size = len(trace.names) * len(_WHERE)
+    lines = _lines_with_hits(trace, hits, check)
+    # A group is a name and where it ran.
+    group_count = len(trace.names) * len(_WHERE)
+    count = np.zeros(group_count, np.int64)
+    total = np.zeros(group_count, np.int64)
+    self_time = np.zeros(group_count, np.int64)
+    longest = np.full(group_count, -1, np.int64)
+    longest_at = np.zeros((group_count, 2), np.int64)
+    for line in lines:
+        check()
+        count += np.bincount(line.group, minlength=group_count)
+        np.add.at(self_time, line.group, line.self_time)
+        is_outermost = ~_in_its_own_name(line)
+        np.add.at(total, line.group[is_outermost], line.duration[is_outermost])
+        candidates = _longest_of_groups(line)
+        is_longer = line.duration[candidates] > longest[line.group[candidates]]
+        better = candidates[is_longer]
+        groups = line.group[better]
+        longest[groups] = line.duration[better]
+        numbers = np.full(len(better), line.number)
+        longest_at[groups] = np.stack([numbers, line.rows[better]], axis=1)
+    rows = np.flatnonzero(count)
+    rows = rows[np.argsort(-total[rows], kind="stable")]
+    row_of_group = np.zeros(group_count, np.int64)
+    row_of_group[rows] = np.arange(len(rows))
+    return _Sums(
+        names=rows // len(_WHERE),
+        where=rows % len(_WHERE),
+        count=count[rows],
+        total=total[rows],
+        self_time=self_time[rows],
+        longest=longest[rows],
+        longest_at=longest_at[rows],
+        lines=tuple(line._replace(group=row_of_group[line.group]) for line in lines),
+    )
+
+
+def _lines_with_hits(trace: Trace, hits: Hits, check: CancelCheck) -> list[_LineHits]:
     lines: list[_LineHits] = []
     for number, (process, track) in enumerate(trace.tracks()):
         check()
@@ -155,34 +189,15 @@ def _summed(trace: Trace, hits: Hits, check: CancelCheck) -> _Sums:
         elif process.kind is ProcessKind.DEVICE:
             where = _DEVICE
         lines.append(_line_hits(number, track, is_hit, where))
-    count, total, self_time = (np.zeros(size, np.int64) for _ in range(3))
-    longest, longest_at = np.full(size, -1, np.int64), np.zeros((size, 2), np.int64)
-    for line in lines:
-        check()
-        count += np.bincount(line.group, minlength=size)
-        np.add.at(self_time, line.group, line.self_time)
-        is_outermost = ~_in_its_own_name(line)
-        np.add.at(total, line.group[is_outermost], line.duration[is_outermost])
-        order = np.lexsort((line.duration, line.group))
-        last = order[np.append(np.flatnonzero(np.diff(line.group[order])), len(order) - 1)]
-        better = last[line.duration[last] > longest[line.group[last]]]
-        longest[line.group[better]] = line.duration[better]
-        at = np.stack([np.full(len(better), line.number), line.rows[better]], axis=1)
-        longest_at[line.group[better]] = at
-    rows = np.flatnonzero(count)
-    rows = rows[np.argsort(-total[rows], kind="stable")]
-    row_of_group = np.zeros(size, np.int64)
-    row_of_group[rows] = np.arange(len(rows))
-    return _Sums(
-        rows // len(_WHERE),
-        rows % len(_WHERE),
-        count[rows],
-        total[rows],
-        self_time[rows],
-        longest[rows],
-        longest_at[rows],
-        tuple(line._replace(group=row_of_group[line.group]) for line in lines),
-    )
+    return lines
+
+
+def _longest_of_groups(line: _LineHits) -> Int64s:
+    """The longest hit of each group of a line, the last of equals."""
+    order = np.lexsort((line.duration, line.group))
+    ends = np.flatnonzero(np.diff(line.group[order]))
+    longest: Int64s = order[np.append(ends, len(order) - 1)]
+    return longest
 
 
 def _line_hits(number: int, track: Track, is_hit: Bools, where: int) -> _LineHits:
@@ -197,18 +212,26 @@ def _line_hits(number: int, track: Track, is_hit: Bools, where: int) -> _LineHit
         above, here = track.lane(depth - 1), track.lane(depth)
         if not len(above) or first == end:
             continue
-        holder = np.maximum(above.start.searchsorted(here.start, side="right") - 1, 0)
-        is_inside = here.start < above.start[holder] + np.maximum(above.duration[holder], 1)
+        last_started = above.start.searchsorted(here.start, side="right") - 1
+        holder = np.maximum(last_started, 0)
+        # An event of no length holds what starts with it.
+        holder_end = above.start[holder] + np.maximum(above.duration[holder], 1)
+        is_inside = here.start < holder_end
         parent = holder + int(track.lanes[depth - 1])
         np.subtract.at(self_time, parent[is_inside], here.duration[is_inside])
         outer[first:end] = np.where(is_inside, nearest[parent], -1)
         nearest[first:end] = np.where(is_hit[first:end], nearest[first:end], outer[first:end])
     rows = np.flatnonzero(is_hit)
-    place = np.full(len(events) + 1, -1, np.int64)  # the last is for "in none"
-    place[rows] = np.arange(len(rows))
-    group = events.name[rows].astype(np.int64) * len(_WHERE) + where
-    own_time = np.maximum(self_time[rows], 0)
-    return _LineHits(number, rows, group, events.duration[rows], own_time, place[outer[rows]])
+    hit_of_row = np.full(len(events) + 1, -1, np.int64)  # the last is for "in none"
+    hit_of_row[rows] = np.arange(len(rows))
+    return _LineHits(
+        number=number,
+        rows=rows,
+        group=events.name[rows].astype(np.int64) * len(_WHERE) + where,
+        duration=events.duration[rows],
+        self_time=np.maximum(self_time[rows], 0),
+        outer=hit_of_row[outer[rows]],
+    )
 
 
 def _in_its_own_name(line: _LineHits) -> Bools:

@@ -82,14 +82,14 @@ class Forest:
         self, tracks: Sequence[Track], *, progress: Callable[[int], None] | None = None
     ) -> None:
         self.tracks = tuple(tracks)
-        self.lanes: tuple[LaneId, ...] = tuple(
-            LaneId(t, depth)
-            for t, track in enumerate(self.tracks)
-            for depth in range(track.lane_count)
-        )
-        self._first_lane = np.concatenate(
-            [[0], np.cumsum([t.lane_count for t in self.tracks], dtype=np.int64)]
-        )
+        lanes: list[LaneId] = []
+        first_lanes = [0]  # of each track, and the number of all
+        for number, track in enumerate(self.tracks):
+            for depth in range(track.lane_count):
+                lanes.append(LaneId(number, depth))
+            first_lanes.append(len(lanes))
+        self.lanes: tuple[LaneId, ...] = tuple(lanes)
+        self._first_lane = np.array(first_lanes, np.int64)
         # Where each lane begins and ends in its track's columns, and its starts and durations as
         # views of them.
         self._lo = np.empty(len(self.lanes), np.int64)
@@ -97,10 +97,11 @@ class Forest:
         self._track_of = np.array([lane.track for lane in self.lanes], np.int64)
         self._starts: list[Int64s] = []
         self._lengths: list[Int64s] = []
-        for number, (t, depth) in enumerate(self.lanes):
-            track = self.tracks[t]
+        for lane, (number, depth) in enumerate(self.lanes):
+            track = self.tracks[number]
             lo, hi = int(track.lanes[depth]), int(track.lanes[depth + 1])
-            self._lo[number], self._hi[number] = lo, hi
+            self._lo[lane] = lo
+            self._hi[lane] = hi
             self._starts.append(track.events.start[lo:hi])
             self._lengths.append(track.events.duration[lo:hi])
         self._indices: list[_Index] = []
@@ -125,7 +126,10 @@ class Forest:
     @property
     def nbytes(self) -> int:
         """What the index takes beside the trace's own columns."""
-        return sum(column.nbytes for index in self._indices for column in index)
+        total = 0
+        for index in self._indices:
+            total += sum(column.nbytes for column in index)
+        return total
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────
 
@@ -135,15 +139,19 @@ class Forest:
 
     def lane_busy(self, lane: int) -> int:
         """Everything that one lane holds, in ps."""
-        if self._lo[lane] == self._hi[lane]:
+        lo, hi = self._lo[lane], self._hi[lane]
+        if lo == hi:
             return 0
-        ends = self._sums(self.lanes[lane].track, np.array([self._lo[lane], self._hi[lane]]))
-        return int(np.diff(ends)[0])
+        track = self.lanes[lane].track
+        sums = self._sums(track, np.array([lo, hi]))
+        return int(np.diff(sums)[0])
 
     def track_busy(self, track: int) -> int:
         """Time that the outermost lane of a track covers, in ps: its nested lanes lie inside."""
-        lane = self.lane_number(track, 0)
-        return self.lane_busy(lane) if self.tracks[track].lane_count else 0
+        if not self.tracks[track].lane_count:
+            return 0
+        outermost = self.lane_number(track, 0)
+        return self.lane_busy(outermost)
 
     def frame(self, edges: Int64s, lanes: Sequence[int] | Int64s) -> Frame:
         """Coverage, count and dominant event of every cell of every lane: one query for the whole
@@ -152,9 +160,13 @@ class Forest:
         numbers = np.asarray(lanes, np.int64)
         at, over, length, sums = self._at_edges(edges, numbers)
         busy = np.diff(sums - over, axis=1)
-        count = (at[:, 1:] - at[:, :-1] + (over[:, :-1] > 0)).astype(np.int32)
+        # An event that reaches in from the cell before touches this one, too.
+        starting = at[:, 1:] - at[:, :-1]
+        reaching_in = over[:, :-1] > 0
+        count = (starting + reaching_in).astype(np.int32)
         dominant = self._dominant(numbers, at, over, length, np.diff(edges))
-        lane = np.broadcast_to(np.arange(len(numbers), dtype=np.int32)[:, None], busy.shape)
+        rows = np.arange(len(numbers), dtype=np.int32)
+        lane = np.broadcast_to(rows[:, None], busy.shape)
         return Frame(busy, count, dominant, lane)
 
     def busy(self, edges: Int64s, lane: int) -> Int64s:
@@ -184,7 +196,8 @@ class Forest:
                 starts.take(next_event, mode="clip", out=before[row])
                 lengths.take(next_event, mode="clip", out=length[row])
         for track, rows in self._by_track(numbers):
-            sums[rows] = self._sums(track, at[rows].reshape(-1)).reshape(-1, len(edges))
+            sums_of_track = self._sums(track, at[rows].reshape(-1))
+            sums[rows] = sums_of_track.reshape(-1, len(edges))
         first = self._lo[numbers][:, None]
         over = before + length - edges
         over[at <= first] = 0
@@ -200,16 +213,17 @@ class Forest:
         frame = self.frame(edges, lanes)
         if not len(frame.busy):
             empty = np.zeros((1, len(edges) - 1), np.int64)
-            return Frame(empty, empty.astype(np.int32), empty - 1, empty.astype(np.int32))
+            none = empty.astype(np.int32)
+            return Frame(empty, none, empty - 1, none)
+        # A cell with an event of no length is busier than one without any.
         score = np.where(frame.count > 0, frame.busy, -1)
-        pick = score.argmax(axis=0)
+        busiest = score.argmax(axis=0)
         cells = np.arange(score.shape[1])
-        return Frame(
-            frame.busy[pick, cells][None, :],
-            frame.count.sum(axis=0, dtype=np.int32)[None, :],
-            frame.dominant[pick, cells][None, :],
-            pick.astype(np.int32)[None, :],
-        )
+        busy = frame.busy[busiest, cells]
+        count = frame.count.sum(axis=0, dtype=np.int32)
+        dominant = frame.dominant[busiest, cells]
+        lane = busiest.astype(np.int32)
+        return Frame(busy[None, :], count[None, :], dominant[None, :], lane[None, :])
 
     def _dominant(
         self, numbers: Int64s, at: Int64s, over: Int64s, length: Int64s, widths: Int64s
@@ -218,9 +232,10 @@ class Forest:
 
         It reaches in from the cell before, is inside, or reaches out into the next cell.
         """
-        hangs_in, hangs_out = over[:, :-1] > 0, over[:, 1:] > 0
+        over_left, over_right = over[:, :-1], over[:, 1:]
+        hangs_in, hangs_out = over_left > 0, over_right > 0
         lo, hi = at[:, :-1], at[:, 1:]
-        best = np.where(hangs_in, np.minimum(over[:, :-1], widths), -1)
+        best = np.where(hangs_in, np.minimum(over_left, widths), -1)
         winner = np.where(hangs_in, lo - 1, -1)
         inside = hi - (hangs_out & (hi > lo))  # [lo, inside): events that start and end in the cell
         for track, rows in self._by_track(numbers):
@@ -232,7 +247,8 @@ class Forest:
                 _keep_longer(winner, best, cell, longest, durations.take(longest))
         last = np.nonzero(inside < hi)
         if len(last[0]):
-            _keep_longer(winner, best, last, hi[last] - 1, (length - over)[:, 1:][last])
+            stay = length[:, 1:][last] - over_right[last]
+            _keep_longer(winner, best, last, hi[last] - 1, stay)
         return winner
 
     def _by_track(self, numbers: Int64s) -> Iterator[tuple[int, Int64s]]:
@@ -244,7 +260,8 @@ class Forest:
 
     def _sums(self, track: int, rows: Int64s) -> Int64s:
         """Durations summed up to these rows of a track."""
-        return wire.sums(self.tracks[track].events.duration, self._indices[track].before, rows)
+        durations = self.tracks[track].events.duration
+        return wire.sums(durations, self._indices[track].before, rows)
 
     # ── single events ────────────────────────────────────────────────────────────────────────────
 
@@ -287,14 +304,18 @@ def _index(track: Track, done: int, progress: Callable[[int], None] | None) -> _
     for lo in range(0, len(durations), _CHUNK_EVENTS):
         part = durations[lo : lo + _CHUNK_EVENTS]
         sums, rows = wire.blocks(part)
-        here = slice(lo // wire.BLOCK, lo // wire.BLOCK + len(rows))
-        before[1:][here], top[here] = sums, rows
-        longest[here] = part[np.arange(len(rows)) * wire.BLOCK + rows]
+        first_block = lo // wire.BLOCK
+        here = slice(first_block, first_block + len(rows))
+        before[1:][here] = sums
+        top[here] = rows
+        rows_in_part = np.arange(len(rows)) * wire.BLOCK + rows
+        longest[here] = part[rows_in_part]
         if progress is not None:
             progress(done + lo + len(part))
     np.cumsum(before, out=before)
-    widest = int(np.diff(track.lanes).max(initial=0)) // (wire.BLOCK * wire.FAN)
-    return _Index(before, top, _sparse_table(longest, widest))
+    most_events = int(np.diff(track.lanes).max(initial=0))  # that one lane holds
+    most_groups = most_events // (wire.BLOCK * wire.FAN)
+    return _Index(before, top, _sparse_table(longest, most_groups))
 
 
 def _sparse_table(longest: Int64s, span: int) -> Int32s:
@@ -302,15 +323,18 @@ def _sparse_table(longest: Int64s, span: int) -> Int32s:
 
     `span`: the most whole groups one range can hold.
     """
-    blocks = np.full((-(-len(longest) // wire.FAN), wire.FAN), np.iinfo(np.int64).min)
+    group_count = -(-len(longest) // wire.FAN)
+    # The last group is filled up with what is never the longest.
+    blocks = np.full((group_count, wire.FAN), np.iinfo(np.int64).min)
     blocks.reshape(-1)[: len(longest)] = longest
-    groups = len(blocks)
-    table = np.zeros((span.bit_length(), groups), np.int32)
+    table = np.zeros((span.bit_length(), group_count), np.int32)
     if not len(table):
         return table
-    table[0] = blocks.argmax(axis=1) + np.arange(groups) * wire.FAN
+    first_blocks = np.arange(group_count) * wire.FAN
+    table[0] = blocks.argmax(axis=1) + first_blocks
     best = blocks.max(axis=1)
     for level in range(1, len(table)):
+        # A run of 2^level groups is two runs of half of them, side by side.
         half = 1 << (level - 1)
         keep = len(best) - half
         lower, upper = best[:keep], best[half:]

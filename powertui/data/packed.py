@@ -23,139 +23,23 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
+
+from powertui.data.packed_pieces import Array, Piece, pack_piece, search_piece
 
 # Chosen, not measured, where no other reason is given.
 _MIN_PACKED_ROWS = 1 << 14  # shorter columns stay as they are
 PIECE_ROWS = 1 << 14
 _MAX_UNPACKED_ROWS = 1 << 17  # up to here a column is unpacked at once for whoever needs many rows
 CACHE_BYTES = 12 << 20  # unpacked columns that nobody holds any more
-_MAX_DECIMALS = 6  # decimals that are tried
-_PROBE_ROWS = 256  # these rows are tried before the whole column
-_MAX_EXACT_INT = float(1 << 53)  # beyond it a double does not hold every integer
-
-Array = npt.NDArray[Any]
-
-
-class _Deltas(NamedTuple):
-    """Row i is `first`, plus i times `least`, plus the sum of `rest` up to there.
-
-    Without `rest` all steps are equal.
-    """
-
-    first: int
-    least: int
-    rest: Array | None
-    rows: int
-
-    def part(self, lo: int, hi: int, out: Array) -> None:
-        """The rows [lo, hi), into a column of int64."""
-        values = out if not lo else np.empty(hi, np.int64)
-        values[0] = self.first
-        values[1:] = self.least
-        if self.rest is not None:
-            values[1:] += self.rest[: hi - 1]
-        np.cumsum(values, out=values)
-        if lo:
-            out[:] = values[lo:]
-
-    def at(self, rows: npt.NDArray[np.int64]) -> Array:
-        """Some of its rows."""
-        if self.rest is None:
-            return self.first + rows * self.least
-        out = np.empty(int(rows.max()) + 1, np.int64)
-        out[0] = self.first
-        out[1:] = self.least
-        out[1:] += self.rest[: len(out) - 1]
-        return np.asarray(np.cumsum(out, out=out)[rows])
-
-    @property
-    def nbytes(self) -> int:
-        return 0 if self.rest is None else self.rest.nbytes
-
-
-class _Decimals(NamedTuple):
-    """Row i is (least + code[i]) / scale.
-
-    With `gaps`, code 0 stands for no value, and all other codes are one more.
-    """
-
-    least: int
-    scale: float
-    code: Array
-    gaps: bool
-
-    @property
-    def rows(self) -> int:
-        return len(self.code)
-
-    def part(self, lo: int, hi: int, out: Array) -> None:
-        """The rows [lo, hi), into a column of float64."""
-        self._values(self.code[lo:hi], out)
-
-    def at(self, rows: npt.NDArray[np.int64]) -> Array:
-        """Some of its rows."""
-        return self._values(self.code[rows], np.empty(len(rows)))
-
-    def _values(self, code: Array, out: Array) -> Array:
-        np.add(code, float(self.least - self.gaps), out=out)
-        if self.scale != 1.0:
-            out /= self.scale
-        if self.gaps:
-            out[code == 0] = np.nan
-        return out
-
-    @property
-    def nbytes(self) -> int:
-        return self.code.nbytes
-
-
-class _Plain(NamedTuple):
-    """As they are, or as float32 where that is the same."""
-
-    values: Array
-
-    @property
-    def rows(self) -> int:
-        return len(self.values)
-
-    def part(self, lo: int, hi: int, out: Array) -> None:
-        """The rows [lo, hi), into a column of either kind."""
-        out[:] = self.values[lo:hi]
-
-    def at(self, rows: npt.NDArray[np.int64]) -> Array:
-        """Some of its rows."""
-        return self.values[rows]
-
-    @property
-    def nbytes(self) -> int:
-        return self.values.nbytes
-
-
-_Piece = _Deltas | _Decimals | _Plain
-
-
-def _search(piece: _Piece, values: Array, side: Literal["left", "right"]) -> Array:
-    """Where values belong in a piece that ascends; by division where all its steps are equal."""
-    if isinstance(piece, _Deltas):
-        if piece.rest is None and piece.least > 0 and values.dtype.kind == "i":
-            past = values - piece.first
-            rows = -(-past // piece.least) if side == "left" else past // piece.least + 1
-            return np.asarray(np.minimum(np.maximum(rows, 0), piece.rows))
-        column: Array = np.empty(piece.rows, np.int64)
-    else:
-        column = np.empty(piece.rows)
-    piece.part(0, piece.rows, column)
-    return column.searchsorted(values, side=side)
 
 
 class Packed:
     """A column of int64 or float64, packed."""
 
-    def __init__(self, pieces: Sequence[_Piece], dtype: np.dtype[Any]) -> None:
+    def __init__(self, pieces: Sequence[Piece], dtype: np.dtype[Any]) -> None:
         self.pieces = tuple(pieces)
         self.dtype = dtype
         self.rows = sum(piece.rows for piece in self.pieces)
@@ -180,35 +64,51 @@ class Packed:
         """Some of the rows, as of an array: only the pieces that hold them are looked at."""
         if isinstance(rows, slice):
             lo, hi, step = rows.indices(self.rows)
-            return self._between(lo, max(lo, hi)) if step == 1 else self[np.arange(lo, hi, step)]
+            if step == 1:
+                return self._between(lo, max(lo, hi))
+            return self[np.arange(lo, hi, step)]
         if isinstance(rows, int):
-            return self[np.array([range(self.rows)[rows]])][0]
+            row = range(self.rows)[rows]  # counts from the end, and complains, as a list does
+            return self[np.array([row])][0]
         rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
-        flat = rows.ravel()
-        out = np.empty(len(flat), self.dtype)
-        number, within = np.divmod(flat, PIECE_ROWS)
-        touched = np.flatnonzero(np.bincount(number, minlength=1)).tolist() if len(flat) else []
+        if rows.dtype == np.bool_:
+            rows = np.flatnonzero(rows)
+        else:
+            rows = rows.astype(np.int64, copy=False)
+        values = self._rows(rows.ravel())
+        return values.reshape(rows.shape)
+
+    def _rows(self, rows: Array) -> Array:
+        values = np.empty(len(rows), self.dtype)
+        if not len(rows):
+            return values
+        number, within = np.divmod(rows, PIECE_ROWS)
+        touched = np.flatnonzero(np.bincount(number)).tolist()
+        if len(touched) == 1:  # nothing has to be chosen
+            values[:] = self.pieces[touched[0]].at(within)
+            return values
         for piece in touched:
-            in_piece = number == piece if len(touched) > 1 else slice(None)
-            out[in_piece] = self.pieces[piece].at(within[in_piece])
-        return out.reshape(rows.shape)
+            in_piece = number == piece
+            values[in_piece] = self.pieces[piece].at(within[in_piece])
+        return values
 
     def searchsorted(self, values: Any, side: Literal["left", "right"] = "left") -> Any:
         """As of an array, where the column ascends: only the pieces in which values lie are looked
         at.
         """
-        wanted_values = np.atleast_1d(values)
         if not self.rows:
             return np.zeros(np.shape(values), np.int64)[()]
-        number = np.maximum(self._firsts.searchsorted(wanted_values, side=side) - 1, 0)
-        out = np.empty(len(wanted_values), np.int64)
+        sought = np.atleast_1d(values)
+        pieces_before = self._firsts.searchsorted(sought, side=side) - 1
+        number = np.maximum(pieces_before, 0)
+        rows = np.empty(len(sought), np.int64)
         for piece in np.unique(number).tolist():
             in_piece = number == piece
-            out[in_piece] = piece * PIECE_ROWS + _search(
-                self.pieces[piece], wanted_values[in_piece], side
-            )
-        return out if np.ndim(values) else out[0]
+            rows_in_piece = search_piece(self.pieces[piece], sought[in_piece], side)
+            rows[in_piece] = piece * PIECE_ROWS + rows_in_piece
+        if np.ndim(values):
+            return rows
+        return rows[0]
 
     @functools.cached_property
     def _firsts(self) -> Array:
@@ -221,12 +121,16 @@ class Packed:
 
     def _between(self, lo: int, hi: int) -> Array:
         """The rows [lo, hi): all pieces but the last have as many rows."""
-        out = np.empty(hi - lo, self.dtype)
-        for number in range(lo // PIECE_ROWS, -(-hi // PIECE_ROWS)) if lo < hi else ():
+        values = np.empty(hi - lo, self.dtype)
+        if lo >= hi:
+            return values
+        end_piece = -(-hi // PIECE_ROWS)
+        for number in range(lo // PIECE_ROWS, end_piece):
             piece, first = self.pieces[number], number * PIECE_ROWS
-            begin, end = max(lo, first), min(hi, first + piece.rows)
-            piece.part(begin - first, end - first, out[begin - lo : end - lo])
-        return out
+            begin = max(lo, first)
+            end = min(hi, first + piece.rows)
+            piece.part(begin - first, end - first, values[begin - lo : end - lo])
+        return values
 
 
 class GrowingColumn:
@@ -234,7 +138,7 @@ class GrowingColumn:
 
     def __init__(self, dtype: Any) -> None:
         self._dtype = np.dtype(dtype)
-        self._pieces: list[_Piece] = []
+        self._pieces: list[Piece] = []
         self._rest: list[Array] = []
         self._waiting = 0
 
@@ -242,94 +146,37 @@ class GrowingColumn:
         """More rows. The array is kept until a piece is full."""
         self._rest.append(values)
         self._waiting += len(values)
-        if self._waiting >= PIECE_ROWS:
-            rows = np.concatenate(self._rest) if len(self._rest) > 1 else self._rest[0]
-            full = len(rows) // PIECE_ROWS * PIECE_ROWS
-            self._pieces += [_pack(rows[at : at + PIECE_ROWS]) for at in range(0, full, PIECE_ROWS)]
-            self._rest, self._waiting = [rows[full:].copy()], len(rows) - full
+        if self._waiting < PIECE_ROWS:
+            return
+        rows = self._rest[0]
+        if len(self._rest) > 1:
+            rows = np.concatenate(self._rest)
+        full = len(rows) // PIECE_ROWS * PIECE_ROWS
+        for first in range(0, full, PIECE_ROWS):
+            self._pieces.append(pack_piece(rows[first : first + PIECE_ROWS]))
+        # A copy: what is waiting must not hold on to the whole array.
+        self._rest = [rows[full:].copy()]
+        self._waiting = len(rows) - full
 
     def column(self) -> Packed | Array:
         """All rows so far: as they are while they are few."""
-        rest = np.concatenate(self._rest) if self._rest else np.empty(0, self._dtype)
+        rest = np.empty(0, self._dtype)
+        if self._rest:
+            rest = np.concatenate(self._rest)
         if not self._pieces and len(rest) < _MIN_PACKED_ROWS:
             return rest
-        return Packed([*self._pieces, *([_pack(rest)] if len(rest) else [])], self._dtype)
+        pieces = list(self._pieces)
+        if len(rest):
+            pieces.append(pack_piece(rest))
+        return Packed(pieces, self._dtype)
 
 
 def pack(values: Array) -> Packed:
     """A column of int64 or float64."""
-    return Packed(
-        [_pack(values[at : at + PIECE_ROWS]) for at in range(0, len(values), PIECE_ROWS)],
-        values.dtype,
-    )
-
-
-def _pack(values: Array) -> _Piece:
-    piece = _deltas(values) if values.dtype.kind == "i" else _decimals(values)
-    if piece is not None:
-        return piece
-    if values.dtype == np.float64:
-        with np.errstate(over="ignore"):
-            short = values.astype(np.float32)
-        if np.array_equal(short.astype(np.float64), values, equal_nan=True):
-            return _Plain(short)
-    return _Plain(values.copy())
-
-
-def _deltas(values: npt.NDArray[np.int64]) -> _Deltas | None:
-    if not len(values):
-        return None
-    low, high = int(values.min()), int(values.max())
-    if high - low >= 1 << 61:  # differences of differences would not fit
-        return None
-    steps = np.diff(values)
-    least = int(steps.min()) if len(steps) else 0
-    rest = steps - least
-    most = int(rest.max()) if len(rest) else 0
-    if not most:
-        return _Deltas(int(values[0]), least, None, len(values))
-    kind = _smallest_type(most)
-    return None if kind is None else _Deltas(int(values[0]), least, rest.astype(kind), len(values))
-
-
-def _decimals(values: npt.NDArray[np.float64]) -> _Decimals | None:
-    finite = np.isfinite(values)
-    gaps = not finite.all()
-    if gaps and (np.isinf(values).any() or not finite.any()):
-        return None
-    numbers = values[finite] if gaps else values
-    with np.errstate(over="ignore"):
-        for digits in range(_MAX_DECIMALS + 1):
-            scale = 10.0**digits
-            if not _is_scaled_integer(numbers[:_PROBE_ROWS], scale) or not _is_scaled_integer(
-                numbers, scale
-            ):
-                continue
-            integers = np.rint(numbers * scale)
-            low, high = int(integers.min()), int(integers.max())
-            kind = _smallest_type(high - low + gaps)
-            if kind is None:
-                return None
-            code = (integers - low).astype(kind)
-            if gaps:
-                spread = np.zeros(len(values), kind)
-                spread[finite] = code + kind.type(1)
-                code = spread
-            return _Decimals(low, scale, code, gaps)
-    return None
-
-
-def _is_scaled_integer(values: npt.NDArray[np.float64], scale: float) -> bool:
-    """Whether these are whole numbers divided by the scale, to the bit."""
-    integers = np.rint(values * scale)
-    return bool((np.abs(integers) < _MAX_EXACT_INT).all() and (integers / scale == values).all())
-
-
-def _smallest_type(most: int) -> np.dtype[Any] | None:
-    for kind in (np.uint8, np.uint16, np.uint32):
-        if most <= np.iinfo(kind).max:
-            return np.dtype(kind)
-    return None
+    pieces = []
+    for first in range(0, len(values), PIECE_ROWS):
+        pieces.append(pack_piece(values[first : first + PIECE_ROWS]))
+    return Packed(pieces, values.dtype)
 
 
 # ── arrays that were unpacked lately ─────────────────────────────────────────────────────────────
@@ -438,19 +285,21 @@ def at_once(column: KeptColumn, rows: int) -> KeptColumn:
     if rows > PIECE_ROWS and len(column) <= _MAX_UNPACKED_ROWS:
         return column.unpack()
     unpacked = _CACHE.cached_array(column)
-    return column if unpacked is None else unpacked
+    if unpacked is None:
+        return column
+    return unpacked
 
 
 def pack_column(values: Array) -> KeptColumn:
     """The column, packed where it is long and that saves a quarter of it."""
-    if (
-        len(values) < _MIN_PACKED_ROWS
-        or values.ndim != 1
-        or values.dtype not in (np.int64, np.float64)
-    ):
+    if len(values) < _MIN_PACKED_ROWS or values.ndim != 1:
+        return values
+    if values.dtype not in (np.int64, np.float64):
         return values
     packed = _CACHE.packed(values)
-    return packed if packed.nbytes <= values.nbytes * 3 // 4 else values
+    if packed.nbytes <= values.nbytes * 3 // 4:
+        return packed
+    return values
 
 
 def packed_column(instance: object, name: str) -> KeptColumn:
@@ -485,11 +334,13 @@ class _Column:
         if instance is None:
             return self
         column = instance.__dict__[self._name]
-        return column.unpack() if isinstance(column, Packed) else column
+        if isinstance(column, Packed):
+            return column.unpack()
+        return column
 
     def __set__(self, instance: Any, value: Any) -> None:
-        if isinstance(value, Packed):
-            value = value if len(value) >= _MIN_PACKED_ROWS else value.made()
+        if isinstance(value, Packed) and len(value) < _MIN_PACKED_ROWS:
+            value = value.made()
         elif isinstance(value, np.ndarray):
             value = pack_column(value)
         instance.__dict__[self._name] = value

@@ -39,11 +39,14 @@ class ReadingBlocks(NamedTuple):
         """
         sizes = self.values + self.gaps
         block = np.repeat(np.arange(len(sizes)), sizes)
-        place = np.arange(len(block)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        length = (self.until - self.since).astype(np.float64) / np.maximum(sizes - 1, 1)
-        when = self.since[block] + np.rint(place * length[block]).astype(np.int64)
+        first_place = np.cumsum(sizes) - sizes
+        place = np.arange(len(block)) - np.repeat(first_place, sizes)
+        interval = (self.until - self.since).astype(np.float64) / np.maximum(sizes - 1, 1)
+        offset = np.rint(place * interval[block]).astype(np.int64)
+        times = self.since[block] + offset
         mean = self.total / np.maximum(self.values, 1)
-        return when, np.where(place < self.values[block], mean[block], np.nan)
+        is_value = place < self.values[block]
+        return times, np.where(is_value, mean[block], np.nan)
 
 
 class _Ring:
@@ -58,8 +61,9 @@ class _Ring:
 
     def append(self, times: tuple[int, int], values: tuple[float, ...]) -> None:
         if self.size == 2 * self.keep:
-            self.times[:, : self.keep] = self.times[:, self.keep : self.size]
-            self.values[:, : self.keep] = self.values[:, self.keep : self.size]
+            newer = slice(self.keep, self.size)
+            self.times[:, : self.keep] = self.times[:, newer]
+            self.values[:, : self.keep] = self.values[:, newer]
             self.dropped += self.keep
             self.size = self.keep
         elif self.size == self.times.shape[1]:
@@ -94,30 +98,28 @@ class Pyramid:
     @property
     def nbytes(self) -> int:
         """Memory of all of it."""
-        return (
-            self._times.nbytes
-            + self._watts.nbytes
-            + sum(level.times.nbytes + level.values.nbytes for level in self._levels)
-        )
+        total = self._times.nbytes + self._watts.nbytes
+        for level in self._levels:
+            total += level.times.nbytes + level.values.nbytes
+        return total
 
     def append(self, at: int, watts: float) -> None:
         """Take one reading, later than the last; NaN is a gap."""
         if self._size == 2 * RAW:
-            self._times[:RAW], self._watts[:RAW] = (
-                self._times[RAW : 2 * RAW],
-                self._watts[RAW : 2 * RAW],
-            )
+            self._times[:RAW] = self._times[RAW : 2 * RAW]
+            self._watts[:RAW] = self._watts[RAW : 2 * RAW]
             self._dropped += RAW
             self._size = RAW
         elif self._size == len(self._times):
             self._times = np.concatenate([self._times, np.empty_like(self._times)])
             self._watts = np.concatenate([self._watts, np.empty_like(self._watts)])
-        self._times[self._size], self._watts[self._size] = at, watts
+        self._times[self._size] = at
+        self._watts[self._size] = watts
         self._size += 1
         self.count += 1
         if self.count % _FIRST == 0:
-            part = slice(self._size - _FIRST, self._size)
-            self._close(0, _readings(self._times[part], self._watts[part]))
+            newest = slice(self._size - _FIRST, self._size)
+            self._close(0, _readings(self._times[newest], self._watts[newest]))
 
     def _close(self, level: int, parts: ReadingBlocks) -> None:
         """One more block of a level, made of these parts; and of the next level where it is the
@@ -126,63 +128,65 @@ class Pyramid:
         if level == len(self._levels):
             self._levels.append(_Ring(BLOCKS))
         ring = self._levels[level]
+        low, high = np.nan, np.nan
         has_values = parts.values > 0
-        low = float(parts.low[has_values].min()) if has_values.any() else np.nan
-        high = float(parts.high[has_values].max()) if has_values.any() else np.nan
-        sums = (
-            low,
-            high,
-            float(parts.total[has_values].sum()),
-            float(parts.values.sum()),
-            float(parts.gaps.sum()),
-        )
-        ring.append((int(parts.since[0]), int(parts.until[-1])), sums)
+        if has_values.any():
+            low = float(parts.low[has_values].min())
+            high = float(parts.high[has_values].max())
+        total = float(parts.total[has_values].sum())
+        value_count = float(parts.values.sum())
+        gap_count = float(parts.gaps.sum())
+        times = (int(parts.since[0]), int(parts.until[-1]))
+        ring.append(times, (low, high, total, value_count, gap_count))
         if (ring.dropped + ring.size) % _FACTOR == 0:
-            self._close(level + 1, _blocks(ring, slice(ring.size - _FACTOR, ring.size)))
+            newest = slice(ring.size - _FACTOR, ring.size)
+            self._close(level + 1, _blocks(ring, newest))
 
     def pieces(self, lo: int, hi: int) -> ReadingBlocks:
         """Everything that touches the time from lo to hi, both included, as finely as it is still
         known.
         """
-        first, last = np.searchsorted(self.times, [lo, hi + 1])
-        pieces = [_readings(self.times[first:last], self.watts[first:last])]
-        size, below = _FIRST, self._dropped  # readings before this one are in blocks
+        first, end = np.searchsorted(self.times, [lo, hi + 1])
+        pieces = [_readings(self.times[first:end], self.watts[first:end])]
+        block_size = _FIRST
+        below = self._dropped  # readings before this one are in blocks
         for ring in self._levels:
             if not below or (self._size and lo >= self._times[0]):
                 break
-            rows = (
-                below // size - ring.dropped
-            )  # the blocks that end before what is known more finely
+            # The blocks that end before what is known more finely.
+            rows = below // block_size - ring.dropped
             first = int(np.searchsorted(ring.times[1, :rows], lo))
-            last = int(np.searchsorted(ring.times[0, :rows], hi + 1))
-            pieces.insert(0, _blocks(ring, slice(first, max(first, last))))
-            below, size = ring.dropped * size, size * _FACTOR
+            end = int(np.searchsorted(ring.times[0, :rows], hi + 1))
+            pieces.insert(0, _blocks(ring, slice(first, max(first, end))))
+            below = ring.dropped * block_size
+            block_size *= _FACTOR
         if len(pieces) == 1:
             return pieces[0]
-        return ReadingBlocks(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
+        return ReadingBlocks(*map(np.concatenate, zip(*pieces, strict=True)))
 
 
 def _readings(times: Int64s, watts: Floats) -> ReadingBlocks:
-    gaps = np.isnan(watts)
+    is_gap = np.isnan(watts)
     return ReadingBlocks(
-        times,
-        times,
-        watts,
-        watts,
-        np.where(gaps, 0.0, watts),
-        (~gaps).astype(np.int64),
-        gaps.astype(np.int64),
+        since=times,
+        until=times,
+        low=watts,
+        high=watts,
+        total=np.where(is_gap, 0.0, watts),
+        values=(~is_gap).astype(np.int64),
+        gaps=is_gap.astype(np.int64),
     )
 
 
 def _blocks(ring: _Ring, rows: slice) -> ReadingBlocks:
-    times, values = ring.times[:, rows], ring.values[:, rows]
+    since, until = ring.times[:, rows]
+    low, high, total, value_count, gap_count = ring.values[:, rows]
     return ReadingBlocks(
-        times[0],
-        times[1],
-        values[0],
-        values[1],
-        values[2],
-        values[3].astype(np.int64),
-        values[4].astype(np.int64),
+        since=since,
+        until=until,
+        low=low,
+        high=high,
+        total=total,
+        values=value_count.astype(np.int64),
+        gaps=gap_count.astype(np.int64),
     )

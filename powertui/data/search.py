@@ -116,38 +116,51 @@ def find(
     """
     compiled = compile_pattern(pattern, regex)
     names = trace.names
-    match = np.zeros(len(names), np.bool_)
-    if pattern:
+    is_match = np.zeros(len(names), np.bool_)
+    if pattern and regex:
+        is_match = texts.matching(names, lambda batch: batch.match(compiled), check=check)
+    elif pattern:
         fold = bool(compiled.flags & re.IGNORECASE)
-        test = (lambda held: held.match(compiled)) if regex else texts.holding(pattern, fold=fold)
-        match = texts.matching(names, test, check=check)
+        is_match = texts.matching(names, texts.holding(pattern, fold=fold), check=check)
     kinds: tuple[str, ...] = ()
-    if kinds_of_names is not None and not regex and not match.any():
-        kinds, match = _names_of_kind(len(names), pattern, kinds_of_names, check)
+    if kinds_of_names is not None and not regex and not is_match.any():
+        kinds, is_match = _names_of_kind(len(names), pattern, kinds_of_names, check)
     tracks = tuple(track for _, track in trace.tracks())
     sizes = [len(track.events) for track in tracks]
     base = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
-    kind = np.uint32 if int(base[-1]) < 1 << 32 else np.int64  # every event may match
+    order = np.empty(0, np.int64)
+    if is_match.any():
+        order = _matching_events(tracks, is_match, base, check)
+    return Hits(pattern, regex, is_match, kinds, tracks, base, order)
+
+
+def _matching_events(
+    tracks: tuple[Track, ...], is_match: Bools, base: Int64s, check: CancelCheck
+) -> Any:
+    """The events of these names in the numbering of all, by start, then by track and row."""
+    # Every event may match: half the bytes where their numbers fit.
+    number_type = np.uint32 if int(base[-1]) < 1 << 32 else np.int64
     starts: list[Int64s] = []
-    flats: list[Int64s | UInt32s] = []
-    if match.any():
-        for number, track in enumerate(tracks):
-            for at in range(0, len(track.events), _CHECK_EVENTS):
-                check()
-                rows = np.flatnonzero(match[track.events.name[at : at + _CHECK_EVENTS]]) + at
-                starts.append(track.events.start[rows])
-                flats.append((rows + base[number]).astype(kind))
-    if not flats:
-        return Hits(pattern, regex, match, kinds, tracks, base, np.empty(0, np.int64))
+    numbers: list[Int64s | UInt32s] = []
+    for track_number, track in enumerate(tracks):
+        for first in range(0, len(track.events), _CHECK_EVENTS):
+            check()
+            names = track.events.name[first : first + _CHECK_EVENTS]
+            rows = np.flatnonzero(is_match[names]) + first
+            starts.append(track.events.start[rows])
+            numbers.append((rows + base[track_number]).astype(number_type))
+    if not numbers:
+        return np.empty(0, np.int64)
+    # Parts are let go of as soon as they are joined: there may be hundreds of millions of hits.
     start = np.concatenate(starts)
     starts.clear()
     check()
     order = np.argsort(start, kind="stable")  # parts that are sorted are merged
     del start
     check()
-    flat: Any = np.concatenate(flats)
-    flats.clear()
-    return Hits(pattern, regex, match, kinds, tracks, base, flat[order])
+    joined: Any = np.concatenate(numbers)
+    numbers.clear()
+    return joined[order]
 
 
 def _names_of_kind(
@@ -158,11 +171,13 @@ def _names_of_kind(
 ) -> tuple[tuple[str, ...], Bools]:
     """The kinds of work that a pattern is the beginning of, and which names are of these kinds."""
     typed = pattern.strip().lower()
-    meant = [kind for kind in CATEGORIES if typed and kind.value.startswith(typed)]
-    match = np.zeros(size, np.bool_)
-    numbers = [kind.number for kind in meant]
-    for at in range(0, size if meant else 0, _CHECK_NAMES):
+    is_match = np.zeros(size, np.bool_)
+    kinds = [kind for kind in CATEGORIES if typed and kind.value.startswith(typed)]
+    if not kinds:
+        return (), is_match
+    numbers = [kind.number for kind in kinds]
+    for first in range(0, size, _CHECK_NAMES):
         check()
-        indices = np.arange(at, min(at + _CHECK_NAMES, size))
-        match[indices] = np.isin(kinds_of_names(indices), numbers)
-    return tuple(kind.value for kind in meant), match
+        indices = np.arange(first, min(first + _CHECK_NAMES, size))
+        is_match[indices] = np.isin(kinds_of_names(indices), numbers)
+    return tuple(kind.value for kind in kinds), is_match

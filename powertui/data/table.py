@@ -36,9 +36,11 @@ ColumnKind: TypeAlias = Literal["text", "integer", "number", "duration", "instan
 
 _NUMERIC: frozenset[ColumnKind] = frozenset(("integer", "number", "duration", "instant", "share"))
 TIMES: frozenset[ColumnKind] = frozenset(("duration", "instant"))
+_INSTANT_RESOLUTION_PS = 1_000_000_000  # moments in tables have three decimals of a second
 
 Value: TypeAlias = "str | int | float | bool | None"
 _Row = TypeVar("_Row")
+_Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,19 +58,16 @@ class Column:
     # of a number: "W", "J", "B"; of a time as programs read it: "us", "ms", else s; of a share:
     # "%", else 0 to 1
     unit: str = ""
-    present: Bools | None = (
-        None  # None: every row has a value (NaN and empty texts are missing all the same)
-    )
+    # None: every row has a value (NaN and empty texts are missing all the same)
+    present: Bools | None = None
     # what a narrow screen leaves out first: the smallest. 9 always stays, 0 is for programs alone
     weight: int = 1
-    head: str = (
-        ""  # its label for programs, where TensorBoard's table has one: "Total Duration (us)"
-    )
+    # its label for programs, where TensorBoard's table has one: "Total Duration (us)"
+    head: str = ""
     signed: bool = False  # a difference: a person reads its plus sign, too
     faint: Bools | None = None  # rows whose words stand for a value that nobody looked up: dim
-    ranks: Floats | None = (
-        None  # of words that do not sort by their letters: what their rows sort by; NaN is missing
-    )
+    # of words that do not sort by their letters: what their rows sort by; NaN is missing
+    ranks: Floats | None = None
     cells: int = 0  # how wide it is drawn; 0: as its kind and its values need
 
     def __len__(self) -> int:
@@ -87,12 +86,9 @@ class Column:
         if self.present is not None:
             return not self.present.any()
         values = self.values
-        return (
-            isinstance(values, np.ndarray)
-            and values.dtype.kind == "f"
-            and bool(len(values))
-            and bool(np.isnan(values).all())
-        )
+        if not isinstance(values, np.ndarray) or values.dtype.kind != "f":
+            return False
+        return bool(len(values)) and bool(np.isnan(values).all())
 
     def value(self, row: int) -> Value:
         """One value as Python has it, times still in ps; None where nothing is known."""
@@ -103,9 +99,11 @@ class Column:
             return str(value) if value is not None and value != "" else None
         if self.kind == "flag":
             return bool(value)
-        if value is None or value != value:
+        if value is None or value != value:  # NaN is no value
             return None
-        return float(value) if self.kind in ("number", "share") else int(value)
+        if self.kind in ("number", "share"):
+            return float(value)
+        return int(value)
 
     def text(self, row: int) -> str:
         """One value as a person reads it; "" where nothing is known.
@@ -114,11 +112,9 @@ class Column:
         """
         value = self.value(row)
         words = shown(value, self.kind, self.unit)
-        return (
-            f"+{words}"
-            if self.signed and not isinstance(value, str | None) and value > 0
-            else words
-        )
+        if self.signed and not isinstance(value, str | None) and value > 0:
+            return f"+{words}"
+        return words
 
     def exported(self, row: int) -> Value:
         """One value as a program reads it: times in seconds, unless the column says otherwise."""
@@ -127,7 +123,7 @@ class Column:
     @property
     def exported_unit(self) -> str:
         """The unit of `exported`."""
-        return self.unit or "s" if self.kind in TIMES else self.unit
+        return _exported_unit(self.kind, self.unit)
 
     def exports(self) -> list[Value]:
         """All values as a program reads them, the column at once."""
@@ -138,56 +134,76 @@ class Column:
             numbers = self.values / ps_of(self.unit)
         elif self.kind == "share" and self.unit:
             numbers = self.values * 100
-        out: list[Value] = numbers.tolist()
-        missing = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(len(out), np.bool_)
-        if self.present is not None:
-            missing = missing | ~self.present
-        for row in np.flatnonzero(missing).tolist():
-            out[row] = None
-        return out
+        exports: list[Value] = numbers.tolist()
+        is_missing = self._without_presence(_nans(numbers))
+        for row in np.flatnonzero(is_missing).tolist():
+            exports[row] = None
+        return exports
+
+    def _without_presence(self, is_missing: Bools) -> Bools:
+        """Which rows are missing, with those that the column itself calls missing."""
+        if self.present is None:
+            return is_missing
+        return is_missing | ~self.present
 
     def order(self, descending: bool) -> Int64s:
         """Rows in the order of this column.
 
         Equal rows keep theirs; missing values come last either way.
         """
-        keys: npt.NDArray[Any]
-        if self.ranks is not None:
-            keys, missing = self.ranks, np.isnan(self.ranks)
-        elif self.kind == "text":
-            texts = [str(self.values[i] or "").lower() for i in range(len(self.values))]
-            _, keys = np.unique(
-                np.array(texts, dtype=object) if texts else np.empty(0, object), return_inverse=True
-            )
-            missing = np.array([not text for text in texts], np.bool_)
-        else:
-            keys = np.asarray(self.values)
-            if keys.dtype == object:
-                keys = np.array([np.nan if v is None else v for v in keys.tolist()], np.float64)
-            missing = np.isnan(keys) if keys.dtype.kind == "f" else np.zeros(len(keys), np.bool_)
-            keys = keys.astype(np.int64) if keys.dtype.kind in "bu" else keys
-        if self.present is not None:
-            missing = missing | ~self.present
-        known, rest = np.flatnonzero(~missing), np.flatnonzero(missing)
-        ranked = keys[known]
-        order = np.argsort(-ranked if descending else ranked, kind="stable")
+        keys, is_missing = self._sort_keys()
+        is_missing = self._without_presence(is_missing)
+        known, rest = np.flatnonzero(~is_missing), np.flatnonzero(is_missing)
+        known_keys = keys[known]
+        if descending:
+            known_keys = -known_keys
+        order = np.argsort(known_keys, kind="stable")
         return np.concatenate([known[order], rest]).astype(np.int64)
+
+    def _sort_keys(self) -> tuple[npt.NDArray[Any], Bools]:
+        """Numbers that sort as the rows do, and which rows are missing."""
+        if self.ranks is not None:
+            return self.ranks, np.isnan(self.ranks)
+        if self.kind == "text":
+            texts = [str(self.values[row] or "").lower() for row in range(len(self.values))]
+            # An empty list would be an array of floats.
+            objects = np.array(texts, dtype=object) if texts else np.empty(0, object)
+            _, ranks = np.unique(objects, return_inverse=True)
+            return ranks, np.array([not text for text in texts], np.bool_)
+        keys = np.asarray(self.values)
+        if keys.dtype == object:
+            filled = [np.nan if value is None else value for value in keys.tolist()]
+            keys = np.array(filled, np.float64)
+        is_missing = _nans(keys)
+        if keys.dtype.kind in "bu":  # what has no sign cannot be turned round
+            keys = keys.astype(np.int64)
+        return keys, is_missing
 
     def take(self, rows: Int64s) -> Column:
         """Only these rows, in this order."""
-        values: Any = (
-            self.values[rows]
-            if isinstance(self.values, np.ndarray)
-            else [self.values[i] for i in rows.tolist()]
-        )
-        present = None if self.present is None else self.present[rows]
+        values: Any
+        if isinstance(self.values, np.ndarray):
+            values = self.values[rows]
+        else:
+            values = [self.values[row] for row in rows.tolist()]
         return replace(
             self,
             values=values,
-            present=present,
-            faint=None if self.faint is None else self.faint[rows],
-            ranks=None if self.ranks is None else self.ranks[rows],
+            present=_rows_of(self.present, rows),
+            faint=_rows_of(self.faint, rows),
+            ranks=_rows_of(self.ranks, rows),
         )
+
+
+def _nans(values: npt.NDArray[Any]) -> Bools:
+    is_nan: Bools = np.zeros(len(values), np.bool_)
+    if values.dtype.kind == "f":
+        is_nan = np.isnan(values)
+    return is_nan
+
+
+def _rows_of(array: npt.NDArray[Any] | None, rows: Int64s) -> Any:
+    return None if array is None else array[rows]
 
 
 def shown(value: Value, kind: ColumnKind, unit: str = "") -> str:
@@ -203,10 +219,12 @@ def shown(value: Value, kind: ColumnKind, unit: str = "") -> str:
     if kind == "duration":
         return units.duration(int(value))
     if kind == "instant":
-        return units.instant(int(value), 1_000_000_000)
+        return units.instant(int(value), _INSTANT_RESOLUTION_PS)
     if kind == "share":
         return f"{float(value):.1%}"
-    return units.quantity(float(value), unit) if unit else f"{float(value):.4g}"
+    if unit:
+        return units.quantity(float(value), unit)
+    return f"{float(value):.4g}"
 
 
 def _exported(value: Value, kind: ColumnKind, unit: str = "") -> Value:
@@ -215,12 +233,25 @@ def _exported(value: Value, kind: ColumnKind, unit: str = "") -> Value:
         return value
     if kind in TIMES:
         return value / ps_of(unit)
-    return value * 100 if kind == "share" and unit else value
+    if kind == "share" and unit:
+        return value * 100
+    return value
+
+
+def _exported_unit(kind: ColumnKind, unit: str) -> str:
+    """The unit of such a value: of times seconds, unless another is named."""
+    if kind in TIMES:
+        return unit or "s"
+    return unit
 
 
 def ps_of(unit: str) -> int:
     """How many ps one unit of a time is, as programs read it: "us", "ms", or seconds."""
-    return {"us": PS_PER_US, "ms": 1000 * PS_PER_US}.get(unit, PS_PER_S)
+    if unit == "us":
+        return PS_PER_US
+    if unit == "ms":
+        return 1000 * PS_PER_US
+    return PS_PER_S
 
 
 @dataclass(frozen=True)
@@ -265,9 +296,8 @@ class Quick:
 
     order: Callable[[str, bool, CancelCheck], Int64s]  # all rows by a column
     matching: Callable[[str, CancelCheck], Bools]  # which rows hold a text
-    find: Callable[
-        [tuple[Value, ...], Int64s], int
-    ]  # where among these rows the one with this key stands; -1
+    # where among these rows the one with this key stands; -1
+    find: Callable[[tuple[Value, ...], Int64s], int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,22 +319,20 @@ class Table:
     summary: str = ""  # beside the count of rows: what all of them come to
     kind_of_work: Callable[[int], str] | None = None  # the category that a row is coloured after
     quick: Quick | None = None
-    parts: tuple[
-        TablePart, ...
-    ] = ()  # what is shown by itself, the first to begin with; none: all rows together
-    wrappers: Callable[[CancelCheck], Bools] | None = (
-        None  # rows that only hold others: left out until they are asked for
-    )
-    total: Callable[[Int64s], Mapping[str, Value]] | None = (
-        None  # what some rows come to, by column
-    )
+    # what is shown by itself, the first to begin with; none: all rows together
+    parts: tuple[TablePart, ...] = ()
+    # rows that only hold others: left out until they are asked for
+    wrappers: Callable[[CancelCheck], Bools] | None = None
+    # what some rows come to, by column
+    total: Callable[[Int64s], Mapping[str, Value]] | None = None
     layer: bool = False  # the names are paths: rows can be put together by all but the last part
-    within: Int64s | None = (
-        None  # the row that each row lies in, -1 for those at the top: one level
-    )
+    # the row that each row lies in, -1 for those at the top: one level
+    within: Int64s | None = None
 
     def __len__(self) -> int:
-        return len(self.columns[0]) if self.columns else 0
+        if not self.columns:
+            return 0
+        return len(self.columns[0])
 
     def __getitem__(self, id: str) -> Column:
         for column in self.columns:
@@ -324,26 +352,25 @@ class Table:
 
     def rows_by(self, id: str, descending: bool, check: CancelCheck = unhindered) -> Int64s:
         """All rows in the order of one column. `check` may raise to break it off."""
-        return (
-            self.quick.order(id, descending, check)
-            if self.quick is not None
-            else self[id].order(descending)
-        )
+        if self.quick is not None:
+            return self.quick.order(id, descending, check)
+        return self[id].order(descending)
 
     def matching(self, text: str, check: CancelCheck = unhindered) -> Bools:
         """Which rows hold this text in one of their words, in any case."""
         if self.quick is not None:
             return self.quick.matching(text, check)
-        wanted = text.lower()
-        keep = np.zeros(len(self), np.bool_) if wanted else np.ones(len(self), np.bool_)
+        if not text:
+            return np.ones(len(self), np.bool_)
+        needle = text.lower()
+        is_match = np.zeros(len(self), np.bool_)
         for column in self.columns:
-            if wanted and column.kind == "text":
-                check()
-                keep |= np.array(
-                    [wanted in str(column.values[i] or "").lower() for i in range(len(column))],
-                    np.bool_,
-                )
-        return keep
+            if column.kind != "text":
+                continue
+            check()
+            words = [str(column.values[row] or "").lower() for row in range(len(column))]
+            is_match |= np.array([needle in word for word in words], np.bool_)
+        return is_match
 
     def key_of(self, row: int) -> tuple[Value, ...]:
         """What tells this row from all others."""
@@ -355,26 +382,32 @@ class Table:
             return -1
         if self.quick is not None:
             return self.quick.find(key, rows)
-        return next(
-            (place for place, row in enumerate(rows.tolist()) if self.key_of(row) == key), -1
-        )
+        for place, row in enumerate(rows.tolist()):
+            if self.key_of(row) == key:
+                return place
+        return -1
 
     def take(self, rows: Int64s) -> Table:
         """Only these rows, in this order; they still know their places."""
         row_numbers = np.asarray(rows, np.int64)
-        place, work, total = self.place, self.kind_of_work, self.total
+        kind_of_work, total = self.kind_of_work, self.total
         return replace(
             self,
             columns=tuple(column.take(row_numbers) for column in self.columns),
-            place=lambda row: place(int(row_numbers[row])),
+            place=_among(row_numbers, self.place),
             order=None,
-            kind_of_work=None if work is None else lambda row: work(int(row_numbers[row])),
+            kind_of_work=None if kind_of_work is None else _among(row_numbers, kind_of_work),
             quick=None,
             parts=(),
             wrappers=None,
             within=None,
             total=None if total is None else lambda rows: total(row_numbers[rows]),
         )
+
+
+def _among(rows: Int64s, answer: Callable[[int], _Answer]) -> Callable[[int], _Answer]:
+    """The same answer about a place among these rows."""
+    return lambda place: answer(int(rows[place]))
 
 
 @dataclass(frozen=True)
@@ -402,19 +435,18 @@ class Fact:
     @property
     def exported_unit(self) -> str:
         """The unit of `exported`: of times seconds, unless the fact says otherwise."""
-        return self.unit or "s" if self.kind in TIMES else self.unit
+        return _exported_unit(self.kind, self.unit)
 
     def text(self) -> str:
         """The value with its interval, as a person reads it; the reason when there is none."""
         if self.value is None:
             return self.why or "unknown"
         words = shown(self.value, self.kind, self.unit)
-        if self.lo is not None and self.hi is not None:
-            words += (
-                f" ({shown(self.lo, self.kind, self.unit)} to "
-                f"{shown(self.hi, self.kind, self.unit)})"
-            )
-        return words
+        if self.lo is None or self.hi is None:
+            return words
+        lo = shown(self.lo, self.kind, self.unit)
+        hi = shown(self.hi, self.kind, self.unit)
+        return f"{words} ({lo} to {hi})"
 
 
 def if_missing(value: Value, reason: str) -> str:
@@ -492,7 +524,9 @@ def plural(noun: str, count: int) -> str:
     """A noun for so many: "1 op", "2 ops", "2 categories"."""
     if count == 1:
         return noun
-    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeou" else f"{noun}s"
+    if noun.endswith("y") and noun[-2:-1] not in "aeou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}s"
 
 
 def text_column(
@@ -504,7 +538,8 @@ def text_column(
     ranks: Floats | None = None,
 ) -> Column:
     """A column of words."""
-    return Column(id, label, "text", [value or "" for value in values], weight=weight, ranks=ranks)
+    words = [value or "" for value in values]
+    return Column(id, label, "text", words, weight=weight, ranks=ranks)
 
 
 def int_column(
@@ -517,7 +552,8 @@ def int_column(
     weight: int = 1,
 ) -> Column:
     """A column of counts, moments or lengths of time."""
-    return Column(id, label, kind, np.array(list(values), np.int64), present=present, weight=weight)
+    integers = np.array(list(values), np.int64)
+    return Column(id, label, kind, integers, present=present, weight=weight)
 
 
 def optional(
@@ -530,27 +566,14 @@ def optional(
     weight: int = 1,
 ) -> Column:
     """A column of numbers of which some are not known."""
-    found = list(values)
-    present = np.array([value is not None for value in found], np.bool_)
+    listed = list(values)
+    present = np.array([value is not None for value in listed], np.bool_)
+    numbers: npt.NDArray[Any]
     if kind in ("number", "share"):
-        return Column(
-            id,
-            label,
-            kind,
-            np.array([np.nan if v is None else v for v in found], np.float64),
-            unit,
-            present,
-            weight,
-        )
-    return Column(
-        id,
-        label,
-        kind,
-        np.array([0 if v is None else v for v in found], np.int64),
-        unit,
-        present,
-        weight,
-    )
+        numbers = np.array([np.nan if value is None else value for value in listed], np.float64)
+    else:
+        numbers = np.array([0 if value is None else value for value in listed], np.int64)
+    return Column(id, label, kind, numbers, unit, present, weight)
 
 
 _DTYPES: dict[ColumnKind, type] = {"number": np.float64, "share": np.float64, "flag": np.bool_}
@@ -581,7 +604,9 @@ class Field(Generic[_Row]):
             column = optional(
                 self.id, self.label, self.kind, values, unit=self.unit, weight=self.weight
             )
-        return replace(column, head=self.head) if self.head else column
+        if self.head:
+            return replace(column, head=self.head)
+        return column
 
 
 def columns_of(rows: Sequence[_Row], fields: Iterable[Field[_Row]]) -> tuple[Column, ...]:
@@ -600,8 +625,9 @@ def stacked(tables: Sequence[Table]) -> Table:
     columns = tuple(_stacked(column, tables) for column in first.columns)
 
     def place(row: int) -> Place | None:
-        at = int(np.searchsorted(starts, row, side="right")) - 1
-        return tables[at].place(row - int(starts[at]))
+        number = int(np.searchsorted(starts, row, side="right")) - 1
+        row_of_table = row - int(starts[number])
+        return tables[number].place(row_of_table)
 
     return replace(
         first, columns=columns, place=place, order=None, kind_of_work=None, quick=None, within=None
@@ -609,24 +635,17 @@ def stacked(tables: Sequence[Table]) -> Table:
 
 
 def _stacked(column: Column, tables: Sequence[Table]) -> Column:
-    parts = [next((c for c in table.columns if c.id == column.id), None) for table in tables]
-    values = [
-        value
-        for part, table in zip(parts, tables, strict=True)
-        for value in (
-            [part.value(row) for row in range(len(part))]
-            if part is not None
-            else [None] * len(table)
-        )
-    ]
+    values: list[Value] = []
+    for table in tables:
+        if column.id in table.ids:
+            part = table[column.id]
+            values += map(part.value, range(len(part)))
+        else:
+            values += [None] * len(table)
     if column.kind == "text":
-        return text_column(
-            column.id,
-            column.label,
-            [None if v is None else str(v) for v in values],
-            weight=column.weight,
-        )
-    numbers = [None if v is None or isinstance(v, str) else v for v in values]
+        words = [None if value is None else str(value) for value in values]
+        return text_column(column.id, column.label, words, weight=column.weight)
+    numbers = [None if isinstance(value, str) else value for value in values]
     return optional(
         column.id, column.label, column.kind, numbers, unit=column.unit, weight=column.weight
     )

@@ -43,7 +43,8 @@ class Texts:
         """Python's texts as bytes."""
         encoded = [text.encode("utf-8", "replace") for text in texts]
         sizes = np.fromiter(map(len, encoded), np.int64, len(encoded))
-        return cls(np.frombuffer(b"".join(encoded), np.uint8), _starts(sizes))
+        data = np.frombuffer(b"".join(encoded), np.uint8)
+        return cls(data, _starts(sizes))
 
     @classmethod
     def gathered(cls, data: UInt8s, lo: Int64s, hi: Int64s) -> Texts:
@@ -57,8 +58,12 @@ class Texts:
     @classmethod
     def joined(cls, pieces: Sequence[Texts]) -> Texts:
         """All of them, one piece after the other."""
-        data = [np.empty(0, np.uint8), *(piece.data for piece in pieces)]
-        sizes = [np.empty(0, np.int64), *(np.diff(piece.start) for piece in pieces)]
+        # An empty one of each leads, so that nothing at all can be joined, too.
+        data = [np.empty(0, np.uint8)]
+        sizes = [np.empty(0, np.int64)]
+        for piece in pieces:
+            data.append(piece.data)
+            sizes.append(np.diff(piece.start))
         return cls(np.concatenate(data), _starts(np.concatenate(sizes)))
 
     def take(self, rows: Int64s) -> Texts:
@@ -88,70 +93,76 @@ class Texts:
     def contain(self, part: bytes) -> Bools:
         """Which hold these bytes."""
         out = np.zeros(len(self), np.bool_)
+        if not part:
+            return ~out
         room = len(self.data) - len(part) + 1
-        if room <= 0 or not part:
-            return out if part else ~out
-        there = self.data[:room] == part[0]
+        if room <= 0:
+            return out
+        is_there = self.data[:room] == part[0]
         for offset in range(1, len(part)):
-            there &= self.data[offset : offset + room] == part[offset]
-        at = np.flatnonzero(there)
-        which = np.searchsorted(self.start, at, side="right") - 1
+            is_there &= self.data[offset : offset + room] == part[offset]
+        places = np.flatnonzero(is_there)
+        which = np.searchsorted(self.start, places, side="right") - 1
         # A match that runs on into the next text is none.
-        inside = at + len(part) <= self.start[which + 1]
-        out[which[inside]] = True
+        is_inside = places + len(part) <= self.start[which + 1]
+        out[which[is_inside]] = True
         return out
 
     def among(self, chosen: Collection[str]) -> Bools:
         """Which are one of these texts."""
         out = np.zeros(len(self), np.bool_)
         texts = {text.encode() for text in chosen}
-        sizes = np.diff(self.start)
-        for row in np.flatnonzero(np.isin(sizes, [len(text) for text in texts])).tolist():
-            out[row] = self.data[self.start[row] : self.start[row + 1]].tobytes() in texts
+        # Only those of the same length are taken out of the array and compared.
+        has_length = np.isin(np.diff(self.start), [len(text) for text in texts])
+        for row in np.flatnonzero(has_length).tolist():
+            lo, hi = self.start[row], self.start[row + 1]
+            out[row] = self.data[lo:hi].tobytes() in texts
         return out
 
     def match(self, pattern: re.Pattern[str]) -> Bools:
         """In which the pattern is found."""
-        return np.fromiter(
-            (match is not None for match in map(pattern.search, self.strings())),
-            np.bool_,
-            len(self),
-        )
+        matches = map(pattern.search, self.strings())
+        return np.fromiter((match is not None for match in matches), np.bool_, len(self))
 
     def begin(self, prefix: bytes, *, whole: bool = False) -> Bools:
         """Which begin with these bytes; `whole`: which are these bytes."""
         sizes = np.diff(self.start)
         out: Bools = sizes == len(prefix) if whole else sizes >= len(prefix)
         for offset, byte in enumerate(prefix):
-            left = np.flatnonzero(out)
-            out[left[self.data[self.start[left] + offset] != byte]] = False
+            candidates = np.flatnonzero(out)
+            bytes_there = self.data[self.start[candidates] + offset]
+            out[candidates[bytes_there != byte]] = False
         return out
 
     def cut(self, size: int) -> Texts:
         """At most so many bytes of each."""
         if not len(self) or int(np.diff(self.start).max()) <= size:
             return self
-        return Texts.gathered(
-            self.data, self.start[:-1], np.minimum(self.start[1:], self.start[:-1] + size)
-        )
+        lo = self.start[:-1]
+        hi = np.minimum(self.start[1:], lo + size)
+        return Texts.gathered(self.data, lo, hi)
 
     def marks(self) -> UInt64s:
         """A number for each that equal texts share.
 
         Others may share it too: whoever must know compares the texts.
         """
-        count = -(-np.diff(self.start) // 8)
-        first = np.cumsum(count) - count
-        turn = np.arange(int(count.sum())) - np.repeat(first, count)
-        word = self._words(np.repeat(np.arange(len(self)), count), 8 * turn)
+        word_counts = -(-np.diff(self.start) // 8)
+        first = np.cumsum(word_counts) - word_counts
+        # Which word of its text each is, counted from 0.
+        turn = np.arange(int(word_counts.sum())) - np.repeat(first, word_counts)
+        rows = np.repeat(np.arange(len(self)), word_counts)
+        word = self._words(rows, 8 * turn)
+        # Each word is mixed with an odd number of its turn (steps of the golden ratio, so that no
+        # two are alike), or words in another order would come to the same sum.
         word ^= word >> np.uint64(31)
-        word *= (turn.astype(np.uint64) << np.uint64(1)) * np.uint64(
-            0x9E3779B97F4A7C15
-        ) + np.uint64(0xD6E8FEB86659FD93)
+        double_turn = turn.astype(np.uint64) << np.uint64(1)
+        word *= double_turn * np.uint64(0x9E3779B97F4A7C15) + np.uint64(0xD6E8FEB86659FD93)
         word ^= word >> np.uint64(29)
         total = np.zeros(len(word) + 1, np.uint64)
         np.cumsum(word, out=total[1:])
-        marks: UInt64s = total[first + count] - total[first] + np.diff(self.start).astype(np.uint64)
+        sizes = np.diff(self.start).astype(np.uint64)
+        marks: UInt64s = total[first + word_counts] - total[first] + sizes
         return marks
 
     def _words(self, rows: Int64s, at: Int64s | int) -> UInt64s:
@@ -159,15 +170,15 @@ class Texts:
         do; zeros behind the end.
         """
         padded = np.concatenate((self.data, np.zeros(8, np.uint8)))
-        every = np.ndarray(
-            (len(self.data) + 1,), ">u8", padded, 0, (1,)
-        )  # the eight bytes from each byte on
+        # A view of the eight bytes from each byte on: big-endian, so that it sorts as the bytes do.
+        every = np.ndarray((len(self.data) + 1,), ">u8", padded, 0, (1,))
         place = self.start[rows] + at
         size = np.clip(self.start[rows + 1] - place, 0, 8)
         word: UInt64s = every[np.minimum(place, len(self.data))].astype(np.uint64)
-        behind = (8 * np.minimum(8 - size, 7)).astype(np.uint64)
-        word >>= behind
-        word <<= behind
+        # A shift by 64 bits has no defined result: words without a byte are cleared by hand.
+        bits_behind = (8 * np.minimum(8 - size, 7)).astype(np.uint64)
+        word >>= bits_behind
+        word <<= bits_behind
         word[size == 0] = 0
         return word
 
@@ -178,36 +189,33 @@ class Texts:
         """
         count = len(self)
         order = np.arange(count) if groups is None else np.argsort(groups, kind="stable")
-        new = np.zeros(
-            count, np.bool_
-        )  # at each place in the order: whether another text begins here
-        new[:1] = True
+        # At each place in the order: whether another text begins here.
+        is_new = np.zeros(count, np.bool_)
+        is_new[:1] = True
         if groups is not None:
-            new[1:] = np.diff(groups[order]) != 0
+            is_new[1:] = np.diff(groups[order]) != 0
         sizes = np.diff(self.start)
-        place, at = (
-            np.arange(count),
-            0,
-        )  # what is still tied, and the byte from which it is compared next
+        place = np.arange(count)  # what is still tied
+        compared = 0  # bytes of these
         while True:
             rows = order[place]
-            tied = np.cumsum(new[place]) - 1
-            several = np.bincount(tied) > 1
-            longer = np.zeros(len(several), np.bool_)
-            longer[tied[sizes[rows] > at]] = True
-            going = (several & longer)[tied]
-            place, rows, tied = place[going], rows[going], tied[going]
+            tie = np.cumsum(is_new[place]) - 1
+            is_several = np.bincount(tie) > 1
+            is_longer = np.zeros(len(is_several), np.bool_)
+            is_longer[tie[sizes[rows] > compared]] = True
+            goes_on = (is_several & is_longer)[tie]
+            place, rows, tie = place[goes_on], rows[goes_on], tie[goes_on]
             if not len(rows):
                 break
             check()
-            word = self._words(rows, at)
-            sort = np.lexsort((word, tied))
+            word = self._words(rows, compared)
+            sort = np.lexsort((word, tie))
             order[place], word = rows[sort], word[sort]
-            new[place[1:]] |= word[1:] != word[:-1]
-            at += 8
-        out = np.empty(count, np.int64)
-        out[order] = np.cumsum(new) - 1
-        return out
+            is_new[place[1:]] |= word[1:] != word[:-1]
+            compared += 8
+        ranks = np.empty(count, np.int64)
+        ranks[order] = np.cumsum(is_new) - 1
+        return ranks
 
 
 def _starts(sizes: Int64s) -> Int64s:
@@ -232,12 +240,12 @@ def displayed(names: Names, indices: Int64s, check: CancelCheck = unhindered) ->
     """These names as viewers show them."""
     pieces = []
     for _, full, display in batches(names, indices, check):
-        if len(display.data):
-            has_short_name = np.diff(display.start) > 0
-            full = Texts.joined((full, display)).take(
-                np.arange(len(full)) + np.where(has_short_name, len(full), 0)
-            )
-        pieces.append(full)
+        if not len(display.data):  # none of the batch has a short name
+            pieces.append(full)
+            continue
+        has_short_name = np.diff(display.start) > 0
+        rows = np.arange(len(full)) + np.where(has_short_name, len(full), 0)
+        pieces.append(Texts.joined((full, display)).take(rows))
     return Texts.joined(pieces)
 
 
@@ -263,12 +271,18 @@ def matching(
 def holding(part: str, *, fold: bool) -> Callable[[Texts], Bools]:
     """A test: whether a name holds this text; with `fold` in any case."""
     pattern = re.compile(re.escape(part), re.IGNORECASE if fold else 0)
-    needle = part.lower().encode() if fold and part.isascii() else part.encode("utf-8", "replace")
+    if fold and part.isascii():
+        needle = part.lower().encode()
+    else:
+        needle = part.encode("utf-8", "replace")
 
     def test(texts: Texts) -> Bools:
+        # Only of ASCII do the bytes say which letters are the same in another case.
         if not part.isascii() or not texts.ascii:
             return texts.match(pattern)
-        return (texts.lower() if fold else texts).contain(needle)
+        if fold:
+            texts = texts.lower()
+        return texts.contain(needle)
 
     return test
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from powertui.data import packed
+from powertui.data import packed, packed_pieces
 from powertui.data.packed import PIECE_ROWS, Packed, pack
 from powertui.view.step_curve import StepCurve
 from tests.unit.test_packed import FLOATS, INTS, ROWS
@@ -83,7 +83,7 @@ def test_a_frame_unpacks_pieces_of_its_cells_and_a_pan_close_by_no_more_than_a_s
     values = rng.integers(190, 270, rows).astype(np.float64)
     curve = StepCurve(at, values)
     looked: list[int] = []
-    for kind in (packed._Deltas, packed._Decimals, packed._Plain):
+    for kind in (packed_pieces._Deltas, packed_pieces._Decimals, packed_pieces._Plain):
         for name in ("at", "part"):
             plain = getattr(kind, name)
 
@@ -91,12 +91,12 @@ def test_a_frame_unpacks_pieces_of_its_cells_and_a_pan_close_by_no_more_than_a_s
                 if of == "at":
                     looked.append(
                         int(given[0].max()) + 1
-                        if isinstance(self, packed._Deltas)
+                        if isinstance(self, packed_pieces._Deltas)
                         else len(given[0])
                     )
                 else:
                     looked.append(
-                        given[1] if isinstance(self, packed._Deltas) else given[1] - given[0]
+                        given[1] if isinstance(self, packed_pieces._Deltas) else given[1] - given[0]
                     )
                 return plain(self, *given)
 
