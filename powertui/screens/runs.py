@@ -20,7 +20,7 @@ from powertui.plain import plain
 from powertui.screens import growing, spec, trainings
 from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, further, training_model
 from powertui.screens.session import MAX_OPEN_RUNS
-from powertui.view.neighbor_profiles import NeighborProfile
+from powertui.screens.training_profiles import TrainingProfiles
 from powertui.view.timeline_model import TimelineModel
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from powertui.view.surroundings import Surroundings
 
 _CHANGED = "The file has changed since it was read. Press r to read it again."
-MAX_NEIGHBOR_EVENTS = 1_000_000  # of all profiles drawn beside the one in front: some 100 MB
 # After a run was read, conclusions are drawn with this delay: the first keys come before that.
 LOOK_FOR_NEWS_S = 1.5
 
@@ -46,12 +45,7 @@ class OpenRuns:
         self.shell = shell
         self.session = shell.session
         self._loader: Loader | None = None
-        self._reaching: Loader | None = None  # what reads another profile of the training
-        self._unreachable: set[str] = set()
-        # Profiles that cannot be drawn beside another: unreadable, or on no axis but their own.
-        self._no_neighbors: set[str] = set()
-        # Whether a profile is being read that will be drawn beside the one in front.
-        self._is_reading_neighbor = False
+        self.profiles = TrainingProfiles(self)  # the other ones of the training
         self._growing: growing.Growing | None = None  # follows the training that is open
         self._shows_session = False  # a session was asked for, not its training
         self._changed_run: Run | None = None  # the run whose files are known to have changed
@@ -86,7 +80,7 @@ class OpenRuns:
         self.stop()
         opened = self.session.bring(entry)
         if opened.complete:
-            self._work_out(opened, 0)
+            self.work_out(opened, 0)
         else:
             self._load()
         self.shell.show(page)
@@ -220,7 +214,7 @@ class OpenRuns:
             ):
                 session.logdir = grown.folder
             session.opened = grown.opened
-            self._take(grown.opened, grown.part)
+            self.take(grown.opened, grown.part)
             self.shell.tell()
         elif changed and run is self.session.run and run is not self._changed_run:
             self._say_changed()
@@ -288,183 +282,7 @@ class OpenRuns:
             else None
         )
 
-    # ── the other profiles of the training ───────────────────────────────────────────────────────
-
-    def reach(self, path: str, name: str) -> None:
-        """Read another profile of the training, to which the view came, and show it then."""
-        session = self.session
-        training = session.training
-        if training is None or self.is_loading:
-            return
-        entry = next(
-            (
-                session
-                for session in training.entry.sessions
-                if (session.path, session.name) == (path, name)
-            ),
-            None,
-        )
-        if entry is None or (
-            self._reaching is not None and self._reaching.running and self._reaching.entry is entry
-        ):
-            return
-        if self._reaching is not None:
-            self._reaching.cancel()
-            self._reaching = None
-        opened = session.runs.get(path)
-        if (
-            opened is not None
-            and opened.complete
-            and opened.entry == entry
-            and opened is not session.opened
-        ):
-            self._work_out(session.turn_to(opened), 0)
-            return
-        self._reaching = loader = Loader(
-            entry,
-            session.reading_of(entry.path),
-            on_progress=lambda progress: self.shell.from_thread(self._progressed, loader, progress),
-            on_part=lambda part: self.shell.from_thread(self._reached, loader, part),
-            on_failed=lambda error: self.shell.from_thread(self._not_reached, loader, error),
-            training=lambda: training,
-            aligning=session.aligning,
-            island=True,
-        )
-        loader.start()
-
-    def accompany(self, keys: Sequence[tuple[str, str]]) -> list[NeighborProfile]:
-        """The profiles of the training to be drawn beside the one in front, as far as read.
-
-        The next one is read now, in a thread.
-        """
-        session = self.session
-        training = session.training
-        neighbors = []
-        if training is None or not session.complete:
-            return []
-        chosen = self._affordable(training, keys)
-        session.keep_neighbors([entry.path for entry in chosen])
-        for entry in chosen:
-            path = entry.path
-            known = session.runs.get(path)
-            if known is not None and known.complete and known.entry == entry and known.is_read:
-                neighbor = known.known(("guest", 0))
-                if neighbor is not None:
-                    neighbors.append(neighbor)
-                    continue
-            if not self._is_reading_neighbor and not self.is_loading:
-                self._is_reading_neighbor = True
-                opened = (
-                    known
-                    if known is not None and known.complete
-                    else Opened(entry, session.reading_of(path), around=training)
-                )
-                self.shell.run_worker(
-                    lambda opened=opened: self._read_beside(opened, training),
-                    thread=True,
-                    group="beside",
-                )
-        return neighbors
-
-    def _affordable(self, training: Training, keys: Sequence[tuple[str, str]]) -> list[RunEntry]:
-        """As many of these profiles as memory bears, one at least.
-
-        A profile that is not read yet counts by its size, with as many events a byte as in front.
-        """
-        session = self.session
-        front = session.opened
-        if front is None:
-            return []
-        sessions = {(entry.path, entry.name): entry for entry in training.entry.sessions}
-        front_events = sum(trace.event_count for trace in front.run.traces)
-        events_per_byte = front_events / max(1, front.entry.size)
-        chosen: list[RunEntry] = []
-        events = 0.0
-        for key in keys:
-            entry = sessions.get(key)
-            if entry is None or entry.path == front.path:
-                continue
-            if not self.can_reach(entry.path) or entry.path in self._no_neighbors:
-                continue
-            opened = session.runs.get(entry.path)
-            if opened is not None and opened.complete and opened.is_read:
-                events += sum(trace.event_count for trace in opened.run.traces)
-            else:
-                events += entry.size * events_per_byte
-            if chosen and events > MAX_NEIGHBOR_EVENTS:
-                break
-            chosen.append(entry)
-        return chosen
-
-    def _read_beside(self, opened: Opened, training: Training) -> None:
-        """Read a profile and index it; its power waits until it is in front."""
-        from powertui.data.opened import Profile
-        from powertui.data.training import session_places
-
-        neighbor, problem = None, ""
-        try:
-            run = opened.run
-            if (
-                run.traces
-                and run.traces[0].clock.known
-                and session_places.believed(Profile(opened, 0), training.scalar_span)
-            ):
-                model = opened.cached(("model", 0), lambda: TimelineModel.from_run(run, 0))
-                neighbor = NeighborProfile(
-                    plain(opened.name, 200), model, run.traces[0].clock.mid_ns
-                )
-                opened.keep(("guest", 0), neighbor)
-        except PowertuiError as error:
-            problem = error.message
-        self.shell.from_thread(self._came_beside, opened, neighbor is not None, problem)
-
-    def _came_beside(self, opened: Opened, shown: bool, problem: str) -> None:
-        self._is_reading_neighbor = False
-        session = self.session
-        if not shown:
-            self._no_neighbors.add(opened.path)
-            if problem:
-                self.shell.say(problem, warn=True)
-        elif (
-            session.training is not None
-            and opened.around is session.training
-            and opened is not session.opened
-        ):
-            session.keep_neighbor(opened)
-        self.shell.tell()
-
-    def _reached(self, loader: Loader, part: LoadedPart) -> None:
-        if loader is not self._reaching:
-            return
-        self._reaching = None
-        session = self.session
-        self._show_progress("")
-        if not part.run.traces:
-            self._unreachable.add(loader.entry.path)
-            why = [str(warn) for warn in part.run.warnings] or [
-                f"{loader.entry.name} holds no profile."
-            ]
-            self.shell.say(plain(why[0], 400), warn=True)
-            return
-        opened = session.turn_to(
-            Opened(loader.entry, session.reading_of(loader.entry.path), around=part.training)
-        )
-        self._take(opened, part)
-        self.shell.tell()
-
-    def _not_reached(self, loader: Loader, error: Exception) -> None:
-        if not isinstance(error, PowertuiError):
-            raise error
-        if loader is self._reaching:
-            self._unreachable.add(loader.entry.path)
-            self._reaching = None
-            self.shell.say(str(error), warn=True)
-
-    def can_reach(self, path: str) -> bool:
-        """Whether a profile was not found to be unreadable."""
-        return path not in self._unreachable
-
-    def _take(self, opened: Opened, part: LoadedPart) -> None:
+    def take(self, opened: Opened, part: LoadedPart) -> None:
         """Take over a run as far as it was read, and what was worked out from it in a thread."""
         session = self.session
         model = part.model
@@ -526,9 +344,9 @@ class OpenRuns:
         self.session.window = None
         self.shell.tell()
         assert self.session.opened is not None
-        self._work_out(self.session.opened, index)
+        self.work_out(self.session.opened, index)
 
-    def _work_out(self, opened: Opened, index: int) -> None:
+    def work_out(self, opened: Opened, index: int) -> None:
         """Make the index of a profile that was read before, and align its power, in a thread."""
         aligning = self.session.aligning
         request = self._index_request = object()
@@ -569,14 +387,15 @@ class OpenRuns:
                 ).strip()
             )
 
-    def _show_progress(self, words: str) -> None:
+    def show_progress(self, words: str) -> None:
+        """How far reading has come, on the page in front; "" takes it back."""
         page = self.shell.current()
         if page is not None and page.is_mounted:
             page.show_progress(words)
 
     def _progressed(self, loader: Loader, progress: LoadingProgress | TransferProgress) -> None:
-        if loader in (self._loader, self._reaching):
-            self._show_progress(str(progress))
+        if loader is self._loader:
+            self.show_progress(str(progress))
 
     def _parted(self, loader: Loader, part: LoadedPart) -> None:
         if loader is not self._loader:
@@ -586,7 +405,7 @@ class OpenRuns:
         opened = session.opened
         if opened is None or opened.entry is not loader.entry:
             opened = session.opened = Opened(loader.entry, session.reading_of(loader.entry.path))
-        self._take(opened, part)
+        self.take(opened, part)
         if part.complete and self._shows_session and part.model is not None:
             session.view = part.model.profiled
             self._shows_session = False
@@ -639,7 +458,7 @@ class OpenRuns:
         if loader.again:
             if self.session.opened is not None:
                 self.session.opened.complete = True
-            self._show_progress("")
+            self.show_progress("")
             self.shell.say(f"{error.message}. What was read before is still shown.", warn=True)
             return
         self.session.give_up(loader.entry)
@@ -666,16 +485,9 @@ class OpenRuns:
         """What pages wait for that need the training's energy and findings, too."""
         return self.awaited or ("the training" if self._training_request is not None else "")
 
-    @property
-    def is_reaching(self) -> bool:
-        """Whether another profile of the training is being read, to be shown in front."""
-        return self._reaching is not None and self._reaching.running
-
     def stop(self) -> None:
         """Stop reading; what was read stays."""
-        if self._reaching is not None:
-            self._reaching.cancel()
-            self._reaching = None
+        self.profiles.stop()
         if self._loader is not None:
             self._loader.cancel()
             if self._loader.again and self.session.opened is not None:

@@ -5,7 +5,7 @@ demand.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -17,19 +17,19 @@ from textual.widgets import Input, Static
 from powertui import units
 from powertui.data.model import PS_PER_S
 from powertui.plain import plain
-from powertui.screens import copied_facts, frame, nudging, spec, timeline_footer
+from powertui.screens import copied_facts, frame, nudging, spec, timeline_footer, timeline_waiting
 from powertui.screens.base import bindings_for
 from powertui.screens.below import PaneBelow
 from powertui.screens.moving import Moving
 from powertui.screens.seeking import Seeking
 from powertui.screens.sight import SightCounting
 from powertui.screens.status import StatusLine
+from powertui.screens.surrounding import SurroundingTraining
 from powertui.terminal import marked
 from powertui.terminal.theme import Theme
 from powertui.view.conclusion_line import conclusion_line
 from powertui.view.context import Context
 from powertui.view.navigation import Navigator
-from powertui.view.surroundings import neighbors_in_view, profile_to_open
 from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets import background
@@ -44,40 +44,6 @@ from powertui.widgets.view import TimelineView
 
 _CONTEXT_FROM = 100  # columns from which there is room for the context pane
 _BELOW_FROM = 20  # rows from which there is room for a pane below
-_MAX_WARNINGS = 6  # that fit on a page
-_REACH_AFTER_S = 0.15  # the view stands still for so long before another profile is read
-
-# What an action needs of a run that is still being read. Moving along the axis needs no event.
-_ALONG_THE_AXIS = (
-    "zoom-in",
-    "zoom-out",
-    "pan-left",
-    "pan-right",
-    "whole",
-    "profile-next",
-    "profile-out",
-    "go-start",
-    "go-end",
-    "time-left",
-    "time-right",
-    "context",
-    "search",
-    "filter",
-)
-_OF_TRAINING = (
-    *("found-previous", "found-next", "epoch-previous", "epoch-next", "epoch-same", "strips"),
-)
-_OF_WHOLE_RUN = (
-    "step-previous",
-    "step-next",
-    "step-marker",
-    "host",
-    "export",
-    "reread",
-    "submit",
-    "copy",
-)
-_OF_POWER = ("power-left", "power-right", "power-pin", "copy", "export")
 
 
 class TimelineScreen(Moving):
@@ -91,12 +57,11 @@ class TimelineScreen(Moving):
         self._context_wanted = True
         self._context_stale = False
         self._shown_path = ""
-        self._reach_timer: Any = None
         self._footed = True  # the footer is of a profile, and not of the training around it
-        self._values: list[str] | None = None  # the strips that a person chose, by name
         self.below = PaneBelow(self)
         self.seeking = Seeking(self)
         self.sight = SightCounting(self)
+        self.surrounding = SurroundingTraining(self)
         self.asks_for: Literal["", "search", "filter"] = ""  # what the input box is for
 
     def body(self) -> ComposeResult:
@@ -189,7 +154,7 @@ class TimelineScreen(Moving):
         session = self.session
         waiting = self.query_one("#waiting", Static)
         model = session.model
-        instead = self._instead()
+        instead = timeline_waiting.shown_instead(session)
         waiting.display = bool(instead)
         if model is None or instead:
             waiting.update(instead)
@@ -211,9 +176,9 @@ class TimelineScreen(Moving):
             self._shown_path = shown
             if session.window is not None and session.view is None:
                 session.window = self.timeline.window  # by this profile's own axis
-            self._show_values()
-            self._accompany()
-            self._reach_soon()
+            self.surrounding.show_values()
+            self.surrounding.accompany()
+            self.surrounding.reach_soon()
             self.sight.soon()
             self.below.show_details()
         if session.view is not None:
@@ -224,26 +189,6 @@ class TimelineScreen(Moving):
                 self._go(lo, hi)
         self._show_context()
         self.below.show_ops_soon()
-
-    def _instead(self) -> str:
-        """What stands here while there is nothing to draw; "" where there is."""
-        session = self.session
-        model = self.session.model
-        name = plain(session.entry.name) if session.entry else ""
-        if model is None and not (session.complete and session.run is not None):
-            return f"Reading {name} …"
-        run = session.run
-        if (
-            run is None
-            or not session.complete
-            or (model is not None and (run.event_count or run.power or model.strips))
-        ):
-            return ""
-        what = "holds no event: nothing was recorded." if run.traces else "holds no timeline."
-        why = [plain(str(warn)) for warn in run.warnings[:_MAX_WARNINGS]]
-        return "\n\n".join(
-            [f"{name} {what}", *why, f"`powertui doctor {plain(run.path)}` lists what there is."]
-        )
 
     def _go(self, lo: int, hi: int) -> None:
         if lo == hi:
@@ -262,113 +207,12 @@ class TimelineScreen(Moving):
 
     # ── the training around the profile ──────────────────────────────────────────────────────────
 
-    def _reach_soon(self) -> None:
-        """Once the view stands still: the profile that it came to."""
-        if self._reach_timer is not None:
-            self._reach_timer.stop()
-        self._reach_timer = self.set_timer(_REACH_AFTER_S, self._reach)
-
-    def _reach(self) -> None:
-        self._reach_timer = None
-        model = self.timeline.model
-        if model is None or model.surroundings is None or not self.is_mounted:
-            return
-        key = self._wanted_profile()
-        if key is not None:
-            self.shell.runs.reach(*key)
-        else:
-            self._accompany()
-
-    def _wanted_profile(self) -> tuple[str, str] | None:
-        """Another profile of the training that the view came to."""
-        model = self.timeline.model
-        state = self.timeline.state
-        if model is None or state is None or model.surroundings is None:
-            return None
-        row = profile_to_open(model.surroundings, state.viewport, state.cursor_ps)
-        if row is None:
-            return None
-        key = model.surroundings.profiles[row].key
-        return key if self.shell.runs.can_reach(key[0]) else None
-
     def awaits(self, action: str) -> str:
-        if self.timeline.model is None or self.session.model is None:
-            return self.shell.runs.awaited
-        if any(background.is_under_way(self, group) for group in ("search", "jump")):
-            return "the search"  # it moves the cursor
-        if action in _ALONG_THE_AXIS:
-            return ""
-        if self.shell.runs.is_reaching or (
-            self._reach_timer is not None and self._wanted_profile() is not None
-        ):
-            return "the profile"
-        if self.below.is_behind and self._is_of_table(action):
-            return "the table"
-        if action in _OF_POWER and self.shell.is_placing:
-            return "the power"
-        if action in _OF_TRAINING:
-            return self.shell.runs.awaits_training
-        return self.shell.runs.awaited if action in _OF_WHOLE_RUN else ""
-
-    def _is_of_table(self, action: str) -> bool:
-        """Whether a key is for the table below: its own keys while it has the focus, and Enter in
-        its filter.
-        """
-        if action == "submit":
-            return self.asks_for == "filter"
-        return action == "sort" or (action == "" and self.focused is self.below.table)
-
-    def _accompany(self) -> None:
-        """Other profiles of the training that are in sight, drawn where they lie."""
-        model = self.timeline.model
-        viewport = self.timeline.viewport
-        if model is not self.session.model or model is None or viewport is None:
-            return
-        others = (
-            neighbors_in_view(model.surroundings, viewport)
-            if model.surroundings is not None and len(model.tracks)
-            else []
-        )
-        profiles = model.surroundings.profiles if model.surroundings is not None else ()
-        self.view.accompany(self.shell.runs.accompany([profiles[number].key for number in others]))
-
-    def _show_values(self) -> None:
-        """The strips that were chosen here; else the step rate, losses, and as many others as there
-        is room for.
-        """
-        model = self.timeline.model
-        strips = (
-            model.surroundings.strips
-            if model is not None and model.surroundings is not None
-            else ()
-        )
-        offered = model.strips if model is not None else ()
-        by_name = {strip.name: strip for strip in offered}
-        if self._values is None:
-            self.view.set_values(strips[:MAX_VALUE_STRIPS])
-        else:
-            self.view.set_values(
-                [by_name[name] for name in self._values if name in by_name], picked=True
-            )
+        return timeline_waiting.awaited(self, action)
 
     def action_strips(self) -> None:
         """Choose which scalars are drawn."""
-        from powertui.screens.strips import StripsDialog
-
-        model = self.timeline.model
-        strips = model.strips if model is not None else ()
-        if not strips:
-            self.say(
-                "Nothing was logged beside this profile: no scalars, no step rate, no counters."
-            )
-            return
-        chosen = [strip.name for strip in self.view.chosen]
-        self.shell.ask(StripsDialog([strip.name for strip in strips], chosen), self._choose_values)
-
-    def _choose_values(self, names: list[str] | None) -> None:
-        if names is not None:
-            self._values = names
-            self._show_values()
+        self.surrounding.choose_strips()
 
     def action_profile_next(self) -> None:
         """To the next profile of the training, around the end."""
@@ -380,7 +224,7 @@ class TimelineScreen(Moving):
                 else "This is the only profile."
             )
         self.timeline.move(Navigator.next_profile, 1)
-        self._reach_soon()
+        self.surrounding.reach_soon()
 
     # ── what is drawn ────────────────────────────────────────────────────────────────────────────
 
@@ -424,7 +268,7 @@ class TimelineScreen(Moving):
             self._footed = self.view.inside
             self.footer()
         self.below.show_ops_soon()
-        self._reach_soon()
+        self.surrounding.reach_soon()
         self.sight.soon()
 
     def on_timeline_pointed(self, event: Timeline.Pointed) -> None:

@@ -231,11 +231,11 @@ async def test_a_session_that_cannot_be_read_is_said_once(make: Maker, tmp_path:
         assert before.entry.name.endswith("session_0")
         bad.unlink()
         path = str(bad.parent)
-        assert shell.runs.can_reach(path)
+        assert shell.runs.profiles.can_reach(path)
         timeline = timeline_screen(shell).timeline
         profiles = timeline.model.surroundings.profiles  # type: ignore[union-attr]
         timeline.move(Navigator.show_window, profiles[1].lo, profiles[1].hi)
-        await until(lambda: not shell.runs.can_reach(path), "that it cannot be read")
+        await until(lambda: not shell.runs.profiles.can_reach(path), "that it cannot be read")
         await settled(pilot)
         assert shell.session.opened is before
         assert "vm.xplane.pb" in timeline_screen(shell).query_one("#status").message  # type: ignore[attr-defined]

@@ -126,7 +126,7 @@ async def test_all_that_are_in_sight_are_drawn_with_their_step_numbers(
 async def test_no_more_profiles_are_kept_than_memory_bears(
     make: Maker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("powertui.screens.runs.MAX_NEIGHBOR_EVENTS", 1)
+    monkeypatch.setattr("powertui.screens.training_profiles.MAX_NEIGHBOR_EVENTS", 1)
     shell = make(long_training(tmp_path, sessions=(40.0, 43.0, 46.0, 49.0)))
     async with shell.run_test(size=SIZE) as pilot:
         await both_in_sight(pilot, shell, -1, 12)

@@ -142,13 +142,18 @@ async def done(pilot: Pilot[Any]) -> None:
     while quiet < 3:
         await settled(pilot)
         runs, page = shell.runs, shell.current()
-        behind = runs.awaits_training or shell.is_placing or runs.is_reaching or shell.holds_keys
+        behind = (
+            runs.awaits_training
+            or shell.is_placing
+            or runs.profiles.is_reaching
+            or shell.holds_keys
+        )
         if isinstance(page, TimelineScreen):
             behind = (
                 behind
                 or page.below.is_behind
                 or background.is_under_way(page, "search")
-                or page._reach_timer is not None
+                or page.surrounding.is_waiting
             )
         if page is not None and shell.screen is page:
             behind = behind or page.awaits("row-show")
