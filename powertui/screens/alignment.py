@@ -82,6 +82,7 @@ class AlignmentScreen(BaseScreen):
             return
         chosen = session.aligning
         request = (run, index, chosen.pins.pins, chosen.offset_s)
+        # A run is compared by what it is, not by what it holds.
         if self._request and self._request[0] is run and self._request[1:] == request[1:]:
             self._draw()
             return
@@ -106,7 +107,8 @@ class AlignmentScreen(BaseScreen):
                 placed = align.place_all(run, index, entry, options, around_ns)
                 power = [channel.power for channel in placed]
                 order = main_log.order(power, run.traces[index].span)
-                ways.append(_Way(mode, title, options, tuple(placed[row] for row in order)))
+                in_order = tuple(placed[row] for row in order)
+                ways.append(_Way(mode, title, options, in_order))
             ran = _what_ran(run, index, window_s)
             self.shell.from_thread(self._computed, request, tuple(ways), ran)
 
@@ -115,7 +117,11 @@ class AlignmentScreen(BaseScreen):
     def awaits(self, action: str) -> str:
         if self._request and not self._ways:
             return "the comparison"
-        return self.shell.runs.awaited or ("the power" if self.shell.is_placing else "")
+        if self.shell.runs.awaited:
+            return self.shell.runs.awaited
+        if self.shell.is_placing:
+            return "the power"
+        return ""
 
     def on_resize(self, event: Resize) -> None:
         """Another width: lines break elsewhere."""
@@ -150,7 +156,9 @@ class AlignmentScreen(BaseScreen):
         if not self._ways:
             return None
         aligned = _aligned(self._ways[self._chosen].placed)
-        return log_alignment.moved(aligned[0], self._shift) if aligned else None
+        if not aligned:
+            return None
+        return log_alignment.moved(aligned[0], self._shift)
 
     def _draw(self) -> None:
         if not self._ways or self._ran is None:
@@ -162,33 +170,39 @@ class AlignmentScreen(BaseScreen):
         chart = self.query_one("#placed", AlignmentChart)
         shown = self._shown
         trace = self.session.trace
-        if not self._ways[self._chosen].placed:
+        placed = self._ways[self._chosen].placed
+        if not placed:
             chart.show(None, "No power log names this host. Press o to use one that names no host.")
             return
         if shown is None or trace is None:
-            reason = _elsewhere(self._ways[self._chosen].placed)
-            reason = reason or "The power log cannot be aligned with this trace."
+            reason = _elsewhere(placed) or "The power log cannot be aligned with this trace."
             cure = "Shift or pin it by hand, or start with --offset."
             chart.show(None, f"{plain(reason, 400)} {cure}")
             return
+        chart.show(self._placed_view(shown, *trace.span, self._ran))
+
+    def _placed_view(
+        self, shown: Placed, lo: int, hi: int, ran: tuple[Int64s, Floats]
+    ) -> AlignmentView:
+        """A channel on the trace from lo to hi, and what ran."""
         power = shown.power
         sensor = power.series.sensor
-        lo, hi = trace.span
         margin = (hi - lo) // 8
-        ran_at, ran = self._ran
-        view = AlignmentView(
+        hold_s = _HOLD_REFRESHES * nudging.refresh_of(power)
+        ran_at, ran_percent = ran
+        return AlignmentView(
             lo=lo - margin,
             hi=hi + margin,
+            # A reading is drawn in the middle of the time that it is a mean of.
             at=power.times - round(sensors.centre_s(sensor) * PS_PER_S),
             watts=power.watts,
-            hold=round(_HOLD_REFRESHES * nudging.refresh_of(power) * PS_PER_S),
+            hold=round(hold_s * PS_PER_S),
             ran_at=ran_at,
-            ran=ran,
+            ran=ran_percent,
             ran_unit="%",
             caption=f"{plain(sensor.label, 60)} on the trace; below it, what ran",
-            half_ps=(power.offset_hi_ps - power.offset_lo_ps) // 2,
+            half_ps=_half_ps(shown),
         )
-        chart.show(view)
 
     def _lines(self) -> list[StyledLine]:
         style = self.shell.look.style
@@ -196,12 +210,15 @@ class AlignmentScreen(BaseScreen):
         lines: list[StyledLine] = []
         mode_in_use = _mode_in_use(self.session.aligning)
         for number, way in enumerate(self._ways):
-            chosen = number == self._chosen
-            cursor = " > " if chosen else "   "
+            is_chosen = number == self._chosen
+            cursor = " > " if is_chosen else "   "
             mark = "*" if way.mode == mode_in_use else " "
-            title = (f"{mark} {way.title:<18}", style("marked" if chosen else "text"))
-            summary = (_summary(way.placed), style("text" if chosen else "dim"))
-            lines += wrapped(((cursor, style("title")), title, summary), cells, 23)
+            pieces = (
+                (cursor, style("title")),
+                (f"{mark} {way.title:<18}", style("marked" if is_chosen else "text")),
+                (_summary(way.placed), style("text" if is_chosen else "dim")),
+            )
+            lines += wrapped(pieces, cells, 23)
         for text, role in self._notes():
             lines += wrapped(((f"     {text}", style(role)),), cells, 7)
         return lines
@@ -212,12 +229,14 @@ class AlignmentScreen(BaseScreen):
         first = self._shown or next(iter(placed), None)
         notes = []
         if first is not None:
-            notes += [(plain(words, 400), "dim") for words in first.alignment.evidence]
+            for words in first.alignment.evidence:
+                notes.append((plain(words, 400), "dim"))
         pins = self.session.aligning.pins.pins
         if pins:
             pairs = ", ".join(f"{pin.log_s:.3f} s = {pin.trace_s:.3f} s" for pin in pins[-4:])
             notes.append((f"pins (log = trace): {pairs}", "measured"))
-        notes += [(plain(words, 400), "estimated") for words in self._owner_notes]
+        for words in self._owner_notes:
+            notes.append((plain(words, 400), "estimated"))
         notes.append(("* is in use. Enter uses the one at the cursor; < and > shift it.", "dim"))
         return notes
 
@@ -252,10 +271,12 @@ class AlignmentScreen(BaseScreen):
         if not self._ways:
             return
         way = self._ways[self._chosen]
-        how = replace(way.options, pins=replace(way.options.pins, nudge_s=self._shift))
-        nudging.use(self.shell, how)
-        saved = nudging.save_pins(how.pins) if self._shift else ""
-        self.say(f"{way.title}: {_summary(way.placed)}. {saved}".strip())
+        pins = replace(way.options.pins, nudge_s=self._shift)
+        nudging.use(self.shell, replace(way.options, pins=pins))
+        sentence = f"{way.title}: {_summary(way.placed)}."
+        if self._shift:
+            sentence += f" {nudging.save_pins(pins)}"
+        self.say(sentence.strip())
         self._draw()
 
     def nudge(self, refreshes: float) -> None:
@@ -294,8 +315,9 @@ def _options(mode: str, now: Aligning) -> Aligning | None:
 
 def _mode_in_use(aligning: Aligning) -> str:
     """The way by which the power is aligned everywhere."""
-    by_hand = aligning.pins.pins or aligning.offset_s is not None
-    return "hand" if by_hand else aligning.mode
+    if aligning.pins.pins or aligning.offset_s is not None:
+        return "hand"
+    return aligning.mode
 
 
 def _aligned(placed: tuple[Placed, ...]) -> list[Placed]:
@@ -305,8 +327,16 @@ def _aligned(placed: tuple[Placed, ...]) -> list[Placed]:
 
 def _elsewhere(placed: tuple[Placed, ...]) -> str:
     """Why the first channel of another time has no place; "" where there is none."""
-    reasons = [channel.alignment.elsewhere for channel in placed]
-    return next((reason for reason in reasons if reason), "")
+    for channel in placed:
+        if channel.alignment.elsewhere:
+            return channel.alignment.elsewhere
+    return ""
+
+
+def _half_ps(placed: Placed) -> int:
+    """Half of the interval in which the log's zero lies."""
+    power = placed.power
+    return (power.offset_hi_ps - power.offset_lo_ps) // 2
 
 
 def _summary(placed: tuple[Placed, ...]) -> str:
@@ -314,14 +344,14 @@ def _summary(placed: tuple[Placed, ...]) -> str:
     aligned = _aligned(placed)
     if not aligned:
         return plain(_elsewhere(placed), 400) or "no place found"
-    alignment = aligned[0].alignment
+    first = aligned[0]
+    alignment = first.alignment
     assert alignment.offset_s is not None
-    half = (aligned[0].power.offset_hi_ps - aligned[0].power.offset_lo_ps) // 2
-    more = f", {len(aligned)} of {len(placed)} channels" if len(placed) > 1 else ""
-    return (
-        f"{alignment.status}, {alignment.source}: {alignment.offset_s:.3f} s ± "
-        f"{units.duration(half, 3)}{more}"
-    )
+    half = units.duration(_half_ps(first), 3)
+    summary = f"{alignment.status}, {alignment.source}: {alignment.offset_s:.3f} s ± {half}"
+    if len(placed) > 1:
+        summary += f", {len(aligned)} of {len(placed)} channels"
+    return summary
 
 
 def _what_ran(run: Run, index: int, window_s: float) -> tuple[Int64s, Floats]:
@@ -330,19 +360,24 @@ def _what_ran(run: Run, index: int, window_s: float) -> tuple[Int64s, Floats]:
     lo, hi = trace.span
     if hi <= lo:
         return np.empty(0, np.int64), np.empty(0)
-    width = min(max(window_s * PS_PER_S, (hi - lo) / _POINTS), (hi - lo) / 4)
-    at = np.linspace(lo, hi, _POINTS)
-    begin = np.maximum(at - width / 2, lo)
-    end = np.minimum(at + width / 2, hi)
+    # No narrower than a point of the curve, or events between two of them would not count.
+    width = max(window_s * PS_PER_S, (hi - lo) / _POINTS)
+    width = min(width, (hi - lo) / 4)
+    centers = np.linspace(lo, hi, _POINTS)
+    begin = np.maximum(centers - width / 2, lo)
+    end = np.minimum(centers + width / 2, hi)
     busy = np.zeros(_POINTS)
     parts = expected_work.activities(trace)
     for part in parts:
         # Computing draws the power; only where nothing computes, the host's own work is shown.
         computes = (part.kind == expected_work.COMPUTE).any()
         min_kind = expected_work.COPIES if computes else expected_work.HOST
-        working = np.where(part.kind >= min_kind, np.diff(part.edges), 0).astype(np.float64)
+        lengths = np.diff(part.edges)
+        working = np.where(part.kind >= min_kind, lengths, 0).astype(np.float64)
         running = np.concatenate([[0.0], np.cumsum(working)])
         until_end = np.interp(end, part.edges, running)
         until_begin = np.interp(begin, part.edges, running)
         busy += (until_end - until_begin) / (end - begin) / len(parts)
-    return np.append(at, hi + 1).astype(np.int64), np.append(busy * 100, np.nan)
+    # The curve ends behind the profile, so that its last value is drawn, too.
+    times = np.append(centers, hi + 1).astype(np.int64)
+    return times, np.append(busy * 100, np.nan)

@@ -35,12 +35,12 @@ def facts_text(model: TimelineModel, state: State, power: tuple[PowerOnTrace, ..
         lines += _energy(power, event.start, event.end)
     if state.window is not None:
         lo, hi = state.window
-        lines += [
-            f"window: {_seconds(lo)} to {_seconds(hi)} ({units.duration(hi - lo)})",
-            *_energy(power, lo, hi),
-        ]
+        length = units.duration(hi - lo)
+        lines.append(f"window: {_seconds(lo)} to {_seconds(hi)} ({length})")
+        lines += _energy(power, lo, hi)
     if state.selection is None and state.window is None:
-        lines += [f"cursor: {_seconds(state.cursor_ps)}", *_place(model, state.cursor_ps)]
+        lines.append(f"cursor: {_seconds(state.cursor_ps)}")
+        lines += _place(model, state.cursor_ps)
     return "\n".join(lines)
 
 
@@ -51,25 +51,23 @@ def selection_facts(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> str:
     energy = mixture.energy(power[0], lo, hi)
     if not energy.resolved or energy.joules is None or energy.mean_w is None:
         return f"joules {plain(energy.reason, 120)}"
-    half = (
-        f" ±{units.quantity((energy.hi - energy.lo) / 2, 'J', 2)}"
-        if energy.lo is not None and energy.hi is not None
-        else ""
-    )
-    return (
-        f"{units.quantity(energy.joules, 'J')}{half}, {units.quantity(energy.mean_w, 'W')} "
-        "on average"
-    )
+    joules = units.quantity(energy.joules, "J")
+    if energy.lo is not None and energy.hi is not None:
+        half = units.quantity((energy.hi - energy.lo) / 2, "J", 2)
+        joules += f" ±{half}"
+    mean = units.quantity(energy.mean_w, "W")
+    return f"{joules}, {mean} on average"
 
 
 def _stats(model: TimelineModel, selection: Selected) -> list[str]:
+    lines = []
     try:
-        return [
-            f"  {plain(stat.name)}: {plain(_text(stat.value), _MAX_STAT_CHARS)}"
-            for stat in model.stats(selection)
-        ]
+        for stat in model.stats(selection):
+            value = plain(_text(stat.value), _MAX_STAT_CHARS)
+            lines.append(f"  {plain(stat.name)}: {value}")
     except FileChanged as error:
         return [f"  (stats not readable: the file {error.problem})"]
+    return lines
 
 
 def _seconds(ps: int) -> str:
@@ -77,38 +75,36 @@ def _seconds(ps: int) -> str:
 
 
 def _text(value: int | float | str | bytes) -> str:
-    return f"{len(value)} bytes" if isinstance(value, bytes) else str(value)
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    return str(value)
 
 
 def _place(model: TimelineModel, ps: int) -> list[str]:
+    """The epoch and the step at a moment."""
     step = model.step_at(ps)
     epoch = model.epoch_at(ps)
-    out = []
+    lines = []
     if epoch is not None:
-        out.append(f"epoch: {model.epochs[epoch].number}")
+        lines.append(f"epoch: {model.epochs[epoch].number}")
     if step is not None:
-        out.append(
-            f"step: {step.number if step.number >= 0 else plain(step.name)} "
-            f"({units.duration(step.duration)})"
-        )
-    return out
+        name = str(step.number) if step.number >= 0 else plain(step.name)
+        lines.append(f"step: {name} ({units.duration(step.duration)})")
+    return lines
 
 
 def _energy(power: tuple[PowerOnTrace, ...], lo: int, hi: int) -> list[str]:
-    out = []
+    """What each channel measured from lo to hi, or why that is not known."""
+    lines = []
     for channel in power:
         energy = mixture.energy(channel, lo, hi)
         name = plain(channel.series.sensor.label)
-        if energy.resolved and energy.joules is not None and energy.mean_w is not None:
-            interval = (
-                f" [{energy.lo:.4g}, {energy.hi:.4g}]"
-                if energy.lo is not None and energy.hi is not None
-                else ""
-            )
-            out.append(
-                f"energy ({name}): {energy.joules:.4g} J{interval}, mean {energy.mean_w:.4g} "
-                f"W, {energy.badge.value}"
-            )
-        else:
-            out.append(f"energy ({name}): {energy.reason}")
-    return out
+        if not energy.resolved or energy.joules is None or energy.mean_w is None:
+            lines.append(f"energy ({name}): {energy.reason}")
+            continue
+        joules = f"{energy.joules:.4g} J"
+        if energy.lo is not None and energy.hi is not None:
+            joules += f" [{energy.lo:.4g}, {energy.hi:.4g}]"
+        mean = f"mean {energy.mean_w:.4g} W"
+        lines.append(f"energy ({name}): {joules}, {mean}, {energy.badge.value}")
+    return lines

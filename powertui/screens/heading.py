@@ -23,7 +23,10 @@ def table_heading(profile: Profile, window: tuple[int, int] | None, cells: int) 
     What says least is left out where room is short; no figure is cut.
     """
     forms = _forms(profile, window)
-    return next((form for form in forms if width(form) <= cells), truncation.end(forms[-1], cells))
+    for form in forms:
+        if width(form) <= cells:
+            return form
+    return truncation.end(forms[-1], cells)
 
 
 def _forms(profile: Profile, window: tuple[int, int] | None) -> list[str]:
@@ -35,7 +38,8 @@ def _forms(profile: Profile, window: tuple[int, int] | None) -> list[str]:
     host = _host(profile)
     devices = ""
     if trace.devices:
-        devices = f"{len(trace.devices)} {plural('device', len(trace.devices))}"
+        count = len(trace.devices)
+        devices = f"{count} {plural('device', count)}"
     name = _window_name(profile, window)
     long, short = "", ""
     if window is not None and windows.window_summary(trace, lo, hi).straddled:
@@ -43,8 +47,10 @@ def _forms(profile: Profile, window: tuple[int, int] | None) -> list[str]:
         short = _STRADDLED_SHORT
 
     def form(*parts: str, remark: str = "") -> str:
-        words = f"{name}: {', '.join(part for part in parts if part)}"
-        return f"{words}; {remark}" if remark else words
+        words = f"{name}: {', '.join(filter(None, parts))}"
+        if remark:
+            words += f"; {remark}"
+        return words
 
     return [
         form(length, steps, host, devices, remark=long),
@@ -71,9 +77,11 @@ def _step_count(profile: Profile, window: tuple[int, int] | None) -> str:
     last = inside[-1]
     if window == (int(start[first]), int(end[first])):
         return ""  # the window is this one step, and is named so already
-    is_cut = window is not None and (int(start[first]) < lo or int(end[last]) > hi)
     count = f"{len(inside):,} {plural('step', len(inside))}"
-    return f"parts of {count}" if is_cut else count
+    is_cut = int(start[first]) < lo or int(end[last]) > hi
+    if window is not None and is_cut:
+        return f"parts of {count}"
+    return count
 
 
 def _host(profile: Profile) -> str:
@@ -82,7 +90,9 @@ def _host(profile: Profile) -> str:
     if not host:
         return ""
     count = len(profile.opened.profiles)
-    return f"host {host} ({profile.index + 1} of {count})" if count > 1 else f"host {host}"
+    if count > 1:
+        return f"host {host} ({profile.index + 1} of {count})"
+    return f"host {host}"
 
 
 def _window_name(profile: Profile, window: tuple[int, int] | None) -> str:
@@ -90,27 +100,39 @@ def _window_name(profile: Profile, window: tuple[int, int] | None) -> str:
     if window is None:
         return "whole profile"
     lo, hi = window
-    steps = profile.steps
     epochs = profile.epochs
     for epoch in range(len(epochs)):
-        if epochs.bounds(epoch, steps) == (lo, hi):
+        if epochs.bounds(epoch, profile.steps) == (lo, hi):
             return f"epoch {epochs[epoch].number}, exactly"
-    starts = np.flatnonzero(steps.start == lo)
-    ends = np.flatnonzero(steps.ends() == hi)
-    if len(starts) and len(ends) and ends[-1] >= starts[0]:
-        first = int(starts[0])
-        last = int(ends[-1])
-        epoch = int(steps.epoch[first])
-        where = f"epoch {epochs[epoch].number}, " if 0 <= epoch < len(epochs) else ""
-        if first == last:
-            return f"{where}step {_step_number(steps, first)}, exactly"
-        numbers = f"{_step_number(steps, first)} to {_step_number(steps, last)}"
-        return f"{where}steps {numbers}, exactly"
+    steps = _steps_name(profile, lo, hi)
+    if steps:
+        return f"{steps}, exactly"
     grid = units.resolution(hi - lo)
     return f"{units.instant(lo, grid)} to {units.instant(hi, grid)}"
+
+
+def _steps_name(profile: Profile, lo: int, hi: int) -> str:
+    """The step, or the steps, that a window is exactly; "" where it is none."""
+    steps = profile.steps
+    starts = np.flatnonzero(steps.start == lo)
+    ends = np.flatnonzero(steps.ends() == hi)
+    if not len(starts) or not len(ends) or ends[-1] < starts[0]:
+        return ""
+    first = int(starts[0])
+    last = int(ends[-1])
+    where = ""
+    epoch = int(steps.epoch[first])
+    if 0 <= epoch < len(profile.epochs):
+        where = f"epoch {profile.epochs[epoch].number}, "
+    first_number = _step_number(steps, first)
+    if first == last:
+        return f"{where}step {first_number}"
+    return f"{where}steps {first_number} to {_step_number(steps, last)}"
 
 
 def _step_number(steps: Steps, row: int) -> int:
     """The step's number; its row where the profile has no numbers."""
     number = int(steps.number[row])
-    return number if number >= 0 else row
+    if number < 0:
+        return row
+    return number

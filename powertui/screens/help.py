@@ -55,19 +55,26 @@ def _entries(actions: Iterable[Action]) -> list[list[HelpLine]]:
 def _most_used(screens: set[str]) -> list[list[HelpLine]]:
     """The twelve keys that do most of the work, on the page that has them."""
     actions = [keymap.get(id) for id in keymap.MOST_USED]
-    here = [action for action in actions if screens & {*action.screens}]
+    here = [action for action in actions if screens.intersection(action.screens)]
     if len(here) < len(actions) // 2:
         return []
-    lines = [HelpLine(keymap.shown(action.keys[0]), action.title) for action in actions]
-    return [[HelpLine("Most of the work"), *lines]]
+    lines = [HelpLine("Most of the work")]
+    for action in actions:
+        lines.append(HelpLine(keymap.shown(action.keys[0]), action.title))
+    return [lines]
 
 
 def page_lines(name: str) -> list[list[HelpLine]]:
     """What the keys of one page do, and those that work everywhere."""
     key = spec(name).acts_as if name else ""
     screens = {key, *keymap.PANES.get(key, ())}
-    of_page = [action for action in keymap.ACTIONS if screens & set(action.screens)]
-    everywhere = [action for action in keymap.ACTIONS if "*" in action.screens]
+    of_page = []
+    everywhere = []
+    for action in keymap.ACTIONS:
+        if screens.intersection(action.screens):
+            of_page.append(action)
+        if "*" in action.screens:
+            everywhere.append(action)
     pages = [HelpLine("Pages")]
     for entry in sorted(SCREENS, key=lambda entry: entry.key):
         if entry.key:
@@ -77,8 +84,14 @@ def page_lines(name: str) -> list[list[HelpLine]]:
 
 def _of_others(name: str) -> list[list[HelpLine]]:
     """What keys do on the other pages."""
-    shown = {entry.keys for group in page_lines(name) for entry in group if not entry.title}
-    return [group for group in _entries(keymap.ACTIONS) if group[0].keys not in shown]
+    shown_headings = set()
+    for heading, *_ in page_lines(name):
+        shown_headings.add(heading.keys)
+    others = []
+    for group in _entries(keymap.ACTIONS):
+        if group[0].keys not in shown_headings:
+            others.append(group)
+    return others
 
 
 def _columns(
@@ -96,9 +109,10 @@ def _columns(
     columns: list[list[HelpLine]] = []
     for count in range(min_count, max_count + 1):
         columns = _spread(groups, count)
-        if max(len(column) for column in columns) <= rows:
+        if max(map(len, columns)) <= rows:
             break
-    return columns, (cells + _COLUMN_GAP_CELLS) // len(columns) - _COLUMN_GAP_CELLS
+    cells_with_gap = (cells + _COLUMN_GAP_CELLS) // len(columns)
+    return columns, cells_with_gap - _COLUMN_GAP_CELLS
 
 
 def _spread(groups: Sequence[Sequence[HelpLine]], count: int) -> list[list[HelpLine]]:
@@ -150,7 +164,11 @@ def _draw(text: Text, entry: HelpLine, cells: int, look: Theme) -> int:
     title = truncation.end(entry.title, cells - used)
     text.append(title)
     used += width(title)
-    if entry.more and (used + 2 + width(entry.more) <= cells or cells >= _GOOD_COLUMN_CELLS):
+    if not entry.more:
+        return used
+    has_room = used + 2 + width(entry.more) <= cells
+    # In a wide column the beginning of it is worth showing.
+    if has_room or cells >= _GOOD_COLUMN_CELLS:
         more = truncation.end(entry.more, cells - used - 2)
         text.append(f"  {more}", look.style("dim"))
         used += 2 + width(more)
@@ -159,14 +177,12 @@ def _draw(text: Text, entry: HelpLine, cells: int, look: Theme) -> int:
 
 def _link_lines(capabilities: Capabilities, gate: PaintGate) -> list[tuple[str, str]]:
     """What is drawn with, and how fast the line is."""
+    colors = _colors(capabilities.color)
+    terminal = (
+        f"TERM={capabilities.term}, {colors}, {capabilities.glyphs} glyphs, {capabilities.encoding}"
+    )
     rows = [
-        (
-            "terminal",
-            (
-                f"TERM={capabilities.term}, {_colors(capabilities.color)}, {capabilities.glyphs} "
-                f"glyphs, {capabilities.encoding}"
-            ),
-        ),
+        ("terminal", terminal),
         ("mouse", _MOUSE if capabilities.mouse else "left to the terminal"),
         ("link", gate.describe()),
     ]
@@ -178,17 +194,29 @@ def _link_lines(capabilities: Capabilities, gate: PaintGate) -> list[tuple[str, 
 
 
 def _colors(color: str) -> str:
-    return {"none": "no colors", "true": "24-bit color"}.get(color, f"{color} colors")
+    if color == "none":
+        return "no colors"
+    if color == "true":
+        return "24-bit color"
+    return f"{color} colors"
+
+
+def _facts_table(rows: Iterable[tuple[str, str]], look: Theme) -> Table:
+    """Words in the first column, what belongs to them in the second."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, min_width=12)
+    table.add_column()
+    for label, text in rows:
+        table.add_row(Text(label, look.style("key")), Text(text))
+    return table
 
 
 def _terms_table(page: str, look: Theme) -> Table:
     """The words of the page that asked for help, each with its meaning."""
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, min_width=12)
-    table.add_column()
-    for term in glossary.terms_of(page if page in glossary.PAGES else spec(page).acts_as):
-        table.add_row(Text(term.word, look.style("key")), Text(term.meaning))
-    return table
+    if page not in glossary.PAGES:
+        page = spec(page).acts_as
+    terms = glossary.terms_of(page)
+    return _facts_table(((term.word, term.meaning) for term in terms), look)
 
 
 class HelpScreen(BaseScreen):
@@ -215,10 +243,10 @@ class HelpScreen(BaseScreen):
 
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Tab alone: all else is on the page."""
-        yield (
-            "pane-next",
-            "keys of this page" if self._others else "other pages, terminal, connection",
-        )
+        if self._others:
+            yield "pane-next", "keys of this page"
+        else:
+            yield "pane-next", "other pages, terminal, connection"
 
     def next_pane(self, by: int) -> None:
         """Tab: this page's keys, or the others."""
@@ -232,21 +260,16 @@ class HelpScreen(BaseScreen):
         look = shell.look
         name = shell.before_help or "timeline"
         table = Table.grid(expand=True)
-        room = self.size.height - 4
+        rows = self.size.height - 4
+        cells = max(_MIN_COLUMN_CELLS, self.size.width - 3)
         if self._others:
-            facts = Table.grid(padding=(0, 2, 0, 0))
-            facts.add_column(no_wrap=True, min_width=12)
-            facts.add_column()
-            for label, text in _link_lines(shell.capabilities, shell.gate):
-                facts.add_row(Text(label, look.style("key")), Text(text))
-            table.add_row(
-                Text(f"powertui {__version__}: this terminal and connection", look.style("title"))
-            )
-            table.add_row(facts)
+            title = f"powertui {__version__}: this terminal and connection"
+            table.add_row(Text(title, look.style("title")))
+            table.add_row(_facts_table(_link_lines(shell.capabilities, shell.gate), look))
             table.add_row("")
-        groups = _of_others(name) if self._others else page_lines(name)
-        table.add_row(_drawn(groups, max(_MIN_COLUMN_CELLS, self.size.width - 3), room, look))
-        if not self._others:
+            table.add_row(_drawn(_of_others(name), cells, rows, look))
+        else:
+            table.add_row(_drawn(page_lines(name), cells, rows, look))
             table.add_row("")
             table.add_row(Text("Words on this page", look.style("title")))
             table.add_row(_terms_table(name, look))

@@ -132,13 +132,11 @@ class LiveScreen(BaseScreen):
         if feed.over and not self._over:
             self._over = True
             if feed.file is not None:
-                self.say(
-                    (
-                        "Sampling has stopped because the recorder ended. What it had written is "
-                        "in the file."
-                    ),
-                    warn=True,
+                sentence = (
+                    "Sampling has stopped because the recorder ended. What it had written is "
+                    "in the file."
                 )
+                self.say(sentence, warn=True)
         if self.is_current:
             self.draw()
 
@@ -154,10 +152,10 @@ class LiveScreen(BaseScreen):
             return
         if self.sum_history is None:
             self.sum_history = History(_SUM, host="sum", scope=Scope.UNKNOWN)
-        last = self.sum_history.last_ns
         newest = max(feed.board.histories[key].last_ns for key in total.keys)
+        min_interval_ns = int(feed.interval_s * NS * _MIN_SUM_INTERVAL_SHARE)
         # One sum an interval, made of the newest reading of each row.
-        if newest - last >= int(feed.interval_s * NS * _MIN_SUM_INTERVAL_SHARE):
+        if newest - self.sum_history.last_ns >= min_interval_ns:
             self.sum_history.append(newest, None if total.missing else total.watts)
 
     def order(self, feed: Feed) -> list[ChannelKey]:
@@ -190,7 +188,8 @@ class LiveScreen(BaseScreen):
             self.fill("log", live_rows.log_rows(self.log_lines, _LOG_ROWS))
             return
         if not self.is_zoomed and self.view.follows:
-            self.view = LiveSpan(fitting_span_s(self._history_s(feed), longest=_MAX_GROWN_S))
+            span_s = fitting_span_s(self._history_s(feed), longest=_MAX_GROWN_S)
+            self.view = LiveSpan(span_s)
         space = self._space(height, len(keys), len(feed.away))
         if not self.map.draw(feed, len(keys), columns, space):
             self._draw_channel(feed, keys, columns, space["chart"])
@@ -249,13 +248,15 @@ class LiveScreen(BaseScreen):
 
     def _moments(self, feed: Feed, now: int) -> list[tuple[int, str]]:
         """Moments (ns) that are named on the chart: marks, their ends, and ends of epochs."""
-        starts = [(mark.start_ns, mark.name) for mark in feed.marks]
+        starts = []
         ends = []
         for mark in feed.marks:
+            starts.append((mark.start_ns, mark.name))
             if mark.end_ns is not None and mark.end_ns <= now:
                 ends.append((mark.end_ns, f"{mark.name} ends"))
-        epochs = [(epoch.end_ns, f"epoch {epoch.number} ends") for epoch, _ in self.epochs]
-        return [*starts, *ends, *epochs]
+        for epoch, _ in self.epochs:
+            ends.append((epoch.end_ns, f"epoch {epoch.number} ends"))
+        return starts + ends
 
     def _draw_table(
         self, feed: Feed, keys: list[ChannelKey], columns: int, space: dict[str, int]
@@ -269,7 +270,8 @@ class LiveScreen(BaseScreen):
             lines += live_rows.table(
                 feed, shown, self.selected, outliers, self.view, columns, glyphs
             )
-        self.fill("table", lines + live_rows.waiting(feed.away, space["waiting"], columns))
+        lines += live_rows.waiting(feed.away, space["waiting"], columns)
+        self.fill("table", lines)
 
     def shown(self, feed: Feed, keys: list[ChannelKey]) -> tuple[History, Total | None]:
         """The channel that is drawn large: the chosen one, else the sum, else the only one."""
@@ -281,26 +283,32 @@ class LiveScreen(BaseScreen):
 
     def _space(self, height: int, channels: int, waiting: int) -> dict[str, int]:
         """Rows for each part. The chart gets what is left, and never less than a few."""
+        max_run = 3
         if height >= 28:
             log = _LOG_ROWS
             max_run = 6
+        elif height >= 18:
+            log = 2
         else:
-            log = 2 if height >= 18 else 1
-            max_run = 3
-        run = 0 if self._watch is None else min(len(self.epochs) + 1, max_run)
+            log = 1
+        run = 0
+        if self._watch is not None:
+            run = min(len(self.epochs) + 1, max_run)
         room = height - 1 - live_summary.BIG_ROWS - log - run
         waiting = min(waiting, max(1, room // 4))
         room -= waiting
-        table = 0 if channels < 2 else min(channels + 1, max(3, room // 2))
-        rows = {"log": log, "run": run, "table": table, "waiting": waiting}
-        return rows | {"chart": max(4, room - table)}
+        table = 0
+        if channels > 1:
+            table = min(channels + 1, max(3, room // 2))
+        chart = max(4, room - table)
+        return {"log": log, "run": run, "table": table, "waiting": waiting, "chart": chart}
 
     def _scrolled(self, keys: list[ChannelKey], room: int) -> list[ChannelKey]:
         """The part of the table around the selected row."""
-        at = keys.index(self.selected) if self.selected in keys else 0
-        self._first_row = max(0, min(self._first_row, at, len(keys) - room))
-        if at >= self._first_row + room:
-            self._first_row = at - room + 1
+        row = keys.index(self.selected) if self.selected in keys else 0
+        self._first_row = max(0, min(self._first_row, row, len(keys) - room))
+        if row >= self._first_row + room:
+            self._first_row = row - room + 1
         return keys[self._first_row : self._first_row + room]
 
     # ── what happens ─────────────────────────────────────────────────────────────────────────────
@@ -325,15 +333,10 @@ class LiveScreen(BaseScreen):
 
     def on_live_screen_watched(self, message: Watched) -> None:
         """An epoch has ended, a profile has appeared."""
-        feed = self.feed
         for text in message.news.notes:
             self.note(text)
         for epoch in message.news.epochs:
-            energy = None
-            if feed is not None and epoch.begin_ns is not None:
-                energy = feed.board.energy(epoch.begin_ns, epoch.end_ns)
-            others = [pair for pair in self.epochs if pair[0].number != epoch.number]
-            self.epochs = [*others, (epoch, energy)]
+            self._add_epoch(epoch)
         self.epochs.sort(key=lambda pair: pair[0].number)
         for entry in message.news.profiles:
             self.profile = entry
@@ -380,20 +383,31 @@ class LiveScreen(BaseScreen):
         self.is_zoomed = True
         self._look(self.view.zoomed(by))
 
+    def _add_epoch(self, epoch: FinishedEpoch) -> None:
+        """An epoch with its energy, in place of what was known of it before."""
+        feed = self.feed
+        energy = None
+        if feed is not None and epoch.begin_ns is not None:
+            energy = feed.board.energy(epoch.begin_ns, epoch.end_ns)
+        others = [pair for pair in self.epochs if pair[0].number != epoch.number]
+        self.epochs = [*others, (epoch, energy)]
+
     def pan(self, by: float) -> None:
         """So many widths of the chart to later times."""
-        if self.feed is not None:
-            self._look(self.view.panned(by, self.feed.now_ns(), self._first_ns(self.feed)))
+        feed = self.feed
+        if feed is not None:
+            self._look(self.view.panned(by, feed.now_ns(), self._first_ns(feed)))
 
     def action_live_pause(self) -> None:
         """Hold the chart still, or follow the present again. Sampling goes on either way."""
-        if self.feed is not None:
-            if self.view.follows:
-                self._look(LiveSpan(self.view.span_s, self.feed.now_ns()))
-                self.say("The chart is paused; sampling goes on. Press Space to follow again.")
-            else:
-                self._look(LiveSpan(self.view.span_s, None))
-                self.say("")
+        if self.feed is None:
+            return
+        if self.view.follows:
+            self._look(LiveSpan(self.view.span_s, self.feed.now_ns()))
+            self.say("The chart is paused; sampling goes on. Press Space to follow again.")
+        else:
+            self._look(LiveSpan(self.view.span_s, None))
+            self.say("")
 
     def action_live_now(self) -> None:
         self._look(LiveSpan(self.view.span_s, None))
@@ -413,9 +427,11 @@ class LiveScreen(BaseScreen):
             return
         choices: list[ChannelKey | None] = list(self.order(feed))
         if self.sum_history is not None:
-            choices.insert(0, None)
-        at = choices.index(self.selected) if self.selected in choices else 0
-        self.selected = choices[max(0, min(len(choices) - 1, at + by))]
+            choices.insert(0, None)  # None is the sum
+        position = 0
+        if self.selected in choices:
+            position = choices.index(self.selected)
+        self.selected = choices[max(0, min(len(choices) - 1, position + by))]
         self.draw()
 
     def action_live_mark(self) -> None:

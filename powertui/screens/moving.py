@@ -25,7 +25,9 @@ class Moving(BaseScreen):
             self.say(f"No steps: {why}.".replace("..", "."), warn=True)
         self.timeline.move(Navigator.next_step, direction)
         model, state = self.timeline.model, self.timeline.state
-        step = model.step_at(state.cursor_ps) if model is not None and state is not None else None
+        if model is None or state is None:
+            return
+        step = model.step_at(state.cursor_ps)
         if step is not None:
             self.point_at(step.start, step.end)
 
@@ -38,7 +40,9 @@ class Moving(BaseScreen):
         if model is None or state is None:
             return
         epoch = model.epoch_at(state.cursor_ps)
-        bounds = model.epoch_bounds(epoch) if epoch is not None else None
+        if epoch is None:
+            return
+        bounds = model.epoch_bounds(epoch)
         if bounds is not None:
             self.point_at(*bounds)
 
@@ -49,7 +53,9 @@ class Moving(BaseScreen):
         model, state = self.timeline.model, self.timeline.state
         if model is None or state is None:
             return
-        middle = state.cursor_ps if state.window is None else sum(state.window) // 2
+        middle = state.cursor_ps
+        if state.window is not None:
+            middle = sum(state.window) // 2
         epoch = model.epoch_at(middle)
         if epoch is None:
             self.say("Put the cursor into an epoch first: { and } go to one.", warn=True)
@@ -59,11 +65,14 @@ class Moving(BaseScreen):
             self.say("This profile has only one epoch.")
             return
         shift = EpochShift(model, epoch, other)
-        by = shift.moved(middle) - middle
-        view, cursor = state.viewport, shift.moved(state.cursor_ps)
-        self.timeline.move(Navigator.show_window, view.t0 + by, view.t1 + by)
+        cursor = shift.moved(state.cursor_ps)
+        # The view keeps its width: it is moved by as much as the middle of what is compared.
+        moved_by = shift.moved(middle) - middle
+        view_start = state.viewport.t0 + moved_by
+        view_end = state.viewport.t1 + moved_by
+        self.timeline.move(Navigator.show_window, view_start, view_end)
         self.timeline.move(Navigator.goto, cursor)
-        self.point_at(view.t0 + by, view.t1 + by)
+        self.point_at(view_start, view_end)
         if state.window is not None:
             self.timeline.move(Navigator.set_window, *map(shift.moved, state.window))
         else:

@@ -128,17 +128,23 @@ class OpenScreen(BaseScreen):
             return ()
         if not self._trainings:
             return folder.runs
-        # A run without any of these is only a part of a training, which has a row of its own.
-        runs = [
-            run for run in folder.runs if run.profiles or run.results or run.unread or run.problems
-        ]
-        return (*runs, *(run for run, _ in self._trainings))
+        runs = []
+        for run in folder.runs:
+            # A run without any of these is only a part of a training, which has a row of its own.
+            if run.profiles or run.results or run.unread or run.problems:
+                runs.append(run)
+        for run, _ in self._trainings:
+            runs.append(run)
+        return tuple(runs)
 
     def _run(self, place: Place | None) -> RunEntry | None:
         """The run of a row, if it is still listed."""
         if place is None:
             return None
-        return next((run for run in self._runs if run.path == place.run), None)
+        for run in self._runs:
+            if run.path == place.run:
+                return run
+        return None
 
     def _facts(self, run: RunEntry) -> KnownRun:
         """The facts of a run: from its files when they were read, else from its names."""
@@ -180,30 +186,18 @@ class OpenScreen(BaseScreen):
         is_regrouping = any(background.is_under_way(self, group) for group in ("regroup", "lay"))
         if is_regrouping or self.table.is_arranging:
             return "the list of runs"
-        if action in _GROUPING_ACTIONS and folder is not None and folder is self._grouping:
-            return "the trainings" if background.is_under_way(self, "group") else ""
+        # Trainings of another folder are not under way, or no longer of use.
+        is_grouping = folder is not None and folder is self._grouping
+        if action in _GROUPING_ACTIONS and is_grouping and background.is_under_way(self, "group"):
+            return "the trainings"
         return ""
 
     def _fill(self) -> None:
         folder = self.session.logdir
-        sessions = [run.path for run in self._runs if run.path in self._within]
-        training_count = len({self._within[path] for path in sessions})
-        run_count = len(self._runs) - training_count
-        count = f"{run_count:,} {plural('run', run_count)}"
-        if sessions:
-            trainings_text = f"{training_count:,} {plural('training', training_count)}"
-            count += f", {len(sessions):,} of them in {trainings_text}"
-        if folder is not None and not folder.complete:
-            count = f"{count} so far; searching folders …"
-        if folder is not None and folder.moves:
-            count = f"{count}; grouping changed by hand"
-        self.query_one("#title", Static).update(
-            Text(
-                f" {plain(folder.path if folder else '')}: {count}; "
-                f"{run_columns.zone_words(time.time())}",
-                no_wrap=True,
-            )
-        )
+        path = plain(folder.path) if folder else ""
+        zone = run_columns.zone_words(time.time())
+        title = Text(f" {path}: {self._count_words()}; {zone}", no_wrap=True)
+        self.query_one("#title", Static).update(title)
         self._show_rows()
         self._show_problems()
 
@@ -215,20 +209,36 @@ class OpenScreen(BaseScreen):
         box.update(Text(text))
         box.set_class(not problems, "hidden")
 
+    def _count_words(self) -> str:
+        """How many runs are listed, in how many trainings, and what is still to come."""
+        folder = self.session.logdir
+        sessions = [run.path for run in self._runs if run.path in self._within]
+        training_count = len({self._within[path] for path in sessions})
+        run_count = len(self._runs) - training_count
+        count = f"{run_count:,} {plural('run', run_count)}"
+        if sessions:
+            trainings_text = f"{training_count:,} {plural('training', training_count)}"
+            count += f", {len(sessions):,} of them in {trainings_text}"
+        if folder is not None and not folder.complete:
+            count += " so far; searching folders …"
+        if folder is not None and folder.moves:
+            count += "; grouping changed by hand"
+        return count
+
     def _problems(self) -> list[str]:
         """What is wrong with the folder, the most important first."""
         folder = self.session.logdir
-        problems = [str(warn) for warn in folder.problems] if folder else []
+        problems = []
+        if not self._runs and (folder is None or folder.complete):
+            path = folder.path if folder else "."
+            problems.append(f"No profile was found here. `powertui doctor {path}` lists what was.")
+        if folder:
+            problems += map(str, folder.problems)
         if folder and folder.unread:
             problems.append(
                 f"{len(folder.unread)} more files are in formats not supported yet. `powertui "
                 "doctor` lists them."
             )
-        if not self._runs and (folder is None or folder.complete):
-            path = folder.path if folder else "."
-            problems[:0] = [
-                f"No profile was found here. `powertui doctor {path}` lists what was.",
-            ]
         if self._is_vain:
             problems.append(_WAYS_ON)
         return problems
@@ -240,12 +250,13 @@ class OpenScreen(BaseScreen):
         if folder is None or folder is not self._grouped or run is None:
             return []
         for training in folder.trainings:
-            if grouped_with(training, run):
-                if len(training.sessions) < 2 and not training.tfevents and not training.power:
-                    return []
-                name = plain(training.name, 60)
-                reasons = training_groups.group_reasons(training)
-                return [f"{name}: {reasons}. {training_groups.why(training)}"]
+            if not grouped_with(training, run):
+                continue
+            if len(training.sessions) < 2 and not training.tfevents and not training.power:
+                return []
+            name = plain(training.name, 60)
+            reasons = training_groups.group_reasons(training)
+            return [f"{name}: {reasons}. {training_groups.why(training)}"]
         return []
 
     def _group(self) -> None:
@@ -275,18 +286,12 @@ class OpenScreen(BaseScreen):
         words = self.query_one("#filter", Input).value.lower().split()
         all_runs = self._runs
         runs = self._filtered(all_runs, words) if words else all_runs
-        remarks = [f"of {len(all_runs):,} contain {' '.join(words)!r}"] if words else []
-        unread = [run for run in runs[:MAX_READ_RUNS] if self._is_readable(run)]
-        if unread and len(all_runs) > 1:
-            if len(runs) <= MAX_READ_RUNS:
-                remarks.append(f"{len(unread)} still to be read")
-            else:
-                remarks.append("each is read when it comes into sight")
         facts = [self._facts(run) for run in runs]
         glyphs = self.table.glyphs
+        remarks = "; ".join(self._remarks(runs, words))
         health = run_columns.health_counts(facts, glyphs)
+        summary = "  ".join(filter(None, (remarks, health)))
         by_clock = len(all_runs) <= MAX_READ_RUNS
-        summary = "  ".join(filter(None, ("; ".join(remarks), health)))
         table = run_table.table(runs, facts, summary, self._within, by_clock=by_clock)
         known = {run.path: run_facts for run, run_facts in zip(runs, facts, strict=True)}
         table = run_columns.screen_table(table, known, glyphs)
@@ -308,14 +313,31 @@ class OpenScreen(BaseScreen):
         shown = nested_rows.left(np.array(within, np.int64), np.array(matching, np.bool_))
         return tuple(runs[row] for row in np.flatnonzero(shown).tolist())
 
+    def _remarks(self, runs: Sequence[RunEntry], words: Sequence[str]) -> list[str]:
+        """What is said beside the count of rows: the filter, and runs that are still to be read."""
+        all_count = len(self._runs)
+        remarks = []
+        if words:
+            remarks.append(f"of {all_count:,} contain {' '.join(words)!r}")
+        unread_count = sum(self._is_readable(run) for run in runs[:MAX_READ_RUNS])
+        if not unread_count or all_count < 2:
+            return remarks
+        if len(runs) <= MAX_READ_RUNS:
+            remarks.append(f"{unread_count} still to be read")
+        else:
+            remarks.append("each is read when it comes into sight")
+        return remarks
+
     def _mark_of(self, path: str) -> str:
         """The mark of a run; of several open ones "open", or "front" for the one in front."""
         if path in self._marked:
             return "*"
-        together = [entry.path for entry in self.session.together]
-        if len(together) < 2 or path not in together:
+        open_paths = [entry.path for entry in self.session.together]
+        if len(open_paths) < 2 or path not in open_paths:
             return ""
-        return "front" if path == self.session.front else "open"
+        if path == self.session.front:
+            return "front"
+        return "open"
 
     def _relist_soon(self) -> None:
         """Facts of a run came: show them together with what comes within the next moment."""
@@ -367,7 +389,7 @@ class OpenScreen(BaseScreen):
 
     def _show_folder(self, folder: Logdir, again: bool, quiet: bool) -> None:
         """Show the folder when all of it was searched."""
-        before = {run.path for run in self._runs}
+        paths_before = {run.path for run in self._runs}
         self.session.logdir = folder
         self._changes = None
         self._from_names.clear()  # power logs are known only now
@@ -379,12 +401,14 @@ class OpenScreen(BaseScreen):
         self._fill()
         self._group()
         self._read_runs()
-        new = [run for run in folder.runs if run.path not in before]
+        new = [run for run in folder.runs if run.path not in paths_before]
         if again:
             self.say(f"{len(folder.runs):,} runs.")
         elif quiet and new:
-            more = f" and {len(new) - 1:,} more" if len(new) > 1 else ""
-            self.say(f"New: {new[0].name}{more}")
+            sentence = f"New: {new[0].name}"
+            if len(new) > 1:
+                sentence += f" and {len(new) - 1:,} more"
+            self.say(sentence)
         elif not quiet and self.session.entry is None:
             self.shell.runs.open_found(folder)
 
@@ -472,8 +496,10 @@ class OpenScreen(BaseScreen):
                     if run.size > _MAX_COUNTED_BYTES or stop.is_set():
                         continue
                     # As a session of its training: as the other pages show it.
-                    kept = session.trainings_of() if run.power else None
-                    around = kept.training_for(run, options, placing) if kept is not None else None
+                    around = None
+                    known_trainings = session.trainings_of() if run.power else None
+                    if known_trainings is not None:
+                        around = known_trainings.training_for(run, options, placing)
                     opened = Opened(run, options, loaded, around=around)
                     if run.power:
                         facts = listing.weighed(opened, facts, placing)
@@ -509,11 +535,14 @@ class OpenScreen(BaseScreen):
         marked = (first, *self._marked_runs())
         self._marked = {}
         self._show_rows()
-        profiled = [self._profiled(run) for run in marked]
-        by_path = {run.path: run for run in profiled if run is not None}
-        if not by_path:
+        profiled: dict[str, RunEntry] = {}  # by path: a training and its session may both be marked
+        for run in marked:
+            session = self._profiled(run)
+            if session is not None:
+                profiled[session.path] = session
+        if not profiled:
             self.say("None of the marked runs has a profile.", warn=True)
-        self.shell.runs.open_several(list(by_path.values()))
+        self.shell.runs.open_several(list(profiled.values()))
 
     def _marked_runs(self) -> tuple[RunEntry, ...]:
         """Those that are marked, as they are listed now; without those that are gone."""
@@ -526,7 +555,10 @@ class OpenScreen(BaseScreen):
         for row, training in self._trainings:
             if row is run:
                 sessions = training.sessions
-        return next((session for session in sessions if session.profiles), None)
+        for session in sessions:
+            if session.profiles:
+                return session
+        return None
 
     def action_run_mark(self) -> None:
         """Mark the run under the cursor, or take its mark back."""
@@ -579,13 +611,18 @@ class OpenScreen(BaseScreen):
         if facts is not None and facts.problem:
             self.say(facts.problem, warn=True)
         else:
-            message = self.query_one("#status", StatusLine).message
-            problems = {facts.problem for facts in tuple(self._from_files.values())}
-            if message and message in problems:
-                self.say("")
+            self._take_problem_back()
         self._show_problems()
         self._read_runs()
         self.footer()
+
+    def _take_problem_back(self) -> None:
+        """The problem of another row is not said any longer; other messages stay."""
+        message = self.query_one("#status", StatusLine).message
+        # A copy: a thread adds to it.
+        problems = {facts.problem for facts in tuple(self._from_files.values())}
+        if message and message in problems:
+            self.say("")
 
     def action_filter_runs(self) -> None:
         """Type words: rows that have them all stay."""

@@ -73,12 +73,16 @@ class Session:
     @property
     def entry(self) -> RunEntry | None:
         """The run in front, as it was found."""
-        return self.opened.entry if self.opened is not None else None
+        if self.opened is None:
+            return None
+        return self.opened.entry
 
     @property
     def run(self) -> Run | None:
         """The run in front, as far as it was read."""
-        return self.opened.run if self.opened is not None and self.opened.is_read else None
+        if self.opened is None or not self.opened.is_read:
+            return None
+        return self.opened.run
 
     @property
     def complete(self) -> bool:
@@ -99,15 +103,24 @@ class Session:
 
     def remember_aligning(self, *, shift: bool = False) -> None:
         """Undoing will lead back to how power is aligned now. Shifts in a row count as one."""
-        if self.opened is not None:
-            before = self._before.setdefault(self.opened.path, [])
-            if not (shift and before and before[-1][1]):
-                before.append((self.aligning, shift))
+        if self.opened is None:
+            return
+        before = self._before.setdefault(self.opened.path, [])
+        if shift and before:
+            _, is_shifted = before[-1]
+            if is_shifted:
+                return
+        before.append((self.aligning, shift))
 
     def aligning_before(self) -> Aligning | None:
         """Take back the last change: how power was aligned before it, or None without a change."""
-        before = self._before.get(self.opened.path) if self.opened is not None else None
-        return before.pop()[0] if before else None
+        if self.opened is None:
+            return None
+        before = self._before.get(self.opened.path)
+        if not before:
+            return None
+        aligning, _ = before.pop()
+        return aligning
 
     @property
     def training(self) -> Training | None:
@@ -131,7 +144,9 @@ class Session:
     def reading_of(self, path: str) -> ReadOptions:
         """How this run is read: as the command line says, with the step marker chosen here."""
         marker = self._markers.get(path)
-        return self.reading if marker is None else replace(self.reading, step_marker=marker)
+        if marker is None:
+            return self.reading
+        return replace(self.reading, step_marker=marker)
 
     def mark_steps(self, pattern: str) -> None:
         """Use this step marker for the run in front, from the next reading on."""
@@ -153,7 +168,9 @@ class Session:
     def trace(self) -> Trace | None:
         """Its trace."""
         profile = self.profile
-        return profile.trace if profile is not None else None
+        if profile is None:
+            return None
+        return profile.trace
 
     @property
     def steps(self) -> Steps:
@@ -201,7 +218,9 @@ class Session:
         paths = [run.path for run in self.together]
         if len(paths) < 2:
             return None
-        next_place = paths.index(self.front) + 1 if self.front in paths else 0
+        next_place = 0
+        if self.front in paths:
+            next_place = paths.index(self.front) + 1
         return self.together[next_place % len(paths)]
 
     def give_up(self, entry: RunEntry) -> None:
@@ -240,7 +259,10 @@ class Session:
 
     def close(self) -> None:
         """No run is in front any more (the logdir stays)."""
-        self.opened = self.model = None
+        self.opened = None
+        self.model = None
         self.trace_index = 0
         self.power = ()
-        self.window = self.view = self.cursor_ps = None
+        self.window = None
+        self.view = None
+        self.cursor_ps = None

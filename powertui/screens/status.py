@@ -48,7 +48,10 @@ def hint(ids: str, words: str = "") -> Hint:
     """
     actions = [keymap.get(id) for id in ids.split("+")]
     keys = "/".join(keymap.shown(action.keys[0]) for action in actions)
-    return Hint(keys, words or actions[0].title[0].lower() + actions[0].title[1:])
+    if not words:
+        title = actions[0].title
+        words = title[0].lower() + title[1:]
+    return Hint(keys, words)
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,10 @@ class WayBack:
             yield Hint("Esc", f"closes {self.closes}")
             return
         for count in range(min(len(self.pages), _MAX_NAMED_PAGES), 0, -1):
-            yield Hint("Esc", f"back to {_BEFORE.join(self.pages[:count])}")
-        yield from [Hint("Esc", page) for page in self.pages[:1]]
+            pages = _BEFORE.join(self.pages[:count])
+            yield Hint("Esc", f"back to {pages}")
+        for nearest in self.pages[:1]:
+            yield Hint("Esc", nearest)
 
 
 def fitting(hints: Sequence[Hint], way_back: WayBack, room: int) -> list[Hint | None]:
@@ -80,19 +85,28 @@ def fitting(hints: Sequence[Hint], way_back: WayBack, room: int) -> list[Hint | 
         shown = [*hints[:count], HELP]
         if back is not None:
             shown.append(back)
-        used = sum(hint.cells for hint in shown) + len(_APART) * (len(shown) - 1)
-        return used if count == len(hints) else used + len(_MORE)
+        used = sum(hint.cells for hint in shown)
+        used += len(_APART) * (len(shown) - 1)
+        if count < len(hints):
+            used += len(_MORE)
+        return used
 
+    # The way back in its shortest form: it is never given up for a hint.
     count = len(hints)
     while count and cells(count, forms[-1]) > room:
         count -= 1
-    back = next((form for form in forms if cells(count, form) <= room), forms[-1])
+    back = forms[-1]
+    for form in forms:
+        if cells(count, form) <= room:
+            back = form
+            break
     line: list[Hint | None] = list(hints[:count])
     if count < len(hints):
         line.append(None)
     if back is not None:
         line.append(back)
-    return [*line, HELP]
+    line.append(HELP)
+    return line
 
 
 class StatusLine(Widget):
@@ -161,7 +175,9 @@ class StatusLine(Widget):
     def _right_part(self) -> str:
         """The right end as it is drawn; the hints keep half of the line."""
         text = self._right or truncation.middle(self._pointed_at, self.size.width // 2)
-        return f" {text} " if text else ""
+        if not text:
+            return ""
+        return f" {text} "
 
     @property
     def text(self) -> str:
@@ -178,30 +194,40 @@ class StatusLine(Widget):
         texts = self._said(room) if self._message else self._can(room)
         used = sum(plain.width(text) for text, _ in texts)
         gap = " " * (room - used + 1)
-        pieces = [(" ", ""), *texts, (gap, ""), (right, "focus")]
         base = self.look.style("ruler")
         segments = []
-        for text, role in pieces:
-            segments.append(Segment(text, base + self.look.style(role) if role else base))
+        for text, role in ((" ", ""), *texts, (gap, ""), (right, "focus")):
+            style = base
+            if role:
+                style = base + self.look.style(role)
+            segments.append(Segment(text, style))
         return Strip(segments).adjust_cell_length(width, base)
 
     async def on_click(self, event: events.Click) -> None:
         """A click on the way back goes it, one on help opens it."""
+        if self._message:
+            return
         action = {"Esc": "back", HELP.keys: "help"}.get(self._keys_at(event.x))
-        if action is not None and not self._message:
+        if action is not None:
             event.stop()
             await self.app.run_action(action)
 
     def _keys_at(self, x: int) -> str:
         """The keys of the hint in this cell; "" beside them all."""
+        if x < 1:
+            return ""
         room = max(0, self.size.width - 2 - plain.width(self._right_part()))
         end = 1
         keys = ""
         for text, role in self._can(room):
-            keys = text if role == "key" else "" if text == _APART else keys
+            # The words behind a key belong to it, too.
+            if role == "key":
+                keys = text
+            elif text == _APART:
+                keys = ""
             end += plain.width(text)
             if x < end:
-                return keys if x >= 1 else ""
+                return keys
         return ""
 
     def _said(self, room: int) -> list[tuple[str, str]]:
@@ -209,7 +235,8 @@ class StatusLine(Widget):
         for text in (self._message, *self._shorter):
             if plain.width(text) <= room:
                 return [(text, role)]
-        return [(truncation.words(self._message, room - len(_OPENS)), role), (_OPENS, "key")]
+        beginning = truncation.words(self._message, room - len(_OPENS))
+        return [(beginning, role), (_OPENS, "key")]
 
     def _can(self, room: int) -> list[tuple[str, str]]:
         line: list[tuple[str, str]] = []
@@ -219,5 +246,6 @@ class StatusLine(Widget):
                 continue
             if line:
                 line.append((_APART, "dim"))
-            line += [(hint.keys, "key"), (f" {hint.words}", "dim")]
+            line.append((hint.keys, "key"))
+            line.append((f" {hint.words}", "dim"))
         return line

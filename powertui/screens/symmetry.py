@@ -101,8 +101,8 @@ class SymmetryScreen(BaseScreen):
             return
         session = self.session
         opened = session.opened
-        if opened is None or not session.complete or frame.why_empty(session, self.NAME):
-            why = frame.why_empty(session, self.NAME)
+        why = frame.why_empty(session, self.NAME)
+        if opened is None or not session.complete or why:
             self._say_only(why if session.complete else "Reading …")
             return
         aligning = session.aligning
@@ -137,10 +137,13 @@ class SymmetryScreen(BaseScreen):
         self._found = answer
         self._smaller = ()
         self._is_unfolding = False
+        self._is_unfolded = False
         self._chosen = 0
-        self._is_unfolded = self._times = False
-        folded = self._findings.folded if self._findings is not None else None
-        self._line = len(folded.epochs) - 1 if folded is not None else 0
+        self._times = False
+        self._line = 0
+        findings = self._findings
+        if findings is not None and findings.folded is not None:
+            self._line = len(findings.folded.epochs) - 1
         self._look_at_chosen()
         self._draw()
         self.top_line()
@@ -151,7 +154,9 @@ class SymmetryScreen(BaseScreen):
         """Those of the host that is looked at."""
         if self._found is None or not self._found.findings:
             return None
-        return self._found.findings[min(self.session.trace_index, len(self._found.findings) - 1)]
+        of_hosts = self._found.findings
+        # A training that was never profiled has findings, and no host.
+        return of_hosts[min(self.session.trace_index, len(of_hosts) - 1)]
 
     def _unfold(self, answer: _Answer) -> None:
         """List the smaller differences, too. A thread looks up why each of them is one."""
@@ -180,11 +185,25 @@ class SymmetryScreen(BaseScreen):
             return ()
         return (*self._found.conclusions.items, *self._smaller)
 
+    @property
+    def _chosen_conclusion(self) -> Conclusion | None:
+        """The one under the cursor; None where the smaller differences are, or nothing is."""
+        listed = self._listed()
+        if self._chosen < len(listed):
+            return listed[self._chosen]
+        return None
+
+    @property
+    def _chosen_finding(self) -> Finding | None:
+        conclusion = self._chosen_conclusion
+        if conclusion is None:
+            return None
+        return conclusion.finding
+
     def _look_at_chosen(self) -> None:
         """Put the epoch of the chosen finding in front."""
-        chosen = self._listed()[self._chosen : self._chosen + 1]
         findings = self._findings
-        finding = chosen[0].finding if chosen else None
+        finding = self._chosen_finding
         if finding is None or findings is None:
             return
         self._times = finding.kind == "time"
@@ -194,9 +213,10 @@ class SymmetryScreen(BaseScreen):
     # ── drawing ──────────────────────────────────────────────────────────────────────────────────
 
     def _say_only(self, text: str) -> None:
+        dim = self.shell.look.style("dim")
         pane = self.query_one("#findings", LinesPane)
         pane.styles.height = "1fr"
-        pane.set_lines(((("   ", self.shell.look.style("dim")), (text, Style.null())),))
+        pane.set_lines(((("   ", dim), (text, Style.null())),))
         self.query_one("#folded", FoldedChart).display = False
 
     def _draw(self) -> None:
@@ -219,8 +239,7 @@ class SymmetryScreen(BaseScreen):
     def _show_chart(self, chart: FoldedChart, findings: Findings | None) -> bool:
         """Draw the power, or the lengths of steps, around the chosen one; False without any."""
         shown = self._of_this_host()
-        chosen = self._listed()[self._chosen : self._chosen + 1]
-        finding = chosen[0].finding if chosen else None
+        finding = self._chosen_finding
         number = shown.index(finding) if finding in shown else -1
         around = self._around(findings, finding)
         if around is not None:
@@ -260,36 +279,37 @@ class SymmetryScreen(BaseScreen):
 
     def _lines(self, answer: _Answer, findings: Findings | None) -> list[StyledLine]:
         style = self.shell.look.style
-        cells = self.size.width
         lines: list[StyledLine] = []
         self._begins = []
+
+        def add(*pieces: tuple[str, Style]) -> None:
+            lines.extend(wrapped(pieces, self.size.width, _INDENT))
+
         for number, conclusion in enumerate(self._listed()):
             ink, mark = self._ink(number)
             self._begins.append(len(lines))
-            told = plain(conclusion.sentence, 600)
-            lines += wrapped(((mark, style("title")), (told, ink)), cells, _INDENT)
-            details = f"     {_details(conclusion)}"
-            lines += wrapped(((details, style("dim")),), cells, _INDENT)
+            add((mark, style("title")), (plain(conclusion.sentence, 600), ink))
+            add((f"     {_details(conclusion)}", style("dim")))
             if conclusion.next and number == self._chosen:
-                todo = f"     To do: {plain(conclusion.next, 300)}"
-                lines += wrapped(((todo, style("text")),), cells, _INDENT)
+                add((f"     To do: {plain(conclusion.next, 300)}", style("text")))
         if not answer.conclusions.items:
-            text = plain(answer.conclusions.looked_at, 400)
-            lines += wrapped((("   ", style("dim")), (text, style("ok"))), cells, _INDENT)
+            looked_at = plain(answer.conclusions.looked_at, 400)
+            add(("   ", style("dim")), (looked_at, style("ok")))
         if self._can_unfold:
             ink, mark = self._ink(len(answer.conclusions))
             self._begins.append(len(lines))
             text = f"{finding_texts.folded(answer.smaller_count)}: Enter"
             lines.append(((mark, style("title")), (text, ink)))
         for note in _notes(findings):
-            text = "   " + sentence(plain(note, 300))
-            lines += wrapped(((text, style("dim")),), cells, _INDENT)
+            add(("   " + sentence(plain(note, 300)), style("dim")))
         return lines
 
     @property
     def _can_unfold(self) -> bool:
         """Whether there are smaller differences that are not listed yet."""
-        return self._found is not None and bool(self._found.smaller_count) and not self._is_unfolded
+        if self._found is None or self._is_unfolded:
+            return False
+        return bool(self._found.smaller_count)
 
     def _ink(self, number: int) -> tuple[Style, str]:
         """The style of a conclusion's line, and the mark before it."""
@@ -299,10 +319,10 @@ class SymmetryScreen(BaseScreen):
 
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Of the chosen conclusion first."""
-        chosen = self._listed()[self._chosen : self._chosen + 1]
-        if chosen and chosen[0].stretch is None and chosen[0].evidence.tool != "timeline":
+        chosen = self._chosen_conclusion
+        if chosen is not None and chosen.stretch is None and chosen.evidence.tool != "timeline":
             yield "finding-show", "show the table"
-        elif chosen or self._can_unfold:
+        elif chosen is not None or self._can_unfold:
             yield "finding-show", "show it in the timeline"
         if len(self._listed()) + self._can_unfold > 1:
             yield "finding-up+finding-down", "choose"
@@ -325,10 +345,12 @@ class SymmetryScreen(BaseScreen):
         self._draw()
         self.footer()
         begin = self._begins[chosen]
-        end = self._begins[chosen + 1] if chosen + 1 < len(self._begins) else begin + 1
-        below = max(0, end - pane.size.height - pane.top)
-        above = min(0, begin - pane.top)
-        pane.scroll_lines(below or above)
+        end = begin + 1  # the last one is a single line
+        if chosen + 1 < len(self._begins):
+            end = self._begins[chosen + 1]
+        lines_below = max(0, end - pane.size.height - pane.top)
+        lines_above = min(0, begin - pane.top)
+        pane.scroll_lines(lines_below or lines_above)
 
     def on_click(self, event: Click) -> None:
         """A click chooses a conclusion, a second one shows it."""
@@ -368,11 +390,9 @@ class SymmetryScreen(BaseScreen):
         if stretch is None:
             self._show_evidence(conclusion)
         elif stretch.host != self.session.trace_index:
-            host = (
-                plain(self.session.opened.profiles[stretch.host].host)
-                if self.session.opened
-                else ""
-            )
+            host = ""
+            if self.session.opened:
+                host = plain(self.session.opened.profiles[stretch.host].host)
             self.say(f"That is on host {host}: choose it in the timeline with H.")
         else:
             self.goto(stretch.start_ps, stretch.end_ps, mark=True)
@@ -405,12 +425,13 @@ def _details(conclusion: Conclusion) -> str:
     """How sure, where, and why it might be wrong."""
     parts = [_SURE[conclusion.confidence]]
     if conclusion.stretch is not None:
-        lo, hi = (ps / PS_PER_S for ps in conclusion.stretch.span)
-        parts.append(f"{lo:.2f} … {hi:.2f} s")
+        start_ps, end_ps = conclusion.stretch.span
+        parts.append(f"{start_ps / PS_PER_S:.2f} … {end_ps / PS_PER_S:.2f} s")
     finding = conclusion.finding
     if finding is not None and finding.lo_watts is not None and finding.hi_watts is not None:
-        lo_w, hi_w = (units.difference(w, "W") for w in (finding.lo_watts, finding.hi_watts))
-        parts.append(f"95 %: {lo_w} … {hi_w}")
+        lo = units.difference(finding.lo_watts, "W")
+        hi = units.difference(finding.hi_watts, "W")
+        parts.append(f"95 %: {lo} … {hi}")
     if conclusion.doubt:
         parts.append(plain(conclusion.doubt, 200))
     return " · ".join(parts)

@@ -75,7 +75,9 @@ class ToolScreen(BaseScreen):
     @property
     def _window(self) -> tuple[int, int] | None:
         """The marked window; None for tools that answer for the whole run."""
-        return None if self.tool.name in _WHOLE_RUN_TOOLS else self.session.window
+        if self.tool.name in _WHOLE_RUN_TOOLS:
+            return None
+        return self.session.window
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────
 
@@ -159,8 +161,10 @@ class ToolScreen(BaseScreen):
 
     def _show_table(self) -> None:
         result = self._result
-        tables = result.tables if result is not None else ()
-        self.table.show(tables[self._table % len(tables)] if tables else None)
+        table = None
+        if result is not None and result.tables:
+            table = result.tables[self._table % len(result.tables)]
+        self.table.show(table)
         box = self.query_one("#filter", Input)
         if box.display and box.value:  # typed before the table was there, or kept for the next one
             self.table.filter(box.value)
@@ -178,8 +182,9 @@ class ToolScreen(BaseScreen):
             if profile is not None:
                 title_cells = max(cells // 2, cells - _MIN_HEADING_CELLS)
                 title = truncation.end(title, title_cells, ellipsis)
-                room = cells - width(title) - 3
-                title += f" · {heading.table_heading(profile, self._window, room)}"
+                room = cells - width(title) - 3  # for the dot between them
+                window = heading.table_heading(profile, self._window, room)
+                title += f" · {window}"
         return f" {truncation.end(title, cells, ellipsis)}"
 
     def _table_title(self, result: Result, max_cells: int) -> str:
@@ -192,9 +197,12 @@ class ToolScreen(BaseScreen):
         if count < 2:
             return title
         number = self._table % count
-        table_title = f"{plain(result.tables[number].title, 60)} ({number + 1} of {count})"
+        table_title = plain(result.tables[number].title, 60)
+        table_title += f" ({number + 1} of {count})"
         titles = f"{title} · {table_title}"
-        return titles if width(titles) <= max_cells else table_title
+        if width(titles) <= max_cells:
+            return titles
+        return table_title
 
     def on_resize(self, event: Resize) -> None:
         """Another width: lines break elsewhere."""
@@ -207,12 +215,14 @@ class ToolScreen(BaseScreen):
     def show_notes(self) -> None:
         """Draw the notes below the table."""
         dim = self.shell.look.style("dim")
-        notes = self.notes_shown(self._result) if self._result is not None else ()
         cells = max(20, self.size.width - 2)
+        notes: Iterable[str] = ()
+        if self._result is not None:
+            notes = self.notes_shown(self._result)
         lines: list[StyledLine] = []
         for note in notes:
-            wrapped = textwrap.wrap(plain(note, 300), cells, subsequent_indent="  ")
-            lines += [((f" {line}", dim),) for line in wrapped]
+            for line in textwrap.wrap(plain(note, 300), cells, subsequent_indent="  "):
+                lines.append(((f" {line}", dim),))
         self._fill("#notes", lines)
 
     def notes_shown(self, result: Result) -> Iterable[str]:
@@ -249,18 +259,25 @@ class ToolScreen(BaseScreen):
         yield "table-copy", "copy"
 
     def closes(self) -> str:
-        return "the filter" if self.query_one("#filter", Input).display else ""
+        if self.query_one("#filter", Input).display:
+            return "the filter"
+        return ""
 
     def _style(self, role: str) -> Style:
         look = self.shell.look
         kind, _, name = role.partition(":")
-        return look.category_ink(name) if kind == "category" else look.style(role)
+        if kind == "category":
+            return look.category_ink(name)
+        return look.style(role)
 
     def _fact(self, fact: Fact) -> StyledLine:
         style = self.shell.look.style
-        quality = f"  {fact.badge.value}" if fact.badge is not None else ""
+        label = f" {plain(fact.label, 40):<24} "
+        quality = ""
+        if fact.badge is not None:
+            quality = f"  {fact.badge.value}"
         return (
-            (f" {plain(fact.label, 40):<24} ", style("dim")),
+            (label, style("dim")),
             (plain(fact.text(), 200), style("text")),
             (quality, style("dim")),
         )
@@ -277,13 +294,16 @@ class ToolScreen(BaseScreen):
         if place is None or place.lo is None:
             self.say("This row has no place in the timeline.")
             return
-        hi = place.hi if place.hi is not None and place.hi > place.lo else place.lo + 1
+        hi = place.lo + 1  # a moment is shown as the shortest window
+        if place.hi is not None and place.hi > place.lo:
+            hi = place.hi
         self.goto(place.lo, hi, mark=True)
 
     def turn(self, by: int) -> None:
         """Another tool."""
         names = [tool.name for tool in registry.TOOLS]
-        self.shell.show_tool(names[(names.index(self.tool.name) + by) % len(names)])
+        number = names.index(self.tool.name) + by
+        self.shell.show_tool(names[number % len(names)])
 
     def action_table_filter(self) -> None:
         """Type a part of a name."""
@@ -319,7 +339,8 @@ class ToolScreen(BaseScreen):
             self.say("There is nothing to copy.")
             return
         rows = view.rows[:_MAX_COPIED_ROWS]
-        if self.shell.copy_text(as_csv.of_table(view.table.take(rows))):
+        text = as_csv.of_table(view.table.take(rows))
+        if self.shell.copy_text(text):
             self.say(
                 f"Copied {len(rows):,} rows to your terminal's clipboard, if it supports OSC 52."
             )

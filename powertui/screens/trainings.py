@@ -38,15 +38,27 @@ class KeptTrainings:
         self, run: RunEntry, options: ReadOptions, aligning: Aligning
     ) -> Training | None:
         """The training that has this run as one of its sessions; None where none has."""
-        training = next(
-            (one for one in self.entries if any(_same(run, mine) for mine in one.sessions)), None
-        )
-        if training is None and not run.profiles:  # scalars and power, never profiled
-            named = (
-                entry for entry in self.entries if (entry.path, entry.name) == (run.path, run.name)
-            )
-            training = next(named, self.entries[0] if len(self.entries) == 1 else None)
-        return self.made(training, options, aligning) if training is not None else None
+        entry = self._entry_with_session(run)
+        if entry is None and not run.profiles:  # scalars and power, never profiled
+            entry = self._entry_named(run)
+        if entry is None:
+            return None
+        return self.made(entry, options, aligning)
+
+    def _entry_with_session(self, run: RunEntry) -> TrainingEntry | None:
+        for entry in self.entries:
+            if any(_same(run, session) for session in entry.sessions):
+                return entry
+        return None
+
+    def _entry_named(self, run: RunEntry) -> TrainingEntry | None:
+        """The training that is this run under another name, else the only one."""
+        for entry in self.entries:
+            if (entry.path, entry.name) == (run.path, run.name):
+                return entry
+        if len(self.entries) == 1:
+            return self.entries[0]
+        return None
 
     def made(self, entry: TrainingEntry, options: ReadOptions, aligning: Aligning) -> Training:
         """The training of an entry, made when it is first asked for."""
@@ -81,27 +93,37 @@ def named(folder: Logdir) -> tuple[RunEntry, ...]:
     """What to open together where several paths were named: the one run of each; none where a path
     holds more than one.
     """
-    found = [only(part) for part in folder.parts] if folder.complete else []
-    by_path = {run.path: run for run in found if run is not None}
-    return tuple(by_path.values()) if None not in found and len(by_path) > 1 else ()
+    if not folder.complete:
+        return ()
+    by_path = {}
+    for part in folder.parts:
+        run = only(part)
+        if run is None:
+            return ()
+        by_path[run.path] = run
+    if len(by_path) < 2:
+        return ()
+    return tuple(by_path.values())
 
 
 def listed(folder: Logdir) -> tuple[tuple[RunEntry, TrainingEntry], ...]:
     """The trainings that have a row of their own: of several sessions, and those that were never
     profiled.
     """
-    found = [one for one in folder.trainings if len(one.sessions) > 1 or not one.sessions]
-    taken = {run.path for run in folder.runs}
-    out = []
-    for one in found:
-        if not one.tfevents and not one.power:
+    used_paths = {run.path for run in folder.runs}
+    rows = []
+    for training in folder.trainings:
+        if len(training.sessions) == 1:
+            continue
+        if not training.tfevents and not training.power:
             continue  # sessions that nothing but their folder holds together
-        run = _as_run(one)
-        while run.path in taken:
-            run = replace(run, path=f"{run.path}#{one.name}")
-        taken.add(run.path)
-        out.append((run, one))
-    return tuple(out)
+        run = _as_run(training)
+        # Runs are told apart by their paths, and a training may have that of its only folder.
+        while run.path in used_paths:
+            run = replace(run, path=f"{run.path}#{training.name}")
+        used_paths.add(run.path)
+        rows.append((run, training))
+    return tuple(rows)
 
 
 def _as_run(entry: TrainingEntry) -> RunEntry:
