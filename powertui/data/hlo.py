@@ -112,11 +112,12 @@ def modules(profile: Profile) -> dict[str, Module]:
 
 def find(programs: dict[str, Module], program: str, module: str) -> Module | None:
     """The program of this number, else the only one of this name."""
-    program_of_number = programs.get(program)
-    if program_of_number is not None:
-        return program_of_number
+    if program in programs:
+        return programs[program]
     named = [candidate for candidate in programs.values() if module and candidate.name == module]
-    return named[0] if len(named) == 1 else None
+    if len(named) == 1:
+        return named[0]
+    return None
 
 
 def _modules(profile: Profile) -> Iterator[Module]:
@@ -185,62 +186,84 @@ def category(opcode: str, fusion_kind: str = "") -> str:
         return _FUSIONS.get(fusion_kind, "fusion")
     if opcode in _FORMATTING:
         return "data formatting"
-    return "non-fusion elementwise" if opcode in _ELEMENTWISE else opcode
+    if opcode in _ELEMENTWISE:
+        return "non-fusion elementwise"
+    return opcode
 
 
 def _shape(shape: Any) -> tuple[str, int | None, int | None]:
     """(as HLO text has it, bytes, bytes with the padding of its tiles)."""
     if shape.tuple_shapes:
-        parts = [_shape(part) for part in shape.tuple_shapes]
-        sizes = [size for _, size, _ in parts]
-        pads = [padded if padded is not None else size for _, size, padded in parts]
-        padded = (
-            sum(p for p in pads if p)
-            if any(p is not None for _, _, p in parts) and None not in pads
-            else None
-        )
-        return (
-            f"({', '.join(text for text, _, _ in parts)})",
-            sum(s for s in sizes if s) if None not in sizes else None,
-            padded,
-        )
+        return _tuple_shape(shape.tuple_shapes)
     name, width = _TYPES.get(shape.element_type, (f"type{shape.element_type}", 0))
     dims = list(shape.dimensions)
     order = list(shape.layout.minor_to_major)
-    layout = "{" + ",".join(map(str, order)) + "}" if order else ""
+    layout = ""
+    if order:
+        layout = "{" + ",".join(map(str, order)) + "}"
+    text = f"{name}[{','.join(map(str, dims))}]{layout}"
     count = _product(dims)
+    size = None
+    if width and count is not None:
+        size = count * width
     tiles = [list(tile.dimensions) for tile in shape.layout.tiles]
-    size = count * width if width and count is not None else None
-    return f"{name}[{','.join(map(str, dims))}]{layout}", size, _padded(dims, order, tiles, width)
+    return text, size, _padded(dims, order, tiles, width)
+
+
+def _tuple_shape(shapes: Sequence[Any]) -> tuple[str, int | None, int | None]:
+    """The same of several values together."""
+    texts: list[str] = []
+    sizes: list[int | None] = []
+    padded_sizes: list[int | None] = []
+    has_padding = False
+    for part in shapes:
+        text, size, padded = _shape(part)
+        texts.append(text)
+        sizes.append(size)
+        padded_sizes.append(padded if padded is not None else size)
+        has_padding = has_padding or padded is not None
+    return (
+        f"({', '.join(texts)})",
+        _sum_of_known(sizes),
+        _sum_of_known(padded_sizes) if has_padding else None,
+    )
+
+
+def _sum_of_known(sizes: Sequence[int | None]) -> int | None:
+    """None where one of them is not known."""
+    total = 0
+    for size in sizes:
+        if size is None:
+            return None
+        total += size
+    return total
 
 
 def _padded(
     dims: Sequence[int], order: Sequence[int], tiles: Sequence[Sequence[int]], width: int
 ) -> int | None:
     """Bytes of a tiled value: its last dimensions filled up to whole tiles of the first tiling."""
-    if (
-        not tiles
-        or not width
-        or len(order) != len(dims)
-        or any(d < 0 for d in dims)
-        or len(tiles[0]) > len(dims)
-    ):
+    if not tiles or not width or len(order) != len(dims):
         return None
-    physical = [dims[i] for i in reversed(order)]  # the slowest first
-    tile = list(tiles[0])
-    if any(t <= 0 for t in tile):
+    tile = tiles[0]
+    if len(tile) > len(dims) or any(dim < 0 for dim in dims) or any(size <= 0 for size in tile):
         return None
-    first = len(physical) - len(tile)
-    for i, t in enumerate(tile):
-        physical[first + i] = -(-physical[first + i] // t) * t
+    physical = [dims[index] for index in reversed(order)]  # the slowest first
+    first_tiled = len(physical) - len(tile)
+    for index, size in enumerate(tile, first_tiled):
+        whole_tiles = -(-physical[index] // size)
+        physical[index] = whole_tiles * size
     count = _product(physical)
-    return count * width if count is not None else None
+    if count is None:
+        return None
+    return count * width
 
 
 def _product(dims: Sequence[int]) -> int | None:
-    out = 1
-    for d in dims:
-        if d < 0:
+    """None where a dimension is not known."""
+    product = 1
+    for dim in dims:
+        if dim < 0:
             return None
-        out *= d
-    return out
+        product *= dim
+    return product

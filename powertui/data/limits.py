@@ -19,7 +19,7 @@ import re
 import resource
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from powertui import units
 from powertui.errors import UnreadableFile, UsageError
@@ -67,17 +67,15 @@ class MemoryLimit:
     def exceeded(self, need: float) -> str:
         """Why this many bytes are too much; "" when they are not."""
         if self.said is not None:
-            return (
-                f"more than the {units.size(self.said)} of --max-memory" if need > self.said else ""
-            )
+            if need > self.said:
+                return f"more than the {units.size(self.said)} of --max-memory"
+            return ""
         if need <= UNCHECKED_BYTES:
             return ""
         free = available()
-        return (
-            f"more than half of the {units.size(free)} free here"
-            if need > free / _FREE_DIVISOR
-            else ""
-        )
+        if need > free / _FREE_DIVISOR:
+            return f"more than half of the {units.size(free)} free here"
+        return ""
 
     def check(self, path: str, need: float, what: str = "reading it takes") -> None:
         """Raise `UnreadableFile` when this many bytes are too much."""
@@ -118,10 +116,9 @@ def read_all(stream: BinaryIO, path: str, limit: MemoryLimit, *, times: float = 
 
 def available(root: Path = Path("/")) -> float:
     """Bytes that this process can still take, by whichever knows least of it."""
-    bounds = [
-        value for value in (*_machine(root), *_cgroups(root), *_address_space(root)) if value >= 0
-    ]
-    return min(bounds, default=UNKNOWN)
+    bounds = (*_machine(root), *_cgroups(root), *_address_space(root))
+    known = [bound for bound in bounds if bound >= 0]
+    return min(known, default=UNKNOWN)
 
 
 def _machine(root: Path) -> Iterator[float]:
@@ -130,45 +127,73 @@ def _machine(root: Path) -> Iterator[float]:
             yield int(line.split()[1]) * 1024
 
 
+class _GroupFiles(NamedTuple):
+    """Where a version of control groups keeps the memory of a group."""
+
+    top: str
+    limit: str
+    usage: str
+    reclaimable: str  # an entry of memory.stat
+
+
+_GROUPS_V2 = _GroupFiles("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file")
+
+
+_GROUPS_V1 = _GroupFiles(
+    "sys/fs/cgroup/memory",
+    "memory.limit_in_bytes",
+    "memory.usage_in_bytes",
+    "total_inactive_file",
+)
+
+
+_MAX_GROUP_LIMIT = 1 << 60  # version 1 writes its largest number for no limit
+
+
 def _cgroups(root: Path) -> Iterator[float]:
     """What is left in each group above this process: version 2, then version 1."""
     for line in _lines(root / "proc/self/cgroup"):
         number, controllers, path = (*line.split(":", 2), "", "")[:3]
         if number == "0" and not controllers:
-            top, names = root / "sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file")
+            files = _GROUPS_V2
         elif "memory" in controllers.split(","):
-            top, names = (
-                root / "sys/fs/cgroup/memory",
-                ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-            )
+            files = _GROUPS_V1
         else:
             continue
+        top = root / files.top
         below = Path(path.lstrip("/"))
-        for folder in (top / below, *(top / above for above in below.parents)):
-            limit, used = _number(folder / names[0]), _number(folder / names[1])
-            if (
-                limit is not None and used is not None and limit < 1 << 60
-            ):  # version 1 writes its largest number for none
-                reclaimed = [
-                    int(entry.split()[1])
-                    for entry in _lines(folder / "memory.stat")
-                    if entry.startswith(names[2] + " ")
-                ]
-                yield max(limit - used + sum(reclaimed), 0)
+        for folder in (below, *below.parents):
+            yield from _left_in_group(top / folder, files)
+
+
+def _left_in_group(folder: Path, files: _GroupFiles) -> Iterator[float]:
+    """What is left in one group, where it has a limit; cached files are given up when needed."""
+    limit, used = _number(folder / files.limit), _number(folder / files.usage)
+    if limit is None or used is None or limit >= _MAX_GROUP_LIMIT:
+        return
+    reclaimable = 0
+    for entry in _lines(folder / "memory.stat"):
+        if entry.startswith(files.reclaimable + " "):
+            reclaimable += int(entry.split()[1])
+    yield max(limit - used + reclaimable, 0)
 
 
 def _address_space(root: Path) -> Iterator[float]:
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if soft != resource.RLIM_INFINITY:
-        used = next(
-            (int(line.split()[0]) for line in _lines(root / "proc/self/statm")), 0
-        ) * os.sysconf("SC_PAGE_SIZE")
-        yield max(soft - used, 0)
+    if soft == resource.RLIM_INFINITY:
+        return
+    used_pages = 0
+    for line in _lines(root / "proc/self/statm")[:1]:
+        used_pages = int(line.split()[0])
+    used = used_pages * os.sysconf("SC_PAGE_SIZE")
+    yield max(soft - used, 0)
 
 
 def _number(path: Path) -> int | None:
     text = next(iter(_lines(path)), "")
-    return int(text) if text.isdecimal() else None
+    if not text.isdecimal():
+        return None
+    return int(text)
 
 
 def _lines(path: Path) -> list[str]:

@@ -38,6 +38,10 @@ _OUTLIER_DEVIATIONS = 4.0
 _OUTLIER_FRACTION = 0.1
 # Fewer rows than this have no middle worth the name.
 _OUTLIER_ROWS = 4
+# The standard deviation of a normal distribution by its median deviation.
+_DEVIATION_PER_MEDIAN = 1.4826
+# Readings around a window show what the sensor resolves: at least so much time. Chosen.
+_MIN_AROUND_NS = 60_000_000_000
 
 
 class ChannelKey(NamedTuple):
@@ -139,9 +143,12 @@ class History:
         samples, gaps = int(pieces.values.sum()), int(pieces.gaps.sum())
         if not samples:
             return ChannelStretch(0, gaps, None, None, None)
-        mean = float(np.nansum(pieces.total)) / samples
         return ChannelStretch(
-            samples, gaps, float(np.nanmin(pieces.low)), mean, float(np.nanmax(pieces.high))
+            samples=samples,
+            gaps=gaps,
+            lowest=float(np.nanmin(pieces.low)),
+            mean=float(np.nansum(pieces.total)) / samples,
+            highest=float(np.nanmax(pieces.high)),
         )
 
     def series(self, lo_ns: int | None = None, hi_ns: int | None = None) -> PowerSeries:
@@ -151,15 +158,18 @@ class History:
         Of long ago every reading of a block has the mean of it: the energy is true, what was
         between is not told.
         """
-        pieces = self.pieces(
-            self.first_ns if lo_ns is None else lo_ns, self.last_ns if hi_ns is None else hi_ns
+        if lo_ns is None:
+            lo_ns = self.first_ns
+        if hi_ns is None:
+            hi_ns = self.last_ns
+        times_ns, watts = self.pieces(lo_ns, hi_ns).readings()
+        zero_ns = int(times_ns[0]) if len(times_ns) else 0
+        clock = Clock(
+            zero_ns, zero_ns, "absolute timestamps", "stamped by this machine while sampling"
         )
-        when, watts = pieces.readings()
-        zero = int(when[0]) if len(when) else 0
-        clock = Clock(zero, zero, "absolute timestamps", "stamped by this machine while sampling")
         sensor = Sensor(self.key.channel, self.key.source, self.scope, self.host)
-        caps = tuple(PowerCap(cap.start_ns - zero, cap.watts) for cap in self.limits)
-        return PowerSeries(sensor, when - zero, watts, self.kind, clock, limits=caps)
+        caps = tuple(PowerCap(cap.start_ns - zero_ns, cap.watts) for cap in self.limits)
+        return PowerSeries(sensor, times_ns - zero_ns, watts, self.kind, clock, limits=caps)
 
 
 class WindowEnergy(NamedTuple):
@@ -172,6 +182,10 @@ class WindowEnergy(NamedTuple):
     hi: float | None
     badge: Badge
     reason: str = ""
+
+
+def _not_resolved(badge: Badge, reason: str) -> WindowEnergy:
+    return WindowEnergy(None, None, None, badge, reason)
 
 
 class Total(NamedTuple):
@@ -205,22 +219,25 @@ class Board:
         """The rows that may be added up (scopes that do not overlap, host by host), and that in
         words.
         """
-        if self._addable is None:
-            rows = list(self)
-            # The choice depends on scopes and hosts alone, so one sample stands for a channel.
-            picked = scopes.total([h.series(h.last_ns, h.last_ns) for h in rows])
-            chosen = (tuple(rows[i].key for i in picked.indices), picked.text)
-            if not all(len(h) for h in rows):
-                return chosen  # a channel that has not spoken yet may still change it
-            self._addable = chosen
-        return self._addable
+        if self._addable is not None:
+            return self._addable
+        rows = list(self)
+        # The choice depends on scopes and hosts alone, so one sample stands for a channel.
+        samples = [history.series(history.last_ns, history.last_ns) for history in rows]
+        picked = scopes.total(samples)
+        keys = tuple(rows[index].key for index in picked.indices)
+        addable = (keys, picked.text)
+        if all(map(len, rows)):  # a channel that has not spoken yet may still change it
+            self._addable = addable
+        return addable
 
     def total(self) -> Total:
         """Watts now over the rows that may be added up."""
         keys, text = self.addable()
-        now = [self.histories[key].now for key in keys]
-        known = [watts for watts in now if watts is not None]
-        return Total(sum(known) if known else None, keys, len(now) - len(known), text)
+        present = [self.histories[key].now for key in keys]
+        known = [watts for watts in present if watts is not None]
+        missing = len(present) - len(known)
+        return Total(sum(known) if known else None, keys, missing, text)
 
     def outliers(self) -> dict[ChannelKey, float]:
         """Rows that draw far more or less than the others now: how many watts from their middle.
@@ -228,25 +245,24 @@ class Board:
         Only what can be compared is: rows of one scope, at least four. The spread is the median
         deviation, so that one host that burns does not hide itself.
         """
-        found: dict[ChannelKey, float] = {}
+        outliers: dict[ChannelKey, float] = {}
         keys, _ = self.addable()
         rows = [self.histories[key] for key in keys]
-        for scope in {h.scope for h in rows}:
-            now = {h.key: h.now for h in rows if h.scope is scope}
-            values = np.array([watts for watts in now.values() if watts is not None])
-            if len(values) < _OUTLIER_ROWS:
+        for scope in {history.scope for history in rows}:
+            present = {}
+            for history in rows:
+                if history.scope is scope and history.now is not None:
+                    present[history.key] = history.now
+            if len(present) < _OUTLIER_ROWS:
                 continue
+            values = np.array(list(present.values()))
             middle = float(np.median(values))
-            spread = 1.4826 * float(np.median(np.abs(values - middle)))
+            spread = _DEVIATION_PER_MEDIAN * float(np.median(np.abs(values - middle)))
             limit = max(_OUTLIER_DEVIATIONS * spread, _OUTLIER_FRACTION * abs(middle))
-            found.update(
-                {
-                    key: watts - middle
-                    for key, watts in now.items()
-                    if watts is not None and abs(watts - middle) > limit
-                }
-            )
-        return found
+            for key, watts in present.items():
+                if abs(watts - middle) > limit:
+                    outliers[key] = watts - middle
+        return outliers
 
     def energy(self, lo_ns: int, hi_ns: int) -> WindowEnergy:
         """Joules between two moments, with their interval.
@@ -256,26 +272,25 @@ class Board:
         keys, _ = self.addable()
         joules, variance = 0.0, 0.0
         badges: list[Badge] = []
+        around_ns = hi_ns - lo_ns + _MIN_AROUND_NS
         for key in keys:
             history = self.histories[key]
-            around = hi_ns - lo_ns + 60_000_000_000
             # What a sensor can resolve is seen in readings, not in blocks of them.
-            since = max(lo_ns - around, min(lo_ns, history.raw_ns))
-            series = sensor.describe(history.series(since, hi_ns + around))
+            since_ns = max(lo_ns - around_ns, min(lo_ns, history.raw_ns))
+            series = sensor.describe(history.series(since_ns, hi_ns + around_ns))
             if not len(series):
-                return WindowEnergy(
-                    None, None, None, Badge.MEASURED, f"{key.source} was not sampled then"
-                )
-            zero = series.clock.mid_ns
-            found = integrate.energy(
-                integrate.own_clock(series), (lo_ns - zero) * PS_PER_NS, (hi_ns - zero) * PS_PER_NS
-            )
-            if found.joules is None or found.lo is None or found.hi is None:
-                return WindowEnergy(None, None, None, found.badge, found.reason)
-            joules += found.joules
-            badges.append(found.badge)
-            variance += ((found.hi - found.lo) / 2) ** 2
+                return _not_resolved(Badge.MEASURED, f"{key.source} was not sampled then")
+            zero_ns = series.clock.mid_ns
+            channel = integrate.own_clock(series)
+            lo_ps, hi_ps = (lo_ns - zero_ns) * PS_PER_NS, (hi_ns - zero_ns) * PS_PER_NS
+            energy = integrate.energy(channel, lo_ps, hi_ps)
+            if energy.joules is None or energy.lo is None or energy.hi is None:
+                return _not_resolved(energy.badge, energy.reason)
+            joules += energy.joules
+            badges.append(energy.badge)
+            # Errors of different sensors are independent.
+            variance += ((energy.hi - energy.lo) / 2) ** 2
         if not keys:
-            return WindowEnergy(None, None, None, Badge.MEASURED, "nothing was sampled")
+            return _not_resolved(Badge.MEASURED, "nothing was sampled")
         half = math.sqrt(variance)
         return WindowEnergy(joules, joules - half, joules + half, worst_badge(badges))

@@ -35,13 +35,11 @@ class FinishedEpoch:
     """One epoch that has ended, by the wall clock of the machine that trains."""
 
     number: int
-    begin_ns: (
-        int | None
-    )  # the end of the epoch before, or the start of training; None when it is not known
+    # the end of the epoch before, or the start of training; None when it is not known
+    begin_ns: int | None
     end_ns: int
-    scalars: tuple[
-        tuple[str, float], ...
-    ]  # ("loss", 0.41), ("accuracy", 0.83): as logged, without "epoch_"
+    # ("loss", 0.41), ("accuracy", 0.83): as logged, without "epoch_"
+    scalars: tuple[tuple[str, float], ...]
 
 
 @dataclass
@@ -50,9 +48,8 @@ class News:
 
     epochs: list[FinishedEpoch] = field(default_factory=list)
     profiles: list[RunEntry] = field(default_factory=list)
-    notes: list[str] = field(
-        default_factory=list
-    )  # for a person: what is followed, what cannot be read
+    # for a person: what is followed, what cannot be read
+    notes: list[str] = field(default_factory=list)
     scalars: list[tfevents.Scalar] = field(default_factory=list)  # all that came
 
     def __bool__(self) -> bool:
@@ -74,9 +71,8 @@ class Watch:
         self.latest: dict[tuple[str, str], tfevents.Scalar] = {}  # (group, tag) → its last value
         self._tails: dict[str, tfevents.Tail] = {}
         self._sizes: dict[str, int] | None = None  # of the files that are not followed (yet)
-        self._announced: set[str] | None = (
-            None  # profiles that were there from the start, and those announced
-        )
+        # Profiles that were there from the start, and those announced.
+        self._announced: set[str] | None = None
         self._growing: dict[str, int] = {}  # new profiles by path: their size at the last look
         self._epochs: dict[int, FinishedEpoch] = {}
         self._unreadable: set[str] = set()
@@ -101,23 +97,23 @@ class Watch:
 
     def _choose(self, files: tuple[EventFile, ...], news: News) -> None:
         """Begin to follow what moves."""
-        first, self._sizes = self._sizes is None, self._sizes or {}
+        is_first = self._sizes is None
+        sizes = self._sizes = self._sizes or {}
         for file in files:
             if file.kind != "scalars" or file.path in self._tails:
                 continue
-            before = self._sizes.get(file.path)
-            moves = (
-                _age(file.path, time.time()) < FRESH_S
-                if first
-                else before is None or file.size != before
-            )
-            if moves:
-                self._tails[file.path] = tfevents.Tail(file.path, file.group)
-                news.notes.append(
-                    f"following {Path(file.path).name}" + (f" ({file.group})" if file.group else "")
-                )
-            else:
-                self._sizes[file.path] = file.size
+            if is_first:
+                moves = _age(file.path, time.time()) < FRESH_S
+            else:  # a new file, or one that has grown
+                moves = file.size != sizes.get(file.path)
+            if not moves:
+                sizes[file.path] = file.size
+                continue
+            self._tails[file.path] = tfevents.Tail(file.path, file.group)
+            note = f"following {Path(file.path).name}"
+            if file.group:
+                note += f" ({file.group})"
+            news.notes.append(note)
 
     def _read(self, news: News) -> None:
         """Take the new scalars of every followed file."""
@@ -145,37 +141,35 @@ class Watch:
 
         Where a run began anew, its newest file counts.
         """
-        scalars: dict[str, tuple[int, float]] = {}
+        scalars: dict[str, tuple[int, float]] = {}  # when each was logged, and its value
         ends: list[tuple[int, int | None]] = []
         for tail in self._tails.values():
             log = tail.log()
             validates = _validates(tail.group)
             walls: list[int] = []
-            before: list[int] = []
+            walls_before: list[int] = []  # of the epoch before
             for series in log.scalars:
                 if not series.tag.startswith(_EPOCH):
                     continue
-                before += series.wall_ns[series.steps == number - 1].tolist()
+                walls_before += series.wall_ns[series.steps == number - 1].tolist()
                 rows = np.flatnonzero(series.steps == number)
-                if len(rows):
-                    wall = int(series.wall_ns[rows[-1]])
-                    name = "val_" * validates + series.tag.removeprefix(_EPOCH)
-                    scalars[name] = max(
-                        scalars.get(name, (0, 0.0)),
-                        (wall, float(series.values[rows[-1]])),
-                        key=lambda pair: pair[0],
-                    )
-                    walls.append(wall)
+                if not len(rows):
+                    continue
+                wall = int(series.wall_ns[rows[-1]])
+                value = float(series.values[rows[-1]])
+                walls.append(wall)
+                name = "val_" * validates + series.tag.removeprefix(_EPOCH)
+                before = scalars.get(name, (0, 0.0))
+                scalars[name] = max(before, (wall, value), key=lambda pair: pair[0])
             if walls and not validates:
                 first = (log.keras_graph_ns or log.first_ns) if number == 0 else None
-                ends.append((max(walls), max(before, default=first)))
+                ends.append((max(walls), max(walls_before, default=first)))
         if not ends:
             return None
         end, begin = max(ends, key=lambda pair: pair[0])
         begin_ns = begin if begin is not None and begin < end else None
-        return FinishedEpoch(
-            number, begin_ns, end, tuple((name, value) for name, (_, value) in scalars.items())
-        )
+        values = tuple((name, value) for name, (_, value) in scalars.items())
+        return FinishedEpoch(number, begin_ns, end, values)
 
     def _profiles(self, runs: tuple[RunEntry, ...], news: News) -> None:
         """Announce a profile once it has stopped growing: it is written in one go, and takes its
