@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.timer import Timer
 
 from powertui.view.surroundings import neighbors_in_view, profile_to_open
-from powertui.widgets.view import MAX_VALUE_STRIPS
+from powertui.widgets.row_shares import MAX_VALUE_STRIPS
 
 if TYPE_CHECKING:
     from powertui.screens.timeline import TimelineScreen

@@ -37,7 +37,6 @@ from powertui.widgets.context_pane import ContextPane
 from powertui.widgets.details import DetailsPane
 from powertui.widgets.lines import LinesPane
 from powertui.widgets.ops_table import OpsTable
-from powertui.widgets.row_shares import MAX_VALUE_STRIPS
 from powertui.widgets.table import TableView
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.view import TimelineView
