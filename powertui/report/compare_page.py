@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from powertui import units
 from powertui.data.compare import causes as cause_accounts
+from powertui.data.compare.amounts import in_unit, signed
 from powertui.data.compare.comparison import ComparedSide, Comparison
 from powertui.data.compare.figure import Family, Figure
+from powertui.data.compare.kernel_figures import LAUNCHES
 from powertui.data.compare.matching import Unmatched
-from powertui.data.compare.op_figures import LAUNCHES
-from powertui.data.compare.sentence import in_unit, signed
 from powertui.report import text
 from powertui.report.page_style import Style, style_of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from powertui.data.compare.part import Part
+from powertui.data.opened import Profile
 from powertui.data.table import shown
 from powertui.data.tools import environment
 from powertui.value_types import dataclass
@@ -23,24 +24,39 @@ class Setting:
 
 def settings(part: Part) -> dict[str, str]:
     """Everything that a run's files say of how it was run."""
-    run, lead = part.opened.run, part.lead
-    out: dict[str, str] = {}
+    lead = part.lead
     if lead is None:
-        return out
-    for fact in environment.facts(part.opened, lead.profile):
-        if fact.id == "hosts":
-            out[fact.label] = ", ".join(window.profile.host for window in part.windows)
-        elif fact.value is not None:
-            out[fact.label] = shown(fact.value, fact.kind, fact.unit)
-    for process in lead.profile.trace.processes:
+        return {}
+    labels = {series.sensor.label for series in part.opened.run.power}
+    return {
+        **_environment(part, lead.profile),
+        **_versions(lead.profile),
+        "format": lead.profile.trace.format,
+        "steps compared": f"{len(lead.rows):,}",
+        "steps marked by": lead.profile.steps.source,
+        "sensors": ", ".join(sorted(labels)),
+    }
+
+
+def _environment(part: Part, profile: Profile) -> dict[str, str]:
+    """Hosts, devices, batch size, software and command line."""
+    known: dict[str, str] = {}
+    for fact in environment.facts(part.opened, profile):
+        if fact.value is not None:
+            known[fact.label] = shown(fact.value, fact.kind, fact.unit)
+    known["hosts"] = ", ".join(window.profile.host for window in part.windows)
+    return known
+
+
+def _versions(profile: Profile) -> dict[str, str]:
+    """What the profile's planes say of versions and flags."""
+    known: dict[str, str] = {}
+    for process in profile.trace.processes:
         for stat in process.stats:
-            if any(word in stat.name.lower() for word in _VERSION_WORDS):
-                out.setdefault(stat.name, str(stat.value))
-    out["format"] = lead.profile.trace.format
-    out["steps compared"] = f"{len(lead.rows):,}"
-    out["steps marked by"] = lead.profile.steps.source
-    out["sensors"] = ", ".join(sorted({series.sensor.label for series in run.power}))
-    return out
+            low = stat.name.lower()
+            if any(word in low for word in _VERSION_WORDS):
+                known.setdefault(stat.name, str(stat.value))
+    return known
 
 
 def differing_settings(

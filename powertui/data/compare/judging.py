@@ -85,27 +85,39 @@ def _by_runs(a: Samples, b: Samples) -> Judgement:
 def _by_drift(a: Samples, b: Samples, within_run: WithinRun | None) -> Judgement:
     """One run a side: what the blocks of each let expect, and no claim on further runs."""
     difference = b.mean - a.mean
-    gap = within_run.gap if within_run is not None else 0.0
+    gap = 0.0 if within_run is None else within_run.gap
     half = drift.reach(a.blocks, b.blocks, gap)
-    lo, hi = difference - half, difference + half
-    verdict, why, needs = Verdict.CANNOT_TELL, "", ""
     if abs(difference) <= half:
-        why = f"blocks of steps within a side let expect ± {_percent(half, a.mean)} by drift"
-        if half <= _RELEVANT_SHARE * abs(a.mean):
-            verdict = Verdict.WITHIN_NOISE
-        else:
-            needs = _THREE_RUNS
+        verdict, why, needs = _inside_drift(half, a.mean)
     elif within_run is None:
         verdict, why, needs = _across_runs(difference, a.mean)
-    elif within_run.alike_share is not None and within_run.alike_share > drift.MAX_PAIR_SHARE:
-        verdict = Verdict.WITHIN_NOISE
-        why = (
-            f"{within_run.alike_share:.0%} of all pairs of such windows in this run differ as much"
-        )
     else:
-        verdict = Verdict.DIFFERS
-        why = "more than the drift within either stretch lets expect"
-    return Judgement(verdict, Basis.WITHIN_RUN, lo, hi, None, why, needs)
+        verdict, why, needs = _beyond_drift(within_run)
+    return Judgement(
+        verdict,
+        Basis.WITHIN_RUN,
+        lo=difference - half,
+        hi=difference + half,
+        why=why,
+        needs=needs,
+    )
+
+
+def _inside_drift(half: float, mean: float) -> tuple[Verdict, str, str]:
+    """A difference that drift alone may make."""
+    why = f"blocks of steps within a side let expect ± {_percent(half, mean)} by drift"
+    if half <= _RELEVANT_SHARE * abs(mean):
+        return Verdict.WITHIN_NOISE, why, ""
+    return Verdict.CANNOT_TELL, why, _THREE_RUNS
+
+
+def _beyond_drift(within_run: WithinRun) -> tuple[Verdict, str, str]:
+    """Two stretches of one run that lie further apart than either drifts."""
+    share = within_run.alike_share
+    if share is None or share <= drift.MAX_PAIR_SHARE:
+        return Verdict.DIFFERS, "more than the drift within either stretch lets expect", ""
+    why = f"{share:.1%} of all pairs of such windows in this run differ as much"
+    return Verdict.WITHIN_NOISE, why, ""
 
 
 def _across_runs(difference: float, mean: float) -> tuple[Verdict, str, str]:

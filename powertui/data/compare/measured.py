@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from powertui.data.compare import (
     configuration,
+    kernel_figures,
     memory_figures,
     op_figures,
     power_figures,
@@ -56,8 +57,7 @@ def measure(part: Part) -> Measured:
     values |= power.values
     values |= step_figures.rank_values(part)
     values |= op_figures.op_values(part)
-    values |= op_figures.operator_values(part)
-    values |= op_figures.kernel_values(part)
+    values |= kernel_figures.kernel_values(part)
     values |= memory_figures.memory_values(part)
     return Measured(
         name=part.name,

@@ -1,0 +1,170 @@
+"""`powertui compare`: how often it calls alike things different, how often it finds what differs,
+and what it costs beside the two reports.
+
+Recorded runs are held against themselves, window by window; simulated ones (`tests/synthetic/
+step_world.py`) were described before any recording was looked at, and chose every constant.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.harness import EXTRA_DATA, Table, run_process
+from benchmarks.make_big import make
+from powertui.data import logdir
+from powertui.data.compare import comparison, drift
+from powertui.data.compare.figure import Samples, Verdict
+from powertui.data.compare.judging import WithinRun, judge
+from powertui.data.compare.measured import measure
+from powertui.data.compare.part import HostWindow, Part
+from powertui.data.compare.run_scatter import differing, welch
+from powertui.data.opened import Profile
+from powertui.data.training.training import Trainings
+from tests.synthetic.step_world import KINDS, Floats, step_series
+
+LENGTHS = (20, 50, 100)
+SIMULATED_RUNS = 200
+PAIRS = 100
+RUNS_A_SIDE = 5
+RUN_SIGMA = 0.005  # by which whole runs of the simulation differ
+# Kinds whose runs are alike enough that five of them can show 3 %: in the others the means of two
+# groups of five differ by more than that without any change.
+QUIET_KINDS = ("white", "outliers", "periodic")
+EVENTS = (100_000, 1_000_000)
+
+
+def main() -> None:
+    """The tables."""
+    _recorded()
+    _simulated()
+    _changed()
+    _speed()
+
+
+# ── nothing was changed ──────────────────────────────────────────────────────────────────────────
+
+
+def _recorded() -> None:
+    table = Table(
+        "Windows of one recorded run called different, of all pairs (target: at most 5 %)",
+        ["recording", *(f"{length} steps" for length in LENGTHS)],
+    )
+    own = EXTRA_DATA / "own"
+    folders = sorted(path for root in (own, own / "bursts") for path in root.glob("*"))
+    for folder in folders:
+        for profile in _profiles(folder):
+            cells = [_recorded_share(profile, length) for length in LENGTHS]
+            if any(cells):
+                table.row(folder.name, *cells)
+    table.note("Any figure of time, energy, category or op counts.")
+    table.print()
+
+
+def _profiles(folder: Path) -> Iterator[Profile]:
+    if folder.name in ("bursts", "sentences") or not folder.is_dir():
+        return
+    trainings = Trainings(logdir.scan(str(folder)))
+    for entry in trainings.found.runs:
+        yield from trainings.opened(entry).profiles
+
+
+def _recorded_share(profile: Profile, length: int) -> str:
+    starts = [*profile.steps.start[HostWindow(profile).rows].tolist(), None]
+    windows = [
+        HostWindow(profile, starts[first], starts[first + length])
+        for first in range(0, len(starts) - length, length)
+    ]
+    measured = [measure(Part("", profile.opened, (window,))) for window in windows]
+    pairs = list(combinations(measured, 2))
+    wrong = sum(
+        any(row.verdict is Verdict.DIFFERS for row in comparison.judged([a], [b]).figures)
+        for a, b in pairs
+    )
+    return f"{wrong} of {len(pairs)}" if pairs else ""
+
+
+def _simulated() -> None:
+    table = Table(
+        f"The same of {SIMULATED_RUNS} simulated runs of 220 or 500 steps (target: at most 5 %)",
+        ["what the machine does", *(f"{length} steps" for length in LENGTHS)],
+    )
+    for kind in KINDS:
+        table.row(kind, *(_simulated_share(kind, length) for length in LENGTHS))
+    table.print()
+
+
+def _simulated_share(kind: str, length: int) -> str:
+    rng = np.random.default_rng([KINDS.index(kind), length])
+    wrong = pairs = 0
+    for _ in range(SIMULATED_RUNS // len(KINDS)):
+        series = step_series(kind, int(rng.choice([220, 500])), rng)
+        for first, second in combinations(range(0, len(series) - length + 1, length), 2):
+            pairs += 1
+            wrong += _windows_differ(series, first, second, length)
+    return f"{wrong / pairs:.1%}"
+
+
+def _windows_differ(series: Floats, first: int, second: int, length: int) -> bool:
+    a, b = series[first : first + length], series[second : second + length]
+    share = drift.share_as_far_apart(series, length, float(np.log(b.mean() / a.mean())))
+    within_run = WithinRun((second - first - length) / length, share)
+    sides = [
+        Samples((float(values.mean()),), tuple(drift.block_means(values).tolist()))
+        for values in (a, b)
+    ]
+    return judge(*sides, within_run).verdict is Verdict.DIFFERS
+
+
+# ── something was changed ────────────────────────────────────────────────────────────────────────
+
+
+def _changed() -> None:
+    table = Table(
+        f"Of {PAIRS} pairs of {RUNS_A_SIDE} runs of 200 steps a side, called different",
+        ["what the machine does", "nothing changed (≤ 5)", "3 % longer steps (≥ 90)"],
+    )
+    for kind in KINDS:
+        rng = np.random.default_rng(KINDS.index(kind))
+        alike, longer = (
+            sum(_groups_differ(kind, factor, rng) for _ in range(PAIRS)) for factor in (1.0, 1.03)
+        )
+        table.row(kind if kind in QUIET_KINDS else f"{kind} (too restless)", alike, longer)
+    table.note("Mean, median and lower quartile of the steps, judged as one family.")
+    table.print()
+
+
+def _groups_differ(kind: str, factor: float, rng: np.random.Generator) -> bool:
+    a = [_run_figures(kind, 1.0, rng) for _ in range(RUNS_A_SIDE)]
+    b = [_run_figures(kind, factor, rng) for _ in range(RUNS_A_SIDE)]
+    p_values = [
+        welch(of_a, of_b).p
+        for of_a, of_b in zip(zip(*a, strict=True), zip(*b, strict=True), strict=True)
+    ]
+    return any(differing(p_values))
+
+
+def _run_figures(kind: str, factor: float, rng: np.random.Generator) -> tuple[float, ...]:
+    steps = factor * rng.normal(1, RUN_SIGMA) * step_series(kind, 200, rng)
+    return float(steps.mean()), float(np.median(steps)), float(np.quantile(steps, 0.25))
+
+
+# ── what it costs ────────────────────────────────────────────────────────────────────────────────
+
+
+def _speed() -> None:
+    table = Table(
+        "CPU seconds of a comparison ÷ those of the two reports (target: at most 1.3)",
+        ["events in each", "two reports", "compare", "ratio"],
+    )
+    for events in EVENTS:
+        path = str(make(events))
+        command = [sys.executable, "-m", "powertui"]
+        report = run_process([*command, "report", path, "--json"]).cpu_s
+        both = run_process([*command, "compare", path, path, "--json"]).cpu_s
+        table.row(f"{events:,}", f"{2 * report:.2f}", f"{both:.2f}", f"{both / (2 * report):.2f}")
+    table.print()
