@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from powertui import units
 from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare.amounts import in_unit, signed
+from powertui.data.compare.causes import Cause
 from powertui.data.compare.comparison import ComparedSide, Comparison
 from powertui.data.compare.figure import Family, Figure
 from powertui.data.compare.kernel_figures import LAUNCHES
 from powertui.data.compare.matching import Unmatched
+from powertui.plain import plain
 from powertui.report import text
 from powertui.report.page_style import Style, style_of
 
@@ -31,25 +33,28 @@ _NAME_CELLS = 48  # of ops and kernels, whose names may take a page
 def page(comparison: Comparison, form: str) -> list[str]:
     """All lines."""
     style = style_of(form)
-    lines = []
-    if style.is_document:
-        lines += style.head(1, "Comparison")
-    lines += [
-        style.line(comparison.sentence).lstrip()
-        if not style.is_document
-        else style.line(comparison.sentence),
-        "",
-    ]
-    lines += [_side_line(style, "A", comparison.a), _side_line(style, "B", comparison.b)]
+    lines = _answer(style, comparison.sentence)
+    lines.append(_side_line(style, "A", comparison.a))
+    lines.append(_side_line(style, "B", comparison.b))
     lines += _configuration(style, comparison)
     lines += _figures(style, comparison.figures)
-    lines += _causes(style, comparison)
+    for account in (cause_accounts.BY_CATEGORY, cause_accounts.BY_OP):
+        lines += _causes(style, comparison.causes, account)
     lines += _conclusions(style, comparison)
-    lines += _unmatched(style, comparison.unmatched)
+    for side, label in (("a", "Only in A"), ("b", "Only in B")):
+        of_side = [row for row in comparison.unmatched if row.side == side]
+        lines += _unmatched(style, of_side, label)
     lines += _reasons(style, comparison.figures)
     if comparison.notes:
-        lines += [*style.head(2, "Notes"), *map(style.line, comparison.notes)]
+        lines += style.head(2, "Notes")
+        lines += map(style.line, comparison.notes)
     return lines
+
+
+def _answer(style: Style, sentence: str) -> list[str]:
+    if style.is_document:
+        return [*style.head(1, "Comparison"), style.line(sentence), ""]
+    return [plain(sentence), ""]
 
 
 def _side_line(style: Style, label: str, side: ComparedSide) -> str:
@@ -71,16 +76,20 @@ def _figures(style: Style, figures: Sequence[Figure]) -> list[str]:
     lines = []
     for family in (*_LISTED_FAMILIES, *_LONG_FAMILIES):
         rows = [row for row in figures if row.family is family and row.unit != LAUNCHES]
-        if not rows:
-            continue
-        shown = rows
-        if family in _LONG_FAMILIES:
-            shown = sorted(rows, key=lambda row: -abs(row.difference or 0.0))[:_MAX_ROWS]
-        lines += style.head(2, f"{family.value[0].upper()}{family.value[1:]}")
-        lines += style.table(_HEADERS, [_cells(row) for row in shown], range(1, 6))
-        if len(rows) > len(shown):
-            lines.append(style.line(_more(len(rows) - len(shown))))
+        if rows:
+            lines += _family(style, family, rows)
     return lines
+
+
+def _family(style: Style, family: Family, rows: list[Figure]) -> list[str]:
+    """The figures of one family; of a long one those that differ most."""
+    shown = rows
+    if family in _LONG_FAMILIES:
+        shown = sorted(rows, key=lambda row: -abs(row.difference or 0.0))[:_MAX_ROWS]
+    title = family.value
+    lines = style.head(2, f"{title[0].upper()}{title[1:]}")
+    lines += style.table(_HEADERS, map(_cells, shown), range(1, 6))
+    return lines + _left_out(style, len(rows) - len(shown))
 
 
 def _cells(figure: Figure) -> list[str]:
@@ -99,27 +108,24 @@ def _cells(figure: Figure) -> list[str]:
     ]
 
 
-def _causes(style: Style, comparison: Comparison) -> list[str]:
-    lines: list[str] = []
-    for account in (cause_accounts.BY_CATEGORY, cause_accounts.BY_OP):
-        rows = [cause for cause in comparison.causes if cause.account == account]
-        if not rows:
-            continue
-        cells = [
-            [
-                _cut(cause.name),
-                signed(cause.seconds, "s"),
-                "" if cause.share is None else units.percent(cause.share),
-                signed(cause.joules, "J"),
-            ]
-            for cause in rows
-        ]
-        total_j = [cause.joules for cause in rows if cause.joules is not None]
-        total = signed(sum(cause.seconds for cause in rows), "s")
-        cells.append(["together", total, "", signed(sum(total_j), "J") if total_j else ""])
-        lines += style.head(2, f"Where the difference of a step comes from, by {account}")
-        lines += style.table(("part", "time", "share", "energy"), cells, range(1, 4))
-    return lines
+def _causes(style: Style, causes: Sequence[Cause], account: str) -> list[str]:
+    rows = [cause for cause in causes if cause.account == account]
+    if not rows:
+        return []
+    cells = [_cause_cells(cause) for cause in rows]
+    total_s = sum(cause.seconds for cause in rows)
+    joules = [cause.joules for cause in rows if cause.joules is not None]
+    total_j = sum(joules) if joules else None
+    cells.append(["together", signed(total_s, "s"), "", signed(total_j, "J")])
+    return [
+        *style.head(2, f"Where the difference of a step comes from, by {account}"),
+        *style.table(("part", "time", "share", "energy"), cells, range(1, 4)),
+    ]
+
+
+def _cause_cells(cause: Cause) -> list[str]:
+    share = "" if cause.share is None else units.percent(cause.share)
+    return [_cut(cause.name), signed(cause.seconds, "s"), share, signed(cause.joules, "J")]
 
 
 def _conclusions(style: Style, comparison: Comparison) -> list[str]:
@@ -133,22 +139,20 @@ def _conclusions(style: Style, comparison: Comparison) -> list[str]:
     return lines
 
 
-def _unmatched(style: Style, rows: Sequence[Unmatched]) -> list[str]:
-    lines: list[str] = []
-    for side, label in (("a", "Only in A"), ("b", "Only in B")):
-        of_side = [row for row in rows if row.side == side and row.unit != LAUNCHES]
-        if not of_side:
-            continue
-        largest = sorted(of_side, key=lambda row: (row.unit, -abs(row.value)))
-        cells = [
-            [row.family.value, _cut(row.name), in_unit(row.value, row.unit)]
-            for row in largest[:_MAX_ROWS]
-        ]
-        lines += style.head(2, f"{label}: {len(of_side):,} without a counterpart")
-        lines += style.table(("of", "name", "value"), cells, (2,))
-        if len(of_side) > _MAX_ROWS:
-            lines.append(style.line(_more(len(of_side) - _MAX_ROWS)))
-    return lines
+def _unmatched(style: Style, rows: Sequence[Unmatched], label: str) -> list[str]:
+    """What one side alone has, the largest first."""
+    timed = [row for row in rows if row.unit != LAUNCHES]
+    if not timed:
+        return []
+    timed.sort(key=lambda row: (row.unit, -abs(row.value)))
+    cells = []
+    for row in timed[:_MAX_ROWS]:
+        cells.append([row.family.value, _cut(row.name), in_unit(row.value, row.unit)])
+    return [
+        *style.head(2, f"{label}: {len(timed):,} without a counterpart"),
+        *style.table(("of", "name", "value"), cells, (2,)),
+        *_left_out(style, len(timed) - len(cells)),
+    ]
 
 
 def _reasons(style: Style, figures: Sequence[Figure]) -> list[str]:
@@ -159,13 +163,21 @@ def _reasons(style: Style, figures: Sequence[Figure]) -> list[str]:
         if figure.family not in (Family.TIME, Family.ENERGY) or not judgement.why:
             continue
         words = f"{figure.name}: {judgement.basis.value}; {judgement.why}"
-        rows.append(f"{words}. To tell: {judgement.needs}" if judgement.needs else words)
-    return [*style.head(2, "How sure"), *map(style.line, rows)] if rows else []
+        if judgement.needs:
+            words += f". To tell: {judgement.needs}"
+        rows.append(style.line(words))
+    if not rows:
+        return []
+    return [*style.head(2, "How sure"), *rows]
 
 
-def _more(count: int) -> str:
-    return f"… and {count:,} more (--json lists them)"
+def _left_out(style: Style, count: int) -> list[str]:
+    if not count:
+        return []
+    return [style.line(f"… and {count:,} more (--json lists them)")]
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= _NAME_CELLS else f"{name[: _NAME_CELLS - 1]}…"
+    if len(name) <= _NAME_CELLS:
+        return name
+    return f"{name[: _NAME_CELLS - 1]}…"

@@ -11,20 +11,25 @@ steps run is a row of its own. Together they are the difference of the joules of
 from __future__ import annotations
 
 from powertui.data.compare import op_figures, power_figures, step_figures
-from powertui.data.compare.figure import Family, Figure, Verdict
+from powertui.data.compare.figure import Family, Verdict
 from powertui.data.compare.matching import Matched
 from powertui.value_types import dataclass
 
-BY_CATEGORY, BY_OP = "category", "op"
+BY_CATEGORY = "category"
+BY_OP = "op"
 POWER = "Power while steps run"
 OTHER_OPS = "Other ops"
 OUTSIDE_OPS = "Side by side, or outside ops"
 _MAX_OPS = 12  # that are named; the others are one row
 _ROUNDING_S = 1e-12  # below it an account is closed
-
-
 # Categories of the step breakdown that are work of devices, and are explained by ops there.
-_DEVICE_CATEGORIES = ("Device compute", "Device to device", "Device collective communication")
+_DEVICE_CATEGORIES = (
+    "Device compute",
+    "Device to device",
+    "Device collective communication",
+)
+
+_Seconds = dict[str, float]  # by name
 
 
 @dataclass(frozen=True)
@@ -44,71 +49,115 @@ def causes(matched: Matched) -> tuple[Cause, ...]:
     step = matched.figure(step_figures.STEP)
     if step is None or step.difference is None:
         return ()
-    categories = _differences(matched, Family.CATEGORY)
-    rest = step.difference - sum(categories.values())
-    if categories and abs(rest) > _ROUNDING_S:
-        categories[step_figures.BETWEEN] = categories.get(step_figures.BETWEEN, 0.0) + rest
-    largest = max(categories, key=lambda name: abs(categories[name]), default="")
-    where = op_figures.ON_DEVICE if largest in _DEVICE_CATEGORIES else op_figures.ON_HOST
-    ops = _largest(_differences(matched, Family.OP, where))
-    if ops:
-        ops[OUTSIDE_OPS] = step.difference - sum(ops.values())
+    categories = _by_category(matched, step.difference)
+    ops = _by_op(matched, step.difference, _where_ops_explain(categories))
     return (
-        *_account(matched, step, BY_CATEGORY, categories),
-        *_account(matched, step, BY_OP, ops),
+        *_account(matched, BY_CATEGORY, categories),
+        *_account(matched, BY_OP, ops),
     )
 
 
-def _account(
-    matched: Matched, step: Figure, account: str, parts: dict[str, float]
-) -> tuple[Cause, ...]:
+def _by_category(matched: Matched, step_s: float) -> _Seconds:
+    parts = _differences(matched, Family.CATEGORY)
+    rest_s = step_s - sum(parts.values())
+    # Runs of a side that lack the breakdown leave a rest.
+    if parts and abs(rest_s) > _ROUNDING_S:
+        parts[step_figures.BETWEEN] = parts.get(step_figures.BETWEEN, 0.0) + rest_s
+    return parts
+
+
+def _where_ops_explain(categories: _Seconds) -> str:
+    """On which side ops explain the category that differs most."""
+    largest = max(categories, key=lambda name: abs(categories[name]), default="")
+    if largest in _DEVICE_CATEGORIES:
+        return op_figures.ON_DEVICE
+    return op_figures.ON_HOST
+
+
+def _by_op(matched: Matched, step_s: float, where: str) -> _Seconds:
+    parts = _largest(_differences(matched, Family.OP, where))
+    if parts:
+        parts[OUTSIDE_OPS] = step_s - sum(parts.values())
+    return parts
+
+
+def _account(matched: Matched, account: str, parts: _Seconds) -> tuple[Cause, ...]:
+    """The rows of one account, and at its end what the power alone makes of the joules."""
     if not parts:
         return ()
-    step_s = step.difference or 0.0
-    watts = matched.figure(power_figures.WATTS)
-    joules = matched.figure(power_figures.JOULES)
-    usual_watts = watts.a if watts is not None else None
-    family = Family.CATEGORY if account == BY_CATEGORY else Family.OP
-    differing = {
-        figure.name
-        for figure in matched.figures
-        if figure.family is family and figure.verdict is Verdict.DIFFERS
-    }
-    rows = [
-        Cause(
-            account,
-            name,
-            seconds,
-            share=seconds / step_s if step_s else None,
-            joules=None if usual_watts is None else seconds * usual_watts,
-            differs=name in differing,
+    rates = _Rates.of_sides(matched)
+    differing = _differing_names(matched, account)
+    rows = []
+    for name in sorted(parts, key=lambda name: -abs(parts[name])):
+        seconds = parts[name]
+        rows.append(
+            Cause(
+                account=account,
+                name=name,
+                seconds=seconds,
+                share=rates.share(seconds),
+                joules=rates.joules(seconds),
+                differs=name in differing,
+            )
         )
-        for name, seconds in parts.items()
-    ]
-    rows.sort(key=lambda cause: -abs(cause.seconds))
-    if usual_watts is not None and joules is not None and joules.difference is not None:
-        more_power_j = joules.difference - step_s * usual_watts
-        rows.append(Cause(account, POWER, 0.0, 0.0 if step_s else None, more_power_j))
+    if rates.more_power_j is not None:
+        rows.append(Cause(account, POWER, 0.0, rates.share(0.0), rates.more_power_j))
     return tuple(rows)
 
 
-def _differences(matched: Matched, family: Family, within: str = "") -> dict[str, float]:
+@dataclass(frozen=True)
+class _Rates:
+    """What a second of a part is worth."""
+
+    step_s: float  # the difference of a step
+    usual_watts: float | None  # of A
+    more_power_j: float | None  # what B's power makes of a step's joules
+
+    @classmethod
+    def of_sides(cls, matched: Matched) -> _Rates:
+        step = matched.figure(step_figures.STEP)
+        watts = matched.figure(power_figures.WATTS)
+        joules = matched.figure(power_figures.JOULES)
+        step_s = 0.0
+        if step is not None and step.difference is not None:
+            step_s = step.difference
+        if watts is None or watts.a is None or joules is None or joules.difference is None:
+            return cls(step_s, None, None)
+        return cls(step_s, watts.a, joules.difference - step_s * watts.a)
+
+    def share(self, seconds: float) -> float | None:
+        return seconds / self.step_s if self.step_s else None
+
+    def joules(self, seconds: float) -> float | None:
+        return None if self.usual_watts is None else seconds * self.usual_watts
+
+
+def _differing_names(matched: Matched, account: str) -> set[str]:
+    family = Family.CATEGORY if account == BY_CATEGORY else Family.OP
+    names = set()
+    for figure in matched.figures:
+        if figure.family is family and figure.verdict is Verdict.DIFFERS:
+            names.add(figure.name)
+    return names
+
+
+def _differences(matched: Matched, family: Family, within: str = "") -> _Seconds:
     """B less A by name; what one side lacks counts as 0 there."""
-    out = {
-        figure.name: figure.difference
-        for figure in matched.figures
-        if (figure.family, figure.within) == (family, within) and figure.difference is not None
-    }
+    parts: _Seconds = {}
+    for figure in matched.figures:
+        is_meant = figure.family is family and figure.within == within
+        if is_meant and figure.difference is not None:
+            parts[figure.name] = figure.difference
     for row in matched.unmatched:
-        if (row.family, row.within) == (family, within):
-            out[row.name] = row.value if row.side == "b" else -row.value
-    return out
+        if row.family is family and row.within == within:
+            parts[row.name] = row.value if row.side == "b" else -row.value
+    return parts
 
 
-def _largest(differences: dict[str, float]) -> dict[str, float]:
+def _largest(differences: _Seconds) -> _Seconds:
     """The largest of them by name, and the sum of the others."""
     names = sorted(differences, key=lambda name: -abs(differences[name]))
-    out = {name: differences[name] for name in names[:_MAX_OPS]}
+    parts = {name: differences[name] for name in names[:_MAX_OPS]}
     if len(names) > _MAX_OPS:
-        out[OTHER_OPS] = sum(differences[name] for name in names[_MAX_OPS:])
-    return out
+        parts[OTHER_OPS] = sum(differences[name] for name in names[_MAX_OPS:])
+    return parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare import configuration, sentence
@@ -99,37 +99,53 @@ def judged(a: Sequence[Measured], b: Sequence[Measured]) -> Matched:
 
 def _stretches(a: Sequence[Measured], b: Sequence[Measured]) -> Stretches | None:
     """How the two sides lie in their run; None where they are of different runs."""
-    if len(a) != 1 or len(b) != 1 or a[0].stretch is None or b[0].stretch is None:
+    if len(a) != 1 or len(b) != 1:
         return None
-    first, second = sorted((a[0].stretch, b[0].stretch), key=lambda stretch: stretch.first)
-    if first.run != second.run:
+    first, second = a[0].stretch, b[0].stretch
+    if first is None or second is None or first.run != second.run:
         return None
+    if second.first < first.first:
+        first, second = second, first
     length = (first.count + second.count) // 2
-    return Stretches(length, gap=max(0.0, (second.first - first.last - 1) / length))
+    steps_between = max(0, second.first - first.last - 1)
+    return Stretches(length, gap=steps_between / length)
 
 
 def _conclusion_changes(
     a: Sequence[Measured], b: Sequence[Measured]
 ) -> tuple[ConclusionChange, ...]:
-    changes = []
-    for change, having, lacking in (("went", a, b), ("came", b, a)):
-        for kind in dict.fromkeys(kind for run in having for kind in run.conclusions):
-            if any(kind in run.conclusions for run in lacking):
-                continue
-            sentences = [run.conclusions[kind] for run in having if kind in run.conclusions]
-            changes.append(
-                ConclusionChange(change, kind, sentences[0], len(sentences), len(having))
+    return (*_one_sided("went", a, b), *_one_sided("came", b, a))
+
+
+def _one_sided(
+    change: str, having: Sequence[Measured], lacking: Sequence[Measured]
+) -> Iterator[ConclusionChange]:
+    """Kinds of conclusions that no run of the other side has."""
+    sentences: dict[str, list[str]] = {}
+    for run in having:
+        for kind, text in run.conclusions.items():
+            sentences.setdefault(kind, []).append(text)
+    for kind, texts in sentences.items():
+        if not any(kind in run.conclusions for run in lacking):
+            yield ConclusionChange(
+                change=change,
+                kind=kind,
+                sentence=texts[0],
+                runs=len(texts),
+                of=len(having),
             )
-    return tuple(changes)
 
 
 def _notes(a: Sequence[Measured], b: Sequence[Measured]) -> tuple[str, ...]:
-    notes = [note for run in (*a, *b) for note in run.notes]
+    notes: list[str] = []
+    for run in (*a, *b):
+        notes += run.notes
     for label, runs in (("A", a), ("B", b)):
         reasons = [run.no_power for run in runs if run.no_power]
-        if reasons:
-            which = (
-                label if len(reasons) == len(runs) else f"{len(reasons)} of {len(runs)} in {label}"
-            )
-            notes.append(f"No joules for {which}: {reasons[0]}.")
+        if not reasons:
+            continue
+        which = label
+        if len(reasons) < len(runs):
+            which = f"{len(reasons)} of {len(runs)} in {label}"
+        notes.append(f"No joules for {which}: {reasons[0]}.")
     return tuple(dict.fromkeys(notes))

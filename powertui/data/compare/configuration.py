@@ -40,23 +40,23 @@ def settings(part: Part) -> dict[str, str]:
 
 def _environment(part: Part, profile: Profile) -> dict[str, str]:
     """Hosts, devices, batch size, software and command line."""
-    known: dict[str, str] = {}
+    values_by_name: dict[str, str] = {}
     for fact in environment.facts(part.opened, profile):
         if fact.value is not None:
-            known[fact.label] = shown(fact.value, fact.kind, fact.unit)
-    known["hosts"] = ", ".join(window.profile.host for window in part.windows)
-    return known
+            values_by_name[fact.label] = shown(fact.value, fact.kind, fact.unit)
+    values_by_name["hosts"] = ", ".join(window.profile.host for window in part.windows)
+    return values_by_name
 
 
 def _versions(profile: Profile) -> dict[str, str]:
     """What the profile's planes say of versions and flags."""
-    known: dict[str, str] = {}
+    values_by_name: dict[str, str] = {}
     for process in profile.trace.processes:
         for stat in process.stats:
             low = stat.name.lower()
             if any(word in low for word in _VERSION_WORDS):
-                known.setdefault(stat.name, str(stat.value))
-    return known
+                values_by_name.setdefault(stat.name, str(stat.value))
+    return values_by_name
 
 
 def differing_settings(

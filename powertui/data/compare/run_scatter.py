@@ -61,6 +61,21 @@ def runs_needed(a: Sequence[float], b: Sequence[float], difference: float) -> in
     return None
 
 
+def differing_in_order(p_values: Sequence[float], levels: Sequence[float]) -> list[bool]:
+    """Which of a few figures differ, where those that show most come first.
+
+    Each figure has a level of its own, and what the figure before it needed when that differs.
+    In at most as many of 100 lists as the levels add up to is one named by chance (Wiens 2003).
+    """
+    differs = []
+    passed_on = 0.0
+    for p, level in zip(p_values, levels, strict=True):
+        available = level + passed_on
+        differs.append(p <= available)
+        passed_on = available if differs[-1] else 0.0
+    return differs
+
+
 def differing(p_values: Sequence[float], level: float = 0.05) -> list[bool]:
     """Which of several figures differ, so that at most 5 of 100 such lists name one by chance.
 

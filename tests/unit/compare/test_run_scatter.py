@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from powertui.data.compare import student
-from powertui.data.compare.run_scatter import differing, runs_needed, welch
+from powertui.data.compare.run_scatter import differing, differing_in_order, runs_needed, welch
 
 
 @pytest.mark.parametrize(
@@ -61,6 +61,16 @@ def test_of_many_figures_without_a_difference_hardly_ever_one_differs() -> None:
     assert differing([0.001, 0.9, 0.03]) == [True, False, False]
     assert differing([0.04, 0.05]) == [True, True]
     assert differing([]) == []
+
+
+def test_in_order_each_figure_may_use_what_the_one_before_needed() -> None:
+    levels = (0.04, 0.0, 0.01)
+    assert differing_in_order((0.03, 0.03, 0.045), levels) == [True, True, True]
+    assert differing_in_order((0.2, 0.001, 0.02), levels) == [False, False, False]
+    assert differing_in_order((0.2, 0.001, 0.01), levels) == [False, False, True]
+    rng = np.random.default_rng(33)
+    lists = sum(any(differing_in_order(rng.random(3).tolist(), levels)) for _ in range(4000))
+    assert lists <= 228  # of 4,000: 200, and two standard deviations
 
 
 def test_counts_that_never_vary_are_no_chance() -> None:
