@@ -34,7 +34,7 @@ def conclusion_table(opened: Opened, conclusions: Conclusions) -> Table:
         stretch = rows[number].stretch
         if stretch is None:
             return None
-        return Place(opened.name, stretch.host, stretch.start_ps, stretch.end_ps)
+        return Place(run=opened.name, host=stretch.host, lo=stretch.start_ps, hi=stretch.end_ps)
 
     return Table(
         "conclusions",

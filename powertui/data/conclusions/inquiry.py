@@ -103,4 +103,4 @@ class Inquiry:
         joules_share = None
         if joules is not None and self.joules:
             joules_share = joules / self.joules
-        return Cost(seconds, share, joules, joules_share)
+        return Cost(seconds=seconds, share=share, joules=joules, joules_share=joules_share)

@@ -58,28 +58,26 @@ _CONFIDENCES = (Confidence.SURE, Confidence.LIKELY, Confidence.UNSURE)
 
 def ranked(conclusions: Iterable[Conclusion]) -> tuple[Conclusion, ...]:
     """Every conclusion once, the costliest first."""
-    kept: list[Conclusion] = []
+    distinct: list[Conclusion] = []
     for conclusion in sorted(conclusions, key=_precedence):
-        if not any(_says_the_same(conclusion, other) for other in kept):
-            kept.append(conclusion)
-    return _with_clocks(_with_unknown(_with_calls(sorted(kept, key=_rank))))
+        if not any(_says_the_same(conclusion, earlier) for earlier in distinct):
+            distinct.append(conclusion)
+    by_rank = sorted(distinct, key=_rank)
+    return _with_clocks(_with_unknown(_with_calls(by_rank)))
 
 
 def _with_calls(conclusions: list[Conclusion]) -> list[Conclusion]:
     """With the calls of small operations before a loss that takes less than they do."""
-    calls = next((one for one in conclusions if one.kind is Kind.LAUNCH), None)
+    calls = next((candidate for candidate in conclusions if candidate.kind is Kind.LAUNCH), None)
     if calls is None:
         return conclusions
-    share = calls.cost.largest_share
-    others = [one for one in conclusions if one is not calls]
-    smaller = [
-        row
-        for row, one in enumerate(others)
-        if one.kind in _LOSSES and one.cost.largest_share < share and _tier(one) < _tier(calls)
-    ]
-    if not smaller:
-        return conclusions
-    return [*others[: smaller[0]], calls, *others[smaller[0] :]]
+    others = [conclusion for conclusion in conclusions if conclusion is not calls]
+    for row, conclusion in enumerate(others):
+        is_smaller = conclusion.cost.largest_share < calls.cost.largest_share
+        is_loss = conclusion.kind in _LOSSES and _tier(conclusion) < _tier(calls)
+        if is_loss and is_smaller:
+            return [*others[:row], calls, *others[row:]]
+    return conclusions
 
 
 def _with_unknown(conclusions: list[Conclusion]) -> list[Conclusion]:
@@ -90,7 +88,8 @@ def _with_unknown(conclusions: list[Conclusion]) -> list[Conclusion]:
     is_large = (largest.cost.share or 0.0) >= _MIN_LOSS_FIRST_SHARE
     if largest.kind is not Kind.UNKNOWN_TIME or not is_large:
         return conclusions
-    return [largest, *(one for one in conclusions if one is not largest)]
+    rest = [conclusion for conclusion in conclusions if conclusion is not largest]
+    return [largest, *rest]
 
 
 def _with_clocks(conclusions: list[Conclusion]) -> tuple[Conclusion, ...]:
@@ -135,14 +134,9 @@ def _precedence(conclusion: Conclusion) -> tuple[int, int, float, int]:
 
 def _says_the_same(first: Conclusion, second: Conclusion) -> bool:
     if _is_slow_finding(first) and (second.repeats or _is_slow_finding(second)):
-        return any(_is_same(one, other) for one in _all(first) for other in _all(second))
+        return _have_a_common_stretch(first, second)
     if first.stretch is None and second.stretch is None:
-        kinds = {first.kind, second.kind}
-        are_of_host = kinds == {Kind.LAUNCH, Kind.EAGER}
-        if Kind.IDLE_DEVICE in kinds:
-            are_of_host = bool(kinds & _OF_IDLE_DEVICES)
-        is_one_kind = first.kind is second.kind and first.kind not in _SEVERAL
-        return is_one_kind or are_of_host
+        return _say_the_same_of_all(first, second)
     if first.stretch is None or second.stretch is None:
         return False
     if first.kind not in _OF_A_STRETCH or second.kind not in _OF_A_STRETCH:
@@ -150,6 +144,24 @@ def _says_the_same(first: Conclusion, second: Conclusion) -> bool:
     if Kind.LONG_EPOCH in (first.kind, second.kind):
         return _explains_epoch(first, second) or _explains_epoch(second, first)
     return _is_same(first.stretch, second.stretch)
+
+
+def _say_the_same_of_all(first: Conclusion, second: Conclusion) -> bool:
+    """Whether two conclusions about all of the run say the same."""
+    kinds = {first.kind, second.kind}
+    if first.kind is second.kind and first.kind not in _SEVERAL:
+        return True
+    if Kind.IDLE_DEVICE in kinds:
+        return bool(kinds & _OF_IDLE_DEVICES)
+    return kinds == {Kind.LAUNCH, Kind.EAGER}
+
+
+def _have_a_common_stretch(first: Conclusion, second: Conclusion) -> bool:
+    stretches_of_second = _all(second)
+    for stretch in _all(first):
+        if any(_is_same(stretch, another) for another in stretches_of_second):
+            return True
+    return False
 
 
 def _is_slow_finding(conclusion: Conclusion) -> bool:
@@ -176,13 +188,15 @@ def _explains_epoch(part: Conclusion, epoch: Conclusion) -> bool:
     if part.stretch.host != epoch.stretch.host or part.kind is Kind.LONG_EPOCH:
         return False
     lo, hi = epoch.stretch.span
-    inside = min(hi, part.stretch.end_ps) - max(lo, part.stretch.start_ps)
-    if 2 * inside < part.stretch.end_ps - part.stretch.start_ps:
+    start, end = part.stretch.span
+    inside = min(hi, end) - max(lo, start)
+    if 2 * inside < end - start:
         return False
-    amounts = (
-        (part.cost.seconds, epoch.cost.seconds),
-        (part.cost.joules, epoch.cost.joules),
-    )
-    return all(
-        of_epoch is None or 2 * (of_part or 0.0) >= of_epoch for of_part, of_epoch in amounts
-    )
+    explains_time = _is_half_of(part.cost.seconds, epoch.cost.seconds)
+    explains_energy = _is_half_of(part.cost.joules, epoch.cost.joules)
+    return explains_time and explains_energy
+
+
+def _is_half_of(part: float | None, total: float | None) -> bool:
+    """Whether a part is at least half of the total, where there is one."""
+    return total is None or 2 * (part or 0.0) >= total

@@ -59,8 +59,8 @@ def _make(opened: Opened, aligning: Aligning) -> Conclusions:
     if not opened.profiles:
         return _without_profile(opened, aligning)
     inquiry = Inquiry.of_run(opened, aligning)
-    found = [conclusion for maker in _MAKERS for conclusion in maker(inquiry)]
-    return Conclusions(ranked(found), _looked_at(inquiry))
+    conclusions = [conclusion for maker in _MAKERS for conclusion in maker(inquiry)]
+    return Conclusions(ranked(conclusions), _looked_at(inquiry))
 
 
 def _without_profile(opened: Opened, aligning: Aligning) -> Conclusions:
@@ -72,12 +72,12 @@ def _without_profile(opened: Opened, aligning: Aligning) -> Conclusions:
     looked_at = "Nothing unusual: looked at the power of the training. There is no profile."
     if energy.findings.reason:
         looked_at = sentence(f"there is no profile; the power alone: {energy.findings.reason}")
-    found = [
+    conclusions = [
         *unprofiled.unprofiled_stretches(energy),
         *long_epochs.long_training_epochs(energy),
         *clocks.doubtful_training_clocks(energy),
     ]
-    return Conclusions(ranked(found), looked_at)
+    return Conclusions(ranked(conclusions), looked_at)
 
 
 def _looked_at(inquiry: Inquiry) -> str:

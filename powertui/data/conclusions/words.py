@@ -39,4 +39,5 @@ def joules(delta: float) -> str:
 
 def sentence(text: str) -> str:
     """With a capital letter and a full stop."""
-    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "!", "?")) else f"{text}."

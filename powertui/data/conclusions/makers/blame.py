@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 import numpy as np
+import numpy.typing as npt
 
 from powertui.data.category import Category, work_category
 from powertui.data.conclusions.makers import library_modules
@@ -32,7 +33,11 @@ _MIN_PURPOSE_SHARE = 0.2
 # Python that calls no function for longer probably waits for a lock, which leaves no frame.
 # Chosen, not measured.
 _MAX_CALL_PERIOD_PS = 5_000_000_000
+# What takes more time than this outside the stretches, as a multiple of theirs, is no cause of them
+# but common. Chosen, not measured.
+_MAX_COMMON_TIMES = 1.5
 _MAX_NAME = 60
+_MAX_READ_NAME = 300  # letters: templates of C++ have thousands
 
 _KINETO_FRAME = re.compile(r"^(?P<path>.+\.py)\((?P<line>\d+)\): (?P<name>.+)$")
 _XPLANE_FRAME = re.compile(r"^\$(?P<path>.+\.py):(?P<line>\d+) (?P<name>.+)$")
@@ -128,7 +133,7 @@ class Named:
 class Blame:
     """Who takes a stretch of time."""
 
-    told: Named | None  # whom to name
+    whom: Named | None
     purpose: Purpose | None
     calls_nothing: bool = False  # for long stretches: a loop without calls, or a lock
     waits_in: str = ""  # the built-in function in which it waits: "sleep", "acquire"
@@ -136,7 +141,7 @@ class Blame:
     @property
     def label(self) -> str:
         """For a sentence; empty when nobody is known."""
-        return "" if self.told is None else self.told.label
+        return "" if self.whom is None else self.whom.label
 
 
 NOBODY = Blame(None, None)
@@ -150,43 +155,76 @@ def blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Blame:
     chain = _chain(profile, wall, stretches)
     large = [named for named in chain if named.ps >= _MIN_FALLBACK_SHARE * total]
     frames = [named for named in large if named.is_frame]
-    own = [named for named in frames if not _is_library(named.name)]
-    own = [named for named in own if not _NAMELESS.search(named.name)] or own
-    calls = [named for named in large if not named.is_frame and not _WRAPPER.search(named.name)]
-    told = _deepest(own, total, _MIN_SHARE) or _deepest(own, total, _MIN_FALLBACK_SHARE)
-    if told is None:
-        told = next(iter(calls), None)
-    purpose = _decisive(profile, wall, stretches) if told is None else None
-    if purpose is None:
-        own_purpose = _purpose([told]) if told is not None else None
-        purpose = own_purpose or _purpose(chain[chain.index(told) :] if told in chain else chain)
-    if purpose is None and told in own:
+    of_program = [named for named in frames if not _is_library(named.name)]
+    with_name = [named for named in of_program if not _NAMELESS.search(named.name)]
+    functions = with_name or of_program
+    whom = _deepest(functions, total, _MIN_SHARE)
+    if whom is None:
+        whom = _deepest(functions, total, _MIN_FALLBACK_SHARE)
+    if whom is None:
+        whom = _outermost_call(large)
+    return Blame(
+        whom=whom,
+        purpose=_purpose_of_stretches(
+            profile=profile,
+            wall=wall,
+            stretches=stretches,
+            whom=whom,
+            chain=chain,
+            functions=functions,
+        ),
+        calls_nothing=whom is not None and whom.is_frame and _calls_nothing(profile, stretches),
+        waits_in=_waits_in(frames),
+    )
+
+
+def _outermost_call(chain: Sequence[Named]) -> Named | None:
+    """The first call that is more than a wrapper around what others do."""
+    for named in chain:
+        if not named.is_frame and not _WRAPPER.search(named.name):
+            return named
+    return None
+
+
+def _purpose_of_stretches(
+    profile: Profile,
+    wall: WallTime,
+    stretches: CoveredTime,
+    whom: Named | None,
+    chain: Sequence[Named],
+    functions: Sequence[Named],
+) -> Purpose | None:
+    """What the stretches are for: by whom to name, then by what that calls, then by its callers."""
+    if whom is None:
+        return _decisive(profile, wall, stretches) or _purpose(chain)
+    called = chain[chain.index(whom) :] if whom in chain else chain
+    purpose = _purpose([whom]) or _purpose(called)
+    if purpose is None and whom in functions:
         # What calls the function may say what it is for: __getitem__, on_train_batch_end.
-        purpose = _purpose(own)
-    silent = told is not None and told.is_frame and _calls_nothing(profile, stretches)
-    return Blame(told, purpose, silent, _waits_in(frames))
+        purpose = _purpose(functions)
+    return purpose
 
 
 def function_around(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Named | None:
     """The deepest function of the program that these stretches are in, whatever else is in it."""
-    own = [
-        named
-        for named in _chain(profile, wall, stretches, with_common=True)
-        if named.is_frame and not _is_library(named.name) and not _NAMELESS.search(named.name)
-    ]
-    return _deepest(own, stretches.length, _MIN_SHARE)
+    functions = []
+    for named in _chain(profile, wall, stretches, with_common=True):
+        if not named.is_frame or _is_library(named.name) or _NAMELESS.search(named.name):
+            continue
+        functions.append(named)
+    return _deepest(functions, stretches.length, _MIN_SHARE)
 
 
 def _calls_nothing(profile: Profile, stretches: CoveredTime) -> bool:
     """Whether most of the time passes without any call of a function, which Python rarely does."""
-    starts = [
-        track.events.start[stretches.hold(track.events.start)] for track in _threads(profile.trace)
-    ]
-    moments = np.sort(np.concatenate([*starts, stretches.start, stretches.end]))
-    gaps = np.diff(moments)
-    within = stretches.hold(moments[:-1])
-    long = gaps[within & (gaps > _MAX_CALL_PERIOD_PS)].sum()
-    return bool(2 * long > stretches.length)
+    moments = [stretches.start, stretches.end]
+    for track in _threads(profile.trace):
+        starts = track.events.start
+        moments.append(starts[stretches.hold(starts)])
+    ordered = np.sort(np.concatenate(moments))
+    gaps = np.diff(ordered)
+    is_long = stretches.hold(ordered[:-1]) & (gaps > _MAX_CALL_PERIOD_PS)
+    return bool(2 * gaps[is_long].sum() > stretches.length)
 
 
 def _waits_in(frames: Sequence[Named]) -> str:
@@ -196,14 +234,17 @@ def _waits_in(frames: Sequence[Named]) -> str:
 
 
 def _deepest(chain: Sequence[Named], total: int, share: float) -> Named | None:
-    return next((named for named in reversed(chain) if named.ps >= share * total), None)
+    for named in reversed(chain):
+        if named.ps >= share * total:
+            return named
+    return None
 
 
 def _purpose(chain: Sequence[Named]) -> Purpose | None:
     # "_read_status" of a client reads an answer, and no input.
-    telling = [named for named in chain if not library_modules.is_client(_module(named.name))]
+    names = [named.name for named in chain if not library_modules.is_client(_module(named.name))]
     for purpose, pattern in _PURPOSES:
-        if any(pattern.search(named.name) for named in telling):
+        if any(pattern.search(name) for name in names):
             return purpose
     return None
 
@@ -214,31 +255,32 @@ def _chain(
     """Everything that takes much of the stretches, the outermost first, without the marks of steps;
     without what takes as much of the rest of the profile, if that is not asked for.
     """
-    trace, total = profile.trace, stretches.length
+    total = stretches.length
     classes = name_classes(profile)
-    found: dict[tuple[int, int], tuple[int, int]] = {}
-    for track in _threads(trace):
+    ps_by_place: dict[tuple[int, int], int] = {}  # by depth and name
+    for track in _threads(profile.trace):
         for depth in range(track.lane_count):
             lane = track.lane(depth)
             inside = stretches.inside(lane.start, lane.end)
-            launch = _launches(lane, wall.periods.start)
-            called = ~_is_frame(classes[lane.name])
-            rows = np.flatnonzero((inside > 0) & ~(launch & called))
+            is_call = ~_is_frame(classes[lane.name])
+            is_launch = is_call & _launches(lane, wall.periods.start)
+            rows = np.flatnonzero((inside > 0) & ~is_launch)
             if not len(rows):
                 continue
-            sums = np.bincount(lane.name[rows], inside[rows].astype(np.float64))
-            wholes = np.bincount(lane.name[rows], lane.duration[rows].astype(np.float64))
-            large = sums >= _MIN_PURPOSE_SHARE * total
+            names = lane.name[rows]
+            ps_inside = np.bincount(names, inside[rows].astype(np.float64))
+            ps_in_all = np.bincount(names, lane.duration[rows].astype(np.float64))
+            large = ps_inside >= _MIN_PURPOSE_SHARE * total
             if not with_common:
-                large &= wholes <= 1.5 * total + sums
+                large &= ps_in_all <= _MAX_COMMON_TIMES * total + ps_inside
             for name in np.flatnonzero(large).tolist():
-                found.setdefault((depth, name), (int(sums[name]), int(wholes[name])))
-    out = []
-    for (_, name), (ps, _) in sorted(found.items()):
-        text = trace.names.full(name)[:300]
-        kind = classes[name]
-        out.append(Named(_label(text), text, ps, bool(_is_frame(np.array([kind]))[0])))
-    return out
+                ps_by_place.setdefault((depth, name), int(ps_inside[name]))
+    chain = []
+    for (_, index), ps in sorted(ps_by_place.items()):
+        name = profile.trace.names.full(index)[:_MAX_READ_NAME]
+        is_frame = bool(_is_frame(classes[index : index + 1])[0])
+        chain.append(Named(label=_label(name), name=name, ps=ps, is_frame=is_frame))
+    return chain
 
 
 def says_little(name: str) -> bool:
@@ -256,12 +298,16 @@ def waits_for_results(name: str) -> bool:
 
 def _launches(lane: Events, starts: Int64s) -> Bools:
     """Which events of a lane mark or launch steps: those whose name does so for most of them."""
-    at = lane.start.searchsorted(starts, side="right") - 1
-    around = (at >= 0) & (starts < lane.end[np.maximum(at, 0)]) if len(lane) else at >= 0
-    if not around.any():
-        return np.zeros(len(lane), np.bool_)
-    names, count = np.unique(lane.name[at[around]], return_counts=True)
-    return np.asarray(np.isin(lane.name, names[2 * count > len(starts)]))
+    nothing = np.zeros(len(lane), np.bool_)
+    if not len(lane):
+        return nothing
+    row = lane.start.searchsorted(starts, side="right") - 1
+    is_around = (row >= 0) & (starts < lane.end[np.maximum(row, 0)])
+    if not is_around.any():
+        return nothing
+    names, count = np.unique(lane.name[row[is_around]], return_counts=True)
+    of_most_steps = names[2 * count > len(starts)]
+    return np.asarray(np.isin(lane.name, of_most_steps))
 
 
 def _is_frame(classes: UInt8s) -> Bools:
@@ -269,18 +315,19 @@ def _is_frame(classes: UInt8s) -> Bools:
 
 
 def _threads(trace: Trace) -> list[Track]:
-    return [
-        track
-        for process in trace.processes
-        if process.kind is ProcessKind.HOST
-        for track in process.tracks
-        if len(track.events) and not activity.is_pool(track.name)
-    ]
+    threads: list[Track] = []
+    for process in trace.processes:
+        if process.kind is not ProcessKind.HOST:
+            continue
+        for track in process.tracks:
+            if len(track.events) and not activity.is_pool(track.name):
+                threads.append(track)
+    return threads
 
 
 def _is_library(name: str) -> bool:
     """Whether a frame is of Python, of a framework or built in, and none of the program's own."""
-    match = _KINETO_FRAME.match(name) or _XPLANE_FRAME.match(name)
+    match = _frame(name)
     if match is None:
         return True
     path = match["path"]
@@ -292,10 +339,20 @@ def _is_library(name: str) -> bool:
     return module.startswith("_") or module in sys.stdlib_module_names
 
 
+def _frame(name: str) -> re.Match[str] | None:
+    """The parts of a Python frame's name: path, line and function."""
+    return _KINETO_FRAME.match(name) or _XPLANE_FRAME.match(name)
+
+
+def _file(frame: re.Match[str]) -> str:
+    """The file of a frame, without its folders."""
+    return re.split(r"[/\\]", frame["path"])[-1]
+
+
 def _module(name: str) -> str:
     """The module of a frame, without its packages; empty for what is no frame."""
-    match = _KINETO_FRAME.match(name) or _XPLANE_FRAME.match(name)
-    return "" if match is None else re.split(r"[/\\]", match["path"])[-1].removesuffix(".py")
+    frame = _frame(name)
+    return "" if frame is None else _file(frame).removesuffix(".py")
 
 
 def dispatched(profile: Profile, wall: WallTime, windows: CoveredTime) -> Blame:
@@ -304,31 +361,32 @@ def dispatched(profile: Profile, wall: WallTime, windows: CoveredTime) -> Blame:
     """
     if wall.driver is None:
         return NOBODY
-    events, names = wall.driver.events, profile.trace.names
-    inside = windows.hold(events.start)
-    in_steps = joined([CoveredTime(wall.periods.start, wall.periods.mark_end)])
-    of_steps = np.unique(events.name[in_steps.hold(events.start)])
-    called, count = np.unique(events.name[inside], return_counts=True)
-    for index in called[np.argsort(-count, kind="stable")].tolist():
-        name = names.full(index)[:300]
-        if index not in of_steps and _FUNCTION.match(name) is not None:
-            told = Named(_label(name), name, 0, is_frame=False)
-            return Blame(told, _purpose([told]))
+    events = wall.driver.events
+    names = profile.trace.names
+    steps = joined([CoveredTime(wall.periods.start, wall.periods.mark_end)])
+    names_in_steps = np.unique(events.name[steps.hold(events.start)])
+    called, count = np.unique(events.name[windows.hold(events.start)], return_counts=True)
+    most_often_first = called[np.argsort(-count, kind="stable")]
+    for index in most_often_first.tolist():
+        name = names.full(index)[:_MAX_READ_NAME]
+        if index not in names_in_steps and _FUNCTION.match(name) is not None:
+            function = Named(_label(name), name, 0, is_frame=False)
+            return Blame(function, _purpose([function]))
     return NOBODY
 
 
 def _label(name: str) -> str:
     """A name as a sentence has it: "resize in image_processing.py:214"."""
-    match = _KINETO_FRAME.match(name) or _XPLANE_FRAME.match(name)
-    if match is not None:
-        file = re.split(r"[/\\]", match["path"])[-1]
-        return plain(f"{match['name']} in {file}:{match['line']}", 2 * _MAX_NAME)
+    frame = _frame(name)
+    if frame is not None:
+        return plain(f"{frame['name']} in {_file(frame)}:{frame['line']}", 2 * _MAX_NAME)
     function = _FUNCTION.match(name)
     if function is not None:
         return plain(function["name"] or function["jit"], _MAX_NAME)
     name, _, type_ = without_lightning(name).rpartition(":")
     words = type_ if name in ("", type_) else f"{name}:{type_}"  # "Flush:Flush" says it twice
-    return plain(re.sub(r" at 0x[0-9a-f]+", "", words), _MAX_NAME)
+    without_address = re.sub(r" at 0x[0-9a-f]+", "", words)
+    return plain(without_address, _MAX_NAME)
 
 
 def _decisive(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Purpose | None:
@@ -336,19 +394,16 @@ def _decisive(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Purpo
     driver = wall.driver
     if driver is None:
         return None
-    used = np.unique(driver.events.name)
+    indexes = np.unique(driver.events.name)
+    names = [profile.trace.names.full(index)[:200] for index in indexes.tolist()]
     for purpose, pattern in DECISIVE:
-        decisive = [
-            index
-            for index in used.tolist()
-            if pattern.search(profile.trace.names.full(index)[:200]) is not None
-        ]
-        if decisive and _meets(driver, np.array(decisive), stretches):
+        is_decisive = np.array([pattern.search(name) is not None for name in names], np.bool_)
+        if is_decisive.any() and _meets(driver, indexes[is_decisive], stretches):
             return purpose
     return None
 
 
-def _meets(track: Track, names: Int64s, stretches: CoveredTime) -> bool:
+def _meets(track: Track, names: npt.NDArray[np.uint32], stretches: CoveredTime) -> bool:
     rows = np.isin(track.events.name, names)
     inside = stretches.inside(track.events.start[rows], track.events.end[rows])
     return bool((inside > 0).any())

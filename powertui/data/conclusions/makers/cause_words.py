@@ -97,7 +97,7 @@ class CauseWords:
 
 
 @dataclass(frozen=True)
-class Told:
+class Wording:
     """What a conclusion says of a cause."""
 
     sentence: str
@@ -144,26 +144,15 @@ WHAT_TO_DO = {
 }
 
 
-def words_of_few(words: CauseWords) -> Told:
+def words_of_few(words: CauseWords) -> Wording:
     cause = words.cause
     where = "in" if cause.part is RunPart.STEP else "after"
     if cause.kind is Kind.COMPILATION and ActivityKind.COMPILING not in cause.activities[:1]:
         return _first_step(words)
     if cause.kind is Kind.PAUSE:
         return _pause(words, where)
-    subject = _FEW_SUBJECTS.get(cause.kind)
-    who = f": {words.who}" if words.who else ""
-    if subject is None:
-        subject = _work(words)
-        if words.who and cause.blame.purpose is Purpose.CALLBACK:
-            subject, who = f"The callback {words.who}", ""
-        elif words.who and cause.activities[:1] == (ActivityKind.RUNTIME,):
-            subject, who = f"The call {words.who}", ""
-    if cause.kind is Kind.SLOW_STEPS and not words.who and cause.part is RunPart.BETWEEN:
-        first = cause.activities[0] if cause.activities else ActivityKind.NOTHING
-        if first is not ActivityKind.RUNTIME:
-            who = ", probably an evaluation, a callback, a checkpoint, or logging"
-    return Told(
+    subject, who = _subject_of_few(words)
+    return Wording(
         sentence=f"{_capital(subject)} {where} {words.steps} takes {words.amount}{who}.",
         short=f"{kind_in_words(cause.kind)} {whole_percent(words.share)}",
         tool="timeline",
@@ -172,8 +161,27 @@ def words_of_few(words: CauseWords) -> Told:
     )
 
 
-def _first_step(words: CauseWords) -> Told:
-    return Told(
+def _subject_of_few(words: CauseWords) -> tuple[str, str]:
+    """(what takes the time, whom to name for it at the end of the sentence)."""
+    cause = words.cause
+    subject = _FEW_SUBJECTS.get(cause.kind)
+    if subject is not None:
+        return subject, f": {words.who}" if words.who else ""
+    first = cause.activities[0] if cause.activities else None
+    if words.who:
+        if cause.blame.purpose is Purpose.CALLBACK:
+            return f"The callback {words.who}", ""
+        if first is ActivityKind.RUNTIME:
+            return f"The call {words.who}", ""
+        return _work(words), f": {words.who}"
+    is_between = cause.kind is Kind.SLOW_STEPS and cause.part is RunPart.BETWEEN
+    if is_between and first is not ActivityKind.RUNTIME:
+        return _work(words), ", probably an evaluation, a callback, a checkpoint, or logging"
+    return _work(words), ""
+
+
+def _first_step(words: CauseWords) -> Wording:
+    return Wording(
         sentence=f"The first step takes longer than the others, {words.amount}: probably tracing "
         "and compiling.",
         short=f"compiling {whole_percent(words.share)}",
@@ -183,7 +191,7 @@ def _first_step(words: CauseWords) -> Told:
     )
 
 
-def _pause(words: CauseWords, where: str) -> Told:
+def _pause(words: CauseWords, where: str) -> Wording:
     cause = words.cause
     longest = short_time(float((cause.stretches.end - cause.stretches.start).max(initial=0)))
     if where == "in":
@@ -198,7 +206,7 @@ def _pause(words: CauseWords, where: str) -> Told:
         pause = f"A pause {where} {words.steps} takes {words.amount}"
     else:
         pause = f"Pauses {where} {words.steps} take {words.amount}, up to {longest} each"
-    return Told(
+    return Wording(
         sentence=f"{pause}: {whom}. Possible causes: {guess}.",
         short=f"pause {whole_percent(words.share)}",
         tool="timeline",
@@ -240,44 +248,46 @@ PURPOSES_IN_WORDS = {
 }
 
 
-def words_between(words: CauseWords) -> Told:
+def words_between(words: CauseWords) -> Wording:
     cause = words.cause
-    subject = PURPOSES_IN_WORDS.get(cause.kind)
-    silent = bool(cause.activities) and cause.activities[0] in (
-        ActivityKind.NOTHING,
-        ActivityKind.WAITING,
+    first = cause.activities[0] if cause.activities else None
+    silent = first in (ActivityKind.NOTHING, ActivityKind.WAITING)
+    is_guess = silent and not words.who
+    return Wording(
+        sentence=_capital(_sentence_between(words, silent=silent)),
+        short=f"between steps {whole_percent(words.share)}",
+        tool="timeline",
+        next=_next_between(words, silent=silent),
+        confidence=Confidence.LIKELY if is_guess else Confidence.SURE,
+        doubt="Nothing was recorded there: what it was is a guess." if silent else "",
     )
+
+
+def _sentence_between(words: CauseWords, *, silent: bool) -> str:
+    cause = words.cause
     after_each = f"{words.each} after each step"
     if len(words.wall.periods) == 1:
         after_each = "after the only step"
     if cause.kind is Kind.INPUT and words.who.startswith("MakeIterator"):
-        sentence = (
+        return (
             f"Making a new dataset for each step takes {words.amount}, {after_each}: predict, "
             "evaluate and fit make one each time they are called."
         )
-    elif subject is not None:
+    subject = PURPOSES_IN_WORDS.get(cause.kind)
+    if subject is not None:
         who = f": {words.who}" if words.who else ""
-        sentence = f"{subject} between the steps takes {words.amount}, {after_each}{who}."
-    elif words.who:
+        return f"{subject} between the steps takes {words.amount}, {after_each}{who}."
+    if words.who:
         callback = "the callback " if cause.blame.purpose is Purpose.CALLBACK else ""
-        sentence = f"Between the steps, {callback}{words.who} takes {words.amount}, {after_each}."
-    elif silent:
-        sentence = (
+        return f"Between the steps, {callback}{words.who} takes {words.amount}, {after_each}."
+    if silent:
+        return (
             f"Between the steps {words.amount} passes, {after_each}, and no event was recorded "
             f"there: {_guess_between(words)}."
         )
-    else:
-        sentence = (
-            f"What the program does between the steps takes {words.amount}, {after_each}: "
-            f"mostly {_work(words)}."
-        )
-    return Told(
-        sentence=_capital(sentence),
-        short=f"between steps {whole_percent(words.share)}",
-        tool="timeline",
-        next=_next_between(words, silent=silent),
-        confidence=Confidence.LIKELY if silent and not words.who else Confidence.SURE,
-        doubt="Nothing was recorded there: what it was is a guess." if silent else "",
+    return (
+        f"What the program does between the steps takes {words.amount}, {after_each}: "
+        f"mostly {_work(words)}."
     )
 
 

@@ -79,8 +79,19 @@ def doubtful_clocks(inquiry: Inquiry) -> Iterator[Conclusion]:
         for placed in _in_doubt(host_account.placed[row] for row in host_account.counted):
             path = placed.power.series.path
             if path not in logs:
-                own = _by_own_times(host_account, path, lo_ps, hi_ps, placed.alignment)
-                logs[path] = _Log(placed, what, host_account.energy(lo_ps, hi_ps), own)
+                by_own_times = _by_own_times(
+                    host_account=host_account,
+                    path=path,
+                    lo_ps=lo_ps,
+                    hi_ps=hi_ps,
+                    alignment=placed.alignment,
+                )
+                logs[path] = _Log(
+                    placed=placed,
+                    what=what,
+                    energy=host_account.energy(lo_ps, hi_ps),
+                    own_energy=by_own_times,
+                )
         if logs:
             findings = account.findings(profile, aligning).findings
             has_findings |= any(finding.delta_watts is not None for finding in findings)
@@ -116,26 +127,29 @@ def _by_own_times(
     if alignment.status != "clock corrected":
         return None
     by_ps = -round(alignment.correction_s * PS_PER_S)
-    channels = tuple(
-        replace(placed, power=placing.shifted(placed.power, by_ps))
-        if placed.power.series.path == path
-        else placed
-        for placed in host_account.placed
-    )
-    return replace(host_account, placed=channels).drew(lo_ps, hi_ps)
+    channels = []
+    for placed in host_account.placed:
+        if placed.power.series.path == path:
+            placed = replace(placed, power=placing.shifted(placed.power, by_ps))
+        channels.append(placed)
+    return replace(host_account, placed=tuple(channels)).drew(lo_ps, hi_ps)
 
 
 def _conclusions(logs: Iterable[_Log], *, has_findings: bool) -> Iterator[Conclusion]:
     worth_saying = [log for log in logs if has_findings or _matters(log)]
     for log in worth_saying[:_MAX_CLOCKS]:
-        yield _corrected(log) if log.alignment.status == "clock corrected" else _doubtful(log)
+        if log.alignment.status == "clock corrected":
+            yield _corrected(log)
+        else:
+            yield _doubtful(log)
 
 
 def _matters(log: _Log) -> bool:
     """Whether it is worth a sentence: a clock that readings contradict always is, and any other
     doubt where joules depend on it.
     """
-    alignment, energy = log.alignment, log.energy
+    alignment = log.alignment
+    energy = log.energy
     if alignment.status == "clock corrected":
         return True
     if alignment.status == "ambiguous" and alignment.clock_sentence:
@@ -168,10 +182,10 @@ def _joules_of_both(log: _Log) -> str:
     corrected = f" The energy of {log.what} is {_joules(log.energy.joules)}"
     if log.own_energy.joules is None:
         return f"{corrected}; by its own times the log would not cover it."
-    own = _joules(log.own_energy.joules)
-    if own == _joules(log.energy.joules):
+    by_own_times = _joules(log.own_energy.joules)
+    if by_own_times == _joules(log.energy.joules):
         return f"{corrected} either way."
-    return f"{corrected}, and would be {own} by its own times."
+    return f"{corrected}, and would be {by_own_times} by its own times."
 
 
 def _doubtful(log: _Log) -> Conclusion:
@@ -201,7 +215,8 @@ def _open_joules(log: _Log) -> str:
     energy = log.energy
     if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
         return f" The energy of {log.what} is not known."
-    lo, hi = (_joules(end) for end in (max(0.0, energy.lo), energy.hi))
+    lo = _joules(max(0.0, energy.lo))
+    hi = _joules(energy.hi)
     if lo == hi:
         return f" The energy of {log.what} is {lo} all the same."
     return f" The energy of {log.what} is between {lo} and {hi}."

@@ -12,7 +12,7 @@ from powertui.plain import plain
 _MIN_NAMED_OP_SHARE = 0.05
 _NO_COMPUTING = frozenset((Category.COMMUNICATION.value, Category.INPUT.value))
 # Other sentences tell of these: a callback that is "87 % of all ops' time" is no computing.
-_TOLD_ELSEWHERE = frozenset(
+_NAMED_ELSEWHERE = frozenset(
     (
         NameClass.COPY,
         NameClass.CALLED_PYTHON,
@@ -34,7 +34,9 @@ def notable_op(ops: list[Top], computing_ps: float) -> Top | None:
 def _is_computing(op: Top) -> bool:
     if op.category in _NO_COMPUTING:
         return False
-    return name_class(op.name) not in _TOLD_ELSEWHERE and name_class(op.type) not in _TOLD_ELSEWHERE
+    return (
+        name_class(op.name) not in _NAMED_ELSEWHERE and name_class(op.type) not in _NAMED_ELSEWHERE
+    )
 
 
 def op_words(op: Top) -> str:

@@ -83,11 +83,11 @@ def long_epochs(inquiry: Inquiry) -> Iterator[Conclusion]:
     if len(profile.epochs) < 2:
         return
     lo, hi = profile.trace.span
-    for found in _unusual(_epochs_of(profile, inquiry)):
-        cost = found.cost
-        if found.epoch.start_ps < hi and found.epoch.end_ps > lo:
+    for long_epoch in _unusual(_epochs_of(profile, inquiry)):
+        cost = long_epoch.cost
+        if long_epoch.epoch.start_ps < hi and long_epoch.epoch.end_ps > lo:
             cost = inquiry.cost(cost.seconds, cost.joules)
-        yield _conclusion(found, cost, profile.index)
+        yield _conclusion(long_epoch, cost, profile.index)
 
 
 def long_training_epochs(energy: TrainingEnergy) -> Iterator[Conclusion]:
@@ -103,27 +103,30 @@ def long_training_epochs(energy: TrainingEnergy) -> Iterator[Conclusion]:
         )
         for window in energy.epochs()
     ]
-    for found in _unusual(epochs):
-        yield _conclusion(found, found.cost, 0)
+    for long_epoch in _unusual(epochs):
+        yield _conclusion(long_epoch, long_epoch.cost, 0)
 
 
 def _epochs_of(profile: Profile, inquiry: Inquiry) -> list[_Epoch]:
-    lo, hi = profile.trace.span
+    profile_ends = profile.trace.span
     energies = account.energy_account(profile, inquiry.question.aligning).epoch_energies
-    return [
-        _Epoch(
-            number=epoch.number,
-            start_ps=epoch.lo,
-            end_ps=epoch.hi,
-            half_ps=Z95 * epoch.edge,
-            steps=int((profile.steps.epoch == epoch.index).sum()),
-            energy=epoch.energy,
-            is_cut=any(
-                epoch.lo + Z95 * epoch.edge < end < epoch.hi - Z95 * epoch.edge for end in (lo, hi)
-            ),
+    epochs = []
+    for epoch in energies:
+        half_ps = Z95 * epoch.edge
+        sure_start = epoch.lo + half_ps
+        sure_end = epoch.hi - half_ps
+        epochs.append(
+            _Epoch(
+                number=epoch.number,
+                start_ps=epoch.lo,
+                end_ps=epoch.hi,
+                half_ps=half_ps,
+                steps=int((profile.steps.epoch == epoch.index).sum()),
+                energy=epoch.energy,
+                is_cut=any(sure_start < end < sure_end for end in profile_ends),
+            )
         )
-        for epoch in energies
-    ]
+    return epochs
 
 
 def _unusual(epochs: Sequence[_Epoch]) -> Iterator[_LongEpoch]:
@@ -133,30 +136,47 @@ def _unusual(epochs: Sequence[_Epoch]) -> Iterator[_LongEpoch]:
     for epoch in epochs[1:]:
         if epoch.is_cut:
             continue
-        others = [other for other in epochs if other is not epoch and _is_same_work(epoch, other)]
-        later = [other for other in others if other is not epochs[0]]
-        if len(later) >= _MIN_LATER_EPOCHS:
-            others = later
+        others = _comparable(epoch, epochs)
         if not others:
             continue
-        longer_s = joules = None
-        longest_s = max(other.seconds_between[1] for other in others)
-        if epoch.seconds_between[0] > (1 + _MIN_EXCESS_SHARE) * longest_s:
-            longer_s = epoch.seconds - median(other.seconds for other in others)
-        if _drew_more(epoch, others):
-            joules = epoch.joules - median(other.joules for other in others)
-        if longer_s is not None or joules is not None:
+        cost = Cost(seconds=_longer_s(epoch, others), joules=_more_joules(epoch, others))
+        if cost.seconds is not None or cost.joules is not None:
             against = f"epoch {others[0].number}" if len(others) == 1 else "the other epochs"
-            yield _LongEpoch(epoch, Cost(seconds=longer_s, joules=joules), against)
+            yield _LongEpoch(epoch, cost, against)
 
 
-def _drew_more(epoch: _Epoch, others: Sequence[_Epoch]) -> bool:
-    """Whether its joules exceed those of every other one, and all of them are known."""
-    between, ends = epoch.joules_between, [other.joules_between for other in others]
-    highest = [hi for _, hi in filter(None, ends)]
-    if between is None or len(highest) < len(others):
-        return False
-    return between[0] > (1 + _MIN_EXCESS_SHARE) * max(highest)
+def _comparable(epoch: _Epoch, epochs: Sequence[_Epoch]) -> list[_Epoch]:
+    """The epochs that one is compared with."""
+    same_work = []
+    for candidate in epochs:
+        if candidate is not epoch and _is_same_work(epoch, candidate):
+            same_work.append(candidate)
+    later = [candidate for candidate in same_work if candidate is not epochs[0]]
+    return later if len(later) >= _MIN_LATER_EPOCHS else same_work
+
+
+def _longer_s(epoch: _Epoch, others: Sequence[_Epoch]) -> float | None:
+    """By how much it is longer than usual, if it exceeds every other one."""
+    longest_s = max(another.seconds_between[1] for another in others)
+    if epoch.seconds_between[0] <= (1 + _MIN_EXCESS_SHARE) * longest_s:
+        return None
+    return epoch.seconds - median(another.seconds for another in others)
+
+
+def _more_joules(epoch: _Epoch, others: Sequence[_Epoch]) -> float | None:
+    """How many joules more than usual it drew, if it exceeds every other one, and all of them are
+    known.
+    """
+    if epoch.joules_between is None:
+        return None
+    highest = []
+    for another in others:
+        if another.joules_between is None:
+            return None
+        highest.append(another.joules_between[1])
+    if epoch.joules_between[0] <= (1 + _MIN_EXCESS_SHARE) * max(highest):
+        return None
+    return epoch.joules - median(another.joules for another in others)
 
 
 def _is_same_work(first: _Epoch, second: _Epoch) -> bool:
@@ -166,8 +186,8 @@ def _is_same_work(first: _Epoch, second: _Epoch) -> bool:
     return more - min(first.steps, second.steps) <= _SAME_STEPS_SHARE * more
 
 
-def _conclusion(found: _LongEpoch, cost: Cost, host: int) -> Conclusion:
-    epoch = found.epoch
+def _conclusion(long_epoch: _LongEpoch, cost: Cost, host: int) -> Conclusion:
+    epoch = long_epoch.epoch
     longer = f"takes {words.seconds(cost.seconds)} longer" if cost.seconds is not None else ""
     more = ""
     if cost.joules is not None:
@@ -176,7 +196,7 @@ def _conclusion(found: _LongEpoch, cost: Cost, host: int) -> Conclusion:
     took = f" ({words.seconds(epoch.seconds)} in all)" if longer else ""
     return Conclusion(
         kind=Kind.LONG_EPOCH,
-        sentence=f"Epoch {epoch.number} {amount} than {found.against}{took}.",
+        sentence=f"Epoch {epoch.number} {amount} than {long_epoch.against}{took}.",
         short=_short(cost),
         confidence=Confidence.SURE if epoch.steps else Confidence.LIKELY,
         evidence=Evidence("epochs"),

@@ -54,15 +54,15 @@ def memory_calls(inquiry: Inquiry) -> MemoryCalls | None:
         return None
     allocations = _calls(trace, texts.beginning(trace.names, *_ALLOCATIONS, whole=True))
     periods = wall_time.wall_time(profile).periods
-    both = (frees.inside(periods.start, periods.end) > 0) & (
-        allocations.inside(periods.start, periods.end) > 0
-    )
+    frees_ps = frees.inside(periods.start, periods.end)
+    allocations_ps = allocations.inside(periods.start, periods.end)
+    both = (frees_ps > 0) & (allocations_ps > 0)
     both[:1] = False  # the first step warms up
-    steps = CoveredTime(periods.start[both], periods.end[both])
-    ps = joined([frees, allocations]).common(steps).length
     count = int(both.sum())
     if count < max(_MIN_STEPS, _MIN_STEPS_SHARE * len(both)):
         return None
+    steps = CoveredTime(periods.start[both], periods.end[both])
+    ps = joined([frees, allocations]).common(steps).length
     return MemoryCalls(ps, count, len(both))
 
 
@@ -92,7 +92,8 @@ def _calls(trace: Trace, names: Bools) -> CoveredTime:
     """When any thread of the host is in a call of these names."""
     if not names.any():
         return NO_TIME
-    starts, ends = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    starts = [np.empty(0, np.int64)]
+    ends = [np.empty(0, np.int64)]
     for process in trace.processes:
         if process.kind is not ProcessKind.HOST:
             continue
@@ -100,7 +101,8 @@ def _calls(trace: Trace, names: Bools) -> CoveredTime:
             rows = np.flatnonzero(names[track.events.name])
             starts.append(track.events.start[rows])
             ends.append(track.events.end[rows])
-    start, end = np.concatenate(starts), np.concatenate(ends)
+    start = np.concatenate(starts)
+    end = np.concatenate(ends)
     return union(start[end > start], end[end > start])
 
 

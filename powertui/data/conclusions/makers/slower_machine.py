@@ -92,7 +92,9 @@ def _slower_steps(periods: Periods) -> Bools | None:
 
 def _rolling_median(values: Floats) -> Floats:
     half = _SMOOTHED_STEPS // 2
-    padded = np.concatenate((values[:half][::-1], values, values[-half:][::-1]))
+    before = values[:half][::-1]
+    after = values[-half:][::-1]
+    padded = np.concatenate((before, values, after))
     windows = np.lib.stride_tricks.sliding_window_view(padded, _SMOOTHED_STEPS)
     return np.asarray(np.median(windows, axis=1))
 
@@ -101,20 +103,23 @@ def _slowdown(profile: Profile, periods: Periods, slow: Bools) -> float | None:
     """How many times as long the operations take in the slow steps, if these do the same work and
     nearly all of it is slower; else None.
     """
-    usual, slower = _calls(profile, periods, ~slow), _calls(profile, periods, slow)
-    telling = (usual.ps >= _MIN_OP_SHARE * usual.ps.sum()) & (usual.count > 0)
-    if telling.sum() < _MIN_OPS:
-        return None
-    if not slower.ps.sum():
+    usual = _calls(profile, periods, ~slow)
+    slower = _calls(profile, periods, slow)
+    matters = (usual.ps >= _MIN_OP_SHARE * usual.ps.sum()) & (usual.count > 0)
+    if matters.sum() < _MIN_OPS or not slower.ps.sum():
         return None
     difference = np.abs(slower.count - usual.count)
-    same = telling & (difference <= _MAX_COUNT_DIFFERENCE * usual.count)
-    if slower.ps[same].sum() < _MIN_SLOWER_OPS * slower.ps.sum():
+    same = matters & (difference <= _MAX_COUNT_DIFFERENCE * usual.count)
+    usual_ps = usual.ps[same]
+    slower_ps = slower.ps[same]
+    if slower_ps.sum() < _MIN_SLOWER_OPS * slower.ps.sum():
         return None
-    ratio = (slower.ps[same] / slower.count[same]) / (usual.ps[same] / usual.count[same])
-    if np.mean(ratio >= _MIN_OP_SLOWDOWN) < _MIN_SLOWER_OPS:
+    usual_call_ps = usual_ps / usual.count[same]
+    slower_call_ps = slower_ps / slower.count[same]
+    is_slower = slower_call_ps / usual_call_ps >= _MIN_OP_SLOWDOWN
+    if np.mean(is_slower) < _MIN_SLOWER_OPS:
         return None
-    slowdown = float(slower.ps[same].sum() / usual.ps[same].sum())
+    slowdown = float(slower_ps.sum() / usual_ps.sum())
     return slowdown if slowdown >= _MIN_SLOWDOWN_OF_WORK else None
 
 
@@ -122,7 +127,8 @@ def _calls(profile: Profile, periods: Periods, rows: Bools) -> _Calls:
     """The operations that begin in these steps: of devices where there are some, else of hosts."""
     windows = joined([CoveredTime(periods.start[rows], periods.end[rows])])
     size = len(profile.trace.names)
-    count, ps = np.zeros(size), np.zeros(size)
+    count = np.zeros(size)
+    ps = np.zeros(size)
     kind = ProcessKind.DEVICE if device_facts.has_device(profile.trace) else ProcessKind.HOST
     is_operation = name_classes(profile) == NameClass.OPERATION
     for process in profile.trace.processes:
@@ -167,11 +173,14 @@ def _conclusion(
 def _where(slow: Bools) -> str:
     """Which steps: "from step 13 on,", "in steps 4 to 30,", "in 20 of 48 steps,"."""
     rows = np.flatnonzero(slow)
-    first, last = int(rows[0]), int(rows[-1])
+    first = int(rows[0])
+    last = int(rows[-1])
+    count = f"{len(rows):,}"
+    total = f"{len(slow):,}"
     if len(rows) != last - first + 1:
-        return f"in {len(rows):,} of {len(slow):,} steps"
+        return f"in {count} of {total} steps"
     if last == len(slow) - 1:
-        return f"in the last {len(rows):,} of {len(slow):,} steps"
+        return f"in the last {count} of {total} steps"
     if first == 0:
-        return f"in the first {len(rows):,} of {len(slow):,} steps"
-    return f"in {len(rows):,} steps in a row, after the first {first:,},"
+        return f"in the first {count} of {total} steps"
+    return f"in {count} steps in a row, after the first {first:,},"

@@ -178,12 +178,15 @@ def _memory_share(inquiry: Inquiry) -> float:
 def _of_part(inquiry: Inquiry, part: _Part, share: float) -> Conclusion:
     is_known = part.kind is not Kind.UNKNOWN_TIME
     ps = share * all_steps_ps(inquiry)
-    subject, most, next_step = part.subject, "", part.next
+    subject = part.subject
+    most = ""
+    next_step = part.next
     if part.kind in (Kind.PYTHON, Kind.UNKNOWN_TIME):
         function = python_time.working_function(inquiry, ps)
         if function is not None:
             is_known = True
-            subject, most = python_time.subject(function), python_time.most_of_it(function, ps)
+            subject = python_time.subject(function)
+            most = python_time.most_of_it(function, ps)
             next_step = python_time.advice(subject, inquiry.framework)
     sentence = f"{subject} takes {_of_a_step(inquiry, share)}{most}."
     if not is_known:

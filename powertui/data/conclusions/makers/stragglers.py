@@ -22,9 +22,16 @@ def straggling_hosts(inquiry: Inquiry) -> Iterator[Conclusion]:
         return
     slow_hosts = hosts.stragglers(common.lengths_without_collectives())
     for host in slow_hosts[:_MAX_STRAGGLERS]:
-        names, rows = common.steps[host.member].names, common.rows[host.member]
+        names = common.steps[host.member].names
+        rows = common.rows[host.member]
         worst = [names[int(rows[step])] for step in host.worst]
-        yield _conclusion(inquiry, host, common.hosts[host.member], common.count, worst)
+        yield _conclusion(
+            inquiry=inquiry,
+            straggler=host,
+            name=common.hosts[host.member],
+            count=common.count,
+            worst=worst,
+        )
 
 
 def straggling_devices(inquiry: Inquiry) -> Iterator[Conclusion]:
@@ -38,7 +45,13 @@ def straggling_devices(inquiry: Inquiry) -> Iterator[Conclusion]:
     names, rows, work = by_device
     for device in hosts.stragglers(work)[:_MAX_STRAGGLERS]:
         worst = [steps.names[int(rows[step])] for step in device.worst]
-        yield _conclusion(inquiry, device, names[device.member], len(rows), worst)
+        yield _conclusion(
+            inquiry=inquiry,
+            straggler=device,
+            name=names[device.member],
+            count=len(rows),
+            worst=worst,
+        )
 
 
 def _conclusion(

@@ -18,7 +18,7 @@ from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers.blame import says_little, waits_for_results
 from powertui.data.energy import account
 from powertui.data.energy.findings import finding_texts
-from powertui.data.energy.findings.finding import EPOCHS, LIMIT, Finding
+from powertui.data.energy.findings.finding import EPOCHS, LIMIT, Finding, LongerOp
 from powertui.data.energy.log_alignment import Alignment
 from powertui.data.model import PS_PER_S, Badge
 from powertui.data.opened import Profile
@@ -170,18 +170,26 @@ def _explains(finding: Finding) -> bool:
 
 def _longest_op(finding: Finding) -> str:
     """The op that ran longer there more than any other, with what it usually takes."""
+    op = _op_to_name(finding)
+    subject = plain(readable_name(op.name), 80)
+    verb = "run"
+    if waits_for_results(op.name):
+        subject = f"waiting for results ({subject})"
+        verb = "happen"
+    usual = f"which does not usually {verb}"
+    if op.usual_s:
+        usual = f"usually {words.seconds(op.usual_s)}"
+    return f"{subject} took {words.seconds(op.here_s)}, {usual}"
+
+
+def _op_to_name(finding: Finding) -> LongerOp:
+    """The first op whose name says something and that is a good part of the difference."""
     longest = finding.ops[0]
     least_s = _MIN_EXPLAINED_SHARE * longest.more_s
-    telling = [op for op in finding.ops if op.more_s > least_s and not says_little(op.name)]
-    op = next(iter(telling), longest)
-    name = plain(readable_name(op.name), 80)
-    subject, verb = name, "run"
-    if waits_for_results(op.name):
-        subject, verb = f"waiting for results ({name})", "happen"
-    usual = (
-        f"usually {words.seconds(op.usual_s)}" if op.usual_s else f"which does not usually {verb}"
-    )
-    return f"{subject} took {words.seconds(op.here_s)}, {usual}"
+    for op in finding.ops:
+        if op.more_s > least_s and not says_little(op.name):
+            return op
+    return longest
 
 
 def _short(finding: Finding, kind: Kind) -> str:

@@ -57,6 +57,40 @@ _MIN_WRITING_SHARE = 0.2
 _SILENT = (ActivityKind.NOTHING, ActivityKind.WAITING)
 _INPUT = (ActivityKind.INPUT, ActivityKind.INPUT_AHEAD, ActivityKind.INPUT_PYTHON)
 _CALLING = (ActivityKind.SMALL_OPS, ActivityKind.RUNTIME)
+# Activities that are a cause by themselves where they take much.
+_CAUSES_OF_THEIR_OWN = (
+    (ActivityKind.COMPILING,),
+    _INPUT,
+    (ActivityKind.WAITING_FOR_REPLICA, ActivityKind.COLLECTIVE),
+)
+# What the program itself does between steps, and not what it waits for.
+_OF_THE_PROGRAM = (
+    ActivityKind.NOTHING,
+    ActivityKind.WAITING,
+    ActivityKind.PYTHON,
+    ActivityKind.RUNTIME,
+)
+# What all steps take, by what goes on there.
+_PARTS_OF_ALL = (RunPart.WITHOUT_STEPS, RunPart.BEFORE, RunPart.STEP, RunPart.BETWEEN)
+_KINDS_OF_ALL: tuple[tuple[Kind, tuple[ActivityKind, ...]], ...] = (
+    (Kind.INPUT, _INPUT),
+    (Kind.COLLECTIVES, (ActivityKind.COLLECTIVE,)),
+    (Kind.STRAGGLER, (ActivityKind.WAITING_FOR_REPLICA,)),
+    (Kind.COPIES, (ActivityKind.COPYING, ActivityKind.DEVICE_COPYING)),
+    (Kind.RECOMPILATION, (ActivityKind.COMPILING,)),
+    (Kind.COMPUTE, WORK),
+    (Kind.LAUNCH, _CALLING),
+    (Kind.PYTHON, (ActivityKind.PYTHON,)),
+    (Kind.PYTHON, (ActivityKind.CALLED_PYTHON,)),
+    (Kind.UNKNOWN_TIME, _SILENT),
+)
+_KINDS_WITH_A_NAME = (
+    Kind.PYTHON,
+    Kind.UNKNOWN_TIME,
+    Kind.INPUT,
+    Kind.LAUNCH,
+    Kind.RECOMPILATION,
+)
 _OF_PURPOSE = {
     Purpose.GARBAGE: Kind.GARBAGE_COLLECTION,
     Purpose.CHECKPOINT: Kind.CHECKPOINT,
@@ -88,17 +122,16 @@ class TimeCause:
 def time_causes(profile: Profile, wall: WallTime) -> list[TimeCause]:
     """All causes, the costliest first. Their times add up to the profile's."""
     usual = wall.usual.copy()
-    causes = [
-        *_of_evaluations(wall),
-        *_of_few(profile, wall, usual),
-        *_of_all(profile, wall, usual),
-    ]
-    return sorted((cause for cause in causes if cause.ps > 0), key=lambda cause: -cause.ps)
+    causes = [_of_evaluations(wall)]
+    causes += _of_few(profile, wall, usual)
+    causes += _of_all(profile, wall, usual)
+    taking_time = [cause for cause in causes if cause.ps > 0]
+    return sorted(taking_time, key=lambda cause: -cause.ps)
 
 
-def _of_evaluations(wall: WallTime) -> Iterator[TimeCause]:
+def _of_evaluations(wall: WallTime) -> TimeCause:
     ps = int(wall.usual[RunPart.EVALUATION].sum())
-    yield TimeCause(Kind.VALIDATION, ps, RunPart.EVALUATION, stretches=wall.evaluations)
+    return TimeCause(Kind.VALIDATION, ps, RunPart.EVALUATION, stretches=wall.evaluations)
 
 
 # ── what a few steps took longer ─────────────────────────────────────────────────────────────────
@@ -138,18 +171,13 @@ def _groups(extra: Int64s) -> list[tuple[ActivityKind, ...]]:
     much, all others together.
     """
     total = int(extra.sum())
-    own = [
-        kinds
-        for kinds in (
-            (ActivityKind.COMPILING,),
-            _INPUT,
-            (ActivityKind.WAITING_FOR_REPLICA, ActivityKind.COLLECTIVE),
-        )
-        if extra[list(kinds)].sum() >= _MIN_OWN_SHARE * total
-    ]
-    apart = {kind for kinds in own for kind in kinds}
+    alone = []
+    for kinds in _CAUSES_OF_THEIR_OWN:
+        if extra[list(kinds)].sum() >= _MIN_OWN_SHARE * total:
+            alone.append(kinds)
+    apart = {kind for kinds in alone for kind in kinds}
     rest = tuple(kind for kind in ActivityKind if kind not in apart)
-    return [*own, rest]
+    return [*alone, rest]
 
 
 def _few(
@@ -158,32 +186,34 @@ def _few(
     """One cause of a few steps; None where these are slow by chance, or where the work of steps
     that were dispatched ahead runs on.
     """
-    extra = wall.extra[part]
-    ps = int(extra[list(activities)].sum())
     if activities == (ActivityKind.COMPILING,) and _compiles_often(wall):
         return None
+    extra = wall.extra[part]
+    columns = list(activities)
+    ps = int(extra[columns].sum())
     slow, windows = _main_slow(wall, part, activities)
-    usual_ps = int(wall.usual[part][list(activities)].sum())
-    if ps / max(1, len(slow)) < _MIN_TIMES_USUAL * usual_ps / max(1, len(wall.periods)):
+    usual_ps = int(wall.usual[part][columns].sum())
+    usual_each = usual_ps / max(1, len(wall.periods))
+    if ps / max(1, len(slow)) < _MIN_TIMES_USUAL * usual_each:
         return None
     stretches = windows.common(joined([wall.timeline[kind] for kind in activities]))
-    whom = NOBODY
+    blamed = NOBODY
     if ps >= _MIN_SHARE * wall.length:
-        whom = blame(profile, wall, stretches)
-        if whom == NOBODY and part is RunPart.BETWEEN:
-            whom = dispatched(profile, wall, windows)
+        blamed = blame(profile, wall, stretches)
+        if blamed == NOBODY and part is RunPart.BETWEEN:
+            blamed = dispatched(profile, wall, windows)
     is_last = slow.tolist() == [len(wall.periods) - 1]
     may_run_on = part is RunPart.BETWEEN and (profile.steps.asynchronous or is_last)
-    if may_run_on and _is_steps_work(profile, whom):
+    if may_run_on and _is_steps_work(profile, blamed):
         working = int(extra[list(WORK)].sum())
         if 2 * working > ps and ActivityKind.COMPUTING in activities:
             return None
     return TimeCause(
-        kind=_kind_of_few(extra, activities, whom, slow),
+        kind=_kind_of_few(extra, activities, blamed, slow),
         ps=ps,
         part=part,
         activities=_largest_first(extra, activities),
-        blame=whom,
+        blame=blamed,
         slow=slow,
         stretches=stretches,
     )
@@ -191,22 +221,26 @@ def _few(
 
 def _compiles_often(wall: WallTime) -> bool:
     """Whether many of the steps that are not slow trace or compile."""
-    periods, others = wall.periods, ~wall.slow
-    compiling = wall.timeline[ActivityKind.COMPILING].inside(periods.start, periods.end) > 0
-    return bool(others.any() and compiling[others].mean() > _MAX_FEW_SHARE)
+    others = ~wall.slow
+    if not others.any():
+        return False
+    compiling = wall.timeline[ActivityKind.COMPILING]
+    compiles = compiling.inside(wall.periods.start, wall.periods.end) > 0
+    return bool(compiles[others].mean() > _MAX_FEW_SHARE)
 
 
-def _is_steps_work(profile: Profile, whom: Blame) -> bool:
+def _is_steps_work(profile: Profile, blamed: Blame) -> bool:
     """Whether what computes after a few steps may be the work of steps that were dispatched ahead.
 
     A function that is called there alone is blamed only if most of XLA's work is its own: a program
     that evaluates waits for all the steps before.
     """
-    if whom.told is None:
+    if blamed.whom is None:
         return True
     shares = profile.cached("xla shares", lambda: shares_of_functions(profile.trace))
-    own = shares.get(function_key(whom.told.name), 0.0)
-    return bool(shares) and not whom.told.is_frame and own < _MIN_BLAMED_WORK
+    if not shares or blamed.whom.is_frame:
+        return False
+    return shares.get(function_key(blamed.whom.name), 0.0) < _MIN_BLAMED_WORK
 
 
 def _main_slow(
@@ -216,35 +250,42 @@ def _main_slow(
     periods = wall.periods
     rows = np.flatnonzero(wall.slow)
     if part is RunPart.STEP:
-        lo, hi = periods.start[rows], periods.mark_end[rows]
+        lo = periods.start[rows]
+        hi = periods.mark_end[rows]
     else:
-        lo, hi = periods.mark_end[rows], periods.end[rows]
+        lo = periods.mark_end[rows]
+        hi = periods.end[rows]
     took = wall.timeline.parts(lo, hi)[:, list(activities)].sum(axis=1)
-    order = np.argsort(-took, kind="stable")
-    enough = int(np.searchsorted(np.cumsum(took[order]), _MAIN_SHARE * took.sum())) + 1
-    least = took[order[:enough]].min(initial=took.max(initial=0))
+    largest_first = np.sort(took)[::-1]
+    needed = _MAIN_SHARE * took.sum()
+    count = int(np.searchsorted(np.cumsum(largest_first), needed)) + 1
+    least = largest_first[:count].min(initial=took.max(initial=0))
     main = np.flatnonzero(took >= _MIN_LIKE_THE_MAIN * least)
-    real = hi[main] > lo[main]
-    return rows[main], CoveredTime(lo[main][real], hi[main][real])
+    rows = rows[main]
+    lo = lo[main]
+    hi = hi[main]
+    has_length = hi > lo
+    return rows, CoveredTime(lo[has_length], hi[has_length])
 
 
 def _largest_first(times: Int64s, activities: tuple[ActivityKind, ...]) -> tuple[ActivityKind, ...]:
-    some = [kind for kind in activities if times[kind] > 0]
-    return tuple(sorted(some, key=lambda kind: -int(times[kind])))
+    going_on = [kind for kind in activities if times[kind] > 0]
+    return tuple(sorted(going_on, key=lambda kind: -int(times[kind])))
 
 
 def _kind_of_few(
-    extra: Int64s, activities: tuple[ActivityKind, ...], whom: Blame, slow: Int64s
+    extra: Int64s, activities: tuple[ActivityKind, ...], blamed: Blame, slow: Int64s
 ) -> Kind:
-    if ActivityKind.COMPILING in activities and len(activities) == 1:
+    if activities == (ActivityKind.COMPILING,):
         is_again = (slow >= _STARTING_STEPS).sum() >= _MIN_COMPILED_AGAIN
         return Kind.RECOMPILATION if is_again else Kind.COMPILATION
-    if ActivityKind.INPUT in activities and ActivityKind.COMPUTING not in activities:
-        return Kind.INPUT
-    if ActivityKind.WAITING_FOR_REPLICA in activities and ActivityKind.COMPUTING not in activities:
-        return Kind.STRAGGLER
-    if whom.purpose in _OF_PURPOSE:
-        return _OF_PURPOSE[whom.purpose]
+    if ActivityKind.COMPUTING not in activities:
+        if ActivityKind.INPUT in activities:
+            return Kind.INPUT
+        if ActivityKind.WAITING_FOR_REPLICA in activities:
+            return Kind.STRAGGLER
+    if blamed.purpose in _OF_PURPOSE:
+        return _OF_PURPOSE[blamed.purpose]
     if not slow.any():  # the first step alone
         return Kind.COMPILATION
     silent = int(extra[list(_SILENT)].sum())
@@ -262,30 +303,21 @@ def _of_all(profile: Profile, wall: WallTime, usual: Int64s) -> Iterator[TimeCau
     if between.sum():
         usual[RunPart.BETWEEN] -= between
         yield _of_between(profile, wall, between, stretches)
-    inside = usual[[RunPart.WITHOUT_STEPS, RunPart.BEFORE, RunPart.STEP, RunPart.BETWEEN]].sum(
-        axis=0
-    )
-    main = RunPart.STEP if len(wall.periods) else RunPart.WITHOUT_STEPS
-    for kind, activities in (
-        (Kind.INPUT, _INPUT),
-        (Kind.COLLECTIVES, (ActivityKind.COLLECTIVE,)),
-        (Kind.STRAGGLER, (ActivityKind.WAITING_FOR_REPLICA,)),
-        (Kind.COPIES, (ActivityKind.COPYING, ActivityKind.DEVICE_COPYING)),
-        (Kind.RECOMPILATION, (ActivityKind.COMPILING,)),
-        (Kind.COMPUTE, WORK),
-        (Kind.LAUNCH, _CALLING),
-        (Kind.PYTHON, (ActivityKind.PYTHON,)),
-        (Kind.PYTHON, (ActivityKind.CALLED_PYTHON,)),
-        (Kind.UNKNOWN_TIME, _SILENT),
-    ):
+    inside = usual[list(_PARTS_OF_ALL)].sum(axis=0)
+    main_part = RunPart.STEP if len(wall.periods) else RunPart.WITHOUT_STEPS
+    for kind, activities in _KINDS_OF_ALL:
         ps = int(inside[list(activities)].sum())
-        cause = TimeCause(kind, ps, main, _largest_first(inside, activities))
-        if kind is Kind.RECOMPILATION and 2 * usual[RunPart.BEFORE, ActivityKind.COMPILING] > ps:
+        cause = TimeCause(
+            kind=kind, ps=ps, part=main_part, activities=_largest_first(inside, activities)
+        )
+        before_steps = usual[RunPart.BEFORE, ActivityKind.COMPILING]
+        if kind is Kind.RECOMPILATION and 2 * before_steps > ps:
             cause = replace(cause, kind=Kind.COMPILATION, part=RunPart.BEFORE)
+        cause = _named(profile, wall, cause)
         if kind is Kind.LAUNCH:
-            yield from _written(profile, wall, _named(profile, wall, cause))
+            yield from _written(profile, wall, cause)
         else:
-            yield _named(profile, wall, cause)
+            yield cause
 
 
 def _between(wall: WallTime, usual: Int64s) -> tuple[Int64s, CoveredTime]:
@@ -294,37 +326,43 @@ def _between(wall: WallTime, usual: Int64s) -> tuple[Int64s, CoveredTime]:
     Work of the steps may run on there, if they are dispatched ahead; batches may be waited for.
     """
     windows = wall.windows(RunPart.BETWEEN)
-    out = np.zeros_like(usual[RunPart.BETWEEN])
+    between = np.zeros_like(usual[RunPart.BETWEEN])
     if not windows.length:
-        return out, NO_TIME
+        return between, NO_TIME
     parts: list[CoveredTime] = []
-    own = (ActivityKind.NOTHING, ActivityKind.WAITING, ActivityKind.PYTHON, ActivityKind.RUNTIME)
     driven = windows.common(wall.driven)
     for kind in ActivityKind:
         if kind in (*_INPUT, ActivityKind.COMPILING):
             continue
         going_on = wall.timeline[kind].common(windows)
-        if kind not in own:
+        ps = usual[RunPart.BETWEEN][kind]
+        if kind not in _OF_THE_PROGRAM:
             all_ps = going_on.length
             going_on = going_on.common(driven)
             share = going_on.length / all_ps if all_ps else 0.0
-            out[kind] = int(usual[RunPart.BETWEEN][kind] * share)
-        else:
-            out[kind] = usual[RunPart.BETWEEN][kind]
+            ps = int(ps * share)
+        between[kind] = ps
         parts.append(going_on)
-    return out, joined(parts)
+    return between, joined(parts)
 
 
 def _of_between(
     profile: Profile, wall: WallTime, between: Int64s, stretches: CoveredTime
 ) -> TimeCause:
     ps = int(between.sum())
-    whom = blame(profile, wall, stretches) if ps >= _MIN_SHARE * wall.length else NOBODY
+    blamed = blame(profile, wall, stretches) if ps >= _MIN_SHARE * wall.length else NOBODY
     kind = Kind.BETWEEN_STEPS
-    if whom.purpose in _OF_PURPOSE:
-        kind = _OF_PURPOSE[whom.purpose]
+    if blamed.purpose in _OF_PURPOSE:
+        kind = _OF_PURPOSE[blamed.purpose]
     activities = _largest_first(between, tuple(ActivityKind))
-    return TimeCause(kind, ps, RunPart.BETWEEN, activities, whom, stretches=stretches)
+    return TimeCause(
+        kind=kind,
+        ps=ps,
+        part=RunPart.BETWEEN,
+        activities=activities,
+        blame=blamed,
+        stretches=stretches,
+    )
 
 
 def _written(profile: Profile, wall: WallTime, cause: TimeCause) -> Iterator[TimeCause]:
@@ -338,8 +376,14 @@ def _written(profile: Profile, wall: WallTime, cause: TimeCause) -> Iterator[Tim
         if share < _MIN_WRITING_SHARE:
             continue
         ps = round(share * cause.ps)
-        whom = Blame(Named(writing.call, writing.call, ps, is_frame=False), purpose)
-        yield TimeCause(_OF_PURPOSE[purpose], ps, cause.part, cause.activities, whom)
+        blamed = Blame(Named(writing.call, writing.call, ps, is_frame=False), purpose)
+        yield TimeCause(
+            kind=_OF_PURPOSE[purpose],
+            ps=ps,
+            part=cause.part,
+            activities=cause.activities,
+            blame=blamed,
+        )
         cause = replace(
             cause,
             ps=cause.ps - ps,
@@ -351,18 +395,26 @@ def _written(profile: Profile, wall: WallTime, cause: TimeCause) -> Iterator[Tim
 
 def _named(profile: Profile, wall: WallTime, cause: TimeCause) -> TimeCause:
     """The same cause with whom to name, where that is known and matters."""
-    asked = (Kind.PYTHON, Kind.UNKNOWN_TIME, Kind.INPUT, Kind.LAUNCH, Kind.RECOMPILATION)
-    if cause.kind not in asked or cause.ps < _MIN_SHARE * wall.length:
+    if cause.kind not in _KINDS_WITH_A_NAME or cause.ps < _MIN_SHARE * wall.length:
         return cause
     stretches = wall.stretches(cause.part, *cause.activities)
-    whom = blame(profile, wall, stretches)
+    blamed = blame(profile, wall, stretches)
     kind = cause.kind
-    if whom.told is None and kind in (Kind.PYTHON, Kind.LAUNCH):
-        whom = replace(whom, told=function_around(profile, wall, stretches), purpose=None)
-    elif kind in (Kind.PYTHON, Kind.UNKNOWN_TIME) and whom.told is not None and whom.told.is_frame:
-        own = Kind.PYTHON if kind is Kind.PYTHON else Kind.WAITING
-        kind = own if whom.purpose is None else _OF_PURPOSE.get(whom.purpose, own)
-        # Prepared by the program itself, or asleep there: nobody else could have it ready.
-        if kind is Kind.INPUT and (own is Kind.PYTHON or whom.waits_in == "sleep"):
-            kind = own
-    return TimeCause(kind, cause.ps, cause.part, cause.activities, whom, stretches=stretches)
+    if blamed.whom is None:
+        if kind in (Kind.PYTHON, Kind.LAUNCH):
+            function = function_around(profile, wall, stretches)
+            blamed = replace(blamed, whom=function, purpose=None)
+    elif kind in (Kind.PYTHON, Kind.UNKNOWN_TIME) and blamed.whom.is_frame:
+        kind = _kind_by_function(kind, blamed)
+    return replace(cause, kind=kind, blame=blamed, stretches=stretches)
+
+
+def _kind_by_function(kind: Kind, blamed: Blame) -> Kind:
+    """What time of Python, or unknown time, is by the function of the program that it is in."""
+    plain_kind = Kind.PYTHON if kind is Kind.PYTHON else Kind.WAITING
+    if blamed.purpose is None:
+        return plain_kind
+    by_purpose = _OF_PURPOSE.get(blamed.purpose, plain_kind)
+    # Prepared by the program itself, or asleep there: nobody else could have it ready.
+    is_alone = plain_kind is Kind.PYTHON or blamed.waits_in == "sleep"
+    return plain_kind if by_purpose is Kind.INPUT and is_alone else by_purpose

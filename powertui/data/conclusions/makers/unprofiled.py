@@ -11,8 +11,8 @@ from powertui.data.training.training_energy import TrainingEnergy
 
 def unprofiled_stretches(energy: TrainingEnergy) -> Iterator[Conclusion]:
     """Every finding of the training, on its own axis."""
-    whole = energy.whole().energy
-    joules = whole.joules if whole is not None and whole.resolved else None
+    drawn = energy.whole().energy
+    joules = drawn.joules if drawn is not None and drawn.resolved else None
     for finding in energy.findings.findings:
         share = None
         if joules and finding.delta_joules is not None:

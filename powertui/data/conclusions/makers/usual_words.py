@@ -12,7 +12,7 @@ from powertui.data.conclusions.makers.cause_words import (
     RECORD_FRAMES,
     WHAT_TO_DO,
     CauseWords,
-    Told,
+    Wording,
     kind_in_words,
     short_time,
     words_between,
@@ -33,7 +33,7 @@ _MAX_CALL_PERIOD_PS = 250_000_000
 _MIN_CALLS = 100
 
 
-def told_cause(words: CauseWords) -> Told:
+def cause_wording(words: CauseWords) -> Wording:
     """The words for a cause."""
     cause = words.cause
     if cause.is_of_few:
@@ -52,9 +52,9 @@ def _rounded(count: int) -> str:
 # ── what every step takes ────────────────────────────────────────────────────────────────────────
 
 
-def _input(words: CauseWords) -> Told:
+def _input(words: CauseWords) -> Wording:
     who = f": {words.who}" if words.who and words.cause.blame.purpose is not None else ""
-    return Told(
+    return Wording(
         sentence=f"Waiting for input takes {words.amount}{who}.",
         short=f"input {whole_percent(words.share)}",
         tool="input_pipeline_analyzer",
@@ -62,8 +62,8 @@ def _input(words: CauseWords) -> Told:
     )
 
 
-def _collectives(words: CauseWords) -> Told:
-    return Told(
+def _collectives(words: CauseWords) -> Wording:
+    return Wording(
         sentence=f"Communication between replicas (collectives) takes {words.amount}.",
         short=f"collectives {whole_percent(words.share)}",
         tool="op_stats",
@@ -71,8 +71,8 @@ def _collectives(words: CauseWords) -> Told:
     )
 
 
-def _straggler(words: CauseWords) -> Told:
-    return Told(
+def _straggler(words: CauseWords) -> Wording:
+    return Wording(
         sentence="A straggler: one replica comes late to the collectives, and the others wait for "
         f"it in {words.amount}.",
         short=f"straggler {whole_percent(words.share)}",
@@ -82,8 +82,8 @@ def _straggler(words: CauseWords) -> Told:
     )
 
 
-def _copies(words: CauseWords) -> Told:
-    return Told(
+def _copies(words: CauseWords) -> Wording:
+    return Wording(
         sentence=f"Copying and rearranging tensors takes {words.amount}.",
         short=f"copies {whole_percent(words.share)}",
         tool="op_stats",
@@ -91,7 +91,7 @@ def _copies(words: CauseWords) -> Told:
     )
 
 
-def _compilation(words: CauseWords) -> Told:
+def _compilation(words: CauseWords) -> Wording:
     count = len(words.wall.periods)
     again = ""
     if count:
@@ -99,7 +99,7 @@ def _compilation(words: CauseWords) -> Told:
         periods = words.wall.periods
         steps = int((compiling.inside(periods.start, periods.end) > 0).sum())
         again = f", in {steps:,} of {count:,} steps: each time for {_compiled_for(words)}"
-    return Told(
+    return Wording(
         sentence=f"Tracing and compiling anew takes {words.amount}{again}.",
         short=f"compiling {whole_percent(words.share)}",
         tool="timeline",
@@ -116,9 +116,9 @@ def _compiled_for(words: CauseWords) -> str:
     return "other shapes or Python values"
 
 
-def _compiled_before(words: CauseWords) -> Told:
+def _compiled_before(words: CauseWords) -> Wording:
     who = f": {words.who}" if words.who else ""
-    return Told(
+    return Wording(
         sentence=f"Tracing and compiling before the first step takes {words.amount}{who}.",
         short=f"compiling {whole_percent(words.share)}",
         tool="timeline",
@@ -126,12 +126,12 @@ def _compiled_before(words: CauseWords) -> Told:
     )
 
 
-def _compute(words: CauseWords) -> Told:
+def _compute(words: CauseWords) -> Wording:
     is_on_device = ActivityKind.DEVICE_COMPUTING in words.cause.activities[:1]
     where = "the devices" if is_on_device else "the host"
     op = computing.notable_op(words.inquiry.ops, words.cause.ps)
     most = f". The largest op is {computing.op_words(op)}" if op is not None else ""
-    return Told(
+    return Wording(
         sentence=f"Computing on {where} takes {words.amount}{most}.",
         short=f"compute {whole_percent(words.share)}",
         tool="framework_op_stats",
@@ -139,7 +139,7 @@ def _compute(words: CauseWords) -> Told:
     )
 
 
-def _launch(words: CauseWords) -> Told:
+def _launch(words: CauseWords) -> Wording:
     calls = words.wall.timeline.small_ops
     small = words.wall.timeline[ActivityKind.SMALL_OPS].length
     are_many = calls >= _MIN_CALLS and small <= _MAX_CALL_PERIOD_PS * calls
@@ -151,12 +151,12 @@ def _launch(words: CauseWords) -> Told:
     else:
         per_call = short_time(words.cause.ps / max(1, calls))
         blame = words.cause.blame
-        who = f", most of them in {words.who}" if blame.told and blame.told.is_frame else ""
+        who = f", most of them in {words.who}" if blame.whom and blame.whom.is_frame else ""
         sentence = (
             f"Launching many small operations one by one takes {words.amount}: about "
             f"{_rounded(calls)} calls, one every {per_call}{who}."
         )
-    return Told(
+    return Wording(
         sentence=sentence,
         short=f"launching {whole_percent(words.share)}",
         tool="op_stats",
@@ -164,9 +164,9 @@ def _launch(words: CauseWords) -> Told:
     )
 
 
-def _called_python(words: CauseWords) -> Told:
+def _called_python(words: CauseWords) -> Wording:
     who = f": {words.who}" if words.who else ""
-    return Told(
+    return Wording(
         sentence=f"Python that operations call back takes {words.amount}{who}.",
         short=f"Python {whole_percent(words.share)}",
         tool="timeline",
@@ -174,7 +174,7 @@ def _called_python(words: CauseWords) -> Told:
     )
 
 
-def _python(words: CauseWords) -> Told:
+def _python(words: CauseWords) -> Wording:
     if words.cause.activities[:1] == (ActivityKind.CALLED_PYTHON,):
         return _called_python(words)
     who = words.who or "Python code"
@@ -184,7 +184,7 @@ def _python(words: CauseWords) -> Told:
     subject = "Python"
     if words.cause.blame.purpose is Purpose.INPUT:
         subject = "Preparing input in Python"
-    return Told(
+    return Wording(
         sentence=f"{subject} takes {words.amount}{where}, while no operation runs: {who}.",
         short=f"Python {whole_percent(words.share)}",
         tool="timeline",
@@ -192,11 +192,11 @@ def _python(words: CauseWords) -> Told:
     )
 
 
-def _waiting(words: CauseWords) -> Told:
+def _waiting(words: CauseWords) -> Wording:
     waits_in = words.cause.blame.waits_in
     caller = words.who or "the program"
     who = f"{_WAITS.get(waits_in, waits_in)}, called by {caller}" if waits_in else f"in {caller}"
-    return Told(
+    return Wording(
         sentence=f"Waiting takes {words.amount}: {who}.",
         short=f"waiting {whole_percent(words.share)}",
         tool="timeline",
@@ -215,13 +215,13 @@ _WAITS = {
 }
 
 
-def _unknown(words: CauseWords) -> Told:
+def _unknown(words: CauseWords) -> Wording:
     count = len(words.wall.periods)
     each = f", {words.each} of each step" if count > 1 else ""
     guess = "Python code (such as preprocessing), files, a sleep, or a lock"
     if not count:
         guess = "waiting for requests or data, a sleep, a lock, or Python code"
-    return Told(
+    return Wording(
         sentence=f"No event was recorded in {words.amount}{each}: {guess}.",
         short=f"not recorded {whole_percent(words.share)}",
         tool="timeline",
@@ -231,12 +231,12 @@ def _unknown(words: CauseWords) -> Told:
     )
 
 
-def _evaluation(words: CauseWords) -> Told:
+def _evaluation(words: CauseWords) -> Wording:
     count = len(words.wall.evaluations.start)
     often = f", {count:,} times" if count > 1 else ""
     train = words.wall.usual[RunPart.STEP].sum() + words.wall.extra[RunPart.STEP].sum()
     longer = ", longer than training" if words.cause.ps > train else ""
-    return Told(
+    return Wording(
         sentence=f"Validation takes {words.amount}{often}{longer}.",
         short=f"validation {whole_percent(words.share)}",
         tool="timeline",
@@ -245,13 +245,13 @@ def _evaluation(words: CauseWords) -> Told:
     )
 
 
-def _purposeful(words: CauseWords) -> Told:
+def _purposeful(words: CauseWords) -> Wording:
     subject = PURPOSES_IN_WORDS[words.cause.kind]
     who = f": {words.who}" if words.who else ""
     waits_for = _WAITS.get(words.cause.blame.waits_in)
     if who and waits_for is not None:
         who += f", which waits for {waits_for}"
-    return Told(
+    return Wording(
         sentence=f"{subject} takes {words.amount}{who}.",
         short=f"{kind_in_words(words.cause.kind)} {whole_percent(words.share)}",
         tool="timeline",
@@ -259,7 +259,7 @@ def _purposeful(words: CauseWords) -> Told:
     )
 
 
-_TELLERS: dict[Kind, Callable[[CauseWords], Told]] = {
+_TELLERS: dict[Kind, Callable[[CauseWords], Wording]] = {
     Kind.INPUT: _input,
     Kind.COLLECTIVES: _collectives,
     Kind.STRAGGLER: _straggler,

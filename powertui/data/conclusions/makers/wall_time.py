@@ -12,7 +12,7 @@ from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.conclusions.makers import step_parts
 from powertui.data.conclusions.makers.cause_words import CauseWords
 from powertui.data.conclusions.makers.time_causes import TimeCause, time_causes
-from powertui.data.conclusions.makers.usual_words import told_cause
+from powertui.data.conclusions.makers.usual_words import cause_wording
 from powertui.data.model import PS_PER_S
 from powertui.data.tools import wall_time as account
 from powertui.data.tools.activity import ActivityKind
@@ -52,7 +52,7 @@ def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
         if _ends_the_profile(wall, cause):
             continue
         if cause.ps >= _MIN_SHARE * wall.length or cause in largest:
-            words = CauseWords(inquiry, profile, wall, cause)
+            words = CauseWords(inquiry=inquiry, profile=profile, wall=wall, cause=cause)
             if cause is usual and compiled_ps >= _MIN_COMPILED_SHARE * wall.length:
                 words = replace(words, compiled_ps=compiled_ps)
             yield _conclusion(words)
@@ -77,29 +77,32 @@ def _shows_host(wall: WallTime) -> bool:
 
 def _conclusion(words: CauseWords) -> Conclusion:
     cause = words.cause
-    told = told_cause(words)
+    wording = cause_wording(words)
     stretches = _stretches(words)
     is_of_few = cause.is_of_few and len(cause.stretches.start)
     return Conclusion(
         kind=cause.kind,
-        sentence=told.sentence,
-        short=told.short,
-        confidence=told.confidence,
-        evidence=Evidence(told.tool),
+        sentence=wording.sentence,
+        short=wording.short,
+        confidence=wording.confidence,
+        evidence=Evidence(wording.tool),
         cost=Cost(seconds=cause.ps / PS_PER_S, share=words.share),
         stretch=stretches[0] if is_of_few else None,
         repeats=stretches,
-        next=told.next,
-        doubt=told.doubt,
+        next=wording.next,
+        doubt=wording.doubt,
     )
 
 
 def _stretches(words: CauseWords) -> tuple[Stretch, ...]:
     """Of what few steps took, these steps, the longest first; of evaluations, all of them."""
-    cause, periods = words.cause, words.wall.periods
-    start, end = periods.start[cause.slow], periods.end[cause.slow]
+    cause = words.cause
+    periods = words.wall.periods
+    start = periods.start[cause.slow]
+    end = periods.end[cause.slow]
     if cause.part is RunPart.EVALUATION:
-        start, end = cause.stretches.start, cause.stretches.end
+        start = cause.stretches.start
+        end = cause.stretches.end
     longest_first = np.argsort(start - end, kind="stable")
     return tuple(
         Stretch(words.profile.index, int(start[row]), int(end[row]))

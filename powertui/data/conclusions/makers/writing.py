@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui.data.conclusions.makers.blame import DECISIVE, Purpose
-from powertui.data.model import Bools, Events, Int64s
+from powertui.data.model import Events, Int64s
 from powertui.data.opened import Profile
 from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.name_classes import NameClass, name_classes
@@ -35,21 +35,18 @@ def writing_stretches(profile: Profile, wall: WallTime) -> dict[Purpose, Writing
     indexes = np.unique(events.name)
     names = [profile.trace.names.full(index)[:200] for index in indexes.tolist()]
     work_ends = _work_ends(profile, events, indexes, names)
-    out: dict[Purpose, Writing] = {}
     if not len(work_ends):
-        return out
+        return {}
+    by_purpose: dict[Purpose, Writing] = {}
     for purpose, pattern in DECISIVE:
-        writing = np.array([pattern.search(name) is not None for name in names], np.bool_)
-        writes = _rows(events, indexes[writing])
-        if writes.any():
-            call = next(name for name, is_writing in zip(names, writing, strict=True) if is_writing)
-            stretches = _up_to(work_ends, wall, events.start[writes], events.end[writes])
-            out[purpose] = Writing(call.rpartition(": ")[2], stretches)
-    return out
-
-
-def _rows(events: Events, names: npt.NDArray[np.uint32]) -> Bools:
-    return np.asarray(np.isin(events.name, names))
+        is_write = np.array([pattern.search(name) is not None for name in names], np.bool_)
+        if not is_write.any():
+            continue
+        writes = np.isin(events.name, indexes[is_write])
+        call = names[int(np.argmax(is_write))]
+        stretches = _up_to(work_ends, wall, events.start[writes], events.end[writes])
+        by_purpose[purpose] = Writing(call.rpartition(": ")[2], stretches)
+    return by_purpose
 
 
 def _work_ends(
@@ -59,14 +56,16 @@ def _work_ends(
     classes = name_classes(profile)[indexes]
     is_function = np.isin(classes, (NameClass.FUNCTION, NameClass.PROGRAM))
     is_update = np.array([any(part in name for part in _UPDATE) for name in names], np.bool_)
-    return np.sort(events.end[_rows(events, indexes[is_function | is_update])])
+    rows = np.isin(events.name, indexes[is_function | is_update])
+    return np.sort(events.end[rows])
 
 
 def _up_to(work_ends: Int64s, wall: WallTime, start: Int64s, end: Int64s) -> CoveredTime:
     """The stretches from the last work before each write, in the same step, to the write's end."""
+    step_starts = wall.periods.start
     work = work_ends.searchsorted(start, side="right") - 1
-    step = wall.periods.start.searchsorted(start, side="right") - 1
-    known = (work >= 0) & (step >= 0)
+    step = step_starts.searchsorted(start, side="right") - 1
     since = work_ends[np.maximum(work, 0)]
-    known &= since >= wall.periods.start[np.maximum(step, 0)]
-    return union(since[known], end[known])
+    in_same_step = since >= step_starts[np.maximum(step, 0)]
+    usable = (work >= 0) & (step >= 0) & in_same_step
+    return union(since[usable], end[usable])
