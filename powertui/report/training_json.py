@@ -8,9 +8,10 @@ from typing import Any
 from powertui.data.logdir import TrainingEntry
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S, PowerOnTrace
 from powertui.data.training.training import Training
-from powertui.data.training.training_energy import TrainingWindow, training_energy
+from powertui.data.training.training_energy import training_energy
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
 from powertui.data.training.training_parts import Moment
+from powertui.data.training.training_window import TrainingWindow
 from powertui.report.energy_figures import json_energy, json_findings, json_rows, notes_on
 from powertui.report.owners_json import json_owners_of_training
 from powertui.report.step_facts import seconds

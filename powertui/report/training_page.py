@@ -10,8 +10,9 @@ from powertui import units
 from powertui.data.logdir import TrainingEntry
 from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
 from powertui.data.training.training import Training
-from powertui.data.training.training_energy import TrainingEnergy, TrainingWindow, training_energy
+from powertui.data.training.training_energy import TrainingEnergy, training_energy
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
+from powertui.data.training.training_window import TrainingWindow
 from powertui.plain import plain
 from powertui.report import text
 from powertui.report.energy_figures import CSV_COLUMNS

@@ -15,8 +15,9 @@ from powertui.data.asked import Aligning
 from powertui.data.model import NS_PER_S, PS_PER_S
 from powertui.data.training import named_windows
 from powertui.data.training.training import Training
-from powertui.data.training.training_energy import TrainingEnergy, TrainingWindow, training_energy
+from powertui.data.training.training_energy import TrainingEnergy, training_energy
 from powertui.data.training.training_on_axis import TrainingOnAxis
+from powertui.data.training.training_window import TrainingWindow
 from powertui.plain import plain
 from powertui.report import frames, training_json, training_page
 from powertui.report.energy_figures import json_energy, json_finding

@@ -45,7 +45,14 @@ def place_by_clock(
 ) -> Alignment:
     """Where wall time puts a log, and what its readings say of that; s from the clock's middle."""
     half = clock.half_ns / NS_PER_S + _CLOCK_ERROR_S
-    by_clock = Alignment(0.0, -half, half, "aligned", clock.source, (clock.detail or clock.source,))
+    by_clock = Alignment(
+        offset_s=0.0,
+        lo_s=-half,
+        hi_s=half,
+        status="aligned",
+        source=clock.source,
+        evidence=(clock.detail or clock.source,),
+    )
     if not check:
         return by_clock
     kind = clock_kinds.clock_kind(series, _hosts(training))
@@ -97,9 +104,11 @@ def _weights_of_edges(
         return "the records of the training show no edges"
     first, last = edges.span
     least = _MIN_OVERLAP_SHARE * min(last - first, float(data.hi[-1] - data.lo[0]))
-    lo, hi = first + least - float(data.hi[-1]), last - least - float(data.lo[0])
+    lo = first + least - float(data.hi[-1])
+    hi = last - least - float(data.lo[0])
     if range_s is not None:
-        lo, hi = max(lo, range_s[0]), min(hi, range_s[1])
+        lo = max(lo, range_s[0])
+        hi = min(hi, range_s[1])
         # Of a log of weeks only what may be near the training.
         beside = last - first
         near = (data.hi > first - hi - beside) & (data.lo < last - lo + beside)
@@ -107,7 +116,9 @@ def _weights_of_edges(
     if len(data) < _MIN_SAMPLES or hi <= lo:
         return "log and training do not overlap enough at any offset"
     longest_mean_s = _EPOCH_SHARE * (last - first) / max(len(training.epochs), 1)
-    return edge_matching.offset_weights(data, edges, shares, (lo, hi), longest_mean_s)
+    return edge_matching.offset_weights(
+        data=data, edges=edges, shares=shares, range_s=(lo, hi), longest_mean_s=longest_mean_s
+    )
 
 
 def place_by_edges(
@@ -122,12 +133,12 @@ def place_by_edges(
     verdict = clock_check.judge(None, weights, data)
     words = f"{weights.matched} of {weights.jumps} jumps of power happen at edges of the training"
     return Alignment(
-        verdict.offset_s,
-        verdict.lo_s,
-        verdict.hi_s,
-        verdict.status,
-        log_alignment.SIGNAL,
-        (*notes, words, *log_alignment.places_in_words(verdict.places)),
+        offset_s=verdict.offset_s,
+        lo_s=verdict.lo_s,
+        hi_s=verdict.hi_s,
+        status=verdict.status,
+        source=log_alignment.SIGNAL,
+        evidence=(*notes, words, *log_alignment.places_in_words(verdict.places)),
         places=verdict.places,
     )
 
@@ -140,7 +151,8 @@ def _shares_of(training: TrainingRecords, base: int) -> WindowShares | None:
     stretches = training.stretches
     if not len(stretches) or not stretches.seconds(TRAINING):
         return None
-    lo, hi = int(stretches.start[0]), int(stretches.end.max())
+    lo = int(stretches.start[0])
+    hi = int(stretches.end.max())
     grid = np.linspace(lo, hi, _GRID_BINS + 1).astype(np.int64)
     length = (hi - lo) / NS_PER_S
     names = [kind for kind in KINDS if stretches.seconds(kind) >= max(0.02 * length, 1.0)]
@@ -149,11 +161,11 @@ def _shares_of(training: TrainingRecords, base: int) -> WindowShares | None:
     table = np.stack([stretches.running(kind, grid) / NS_PER_S for kind in names], axis=1)
     span = ((lo - base) / NS_PER_S, (hi - base) / NS_PER_S)
     return WindowShares(
-        ("base", *names, OUTSIDE),
-        span,
-        span,
-        table,
-        table[-1] / max(length, 1e-12),
-        length / _GRID_BINS,
-        True,
+        names=("base", *names, OUTSIDE),
+        span=span,
+        training=span,
+        table=table,
+        mixture=table[-1] / max(length, 1e-12),
+        step=length / _GRID_BINS,
+        told=True,
     )

@@ -9,7 +9,7 @@ one of them changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +32,8 @@ _NEARLY_ALL = 0.75
 _MEDIAN_ERROR = 1.25
 # Of what other epochs drew more or less: as well as their median tells what this one draws.
 _MIN_COURSE_ERROR = 0.1
+# Of an epoch: what happens within it moves by no more when epochs are uneven.
+_MAX_UNEVEN_SHARE = 0.1
 # One line of an epoch: (start, end), s
 _Spans = Sequence[tuple[float, float]]
 
@@ -70,55 +72,64 @@ def epoch_course(data: Samples, residual: Floats, judged: Bools, epochs: _Spans)
     """What each reading's epoch should draw above the level, by the other epochs."""
     rows = len(data)
     course = CourseRange(np.zeros(rows), np.zeros(rows), np.zeros(rows))
-    lengths = np.array([end - start for start, end in epochs])
     usual_s = usual_length(epochs)
-    starts = [
-        max(start, end - usual_s) if not row else start for row, (start, end) in _rows(epochs)
-    ]
-    pace_s = float(np.median(np.diff(data.hi))) if rows > 1 else usual_s
+    starts = [start for start, _ in epochs]
+    # The first epoch starts as well: its training is as long as that of the others.
+    starts[0] = max(starts[0], epochs[0][1] - usual_s)
+    grid = _grid(data, residual, judged, epochs)
+    rounding_w = data.quantum / 12**0.5
+    noise_w = max(spread(calm(residual[judged], rounding_w)), rounding_w)
+    by_start = np.array([_line(grid, start, 1.0) for start in starts])
+    by_end = np.array([_line(grid, end, -1.0) for _, end in epochs])
+    for row, (_, end) in enumerate(epochs):
+        start = starts[row]
+        inside = np.flatnonzero(judged & (grid.middle >= start) & (grid.middle < end))
+        since = ((grid.middle[inside] - start) / grid.cell_s).astype(np.int64)
+        until = ((end - grid.middle[inside]) / grid.cell_s).astype(np.int64)
+        from_start = _expected(np.delete(by_start, row, axis=0), since, grid, noise_w)
+        from_end = _expected(np.delete(by_end, row, axis=0), until, grid, noise_w)
+        least, doubt_of_least = _lower(from_start, from_end)
+        most, doubt_of_most = _upper(from_start, from_end)
+        is_high = residual[inside] > (least + most) / 2
+        course.least[inside] = least
+        course.most[inside] = most
+        course.doubt[inside] = np.where(is_high, doubt_of_most, doubt_of_least)
+    return course
+
+
+def _lower(first: _Range, second: _Range) -> tuple[Floats, Floats]:
+    """(the lower one of both lower sides, its doubt)."""
+    doubt = np.where(first.least <= second.least, first.doubt_of_least, second.doubt_of_least)
+    return np.minimum(first.least, second.least), doubt
+
+
+def _upper(first: _Range, second: _Range) -> tuple[Floats, Floats]:
+    """(the higher one of both upper sides, its doubt)."""
+    doubt = np.where(first.most >= second.most, first.doubt_of_most, second.doubt_of_most)
+    return np.maximum(first.most, second.most), doubt
+
+
+def _grid(data: Samples, residual: Floats, judged: Bools, epochs: _Spans) -> _Grid:
+    """Cells as fine as the readings, of an epoch of the usual length."""
+    usual_s = usual_length(epochs)
+    pace_s = float(np.median(np.diff(data.hi))) if len(data) > 1 else usual_s
     window_s = float(np.median(data.hi - data.lo))
     # Of readings that come unevenly some show less than a cell of the usual distance.
     finest_s = min(pace_s, window_s) if window_s > 0 else pace_s
     count = int(np.clip(usual_s / max(finest_s, 1e-9), *_CELL_RANGE))
     cell_s = usual_s / count
     # What happens in the middle of an epoch moves by half of what the epochs' lengths differ by.
-    uneven_s = spread(lengths[1:]) / 2
-    grid = _Grid(
-        (data.lo + data.hi) / 2,
-        residual,
-        judged,
-        count,
-        cell_s,
-        int(np.ceil((window_s / 2 + pace_s + min(uneven_s, 0.1 * usual_s)) / cell_s)),
-        max(2.0, pace_s / cell_s),
+    lengths = np.array([end - start for start, end in epochs[1:]])
+    uneven_s = min(spread(lengths) / 2, _MAX_UNEVEN_SHARE * usual_s)
+    return _Grid(
+        middle=(data.lo + data.hi) / 2,
+        residual=residual,
+        judged=judged,
+        count=count,
+        cell_s=cell_s,
+        reach=int(np.ceil((window_s / 2 + pace_s + uneven_s) / cell_s)),
+        distance=max(2.0, pace_s / cell_s),
     )
-    noise_w = max(spread(calm(residual[judged], data.quantum / 12**0.5)), data.quantum / 12**0.5)
-    by_start = np.array([_line(grid, start, 1.0) for start in starts])
-    by_end = np.array([_line(grid, end, -1.0) for _, end in epochs])
-    for row, (_, end) in _rows(epochs):
-        inside = np.flatnonzero(judged & (grid.middle >= starts[row]) & (grid.middle < end))
-        since = ((grid.middle[inside] - starts[row]) / cell_s).astype(np.int64)
-        until = ((end - grid.middle[inside]) / cell_s).astype(np.int64)
-        ranges = [
-            _expected(np.delete(lines, row, axis=0), cells, grid, noise_w)
-            for lines, cells in ((by_start, since), (by_end, until))
-        ]
-        least, most = (
-            np.array([getattr(one, side) for one in ranges]) for side in ("least", "most")
-        )
-        doubts = np.array(
-            [[one.doubt_of_least for one in ranges], [one.doubt_of_most for one in ranges]]
-        )
-        course.least[inside] = least.min(axis=0)
-        course.most[inside] = most.max(axis=0)
-        columns = np.arange(len(inside))
-        high = residual[inside] > (least.min(axis=0) + most.max(axis=0)) / 2
-        course.doubt[inside] = np.where(
-            high,
-            doubts[1, most.argmax(axis=0), columns],
-            doubts[0, least.argmin(axis=0), columns],
-        )
-    return course
 
 
 def usual_length(epochs: _Spans) -> float:
@@ -127,61 +138,87 @@ def usual_length(epochs: _Spans) -> float:
     return lengths[(len(lengths) - 1) // 2]
 
 
-def _rows(epochs: _Spans) -> list[tuple[int, tuple[float, float]]]:
-    return list(enumerate(epochs))
-
-
 def _line(grid: _Grid, anchor: float, direction: float) -> Floats:
     """What an epoch drew above its level, by the time since (or until) a moment of it."""
-    nothing = np.full(grid.count, np.nan)
     since = direction * (grid.middle - anchor)
     rows = np.flatnonzero(grid.judged & (since >= 0) & (since < grid.count * grid.cell_s))
     if len(rows) < _MIN_EPOCH_READINGS:
-        return nothing
+        return np.full(grid.count, np.nan)
     order = rows[np.argsort(since[rows])]
-    at = since[order] / grid.cell_s
+    position = since[order] / grid.cell_s
     cells = np.arange(grid.count) + 0.5
-    values = np.interp(cells, at, grid.residual[order])
-    after = np.clip(np.searchsorted(at, cells), 0, len(at) - 1)
+    values = np.interp(cells, position, grid.residual[order])
+    after = np.clip(np.searchsorted(position, cells), 0, len(position) - 1)
     before = np.maximum(after - 1, 0)
-    nearest = np.minimum(np.abs(at[after] - cells), np.abs(at[before] - cells))
+    to_after = np.abs(position[after] - cells)
+    to_before = np.abs(position[before] - cells)
+    nearest = np.minimum(to_after, to_before)
     return np.where(nearest <= grid.distance, values, np.nan)
 
 
 def _expected(others: Floats, cells: Int64s, grid: _Grid, noise_w: float) -> _Range:
     """The range around each of these cells, as most of the other epochs show it."""
     known = np.isfinite(others).sum(axis=0)
+    lower, upper = _usual_range(others, known)
+    error = _MEDIAN_ERROR * noise_w / np.sqrt(np.maximum(known, 1))
+    lower = np.where(np.abs(lower) < _MIN_COURSE_ERRORS * error, 0.0, lower)
+    upper = np.where(np.abs(upper) < _MIN_COURSE_ERRORS * error, 0.0, upper)
+    least, doubt_of_least = _around_cells(
+        values=upper, error=error, cells=cells, grid=grid, pick=np.argmin
+    )
+    most, doubt_of_most = _around_cells(
+        values=lower, error=error, cells=cells, grid=grid, pick=np.argmax
+    )
+    return _Range(
+        least=least, doubt_of_least=doubt_of_least, most=most, doubt_of_most=doubt_of_most
+    )
+
+
+def _usual_range(others: Floats, known: Int64s) -> tuple[Floats, Floats]:
+    """Of each cell (the least, the most) that is usual; `known`: so many epochs have it."""
     ordered = np.sort(np.where(np.isfinite(others), others, np.inf), axis=0)
+    columns = np.arange(ordered.shape[1])
 
     def ranked(rank: Floats | Int64s) -> Floats:
         row = np.clip(rank, 0, np.maximum(known - 1, 0)).astype(np.int64)
-        return np.where(known > 0, ordered[row, np.arange(grid.count)], 0.0)
+        return np.where(known > 0, ordered[row, columns], 0.0)
 
     # Most of the others have to draw more for that to be usual; and nearly all have to draw less,
     # for one that paused says nothing of this one.
     nearly_all = np.ceil(_NEARLY_ALL * known) - 1
-    lower, upper = ranked((known - 1) // 2), ranked(known // 2)
+    lower = ranked((known - 1) // 2)
+    upper = ranked(known // 2)
     lower = np.where(lower > 0, lower, np.minimum(ranked(nearly_all), 0.0))
     upper = np.where(upper < 0, upper, np.maximum(ranked(known - 1 - nearly_all), 0.0))
-    # Of one other epoch alone nobody knows which of the two is as usual: what lies between it and
-    # the level is explained.
-    lower = np.where(known < 2, np.maximum(lower, 0.0), lower)
-    upper = np.where(known < 2, np.minimum(upper, 0.0), upper)
-    error = _MEDIAN_ERROR * noise_w / np.sqrt(np.maximum(known, 1))
-    lower = np.where(np.abs(lower) < _MIN_COURSE_ERRORS * error, 0.0, lower)
-    upper = np.where(np.abs(upper) < _MIN_COURSE_ERRORS * error, 0.0, upper)
+    # Of one other epoch alone nobody knows which of the two is as usual: what is between it and the
+    # level is explained.
+    is_alone = known < 2
+    lower = np.where(is_alone, np.maximum(lower, 0.0), lower)
+    upper = np.where(is_alone, np.minimum(upper, 0.0), upper)
+    return lower, upper
+
+
+def _around_cells(
+    values: Floats,
+    error: Floats,
+    cells: Int64s,
+    grid: _Grid,
+    pick: Callable[..., Int64s],
+) -> tuple[Floats, Floats]:
+    """The extreme value within reach of each of these cells, and its doubt.
+
+    `pick`: which one of the neighbors.
+    """
+    doubt = np.where(values == 0.0, 0.0, np.hypot(error, _MIN_COURSE_ERROR * np.abs(values)))
+    values_around = _around(values, grid.reach)
+    doubts_around = _around(doubt, grid.reach)
+    chosen = pick(values_around, axis=1)
+    rows = np.arange(grid.count)
     # Beyond what the other epochs are long, their level is all that is known.
     beyond = cells >= grid.count
     inside = np.minimum(cells, grid.count - 1)
-    sides = []
-    for values, pick in ((upper, np.argmin), (lower, np.argmax)):
-        doubt = np.where(values == 0.0, 0.0, np.hypot(error, _MIN_COURSE_ERROR * np.abs(values)))
-        around = _around(values, grid.reach)
-        chosen = pick(around, axis=1)
-        for column in (around, _around(doubt, grid.reach)):
-            sides.append(np.where(beyond, 0.0, column[np.arange(grid.count), chosen][inside]))
-    least, doubt_of_least, most, doubt_of_most = sides
-    return _Range(least, doubt_of_least, most, doubt_of_most)
+    extreme = np.where(beyond, 0.0, values_around[rows, chosen][inside])
+    return extreme, np.where(beyond, 0.0, doubts_around[rows, chosen][inside])
 
 
 def _around(values: Floats, reach: int) -> Floats:

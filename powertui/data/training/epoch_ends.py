@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from powertui.data.energy.findings.noise import MEDIAN_TO_SIGMA
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
@@ -21,6 +22,8 @@ from powertui.value_types import dataclass
 # measured.
 _BEGINS = (-0.3, -0.2, -0.15, -0.1, -0.07, -0.04, -0.02, 0.0, 0.04, 0.1, 0.15)
 _ENDS = (0.0, 0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4)
+# Of an epoch: the lengths are known no better, for no others are tried.
+_STEP_SHARE = 0.02
 # Of an epoch, from one to the other.
 _MAX_SHARE = 0.4
 # Of an epoch. With more, its readings show by themselves what it draws at which time.
@@ -47,24 +50,28 @@ class EpochEnds:
     step_s: float  # the lengths are known no better
 
     def share(self, lo: Floats, hi: Floats, epochs: Sequence[tuple[float, float]]) -> Floats:
-        """The share of each window that lies around an end."""
+        """The share of each window that is around an end."""
         end = np.array([end for _, end in epochs])
-        begin, until = end - self.before_s, end + self.after_s
+        begin = end - self.before_s
+        until = end + self.after_s
         until[-1] = max(end[-1], begin[-1])
-        seconds = np.concatenate([[0.0], np.cumsum(until - begin)])
+        lengths = until - begin
+        seconds_before = np.concatenate([[0.0], np.cumsum(lengths)])
 
-        def running(at: Floats) -> Floats:
-            row = np.searchsorted(begin, at, side="right") - 1
-            inside = np.clip(at - begin[row], 0.0, (until - begin)[row])
-            return np.where(row >= 0, seconds[np.maximum(row, 0)] + inside, 0.0)
+        def seconds_up_to(moments: Floats) -> Floats:
+            row = np.searchsorted(begin, moments, side="right") - 1
+            inside = np.clip(moments - begin[row], 0.0, lengths[row])
+            return np.where(row >= 0, seconds_before[np.maximum(row, 0)] + inside, 0.0)
 
-        return np.asarray((running(hi) - running(lo)) / np.maximum(hi - lo, 1e-12))
+        seconds = seconds_up_to(hi) - seconds_up_to(lo)
+        return np.asarray(seconds / np.maximum(hi - lo, 1e-12))
 
     def unsure(self, lo: Floats, hi: Floats, epochs: Sequence[tuple[float, float]]) -> Floats:
         """One sigma of that share."""
         length = np.maximum(hi - lo, 1e-12)
         share = self.share(lo, hi, epochs)
-        off_s = _UNLIKE_SHARE * share * length + np.where(share > 0, self.step_s / 2, 0.0)
+        unlike_s = _UNLIKE_SHARE * share * length
+        off_s = unlike_s + np.where(share > 0, self.step_s / 2, 0.0)
         return np.asarray(np.minimum(off_s / length, 1.0))
 
 
@@ -83,23 +90,33 @@ def epoch_ends(
     pace_s = float(np.median(np.diff(data.hi))) if len(data) > 1 else usual_s
     if len(epochs) < _MIN_EPOCHS or rows > _MAX_READINGS or usual_s > _MAX_EPOCH_READINGS * pace_s:
         return None
-    lo, hi = data.lo[judged], data.hi[judged]
-    tried = [
-        EpochEnds(-begin * usual_s, end * usual_s, 0.02 * usual_s)
-        for begin in _BEGINS
-        for end in _ENDS
-        if 0 < end - begin <= _MAX_SHARE
-    ]
+    lo = data.lo[judged]
+    hi = data.hi[judged]
+    tried = _tried_ends(usual_s)
     residuals = [fit(ends.share(lo, hi, epochs)) for ends in tried]
     without = fit(np.zeros(rows))
-    floor = max(data.quantum / 12**0.5, 1e-3 * float(np.median(data.watts[judged])))
-    scale = max(min(1.4826 * float(np.median(np.abs(rest))) for rest in residuals), floor)
+    rounding_w = data.quantum / 12**0.5
+    floor = max(rounding_w, 1e-3 * float(np.median(data.watts[judged])))
+    deviation = min(float(np.median(np.abs(residual))) for residual in residuals)
+    scale = max(MEDIAN_TO_SIGMA * deviation, floor)
 
     def cost(residual: Floats) -> float:
-        return float((np.minimum(np.abs(residual) / scale, _MAX_ERRORS) ** 2).sum())
+        errors = np.minimum(np.abs(residual) / scale, _MAX_ERRORS)
+        return float((errors**2).sum())
 
     costs = [cost(residual) for residual in residuals]
     best = int(np.argmin(costs))
     if cost(without) - costs[best] < _FITTED_FIGURES * np.log(rows):
         return None
     return tried[best]
+
+
+def _tried_ends(usual_s: float) -> list[EpochEnds]:
+    """All lengths that are tried, of an epoch that usually takes so long."""
+    tried = []
+    for begin in _BEGINS:
+        for end in _ENDS:
+            if 0 < end - begin <= _MAX_SHARE:
+                step_s = _STEP_SHARE * usual_s
+                tried.append(EpochEnds(-begin * usual_s, end * usual_s, step_s))
+    return tried

@@ -6,7 +6,7 @@ others' power shows, where the number of steps is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from powertui.data.model import NS_PER_S, PS_PER_S, Floats, PowerOnTrace
 from powertui.data.training.epoch_scalars import iterations
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.training_on_axis import TrainingOnAxis
-from powertui.data.training.training_parts import TrainedEpoch
+from powertui.data.training.training_parts import TrainedEpoch, bounded_epochs
 from powertui.value_types import dataclass
 
 # Of an epoch's steps: power alone tells batches no closer. This and the others here are chosen, not
@@ -51,6 +51,22 @@ class _BatchRange(NamedTuple):
 
 
 _NO_BATCHES = _BatchRange(None, None, 0)
+_StepsDone = tuple[int, float, int]  # at least, by interpolation, at most
+
+
+class _Cut(NamedTuple):
+    """What of a box is in one epoch (s), and which share of the epoch that is."""
+
+    epoch: TrainedEpoch
+    begin: float
+    end: float
+    share: tuple[float, float]
+
+
+def _around(moment: float, within: tuple[float, float]) -> tuple[float, float]:
+    """The bounds of a moment; itself where it was cut off at an epoch's end."""
+    low, high = within
+    return within if low <= moment <= high else (moment, moment)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,78 +79,102 @@ class EpochParts:
     idle_w: float | None
 
     def of_box(self, box: Box) -> Iterator[EpochPart]:
-        """The parts of a box by epoch; the whole box where it is in no epoch."""
-        cuts = []
-        for epoch in self.training.epochs:
-            if epoch.start is None or epoch.end is None:
-                continue
-            lo, hi = self._s(epoch.start.ns), self._s(epoch.end.ns)
-            begin, end = max(box.start, lo), min(box.end, hi)
-            if end > begin:
-                cuts.append((epoch, begin, end, lo, hi))
+        """The parts of a box by epoch; all of the box where it is in no epoch."""
+        cuts = self._cuts(box)
         if not cuts:
             batches = self._batches(None, box.start, box.end, box)
             yield EpochPart(None, box.start, box.end, *batches)
             return
         min_length = _MIN_PART_SHARE * (box.end - box.start)
-        cuts = [cut for cut in cuts if cut[2] - cut[1] >= min_length] or cuts
-        for number, (epoch, begin, end, lo, hi) in enumerate(cuts):
-            start = box.start if number == 0 else begin
-            stop = box.end if number == len(cuts) - 1 else end
-            share = (max(0.0, (begin - lo) / (hi - lo)), min(1.0, (end - lo) / (hi - lo)))
-            batches = self._batches(epoch, start, stop, box)
-            yield EpochPart(epoch.number, start, stop, *batches, share)
+        cuts = [cut for cut in cuts if cut.end - cut.begin >= min_length] or cuts
+        for number, cut in enumerate(cuts):
+            start = box.start if number == 0 else cut.begin
+            end = box.end if number == len(cuts) - 1 else cut.end
+            first, last, half = self._batches(cut.epoch, start, end, box)
+            yield EpochPart(
+                epoch=cut.epoch.number,
+                start=start,
+                end=end,
+                first=first,
+                last=last,
+                half=half,
+                share=cut.share,
+            )
+
+    def _cuts(self, box: Box) -> list[_Cut]:
+        """What of a box is in each epoch."""
+        cuts = []
+        for epoch, epoch_start, epoch_end in bounded_epochs(self.training.epochs):
+            lo = self._s(epoch_start.ns)
+            hi = self._s(epoch_end.ns)
+            begin = max(box.start, lo)
+            end = min(box.end, hi)
+            if end > begin:
+                length = hi - lo
+                share = (max(0.0, (begin - lo) / length), min(1.0, (end - lo) / length))
+                cuts.append(_Cut(epoch=epoch, begin=begin, end=end, share=share))
+        return cuts
 
     def _batches(
         self, epoch: TrainedEpoch | None, start: float, end: float, box: Box
     ) -> _BatchRange:
         """The batches that ran meanwhile, counted in the epoch where there is one."""
         rate = self.training.rate
-        sides = [
-            within if within[0] <= at <= within[1] else (at, at)
-            for at, within in ((start, box.start_within), (end, box.end_within))
-        ]
-        if not len(rate) or (rate.within and epoch is not None and epoch.steps is None):
-            return (
-                self._batches_by_work(epoch, start, end, sides)
-                if epoch is not None
-                else _NO_BATCHES
-            )
-        bounds = []
-        for at, (earliest, latest) in zip((start, end), sides, strict=True):
-            done = self._steps_done(epoch, at)
-            if done is None:
+        start_within = _around(start, box.start_within)
+        end_within = _around(end, box.end_within)
+        steps = epoch.steps if epoch is not None else None
+        if not len(rate) or (rate.within and epoch is not None and steps is None):
+            if epoch is None:
                 return _NO_BATCHES
-            least = self._steps_done(epoch, earliest) or done
-            most = self._steps_done(epoch, latest) or done
-            bounds.append((least[0], done[1], most[2]))
-        zero = epoch.steps[0] if epoch is not None and epoch.steps is not None else 0
-        first, last = round(bounds[0][1]) - zero, round(bounds[1][1]) - zero - 1
-        half = max((bound[2] - bound[0] + 1) // 2 for bound in bounds)
-        if epoch is not None and epoch.steps is not None:
-            last = min(last, epoch.steps[1] - zero - 1)
+            return self._batches_by_work(epoch, (start, *start_within), (end, *end_within))
+        begun = self._steps_done_within(epoch, start, start_within)
+        done = self._steps_done_within(epoch, end, end_within)
+        if begun is None or done is None:
+            return _NO_BATCHES
+        zero = steps[0] if steps is not None else 0
+        first = round(begun[1]) - zero
+        last = round(done[1]) - zero - 1
+        if steps is not None:
+            last = min(last, steps[1] - zero - 1)
+        half = max((begun[2] - begun[0] + 1) // 2, (done[2] - done[0] + 1) // 2)
         return _BatchRange(max(0, first), max(0, first, last), int(half))
 
+    def _steps_done_within(
+        self, epoch: TrainedEpoch | None, moment: float, within: tuple[float, float]
+    ) -> _StepsDone | None:
+        """Steps done at a moment that is known to be within these bounds (s)."""
+        done = self._steps_done(epoch, moment)
+        if done is None:
+            return None
+        earliest, latest = within
+        fewest = self._steps_done(epoch, earliest) or done
+        most = self._steps_done(epoch, latest) or done
+        return fewest[0], done[1], most[2]
+
     def _batches_by_work(
-        self, epoch: TrainedEpoch, start: float, end: float, within: Sequence[tuple[float, float]]
+        self,
+        epoch: TrainedEpoch,
+        start: tuple[float, float, float],
+        end: tuple[float, float, float],
     ) -> _BatchRange:
         """Batches by the share of the epoch's work that was done, as the others' power shows it.
 
-        This is for epochs of which only the number of steps is known. Steps draw power, pauses
-        hardly do. Validation draws as well; the ± holds what even steps over all of the epoch would
-        make of it.
+        `start` and `end`: each with its bounds. This is for epochs of which only the number of
+        steps is known. Steps draw power, pauses hardly do. Validation draws as well; the ± contains
+        what even steps over all of the epoch would make of it.
         """
         steps = iterations(self.training.epochs, self.training.strips)
         if steps is None or epoch.start is None or epoch.end is None:
             return _NO_BATCHES
         done = self._work_course(epoch)
-        lo, hi = self._s(epoch.start.ns), self._s(epoch.end.ns)
-        moments = np.array([(at, *side) for at, side in zip((start, end), within, strict=True)])
-        shares = np.clip((moments - lo) / (hi - lo), 0.0, 1.0)
+        lo = self._s(epoch.start.ns)
+        hi = self._s(epoch.end.ns)
+        shares = np.clip((np.array([start, end]) - lo) / (hi - lo), 0.0, 1.0)
         work = np.interp(shares, np.linspace(0, 1, len(done)), done)
         uneven = float(np.abs(work - shares)[:, 0].max()) / 2
         unplaced = float(np.abs(work[:, 1:] - work[:, :1]).max()) / 2
-        first, last = round(float(work[0, 0]) * steps), round(float(work[1, 0]) * steps) - 1
+        first = round(float(work[0, 0]) * steps)
+        last = round(float(work[1, 0]) * steps) - 1
         return _BatchRange(
             first=min(max(first, 0), steps - 1),
             last=min(max(last, first, 0), steps - 1),
@@ -147,33 +187,39 @@ class EpochParts:
         It is the median of the other epochs.
         """
         grid = np.linspace(0, 1, _COURSE_POINTS)
-        courses = []
-        for candidate in self.training.epochs[1:]:
-            if candidate.number == epoch.number:
-                continue
-            if candidate.start is not None and candidate.end is not None:
-                lo, hi = self.axis.at(candidate.start.ns), self.axis.at(candidate.end.ns)
-                moments = (lo + grid * (hi - lo)).astype(np.int64)
-                watts = integrate.watts_at(self.power, moments)
-                if np.isfinite(watts).all():
-                    courses.append(watts)
+        courses = self._power_courses(epoch, grid)
         if len(courses) < 2:
             return grid
         middle = np.median(np.array(courses), axis=0)
-        idle = self.idle_w if self.idle_w is not None else float(middle.min())
-        high = float(np.percentile(middle, 75))
-        if high <= idle:
+        idle_w = self.idle_w if self.idle_w is not None else float(middle.min())
+        high_w = float(np.percentile(middle, 75))
+        if high_w <= idle_w:
             return grid
-        drew = np.clip((middle - idle) / (high - idle), 0.0, 1.0)
-        running = np.concatenate([[0.0], np.cumsum((drew[1:] + drew[:-1]) / 2)])
-        return np.asarray(running / running[-1]) if running[-1] > 0 else grid
+        activity = np.clip((middle - idle_w) / (high_w - idle_w), 0.0, 1.0)
+        between_points = (activity[1:] + activity[:-1]) / 2
+        done = np.concatenate([[0.0], np.cumsum(between_points)])
+        return np.asarray(done / done[-1]) if done[-1] > 0 else grid
 
-    def _steps_done(
-        self, epoch: TrainedEpoch | None, second: float
-    ) -> tuple[int, float, int] | None:
-        """Steps done at a moment (at least, by interpolation, at most)."""
+    def _power_courses(self, epoch: TrainedEpoch, grid: Floats) -> list[Floats]:
+        """The watts of the other epochs at these shares of them; the first one starts as well, and
+        does not count.
+        """
+        courses = []
+        for another, start, end in bounded_epochs(self.training.epochs[1:]):
+            if another.number == epoch.number:
+                continue
+            lo = self.axis.at(start.ns)
+            hi = self.axis.at(end.ns)
+            moments = (lo + grid * (hi - lo)).astype(np.int64)
+            watts = integrate.watts_at(self.power, moments)
+            if np.isfinite(watts).all():
+                courses.append(watts)
+        return courses
+
+    def _steps_done(self, epoch: TrainedEpoch | None, second: float) -> _StepsDone | None:
         ns = self.axis.unix_ns(round(second * PS_PER_S))
-        rate, stretches = self.training.rate, self.training.stretches
+        rate = self.training.rate
+        stretches = self.training.stretches
         done = rate.step_at(ns)
         row = int(np.searchsorted(stretches.start, ns, side="right")) - 1
         if done is not None and row >= 0 and stretches.kind[row] != 0:
@@ -191,22 +237,35 @@ class EpochParts:
 
     def elsewhere(self, part: EpochPart) -> tuple[tuple[int | None, int, int], ...]:
         """The same batches, else the same share, of the other epochs."""
-        if part.share is None:
-            return ()
-        out: list[tuple[int | None, int, int]] = []
+        stretches: list[tuple[int | None, int, int]] = []
         for epoch in self.training.epochs:
-            if epoch.number == part.epoch or epoch.start is None or epoch.end is None:
+            if epoch.number == part.epoch:
                 continue
-            lo, hi = epoch.start.ns, epoch.end.ns
-            begin, end = (lo + round(share * (hi - lo)) for share in part.share)
-            if part.first is not None and part.last is not None and epoch.steps is not None:
-                first_ns = self.training.rate.ns_at(epoch.steps[0] + part.first, lo, hi)
-                last_ns = self.training.rate.ns_at(epoch.steps[0] + part.last + 1, lo, hi)
-                begin = first_ns if first_ns is not None else begin
-                end = last_ns if last_ns is not None else end
-            if end > begin:
-                out.append((epoch.number, self.axis.at(begin), self.axis.at(end)))
-        return tuple(out)
+            bounds = self._same_part(part, epoch)
+            if bounds is not None and bounds[1] > bounds[0]:
+                begin = self.axis.at(bounds[0])
+                end = self.axis.at(bounds[1])
+                stretches.append((epoch.number, begin, end))
+        return tuple(stretches)
+
+    def _same_part(self, part: EpochPart, epoch: TrainedEpoch) -> tuple[int, int] | None:
+        """When the same batches ran in another epoch, else the same share of it (Unix ns)."""
+        if part.share is None or epoch.start is None or epoch.end is None:
+            return None
+        lo = epoch.start.ns
+        hi = epoch.end.ns
+        begin = lo + round(part.share[0] * (hi - lo))
+        end = lo + round(part.share[1] * (hi - lo))
+        if part.first is None or part.last is None or epoch.steps is None:
+            return begin, end
+        rate = self.training.rate
+        zero = epoch.steps[0]
+        first_ns = rate.ns_at(zero + part.first, lo, hi)
+        last_ns = rate.ns_at(zero + part.last + 1, lo, hi)
+        return (
+            first_ns if first_ns is not None else begin,
+            last_ns if last_ns is not None else end,
+        )
 
     def extra_seconds(self, part: EpochPart) -> float | None:
         """Seconds that the batches took longer than the same ones of other epochs."""
@@ -214,33 +273,32 @@ class EpochParts:
             return None
         if part.last - part.first < 2 * max(self.training.rate.every, 1):
             return None
-        own_s = None
+        part_s = None
         others_s = []
         for epoch in self.training.epochs:
-            if epoch.steps is None or epoch.start is None or epoch.end is None:
-                continue
             length_s = self._batches_s(epoch, part.first, part.last)
             if epoch.number == part.epoch:
-                own_s = length_s
+                part_s = length_s
             elif length_s is not None:
                 others_s.append(length_s)
-        if own_s is None or not others_s:
+        if part_s is None or not others_s:
             return None
-        return own_s - float(np.median(others_s))
+        return part_s - float(np.median(others_s))
 
     def _batches_s(self, epoch: TrainedEpoch, first: int, last: int) -> float | None:
         """Seconds from record to record within these batches: what is certain to be in them."""
-        assert epoch.steps is not None
-        assert epoch.start is not None
-        assert epoch.end is not None
-        every = max(self.training.rate.every, 1)
+        if epoch.steps is None or epoch.start is None or epoch.end is None:
+            return None
+        rate = self.training.rate
+        zero = epoch.steps[0]
+        every = max(rate.every, 1)
         first_record = -(-first // every) * every or every
         last_record = (last + 1) // every * every
-        begin_ns, end_ns = (
-            self.training.rate.ns_at(epoch.steps[0] + number, epoch.start.ns, epoch.end.ns)
-            for number in (first_record, last_record)
-        )
-        if begin_ns is None or end_ns is None or last_record <= first_record:
+        if last_record <= first_record:
+            return None
+        begin_ns = rate.ns_at(zero + first_record, epoch.start.ns, epoch.end.ns)
+        end_ns = rate.ns_at(zero + last_record, epoch.start.ns, epoch.end.ns)
+        if begin_ns is None or end_ns is None:
             return None
         return (end_ns - begin_ns) / NS_PER_S
 

@@ -13,24 +13,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from powertui.data.formats.tfevents import EventLog
-from powertui.data.model import Mark
+from powertui.data.model import NS_PER_S, Int64s, Mark
 from powertui.data.run.logged_epochs import LOGGED_NS, LoggedEpoch, from_logs
-from powertui.data.training.training_parts import Moment, Rate, ScalarStrip, TrainedEpoch
+from powertui.data.training.training_parts import (
+    Moment,
+    Rate,
+    ScalarStrip,
+    TrainedEpoch,
+    bounded_epochs,
+)
 
 _WINDOW = re.compile(r"^epoch[ _-]?(\d+)$", re.IGNORECASE)
 _TRAIN = ("train", "training", "")
+_MAX_RESULTS = 100_000  # of validation, that are looked at; chosen, not measured
+_USUAL_RECORDS = 20  # before the end of an epoch, that show how far apart they usually are; chosen
 
 
 def trained_epochs(
     logs: Sequence[EventLog], strips: Sequence[ScalarStrip], rate: Rate, marks: Iterable[Mark] = ()
 ) -> tuple[TrainedEpoch, ...]:
-    """All of them, by number. `marks` lie on Unix time."""
-    own_logs = [log for log in logs if not log.is_marker]
-    epochs = [_of_logged(epoch) for epoch in from_logs(own_logs)]
+    """All of them, by number. `marks` are on Unix time."""
+    program_logs = [log for log in logs if not log.is_marker]
+    epochs = [_of_logged(epoch) for epoch in from_logs(program_logs)]
     if not epochs:
         epochs = _by_windows(marks) or _by_value(strips) or _by_tags(strips, rate)
     return tuple(numbered(epochs, strips, rate))
@@ -38,14 +47,15 @@ def trained_epochs(
 
 def _of_logged(logged: LoggedEpoch) -> TrainedEpoch:
     start = Moment(logged.start, LOGGED_NS) if logged.start is not None else None
+    end = Moment(logged.end, LOGGED_NS)
+    epoch = _bare_epoch(logged.number, start, end, "epoch scalars in tfevents")
+    return replace(epoch, scalars=logged.scalars)
+
+
+def _bare_epoch(number: int, start: Moment | None, end: Moment, source: str) -> TrainedEpoch:
+    """An epoch whose steps and validation are not known yet."""
     return TrainedEpoch(
-        logged.number,
-        start,
-        Moment(logged.end, LOGGED_NS),
-        None,
-        None,
-        "epoch scalars in tfevents",
-        logged.scalars,
+        number=number, start=start, end=end, validation=None, steps=None, source=source
     )
 
 
@@ -54,76 +64,58 @@ def _by_windows(marks: Iterable[Mark]) -> list[TrainedEpoch]:
     for mark in marks:
         match = _WINDOW.match(mark.name.strip())
         if match is not None and mark.end_ns is not None:
-            epochs.append(
-                TrainedEpoch(
-                    int(match[1]),
-                    Moment(mark.start_ns),
-                    Moment(mark.end_ns),
-                    None,
-                    None,
-                    "windows of a recording",
-                )
-            )
+            start = Moment(mark.start_ns)
+            end = Moment(mark.end_ns)
+            epochs.append(_bare_epoch(int(match[1]), start, end, "windows of a recording"))
     return sorted(epochs, key=lambda epoch: epoch.number)
 
 
 def _by_value(strips: Sequence[ScalarStrip]) -> list[TrainedEpoch]:
     """From a tag `epoch` whose value is the epoch's number."""
-    tag = next(
-        (
-            strip
-            for strip in strips
-            if strip.tag.casefold() in ("epoch", "train/epoch") and len(strip.values) > 1
-        ),
-        None,
-    )
+    tag = _epoch_tag(strips)
     if tag is None:
         return []
     number = np.floor(tag.values + 1e-6)
     if not np.isfinite(number).all() or (np.diff(number) < 0).any() or number[-1] - number[0] < 1:
         return []
-    at = np.flatnonzero(np.diff(number) > 0)
-    bounds = [Moment(int(tag.at_ns[0]))]
-    bounds += [_between(int(tag.at_ns[row]), int(tag.at_ns[row + 1])) for row in at.tolist()]
-    bounds.append(Moment(int(tag.at_ns[-1])))
-    names = [int(number[0]), *(int(number[row + 1]) for row in at.tolist())]
-    return [
-        TrainedEpoch(name, first, last, None, None, "values of the tag epoch")
-        for name, first, last in zip(names, bounds, bounds[1:], strict=False)
-    ]
+    start = Moment(int(tag.at_ns[0]))
+    name = int(number[0])
+    epochs = []
+    for row in np.flatnonzero(np.diff(number) > 0).tolist():
+        end = _between(int(tag.at_ns[row]), int(tag.at_ns[row + 1]))
+        epochs.append(_bare_epoch(name, start, end, "values of the tag epoch"))
+        start = end
+        name = int(number[row + 1])
+    last = Moment(int(tag.at_ns[-1]))
+    return [*epochs, _bare_epoch(name, start, last, "values of the tag epoch")]
+
+
+def _epoch_tag(strips: Sequence[ScalarStrip]) -> ScalarStrip | None:
+    for strip in strips:
+        if strip.tag.casefold() in ("epoch", "train/epoch") and len(strip.values) > 1:
+            return strip
+    return None
 
 
 def _by_tags(strips: Sequence[ScalarStrip], rate: Rate) -> list[TrainedEpoch]:
     """From a tag of the training with one record an epoch."""
-    usable = [
-        strip
-        for strip in strips
-        if strip.unit == "epochs" and strip.group in _TRAIN and len(strip.step) > 1
-    ]
+    usable = []
+    for strip in strips:
+        if strip.unit == "epochs" and strip.group in _TRAIN and len(strip.step) > 1:
+            usable.append(strip)
     if not usable:
         return []
     tag = max(usable, key=lambda strip: len(strip.step))
-    first = int(rate.at_ns[0]) if len(rate) and rate.at_ns[0] < tag.at_ns[0] else None
-    out = []
-    for row, number in enumerate(tag.step.tolist()):
-        start = (
-            Moment(int(tag.at_ns[row - 1]), LOGGED_NS)
-            if row
-            else Moment(first, LOGGED_NS)
-            if first is not None
-            else None
-        )
-        out.append(
-            TrainedEpoch(
-                number,
-                start,
-                Moment(int(tag.at_ns[row]), LOGGED_NS),
-                None,
-                None,
-                f"one record of {tag.label} an epoch",
-            )
-        )
-    return out
+    start: Moment | None = None
+    if len(rate) and rate.at_ns[0] < tag.at_ns[0]:
+        start = Moment(int(rate.at_ns[0]), LOGGED_NS)
+    source = f"one record of {tag.label} an epoch"
+    epochs = []
+    for number, end_ns in zip(tag.step.tolist(), tag.at_ns.tolist(), strict=True):
+        end = Moment(end_ns, LOGGED_NS)
+        epochs.append(_bare_epoch(number, start, end, source))
+        start = end
+    return epochs
 
 
 def _between(lo: int, hi: int) -> Moment:
@@ -137,43 +129,42 @@ def numbered(
     epochs: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip], rate: Rate
 ) -> list[TrainedEpoch]:
     """With the steps of each, and when its validation ran."""
-    results = sorted(
-        {
-            int(ns)
-            for strip in strips
-            if strip.group not in _TRAIN
-            for ns in strip.at_ns[:: max(1, len(strip.at_ns) // 100_000)].tolist()
-        }
-    )
-    starts = np.array(results, np.int64)
-    out = []
-    before: int | None = None
+    results = _validation_results(strips)
+    numbered_epochs = []
+    last_step: int | None = None  # of the epoch before
     each = _steps_of_each(epochs, rate)
     for place, epoch in enumerate(epochs):
         if epoch.end is None:
-            out.append(epoch)
+            numbered_epochs.append(epoch)
             continue
         lo = epoch.start.ns if epoch.start is not None else -(1 << 62)
-        rows = np.flatnonzero(
-            (rate.at_ns > _turn(rate, lo)) & (rate.at_ns <= _turn(rate, epoch.end.ns))
-        )
+        hi = epoch.end.ns
+        rows = np.flatnonzero((rate.at_ns > _turn(rate, lo)) & (rate.at_ns <= _turn(rate, hi)))
         steps = validation = last = None
-        if len(rows) and rate.tells(lo, epoch.end.ns):
+        if len(rows) and rate.tells(lo, hi):
             last = int(rate.step[rows[-1]])
-            already = (
-                0 if rate.within else rate.every
-            )  # a record tells what is done, a profile where its first begins
-            first = before if before is not None else max(0, int(rate.step[rows[0]]) - already)
-            first = min(first, int(rate.step[rows[0]]))
-            steps = (first, last) if each is None else (each * place, each * (place + 1))
-            validation = _validation(epoch, starts, rate, int(rows[-1]))
-        before = last
-        out.append(
-            TrainedEpoch(
-                epoch.number, epoch.start, epoch.end, validation, steps, epoch.source, epoch.scalars
-            )
-        )
-    return out
+            first = int(rate.step[rows[0]])
+            # A record says what is done, a profile where its first step begins.
+            done_before = max(0, first - (0 if rate.within else rate.every))
+            if last_step is not None:
+                done_before = last_step
+            steps = (min(done_before, first), last)
+            if each is not None:
+                steps = (each * place, each * (place + 1))
+            validation = _validation(epoch, results, rate, int(rows[-1]))
+        last_step = last
+        numbered_epochs.append(replace(epoch, validation=validation, steps=steps))
+    return numbered_epochs
+
+
+def _validation_results(strips: Sequence[ScalarStrip]) -> Int64s:
+    """When results of validation were logged, sorted; of very many a part."""
+    moments: set[int] = set()
+    for strip in strips:
+        if strip.group not in _TRAIN:
+            every = max(1, len(strip.at_ns) // _MAX_RESULTS)
+            moments.update(strip.at_ns[::every].tolist())
+    return np.array(sorted(moments), np.int64)
 
 
 def _turn(rate: Rate, bound: int) -> int:
@@ -187,27 +178,24 @@ def _turn(rate: Rate, bound: int) -> int:
 
 def _steps_of_each(epochs: Sequence[TrainedEpoch], rate: Rate) -> int | None:
     """How many steps an epoch has, where the records at the ends of all epochs leave one number."""
-    low, high = 0.0, np.inf
-    if (
-        not len(rate)
-        or rate.within
-        or rate.every < 1
-        or not rate.goes_on[1:].all()
-        or rate.step[0] > 2 * rate.every
-    ):
+    if not epochs or not len(rate) or rate.within or rate.every < 1:
         return None
-    for place, epoch in enumerate(epochs, 1):
-        if epoch.end is None or epoch.number != epochs[0].number + place - 1:
+    if not rate.goes_on[1:].all() or rate.step[0] > 2 * rate.every:
+        return None
+    low = 0.0
+    high = np.inf
+    for count, epoch in enumerate(epochs, 1):
+        if epoch.end is None or epoch.number != epochs[0].number + count - 1:
             return None
         row = int(np.searchsorted(rate.at_ns, epoch.end.ns, side="right")) - 1
         if row < 0:
             return None
-        low, high = (
-            max(low, int(rate.step[row]) / place),
-            min(high, (int(rate.step[row]) + rate.every) / place),
-        )
-    first = int(np.ceil(low - 1e-9))
-    return first if epochs and first > 0 and first < high and first + 1 >= high - 1e-9 else None
+        done = int(rate.step[row])
+        low = max(low, done / count)
+        high = min(high, (done + rate.every) / count)
+    fewest = int(np.ceil(low - 1e-9))
+    is_only_one = fewest < high and fewest + 1 >= high - 1e-9
+    return fewest if fewest > 0 and is_only_one else None
 
 
 def iterations(epochs: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip]) -> int | None:
@@ -218,13 +206,9 @@ def iterations(epochs: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip]) ->
     for strip in strips:
         if not strip.tag.endswith("_vs_iterations"):
             continue
-        for wall, step in zip(strip.at_ns.tolist(), strip.step.tolist(), strict=True):
-            for epoch in epochs:
-                if (
-                    epoch.start is not None
-                    and epoch.end is not None
-                    and epoch.start.ns < wall <= epoch.end.ns + 1_000_000_000
-                ):
+        for wall_ns, step in zip(strip.at_ns.tolist(), strip.step.tolist(), strict=True):
+            for epoch, start, end in bounded_epochs(epochs):
+                if start.ns < wall_ns <= end.ns + NS_PER_S:
                     each, rest = divmod(step, epoch.number + 1)
                     counts.add(each if not rest else 0)
                     break
@@ -232,23 +216,20 @@ def iterations(epochs: Sequence[TrainedEpoch], strips: Sequence[ScalarStrip]) ->
 
 
 def _validation(
-    epoch: TrainedEpoch,
-    results: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
-    rate: Rate,
-    last: int,
+    epoch: TrainedEpoch, results: Int64s, rate: Rate, last: int
 ) -> tuple[Moment, Moment] | None:
-    """From the last logged step of an epoch (and at most as many more as lie between two records)
-    to when results were logged.
+    """From the last logged step of an epoch (and at most as many more as there are between two
+    records) to when results were logged.
     """
     assert epoch.end is not None
-    near = results[(results > rate.at_ns[last]) & (results <= epoch.end.ns + 1_000_000_000)]
+    begin_ns = int(rate.at_ns[last])
+    near = results[(results > begin_ns) & (results <= epoch.end.ns + NS_PER_S)]
     if not len(near) or last < 1:
         return None
-    end = int(near[0])
-    gap = end - int(rate.at_ns[last])
-    usual = float(np.nanmedian(np.diff(rate.at_ns[max(0, last - 20) : last + 1]))) if last else 0.0
-    if gap <= 2 * usual:
-        # no longer than from one record to the next: that there was a validation cannot be told
+    end_ns = int(near[0])
+    gaps = np.diff(rate.at_ns[max(0, last - _USUAL_RECORDS) : last + 1])
+    # No longer than from one record to the next: that there was a validation cannot be told.
+    if end_ns - begin_ns <= 2 * float(np.nanmedian(gaps)):
         return None
-    begin = int(rate.at_ns[last])
-    return Moment(begin, LOGGED_NS), Moment(min(end, epoch.end.ns + LOGGED_NS), LOGGED_NS)
+    end_ns = min(end_ns, epoch.end.ns + LOGGED_NS)
+    return Moment(begin_ns, LOGGED_NS), Moment(end_ns, LOGGED_NS)

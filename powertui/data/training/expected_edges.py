@@ -44,7 +44,8 @@ def _of_epochs(training: TrainingRecords) -> list[tuple[int, int, float, int]]:
     epochs = [epoch for epoch in training.epochs if epoch.start and epoch.end]
     if not epochs:
         return []
-    first, last = epochs[0].start, epochs[-1].end
+    first = epochs[0].start
+    last = epochs[-1].end
     assert first is not None
     assert last is not None
     moments = [(first.ns, first.half_ns, _RISES, START), (last.ns, last.half_ns, _FALLS, END)]

@@ -31,8 +31,9 @@ from powertui.data.training.expected_course import ExpectedOfTraining
 # Readings that are looked at together. This and the others here are chosen, not measured.
 _MAX_READINGS_TOGETHER = 4000
 _PIECE_READINGS = 2000  # readings of a piece; the next one begins in its middle
-# Readings of a layer that make one of the next.
+# Readings of a layer that make one of the next, which has to have less than this share of them.
 _MERGED_READINGS = 8
+_MAX_GATHERED_SHARE = 0.7
 # Of a piece: longer stretches are for the next layer.
 _MAX_PIECE_SHARE = 0.4
 # Errors: so far off are the largest of many readings by chance.
@@ -70,28 +71,31 @@ class _PieceFindings(NamedTuple):
 
 
 def find_in_layers(data: Samples, expect: Callable[[Samples], ExpectedOfTraining]) -> LayerFindings:
-    """Stretches that noise does not explain. `expect` tells what readings should have been."""
+    """Stretches that noise does not explain. `expect` says what readings should have been."""
     finest: ExpectedOfTraining | None = None
     noise = noise_of(np.empty(0), 1.0)
-    every: list[Box] = []
+    boxes: list[Box] = []
     skipped: list[tuple[float, float]] = []
     layers = list(_layers(data))
     for number, layer in enumerate(layers):
         model = expect(layer)
         if model.reason:
-            return LayerFindings(finest or model, every, noise, tuple(skipped))
-        readings = _aside(model.readings, every)
+            return LayerFindings(
+                expected=finest or model, boxes=boxes, noise=noise, skipped=tuple(skipped)
+            )
+        readings = _aside(model.readings, boxes)
         if number == len(layers) - 1:
-            more, here = overlapping_loads.find_loads(readings, looks=len(layers))
+            layer_boxes, layer_noise = overlapping_loads.find_loads(readings, looks=len(layers))
         else:
-            more, here, skipped_here = _pieces(readings, len(layers))
-            skipped += skipped_here
-        every += more
+            layer_boxes, layer_noise, layer_skipped = _pieces(readings, len(layers))
+            skipped += layer_skipped
+        boxes += layer_boxes
         if finest is None:
-            finest, noise = model, here
+            finest = model
+            noise = layer_noise
     assert finest is not None
-    every.sort(key=lambda box: box.start)
-    return LayerFindings(finest, every, noise, tuple(skipped))
+    boxes.sort(key=lambda box: box.start)
+    return LayerFindings(expected=finest, boxes=boxes, noise=noise, skipped=tuple(skipped))
 
 
 def piece_count(readings: int) -> int:
@@ -102,11 +106,10 @@ def piece_count(readings: int) -> int:
 def longest_stretch_s(readings: SensorReadings) -> float:
     """The longest stretch (s) that is looked for among all of these, and not among fewer."""
     count = len(readings)
-    return (
-        math.inf
-        if count <= _MAX_READINGS_TOGETHER
-        else _MAX_PIECE_SHARE * _PIECE_READINGS * float(readings.hi[-1] - readings.lo[0]) / count
-    )
+    if count <= _MAX_READINGS_TOGETHER:
+        return math.inf
+    length_s = float(readings.hi[-1] - readings.lo[0])
+    return _MAX_PIECE_SHARE * _PIECE_READINGS * length_s / count
 
 
 def _layers(data: Samples) -> Iterator[Samples]:
@@ -117,9 +120,9 @@ def _layers(data: Samples) -> Iterator[Samples]:
         yield data
         pace = float(np.median(np.diff(data.hi)))
         fewer = data.gathered(max(_MERGED_READINGS * pace, 0.0))
-        if len(fewer) > _MAX_READINGS_TOGETHER * 1.5 and len(fewer) > 0.7 * len(
-            data
-        ):  # it has too many holes to be put together
+        # It has too many holes to be put together.
+        is_hardly_fewer = len(fewer) > _MAX_GATHERED_SHARE * len(data)
+        if is_hardly_fewer and len(fewer) > _MAX_READINGS_TOGETHER * 1.5:
             return
         data = fewer
     yield data
@@ -130,34 +133,34 @@ def _aside(readings: SensorReadings, boxes: list[Box]) -> SensorReadings:
     if not boxes:
         return readings
     judged = readings.judged.copy()
-    width = _MARGIN_READINGS * float(np.median(readings.hi - readings.lo))
+    margin_s = _MARGIN_READINGS * float(np.median(readings.hi - readings.lo))
     for box in boxes:
-        judged[
-            int(np.searchsorted(readings.hi, box.start - width)) : int(
-                np.searchsorted(readings.lo, box.end + width)
-            )
-        ] = False
+        first = int(np.searchsorted(readings.hi, box.start - margin_s))
+        last = int(np.searchsorted(readings.lo, box.end + margin_s))
+        judged[first:last] = False
     return replace(readings, judged=judged)
 
 
 def _pieces(readings: SensorReadings, layers: int) -> _PieceFindings:
     """Short stretches, piece by piece, and the noise of the usual piece."""
     bounds = _bounds(len(readings))
-    out: list[Box] = []
+    boxes: list[Box] = []
     noises: list[Noise] = []
     close, skipped = _close_pieces(readings, bounds)
     for first, end in close:
         piece = readings_subset(readings, np.arange(first, end))
-        more, noise = overlapping_loads.find_loads(piece, looks=len(bounds) * layers)
+        piece_boxes, noise = overlapping_loads.find_loads(piece, looks=len(bounds) * layers)
         noises.append(noise)
-        lo, hi = float(piece.lo[0]), float(piece.hi[-1])
-        for box in more:
-            short = box.end - box.start <= _MAX_PIECE_SHARE * (hi - lo)
-            inside = (box.start > lo or first == 0) and (box.end < hi or end == len(readings))
-            if short and inside:
-                out.append(box)
+        lo = float(piece.lo[0])
+        hi = float(piece.hi[-1])
+        for box in piece_boxes:
+            is_short = box.end - box.start <= _MAX_PIECE_SHARE * (hi - lo)
+            begins_inside = box.start > lo or first == 0
+            ends_inside = box.end < hi or end == len(readings)
+            if is_short and begins_inside and ends_inside:
+                boxes.append(box)
     spans = [(float(readings.lo[first]), float(readings.hi[end - 1])) for first, end in skipped]
-    return _PieceFindings(_once(out), _usual(noises), spans)
+    return _PieceFindings(_once(boxes), _usual(noises), spans)
 
 
 def _close_pieces(
@@ -167,22 +170,21 @@ def _close_pieces(
     sampled: list[int] = []  # they show the noise
     unlike: list[int] = []
     each = max(1, len(bounds) // _CLOSE_PIECES)
+    min_judged = max(stretch_search.MIN_READINGS, _PIECE_READINGS // 20)
     for number, (first, end) in enumerate(bounds):
         piece = readings_subset(readings, np.arange(first, end))
-        if int(piece.judged.sum()) < max(stretch_search.MIN_READINGS, _PIECE_READINGS // 20):
+        if int(piece.judged.sum()) < min_judged:
             continue
         if number % each == 0:
             sampled.append(number)
-        elif _most(piece) >= _MIN_ERRORS:
+        elif _most_errors(piece) >= _MIN_ERRORS:
             unlike.append(number)
     skipped: list[int] = []
-    if len(sampled) + len(unlike) > _MAX_CLOSE_PIECES:
+    room = _MAX_CLOSE_PIECES - len(sampled)
+    if len(unlike) > room:
         errors = _short_errors(readings, bounds)
-        unlike = sorted(
-            (number for number in unlike if errors[number] >= _MIN_ERRORS),
-            key=lambda number: -errors[number],
-        )
-        room = _MAX_CLOSE_PIECES - len(sampled)
+        unlike = [number for number in unlike if errors[number] >= _MIN_ERRORS]
+        unlike.sort(key=lambda number: -errors[number])
         unlike, skipped = unlike[:room], unlike[room:]
     close = [bounds[number] for number in sorted((*sampled, *unlike))]
     return close, [bounds[number] for number in sorted(skipped)]
@@ -193,69 +195,85 @@ def _short_errors(readings: SensorReadings, bounds: list[tuple[int, int]]) -> li
 
     These are as many readings before and as many after: a load that comes and stays differs from
     one side alone, and is for the next layer. Errors are those of neighbors that know nothing of
-    each other, as in `_most`.
+    each other, as in `_most_errors`.
     """
     rows = np.flatnonzero(readings.judged)
-    values, doubt = readings.beyond()[rows], float(readings.doubt[rows].min())
+    values = readings.beyond()[rows]
+    doubt = float(readings.doubt[rows].min())
     # Switches do not make the differences between neighbors larger, except where they are.
-    noise_w = max(spread(np.diff(values)) / math.sqrt(2), readings.quantum / math.sqrt(12), 1e-9)
+    noise_w = _noise_w(spread(np.diff(values)) / math.sqrt(2), readings.quantum)
     sums = np.concatenate([[0.0], np.cumsum(values)])
     errors = np.zeros(len(values))
     length = 1
     while length <= _MAX_PIECE_SHARE * _PIECE_READINGS and 3 * length <= len(values):
         means = (sums[length:] - sums[:-length]) / length
-        before = means[length:-length] - means[: -2 * length]
-        after = means[length:-length] - means[2 * length :]
-        smaller = np.where(before * after > 0, np.minimum(np.abs(before), np.abs(after)), 0.0)
+        stretch = means[length:-length]
+        over_before = stretch - means[: -2 * length]
+        over_after = stretch - means[2 * length :]
+        smaller = np.minimum(np.abs(over_before), np.abs(over_after))
+        smaller = np.where(over_before * over_after > 0, smaller, 0.0)
         error = math.hypot(noise_w * math.sqrt(2 / length), doubt)
-        middle = slice(length + length // 2, length + length // 2 + len(smaller))
+        first = length + length // 2
+        middle = slice(first, first + len(smaller))
         errors[middle] = np.maximum(errors[middle], smaller / error)
         length = max(length + 1, int(length * _LENGTH_RATIO))
-    starts, ends = (rows.searchsorted(np.array(side)) for side in zip(*bounds, strict=True))
-    return [
-        float(errors[start:end].max(initial=0.0))
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-    ]
+    of_pieces = []
+    for first, end in bounds:
+        judged = slice(int(rows.searchsorted(first)), int(rows.searchsorted(end)))
+        of_pieces.append(float(errors[judged].max(initial=0.0)))
+    return of_pieces
 
 
-def _most(piece: SensorReadings) -> float:
+def _most_errors(piece: SensorReadings) -> float:
     """How many errors a stretch of a piece is off at most.
 
     It is worked out as if neighbors knew nothing of each other, which makes errors small: the
     answer is never too low.
     """
-    beyond, doubt = piece.beyond()[piece.judged], float(piece.doubt[piece.judged].min())
-    noise_w = max(spread(beyond), piece.quantum / math.sqrt(12), 1e-9)
+    beyond = piece.beyond()[piece.judged]
+    doubt = float(piece.doubt[piece.judged].min())
+    noise_w = _noise_w(spread(beyond), piece.quantum)
     sums = np.concatenate([[0.0], np.cumsum(beyond - np.median(beyond))])
     most, length = 0.0, 1
     while length <= len(beyond):
         off = float(np.abs(sums[length:] - sums[:-length]).max()) / length
-        most = max(most, off / math.hypot(noise_w / math.sqrt(length), doubt))
-        length = max(length + 1, int(length * 1.3))
+        error = math.hypot(noise_w / math.sqrt(length), doubt)
+        most = max(most, off / error)
+        length = max(length + 1, int(length * _LENGTH_RATIO))
     return most
+
+
+def _noise_w(spread_w: float, quantum: float) -> float:
+    """The noise of a reading, which is rounded at least."""
+    return max(spread_w, quantum / math.sqrt(12), 1e-9)
 
 
 def _bounds(count: int) -> list[tuple[int, int]]:
     """First and last (exclusive) reading of each piece: all of one length, each overlapping the
     next by half.
     """
-    starts = range(0, max(1, count - _PIECE_READINGS // 2), _PIECE_READINGS // 2)
-    return [
-        (max(0, min(start, count - _PIECE_READINGS)), min(count, start + _PIECE_READINGS))
-        for start in starts
-    ]
+    half = _PIECE_READINGS // 2
+    last_start = count - _PIECE_READINGS
+    bounds = []
+    for start in range(0, max(1, count - half), half):
+        bounds.append((max(0, min(start, last_start)), min(count, start + _PIECE_READINGS)))
+    return bounds
 
 
-def _once(every: list[Box]) -> list[Box]:
-    """What two pieces show both, as the surer of them tells it."""
+def _once(boxes: list[Box]) -> list[Box]:
+    """What two pieces show both, as the surer of them shows it."""
     out: list[Box] = []
-    for box in sorted(every, key=lambda box: box.start):
+    for box in sorted(boxes, key=lambda box: box.start):
         before = out[-1] if out else None
         if before is None or box.start >= before.end:
             out.append(box)
-        elif (box.p, -abs(box.joules)) < (before.p, -abs(before.joules)):
+        elif _is_surer(box, before):
             out[-1] = box
     return out
+
+
+def _is_surer(first: Box, second: Box) -> bool:
+    return (first.p, -abs(first.joules)) < (second.p, -abs(second.joules))
 
 
 def _usual(noises: list[Noise]) -> Noise:
@@ -265,9 +283,8 @@ def _usual(noises: list[Noise]) -> Noise:
     """
     if not noises:
         return noise_of(np.empty(0), 1.0)
-    middle = sorted(noises, key=lambda noise: noise.one)[len(noises) // 2]
-    return (
-        replace(middle, shortest=1, most=math.inf)
-        if middle.most <= _MAX_CHANCE_ERRORS * middle.one
-        else middle
-    )
+    by_size = sorted(noises, key=lambda noise: noise.one)
+    middle = by_size[len(by_size) // 2]
+    if middle.most > _MAX_CHANCE_ERRORS * middle.one:
+        return middle
+    return replace(middle, shortest=1, most=math.inf)

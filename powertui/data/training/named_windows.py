@@ -76,7 +76,8 @@ def find_window(axis: TrainingOnAxis, request: WindowRequest) -> AxisWindow:
         return _batches(axis, request.epoch, request.batches)
     if request.epoch is not None:
         return _epoch(axis, request.epoch)
-    lo, hi = axis.start, axis.end
+    lo = axis.start
+    hi = axis.end
     if request.start is not None:
         lo = _moment(axis, request.start, request.tz)
     if request.end is not None:
@@ -89,7 +90,7 @@ def find_window(axis: TrainingOnAxis, request: WindowRequest) -> AxisWindow:
     words = "everything"
     if by_time:
         words = f"{request.start or 'the start'} to {request.end or 'the end'}"
-    return AxisWindow(lo, hi, 0, words)
+    return AxisWindow(lo=lo, hi=hi, half=0, words=words)
 
 
 def is_wall(words: str) -> bool:
@@ -122,7 +123,8 @@ def _moment(axis: TrainingOnAxis, words: str, tz: str | None = None) -> int:
 def _wall_times(axis: TrainingOnAxis, match: re.Match[str], tz: str | None) -> Iterator[int]:
     """Unix times (ns) within the training that a written time may mean, likeliest zone first."""
     seconds = int(match[2]) * 3600 + int(match[3]) * 60 + float(match[4])
-    first, last = axis.unix_ns(axis.start), axis.unix_ns(axis.end)
+    first = axis.unix_ns(axis.start)
+    last = axis.unix_ns(axis.end)
     spare = max((last - first) // _SPARE_SHARE, _MIN_SPARE_NS)
     for offset_s in _offsets(axis, match[5], tz):
         if match[1] is not None:
@@ -202,8 +204,13 @@ def _bounded_epoch(axis: TrainingOnAxis, number: int) -> tuple[TrainedEpoch, Mom
 def _epoch(axis: TrainingOnAxis, number: int) -> AxisWindow:
     _, start, end = _bounded_epoch(axis, number)
     half_ns = max(start.half_ns, end.half_ns) + axis.half_ns
-    lo, hi = axis.at(start.ns), axis.at(end.ns)
-    return AxisWindow(lo, hi, half_ns * PS_PER_NS, f"epoch {number}", number)
+    return AxisWindow(
+        lo=axis.at(start.ns),
+        hi=axis.at(end.ns),
+        half=half_ns * PS_PER_NS,
+        words=f"epoch {number}",
+        epoch=number,
+    )
 
 
 def _batches(axis: TrainingOnAxis, number: int | None, written: str) -> AxisWindow:
@@ -211,42 +218,32 @@ def _batches(axis: TrainingOnAxis, number: int | None, written: str) -> AxisWind
 
     Between two records steps are interpolated.
     """
-    match = _RANGE.fullmatch(written)
-    if match is None:
-        raise UsageError(
-            f"{plain(written, 40)!r} is not a range of batches.", hint="Write them like 183-260."
-        )
+    first, last = _written_range(written)
     rate = axis.training.rate
     if not len(rate):
         raise UsageError(
             "No record shows when the batches of this training ran.",
             hint="Log scalars every few batches (update_freq).",
         )
-    first, last = sorted((int(match[1]), int(match[2] or match[1])))
-    lo, hi, first_step = int(rate.at_ns[0]), int(rate.at_ns[-1]), 0
-    words = f"steps {first}-{last}"
-    if number is not None:
-        epoch, start, end = _bounded_epoch(axis, number)
-        lo, hi = start.ns, end.ns
+    if number is None:
+        first_step = 0
+        lo = int(rate.at_ns[0])
+        hi = int(rate.at_ns[-1])
+        words = f"steps {first}-{last}"
+    else:
+        first_step, lo, hi = _epoch_in_steps(axis, number)
         words = f"epoch {number}, batches {first}-{last}"
-        if epoch.steps is not None:
-            first_step = epoch.steps[0]
-        elif rate.within and rate.goes_on[1:].all():
-            raise UsageError(
-                "No record shows at which step this epoch began.",
-                hint="Ask for the steps without --epoch.",
-            )
     begin = rate.ns_at(first_step + first, lo, hi)
-    finish = rate.ns_at(first_step + last + 1, lo, hi)
+    end = rate.ns_at(first_step + last + 1, lo, hi)
     # The first batches of an epoch begin with it, the last ones end with it.
-    bounds_known = number is not None and not rate.within
-    if begin is None and first == 0 and bounds_known:
-        begin = lo
-    if finish is None and bounds_known:
-        last_record = int(rate.step[rate.at_ns <= hi][-1])
-        if first_step + last + 1 >= last_record:
-            finish = hi
-    if begin is None or finish is None:
+    if number is not None and not rate.within:
+        if begin is None and first == 0:
+            begin = lo
+        if end is None:
+            last_record = int(rate.step[rate.at_ns <= hi][-1])
+            if first_step + last + 1 >= last_record:
+                end = hi
+    if begin is None or end is None:
         logged = f"{int(rate.step[0])} to {int(rate.step[-1])}"
         raise UsageError(
             "No record covers these batches.",
@@ -254,7 +251,35 @@ def _batches(axis: TrainingOnAxis, number: int | None, written: str) -> AxisWind
         )
     usual_gap_ns = (int(rate.at_ns[-1]) - int(rate.at_ns[0])) // max(len(rate) - 1, 1)
     half_ns = usual_gap_ns // 2 + axis.half_ns
-    return AxisWindow(axis.at(begin), axis.at(finish), half_ns * PS_PER_NS, words, number)
+    return AxisWindow(
+        lo=axis.at(begin), hi=axis.at(end), half=half_ns * PS_PER_NS, words=words, epoch=number
+    )
+
+
+def _written_range(written: str) -> tuple[int, int]:
+    """(the smaller number, the larger one) of a range like 183-260, or of one number."""
+    match = _RANGE.fullmatch(written)
+    if match is None:
+        raise UsageError(
+            f"{plain(written, 40)!r} is not a range of batches.", hint="Write them like 183-260."
+        )
+    first = int(match[1])
+    last = int(match[2] or match[1])
+    return min(first, last), max(first, last)
+
+
+def _epoch_in_steps(axis: TrainingOnAxis, number: int) -> tuple[int, int, int]:
+    """(steps done when an epoch began, when that was, when it ended; Unix ns)."""
+    epoch, start, end = _bounded_epoch(axis, number)
+    if epoch.steps is not None:
+        return epoch.steps[0], start.ns, end.ns
+    rate = axis.training.rate
+    if rate.within and rate.goes_on[1:].all():
+        raise UsageError(
+            "No record shows at which step this epoch began.",
+            hint="Ask for the steps without --epoch.",
+        )
+    return 0, start.ns, end.ns
 
 
 def _session(axis: TrainingOnAxis, name: str) -> AxisWindow:
@@ -275,7 +300,7 @@ def _session(axis: TrainingOnAxis, name: str) -> AxisWindow:
     lo = min(session.start for session in matching if session.start is not None)
     hi = max(session.end for session in matching if session.end is not None)
     half = max(session.half for session in matching)
-    return AxisWindow(lo, hi, half, f"session {matching[0].island.entry.name}")
+    return AxisWindow(lo=lo, hi=hi, half=half, words=f"session {matching[0].island.entry.name}")
 
 
 def _session_names(session: SessionOnAxis) -> tuple[str, str]:

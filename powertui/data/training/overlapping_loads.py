@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from powertui.data.energy.findings import stretch_search
 from powertui.data.energy.findings.noise import Noise, spread
 from powertui.data.energy.findings.power_stretch import Box, bridged
 from powertui.data.energy.findings.readings import SensorReadings
-from powertui.data.model import Floats
+from powertui.data.model import Bools, Floats
 
 # Stretches that are clearly apart: if there are more, the noise has such tails. This and the others
 # here are chosen, not measured.
@@ -35,8 +36,12 @@ _MAX_PAUSE_SHARE = 0.5
 _MAX_AGAINST_SHARE = 0.25
 # Readings of a stretch.
 _MIN_READINGS = 2
-# Of what its upper readings show: readings that show less are left aside.
+# Of what its upper readings show: readings that show less are set aside.
 _MIN_SHOWN_SHARE = 0.5
+# Of its own length: so much of a box may be past the end of the one that it is on.
+_MAX_STICKING_OUT = 0.1
+# Of the height of two boxes: what a reading between them may be off by and still be of their load.
+_SPARE_SHARE = 0.3
 
 
 def find_loads(readings: SensorReadings, looks: int = 1) -> tuple[list[Box], Noise]:
@@ -49,67 +54,94 @@ def find_loads(readings: SensorReadings, looks: int = 1) -> tuple[list[Box], Noi
 
 
 def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]:
-    first, noise = stretch_search.find_stretches(readings, looks=looks)
+    """Stretches that were found together, and those that only show alone."""
+    together, noise = stretch_search.find_stretches(readings, looks=looks)
     clusters = _clusters(readings)
-    if not 0 < len(clusters) <= _MAX_CLUSTERS or sum(
-        b - a for a, b in clusters
-    ) > _MAX_CLUSTER_SHARE * max(int(readings.judged.sum()), 1):
-        return first, noise
-    out = list(first)
-    shown = np.abs(readings.beyond())
-    calm = readings.judged.copy()
-    for a, b in clusters:
-        calm[max(0, a - 1) : b + 1] = False
-    for number, (a, b) in enumerate(clusters):
-        start, end = float(readings.lo[a]), float(readings.hi[b - 1])
-        if any(box.start < end and box.end > start for box in out):
+    if not clusters or not _are_few(clusters, readings):
+        return together, noise
+    boxes = list(together)
+    calm = _judged_without(readings, clusters)
+    for cluster in clusters:
+        start = float(readings.lo[cluster.first])
+        end = float(readings.hi[cluster.end - 1])
+        if any(box.start < end and box.end > start for box in boxes):
             continue
-        judged = readings.judged.copy()
-        for row, (c, d) in enumerate(clusters):
-            if row != number:
-                judged[max(0, c - 1) : d + 1] = False
-        # Where other epochs draw as much, a load shows less of itself: what shows is one stretch,
-        # and not noise to itself.
-        judged[a + 1 : b - 1] &= shown[a + 1 : b - 1] >= _MIN_SHOWN_SHARE * float(
-            np.percentile(shown[a:b], 75)
+        alone = _alone(readings, cluster, clusters)
+        found_alone, quiet = stretch_search.find_stretches(
+            alone, looks=looks * len(clusters), quiet=calm
         )
-        alone, quiet = stretch_search.find_stretches(
-            replace(readings, judged=judged), looks=looks * len(clusters), quiet=calm
-        )
-        out += [box for box in alone if box.start < end and box.end > start]
-        noise = quiet if quiet.one < noise.one or not first else noise
-    return bridged(sorted(out, key=lambda box: box.start)), noise
+        boxes += [box for box in found_alone if box.start < end and box.end > start]
+        if quiet.one < noise.one or not together:
+            noise = quiet
+    return bridged(sorted(boxes, key=lambda box: box.start)), noise
+
+
+def _are_few(clusters: Sequence[_Cluster], readings: SensorReadings) -> bool:
+    """Whether these are stretches, and not the tails of noise."""
+    if len(clusters) > _MAX_CLUSTERS:
+        return False
+    rows = sum(cluster.end - cluster.first for cluster in clusters)
+    return rows <= _MAX_CLUSTER_SHARE * max(int(readings.judged.sum()), 1)
+
+
+def _judged_without(readings: SensorReadings, clusters: Sequence[_Cluster]) -> Bools:
+    """The judged readings that are in none of these, and not beside them."""
+    judged: Bools = readings.judged.copy()
+    for cluster in clusters:
+        judged[max(0, cluster.first - 1) : cluster.end + 1] = False
+    return judged
+
+
+def _alone(
+    readings: SensorReadings, cluster: _Cluster, clusters: Sequence[_Cluster]
+) -> SensorReadings:
+    """The readings with the other clusters set aside."""
+    others = [another for another in clusters if another is not cluster]
+    judged = _judged_without(readings, others)
+    # Where other epochs draw as much, a load shows less of itself: what shows is one stretch,
+    # and not noise to itself.
+    shown = np.abs(readings.beyond())
+    least = _MIN_SHOWN_SHARE * float(np.percentile(shown[cluster.first : cluster.end], 75))
+    inner = slice(cluster.first + 1, cluster.end - 1)
+    judged[inner] &= shown[inner] >= least
+    return replace(readings, judged=judged)
 
 
 def merge_stacked_boxes(boxes: Sequence[Box]) -> list[Box]:
-    """Boxes that lie on one another, up and up, as one: a load that was told in two layers."""
-    out: list[Box] = []
+    """Boxes that are on one another, up and up, as one: a load that was found in two layers."""
+    merged: list[Box] = []
     for box in sorted(boxes, key=lambda box: box.start):
-        before = out[-1] if out else None
-        if (
-            before is None
-            or before.watts * box.watts < 0
-            or box.start >= before.end - 0.1 * (box.end - box.start)
-        ):
-            out.append(box)
-            continue
-        last = max((before, box), key=lambda box: box.end)
-        joules = before.joules + box.joules
-        half = math.hypot(before.hi_joules - before.lo_joules, box.hi_joules - box.lo_joules) / 2
-        length = max(last.end - before.start, 1e-9)
-        out[-1] = replace(
-            before,
-            end=last.end,
-            end_within=last.end_within,
-            joules=joules,
-            lo_joules=joules - half,
-            hi_joules=joules + half,
-            watts=joules / length,
-            lo_watts=(joules - half) / length,
-            hi_watts=(joules + half) / length,
-            p=min(before.p, box.p),
-        )
-    return out
+        if merged and _is_stacked(merged[-1], box):
+            merged[-1] = _stacked(merged[-1], box)
+        else:
+            merged.append(box)
+    return merged
+
+
+def _is_stacked(before: Box, box: Box) -> bool:
+    """Whether a box begins within the one before it, on the same side."""
+    latest_start = before.end - _MAX_STICKING_OUT * (box.end - box.start)
+    return before.watts * box.watts >= 0 and box.start < latest_start
+
+
+def _stacked(before: Box, box: Box) -> Box:
+    """One box over both, with the energy of both."""
+    last = max((before, box), key=lambda box: box.end)
+    joules = before.joules + box.joules
+    half = math.hypot(before.hi_joules - before.lo_joules, box.hi_joules - box.lo_joules) / 2
+    length = max(last.end - before.start, 1e-9)
+    return replace(
+        before,
+        end=last.end,
+        end_within=last.end_within,
+        joules=joules,
+        lo_joules=joules - half,
+        hi_joules=joules + half,
+        watts=joules / length,
+        lo_watts=(joules - half) / length,
+        hi_watts=(joules + half) / length,
+        p=min(before.p, box.p),
+    )
 
 
 def _across(readings: SensorReadings, boxes: list[Box]) -> list[Box]:
@@ -117,40 +149,42 @@ def _across(readings: SensorReadings, boxes: list[Box]) -> list[Box]:
     out: list[Box] = []
     for box in boxes:
         before = out[-1] if out else None
-        if before is not None and _ALIKE_HEIGHTS[0] < box.watts / before.watts < _ALIKE_HEIGHTS[1]:
-            gap = box.start - before.end
-            rows = (
-                readings.judged
-                & (readings.lo >= before.end - 1e-9)
-                & (readings.hi <= box.start + 1e-9)
-            )
-            height = (before.watts + box.watts) / 2
-            rest = readings.watts[rows] - height
-            spare = 2 * readings.doubt[rows] + 0.3 * abs(height)
-            holds = (rest >= readings.floor[rows] - spare) & (
-                rest <= readings.ceiling[rows] + spare
-            )
-            speak = int((~holds).sum())  # a reading that straddles an epoch's end may lie anywhere
-            if gap <= _MAX_PAUSE_SHARE * (box.end - before.start) and speak <= max(
-                1, _MAX_AGAINST_SHARE * len(holds)
-            ):
-                out[-1] = _joined_up(before, box)
-                continue
-        out.append(box)
+        if before is not None and _is_one_load(readings, before, box):
+            out[-1] = _joined_up(before, box)
+        else:
+            out.append(box)
     return out
+
+
+def _is_one_load(readings: SensorReadings, before: Box, box: Box) -> bool:
+    """Whether two boxes are as high as each other, and hardly a reading between them speaks against
+    one load.
+    """
+    lowest, highest = _ALIKE_HEIGHTS
+    if not lowest < box.watts / before.watts < highest:
+        return False
+    if box.start - before.end > _MAX_PAUSE_SHARE * (box.end - before.start):
+        return False
+    after_first = readings.lo >= before.end - 1e-9
+    before_second = readings.hi <= box.start + 1e-9
+    rows = readings.judged & after_first & before_second
+    height = (before.watts + box.watts) / 2
+    rest = readings.watts[rows] - height
+    spare = 2 * readings.doubt[rows] + _SPARE_SHARE * abs(height)
+    is_high_enough = rest >= readings.floor[rows] - spare
+    is_low_enough = rest <= readings.ceiling[rows] + spare
+    against = int((~(is_high_enough & is_low_enough)).sum())
+    # A reading that straddles an epoch's end may be anywhere.
+    return against <= max(1, _MAX_AGAINST_SHARE * len(rest))
 
 
 def _joined_up(first: Box, second: Box) -> Box:
     """One box from the start of the first to the end of the second, as high as both."""
-    parts = np.array([first.end - first.start, second.end - second.start])
-    share = parts / parts.sum()
+    lengths = np.array([first.end - first.start, second.end - second.start])
+    share = lengths / lengths.sum()
+    widths = np.array([first.hi_watts - first.lo_watts, second.hi_watts - second.lo_watts])
     watts = float(share @ np.array([first.watts, second.watts]))
-    half = (
-        float(
-            share @ np.array([first.hi_watts - first.lo_watts, second.hi_watts - second.lo_watts])
-        )
-        / 2
-    )
+    half = float(share @ widths) / 2
     length = second.end - first.start
     return replace(
         first,
@@ -166,23 +200,31 @@ def _joined_up(first: Box, second: Box) -> Box:
     )
 
 
-def _clusters(readings: SensorReadings) -> list[tuple[int, int]]:
-    """First and last (exclusive) reading of the stretches whose readings lie far off, all on one
-    side.
-    """
+class _Cluster(NamedTuple):
+    """Neighboring readings that are far off, all on one side."""
+
+    first: int
+    end: int  # past the last
+
+
+def _clusters(readings: SensorReadings) -> list[_Cluster]:
+    """The clusters of several readings each."""
     beyond: Floats = np.where(readings.judged, readings.beyond(), 0.0)
     judged = beyond[readings.judged]
     if len(judged) < stretch_search.MIN_READINGS:
         return []
-    floor = max(
-        readings.quantum / 12**0.5, 1e-3 * abs(float(np.median(readings.watts[readings.judged])))
-    )
-    usual = max(spread(judged), floor)
-    far = np.flatnonzero(np.abs(beyond) > _FAR_ERRORS * np.hypot(usual, readings.doubt / 2))
+    usual_w = abs(float(np.median(readings.watts[readings.judged])))
+    floor = max(readings.quantum / 12**0.5, 1e-3 * usual_w)
+    noise_w = max(spread(judged), floor)
+    error = np.hypot(noise_w, readings.doubt / 2)
+    far = np.flatnonzero(np.abs(beyond) > _FAR_ERRORS * error)
     if not len(far):
         return []
     sign = np.sign(beyond[far])
-    cuts = np.flatnonzero((np.diff(far) > _MAX_GAP_READINGS + 1) | (sign[1:] != sign[:-1])) + 1
-    return [
-        (int(run[0]), int(run[-1]) + 1) for run in np.split(far, cuts) if len(run) >= _MIN_READINGS
-    ]
+    is_gap = np.diff(far) > _MAX_GAP_READINGS + 1
+    cuts = np.flatnonzero(is_gap | (sign[1:] != sign[:-1])) + 1
+    clusters = []
+    for rows in np.split(far, cuts):
+        if len(rows) >= _MIN_READINGS:
+            clusters.append(_Cluster(int(rows[0]), int(rows[-1]) + 1))
+    return clusters

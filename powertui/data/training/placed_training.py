@@ -105,7 +105,8 @@ class PlacedTraining(TrainingRecords):
 
     def _record_bounds(self) -> tuple[list[int], list[int]]:
         """Starts and ends of everything but the power."""
-        starts, ends = [], []
+        starts = []
+        ends = []
         if self.scalar_span is not None:
             starts.append(self.scalar_span[0])
             ends.append(self.scalar_span[1])
@@ -120,8 +121,11 @@ class PlacedTraining(TrainingRecords):
     def _with(self, aligning: Aligning) -> PlacedTraining:
         """The same training with its power placed by other options; what was read is shared."""
         training = PlacedTraining(self.entry, self.options, aligning)
-        training.beside, training._opened, training._lock = self.beside, self._opened, self._lock
-        training._taken, training._released = self._taken, self._released
+        training.beside = self.beside
+        training._opened = self._opened
+        training._lock = self._lock
+        training._taken = self._taken
+        training._released = self._released
         training._memory = self._memory.share(_NOT_BY_POWER)
         training._session_rate = self._session_rate
         training._rate_changes = self._rate_changes

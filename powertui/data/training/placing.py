@@ -90,27 +90,15 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
     span = training.scalar_span
     base = span[0] if span is not None else 0
     if options.mode == "none":
-        return base, Alignment(
-            None, None, None, "none", log_alignment.NOTHING, ("alignment is switched off",)
-        )
-    if (by_hand := align.placed_by_hand(options)) is not None:
+        return base, log_alignment.unplaced("alignment is switched off")
+    by_hand = align.placed_by_hand(options)
+    if by_hand is not None:
         base, half_ns = zero_of_first(training, base)
         return base, _wider(by_hand, half_ns / NS_PER_S)
     if options.mode in ("auto", "clock"):
-        clock = _clock(training, series, notes)
-        if (away := _gap_ns(training, series, clock)) is not None:
-            if clock is not None and clock.known:
-                notes += edge_placing.hours_off(training, series, clock)
-            return base, log_alignment.elsewhere(series, away, *notes, clock_alignment.BY_HAND)
-        if clock is not None and clock.lo_ns is not None and clock.hi_ns is not None:
-            base = clock.mid_ns
-            # Of a log alone nothing contradicts the clock: its own times are the axis.
-            check = options.mode == "auto" and training.extent_ns is not None
-            checked = edge_placing.place_by_clock(training, series, clock, check=check)
-            by_session = None if checked.is_sure else _by_session(training, series)
-            if by_session is not None and by_session[1].is_sure:
-                return by_session
-            return base, checked
+        by_clock = _by_clock(training, series, base, notes)
+        if by_clock is not None:
+            return by_clock
     if options.mode in ("auto", "signal"):
         by_session = _by_session(training, series)
         if by_session is not None:
@@ -119,10 +107,17 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
         by_sessions = [] if _tells_within(training) else _by_short_sessions(training, series, base)
         if by_edges is not None or by_sessions:
             return base, surest(by_sessions, by_edges)
-    if span is None and not any(session.start is not None for session in training.islands):
+    has_sessions = any(session.start is not None for session in training.islands)
+    if span is None and not has_sessions:
         if series.clock.known or not any(log.clock.known for log in training.logs.power):
+            evidence = ("nothing else is on this axis",)
             return 0, Alignment(
-                0.0, 0.0, 0.0, "aligned", OWN_CLOCK, ("nothing else is on this axis",)
+                offset_s=0.0,
+                lo_s=0.0,
+                hi_s=0.0,
+                status="aligned",
+                source=OWN_CLOCK,
+                evidence=evidence,
             )
         notes.append("its times count from its own start, and the logs beside it have wall time")
     if span is not None and len(training.records) <= 2:
@@ -130,7 +125,29 @@ def _place(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignme
             "a log with wall time, or scalars every few batches (update_freq), would place it"
         )
     notes.append("give --offset, or --pins, to place it by hand")
-    return base, Alignment(None, None, None, "none", log_alignment.NOTHING, tuple(notes))
+    return base, log_alignment.unplaced(*notes)
+
+
+def _by_clock(
+    training: TrainingRecords, series: PowerSeries, base: int, notes: list[str]
+) -> tuple[int, Alignment] | None:
+    """Where the log's clock places it, or that it is of another time; None without a clock."""
+    clock = _clock(training, series, notes)
+    away_ns = _gap_ns(training, series, clock)
+    if away_ns is not None:
+        if clock is not None and clock.known:
+            notes += edge_placing.hours_off(training, series, clock)
+        return base, log_alignment.elsewhere(series, away_ns, *notes, clock_alignment.BY_HAND)
+    if clock is None or clock.lo_ns is None or clock.hi_ns is None:
+        return None
+    # Of a log alone nothing contradicts the clock: its own times are the axis.
+    check = training.aligning.mode == "auto" and training.extent_ns is not None
+    checked = edge_placing.place_by_clock(training, series, clock, check=check)
+    if not checked.is_sure:
+        by_session = _by_session(training, series)
+        if by_session is not None and by_session[1].is_sure:
+            return by_session
+    return clock.mid_ns, checked
 
 
 def zero_of_first(training: TrainingRecords, base: int) -> Moment:
@@ -141,13 +158,14 @@ def zero_of_first(training: TrainingRecords, base: int) -> Moment:
         for profile in opened.profiles:
             if profile.clock.known:
                 return Moment(profile.clock.mid_ns, profile.clock.half_ns)
-    return next(
-        (session.start for session in training.islands if session.start is not None), Moment(base)
-    )
+    for session in training.islands:
+        if session.start is not None:
+            return session.start
+    return Moment(base)
 
 
 def _by_session(training: TrainingRecords, series: PowerSeries) -> tuple[int, Alignment] | None:
-    """Where a session that was read and covers most of the training places it: its trace tells more
+    """Where a session that was read and covers most of the training places it: its trace shows more
     than the records do.
     """
     for profile in _telling(training):
@@ -155,9 +173,8 @@ def _by_session(training: TrainingRecords, series: PowerSeries) -> tuple[int, Al
             continue
         for placed in account.placed_alone(profile, training.aligning):
             if placed.power.series.path == series.path and placed.power.status != "none":
-                return profile.clock.mid_ns, _wider(
-                    placed.alignment, profile.clock.half_ns / NS_PER_S
-                )
+                half_s = profile.clock.half_ns / NS_PER_S
+                return profile.clock.mid_ns, _wider(placed.alignment, half_s)
     return None
 
 
@@ -176,10 +193,13 @@ def _telling(training: TrainingRecords) -> Iterator[Profile]:
 
 
 def _covers(training: TrainingRecords, profile: Profile) -> bool:
-    span, (lo, hi) = training.scalar_span, profile.trace.span
-    return (
-        span is None or hi - lo > log_alignment.MIN_COVERED_SHARE * (span[1] - span[0]) * PS_PER_NS
-    )
+    """Whether a profile covers most of what the scalars cover."""
+    span = training.scalar_span
+    if span is None:
+        return True
+    lo, hi = profile.trace.span
+    training_ps = (span[1] - span[0]) * PS_PER_NS
+    return hi - lo > log_alignment.MIN_COVERED_SHARE * training_ps
 
 
 def _tells_within(training: TrainingRecords) -> bool:
@@ -193,59 +213,59 @@ def _by_short_sessions(
     """Where sessions that are a small part of the training place the log for sure, in s from
     `base`.
     """
-    out = []
+    alignments = []
     for profile in _telling(training):
         for placed in account.placed_alone(profile, training.aligning):
-            if (
-                placed.power.series.path == series.path
-                and placed.alignment.source == log_alignment.SIGNAL
-                and placed.power.status == "aligned"
-            ):
-                out.append(
-                    _wider(placed.alignment, profile.clock.half_ns / NS_PER_S).moved(
-                        (profile.clock.mid_ns - base) / NS_PER_S
-                    )
-                )
+            is_sure = (
+                placed.power.status == "aligned" and placed.alignment.source == log_alignment.SIGNAL
+            )
+            if is_sure and placed.power.series.path == series.path:
+                half_s = profile.clock.half_ns / NS_PER_S
+                shift_s = (profile.clock.mid_ns - base) / NS_PER_S
+                alignments.append(_wider(placed.alignment, half_s).moved(shift_s))
                 break
-    return out
+    return alignments
 
 
 def surest(by_sessions: Sequence[Alignment], by_edges: Alignment | None) -> Alignment:
     """Of what sessions say for sure and what the epochs say: the narrowest, if all agree; else
     those that differ, in question.
     """
-    every = [*by_sessions, *([by_edges] if by_edges is not None else [])]
-    sure = sorted(
-        (alignment for alignment in every if alignment.status == "aligned"),
-        key=lambda alignment: _ends(alignment)[1] - _ends(alignment)[0],
-    )
+    every = list(by_sessions)
+    if by_edges is not None:
+        every.append(by_edges)
+    sure = [alignment for alignment in every if alignment.status == "aligned"]
     if not sure:
         return every[0]
-    best, (lo, hi) = sure[0], _ends(sure[0])
-    against = [
-        alignment
-        for alignment in every
-        if not (_ends(alignment)[0] <= hi and lo <= _ends(alignment)[1])
-    ]
+    best = min(sure, key=_width)
+    lo, hi = _ends(best)
+    against = []
+    for alignment in every:
+        begin, end = _ends(alignment)
+        if begin > hi or end < lo:
+            against.append(alignment)
     if not against:
         return best
-    held = [best, *against]
-    places = tuple(
-        place._replace(weight=place.weight / len(held))
-        for alignment in held
-        for place in _places(alignment)
-    )
-    evidence = (*best.evidence, *(f"but {alignment.evidence[-1]}" for alignment in against))
-    ends = [_ends(alignment) for alignment in held]
+    in_question = [best, *against]
+    places: list[Where] = []
+    for alignment in in_question:
+        for place in _places(alignment):
+            places.append(place._replace(weight=place.weight / len(in_question)))
+    doubts = [f"but {alignment.evidence[-1]}" for alignment in against]
     return Alignment(
-        best.offset_s,
-        min(a for a, _ in ends),
-        max(b for _, b in ends),
-        "ambiguous",
-        log_alignment.SIGNAL,
-        evidence,
-        places=places,
+        offset_s=best.offset_s,
+        lo_s=min(_ends(alignment)[0] for alignment in in_question),
+        hi_s=max(_ends(alignment)[1] for alignment in in_question),
+        status="ambiguous",
+        source=log_alignment.SIGNAL,
+        evidence=(*best.evidence, *doubts),
+        places=tuple(places),
     )
+
+
+def _width(alignment: Alignment) -> float:
+    lo, hi = _ends(alignment)
+    return hi - lo
 
 
 def _ends(alignment: Alignment) -> tuple[float, float]:
@@ -299,30 +319,33 @@ def _zone(training: TrainingRecords, series: PowerSeries) -> Clock | None:
     span = training.scalar_span or _of_islands(training)
     if span is None:
         return None
-    offsets = (
-        profile.clock.utc_offset_s
-        for opened in training.read_sessions()
-        for profile in opened.profiles
-    )
-    clock = log_zone.log_clock(
-        series, span, next((offset for offset in offsets if offset is not None), None)
-    )
+    clock = log_zone.log_clock(series, span, _utc_offset_s(training))
     return replace(clock, source=log_alignment.LOCAL) if clock is not None else None
 
 
+def _utc_offset_s(training: TrainingRecords) -> int | None:
+    """That of the first profile that has one."""
+    for opened in training.read_sessions():
+        for profile in opened.profiles:
+            if profile.clock.utc_offset_s is not None:
+                return profile.clock.utc_offset_s
+    return None
+
+
 def _of_islands(training: TrainingRecords) -> tuple[int, int] | None:
-    spans = [
-        (session.start.ns, session.end.ns)
-        for session in training.islands
-        if session.start is not None and session.end is not None
-    ]
-    return (min(a for a, _ in spans), max(b for _, b in spans)) if spans else None
+    starts = []
+    ends = []
+    for session in training.islands:
+        if session.start is not None and session.end is not None:
+            starts.append(session.start.ns)
+            ends.append(session.end.ns)
+    return (min(starts), max(ends)) if starts else None
 
 
 def _wider(alignment: Alignment, by_s: float) -> Alignment:
     if not by_s or alignment.lo_s is None or alignment.hi_s is None:
         return alignment
-    places = tuple(p._replace(half_s=p.half_s + by_s) for p in alignment.places)
+    places = tuple(place._replace(half_s=place.half_s + by_s) for place in alignment.places)
     return replace(alignment, lo_s=alignment.lo_s - by_s, hi_s=alignment.hi_s + by_s, places=places)
 
 

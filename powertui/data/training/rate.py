@@ -19,12 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.formats.filenames import MARKERS_FOLDER
-from powertui.data.model import UNKNOWN, Int64s, Mark, ScalarSeries, Steps
+from powertui.data.model import PS_PER_NS, UNKNOWN, Int64s, Mark, ScalarSeries, Steps
 from powertui.data.training.training_parts import NO_RATE, Rate, ScalarStrip
 
 _MIN_RATE_RECORDS = 4  # records that tell a rate
-# Of the steps between two records: so near the line a tag counts the same. Chosen, not measured.
-_MAX_LINE_ERROR = 0.02
+# Of the records of a tag: so many grow, or are on the main tag's line, but for a few restarts.
+# Chosen, not measured.
+_MIN_FORWARD_SHARE = 0.9
+_SAMPLED_RECORDS = 64  # of a tag, that are held against the main one; chosen, not measured
 _EPOCH = "epoch"
 _NUMBERED = re.compile(
     r"^(?:global[ _-]?)?(?:step|batch|iteration|iter)[ _:#=-]*(\d{1,15})$", re.IGNORECASE
@@ -33,31 +35,30 @@ _NO_STEPS = ("validation", "val", "valid", "eval", "test", MARKERS_FOLDER)
 
 
 def scalar_strips(scalars: Sequence[ScalarSeries]) -> tuple[ScalarStrip, ...]:
-    """Every tag as one strip: what several files hold of it joined, by time."""
-    by: dict[tuple[str, str], list[ScalarSeries]] = {}
+    """Every tag as one strip: what several files contain of it joined, by time."""
+    series_by_tag: dict[tuple[str, str], list[ScalarSeries]] = {}
     for series in scalars:
-        by.setdefault((series.group, series.tag), []).append(series)
-    joined = []
-    for (group, tag), parts in by.items():
-        at = (
-            np.concatenate([series.wall_ns for series in parts])
-            if len(parts) > 1
-            else parts[0].wall_ns
-        )
-        step = (
-            np.concatenate([series.steps for series in parts]) if len(parts) > 1 else parts[0].steps
-        )
-        values = (
-            np.concatenate([series.values for series in parts])
-            if len(parts) > 1
-            else parts[0].values
-        )
-        if len(at) > 1 and (np.diff(at) < 0).any():
-            order = np.argsort(at, kind="stable")
-            at, step, values = at[order], step[order], values[order]
-        joined.append(ScalarStrip(group, tag, at, step, values, ""))
-    main = _main(joined)
-    return tuple(_with_unit(series, main) for series in joined)
+        series_by_tag.setdefault((series.group, series.tag), []).append(series)
+    strips = [_joined(group, tag, parts) for (group, tag), parts in series_by_tag.items()]
+    main = _main(strips)
+    return tuple(_with_unit(strip, main) for strip in strips)
+
+
+def _joined(group: str, tag: str, parts: Sequence[ScalarSeries]) -> ScalarStrip:
+    """One tag of several files, in the order of time."""
+    at = parts[0].wall_ns
+    step = parts[0].steps
+    values = parts[0].values
+    if len(parts) > 1:
+        at = np.concatenate([series.wall_ns for series in parts])
+        step = np.concatenate([series.steps for series in parts])
+        values = np.concatenate([series.values for series in parts])
+    if len(at) > 1 and (np.diff(at) < 0).any():
+        order = np.argsort(at, kind="stable")
+        at = at[order]
+        step = step[order]
+        values = values[order]
+    return ScalarStrip(group=group, tag=tag, at_ns=at, step=step, values=values, unit="")
 
 
 def step_rate(strips: Sequence[ScalarStrip]) -> Rate:
@@ -94,28 +95,25 @@ def rate_from_sessions(sessions: Iterable[SessionSteps]) -> Rate:
     """
     rows: list[tuple[int, int]] = []
     within: list[tuple[int, int]] = []
-    half = 0
+    half_ns = 0
     for session in sessions:
         numbered = session.steps.number != UNKNOWN
         if session.steps.inferred or numbered.sum() < _MIN_RATE_RECORDS:
             continue
-        half = max(half, session.half_ns)
-        number, at = (
-            session.steps.number[numbered],
-            session.zero_ns + session.steps.start[numbered] // 1000,
-        )
-        ends = at + session.steps.duration[numbered] // 1000
-        last = np.append(
-            number[1:] < number[:-1], True
-        )  # of its turn: when it was done, the next one's start does not tell
-        ends[:-1] = np.where(last[:-1], np.minimum(ends[:-1], at[1:] - 1), ends[:-1])
-        rows += zip(at.tolist(), number.tolist(), strict=True)
-        rows += zip(ends[last].tolist(), (number[last] + 1).tolist(), strict=True)
-        within.append((int(at.min()), int(ends.max())))
-    return replace(
-        _numbered(sorted(rows), "the profiles' own step numbers", half),
-        within=tuple(sorted(within)),
-    )
+        half_ns = max(half_ns, session.half_ns)
+        number = session.steps.number[numbered]
+        starts = session.zero_ns + session.steps.start[numbered] // PS_PER_NS
+        ends = starts + session.steps.duration[numbered] // PS_PER_NS
+        # Where the numbers start over, the next step's start does not say when the last one of a
+        # turn was done: its own end does.
+        is_last = np.append(number[1:] < number[:-1], True)
+        before_next = np.minimum(ends[:-1], starts[1:] - 1)
+        ends[:-1] = np.where(is_last[:-1], before_next, ends[:-1])
+        rows += zip(starts.tolist(), number.tolist(), strict=True)
+        rows += zip(ends[is_last].tolist(), (number[is_last] + 1).tolist(), strict=True)
+        within.append((int(starts.min()), int(ends.max())))
+    rate = _numbered(sorted(rows), "the profiles' own step numbers", half_ns)
+    return replace(rate, within=tuple(sorted(within)))
 
 
 def _numbered(rows: Sequence[tuple[int, int]], source: str, half_ns: int) -> Rate:
@@ -124,59 +122,69 @@ def _numbered(rows: Sequence[tuple[int, int]], source: str, half_ns: int) -> Rat
     at, step = np.array(rows, np.int64).T
     if not _grows(step):
         return NO_RATE
-    rate = _rate(ScalarStrip("", source, at, step, np.zeros(len(at)), "steps"))
+    rate = _rate(
+        ScalarStrip(
+            group="", tag=source, at_ns=at, step=step, values=np.zeros(len(at)), unit="steps"
+        )
+    )
     return replace(rate, half_ns=half_ns)
 
 
 def _rate(main: ScalarStrip) -> Rate:
     """The rate by one strip. Of records with one and the same step the first counts."""
-    moved = np.concatenate([[True], (np.diff(main.step) != 0)])
-    at, step = main.at_ns[moved], main.step[moved]
+    moved = np.concatenate([[True], np.diff(main.step) != 0])
+    at = main.at_ns[moved]
+    step = main.step[moved]
     change = np.diff(step)
-    goes_on = np.concatenate([[False], change > 0])
     forward = change[change > 0]
     every = int(np.median(forward)) if len(forward) else 0
     each = "every step" if every == 1 else f"every {every} steps"
-    return Rate(at, step, goes_on, f"{main.label}, {each}", every)
+    return Rate(
+        at_ns=at,
+        step=step,
+        goes_on=np.concatenate([[False], change > 0]),
+        source=f"{main.label}, {each}",
+        every=every,
+    )
 
 
 def _main(strips: Sequence[ScalarStrip]) -> ScalarStrip | None:
     """The strip with the finest steps of training; epochs are none."""
-    usable = [
-        strip
-        for strip in strips
-        if strip.group not in _NO_STEPS
-        and not _counts_epochs(strip)
-        and _grows(strip.step) >= _MIN_RATE_RECORDS
-    ]
-    if not usable:
-        return None
-    # Of equally many records the one that counts slowest: samples seen are steps times the batch.
-    return max(
-        usable,
-        key=lambda strip: (
-            len(strip.step) // 2,
-            -int(strip.step.max() - strip.step.min()),
-            strip.tag,
-        ),
-    )
+    usable = []
+    for strip in strips:
+        if strip.group in _NO_STEPS or _counts_epochs(strip):
+            continue
+        if _grows(strip.step) >= _MIN_RATE_RECORDS:
+            usable.append(strip)
+    return max(usable, key=_fineness, default=None)
+
+
+def _fineness(strip: ScalarStrip) -> tuple[int, int, str]:
+    """By how finely a strip shows the steps: of about equally many records the one that counts
+    slowest, for samples seen are steps times the batch.
+    """
+    counted = int(strip.step.max() - strip.step.min())
+    return len(strip.step) // 2, -counted, strip.tag
 
 
 def _grows(step: Int64s) -> int:
     """How many records there are, where their steps grow but for a few restarts; else 0."""
     if len(step) < 2:
         return 0
-    moved = np.diff(step)
-    forward = int((moved > 0).sum())
-    return forward + 1 if forward >= 0.9 * max(1, int((moved != 0).sum())) else 0
+    change = np.diff(step)
+    forward = int((change > 0).sum())
+    moved = int((change != 0).sum())
+    return forward + 1 if forward >= _MIN_FORWARD_SHARE * max(1, moved) else 0
 
 
 def _counts_epochs(strip: ScalarStrip) -> bool:
     """Whether a tag has one record an epoch: by its name, which Keras and many people give."""
     if strip.tag.startswith("epoch_"):
         return True
-    moved = np.diff(strip.step)
-    return _EPOCH in strip.tag.casefold() and len(moved) > 0 and bool((moved[moved > 0] == 1).all())
+    if _EPOCH not in strip.tag.casefold() or len(strip.step) < 2:
+        return False
+    change = np.diff(strip.step)
+    return bool((change[change > 0] == 1).all())
 
 
 def _with_unit(strip: ScalarStrip, main: ScalarStrip | None) -> ScalarStrip:
@@ -185,7 +193,7 @@ def _with_unit(strip: ScalarStrip, main: ScalarStrip | None) -> ScalarStrip:
         unit = "epochs"
     elif main is not None and (strip is main or _same_line(strip, main)):
         unit = "steps"
-    return ScalarStrip(strip.group, strip.tag, strip.at_ns, strip.step, strip.values, unit)
+    return replace(strip, unit=unit)
 
 
 def _same_line(strip: ScalarStrip, main: ScalarStrip) -> bool:
@@ -193,10 +201,12 @@ def _same_line(strip: ScalarStrip, main: ScalarStrip) -> bool:
     count = len(strip.at_ns)
     if not count or len(main.at_ns) < 2:
         return False
-    rows = np.linspace(0, count - 1, min(count, 64)).astype(np.int64)
-    step = strip.step[rows]
-    row = np.clip(main.at_ns.searchsorted(strip.at_ns[rows]), 1, len(main.at_ns) - 1)
-    before, after = main.step[row - 1], main.step[row]
+    sampled = np.linspace(0, count - 1, min(count, _SAMPLED_RECORDS)).astype(np.int64)
+    step = strip.step[sampled]
+    following = main.at_ns.searchsorted(strip.at_ns[sampled])
+    following = np.clip(following, 1, len(main.at_ns) - 1)
+    before = main.step[following - 1]
+    after = main.step[following]
     slack = np.maximum(np.abs(after - before), 1)
     inside = (step >= before - slack) & (step <= after + slack)
-    return bool(inside.mean() > 0.9)
+    return bool(inside.mean() > _MIN_FORWARD_SHARE)

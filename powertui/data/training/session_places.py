@@ -34,20 +34,32 @@ def unread(entry: RunEntry) -> tuple[PlacedSession, ...]:
 def _island(entry: RunEntry, host: str, index: int, at: Captured | None) -> PlacedSession:
     if at is None:
         return PlacedSession(
-            entry, host, index, None, None, "", f"{NO_PLACE}: nothing ties it to wall time"
+            entry=entry,
+            host=host,
+            index=index,
+            start=None,
+            end=None,
+            evidence="",
+            status=f"{NO_PLACE}: nothing ties it to wall time",
         )
     if at.exact:
         return PlacedSession(
-            entry,
-            host,
-            index,
-            Moment(at.lo_ns, 1_000_000),
-            Moment(at.hi_ns, 1_000_000),
-            at.evidence,
+            entry=entry,
+            host=host,
+            index=index,
+            start=Moment(at.lo_ns, 1_000_000),
+            end=Moment(at.hi_ns, 1_000_000),
+            evidence=at.evidence,
         )
-    middle, half = (at.lo_ns + at.hi_ns) // 2, (at.hi_ns - at.lo_ns) // 2
+    middle = (at.lo_ns + at.hi_ns) // 2
+    half = (at.hi_ns - at.lo_ns) // 2
     return PlacedSession(
-        entry, host, index, Moment(middle, half), Moment(middle, half), at.evidence
+        entry=entry,
+        host=host,
+        index=index,
+        start=Moment(middle, half),
+        end=Moment(middle, half),
+        evidence=at.evidence,
     )
 
 
@@ -56,22 +68,22 @@ def read(entry: RunEntry, index: int, trace: Trace) -> PlacedSession:
     clock = trace.clock
     if not clock.known:
         return PlacedSession(
-            entry,
-            trace.host,
-            index,
-            None,
-            None,
-            clock.detail,
-            f"{NO_PLACE}: {clock.detail or 'nothing ties it to wall time'}",
+            entry=entry,
+            host=trace.host,
+            index=index,
+            start=None,
+            end=None,
+            evidence=clock.detail,
+            status=f"{NO_PLACE}: {clock.detail or 'nothing ties it to wall time'}",
         )
     start, end = (Moment(clock.mid_ns + ps // PS_PER_NS, clock.half_ns) for ps in trace.span)
     return PlacedSession(
-        entry,
-        trace.host,
-        index,
-        start,
-        end,
-        f"{clock.source}: {clock.detail}" if clock.detail else clock.source,
+        entry=entry,
+        host=trace.host,
+        index=index,
+        start=start,
+        end=end,
+        evidence=f"{clock.source}: {clock.detail}" if clock.detail else clock.source,
     )
 
 
@@ -106,7 +118,8 @@ def judged(island: PlacedSession, training: tuple[int, int] | None) -> PlacedSes
     ):
         moved = _moved(island, -tried * _HALF_HOUR)
         if tried and abs(_off(moved, first, last)) <= _NEAR_NS:
-            shifted, hours = 0, tried
+            shifted = 0
+            hours = tried
             break
     words = _long(off if shifted else hours * _HALF_HOUR)
     way = "ahead of" if off > 0 else "behind"

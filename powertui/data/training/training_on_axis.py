@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,7 +27,8 @@ from powertui.data.training.training_parts import Moment, PlacedSession, Rate, S
 from powertui.value_types import dataclass
 
 _Value = TypeVar("_Value")
-_ROOM_NS = (1 << 61) // PS_PER_NS
+_ROOM_PS = 1 << 61  # what int64 holds four times over
+_ROOM_NS = _ROOM_PS // PS_PER_NS
 
 
 @dataclass(frozen=True)
@@ -159,79 +160,85 @@ def place_training(
     training: PlacedTraining, profile: Profile | None, aligning: Aligning
 ) -> TrainingOnAxis:
     """The training as seen from a profile, or on its own axis."""
-    clock = profile.clock if profile is not None else None
-    if profile is not None and not session_places.believed(profile, training.scalar_span):
-        return _alone(training, profile, aligning)
-    if clock is not None and clock.known:
-        zero, half, wall = clock.mid_ns, clock.half_ns, True
-    elif profile is not None:
-        return _alone(training, profile, aligning)
+    if profile is None:
+        zero = training.zero_ns
+        half = 0
+        wall = _has_wall(training)
     else:
-        zero, half, wall = training.zero_ns, 0, _has_wall(training)
-    lying = tuple(_island(placed, profile, zero, half) for placed in training.islands)
-    placements = _power(training, profile, aligning, zero, half)
-    power = tuple(placed.power for placed in placements if placed.power.status != "none")
-    epochs = epochs_of(training, zero, half)
-    lo, hi = _around(training, zero, lying, power)
-    marks = marks_on_trace(power)
-    by_wall = (
-        placements
-        if clock is None
-        else profile_power.by_wall(training, clock, placements, aligning)
-    )
+        is_believed = session_places.believed(profile, training.scalar_span)
+        if not is_believed or not profile.clock.known:
+            return _alone(training, profile, aligning)
+        zero = profile.clock.mid_ns
+        half = profile.clock.half_ns
+        wall = True
+    sessions = tuple(_session(placed, profile, zero, half) for placed in training.islands)
+    placements = _power(training=training, profile=profile, aligning=aligning, zero=zero, half=half)
+    power = _placed_power(placements)
+    by_wall: tuple[Placed, ...] | None = placements
+    if profile is not None:
+        by_wall = profile_power.by_wall(training, profile.clock, placements, aligning)
+    start, end = _around(training, zero, sessions, power)
     return TrainingOnAxis(
-        training,
-        profile,
-        zero,
-        half,
-        wall,
-        lo,
-        hi,
-        lying,
-        epochs,
-        placements,
-        by_wall,
-        marks,
-        aligning.idle_w,
+        training=training,
+        profile=profile,
+        zero_ns=zero,
+        half_ns=half,
+        wall=wall,
+        start=start,
+        end=end,
+        islands=sessions,
+        epochs=epochs_of(training, zero, half),
+        placements=placements,
+        by_wall=by_wall,
+        marks=marks_on_trace(power),
+        idle_w=aligning.idle_w,
     )
+
+
+def _placed_power(placements: Iterable[Placed]) -> tuple[PowerOnTrace, ...]:
+    """The channels that are somewhere on the axis."""
+    return tuple(placed.power for placed in placements if placed.power.status != "none")
 
 
 def _has_wall(training: PlacedTraining) -> bool:
-    placed = (
-        any(session.start is not None for session in training.islands)
-        or training.scalar_span is not None
-    )
-    return placed or any(
-        session.zero is not None and session.alignment.source != placing.OWN_CLOCK
-        for session in training.power
-    )
+    """Whether anything of it is on wall time."""
+    if training.scalar_span is not None:
+        return True
+    if any(session.start is not None for session in training.islands):
+        return True
+    for channel in training.power:
+        if channel.zero is not None and channel.alignment.source != placing.OWN_CLOCK:
+            return True
+    return False
 
 
 def _alone(training: PlacedTraining, profile: Profile, aligning: Aligning) -> TrainingOnAxis:
     """A profile that nothing ties to wall time, or whose clock is not believed: only what is placed
-    on it itself lies there.
+    on it itself is there.
     """
-    placements = _power(training, profile, aligning, 0, 0)
-    power = tuple(placed.power for placed in placements if placed.power.status != "none")
-    mine = next((placed for placed in training.islands if _is(placed, profile)), None)
-    lo, hi = profile.trace.span
-    lying = (SessionOnAxis(mine, lo, hi, 0, True),) if mine is not None else ()
-    lo, hi = _with_power((lo, hi), power)
-    marks = marks_on_trace(power)
+    placements = _power(training=training, profile=profile, aligning=aligning, zero=0, half=0)
+    power = _placed_power(placements)
+    start, end = profile.trace.span
+    sessions: tuple[SessionOnAxis, ...] = ()
+    for placed in training.islands:
+        if _is(placed, profile):
+            sessions = (SessionOnAxis(island=placed, start=start, end=end, half=0, here=True),)
+            break
+    start, end = _with_power((start, end), power)
     return TrainingOnAxis(
-        training,
-        profile,
-        0,
-        0,
-        False,
-        lo,
-        hi,
-        lying,
-        profile.epochs,
-        placements,
-        None,
-        marks,
-        aligning.idle_w,
+        training=training,
+        profile=profile,
+        zero_ns=0,
+        half_ns=0,
+        wall=False,
+        start=start,
+        end=end,
+        islands=sessions,
+        epochs=profile.epochs,
+        placements=placements,
+        by_wall=None,
+        marks=marks_on_trace(power),
+        idle_w=aligning.idle_w,
     )
 
 
@@ -239,15 +246,20 @@ def _is(island: PlacedSession, profile: Profile) -> bool:
     return island.entry == profile.opened.entry and island.index == profile.index
 
 
-def _island(island: PlacedSession, profile: Profile | None, zero: int, half: int) -> SessionOnAxis:
+def _session(island: PlacedSession, profile: Profile | None, zero: int, half: int) -> SessionOnAxis:
     if profile is not None and _is(island, profile):
         return SessionOnAxis(island, *profile.trace.span, 0, True)
-    if island.start is None or island.end is None:
-        return SessionOnAxis(island, None, None, 0, False)
-    start, end = _ps(island.start, zero), _ps(island.end, zero)
-    if start is None or end is None:
-        return SessionOnAxis(island, None, None, 0, False)
-    return SessionOnAxis(island, start, end, (island.start.half_ns + half) * PS_PER_NS, False)
+    start = _ps(island.start, zero)
+    end = _ps(island.end, zero)
+    if island.start is None or start is None or end is None:
+        return SessionOnAxis(island=island, start=None, end=None, half=0, here=False)
+    return SessionOnAxis(
+        island=island,
+        start=start,
+        end=end,
+        half=(island.start.half_ns + half) * PS_PER_NS,
+        here=False,
+    )
 
 
 def _ps(moment: Moment | None, zero: int) -> int | None:
@@ -257,96 +269,96 @@ def _ps(moment: Moment | None, zero: int) -> int | None:
 
 
 def epochs_of(training: PlacedTraining, zero: int, half: int) -> Epochs:
-    """Its epochs on an axis whose zero lies there, give or take `half` (Unix ns)."""
-    table, phases = [], []
+    """Its epochs on an axis whose zero is there, give or take `half` (Unix ns)."""
+    epochs = []
+    phases = []
     for index, trained in enumerate(training.epochs):
-        slack = (
-            max((m.half_ns for m in (trained.start, trained.end) if m is not None), default=0)
-            + half
-        )
-        table.append(
+        halves = [bound.half_ns for bound in (trained.start, trained.end) if bound is not None]
+        slack_ns = max(halves, default=0) + half
+        epochs.append(
             Epoch(
-                trained.number,
-                _ps(trained.start, zero),
-                _ps(trained.end, zero),
-                trained.source,
-                slack * PS_PER_NS,
-                trained.scalars,
+                number=trained.number,
+                start=_ps(trained.start, zero),
+                end=_ps(trained.end, zero),
+                source=trained.source,
+                slack=slack_ns * PS_PER_NS,
+                scalars=trained.scalars,
             )
         )
-        if trained.validation is not None:
-            a, b = (_ps(moment, zero) for moment in trained.validation)
-            if a is not None and b is not None:
-                phases.append(
-                    Phase("validation", a, b, index, "from the last logged step to its results")
-                )
+        if trained.validation is None:
+            continue
+        begin, end = trained.validation
+        begin_ps = _ps(begin, zero)
+        end_ps = _ps(end, zero)
+        if begin_ps is not None and end_ps is not None:
+            source = "from the last logged step to its results"
+            phases.append(
+                Phase(name="validation", start=begin_ps, end=end_ps, epoch=index, source=source)
+            )
     source = training.epochs[0].source if training.epochs else "no epochs are logged"
-    return Epochs(tuple(table), tuple(phases), source)
+    return Epochs(tuple(epochs), tuple(phases), source)
 
 
 def _power(
     training: PlacedTraining, profile: Profile | None, aligning: Aligning, zero: int, half: int
 ) -> tuple[Placed, ...]:
+    """Every channel on the axis, the main log first."""
     if profile is not None:
         placed = list(account.energy_account(profile, aligning).placed)
     else:
         placed = [channel.placed(zero, half) for channel in training.aligned(aligning).power]
-    return tuple(
-        placed[row]
-        for row in main_log.order(
-            [channel.power for channel in placed], _reach(training, zero, profile)
-        )
-    )
+    reach = _reach(training, zero, profile)
+    order = main_log.order([channel.power for channel in placed], reach)
+    return tuple(placed[row] for row in order)
 
 
 def _reach(training: PlacedTraining, zero: int, profile: Profile | None) -> tuple[int, int]:
-    moments = [
-        moment
-        for epoch in training.epochs
-        for moment in (epoch.start, epoch.end)
-        if moment is not None
-    ]
+    """From the first to the last record and end of a profile; everything where there are none."""
+    moments = _record_moments(training, zero)
+    if profile is not None:
+        moments += profile.trace.span
+    if len(moments) < 2 or max(moments) <= min(moments):
+        return -_ROOM_PS, _ROOM_PS
+    return min(moments), max(moments)
+
+
+def _record_moments(training: PlacedTraining, zero: int) -> list[int]:
+    """The bounds of its epochs and scalars, ps on the axis."""
+    moments: list[Moment | None] = []
+    for epoch in training.epochs:
+        moments += (epoch.start, epoch.end)
     if training.scalar_span is not None:
         moments += [Moment(ns) for ns in training.scalar_span]
-    ps = [at for moment in moments if (at := _ps(moment, zero)) is not None]
-    ps += list(profile.trace.span) if profile is not None else []
-    return (min(ps), max(ps)) if len(ps) > 1 and max(ps) > min(ps) else (-(1 << 61), 1 << 61)
+    on_axis = [_ps(moment, zero) for moment in moments]
+    return [ps for ps in on_axis if ps is not None]
 
 
 def _around(
     training: PlacedTraining,
     zero: int,
-    lying: tuple[SessionOnAxis, ...],
+    sessions: tuple[SessionOnAxis, ...],
     power: tuple[PowerOnTrace, ...],
 ) -> tuple[int, int]:
-    los = [session.start for session in lying if session.start is not None]
-    his = [session.end for session in lying if session.end is not None]
-    moments = [
-        moment
-        for session in training.epochs
-        for moment in (session.start, session.end)
-        if moment is not None
-    ]
-    if training.scalar_span is not None:
-        moments += [Moment(ns) for ns in training.scalar_span]
-    ps = [at for moment in moments if (at := _ps(moment, zero)) is not None]
-    los, his = los + ps, his + ps
-    if los:
-        return _with_power((min(los), max(his)), power)
-    every = [
-        moment
-        for session in power
-        if len(session.times)
-        for moment in (int(session.times[0]), int(session.times[-1]))
-    ]
-    return (min(every), max(every)) if every else (0, 0)
+    """From the first to the last thing on the axis."""
+    records = _record_moments(training, zero)
+    starts = records + [session.start for session in sessions if session.start is not None]
+    ends = records + [session.end for session in sessions if session.end is not None]
+    if starts:
+        return _with_power((min(starts), max(ends)), power)
+    logged = [channel for channel in power if len(channel.times)]
+    if not logged:
+        return 0, 0
+    first = min(int(channel.times[0]) for channel in logged)
+    return first, max(int(channel.times[-1]) for channel in logged)
 
 
 def _with_power(run: tuple[int, int], power: tuple[PowerOnTrace, ...]) -> tuple[int, int]:
     """A span made longer by the logs that meet it: one that a person placed beside the run does not
     stretch the axis.
     """
-    near = [channel for channel in power if meeting.meets(channel, run)]
-    return min([run[0], *(int(channel.times[0]) for channel in near)]), max(
-        [run[1], *(int(channel.times[-1]) for channel in near)]
-    )
+    start, end = run
+    for channel in power:
+        if meeting.meets(channel, run):
+            start = min(start, int(channel.times[0]))
+            end = max(end, int(channel.times[-1]))
+    return start, end

@@ -16,8 +16,9 @@ from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
 from powertui.data.table import Column, Fact, Place, Result, Table, optional, text_column
-from powertui.data.training.training_energy import TrainingWindow, training_energy
+from powertui.data.training.training_energy import training_energy
 from powertui.data.training.training_on_axis import TrainingOnAxis
+from powertui.data.training.training_window import TrainingWindow
 
 _ID = "training_overview"
 
@@ -41,7 +42,7 @@ def answer(axis: TrainingOnAxis) -> Result:
         _windows([all_of_it, *windows, *marked]),
         _sensors([window.power for window in axis.placements]),
     )
-    return Result(_ID, "Overview", tables, tuple(facts), notes=_notes(axis))
+    return Result(id=_ID, title="Overview", tables=tables, facts=tuple(facts), notes=_notes(axis))
 
 
 def _when(axis: TrainingOnAxis) -> list[Fact]:
@@ -69,7 +70,15 @@ def _energy(energy: Energy | None) -> list[Fact]:
 def _marked(axis: TrainingOnAxis, mark: MarkOnTrace) -> TrainingWindow:
     end = mark.end_ps if mark.end_ps is not None else mark.start_ps
     energy = training_energy(axis).energy(mark.start_ps, end) if end > mark.start_ps else None
-    return TrainingWindow("marked", mark.name, None, mark.start_ps, end, 0, energy)
+    return TrainingWindow(
+        kind="marked",
+        name=mark.name,
+        epoch=None,
+        start=mark.start_ps,
+        end=end,
+        half=0,
+        energy=energy,
+    )
 
 
 def _windows(rows: Sequence[TrainingWindow]) -> Table:
@@ -85,17 +94,17 @@ def _windows(rows: Sequence[TrainingWindow]) -> Table:
         text_column("name", "window", [window.name for window in rows], weight=9),
         text_column("kind", "kind", [window.kind for window in rows], weight=2),
         Column(
-            "start_s",
-            "from",
-            "instant",
-            np.array([window.start for window in rows], np.int64),
+            id="start_s",
+            label="from",
+            kind="instant",
+            values=np.array([window.start for window in rows], np.int64),
             weight=6,
         ),
         Column(
-            "length_s",
-            "length",
-            "duration",
-            np.array([window.end - window.start for window in rows], np.int64),
+            id="length_s",
+            label="length",
+            kind="duration",
+            values=np.array([window.end - window.start for window in rows], np.int64),
             weight=8,
         ),
         optional(
@@ -121,7 +130,14 @@ def _windows(rows: Sequence[TrainingWindow]) -> Table:
     def place(row: int) -> Place:
         return Place(lo=rows[row].start, hi=rows[row].end)
 
-    return Table("windows", "Windows", columns, place, key=("name", "start_s"), noun="window")
+    return Table(
+        id="windows",
+        title="Windows",
+        columns=columns,
+        place=place,
+        key=("name", "start_s"),
+        noun="window",
+    )
 
 
 def _why(window: TrainingWindow) -> str:
@@ -149,13 +165,13 @@ def _sensors(channels: Sequence[PowerOnTrace]) -> Table:
             "source", "source", [channel.series.sensor.source for channel in channels], weight=4
         ),
         Column(
-            "readings",
-            "readings",
-            "integer",
-            np.array([len(channel.series) for channel in channels], np.int64),
+            id="readings",
+            label="readings",
+            kind="integer",
+            values=np.array([len(channel.series) for channel in channels], np.int64),
             weight=7,
         ),
-        Column("gaps", "gaps", "integer", np.array(gaps, np.int64), weight=6),
+        Column(id="gaps", label="gaps", kind="integer", values=np.array(gaps, np.int64), weight=6),
         figures("poll_s", "polled", "s", 7),
         figures("refresh_s", "changes", "s", 8),
         figures("quantum_w", "in steps of", "W", 7),

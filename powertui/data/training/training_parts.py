@@ -5,6 +5,7 @@ Where wall time is not known, ns since the first log's own zero stand for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,6 +62,15 @@ class TrainedEpoch:
     steps: tuple[int, int] | None  # of the rate's numbers: done when it began, done when it ended
     source: str
     scalars: tuple[tuple[str, float], ...] = ()
+
+
+def bounded_epochs(
+    epochs: Sequence[TrainedEpoch],
+) -> Iterator[tuple[TrainedEpoch, Moment, Moment]]:
+    """The epochs both of whose bounds are known, each with its start and its end."""
+    for epoch in epochs:
+        if epoch.start is not None and epoch.end is not None:
+            yield epoch, epoch.start, epoch.end
 
 
 @packs("at_ns", "step")
@@ -127,16 +137,19 @@ class Rate:
 
     def _step_at(self, ns: int) -> tuple[int, float, int] | None:
         """Steps done at a moment: at least, by interpolation, at most; None outside the records."""
-        at, step = packed_column(self, "at_ns"), packed_column(self, "step")
+        at = packed_column(self, "at_ns")
+        step = packed_column(self, "step")
         row = int(at.searchsorted(ns, side="right")) - 1
         if row < 0:
             return None
-        begin, first = int(at[row]), int(step[row])
+        begin = int(at[row])
+        first = int(step[row])
         if row + 1 >= len(self):
             return (first, first, first) if ns == begin else None
         if not self.goes_on[row + 1]:
             return None
-        end, last = int(at[row + 1]), int(step[row + 1])
+        end = int(at[row + 1])
+        last = int(step[row + 1])
         share = (ns - begin) / max(1, end - begin)
         return first, first + share * (last - first), last
 
@@ -145,8 +158,10 @@ class Rate:
 
         A number may come again when training starts over.
         """
-        at, every = packed_column(self, "at_ns"), packed_column(self, "step")
-        lo, hi = int(at.searchsorted(lo_ns)), int(at.searchsorted(hi_ns, side="right"))
+        at = packed_column(self, "at_ns")
+        every = packed_column(self, "step")
+        lo = int(at.searchsorted(lo_ns))
+        hi = int(at.searchsorted(hi_ns, side="right"))
         row = lo + int(np.searchsorted(every[lo:hi], step))
         if row >= hi:
             return None
@@ -154,7 +169,8 @@ class Rate:
         if row == lo:
             return end if every[row] == step else None
         begin = int(at[row - 1])
-        first, last = float(every[row - 1]), float(every[row])
+        first = float(every[row - 1])
+        last = float(every[row])
         share = (step - first) / max(last - first, 1e-9)
         return begin + round(share * (end - begin))
 
@@ -181,4 +197,10 @@ class ScalarStrip:
         )
 
 
-NO_RATE = Rate(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_), "", 0)
+NO_RATE = Rate(
+    at_ns=np.empty(0, np.int64),
+    step=np.empty(0, np.int64),
+    goes_on=np.empty(0, np.bool_),
+    source="",
+    every=0,
+)

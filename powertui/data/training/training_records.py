@@ -185,7 +185,8 @@ class TrainingRecords:
 
         So clocks are judged by the times in the entry alone.
         """
-        first, last = self.entry.first_ns, self.entry.last_ns
+        first = self.entry.first_ns
+        last = self.entry.last_ns
         span = (first, last) if first is not None and last is not None else None
         return tuple(
             session_places.judged(place, span)
@@ -442,5 +443,6 @@ def _meets(series: PowerSeries, run: tuple[int, int]) -> bool:
     clock = series.clock
     if clock.lo_ns is None or clock.hi_ns is None or not len(series):
         return False
-    first, last = clock.lo_ns + int(series.times[0]), clock.hi_ns + int(series.times[-1])
+    first = clock.lo_ns + int(series.times[0])
+    last = clock.hi_ns + int(series.times[-1])
     return meeting.gap(first, last, run) is None

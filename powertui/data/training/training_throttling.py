@@ -25,7 +25,8 @@ def throttled_in_training(
     stretches = training.stretches
     if not len(stretches):
         return ()
-    lo, hi = axis.at(int(stretches.start[0])), axis.at(int(stretches.end.max()))
+    lo = axis.at(int(stretches.start[0]))
+    hi = axis.at(int(stretches.end.max()))
     islands = [
         (stretch.start, stretch.end)
         for stretch in axis.islands
@@ -59,8 +60,10 @@ def _told(training: PlacedTraining, axis: TrainingOnAxis, stretch: ThrottledStre
     for epoch in training.epochs:
         if epoch.start is None or epoch.end is None:
             continue
-        lo, hi = axis.at(epoch.start.ns), axis.at(epoch.end.ns)
-        a, b = max(lo, stretch.start_ps), min(hi, stretch.end_ps)
+        lo = axis.at(epoch.start.ns)
+        hi = axis.at(epoch.end.ns)
+        a = max(lo, stretch.start_ps)
+        b = min(hi, stretch.end_ps)
         if b - a > best:
             best = b - a
             made = replace(

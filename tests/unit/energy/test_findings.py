@@ -196,7 +196,7 @@ def test_steps_without_pauses_are_scanned_once(monkeypatch: pytest.MonkeyPatch) 
     scanned = []
     stretches = scan.stretches
     monkeypatch.setattr(
-        scan, "stretches", lambda *asked: (scanned.append(asked), stretches(*asked))[1]
+        scan, "stretches", lambda **asked: (scanned.append(asked), stretches(**asked))[1]
     )
     found = neighbours.time(_steps(1, 200, slow=(0, 80, 120, 1.5)), np.random.default_rng(1))
     assert [(one.first, one.last) for one in found] == [(80, 121)]

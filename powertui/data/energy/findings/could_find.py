@@ -39,11 +39,16 @@ _MAX_LENGTH_SHARE = 0.4  # of the span
 _LISTED_LIMITS = 2  # in the sentence
 _ALL_OF_IT = 0.985  # of the time: the rest is not worth the words
 _SHORTER_SHARE = 0.8  # of the limit before: from there on another limit is worth listing
-_MIN_WINDOW_SHARE = 0.02  # of a reading's window, for a burst to show in it
+# A reading counts as part of a burst from this share of its window on: each is tried, and the one
+# counts with which the burst shows best. Chosen, not measured.
+_MIN_COVERED_SHARES = (0.02, 0.3, 0.6, 0.95)
 _UNUSUAL_DOUBTS = 4.0  # times the usual doubt: that of other work
 _MAX_DOUBTFUL_SHARE = 0.5  # of a run: where more of it is so doubtful, that is what is usual
 _MIN_OUTSIDE_SHARE = 2 / 3  # of a burst must be where something is promised
 _MIN_MOMENTS = 15  # of the tried ones must be left
+_MAX_ERRORS = 9.0  # beyond so many, the chance is 0 or 1 in double precision
+_MAX_WATTS = 1e5  # a burst that needs more is none that a machine could draw
+_HALVINGS = 12  # of an interval of watts: to 1/4096 of it
 _ERF = np.vectorize(math.erf, otypes=[np.float64])
 
 
@@ -64,12 +69,35 @@ class StrongBurst(NamedTuple):
     seconds: float
 
 
+class Mattering(NamedTuple):
+    """What a burst must have to be a finding; one that is `strong` always is."""
+
+    watts: Floats  # at each reading
+    joules: float
+    strong: StrongBurst | None = None
+
+    def strong_watts(self, seconds: float) -> Floats | None:
+        """What makes a burst of so many seconds strong; None where nothing does."""
+        if self.strong is None or seconds < self.strong.seconds:
+            return None
+        return self.strong.watts
+
+
+class SearchExtent(NamedTuple):
+    """In how many parts readings were searched, and for stretches of which length."""
+
+    looks: int = 1
+    longest_s: float = math.inf
+
+
+_ALL_AT_ONCE = SearchExtent()
+
+
 class _Moments(NamedTuple):
     """Bursts of one length at many moments."""
 
-    strength: (
-        Floats  # errors per watt of the stretch that would be looked at; 0: it shows in no reading
-    )
+    # Errors per watt of the stretch that would be looked at; 0 where it shows in no reading.
+    strength: Floats
     least: Floats  # watts that it needs to matter
 
 
@@ -77,17 +105,13 @@ def limits(
     readings: SensorReadings,
     noise: Noise,
     span: tuple[float, float],
-    least_w: Floats,
-    joules: float,
-    looks: int = 1,
-    strong: StrongBurst | None = None,
-    longest: float = math.inf,
+    mattering: Mattering,
     apart: Sequence[tuple[float, float]] = (),
+    searched: SearchExtent = _ALL_AT_ONCE,
 ) -> Limits:
     """What would be found in a span (s on the trace).
 
-    `least_w` and `joules`: what a finding must have to matter, in W (of each reading) and J; or it
-    is `strong`. `longest`: s that are tried. `apart`: stretches of which nothing is promised.
+    `apart`: stretches of which nothing is promised.
     """
     judged = np.flatnonzero(readings.judged)
     if len(judged) < stretch_search.MIN_READINGS or span[1] <= span[0]:
@@ -95,9 +119,9 @@ def limits(
     width = float(np.median(readings.hi - readings.lo))
     pace = float(np.median(np.diff(readings.hi)))
     shortest = max(width, pace) / 4
-    longest = min(_MAX_LENGTH_SHARE * (span[1] - span[0]), longest)
+    longest = min(_MAX_LENGTH_SHARE * (span[1] - span[0]), searched.longest_s)
     lengths = np.geomspace(shortest, max(longest, 2 * shortest), _LENGTHS)
-    bursts = _Bursts(readings, judged, noise, looks)
+    bursts = _Bursts(readings=readings, judged=judged, noise=noise, looks=searched.looks)
     # The watts that a burst of each length needs: to be a finding, and to show at all.
     for_finding: list[float] = []
     for_showing: list[float] = []
@@ -108,8 +132,7 @@ def limits(
             for_finding.append(math.inf)
             for_showing.append(math.inf)
             continue
-        strong_w = strong.watts if strong is not None and length >= strong.seconds else None
-        moments = bursts.at(starts, length, least_w, joules, strong_w)
+        moments = bursts.at(starts, length, mattering)
         for_finding.append(_needed(moments, bursts.min_errors, True, noise.most))
         watts = math.inf
         if length >= 2 * SHORTEST_S:
@@ -133,48 +156,43 @@ def doubtful(
     if not len(judged):
         return ()
     doubt = readings.doubt[judged]
-    well_known = judged[
-        doubt
-        <= np.maximum(
-            stretch_search.MAX_DOUBT_SHARE * least_w[judged],
-            _UNUSUAL_DOUBTS * float(np.median(doubt)),
-        )
-    ]
+    usual_doubt = float(np.median(doubt))
+    max_doubt = np.maximum(
+        stretch_search.MAX_DOUBT_SHARE * least_w[judged], _UNUSUAL_DOUBTS * usual_doubt
+    )
+    well_known = judged[doubt <= max_doubt]
     pace = float(np.median(np.diff(readings.hi))) if len(readings) > 1 else 0.0
     hi = readings.hi[well_known]
-    lo = np.minimum(
-        readings.lo[well_known], hi - pace
-    )  # a reading of a moment stands for the time since the one before
-    begin = np.clip(np.concatenate([[span[0]], np.maximum.accumulate(hi)]), *span)
-    end = np.clip(np.concatenate([lo, [span[1]]]), *span)
-    gaps = np.flatnonzero(end - begin >= max(SHORTEST_S, 1.5 * pace))
-    if float((end - begin)[gaps].sum()) > _MAX_DOUBTFUL_SHARE * (span[1] - span[0]):
+    # A reading of a moment stands for the time since the one before.
+    lo = np.minimum(readings.lo[well_known], hi - pace)
+    gap_starts = np.clip(np.concatenate([[span[0]], np.maximum.accumulate(hi)]), *span)
+    gap_ends = np.clip(np.concatenate([lo, [span[1]]]), *span)
+    lengths = gap_ends - gap_starts
+    gaps = np.flatnonzero(lengths >= max(SHORTEST_S, 1.5 * pace))
+    if float(lengths[gaps].sum()) > _MAX_DOUBTFUL_SHARE * (span[1] - span[0]):
         return ()
-    return tuple((float(begin[row]), float(end[row])) for row in gaps)
+    return tuple((float(gap_starts[gap]), float(gap_ends[gap])) for gap in gaps)
 
 
 def beside(
     stretches: Sequence[tuple[float, float]], others: Sequence[tuple[float, float]]
 ) -> tuple[tuple[float, float], ...]:
-    """What of these stretches lies in none of the others, as far as it is long enough to be
-    named.
-    """
+    """What of these stretches is in none of the others, as far as it is long enough to be named."""
     parts = list(stretches)
     for lo, hi in others:
-        parts = [piece for a, b in parts for piece in ((a, min(b, lo)), (max(a, hi), b))]
-        parts = [(a, b) for a, b in parts if b - a >= SHORTEST_S]
+        pieces: list[tuple[float, float]] = []
+        for start, end in parts:
+            pieces += [(start, min(end, lo)), (max(start, hi), end)]
+        parts = [(start, end) for start, end in pieces if end - start >= SHORTEST_S]
     return tuple(parts)
 
 
 def _outside(starts: Floats, length: float, apart: Sequence[tuple[float, float]]) -> Floats:
-    """The share of bursts that lies outside these stretches."""
-    inside = sum(
-        (
-            np.clip(np.minimum(starts + length, b) - np.maximum(starts, a), 0, None)
-            for a, b in apart
-        ),
-        np.zeros(len(starts)),
-    )
+    """The share of bursts that is outside these stretches."""
+    inside = np.zeros(len(starts))
+    for begin, end in apart:
+        overlap = np.minimum(starts + length, end) - np.maximum(starts, begin)
+        inside = np.clip(overlap, 0, None) + inside
     return np.asarray(1 - inside / length)
 
 
@@ -187,13 +205,16 @@ def sentence(limits_found: Limits, span: tuple[float, float], elsewhere_s: float
     if not limits_found.seen:
         shortest = _seconds(_MAX_LENGTH_SHARE * length)
         return f"no load shorter than {shortest} would have been found"
-    told, addition = limits_found.findings, ""
-    if not told:
-        told, addition = limits_found.seen, ", as a smaller difference only"
+    if limits_found.findings:
+        loads = _listed(limits_found.findings)
+        addition = ""
+    else:
+        loads = _listed(limits_found.seen)
+        addition = ", as a smaller difference only"
     hidden = sum(min(end, span[1]) - max(start, span[0]) for start, end in limits_found.apart)
     share = max(1.0 - hidden / length, 0.0)
     where = f" (in {100 * share:.0f} % of the time)" if share < _ALL_OF_IT else ""
-    return f"a load of {_listed(told)} would have been found{addition}{where}"
+    return f"a load of {loads} would have been found{addition}{where}"
 
 
 def _listed(limits_found: Sequence[DetectionLimit]) -> str:
@@ -202,10 +223,10 @@ def _listed(limits_found: Sequence[DetectionLimit]) -> str:
     for limit in limits_found:
         if not few or limit.seconds <= 0.5 * few[-1].seconds:
             few.append(limit)
-    return " or ".join(
-        f"{units.difference(limit.watts, 'W')} for {_seconds(limit.seconds)}"
-        for limit in few[:_LISTED_LIMITS]
-    )
+    loads = []
+    for limit in few[:_LISTED_LIMITS]:
+        loads.append(f"{units.difference(limit.watts, 'W')} for {_seconds(limit.seconds)}")
+    return " or ".join(loads)
 
 
 def _seconds(value: float) -> str:
@@ -213,48 +234,69 @@ def _seconds(value: float) -> str:
 
 
 def _by_watts(lengths: Floats, needed: Floats) -> tuple[DetectionLimit, ...]:
-    """The shortest length for each of the told watts, read between the lengths that were tried."""
+    """The shortest length for each of the listed watts, read between the lengths that were
+    tried.
+    """
     limits_found: list[DetectionLimit] = []
     for watts in _WATTS:
-        enough = np.flatnonzero(needed <= watts)
-        if not len(enough):
+        long_enough = np.flatnonzero(needed <= watts)
+        if not len(long_enough):
             continue
-        at = int(enough[0])
-        seconds = float(lengths[at])
-        if at and math.isfinite(needed[at - 1]) and needed[at] < needed[at - 1]:
-            part = math.log(needed[at - 1] / watts) / math.log(needed[at - 1] / needed[at])
-            seconds = float(lengths[at - 1] * (lengths[at] / lengths[at - 1]) ** part)
+        row = int(long_enough[0])
+        seconds = _length_between(lengths, needed, row, watts)
         if not limits_found or seconds < _SHORTER_SHARE * limits_found[-1].seconds:
             limits_found.append(DetectionLimit(watts, seconds))
-        if at == 0:
+        if row == 0:
             break
     return tuple(limits_found)
 
 
-def _needed(moments: _Moments, asked: float, matters: bool, most: float) -> float:
-    """The watts at which so many of these bursts would be found. `asked`: errors that each needs;
-    `most`: watts that a single reading counts for.
+def _length_between(lengths: Floats, needed: Floats, row: int, watts: float) -> float:
+    """The length at which so many watts are just needed: this one, or one between it and the
+    shorter one before it.
     """
-    strength, least = moments
+    length = float(lengths[row])
+    if row == 0:
+        return length
+    before = row - 1
+    if not math.isfinite(needed[before]) or needed[row] >= needed[before]:
+        return length
+    part = math.log(needed[before] / watts) / math.log(needed[before] / needed[row])
+    return float(lengths[before] * (lengths[row] / lengths[before]) ** part)
+
+
+def _needed(moments: _Moments, min_errors: float, matters: bool, max_watts: float) -> float:
+    """The watts at which so many of these bursts would be found.
+
+    `min_errors` that each needs; `max_watts` that a single reading counts for.
+    """
+    strength, least_w = moments
     if (strength > 0).mean() < _FOUND_SHARE:
         return math.inf
-    there = (strength > 0) & np.isfinite(least)
-    least = np.where(there, least, 0.0)
+    can_show = (strength > 0) & np.isfinite(least_w)
+    least_w = np.where(can_show, least_w, 0.0)
 
-    def share(watts: float) -> float:
-        errors = strength * min(watts, most) - asked
+    def found_share(watts: float) -> float:
+        errors = strength * min(watts, max_watts) - min_errors
         if matters:
-            errors = np.where(there, np.minimum(errors, strength * (watts - least)), -9.0)
-        return float((0.5 + 0.5 * _ERF(np.clip(errors, -9, 9) / math.sqrt(2))).mean())
+            errors = np.minimum(errors, strength * (watts - least_w))
+            errors = np.where(can_show, errors, -_MAX_ERRORS)
+        errors = np.clip(errors, -_MAX_ERRORS, _MAX_ERRORS)
+        chance = 0.5 + 0.5 * _ERF(errors / math.sqrt(2))
+        return float(chance.mean())
 
     low, high = 0.0, 1.0
-    while share(high) < _FOUND_SHARE:
-        low, high = high, 2 * high
-        if high > 1e5:
+    while found_share(high) < _FOUND_SHARE:
+        low = high
+        high = 2 * high
+        if high > _MAX_WATTS:
             return math.inf
-    for _ in range(12):
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (low, middle) if share(middle) >= _FOUND_SHARE else (middle, high)
+        if found_share(middle) >= _FOUND_SHARE:
+            high = middle
+        else:
+            low = middle
     return high
 
 
@@ -264,44 +306,56 @@ class _Bursts:
     def __init__(self, readings: SensorReadings, judged: Int64s, noise: Noise, looks: int) -> None:
         self.noise = noise
         self.rows = judged
-        self.lo, self.hi = readings.lo[judged], readings.hi[judged]
+        self.lo = readings.lo[judged]
+        self.hi = readings.hi[judged]
         self.weight = 1.0 / (noise.one**2 + readings.doubt[judged] ** 2)
         ways = readings.ways[:, judged] if readings.ways.size else np.empty((0, len(judged)))
-        self.sums = np.zeros(
-            (2 + len(ways), len(judged) + 1)
-        )  # running, of the weight and of each doubt by it
-        for row, column in zip(self.sums, (1.0, readings.blunt[judged], *ways), strict=True):
-            np.cumsum(column * self.weight, out=row[1:])
-        self.min_errors = max(
-            stretch_search.MIN_ERRORS, noise.errors_of_chance(stretch_search.ALPHA / looks)
-        )
+        # Running sums: of the weight, then of each doubt times the weight.
+        columns = (1.0, readings.blunt[judged], *ways)
+        self.sums = np.zeros((len(columns), len(judged) + 1))
+        for running, column in zip(self.sums, columns, strict=True):
+            np.cumsum(column * self.weight, out=running[1:])
+        chance = stretch_search.ALPHA / looks
+        self.min_errors = max(stretch_search.MIN_ERRORS, noise.errors_of_chance(chance))
 
-    def at(
-        self, starts: Floats, length: float, least_w: Floats, joules: float, strong_w: Floats | None
-    ) -> _Moments:
+    def at(self, starts: Floats, length: float, mattering: Mattering) -> _Moments:
         """Bursts that begin at these moments."""
         first = np.searchsorted(self.hi, starts)
         last = np.searchsorted(self.lo, starts + length)
-        most = int((last - first).max(initial=0))
-        if not most:
+        most_rows = int((last - first).max(initial=0))
+        if not most_rows:
             return _Moments(np.zeros(len(starts)), np.full(len(starts), np.inf))
-        rows = np.minimum(first[:, None] + np.arange(most), len(self.lo) - 1)
-        there = first[:, None] + np.arange(most) < last[:, None]
-        lo, hi, begin = self.lo[rows], self.hi[rows], starts[:, None]
-        share = np.clip(
-            np.minimum(hi, begin + length) - np.maximum(lo, begin), 0, None
-        ) / np.maximum(hi - lo, 1e-12)
-        share[~there] = 0.0
+        share = self._covered_shares(starts, length, first, last)
         strength = np.zeros(len(starts))
-        for least in (_MIN_WINDOW_SHARE, 0.3, 0.6, 0.95):
-            strength = np.maximum(strength, self._strength(share, share > least, first))
+        for least_share in _MIN_COVERED_SHARES:
+            inside = share > least_share
+            strength = np.maximum(strength, self._strength(share, inside, first))
         if self.noise.shortest > 1:
             strength[(share > 0.5).sum(axis=1) < self.noise.shortest] = 0.0
-        shows = share > _MIN_WINDOW_SHARE
-        watts = np.maximum(_middle(least_w[self.rows[rows]], shows), joules / length)
+        shows = share > _MIN_COVERED_SHARES[0]
+        rows = self.rows[self._rows_from(first, most_rows)]
+        by_watts = _middle(mattering.watts[rows], shows)
+        watts = np.maximum(by_watts, mattering.joules / length)
+        strong_w = mattering.strong_watts(length)
         if strong_w is not None:
-            watts = np.minimum(watts, _middle(strong_w[self.rows[rows]], shows))
+            watts = np.minimum(watts, _middle(strong_w[rows], shows))
         return _Moments(strength, np.where(strength > 0, watts, np.inf))
+
+    def _rows_from(self, first: Int64s, count: int) -> Int64s:
+        """[bursts, readings]: so many rows from the first one of each burst on."""
+        return np.asarray(np.minimum(first[:, None] + np.arange(count), len(self.lo) - 1))
+
+    def _covered_shares(self, starts: Floats, length: float, first: Int64s, last: Int64s) -> Floats:
+        """[bursts, readings]: the share of each reading's window that a burst covers."""
+        columns = np.arange(int((last - first).max()))
+        rows = self._rows_from(first, len(columns))
+        lo = self.lo[rows]
+        hi = self.hi[rows]
+        begin = starts[:, None]
+        overlap = np.minimum(hi, begin + length) - np.maximum(lo, begin)
+        share = np.clip(overlap, 0, None) / np.maximum(hi - lo, 1e-12)
+        share[first[:, None] + columns >= last[:, None]] = 0.0
+        return np.asarray(share)
 
     def _strength(self, share: Floats, inside: Bools, first: Int64s) -> Floats:
         """Errors per watt of bursts that show in these readings by these shares: of each burst,
@@ -310,12 +364,12 @@ class _Bursts:
         count = inside.sum(axis=1)
         begin = first + inside.argmax(axis=1)
         end = np.minimum(begin + count, len(self.weight))
-        total, *shared = self.sums[:, end] - self.sums[:, begin]
-        rows = np.minimum(first[:, None] + np.arange(share.shape[1]), len(self.weight) - 1)
-        shown = (np.where(inside, share, 0.0) * self.weight[rows]).sum(axis=1)
+        total, *doubts = self.sums[:, end] - self.sums[:, begin]
         total = np.maximum(total, 1e-300)
-        off = sum((sum_ / total) ** 2 for sum_ in shared)
-        errors = self.noise.over(np.maximum(count, 1)) ** 2 + off
+        weight = self.weight[self._rows_from(first, share.shape[1])]
+        shown = (np.where(inside, share, 0.0) * weight).sum(axis=1)
+        shared = sum((doubt / total) ** 2 for doubt in doubts)
+        errors = self.noise.over(np.maximum(count, 1)) ** 2 + shared
         return np.where(count > 0, shown / total / np.sqrt(errors), 0.0)
 
 
@@ -324,6 +378,6 @@ def _middle(values: Floats, rows: Bools) -> Floats:
     count = rows.sum(axis=1)
     ordered = np.sort(np.where(rows, values, np.inf), axis=1)
     line = np.arange(len(values))
-    return np.asarray(
-        (ordered[line, np.maximum(count - 1, 0) // 2] + ordered[line, count // 2]) / 2
-    )
+    lower = ordered[line, np.maximum(count - 1, 0) // 2]
+    upper = ordered[line, count // 2]
+    return np.asarray((lower + upper) / 2)

@@ -17,6 +17,13 @@ from powertui.data.model import Bools, Floats, Int64s
 
 # Places of each edge that are weighed. Chosen, not measured.
 _EDGE_PLACES = 40
+# They are laid closer around those that count, in so many rounds, until more than so many of either
+# edge count; a place counts with this share of the largest weight. Chosen, not measured.
+_EDGE_ROUNDS = 3
+_MIN_COUNTING_PLACES = 10
+_MIN_PLACE_WEIGHT = 1e-3
+# The height and what is explained depend on each other: fitted in so many rounds. Chosen.
+_HEIGHT_ROUNDS = 3
 # Boxes that are drawn at random for the intervals. Chosen, not measured.
 _DRAWS = 4000
 # Share of a load: no box is known better than this, for loads are no boxes. Chosen.
@@ -42,75 +49,75 @@ def box(
     width = float(np.median(readings.hi - readings.lo))
     pace = float(np.median(np.diff(readings.hi))) if len(readings) > 1 else width
     reach = max(width, pace)
-    lo, hi = float(readings.lo[first]), float(readings.hi[last - 1])
+    lo = float(readings.lo[first])
+    hi = float(readings.hi[last - 1])
     finite = np.isfinite(readings.floor + readings.watts)
     beside = max(3 * reach, 0.75 * (hi - lo))
     near = np.flatnonzero((readings.hi > lo - beside) & (readings.lo < hi + beside) & finite)
     local = readings_subset(readings, near)
     local = replace(local, watts=local.watts - foreign[near])
-    around = max(noise.mean_error(2 * max(last - first, 1)), _level(local, lo, hi))
+    level_error = max(noise.mean_error(2 * max(last - first, 1)), _level(local, lo, hi))
     starts = np.linspace(lo - reach, min(float(readings.hi[first]) + reach, hi), _EDGE_PLACES)
     ends = np.linspace(max(float(readings.lo[last - 1]) - reach, lo), hi + reach, _EDGE_PLACES)
-    for turn in range(3):
-        weights, watts, errors, length = _weighed(local, starts, ends, reach / 8, noise, around)
-        if not weights.any():
-            return None
-        at, until = weights.sum(axis=1), weights.sum(axis=0)
-        if turn == 2 or min((at > 1e-3 * at.max()).sum(), (until > 1e-3 * until.max()).sum()) > 10:
-            break
-        starts, ends = _closer(starts, at), _closer(ends, until)
+    weighed = _Neighbourhood(
+        local=local, noise=noise, level_error=level_error, shortest_s=reach / 8
+    ).refined(starts, ends)
+    if weighed is None:
+        return None
+    return _figures(weighed, min(width, pace), p)
+
+
+def _figures(weighed: _WeighedBoxes, shortest_s: float, p: float) -> Box:
+    """The bounds, watts and joules that the weighed boxes show, with their intervals."""
     rng = np.random.default_rng(47)
-    # Among boxes shorter than a window short ones are many, because they fit in many places: the
-    # likeliest length is told by giving each length its weight, the intervals hold what either way
-    # comes out.
-    flat, likely = (
-        _drawn(w, watts, errors, length, rng) for w in (weights, weights * np.maximum(length, 0.0))
-    )
-    start, end, joules = (
-        _told(*pair)
-        for pair in (
-            (starts[flat.row], starts[likely.row]),
-            (ends[flat.column], ends[likely.column]),
-            (flat.joules, likely.joules),
-        )
-    )
-    resolved = end[1] - start[1] >= min(width, pace)
-    start, end = _no_shorter_than(min(width, pace), start, end)
-    # Of the watts there are two: those of the load, and the mean over the stretch that is told,
-    # which is less wherever that lies beside the load. Where the edges are known they are one. What
-    # is told lies between them, the interval holds both.
-    low, mean, _ = _told(
-        *(
-            pair.watts * _share(starts[pair.row], ends[pair.column], start[1], end[1])
-            for pair in (flat, likely)
-        )
-    )
-    least, load, most = _told(flat.watts, likely.watts)
-    height = (
-        min(low, least),
-        mean + _LOAD_SHARE * (load - mean) if resolved else mean,
-        max(mean, most),
-    )
-    height = _no_better_than(height, _MIN_BOX_ERROR * abs(height[1]))
-    joules = _no_better_than(joules, _MIN_BOX_ERROR * abs(joules[1]))
+    # Among boxes shorter than a window short ones are many, because they fit in many places. So the
+    # likeliest length comes from giving each length its weight, and the intervals contain what
+    # either way comes out.
+    flat = _drawn(weighed, weighed.weights, rng)
+    likely = _drawn(weighed, weighed.weights * np.maximum(weighed.length, 0.0), rng)
+    start = _interval(flat.start, likely.start)
+    end = _interval(flat.end, likely.end)
+    joules = _interval(flat.joules, likely.joules)
+    resolved = end.middle - start.middle >= shortest_s
+    start, end = _no_shorter_than(shortest_s, start, end)
+    # There are two figures of watts: those of the load, and the mean over the stretch that is
+    # listed, which is less wherever that is beside the load. Where the edges are known they are
+    # one. What is listed is between them, and the interval contains both.
+    stretch = (start.middle, end.middle)
+    mean = _interval(flat.watts * _share(flat, *stretch), likely.watts * _share(likely, *stretch))
+    load = _interval(flat.watts, likely.watts)
+    height = mean.middle
+    if resolved:
+        height += _LOAD_SHARE * (load.middle - mean.middle)
+    watts = _Interval(min(mean.low, load.low), height, max(mean.middle, load.high))
+    watts = _no_better_than(watts, _MIN_BOX_ERROR * abs(watts.middle))
+    joules = _no_better_than(joules, _MIN_BOX_ERROR * abs(joules.middle))
     return Box(
-        float(start[1]),
-        float(end[1]),
-        (float(start[0]), float(start[2])),
-        (float(end[0]), float(end[2])),
-        float(height[1]),
-        float(height[0]),
-        float(height[2]),
-        float(joules[1]),
-        float(joules[0]),
-        float(joules[2]),
-        p,
+        start=start.middle,
+        end=end.middle,
+        start_within=(start.low, start.high),
+        end_within=(end.low, end.high),
+        watts=watts.middle,
+        lo_watts=watts.low,
+        hi_watts=watts.high,
+        joules=joules.middle,
+        lo_joules=joules.low,
+        hi_joules=joules.high,
+        p=p,
     )
+
+
+class _Interval(NamedTuple):
+    """A figure, and the 95 % interval around it."""
+
+    low: float
+    middle: float
+    high: float
 
 
 def _level(local: SensorReadings, lo: float, hi: float) -> float:
-    """How far off, the other way than a stretch itself, the readings beside it lie: a fit with a
-    long load in it is too high there. What lies off the same way may be more of the load.
+    """How far off, the other way than a stretch itself, the readings beside it are: a fit with a
+    long load in it is too high there. What is off the same way may be more of the load.
     """
     beside = local.judged & ((local.hi <= lo) | (local.lo >= hi))
     if beside.sum() < _MIN_LEVEL_READINGS:
@@ -121,126 +128,205 @@ def _level(local: SensorReadings, lo: float, hi: float) -> float:
     return max(-sign * float(np.median(beyond[beside])), 0.0)
 
 
-def _told(flat: Floats, likely: Floats) -> tuple[float, float, float]:
-    """What is told of one figure, and the interval that holds what either way comes out."""
-    low, high = np.percentile(flat, [2.5, 97.5])
-    least, middle, most = np.percentile(likely, [2.5, 50, 97.5])
-    return min(float(low), float(least)), float(middle), max(float(high), float(most))
-
-
-def _no_shorter_than(
-    least: float, start: tuple[float, float, float], end: tuple[float, float, float]
-) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """A stretch as long as what one reading tells of: a mean does not say whether half of that time
-    drew twice as much, and the watts of a shorter stretch would be a guess.
+def _interval(flat: Floats, likely: Floats) -> _Interval:
+    """The likeliest value of one figure, and the interval that contains what either way comes
+    out.
     """
-    middle = (start[1] + end[1]) / 2
-    half = max(least, end[1] - start[1]) / 2
-    first, last = middle - half, middle + half
-    return (min(start[0], first), first, start[2]), (end[0], last, max(end[2], last))
-
-
-def _share(start: Floats, end: Floats, from_: float, to: float) -> Floats:
-    """The share of a stretch that each box meets."""
-    return np.asarray(
-        np.clip(np.minimum(end, to) - np.maximum(start, from_), 0.0, None) / max(to - from_, 1e-9)
+    low, high = np.percentile(flat, [2.5, 97.5])
+    likely_low, middle, likely_high = np.percentile(likely, [2.5, 50, 97.5])
+    return _Interval(
+        min(float(low), float(likely_low)), float(middle), max(float(high), float(likely_high))
     )
 
 
-def _no_better_than(figure: tuple[float, float, float], half: float) -> tuple[float, float, float]:
+def _no_shorter_than(
+    shortest_s: float, start: _Interval, end: _Interval
+) -> tuple[_Interval, _Interval]:
+    """A stretch as long as what one reading reports on: a mean does not say whether half of that
+    time drew twice as much, and the watts of a shorter stretch would be a guess.
+    """
+    middle = (start.middle + end.middle) / 2
+    half = max(shortest_s, end.middle - start.middle) / 2
+    first = middle - half
+    last = middle + half
+    return (
+        _Interval(min(start.low, first), first, start.high),
+        _Interval(end.low, last, max(end.high, last)),
+    )
+
+
+def _share(drawn: _Drawn, begin: float, end: float) -> Floats:
+    """The share of a stretch that each box covers."""
+    overlap = np.minimum(drawn.end, end) - np.maximum(drawn.start, begin)
+    return np.asarray(np.clip(overlap, 0.0, None) / max(end - begin, 1e-9))
+
+
+def _no_better_than(figure: _Interval, half: float) -> _Interval:
     """An interval, widened by something of that half width that is independent of it."""
     low, middle, high = figure
-    return middle - math.hypot(middle - low, half), middle, middle + math.hypot(high - middle, half)
+    lower_half = math.hypot(middle - low, half)
+    upper_half = math.hypot(high - middle, half)
+    return _Interval(middle - lower_half, middle, middle + upper_half)
 
 
 class _Drawn(NamedTuple):
-    row: Int64s
-    column: Int64s
+    """Boxes drawn at random."""
+
+    start: Floats
+    end: Floats
     watts: Floats
     joules: Floats
 
 
-def _drawn(
-    weights: Floats, watts: Floats, errors: Floats, length: Floats, rng: np.random.Generator
-) -> _Drawn:
+def _drawn(boxes: _WeighedBoxes, weights: Floats, rng: np.random.Generator) -> _Drawn:
     """Boxes at random, each as often as it weighs."""
-    at = rng.choice(weights.size, _DRAWS, p=weights.ravel() / weights.sum())
-    height = watts.ravel()[at] + errors.ravel()[at] * rng.standard_normal(_DRAWS)
-    row, column = np.unravel_index(at, weights.shape)
-    return _Drawn(row, column, height, height * length.ravel()[at])
+    chosen = rng.choice(weights.size, _DRAWS, p=weights.ravel() / weights.sum())
+    errors = boxes.errors.ravel()[chosen] * rng.standard_normal(_DRAWS)
+    watts = boxes.watts.ravel()[chosen] + errors
+    row, column = np.unravel_index(chosen, weights.shape)
+    joules = watts * boxes.length.ravel()[chosen]
+    return _Drawn(start=boxes.starts[row], end=boxes.ends[column], watts=watts, joules=joules)
 
 
-def _closer(at: Floats, weight: Floats) -> Floats:
+def _closer(places: Floats, weight: Floats) -> Floats:
     """The same number of places around those that count."""
-    some = np.flatnonzero(weight > 1e-3 * weight.max())
-    step = float(at[1] - at[0])
-    return np.linspace(at[some[0]] - step, at[some[-1]] + step, len(at))
+    counting = _counting(weight)
+    step = float(places[1] - places[0])
+    first = places[counting[0]] - step
+    last = places[counting[-1]] + step
+    return np.linspace(first, last, len(places))
 
 
-def _weighed(
-    local: SensorReadings, starts: Floats, ends: Floats, least: float, noise: Noise, around: float
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """For every pair of edges: its weight, the height that fits best, its error, and the length.
+def _counting(weight: Floats) -> Int64s:
+    """The places whose weight is worth a look."""
+    return np.flatnonzero(weight > _MIN_PLACE_WEIGHT * weight.max())
 
-    `around`: by how much the expectation may be off all over this neighbourhood, one sigma. What
-    lies beside the box tells.
+
+class _WeighedBoxes(NamedTuple):
+    """Boxes by their start and their end: [starts, ends] in all but the first two."""
+
+    starts: Floats  # s
+    ends: Floats
+    weights: Floats
+    watts: Floats  # that explain the readings best
+    errors: Floats  # of these
+    length: Floats  # s
+
+
+class _Neighbourhood:
+    """The readings around a stretch, which every pair of edges is held against.
+
+    `level_error`: by how much the expectation may be off all over the neighbourhood, one sigma.
+    What is beside the box shows it. `shortest_s`: no box is shorter.
     """
-    length = ends[None, :] - starts[:, None]
-    inverse = 1.0 / (noise.one**2 + local.doubt**2) / noise.alike
-    # Readings that every pair covers whole, or none covers, say the same to all of them.
-    covered_by_all = (local.lo >= starts[-1]) & (local.hi <= ends[0])
-    beside = (local.hi <= starts[0]) | (local.lo >= ends[-1])
-    inner, outer = (
-        _Sums(local, inverse, covered_by_all, noise.one),
-        _Sums(local, inverse, beside, noise.one, 2 * around),
-    )
-    ending = readings_subset(local, ~covered_by_all & ~beside)
-    inverse = inverse[~covered_by_all & ~beside]
-    over = np.minimum(ending.hi, ends[None, :, None]) - np.maximum(ending.lo, starts[:, None, None])
-    share = np.clip(over, 0.0, None) / np.maximum(ending.hi - ending.lo, 1e-12)
-    once, twice = share @ inverse + inner.weight, (share**2) @ inverse + inner.weight
-    every = float(inverse.sum()) + inner.weight + outer.weight + 1.0 / around**2
-    free = np.maximum(
-        twice - once**2 / every, 1e-12
-    )  # what is left to tell the height when the offset is told, too
-    beyond: Floats = np.broadcast_to(ending.beyond(), share.shape)
-    height = np.zeros_like(length)
-    offset = np.zeros_like(length)
-    # What is explained is a range for some readings: how much of it they use depends on the height.
-    for turn in range(3):
-        if turn:
-            rest = ending.watts - height[..., None] * share
-            beyond = ending.watts - np.clip(rest, ending.floor, ending.ceiling)
-        covered_, all_ = (
-            np.einsum("abi,abi,i->ab", share, beyond, inverse) + inner.beyond,
-            beyond @ inverse,
+
+    def __init__(
+        self, local: SensorReadings, noise: Noise, level_error: float, shortest_s: float
+    ) -> None:
+        self.local = local
+        self.noise = noise
+        self.level_error = level_error
+        self.shortest_s = shortest_s
+        self.inverse = 1.0 / (noise.one**2 + local.doubt**2) / noise.alike
+
+    def refined(self, starts: Floats, ends: Floats) -> _WeighedBoxes | None:
+        """The boxes between these starts and ends, closer and closer around those that count."""
+        for turn in range(_EDGE_ROUNDS):
+            boxes = self._weighed(starts, ends)
+            if not boxes.weights.any():
+                return None
+            by_start = boxes.weights.sum(axis=1)
+            by_end = boxes.weights.sum(axis=0)
+            fewest = min(len(_counting(by_start)), len(_counting(by_end)))
+            if turn == _EDGE_ROUNDS - 1 or fewest > _MIN_COUNTING_PLACES:
+                break
+            starts = _closer(starts, by_start)
+            ends = _closer(ends, by_end)
+        return boxes
+
+    def _weighed(self, starts: Floats, ends: Floats) -> _WeighedBoxes:
+        """For every pair of edges: its weight, the height that fits best, and its error."""
+        local = self.local
+        level_error = self.level_error
+        length = ends[None, :] - starts[:, None]
+        # Readings that every pair covers whole, or none covers, say the same to all of them.
+        covered_by_all = (local.lo >= starts[-1]) & (local.hi <= ends[0])
+        beside = (local.hi <= starts[0]) | (local.lo >= ends[-1])
+        noise_w = self.noise.one
+        inner = _Sums(local=local, inverse=self.inverse, rows=covered_by_all, noise_w=noise_w)
+        outer = _Sums(
+            local=local,
+            inverse=self.inverse,
+            rows=beside,
+            noise_w=noise_w,
+            max_offset_w=2 * level_error,
         )
-        all_ = all_ + inner.beyond + outer.beyond
-        height = (covered_ - once * all_ / every) / free
-        offset = (all_ - height * once) / every
-    misfit = (beyond - height[..., None] * share - offset[..., None]) ** 2 * inverse
-    cost = (
-        np.minimum(misfit, _MAX_SQUARED_ERROR).sum(axis=-1)
-        + inner.cost(height + offset)
-        + outer.cost(offset)
-        + (offset / around) ** 2
-    )
-    most = float(local.ceiling[np.isfinite(local.ceiling)].max(initial=0.0))
-    possible = (
-        (length >= least) & (twice > 1e-9 * every) & (height > -most)
-    )  # nothing draws less than nothing
-    cost = np.where(possible, cost, np.inf)
-    best = float(cost.min())
-    weights = np.exp(-(cost - best) / 2) if math.isfinite(best) else np.zeros_like(cost)
-    parts = zip([ending.blunt, *ending.ways], [inner.blunt, *inner.ways], strict=True)
-    shared = sum(
-        ((share @ (inverse * way) + within) / np.maximum(once, 1e-12)) ** 2 for way, within in parts
-    )
-    return weights / max(float(weights.sum()), 1e-300), height, np.sqrt(1.0 / free + shared), length
+        at_edges = ~covered_by_all & ~beside
+        ending = readings_subset(local, at_edges)
+        inverse = self.inverse[at_edges]
+        begin = starts[:, None, None]
+        end = ends[None, :, None]
+        overlap = np.minimum(ending.hi, end) - np.maximum(ending.lo, begin)
+        share = np.clip(overlap, 0.0, None) / np.maximum(ending.hi - ending.lo, 1e-12)
+        once = share @ inverse + inner.weight
+        twice = (share**2) @ inverse + inner.weight
+        total = float(inverse.sum()) + inner.weight + outer.weight + 1.0 / level_error**2
+        # What is left to show the height when the offset of the level is fitted, too.
+        free = np.maximum(twice - once**2 / total, 1e-12)
+        beyond: Floats = np.broadcast_to(ending.beyond(), share.shape)
+        height = np.zeros_like(length)
+        offset = np.zeros_like(length)
+        # What is explained is a range for some readings: how much of it they use depends on the
+        # height.
+        for turn in range(_HEIGHT_ROUNDS):
+            if turn:
+                rest = ending.watts - height[..., None] * share
+                beyond = ending.watts - np.clip(rest, ending.floor, ending.ceiling)
+            by_share = np.einsum("abi,abi,i->ab", share, beyond, inverse) + inner.beyond
+            by_all = beyond @ inverse
+            by_all = by_all + inner.beyond + outer.beyond
+            height = (by_share - once * by_all / total) / free
+            offset = (by_all - height * once) / total
+        misfit = (beyond - height[..., None] * share - offset[..., None]) ** 2 * inverse
+        cost = (
+            np.minimum(misfit, _MAX_SQUARED_ERROR).sum(axis=-1)
+            + inner.cost(height + offset)
+            + outer.cost(offset)
+            + (offset / level_error) ** 2
+        )
+        # Nothing draws less than nothing.
+        highest = float(local.ceiling[np.isfinite(local.ceiling)].max(initial=0.0))
+        possible = (length >= self.shortest_s) & (twice > 1e-9 * total) & (height > -highest)
+        cost = np.where(possible, cost, np.inf)
+        best = float(cost.min())
+        weights = np.exp(-(cost - best) / 2) if math.isfinite(best) else np.zeros_like(cost)
+        weights = weights / max(float(weights.sum()), 1e-300)
+        shared = _shared_error(share=share, inverse=inverse, once=once, ending=ending, inner=inner)
+        return _WeighedBoxes(
+            starts=starts,
+            ends=ends,
+            weights=weights,
+            watts=height,
+            errors=np.sqrt(1.0 / free + shared),
+            length=length,
+        )
+
+
+def _shared_error(
+    share: Floats, inverse: Floats, once: Floats, ending: SensorReadings, inner: _Sums
+) -> Floats:
+    """What all readings of a box may be off by together, squared."""
+    total: Floats | float = 0.0
+    at_edges = [ending.blunt, *ending.ways]
+    within = [inner.blunt, *inner.ways]
+    for way, way_within in zip(at_edges, within, strict=True):
+        off = (share @ (inverse * way) + way_within) / np.maximum(once, 1e-12)
+        total = total + off**2
+    return np.asarray(total)
 
 
 class _Sums:
-    """Readings that all lie in a box, or all beside it, as sums."""
+    """Readings that are all in a box, or all beside it, as sums."""
 
     def __init__(
         self,
@@ -248,32 +334,24 @@ class _Sums:
         inverse: Floats,
         rows: Bools,
         noise_w: float,
-        most: float = math.inf,
+        max_offset_w: float = math.inf,
     ) -> None:
-        """`most`: watts that their middle may lie off; what is farther off is another stretch.
+        """`max_offset_w`: that their middle may be off; what is farther off is another stretch.
 
-        `one`: noise of a reading.
+        `noise_w`: noise of a reading.
         """
-        weight = inverse[rows]
-        rest = local.watts[rows] - np.clip(
-            local.watts[rows], local.floor[rows], local.ceiling[rows]
-        )
+        watts = local.watts[rows]
+        floor = local.floor[rows]
+        ceiling = local.ceiling[rows]
+        rest = watts - np.clip(watts, floor, ceiling)
         judged_rest = rest[local.judged[rows]]
         usual = float(np.median(judged_rest)) if len(judged_rest) else 0.0
-        usual = min(max(usual, -most), most)
-        foreign = local.watts[rows] - usual
-        beyond = local.watts[rows] - np.clip(foreign, local.floor[rows], local.ceiling[rows])
+        usual = min(max(usual, -max_offset_w), max_offset_w)
+        beyond = watts - np.clip(watts - usual, floor, ceiling)
         # A fast sensor meets moments in which the machine paused, or did what no trace shows.
-        weight = (
-            weight
-            * np.minimum(
-                1.0,
-                _FAR_ERRORS
-                * np.hypot(noise_w, local.doubt[rows])
-                / np.maximum(np.abs(beyond - usual), 1e-9),
-            )
-            ** 2
-        )
+        far_w = _FAR_ERRORS * np.hypot(noise_w, local.doubt[rows])
+        nearness = np.minimum(1.0, far_w / np.maximum(np.abs(beyond - usual), 1e-9))
+        weight = inverse[rows] * nearness**2
         self.weight = float(weight.sum())
         self.beyond = float(weight @ beyond)
         self._squares = float(weight @ beyond**2)
@@ -281,5 +359,5 @@ class _Sums:
         self.ways = local.ways[:, rows] @ weight if local.ways.size else np.empty(0)
 
     def cost(self, height: Floats) -> Floats:
-        """Squared errors when they were to lie so high."""
+        """Squared errors when they were to be so high."""
         return np.asarray(self._squares - 2 * height * self.beyond + height**2 * self.weight)

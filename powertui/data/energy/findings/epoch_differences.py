@@ -16,6 +16,7 @@ from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate, placing, samples, scan
 from powertui.data.energy.findings import neighbours, stretch_search
 from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
+from powertui.data.energy.findings.noise import MEDIAN_TO_SIGMA
 from powertui.data.energy.findings.power_stretch import Box, same_load
 from powertui.data.energy.findings.readings import SensorReadings, covered_share
 from powertui.data.energy.findings.unexplained import LEAST_WEIGHT, SURE_WEIGHT
@@ -44,33 +45,38 @@ def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
     """Stretches of every epoch, at the likeliest place of the log."""
     data = samples.power_samples(on_trace.series)
     offset = on_trace.offset_ps / PS_PER_S
-    lo, hi = data.lo + offset, data.hi + offset
+    lo = data.lo + offset
+    hi = data.hi + offset
     stretches: list[Unlike] = []
-    levels = [_level(folded, line) for line in range(len(folded.epochs))]
-    for line in range(len(folded.epochs)):
+    epoch_count = len(folded.epochs)
+    levels = [_level(folded, line) for line in range(epoch_count)]
+    for line in range(epoch_count):
         inside = _comparable(folded, line, lo, hi) & np.isfinite(data.watts)
         rows = np.flatnonzero(inside)
         if len(rows) < stretch_search.MIN_READINGS:
             continue
-        usual, doubt, apart = _elsewhere(folded, line, lo[rows], hi[rows], on_trace)
-        comparable = np.isfinite(usual)
-        readings = SensorReadings(
-            lo[rows],
-            hi[rows],
-            data.watts[rows],
-            usual,
-            usual,
-            np.hypot(doubt, apart),
-            comparable,
-            data.quantum,
-            apart[None],
+        elsewhere = _elsewhere(
+            folded=folded, line=line, lo=lo[rows], hi=hi[rows], on_trace=on_trace
         )
-        for box in stretch_search.find_stretches(readings, looks=len(folded.epochs))[0]:
-            mine = covered_share(readings, box.start, box.end) > 0.5
+        readings = SensorReadings(
+            lo=lo[rows],
+            hi=hi[rows],
+            watts=data.watts[rows],
+            floor=elsewhere.watts,
+            ceiling=elsewhere.watts,
+            doubt=np.hypot(elsewhere.doubt, elsewhere.apart),
+            judged=np.isfinite(elsewhere.watts),
+            quantum=data.quantum,
+            ways=elsewhere.apart[None],
+        )
+        boxes, _ = stretch_search.find_stretches(readings, looks=epoch_count)
+        for box in boxes:
+            inside_box = covered_share(readings, box.start, box.end) > 0.5
+            from_own_level = _away(readings.watts[inside_box], levels[line])
             # With two epochs a difference shows in both, once up and once down: the one that leaves
             # its own level has it.
-            if len(folded.epochs) > 2 or _away(readings.watts[mine], levels[line]) >= _away(
-                usual[mine], levels[1 - line]
+            if epoch_count > 2 or from_own_level >= _away(
+                elsewhere.watts[inside_box], levels[1 - line]
             ):
                 stretches.append(Unlike(line, box))
     return stretches
@@ -79,7 +85,7 @@ def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
 def at_nearly_all_places(
     stretches: Sequence[Unlike], steps: Steps, epochs: Epochs, on_trace: PowerOnTrace
 ) -> list[Unlike]:
-    """Those of the likeliest place that stand out at nearly all places where the log may lie.
+    """Those of the likeliest place that stand out at nearly all places where the log may be.
 
     Each has its own steps beside it.
     """
@@ -87,37 +93,42 @@ def at_nearly_all_places(
     places = [(place.weight, on_place) for place, on_place in every if place.weight >= LEAST_WEIGHT]
     if not stretches or len(places) < 2:
         return list(stretches)
-    weight = [0.0] * len(stretches)
-    for share, on_place in places:
+    weights = [0.0] * len(stretches)
+    for place_weight, on_place in places:
         folded = folding.fold(steps, epochs, on_place)
-        there = power(folded, on_place) if not isinstance(folded, str) else []
-        by = (
-            on_trace.offset_ps - on_place.offset_ps
-        ) / PS_PER_S  # what stands in the log at one moment
+        if isinstance(folded, str):
+            continue
+        # Boxes are compared by where they are in the log, whatever its place.
+        shift_s = (on_trace.offset_ps - on_place.offset_ps) / PS_PER_S
+        boxes_here = [unlike.box.moved(shift_s) for unlike in power(folded, on_place)]
         for row, (_, box) in enumerate(stretches):
-            if any(same_load(box, there_box.moved(by)) for _, there_box in there):
-                weight[row] += share
-    total = sum(share for share, _ in places)
-    return [
-        unlike for unlike, its in zip(stretches, weight, strict=True) if its >= SURE_WEIGHT * total
-    ]
+            if any(same_load(box, box_here) for box_here in boxes_here):
+                weights[row] += place_weight
+    needed = SURE_WEIGHT * sum(weight for weight, _ in places)
+    return [unlike for unlike, weight in zip(stretches, weights, strict=True) if weight >= needed]
 
 
 def time(folded: Folded, rng: np.random.Generator) -> list[Slower]:
     """Steps that took longer than the same steps elsewhere."""
     slower = []
+    epoch_count = len(folded.epochs)
     usual = folding.median(folded.seconds)
-    for line in range(len(folded.epochs)):
-        good = np.isfinite(folded.seconds) & ~folded.tracing
+    good = np.isfinite(folded.seconds) & ~folded.tracing
+    for line in range(epoch_count):
         difference = folded.seconds[line] - others(folded.seconds, good, line)
         usable = good[line] & np.isfinite(difference)
         usable[-1:] = False  # no next step: its end is its own
         for stretch in scan.stretches(
-            difference, usable, 1, 1, 0.01 * usual, len(folded.epochs), rng
+            difference=difference,
+            usable=usable,
+            block=1,
+            least=1,
+            floor=0.01 * usual,
+            looks=epoch_count,
+            rng=rng,
         ):
-            if stretch.mean > MIN_STRETCH_SHARE * usual and neighbours.sure(
-                stretch, len(folded.epochs)
-            ):
+            is_long = stretch.mean > MIN_STRETCH_SHARE * usual
+            if is_long and neighbours.sure(stretch, epoch_count):
                 slower.append(Slower(line, stretch))
     return slower
 
@@ -130,79 +141,96 @@ def others(values: Floats, good: Bools, line: int) -> Floats:
 
 
 def _away(watts: Floats, level: float) -> float:
-    return abs(float(np.median(watts)) - level) if len(watts) else 0.0
+    if not len(watts):
+        return 0.0
+    return abs(float(np.median(watts)) - level)
 
 
 def _level(folded: Folded, line: int) -> float:
-    return folding.median(np.where(folded.comparable[line], folded.watts[line], np.nan))
+    watts = np.where(folded.comparable[line], folded.watts[line], np.nan)
+    return folding.median(watts)
 
 
 def _course(folded: Folded, line: int) -> tuple[Floats, Floats]:
-    """Moments (s) of an epoch, and where in its steps they lie: column and part of it."""
-    have = np.flatnonzero(folded.start[line] >= 0)
-    at = np.concatenate([folded.start[line, have], folded.end[line, have[-1:]]]) / PS_PER_S
-    return at, np.concatenate([have.astype(np.float64), have[-1:] + 1.0])
+    """Moments (s) of an epoch, and where in its steps they are: column and part of it."""
+    present = np.flatnonzero(folded.start[line] >= 0)
+    last = present[-1:]
+    moments = np.concatenate([folded.start[line, present], folded.end[line, last]]) / PS_PER_S
+    columns = np.concatenate([present.astype(np.float64), last + 1.0])
+    return moments, columns
 
 
 def _comparable(folded: Folded, line: int, lo: Floats, hi: Floats) -> Bools:
     """The windows all of whose steps may be compared."""
-    have = np.flatnonzero(folded.start[line] >= 0)
-    if not len(have):
+    present = np.flatnonzero(folded.start[line] >= 0)
+    if not len(present):
         return np.zeros(len(lo), np.bool_)
-    start, end = folded.start[line, have] / PS_PER_S, folded.end[line, have] / PS_PER_S
-    bad = np.concatenate([[0], np.cumsum(folded.tracing[line, have])])
+    start = folded.start[line, present] / PS_PER_S
+    end = folded.end[line, present] / PS_PER_S
+    tracing_before = np.concatenate([[0], np.cumsum(folded.tracing[line, present])])
     first = np.searchsorted(end, lo, side="right")
     last = np.searchsorted(start, hi, side="left")
-    good = (lo >= start[0]) & (hi <= end[-1]) & (last > first)
-    return np.asarray(
-        good & (bad[np.minimum(last, len(have))] == bad[np.minimum(first, len(have))])
-    )
+    in_epoch = (lo >= start[0]) & (hi <= end[-1]) & (last > first)
+    before_first = tracing_before[np.minimum(first, len(present))]
+    before_last = tracing_before[np.minimum(last, len(present))]
+    return np.asarray(in_epoch & (before_last == before_first))
+
+
+class _Elsewhere(NamedTuple):
+    """What the same parts of the same steps drew in the other epochs."""
+
+    watts: Floats
+    doubt: Floats  # one sigma of that
+    # Where there are two others, half of what these differ by: which of them is as usual nobody
+    # knows.
+    apart: Floats
 
 
 def _elsewhere(
     folded: Folded, line: int, lo: Floats, hi: Floats, on_trace: PowerOnTrace
-) -> tuple[Floats, Floats, Floats]:
-    """What the same parts of the same steps drew in the other epochs, one sigma of that, and where
-    there are two others, half of what these differ by: which of them is as usual nobody knows.
-    """
-    at, course = _course(folded, line)
-    first, last = np.interp(lo, at, course), np.interp(hi, at, course)
-    usual_watts, moved = [], []
-    for other_line in range(len(folded.epochs)):
-        if other_line == line or not (folded.start[other_line] >= 0).any():
+) -> _Elsewhere:
+    """What the steps of these windows drew in the other epochs."""
+    moments, columns = _course(folded, line)
+    first = np.interp(lo, moments, columns)
+    last = np.interp(hi, moments, columns)
+    watts_by_epoch = []
+    slopes = []
+    for another in range(len(folded.epochs)):
+        if another == line or not (folded.start[another] >= 0).any():
             continue
-        there, columns = _course(folded, other_line)
-        begin, end = np.interp(first, columns, there), np.interp(last, columns, there)
-        good = (
-            _comparable(folded, other_line, begin, end)
-            & (first >= columns[0])
-            & (last <= columns[-1])
-            & (end > begin)
-        )
-        usual_watts.append(np.where(good, _mean(on_trace, begin, end), np.nan))
+        moments_there, columns_there = _course(folded, another)
+        begin = np.interp(first, columns_there, moments_there)
+        end = np.interp(last, columns_there, moments_there)
+        in_epoch = (first >= columns_there[0]) & (last <= columns_there[-1]) & (end > begin)
+        good = _comparable(folded, another, begin, end) & in_epoch
+        watts_by_epoch.append(np.where(good, _mean(on_trace, begin, end), np.nan))
         half = (end - begin) / 2
-        sides = [_mean(on_trace, begin + by * half, end + by * half) for by in (-1, 1)]
-        moved.append(np.where(good, np.abs(sides[1] - sides[0]) / 2, np.nan))
-    if not usual_watts:
-        return np.full(len(lo), np.nan), np.full(len(lo), np.nan), np.zeros(len(lo))
-    usual, reach = folding.medians(np.array(usual_watts)), folding.medians(np.array(moved))
-    count = np.isfinite(np.array(usual_watts)).sum(axis=0)
-    spread = 1.4826 * folding.medians(np.abs(np.array(usual_watts) - usual))
-    doubt = np.where(count > 2, spread / np.sqrt(np.maximum(count, 1)), 0.0)
-    apart = (
-        np.nan_to_num(usual_watts[0] - usual_watts[1]) / 2
-        if len(usual_watts) == 2
-        else np.zeros(len(lo))
-    )
-    return usual, np.asarray(np.sqrt(doubt**2 + np.nan_to_num(reach) ** 2 / 4)), apart
+        earlier = _mean(on_trace, begin - half, end - half)
+        later = _mean(on_trace, begin + half, end + half)
+        slopes.append(np.where(good, np.abs(later - earlier) / 2, np.nan))
+    if not watts_by_epoch:
+        unknown = np.full(len(lo), np.nan)
+        return _Elsewhere(unknown, unknown, np.zeros(len(lo)))
+    watts = np.array(watts_by_epoch)
+    usual = folding.medians(watts)
+    slope = folding.medians(np.array(slopes))
+    count = np.isfinite(watts).sum(axis=0)
+    spread = MEDIAN_TO_SIGMA * folding.medians(np.abs(watts - usual))
+    error = np.where(count > 2, spread / np.sqrt(np.maximum(count, 1)), 0.0)
+    # What a shift by a quarter of a window would change is open, too. Chosen, not measured.
+    doubt = np.asarray(np.sqrt(error**2 + np.nan_to_num(slope) ** 2 / 4))
+    apart = np.zeros(len(lo))
+    if len(watts) == 2:
+        apart = np.nan_to_num(watts[0] - watts[1]) / 2
+    return _Elsewhere(usual, doubt, apart)
 
 
 def _mean(on_trace: PowerOnTrace, lo: Floats, hi: Floats) -> Floats:
-    begin, end = (np.round(x * PS_PER_S).astype(np.int64) for x in (lo, np.maximum(hi, lo + 1e-9)))
+    """Watts over each of these windows (s); NaN where less than half of one is covered."""
+    begin = np.round(lo * PS_PER_S).astype(np.int64)
+    end = np.round(np.maximum(hi, lo + 1e-9) * PS_PER_S).astype(np.int64)
     energies = integrate.energies(on_trace, begin, end)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(
-            energies.coverage >= 0.5,
-            energies.covered_joules / (energies.coverage * (end - begin) / PS_PER_S),
-            np.nan,
-        )
+        covered_s = energies.coverage * (end - begin) / PS_PER_S
+        watts = energies.covered_joules / covered_s
+        return np.where(energies.coverage >= 0.5, watts, np.nan)

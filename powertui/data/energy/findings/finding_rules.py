@@ -22,8 +22,10 @@ _Figures = TypeVar("_Figures", float, Floats)
 
 def _shared_part(first: tuple[float, float], second: tuple[float, float]) -> float:
     """What two stretches have in common, as a part of the shorter one; below 0: they are apart."""
-    both = min(first[1], second[1]) - max(first[0], second[0])
-    shorter = min(first[1] - first[0], second[1] - second[0])
+    first_start, first_end = first
+    second_start, second_end = second
+    both = min(first_end, second_end) - max(first_start, second_start)
+    shorter = min(first_end - first_start, second_end - second_start)
     return both / max(shorter, 1e-9)
 
 

@@ -7,6 +7,9 @@ from powertui.data.energy.findings.finding import EPOCHS, UNEXPLAINED, Finding
 from powertui.data.model import PS_PER_S
 from powertui.data.tools.python_frames import readable_name
 
+# Of a stretch: with less, its steps are not slower. Chosen, not measured.
+_MIN_SLOWER_SHARE = 0.02
+
 
 def sentence(finding: Finding, *, asked: bool, outside: bool) -> str:
     """Where, how much, against what, and why.
@@ -31,18 +34,23 @@ def where(finding: Finding, *, outside: bool = False) -> str:
     """The steps of a finding, or its times."""
     if finding.crossing:
         return finding.crossing
-    epoch = f"epoch {finding.epoch}" if finding.epoch is not None else ""
+    parts = []
+    if finding.epoch is not None:
+        parts.append(f"epoch {finding.epoch}")
     if finding.step_lo is not None:
-        steps = (
-            f"step {finding.step_lo}"
-            if finding.step_lo == finding.step_hi
-            else f"steps {finding.step_lo}-{finding.step_hi}"
-        )
-        if finding.step_half:
-            steps += f" ± {finding.step_half}"
-        return f"{epoch}, {steps}" if epoch else steps
-    times = f"{finding.start_ps / PS_PER_S:.2f} … {finding.end_ps / PS_PER_S:.2f} s"
-    return ", ".join(part for part in (epoch, times, "not profiled" if outside else "") if part)
+        parts.append(_steps(finding))
+        return ", ".join(parts)
+    parts.append(f"{finding.start_ps / PS_PER_S:.2f} … {finding.end_ps / PS_PER_S:.2f} s")
+    if outside:
+        parts.append("not profiled")
+    return ", ".join(parts)
+
+
+def _steps(finding: Finding) -> str:
+    first = finding.step_lo
+    last = finding.step_hi
+    steps = f"step {first}" if first == last else f"steps {first}-{last}"
+    return f"{steps} ± {finding.step_half}" if finding.step_half else steps
 
 
 def _against(finding: Finding, outside: bool) -> str:
@@ -52,23 +60,22 @@ def _against(finding: Finding, outside: bool) -> str:
 
 
 def _because(finding: Finding) -> str:
+    length_s = (finding.end_ps - finding.start_ps) / PS_PER_S
     if UNEXPLAINED in finding.witnesses and (finding.delta_watts or 0.0) < 0:
-        slower = (
-            finding.delta_seconds is not None
-            and finding.delta_seconds > 0.02 * (finding.end_ps - finding.start_ps) / PS_PER_S
-        )
-        if not slower and not finding.ops:
+        longer_s = finding.delta_seconds
+        is_slower = longer_s is not None and longer_s > _MIN_SLOWER_SHARE * length_s
+        if not is_slower and not finding.ops:
             return (
                 "the same work at the same pace: this stretch drew less, or those around it "
                 "drew more"
             )
     if not finding.ops:
         return "no difference in the trace"
-    return "; ".join(
-        f"{readable_name(op.name)} ran {op.more_s:.2f} s longer "
-        f"({op.here_s:.2f} s, usually {op.usual_s:.2f} s)"
-        for op in finding.ops
-    )
+    reasons = []
+    for op in finding.ops:
+        usually = f"({op.here_s:.2f} s, usually {op.usual_s:.2f} s)"
+        reasons.append(f"{readable_name(op.name)} ran {op.more_s:.2f} s longer {usually}")
+    return "; ".join(reasons)
 
 
 def doubtful_note(count: int) -> str:

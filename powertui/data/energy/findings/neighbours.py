@@ -5,12 +5,13 @@ Stalls, shifts and drifts, with one epoch or none.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from powertui.data.energy import scan
 from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
+from powertui.data.energy.findings.noise import MEDIAN_TO_SIGMA
 from powertui.data.energy.fold import TRACING_STEP_FACTOR
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, Steps
 
@@ -38,11 +39,9 @@ def seconds(steps: Steps) -> Floats:
 
 def groups(steps: Steps) -> list[Int64s]:
     """Rows of steps that follow one another: an epoch's, or all where no step belongs to one."""
-    return (
-        [np.flatnonzero(steps.epoch == number) for number in np.unique(steps.epoch)]
-        if len(steps)
-        else []
-    )
+    if not len(steps):
+        return []
+    return [np.flatnonzero(steps.epoch == number) for number in np.unique(steps.epoch)]
 
 
 def regular(length: Floats) -> Bools:
@@ -58,13 +57,11 @@ def regular(length: Floats) -> Bools:
 
 
 def sure(stretch: scan.ScannedStretch, looks: int = 1) -> bool:
-    """Whether noise would not show such a stretch once in a thousand such series: what is told has
-    to be worth a look.
+    """Whether noise would not show such a stretch once in a thousand such series: what is listed
+    has to be worth a look.
     """
-    return (
-        scan.tail(abs(stretch.mean) / max(stretch.error, 1e-12), stretch.blocks, looks)
-        <= _MAX_CHANCE
-    )
+    errors = abs(stretch.mean) / max(stretch.error, 1e-12)
+    return scan.tail(errors, stretch.blocks, looks) <= _MAX_CHANCE
 
 
 def time(steps: Steps, rng: np.random.Generator) -> list[Slow]:
@@ -86,7 +83,15 @@ def time(steps: Steps, rng: np.random.Generator) -> list[Slow]:
         steady = usable & ~stalled
         if steady.sum() >= _MIN_STEPS:
             usual = float(np.median(length[steady]))
-            for stretch in scan.stretches(length - usual, steady, 1, 1, 0.01 * usual, 1, rng):
+            for stretch in scan.stretches(
+                difference=length - usual,
+                usable=steady,
+                block=1,
+                least=1,
+                floor=0.01 * usual,
+                looks=1,
+                rng=rng,
+            ):
                 if stretch.mean > MIN_STRETCH_SHARE * usual and sure(stretch):
                     slower.append(
                         Slow(int(rows[stretch.first]), int(rows[stretch.last - 1]) + 1, stretch.p)
@@ -105,7 +110,7 @@ def _stalls(
     """
     if not steady.any():
         return []
-    noise = 1.4826 * float(np.median(np.abs(longer[steady])))
+    noise = MEDIAN_TO_SIGMA * float(np.median(np.abs(longer[steady])))
     noise = max(noise, float(np.quantile(np.abs(longer[steady]), 0.95)) / 2, 1e-12)
     stalls = []
     edges = np.flatnonzero(np.diff(np.concatenate([[0], stalled.astype(np.int8), [0]])))
@@ -119,22 +124,19 @@ def _stalls(
 
 def _around(length: Floats) -> Floats:
     """What the steps around each of them took, it among them."""
-    padded = (
-        np.pad(length, _REACH_STEPS, mode="reflect")
-        if len(length) > _REACH_STEPS
-        else np.pad(length, _REACH_STEPS, mode="edge")
-    )
-    return np.asarray(
-        np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * _REACH_STEPS + 1), axis=1)
-    )
+    mode: Literal["reflect", "edge"] = "reflect" if len(length) > _REACH_STEPS else "edge"
+    padded = np.pad(length, _REACH_STEPS, mode=mode)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _REACH_STEPS + 1)
+    return np.asarray(np.median(windows, axis=1))
 
 
 def longer(length: Floats, usual: Floats) -> float:
     """Seconds that the steps of one stretch took longer than usual.
 
-    In a long one stalls are left out: they are told apart.
+    In a long one stalls are left out: each is a finding of its own.
     """
-    length = np.where(stalling(length), np.median(length), length) if len(length) else length
+    if len(length):
+        length = np.where(stalling(length), np.median(length), length)
     return float((length - usual).sum())
 
 

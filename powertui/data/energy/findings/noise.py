@@ -32,7 +32,7 @@ _CENTER_BLOCKS = 15
 # Degrees of freedom of a doubt that was not learned from a sample. Chosen, not measured.
 _DOUBT_FREEDOM = 30.0
 # The median absolute deviation of a normal distribution is its standard deviation over this.
-_MEDIAN_TO_SIGMA = 1.4826
+MEDIAN_TO_SIGMA = 1.4826
 # The same for the root mean square of the inner nine tenths.
 _INNER_TO_SIGMA = 1.26
 # Stretches longer than any that scatter was learned from, as multiples of the longest.
@@ -98,7 +98,9 @@ def noise_of(values: Floats, floor: float, together: float = 1.0, usual_w: float
     # Few readings that happen to be alike do not show that there is no noise.
     expected = _PRIOR_READINGS * max(_PRIOR_NOISE_SHARE * usual_w, floor) ** 2
     one = math.sqrt((count * one**2 + expected) / (count + _PRIOR_READINGS))
-    lengths, errors, alike = [1.0], [one], 1.0
+    lengths = [1.0]
+    errors = [one]
+    alike = 1.0
     length = 2
     memory_readings = max(_MEMORY_READINGS, 2.5 * together)
     sums = np.concatenate([[0.0], np.cumsum(values)])
@@ -135,7 +137,7 @@ def spread(values: Floats) -> float:
     """The median deviation, as that of a normal distribution."""
     if not len(values):
         return 0.0
-    return _MEDIAN_TO_SIGMA * float(np.median(np.abs(values - np.median(values))))
+    return MEDIAN_TO_SIGMA * float(np.median(np.abs(values - np.median(values))))
 
 
 def centre(residual: Floats, doubt: Floats) -> float:
@@ -186,7 +188,8 @@ def ordinary(beyond: Floats, doubt: Floats, free: Bools, floor: float, tail: flo
     They are those of which enough is known, without the far ones, however many these are: bursts
     and pauses are no noise. Tails are. `tail`: W by which single readings are off again and again.
     """
-    values, doubts = beyond[free], doubt[free]
+    values = beyond[free]
+    doubts = doubt[free]
     if not len(values):
         return values
     sure = values[doubts <= max(floor, 2 * float(np.percentile(doubts, 25)))]
@@ -201,7 +204,8 @@ def _tails(values: Floats, near: Bools) -> Bools:
     for sign in (-1.0, 1.0):
         far = ~near & (sign * (values - np.median(values)) > 0)
         edges = np.flatnonzero(np.diff(np.concatenate([[False], far, [False]]).astype(np.int8)))
-        first, length = edges[::2], edges[1::2] - edges[::2]
+        first = edges[::2]
+        length = edges[1::2] - edges[::2]
         if len(first) < _MIN_TAIL_RUNS or np.median(length) > _MAX_TAIL_READINGS:
             continue
         short = length <= 2 * _MAX_TAIL_READINGS

@@ -39,24 +39,34 @@ def training_pace(scalars: Sequence[ScalarSeries], clock: Clock) -> Pace:
     """From the longest series of the training's own scalars, on the clock of a trace."""
     if not clock.known:
         return NOTHING
-    mine = [one for one in scalars if one.group != "validation" and len(one.steps) > _MIN_POINTS]
-    if not mine:
+    longest = _longest_series(scalars)
+    if longest is None:
         return NOTHING
-    longest = max(mine, key=lambda one: len(one.steps))
     order = np.argsort(longest.wall_ns, kind="stable")
-    at, step = (
-        (longest.wall_ns[order] - clock.mid_ns) / NS_PER_S,
-        longest.steps[order].astype(np.float64),
-    )
-    length, moved = np.diff(at), np.diff(step)
+    moments = (longest.wall_ns[order] - clock.mid_ns) / NS_PER_S
+    step = longest.steps[order].astype(np.float64)
+    length = np.diff(moments)
+    moved = np.diff(step)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = np.where(length > 0, moved / length, 0.0)
     forward = rate > 0
     if forward.sum() < _MIN_POINTS:
         return NOTHING
-    usual = np.flatnonzero(rate >= _MIN_PACE_SHARE * float(np.median(rate[forward])))
+    usual_rate = float(np.median(rate[forward]))
+    usual = np.flatnonzero(rate >= _MIN_PACE_SHARE * usual_rate)
     if not len(usual):
         return NOTHING
     opens = np.concatenate([[True], np.diff(usual) > 1])
     closes = np.concatenate([opens[1:], [True]])
-    return Pace(at[usual[opens]], at[usual[closes] + 1])
+    return Pace(moments[usual[opens]], moments[usual[closes] + 1])
+
+
+def _longest_series(scalars: Sequence[ScalarSeries]) -> ScalarSeries | None:
+    """The series of the training, and not of its validation, with most records."""
+    longest = None
+    for series in scalars:
+        if series.group == "validation" or len(series.steps) <= _MIN_POINTS:
+            continue
+        if longest is None or len(series.steps) > len(longest.steps):
+            longest = series
+    return longest

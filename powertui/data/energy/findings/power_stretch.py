@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,8 @@ from powertui.data.model import Z95
 from powertui.value_types import dataclass
 
 _MAX_BREATH_SHARE = 0.1  # of a stretch: a pause no longer than this does not part it
+# The height of one load over that of the other, where the two are one. Chosen, not measured.
+_SAME_HEIGHT_RANGE = (0.6, 1.7)
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class Box:
 
     def moved(self, by: float) -> Box:
         """The same, later by so many seconds."""
-        first, last = self.start_within, self.end_within
+        first = self.start_within
+        last = self.end_within
         return replace(
             self,
             start=self.start + by,
@@ -49,49 +52,57 @@ class Box:
 
     def wider(self, sigma: float) -> Box:
         """The same, its place uncertain by so much more."""
-
-        def around(at: float, within: tuple[float, float]) -> tuple[float, float]:
-            return at - math.hypot(at - within[0], Z95 * sigma), at + math.hypot(
-                within[1] - at, Z95 * sigma
-            )
-
-        # Watts are told of this very stretch: laid beside the load by so much, it holds the less of
-        # it.
-        beside = Z95 * sigma * abs(self.watts) / max(self.end - self.start, sigma, 1e-9)
+        # Watts are those of this very stretch: laid beside the load by so much, it contains the
+        # less of it.
+        length = max(self.end - self.start, sigma, 1e-9)
+        watts_off = Z95 * sigma * abs(self.watts) / length
+        lo_watts, hi_watts = _widened(self.watts, (self.lo_watts, self.hi_watts), watts_off)
         return replace(
             self,
-            start_within=around(self.start, self.start_within),
-            end_within=around(self.end, self.end_within),
-            lo_watts=self.watts - math.hypot(self.watts - self.lo_watts, beside),
-            hi_watts=self.watts + math.hypot(self.hi_watts - self.watts, beside),
+            start_within=_widened(self.start, self.start_within, Z95 * sigma),
+            end_within=_widened(self.end, self.end_within, Z95 * sigma),
+            lo_watts=lo_watts,
+            hi_watts=hi_watts,
         )
 
 
 def joined(weighted: Sequence[tuple[float, Box]]) -> Box:
     """One stretch as it was found several times: its figures are means by weight, its intervals
-    hold all of them.
+    contain all of them.
     """
-    share = np.array([weight for weight, _ in weighted]) / sum(weight for weight, _ in weighted)
+    weights = [weight for weight, _ in weighted]
+    boxes = [box for _, box in weighted]
+    share = np.array(weights) / sum(weights)
 
-    def mean(values: Sequence[float]) -> float:
-        return float(share @ np.asarray(values))
+    def mean(of_box: Callable[[Box], float]) -> float:
+        return float(share @ np.asarray([of_box(box) for box in boxes]))
 
-    all_ = [box for _, box in weighted]
-    lead = max(weighted, key=lambda pair: pair[0])[1]
+    heaviest = boxes[weights.index(max(weights))]
     return replace(
-        lead,
-        start=mean([b.start for b in all_]),
-        end=mean([b.end for b in all_]),
-        watts=mean([b.watts for b in all_]),
-        joules=mean([b.joules for b in all_]),
-        p=max(b.p for b in all_),
-        start_within=(min(b.start_within[0] for b in all_), max(b.start_within[1] for b in all_)),
-        end_within=(min(b.end_within[0] for b in all_), max(b.end_within[1] for b in all_)),
-        lo_watts=min(b.lo_watts for b in all_),
-        hi_watts=max(b.hi_watts for b in all_),
-        lo_joules=min(b.lo_joules for b in all_),
-        hi_joules=max(b.hi_joules for b in all_),
+        heaviest,
+        start=mean(lambda box: box.start),
+        end=mean(lambda box: box.end),
+        watts=mean(lambda box: box.watts),
+        joules=mean(lambda box: box.joules),
+        p=max(box.p for box in boxes),
+        start_within=_hull([box.start_within for box in boxes]),
+        end_within=_hull([box.end_within for box in boxes]),
+        lo_watts=min(box.lo_watts for box in boxes),
+        hi_watts=max(box.hi_watts for box in boxes),
+        lo_joules=min(box.lo_joules for box in boxes),
+        hi_joules=max(box.hi_joules for box in boxes),
     )
+
+
+def _hull(intervals: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The interval that contains all of these."""
+    return min(low for low, _ in intervals), max(high for _, high in intervals)
+
+
+def _widened(value: float, interval: tuple[float, float], half: float) -> tuple[float, float]:
+    """The interval of a value, with an error of that half width that is independent of it."""
+    low, high = interval
+    return value - math.hypot(value - low, half), value + math.hypot(high - value, half)
 
 
 def same_load(first: Box, second: Box) -> bool:
@@ -103,49 +114,48 @@ def bridged(boxes: list[Box]) -> list[Box]:
     """Boxes of much the same height with hardly a pause between them are one load that caught its
     breath.
     """
-    out: list[Box] = []
+    loads: list[Box] = []
     for box in boxes:
-        before = out[-1] if out else None
-        if before is not None and 0.6 < box.watts / before.watts < 1.7:
-            pause = box.start - before.end
-            if pause <= _MAX_BREATH_SHARE * (box.end - before.start):
-                out[-1] = _chained(before, box)
-                continue
-        out.append(box)
-    return out
+        if loads and _goes_on(loads[-1], box):
+            loads[-1] = _chained(loads[-1], box)
+        else:
+            loads.append(box)
+    return loads
+
+
+def _goes_on(before: Box, box: Box) -> bool:
+    """Whether a box is as high as the one before it, and hardly apart from it."""
+    lowest, highest = _SAME_HEIGHT_RANGE
+    if not lowest < box.watts / before.watts < highest:
+        return False
+    return box.start - before.end <= _MAX_BREATH_SHARE * (box.end - before.start)
 
 
 def _chained(first: Box, second: Box) -> Box:
     """One box from the start of the first to the end of the later one, with the energy of both; one
-    may lie on the other.
+    may be inside the other.
     """
     later = second if second.end > first.end else first
-    length = later.end - first.start
     joules = first.joules + second.joules
-
-    def half(low: float, high: float, more_low: float, more_high: float) -> float:
-        return math.hypot(high - low, more_high - more_low) / 2
-
-    wide = half(first.lo_joules, first.hi_joules, second.lo_joules, second.hi_joules)
-    shares = [
-        (box.end - box.start) / (first.end - first.start + second.end - second.start)
-        for box in (first, second)
-    ]
-    # Both stand on the same readings beside them: what these leave open does not average out.
-    spread = sum(
-        share * (box.hi_watts - box.lo_watts) / 2
-        for share, box in zip(shares, (first, second), strict=True)
+    joules_half = (
+        math.hypot(first.hi_joules - first.lo_joules, second.hi_joules - second.lo_joules) / 2
     )
-    watts = joules / max(length, 1e-9)
+    watts = joules / max(later.end - first.start, 1e-9)
+    # Both stand on the same readings beside them: what these leave open does not average out.
+    length = first.end - first.start + second.end - second.start
+    watts_half = 0.0
+    for box in (first, second):
+        share = (box.end - box.start) / length
+        watts_half += share * (box.hi_watts - box.lo_watts) / 2
     return replace(
         first,
         end=later.end,
         end_within=later.end_within,
         watts=watts,
-        lo_watts=watts - spread,
-        hi_watts=watts + spread,
+        lo_watts=watts - watts_half,
+        hi_watts=watts + watts_half,
         joules=joules,
-        lo_joules=joules - wide,
-        hi_joules=joules + wide,
+        lo_joules=joules - joules_half,
+        hi_joules=joules + joules_half,
         p=min(first.p, second.p),
     )

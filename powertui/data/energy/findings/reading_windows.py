@@ -146,7 +146,9 @@ class _Judge:
     """Weighs variants of the windows. The residuals of each are made once."""
 
     def __init__(self, residuals: Residuals, prior: WindowPrior, floor: float) -> None:
-        self.residuals, self.prior, self.floor = residuals, prior, floor
+        self.residuals = residuals
+        self.prior = prior
+        self.floor = floor
         self.costs_of_length: dict[float, float] = {1.0: 0.0}  # beforehand
         self.tried: dict[_Variant, tuple[Floats, Floats]] = {}
         self.scale = np.inf  # the smallest spread of sure readings so far

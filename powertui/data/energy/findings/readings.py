@@ -26,9 +26,8 @@ class SensorReadings:
     doubt: Floats  # one sigma of these two, all in all
     judged: Bools  # False where nothing can be said
     quantum: float
-    ways: Floats = field(
-        default_factory=lambda: np.empty((0, 0))
-    )  # [ways, readings]: parts of the doubt that have a sign
+    # [ways, readings]: parts of the doubt that have a sign.
+    ways: Floats = field(default_factory=lambda: np.empty((0, 0)))
 
     def __len__(self) -> int:
         return len(self.watts)
@@ -36,11 +35,12 @@ class SensorReadings:
     @property
     def blunt(self) -> Floats:
         """The part of the doubt that has no sign: it does not average out over a stretch, whatever
-        lies in it.
+        is in it.
         """
         if not self.ways.size:
             return self.doubt
-        return np.asarray(np.sqrt(np.maximum(self.doubt**2 - (self.ways**2).sum(axis=0), 0.0)))
+        signed = (self.ways**2).sum(axis=0)
+        return np.asarray(np.sqrt(np.maximum(self.doubt**2 - signed, 0.0)))
 
     def shared(self, weight: Floats) -> float:
         """One sigma of the weighted mean of these readings' expectation: what is off by +1 here and
@@ -48,40 +48,40 @@ class SensorReadings:
         """
         total = max(float(weight.sum()), 1e-300)
         blunt = float(weight @ self.blunt) / total
-        return (
-            float(np.sqrt(blunt**2 + ((self.ways @ weight / total) ** 2).sum()))
-            if self.ways.size
-            else blunt
-        )
+        if not self.ways.size:
+            return blunt
+        signed = self.ways @ weight / total
+        return float(np.sqrt(blunt**2 + (signed**2).sum()))
 
     def beyond(self, foreign: Floats | float = 0.0) -> Floats:
-        """How far each reading lies above (or below) what is explained, with so much foreign power
+        """How far each reading is above (or below) what is explained, with so much foreign power
         in it.
         """
         rest = self.watts - foreign
-        return np.where(
-            rest > self.ceiling, rest - self.ceiling, np.minimum(rest - self.floor, 0.0)
-        )
+        above = rest - self.ceiling
+        below = np.minimum(rest - self.floor, 0.0)
+        return np.where(rest > self.ceiling, above, below)
 
 
 def covered_share(readings: SensorReadings, start: float, end: float) -> Floats:
-    """The share of each reading's window that lies between two moments."""
-    over = np.minimum(readings.hi, end) - np.maximum(readings.lo, start)
-    return np.asarray(np.clip(over, 0.0, None) / np.maximum(readings.hi - readings.lo, 1e-12))
+    """The share of each reading's window that is between two moments."""
+    overlap = np.minimum(readings.hi, end) - np.maximum(readings.lo, start)
+    length = np.maximum(readings.hi - readings.lo, 1e-12)
+    return np.asarray(np.clip(overlap, 0.0, None) / length)
 
 
 def readings_subset(readings: SensorReadings, rows: Bools | Int64s) -> SensorReadings:
     """These rows alone."""
     return SensorReadings(
-        readings.lo[rows],
-        readings.hi[rows],
-        readings.watts[rows],
-        readings.floor[rows],
-        readings.ceiling[rows],
-        readings.doubt[rows],
-        readings.judged[rows],
-        readings.quantum,
-        readings.ways[:, rows] if readings.ways.size else readings.ways,
+        lo=readings.lo[rows],
+        hi=readings.hi[rows],
+        watts=readings.watts[rows],
+        floor=readings.floor[rows],
+        ceiling=readings.ceiling[rows],
+        doubt=readings.doubt[rows],
+        judged=readings.judged[rows],
+        quantum=readings.quantum,
+        ways=readings.ways[:, rows] if readings.ways.size else readings.ways,
     )
 
 
@@ -93,11 +93,13 @@ def held_against(readings: SensorReadings) -> Against:
     expected = np.where(usable, readings.ceiling, np.nan)
     each = -(-len(readings) // _MAX_DRAWN_READINGS)
     if each < 2:
-        return Against(readings.lo, readings.hi, readings.watts, expected)
+        return Against(lo=readings.lo, hi=readings.hi, watts=readings.watts, expected=expected)
     firsts = np.arange(0, len(readings), each)
     counts = np.diff(np.append(firsts, len(readings)))
     lasts = firsts + counts - 1
-    watts, expected = (
-        np.add.reduceat(column, firsts) / counts for column in (readings.watts, expected)
+    return Against(
+        lo=readings.lo[firsts],
+        hi=readings.hi[lasts],
+        watts=np.add.reduceat(readings.watts, firsts) / counts,
+        expected=np.add.reduceat(expected, firsts) / counts,
     )
-    return Against(readings.lo[firsts], readings.hi[lasts], watts, expected)

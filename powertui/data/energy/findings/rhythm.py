@@ -77,11 +77,9 @@ def _at_intervals(mine: Sequence[Finding]) -> tuple[list[Finding], list[str]]:
 
 
 def _short(finding: Finding) -> bool:
-    return (
-        finding.step_lo is not None
-        and finding.step_hi is not None
-        and finding.step_hi - finding.step_lo < _MAX_STALL_STEPS
-    )
+    if finding.step_lo is None or finding.step_hi is None:
+        return False
+    return finding.step_hi - finding.step_lo < _MAX_STALL_STEPS
 
 
 def _interval(steps: Sequence[int]) -> int:
@@ -89,23 +87,23 @@ def _interval(steps: Sequence[int]) -> int:
     them; 0 for none.
     """
     apart = [later - step for step, later in itertools.pairwise(steps)]
-    if min(apart) <= 3 * _MAX_SLACK_STEPS:
+    shortest = min(apart)
+    if shortest <= 3 * _MAX_SLACK_STEPS:
         return 0
-    times = [round(steps_apart / min(apart)) for steps_apart in apart]
+    times = [round(steps_apart / shortest) for steps_apart in apart]
+    if 2 * times.count(1) < len(times) or max(times) > 3:
+        return 0
     every = sum(apart) / sum(times)
-    regular = 2 * times.count(1) >= len(times) and max(times) <= 3
-    return (
-        round(every)
-        if regular
-        and all(abs(a - n * every) <= _MAX_SLACK_STEPS for a, n in zip(apart, times, strict=True))
-        else 0
-    )
+    for steps_apart, count in zip(apart, times, strict=True):
+        if abs(steps_apart - count * every) > _MAX_SLACK_STEPS:
+            return 0
+    return round(every)
 
 
 def _seconds(group: Sequence[Finding]) -> str:
-    low, high = (
-        f"{pick(finding.delta_seconds or 0.0 for finding in group):.2g}" for pick in (min, max)
-    )
+    lengths = [finding.delta_seconds or 0.0 for finding in group]
+    low = f"{min(lengths):.2g}"
+    high = f"{max(lengths):.2g}"
     return f"{low} s" if low == high else f"{low} to {high} s"
 
 

@@ -48,6 +48,8 @@ _MIN_READINGS_FOR_FALTER = 9
 _FIT_ROUNDS = 2
 # So many readings at most are smoothed over to see a pause. Chosen, not measured.
 _MAX_SMOOTH_READINGS = 101
+# A reading shows a box from this share of the box's watts on. Chosen, not measured.
+_MIN_SHOWN_SHARE = 0.02
 
 
 class _FittedBox(NamedTuple):
@@ -75,28 +77,28 @@ def find_stretches(
     `least`: watts below which no stretch counts. `looks`: at so many recordings like this one.
     `quiet`: the readings that noise may be learned from, where somebody knows.
     """
-    rows = np.flatnonzero(readings.judged)
-    usual_watts = float(np.median(np.abs(readings.watts[rows]))) if len(rows) else 0.0
-    floor = max(readings.quantum / math.sqrt(12), 1e-3 * usual_watts, 1e-6)
-    if len(rows) < MIN_READINGS:
+    judged = np.flatnonzero(readings.judged)
+    usual_w = float(np.median(np.abs(readings.watts[judged]))) if len(judged) else 0.0
+    floor = max(readings.quantum / math.sqrt(12), 1e-3 * usual_w, 1e-6)
+    if len(judged) < MIN_READINGS:
         return [], noise_of(np.empty(0), floor)
-    return _Search(readings, rows, floor, least, looks, quiet).run()
+    search = _Search(readings=readings, rows=judged, floor=floor, least=least, looks=looks)
+    if quiet is not None:
+        search.learn_from(quiet[judged])
+    return search.run()
 
 
 class _Search:
     """The search in one recording: the largest stretch first, then the largest of the rest."""
 
     def __init__(
-        self,
-        readings: SensorReadings,
-        rows: Int64s,
-        floor: float,
-        least: float,
-        looks: int,
-        quiet: Bools | None,
+        self, readings: SensorReadings, rows: Int64s, floor: float, least: float, looks: int
     ) -> None:
-        self.readings, self.rows, self.floor = readings, rows, floor
-        self.least, self.looks = least, looks
+        self.readings = readings
+        self.rows = rows
+        self.floor = floor
+        self.least = least
+        self.looks = looks
         self.usual_w = float(np.median(np.abs(readings.watts[rows])))
         self.beyond = readings.beyond()[rows]
         self.doubt = readings.doubt[rows]
@@ -105,71 +107,92 @@ class _Search:
         self.signed = judged.blunt[None]
         if judged.ways.size:
             self.signed = np.vstack([judged.blunt[None], judged.ways])
+        # So many readings report the same moment.
         paces = np.diff(judged.hi)
         pace = float(np.median(paces)) if len(paces) else 1.0
         self.together = float(np.median(judged.hi - judged.lo)) / max(pace, 1e-9)
         self.explained = np.zeros(len(rows), np.bool_)  # readings of boxes found so far
-        self.free = np.ones(len(rows), np.bool_) if quiet is None else quiet[rows]
         # Of a reading within a range of what is explained nobody knows by how much it is off.
-        exact = judged.ceiling - judged.floor <= self.floor
-        if (exact & self.free).sum() >= MIN_READINGS:
-            self.free &= exact
-        self.shortest, self.cut_off = 1, math.inf
+        self.exact = judged.ceiling - judged.floor <= self.floor
+        self.free = np.ones(len(rows), np.bool_)  # readings that noise may be learned from
+        self.learn_from(self.free)
+        self.shortest = 1
+        self.cut_off = math.inf
+
+    def learn_from(self, rows: Bools) -> None:
+        """Learn noise from these readings alone; from the exact ones where they are enough."""
+        exact = rows & self.exact
+        self.free = exact if exact.sum() >= MIN_READINGS else rows
 
     def run(self) -> tuple[list[Box], Noise]:
         """All stretches, and the noise that the last of them was compared with."""
-        readings = self.readings
         noise = noise_of(np.empty(0), self.floor)
-        foreign = np.zeros(len(readings))
+        foreign = np.zeros(len(self.readings))
         fitted: list[_FittedBox] = []
         for _ in range(2 * _MAX_STRETCHES):
             candidate, deviation = self._most_certain()
             if candidate is None:
                 break
             noise = candidate.noise
-            inside = slice(candidate.first, candidate.last)
             if self._is_common(candidate):
                 self._cut_off_like(candidate, deviation)
                 continue
             if candidate.p * self.looks > ALPHA or candidate.score < MIN_ERRORS:
                 break
-            height = float(np.median(self.beyond[inside]))
-            first, last = int(self.rows[candidate.first]), int(self.rows[candidate.last - 1]) + 1
-            bounds = _extended(readings, first, last, height)
-            box = edges.box(readings, *bounds, noise, foreign, candidate.p)
-            if box is None:
+            fit = self._fitted(candidate, foreign)
+            if fit is None:
                 break
-            part = box.watts * covered_share(readings, box.start, box.end)
-            shows_box = np.abs(part[self.rows]) > 0.02 * abs(box.watts)
+            part = fit.box.watts * covered_share(self.readings, fit.box.start, fit.box.end)
+            shows_box = np.abs(part[self.rows]) > _MIN_SHOWN_SHARE * abs(fit.box.watts)
             if not (shows_box & ~self.explained).any():
                 break
             self.explained |= shows_box
-            self.explained[inside] = True
+            self.explained[candidate.first : candidate.last] = True
             foreign += part
-            fitted.append(_FittedBox(box, *bounds, noise))
+            fitted.append(fit)
             if (~self.explained).sum() < MIN_READINGS:
                 break
-            if sum(abs(fit.box.watts) >= self.least for fit in fitted) == _MAX_STRETCHES:
+            if len(self._large(fitted)) == _MAX_STRETCHES:
                 break
-        boxes = [
-            fit.box for fit in _fitted_again(readings, fitted) if abs(fit.box.watts) >= self.least
-        ]
+        boxes = self._large(_fitted_again(self.readings, fitted))
         boxes.sort(key=lambda box: box.start)
         return bridged(boxes), replace(noise, shortest=self.shortest, most=self.cut_off)
+
+    def _large(self, fitted: list[_FittedBox]) -> list[Box]:
+        """The boxes that are high enough to count."""
+        return [fit.box for fit in fitted if abs(fit.box.watts) >= self.least]
+
+    def _fitted(self, candidate: _Candidate, foreign: Floats) -> _FittedBox | None:
+        """The box behind a stretch, beside the foreign power that is known already."""
+        height = float(np.median(self.beyond[candidate.first : candidate.last]))
+        first = int(self.rows[candidate.first])
+        last = int(self.rows[candidate.last - 1]) + 1
+        first, last = _extended(self.readings, first, last, height)
+        box = edges.box(
+            readings=self.readings,
+            first=first,
+            last=last,
+            noise=candidate.noise,
+            foreign=foreign,
+            p=candidate.p,
+        )
+        if box is None:
+            return None
+        return _FittedBox(box=box, first=first, last=last, noise=candidate.noise)
 
     def _most_certain(self) -> tuple[_Candidate | None, float]:
         """(the stretch that noise shows most rarely, the deviation of ordinary readings)."""
         usual = self._ordinary(~self.explained & self.free)
         deviation = max(self.floor, spread(usual))
-        rough = noise_of(usual[:1], deviation)
-        full = noise_of(usual, self.floor, self.together, self.usual_w)
+        single = noise_of(usual[:1], deviation)
+        remembering = noise_of(usual, self.floor, self.together, self.usual_w)
         # The stretch that is farthest off if all noise were single, and the one for noise that
         # remembers: a burst that counts as noise hides in the second one.
-        bounds = {self._largest(rough), self._largest(full)}
+        bounds = {self._largest(single), self._largest(remembering)}
         candidates = []
         for first, last in sorted(bounds):
             if last > first:
-                candidates.append(self._weigh(first, last, rough))
+                candidates.append(self._weigh(first, last, single))
         if not candidates:
             return None, deviation
         best = min(candidates, key=lambda candidate: (candidate.p, -candidate.score))
@@ -178,42 +201,87 @@ class _Search:
     def _ordinary(self, free: Bools) -> Floats:
         """The readings among these that noise may be learned from."""
         tail = self.cut_off if math.isfinite(self.cut_off) else 0.0
-        return ordinary(self.beyond, self.doubt, free, self.floor, tail)
-
-    def _largest(self, noise: Noise) -> tuple[int, int]:
-        flat = np.where(self.explained, 0.0, self.beyond)
-        return _largest(
-            flat, self.doubt, self.signed, self.explained, noise, self.least, self.shortest
+        return ordinary(
+            beyond=self.beyond, doubt=self.doubt, free=free, floor=self.floor, tail=tail
         )
 
-    def _weigh(self, first: int, last: int, rough: Noise) -> _Candidate:
+    def _largest(self, noise: Noise) -> tuple[int, int]:
+        """First and last (exclusive) reading of the stretch that is farthest off.
+
+        That is in errors of a mean of its own length.
+        """
+        beyond = np.where(self.explained, 0.0, self.beyond)
+        weight = np.where(self.explained, 0.0, 1.0 / (noise.one**2 + self.doubt**2))
+        gained = _running_sums(weight * beyond)
+        weights = _running_sums(weight)
+        explained = _running_sums(self.explained.astype(np.float64))
+        shared = _running_sums(weight * self.signed)
+        best = 0.0
+        bounds = (0, 0)
+        length = self.shortest
+        while length <= max(1, int(_MAX_STRETCH_SHARE * len(beyond))):
+            total = np.maximum(_over(weights, length), 1e-300)
+            mean = np.abs(_over(gained, length)) / total
+            shared_error = ((_over(shared, length) / total) ** 2).sum(axis=0)
+            unexplained = explained[length:] == explained[:-length]
+            usable = unexplained & (mean >= 0.5 * self.least)
+            error = np.sqrt(noise.mean_error(length) ** 2 + shared_error)
+            score = np.where(usable, mean / error, 0.0)
+            start = int(np.argmax(score))
+            if score[start] > best:
+                best = float(score[start])
+                bounds = (start, start + length)
+            length = max(length + 1, int(length * 1.1))
+        return bounds
+
+    def _weigh(self, first: int, last: int, single: Noise) -> _Candidate:
         """A stretch against the noise of all the rest."""
-        beyond, doubt = self.beyond, self.doubt
-        first, last = _unbroken(self.readings, self.rows, first, last, beyond)
-        # With what `_even` cuts off: another load is no noise.
-        rest = ~self.explained & self.free
-        rest[max(0, first - 1) : last + 1] = False
-        first, last = _even(beyond, doubt, first, last, rough)
+        beyond = self.beyond
+        doubt = self.doubt
+        first, last = _unbroken(
+            readings=self.readings, rows=self.rows, first=first, last=last, beyond=beyond
+        )
+        # What `_even` cuts off is not among the rest: another load is no noise.
+        rest = self._without(first, last) & self.free
+        first, last = _even(beyond=beyond, doubt=doubt, first=first, last=last, noise=single)
         noise = noise_of(self._ordinary(rest), self.floor, self.together, self.usual_w)
         stretch = readings_subset(self.readings, self.rows[first:last])
         weight = 1.0 / (noise.one**2 + stretch.doubt**2)
-        shared = stretch.shared(weight)
-        score, p = certainty(beyond[first:last], weight, shared, noise)
-        return _Candidate(first, last, noise, score, p)
+        score, p = certainty(beyond[first:last], weight, stretch.shared(weight), noise)
+        return _Candidate(first=first, last=last, noise=noise, score=score, p=p)
 
-    def _is_common(self, candidate: _Candidate) -> bool:
-        """Whether stretches like this one turn up again and again among the rest."""
-        first, last = candidate.first, candidate.last
+    def _without(self, first: int, last: int) -> Bools:
+        """Readings of no stretch so far, and not of this one or beside it."""
         rest = ~self.explained
         rest[max(0, first - 1) : last + 1] = False
-        return _is_common(self.beyond, self.doubt, rest, self.beyond[first:last])
+        return rest
+
+    def _is_common(self, candidate: _Candidate) -> bool:
+        """Whether stretches like this one turn up again and again among the rest: then the noise
+        has such tails.
+        """
+        stretch = self.beyond[candidate.first : candidate.last]
+        length = len(stretch)
+        height = abs(float(stretch.mean()))
+        usable = self._without(candidate.first, candidate.last) & (self.doubt < height / 3)
+        sums = np.concatenate([[0.0], np.cumsum(self.beyond)])
+        counts = np.concatenate([[0], np.cumsum(usable)])
+        means = np.abs(_over(sums, length)) / length
+        all_usable = _over(counts, length) == length
+        alike = np.flatnonzero((means > _MIN_ALIKE_HEIGHT * height) & all_usable)
+        if len(alike) < _COMMON_STRETCHES:
+            return False
+        # Starts within one length of each other are the same stretch.
+        separate = 1 + int((np.diff(alike) > length).sum())
+        return separate >= _COMMON_STRETCHES
 
     def _cut_off_like(self, candidate: _Candidate, deviation: float) -> None:
         """Treat stretches like this one as tails of the noise: no reading counts for more.
 
         What is found after that was looked for once more.
         """
-        first, last = candidate.first, candidate.last
+        first = candidate.first
+        last = candidate.last
         self.looks += 1
         self.shortest = max(self.shortest + 1, math.ceil(1.5 * (last - first)))
         height = abs(float(self.beyond[first:last].mean()))
@@ -233,80 +301,42 @@ def _fitted_again(readings: SensorReadings, fitted: list[_FittedBox]) -> list[_F
         for index, fit in enumerate(fitted):
             rest = [another.box for another in fitted if another is not fit]
             neighbours = _neighbours(fit.box, rest)
-            if neighbours:
-                foreign = np.sum(
-                    [box.watts * covered_share(readings, box.start, box.end) for box in neighbours],
-                    axis=0,
-                )
-                box = edges.box(readings, fit.first, fit.last, fit.noise, foreign, fit.box.p)
-                fitted[index] = fit._replace(box=box or fit.box)
+            if not neighbours:
+                continue
+            parts = [box.watts * covered_share(readings, box.start, box.end) for box in neighbours]
+            foreign = np.sum(parts, axis=0)
+            box = edges.box(
+                readings=readings,
+                first=fit.first,
+                last=fit.last,
+                noise=fit.noise,
+                foreign=foreign,
+                p=fit.box.p,
+            )
+            fitted[index] = fit._replace(box=box or fit.box)
     return fitted
 
 
 def _neighbours(box: Box, others: list[Box]) -> list[Box]:
     """The boxes of the same sign that are no farther from it than it is long."""
     reach = box.end - box.start
-    return [
-        candidate
-        for candidate in others
-        if candidate.watts * box.watts > 0
-        and candidate.end > box.start - reach
-        and candidate.start < box.end + reach
-    ]
+    neighbours = []
+    for candidate in others:
+        is_near = candidate.end > box.start - reach and candidate.start < box.end + reach
+        if is_near and candidate.watts * box.watts > 0:
+            neighbours.append(candidate)
+    return neighbours
 
 
-def _is_common(beyond: Floats, doubt: Floats, free: Bools, stretch: Floats) -> bool:
-    """Whether stretches like this one turn up again and again: then the noise has such tails."""
-    length, height = len(stretch), abs(float(stretch.mean()))
-    sums = np.concatenate([[0.0], np.cumsum(beyond)])
-    usable = np.concatenate([[0], np.cumsum(free & (doubt < height / 3))])
-    means = np.abs(sums[length:] - sums[:-length]) / length
-    all_usable = usable[length:] - usable[:-length] == length
-    alike = np.flatnonzero((means > _MIN_ALIKE_HEIGHT * height) & all_usable)
-    if len(alike) < _COMMON_STRETCHES:
-        return False
-    # Starts within one length of each other are the same stretch.
-    separate = 1 + int((np.diff(alike) > length).sum())
-    return separate >= _COMMON_STRETCHES
-
-
-def _largest(
-    beyond: Floats,
-    doubt: Floats,
-    signed: Floats,
-    explained: Bools,
-    noise: Noise,
-    least: float,
-    shortest: int,
-) -> tuple[int, int]:
-    """First and last (exclusive) reading of the stretch that is farthest off.
-
-    That is in errors of a mean of its own length. `signed`: the parts of the doubt that may cancel
-    over a stretch, after one that does not.
-    """
-    weight = np.where(explained, 0.0, 1.0 / (noise.one**2 + doubt**2))
-    gained, weights = _running(weight * beyond), _running(weight)
-    explained_so_far = _running(explained.astype(np.float64))
-    shared = _running(weight * signed)
-    best, bounds = 0.0, (0, 0)
-    length = shortest
-    while length <= max(1, int(_MAX_STRETCH_SHARE * len(beyond))):
-        total = np.maximum(weights[length:] - weights[:-length], 1e-300)
-        mean = np.abs(gained[length:] - gained[:-length]) / total
-        off = (((shared[:, length:] - shared[:, :-length]) / total) ** 2).sum(axis=0)
-        unexplained = explained_so_far[length:] == explained_so_far[:-length]
-        usable = unexplained & (mean >= 0.5 * least)
-        score = np.where(usable, mean / np.sqrt(noise.mean_error(length) ** 2 + off), 0.0)
-        start = int(np.argmax(score))
-        if score[start] > best:
-            best, bounds = float(score[start]), (start, start + length)
-        length = max(length + 1, int(length * 1.1))
-    return bounds
-
-
-def _running(values: Floats) -> Floats:
+def _running_sums(values: Floats) -> Floats:
     """Sums along the last axis, up to each place."""
-    return np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
+    before_first = np.zeros((*values.shape[:-1], 1))
+    return np.concatenate([before_first, np.cumsum(values, axis=-1)], axis=-1)
+
+
+def _over(running: Floats, length: int) -> Floats:
+    """The sums over all stretches of a length, by running sums."""
+    return running[..., length:] - running[..., :-length]
 
 
 def _unbroken(
@@ -323,9 +353,9 @@ def _unbroken(
     if height < 0 or not against.any():
         return first, last
     breaks = np.searchsorted(rows, np.flatnonzero(against) + rows[first])
-    ends = np.unique(np.concatenate([[first], breaks, [last]]))
-    longest = int(np.argmax(np.diff(ends)))
-    return int(ends[longest]), int(ends[longest + 1])
+    bounds = np.unique(np.concatenate([[first], breaks, [last]]))
+    longest = int(np.argmax(np.diff(bounds)))
+    return int(bounds[longest]), int(bounds[longest + 1])
 
 
 def _even(beyond: Floats, doubt: Floats, first: int, last: int, noise: Noise) -> tuple[int, int]:
@@ -334,37 +364,49 @@ def _even(beyond: Floats, doubt: Floats, first: int, last: int, noise: Noise) ->
     Two bursts with a pause between them are not one.
     """
     sign = 1.0 if beyond[first:last].sum() > 0 else -1.0
-    values, doubts = sign * beyond[first:last], doubt[first:last]
-    count = last - first
+    values = sign * beyond[first:last]
     height = float(np.percentile(values, 75))
-    if height <= 0 or count < 3:
+    if height <= 0 or len(values) < 3:
         return first, last
-    # One reading among so many is no pause: a load may falter for a moment.
-    falter = int(count >= _MIN_READINGS_FOR_FALTER)
-    size = 1 + 2 * max(min(count // 40, _MAX_SMOOTH_READINGS // 2), falter)
-    while size < min(count // 3, _MAX_SMOOTH_READINGS) and noise.mean_error(size) > height / 8:
-        size += 2
-    if noise.mean_error(size) > height / 6:
-        return first, last  # too little is seen of it to tell a pause from noise
-    padded = np.pad(values, size // 2, mode="edge")
-    smooth = np.median(np.lib.stride_tricks.sliding_window_view(padded, size), axis=1)
-    sure = doubts <= MAX_DOUBT_SHARE * height
+    smooth = _smoothed(values, height, noise)
+    if smooth is None:
+        return first, last
+    sure = doubt[first:last] <= MAX_DOUBT_SHARE * height
     high = smooth > height / 2
-    may_be_high = high | ~sure
-    steps = np.diff(np.concatenate([[False], may_be_high, [False]]).astype(np.int8))
-    edges = np.flatnonzero(steps)
-    parts = list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
-    if not parts:
+    parts = _true_runs(high | ~sure)
+    if not len(parts):
         return first, last
-    low, end = max(parts, key=lambda part: float(values[part[0] : part[1]].sum()))
+    low, end = max(parts.tolist(), key=lambda part: float(values[part[0] : part[1]].sum()))
     shown = np.flatnonzero(high[low:end] & sure[low:end])
     if not len(shown):
         return first + low, first + end
     # Readings that are not sure join two sure parts only when those are the greater part.
     gaps = np.flatnonzero(np.diff(shown) > max(2, len(shown) // 2))
     pieces = np.split(shown, gaps + 1)
-    best = max(pieces, key=len)
-    return first + low + int(best[0]), first + low + int(best[-1]) + 1
+    longest = max(pieces, key=len)
+    return first + low + int(longest[0]), first + low + int(longest[-1]) + 1
+
+
+def _smoothed(values: Floats, height: float, noise: Noise) -> Floats | None:
+    """A running median over as many readings as noise asks for; None where too little is seen of a
+    stretch to tell a pause from noise.
+    """
+    count = len(values)
+    # One reading among so many is no pause: a load may falter for a moment.
+    falter = int(count >= _MIN_READINGS_FOR_FALTER)
+    size = 1 + 2 * max(min(count // 40, _MAX_SMOOTH_READINGS // 2), falter)
+    while size < min(count // 3, _MAX_SMOOTH_READINGS) and noise.mean_error(size) > height / 8:
+        size += 2
+    if noise.mean_error(size) > height / 6:
+        return None
+    padded = np.pad(values, size // 2, mode="edge")
+    return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(padded, size), axis=1))
+
+
+def _true_runs(values: Bools) -> Int64s:
+    """[runs, 2]: the first row of each run of true values, and the row after it."""
+    padded = np.concatenate([[False], values, [False]]).astype(np.int8)
+    return np.flatnonzero(np.diff(padded)).reshape(-1, 2)
 
 
 def _extended(readings: SensorReadings, first: int, last: int, height: float) -> tuple[int, int]:
@@ -379,12 +421,13 @@ def _extended(readings: SensorReadings, first: int, last: int, height: float) ->
     against = ~(rest > readings.floor) | ~np.isfinite(readings.ceiling) | fits_below
     shows = ~against & (rest > readings.ceiling)
 
-    def reach(start: int, step: int) -> int:
-        row = end = start
+    def farthest(row: int, step: int) -> int:
+        """The last row in this direction that shows it, with nothing against it before."""
+        shown = row
         while 0 <= row + step < len(readings) and not against[row + step]:
             row += step
             if shows[row]:
-                end = row
-        return end
+                shown = row
+        return shown
 
-    return reach(first, -1), reach(last - 1, 1) + 1
+    return farthest(first, -1), farthest(last - 1, 1) + 1

@@ -16,11 +16,14 @@ import numpy as np
 from powertui.data.energy import marks
 from powertui.data.energy.findings import neighbours
 from powertui.data.energy.findings.finding import EPOCHS, LIMIT, UNEXPLAINED, Finding
+from powertui.data.energy.findings.new_findings import time_finding
+from powertui.data.energy.findings.noise import MEDIAN_TO_SIGMA
 from powertui.data.model import (
     NS_PER_S,
     PS_PER_S,
     Badge,
     Bools,
+    Floats,
     Int64s,
     PowerOnTrace,
     PowerSeries,
@@ -88,7 +91,9 @@ def _marked(placed: Sequence[PowerOnTrace]) -> list[ThrottledStretch]:
         why = f"throttled ({mark.name.removeprefix(_THROTTLED)})"
         channels = [channel for channel in placed if channel.series.path == path]
         sure = all(channel.status == "aligned" for channel in channels)
-        stretches.append(ThrottledStretch(at.start_ps, at.end_ps, (why,), sure))
+        stretches.append(
+            ThrottledStretch(start_ps=at.start_ps, end_ps=at.end_ps, why=(why,), sure=sure)
+        )
     return stretches
 
 
@@ -112,10 +117,7 @@ def _at_limit(series: PowerSeries) -> list[_Run]:
     """Stretches of readings at the limit that held then."""
     if not series.limits:
         return []
-    starts = [limit.start_ns for limit in series.limits]
-    which = np.searchsorted(starts, series.times, side="right") - 1
-    watts = np.array([limit.watts for limit in series.limits])
-    limit = np.where(which >= 0, watts[np.maximum(which, 0)], np.nan)
+    limit = _limit_of_readings(series)
     with np.errstate(invalid="ignore"):
         at_limit = np.abs(series.watts - limit) <= _AT_LIMIT_SHARE * limit
     rows = np.flatnonzero(at_limit)
@@ -127,13 +129,22 @@ def _at_limit(series: PowerSeries) -> list[_Run]:
     broken = (between > 1) & (gaps_s > _BRIDGED_S) | changed
     runs = []
     for part in np.split(rows, np.flatnonzero(broken) + 1):
-        first, last = int(part[0]), int(part[-1])
+        first = int(part[0])
+        last = int(part[-1])
         length_ns = series.times[last] - series.times[first]
         if len(part) < _MIN_LIMITED_READINGS or length_ns < _MIN_LIMITED_S * NS_PER_S:
             continue
         if len(part) >= _MIN_AT_LIMIT * (last - first + 1):
             runs.append(_Run(first, last, float(limit[first])))
     return runs
+
+
+def _limit_of_readings(series: PowerSeries) -> Floats:
+    """The limit (W) that held at each reading; NaN before the first."""
+    starts = [limit.start_ns for limit in series.limits]
+    watts = np.array([limit.watts for limit in series.limits])
+    which = np.searchsorted(starts, series.times, side="right") - 1
+    return np.where(which >= 0, watts[np.maximum(which, 0)], np.nan)
 
 
 # ── what it means for the findings ───────────────────────────────────────────────────────────────
@@ -146,11 +157,11 @@ def without(
 
     That is less power where a limit held, and more in the rest where it held mostly.
     """
-    return [
-        finding
-        for finding in findings
-        if finding.kind != "power" or not _explained(finding, throttled, span)
-    ]
+    rest = []
+    for finding in findings:
+        if finding.kind != "power" or not _explained(finding, throttled, span):
+            rest.append(finding)
+    return rest
 
 
 def _explained(
@@ -158,19 +169,25 @@ def _explained(
 ) -> bool:
     if UNEXPLAINED not in finding.witnesses and EPOCHS not in finding.witnesses:
         return False
-    start, end = finding.start_ps, finding.end_ps
-    inside = _throttled_ps(throttled, start, end) / max(end - start, 1)
+    start = finding.start_ps
+    end = finding.end_ps
+    length = end - start
+    share_inside = _throttled_ps(throttled, start, end) / max(length, 1)
     if (finding.delta_watts or 0.0) < 0:
-        return inside >= _MIN_INSIDE
-    lo, hi = min(span[0], start), max(span[1], end)
-    rest = (hi - lo) - (end - start)
+        return share_inside >= _MIN_INSIDE
+    lo = min(span[0], start)
+    hi = max(span[1], end)
     around = _throttled_ps(throttled, lo, start) + _throttled_ps(throttled, end, hi)
-    return inside < 1 - _MIN_AT_LIMIT and around >= _MIN_INSIDE * max(rest, 1)
+    held_mostly = around >= _MIN_INSIDE * max((hi - lo) - length, 1)
+    return share_inside < 1 - _MIN_AT_LIMIT and held_mostly
 
 
 def _throttled_ps(throttled: Sequence[ThrottledStretch], lo: int, hi: int) -> int:
     """How much of a stretch was held back, ps."""
-    return sum(max(0, min(stretch.end_ps, hi) - max(stretch.start_ps, lo)) for stretch in throttled)
+    total = 0
+    for stretch in throttled:
+        total += max(0, min(stretch.end_ps, hi) - max(stretch.start_ps, lo))
+    return total
 
 
 def finding(
@@ -182,61 +199,47 @@ def finding(
 
 def bare_finding(stretch: ThrottledStretch) -> Finding:
     """The stretch as a finding where no steps are known."""
-    return Finding(
-        kind="time",
-        witnesses=(LIMIT,),
-        start_ps=stretch.start_ps,
-        end_ps=stretch.end_ps,
-        start_within=(stretch.start_ps, stretch.start_ps),
-        end_within=(stretch.end_ps, stretch.end_ps),
-        epoch=None,
-        step_lo=None,
-        step_hi=None,
-        elsewhere=(),
-        delta_watts=None,
-        lo_watts=None,
-        hi_watts=None,
-        delta_joules=None,
-        lo_joules=None,
-        hi_joules=None,
-        delta_seconds=None,
-        p=0.0,
-        badge=Badge.MEASURED if stretch.sure else Badge.ESTIMATED,
-        explained=True,
+    badge = Badge.MEASURED if stretch.sure else Badge.ESTIMATED
+    finding = time_finding(
+        start_ps=stretch.start_ps, end_ps=stretch.end_ps, witness=LIMIT, p=0.0, badge=badge
     )
+    return replace(finding, explained=True)
 
 
-def sentence(stretch: ThrottledStretch, where: str, cost: float | None, steps: int) -> str:
+def sentence(stretch: ThrottledStretch, where: str, cost_s: float | None, step_count: int) -> str:
     """In words."""
     length = (stretch.end_ps - stretch.start_ps) / PS_PER_S
     text = f"{where}: held back for {length:.1f} s: {'; '.join(stretch.why)}"
-    if cost is not None and steps:
-        text += (
-            f"; {'its step' if steps == 1 else f'its {steps} steps'} took {cost:+.2f} s "
-            "against steps that nothing held back"
-        )
-    return text
+    if cost_s is None or not step_count:
+        return text
+    steps = "its step" if step_count == 1 else f"its {step_count} steps"
+    return f"{text}; {steps} took {cost_s:+.2f} s against steps that nothing held back"
 
 
 def _longer(throttled: Sequence[ThrottledStretch], steps: Steps, rows: Int64s) -> float | None:
-    """Seconds that its steps took longer than those that nothing held back; None where that cannot
-    be told.
+    """Seconds that its steps took longer than those that nothing held back; None where that is not
+    known.
     """
     lengths = neighbours.seconds(steps)
     free = _free(throttled, steps)
-    more, noise = 0.0, 0.0
+    more, variance = 0.0, 0.0
     for group in neighbours.groups(steps):
         limited = group[np.isin(group, rows)]
-        usual = lengths[group[free[group] & neighbours.regular(lengths[group])]]
         if not len(limited):
             continue
+        comparable = free[group] & neighbours.regular(lengths[group])
+        usual = lengths[group[comparable]]
         if len(usual) < _MIN_USUAL_STEPS:
             return None
         middle = float(np.median(usual))
-        spread = max(1.4826 * float(np.median(np.abs(usual - middle))), 1e-9)
+        spread = max(MEDIAN_TO_SIGMA * float(np.median(np.abs(usual - middle))), 1e-9)
         more += float((lengths[limited] - middle).sum())
-        noise += len(limited) * spread**2 + (len(limited) * spread) ** 2 / len(usual)
-    return more if len(rows) and abs(more) > _MIN_SIGMAS * noise**0.5 else None
+        # Of the steps themselves, and of the median that all of them are compared with.
+        count = len(limited)
+        variance += count * spread**2 + (count * spread) ** 2 / len(usual)
+    if not len(rows) or abs(more) <= _MIN_SIGMAS * variance**0.5:
+        return None
+    return more
 
 
 def _free(throttled: Sequence[ThrottledStretch], steps: Steps) -> Bools:

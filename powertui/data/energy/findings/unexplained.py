@@ -47,6 +47,10 @@ _USUAL_WINDOW_ERROR = 0.2
 _MIN_USUAL_SHARE = 0.3
 # Stretches whose heights differ by less have one cause. Chosen, not measured.
 _MIN_ALIKE_HEIGHT = 0.6
+# A place weighs less by the power that the noise there has over the least noise: one for so many
+# independent readings, and no more than for so many. Chosen, not measured.
+_BLOCKS_OF_A_FIT = 8
+_MAX_FIT_BLOCKS = 80.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,10 +182,11 @@ def _weights_by_fit(by_place: Sequence[_PlaceFindings]) -> list[float]:
     readings.
     """
     least = min(place.noise.one for place in by_place)
-    return [
-        place.weight * (least / place.noise.one) ** (min(place.noise.blocks, 80.0) / 8)
-        for place in by_place
-    ]
+    weights = []
+    for place in by_place:
+        care = min(place.noise.blocks, _MAX_FIT_BLOCKS) / _BLOCKS_OF_A_FIT
+        weights.append(place.weight * (least / place.noise.one) ** care)
+    return weights
 
 
 def in_profile(
@@ -220,20 +225,29 @@ def window_prior(power: PowerOnTrace, data: Samples, place_s: float) -> WindowPr
 
 def placed_on(data: Samples, power: PowerOnTrace) -> Samples:
     """The windows on the trace's clock, where that of the log drifts against it, too."""
-    times, series = power.times, power.series.times
-    if not len(times) or len(times) != len(series):
-        shift: Floats | float = power.offset_ps / PS_PER_S
-    else:
-        log = series / NS_PER_S
-        shift = np.interp(data.hi, log, times / PS_PER_S - log)
-    return replace(data, lo=data.lo + shift, hi=data.hi + shift)
+    times = power.times
+    log_times = power.series.times
+    shift_s: Floats | float = power.offset_ps / PS_PER_S
+    if len(times) and len(times) == len(log_times):
+        log_s = log_times / NS_PER_S
+        shift_s = np.interp(data.hi, log_s, times / PS_PER_S - log_s)
+    return replace(data, lo=data.lo + shift_s, hi=data.hi + shift_s)
 
 
 def spread(weights: Sequence[float], offsets: Sequence[float]) -> float:
     """One sigma of the place."""
     share = np.asarray(weights) / sum(weights)
-    middle = float(share @ np.asarray(offsets))
-    return float(np.sqrt(share @ (np.asarray(offsets) - middle) ** 2))
+    places = np.asarray(offsets)
+    middle = float(share @ places)
+    return float(np.sqrt(share @ (places - middle) ** 2))
+
+
+class _BoxAtPlace(NamedTuple):
+    """A box that was found with the log at one place."""
+
+    weight: float
+    place: int
+    box: Box
 
 
 def join_over_places(by_place: Sequence[tuple[float, list[Box]]]) -> tuple[list[Box], int]:
@@ -244,20 +258,20 @@ def join_over_places(by_place: Sequence[tuple[float, list[Box]]]) -> tuple[list[
     if len(by_place) == 1:
         return by_place[0][1], 0
     total = sum(weight for weight, _ in by_place)
-    remaining = [
-        (weight, place, box) for place, (weight, boxes) in enumerate(by_place) for box in boxes
-    ]
-    remaining.sort(key=lambda row: -row[0])
+    remaining: list[_BoxAtPlace] = []
+    for place, (weight, boxes) in enumerate(by_place):
+        remaining += [_BoxAtPlace(weight, place, box) for box in boxes]
+    remaining.sort(key=lambda candidate: -candidate.weight)
     sure: list[Box] = []
     doubtful = 0
     while remaining:
-        lead = remaining[0][2]
-        same = [row for row in remaining if same_load(row[2], lead)]
-        remaining = [row for row in remaining if row not in same]
-        weight_by_place = {place: weight for weight, place, _ in same}
+        heaviest = remaining[0].box
+        same = [candidate for candidate in remaining if same_load(candidate.box, heaviest)]
+        remaining = [candidate for candidate in remaining if candidate not in same]
+        weight_by_place = {candidate.place: candidate.weight for candidate in same}
         share = sum(weight_by_place.values()) / total
         if share >= SURE_WEIGHT:
-            sure.append(joined([(weight, box) for weight, _, box in same]))
+            sure.append(joined([(candidate.weight, candidate.box) for candidate in same]))
         elif share >= _DOUBTFUL_WEIGHT:
             doubtful += 1
     return sorted(sure, key=lambda box: box.start), doubtful

@@ -11,7 +11,7 @@ import numpy as np
 
 from powertui.data.energy.expected_work import Intervals, union
 from powertui.data.energy.fold import TRACING_STEP_FACTOR
-from powertui.data.model import Int64s, Steps, Trace, TrackKind
+from powertui.data.model import Events, Int64s, Steps, Trace, TrackKind
 
 # A name that this share of the steps contains is usual. This and the others here are chosen, not
 # measured.
@@ -26,85 +26,107 @@ _NUMBERS = re.compile(r"\d+")
 
 
 def unusual_intervals(trace: Trace, steps: Steps) -> Intervals:
-    """The moments at which something runs whose name most steps do not hold.
+    """The moments at which something runs whose name most steps do not contain.
 
     Numbers in names make no difference.
     """
-    nothing = Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
     if len(trace.names) > _MAX_NAMES:
-        return nothing
+        return _nothing()
+    lanes = _lanes(trace)
+    if not lanes or not len(trace.names):
+        return _nothing()
+    stem, stem_count = _stems(trace)
     bounds = _parts(trace, steps)
-    stems: dict[str, int] = {}
-    names = (_NUMBERS.sub("", trace.names.full(index)) for index in range(len(trace.names)))
-    stem = np.array([stems.setdefault(name, len(stems)) for name in names], np.int64)
-    lanes = [
-        events
-        for process in trace.processes
-        for track in process.tracks
-        if not track.derived and track.kind is not TrackKind.COUNTER
-        for events in (track.lane(depth) for depth in range(track.lane_count))
-        if len(events)
+    rows_by_lane = [
+        (stem[events.name], events.start, events.start + events.duration) for events in lanes
     ]
-    if not lanes or not len(stem):
-        return nothing
-    held = _held([(stem[e.name], e.start, e.start + e.duration) for e in lanes], bounds, len(stems))
-    rare = held < _MIN_COMMON_SHARE * len(bounds)
-    start, end = [], []
+    parts_with_stem = _parts_with_stem(rows_by_lane, bounds, stem_count)
+    rare = parts_with_stem < _MIN_COMMON_SHARE * len(bounds)
+    start = []
+    end = []
     for events in lanes:
         rows = rare[stem[events.name]] & (events.duration > 0)
         start.append(events.start[rows])
         end.append(events.start[rows] + events.duration[rows])
     rare_work = union(np.concatenate(start), np.concatenate(end))
     length = max(trace.span[1] - trace.span[0], 1)
-    return (
-        nothing
-        if (rare_work.end - rare_work.start).sum() > _MAX_RARE_SHARE * length
-        and _usual(rare_work, bounds)
-        else rare_work
-    )
+    rare_ps = (rare_work.end - rare_work.start).sum()
+    if rare_ps > _MAX_RARE_SHARE * length and _in_most_parts(rare_work, bounds):
+        return _nothing()
+    return rare_work
+
+
+def _nothing() -> Intervals:
+    return Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+def _lanes(trace: Trace) -> list[Events]:
+    """Everything that was recorded, lane by lane; what was worked out from it is left out."""
+    lanes: list[Events] = []
+    for process in trace.processes:
+        for track in process.tracks:
+            if track.derived or track.kind is TrackKind.COUNTER:
+                continue
+            by_depth = (track.lane(depth) for depth in range(track.lane_count))
+            lanes += [events for events in by_depth if len(events)]
+    return lanes
+
+
+def _stems(trace: Trace) -> tuple[Int64s, int]:
+    """(of each name of the trace the number of its stem, how many stems there are)."""
+    stems: dict[str, int] = {}
+    stem = np.empty(len(trace.names), np.int64)
+    for index in range(len(stem)):
+        name = _NUMBERS.sub("", trace.names.full(index))
+        stem[index] = stems.setdefault(name, len(stems))
+    return stem, len(stems)
 
 
 def untraced_edges(trace: Trace, steps: Steps) -> Intervals:
-    """What lies before the first step that did not trace, and behind the last: libraries load and
+    """What is before the first step that did not trace, and after the last: libraries load and
     compile there, untraced.
     """
     if len(steps) < _MIN_STEPS:
-        return Intervals(np.empty(0, np.int64), np.empty(0, np.int64))
+        return _nothing()
     ends = steps.ends()
     length = ends - steps.start
     slow = length[:_MAX_TRACING_STEPS] > TRACING_STEP_FACTOR * float(np.median(length))
     first = int(np.argmin(slow)) if not slow.all() else len(slow)
-    begin = int(steps.start[first]) if first < len(steps) else int(ends[-1])
-    edges = [(trace.span[0], begin), (int(ends.max()), trace.span[1])]
-    spans = np.array([(a, b) for a, b in edges if b > a], np.int64).reshape(-1, 2)
-    return Intervals(spans[:, 0], spans[:, 1])
+    first_start = int(steps.start[first]) if first < len(steps) else int(ends[-1])
+    begin, end = trace.span
+    edges = np.array([(begin, first_start), (int(ends.max()), end)], np.int64)
+    edges = edges[edges[:, 1] > edges[:, 0]]
+    return Intervals(edges[:, 0], edges[:, 1])
 
 
 def _parts(trace: Trace, steps: Steps) -> Int64s:
     """Where each part begins: a step, or several."""
     if len(steps) < _MIN_STEPS:
         return np.linspace(*trace.span, 8 * _MIN_STEPS + 1)[:-1].astype(np.int64)
-    return np.asarray(np.sort(steps.start)[:: -(-len(steps) // _MAX_PARTS)])
+    steps_in_part = -(-len(steps) // _MAX_PARTS)
+    return np.asarray(np.sort(steps.start)[::steps_in_part])
 
 
-def _held(lanes: list[tuple[Int64s, Int64s, Int64s]], bounds: Int64s, names: int) -> Int64s:
-    """How many parts hold each name."""
+def _parts_with_stem(
+    lanes: list[tuple[Int64s, Int64s, Int64s]], bounds: Int64s, stems: int
+) -> Int64s:
+    """How many parts contain each stem; a lane is the stem, start and end of its events."""
     count = len(bounds)
     keys = []
-    for name, start, end in lanes:
+    for stem, start, end in lanes:
         first = np.clip(np.searchsorted(bounds, start, side="right") - 1, 0, count - 1)
         last = np.clip(np.searchsorted(bounds, end, side="left") - 1, first, count - 1)
+        # One row for each part that an event touches.
         counts = last - first + 1
-        at = (
-            np.repeat(first, counts)
-            + np.arange(counts.sum())
-            - np.repeat(np.cumsum(counts) - counts, counts)
-        )
-        keys.append(np.unique(np.repeat(name, counts) * count + at))
-    return np.bincount(np.unique(np.concatenate(keys)) // count, minlength=names).astype(np.int64)
+        rows_before = np.repeat(np.cumsum(counts) - counts, counts)
+        part = np.repeat(first, counts) + np.arange(counts.sum()) - rows_before
+        keys.append(np.unique(np.repeat(stem, counts) * count + part))
+    stem_of_key = np.unique(np.concatenate(keys)) // count
+    return np.bincount(stem_of_key, minlength=stems).astype(np.int64)
 
 
-def _usual(rare_work: Intervals, bounds: Int64s) -> bool:
-    """Whether most parts hold some of it."""
+def _in_most_parts(rare_work: Intervals, bounds: Int64s) -> bool:
+    """Whether most parts contain some of it."""
     middle = (rare_work.start + rare_work.end) // 2
-    return len(np.unique(np.searchsorted(bounds, middle, side="right"))) > len(bounds) / 2
+    parts = np.unique(np.searchsorted(bounds, middle, side="right"))
+    return len(parts) > len(bounds) / 2

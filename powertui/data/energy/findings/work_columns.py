@@ -42,83 +42,96 @@ class KindSeconds:
 
     names: tuple[str, ...]
     span: tuple[float, float]  # of the profile, s
-    devices: tuple[
-        tuple[Floats, Floats], ...
-    ]  # of each device: moments (s), and [moments, kinds] seconds up to there
+    # Of each device: moments (s), and [moments, kinds] seconds up to there.
+    devices: tuple[tuple[Floats, Floats], ...]
 
     def shares(self, lo: Floats, hi: Floats) -> Floats:
         """[windows, kinds]: the share of each window that each kind filled."""
-        out = np.zeros((len(lo), len(self.names)))
-        for at, seconds in self.devices:
-            out += _running(at, seconds, hi) - _running(at, seconds, lo)
-        return np.asarray(out / (len(self.devices) * np.maximum(hi - lo, 1e-12))[:, None])
+        filled = np.zeros((len(lo), len(self.names)))
+        for moments, seconds in self.devices:
+            filled += _running(moments, seconds, hi) - _running(moments, seconds, lo)
+        device_s = len(self.devices) * np.maximum(hi - lo, 1e-12)
+        return np.asarray(filled / device_s[:, None])
 
 
-def _running(at: Floats, seconds: Floats, when: Floats) -> Floats:
+def _running(moments: Floats, seconds: Floats, when: Floats) -> Floats:
     """[moments, kinds]: seconds of each kind up to these moments."""
-    when = np.clip(when, at[0], at[-1])
-    row = np.clip(np.searchsorted(at, when, side="right") - 1, 0, len(at) - 2)
-    part = (when - at[row]) / np.maximum(at[row + 1] - at[row], 1e-12)
-    low = seconds.take(row, axis=0)
-    return np.asarray(low + part[:, None] * (seconds.take(row + 1, axis=0) - low))
+    when = np.clip(when, moments[0], moments[-1])
+    row = np.clip(np.searchsorted(moments, when, side="right") - 1, 0, len(moments) - 2)
+    step = np.maximum(moments[row + 1] - moments[row], 1e-12)
+    part = (when - moments[row]) / step
+    before = seconds.take(row, axis=0)
+    after = seconds.take(row + 1, axis=0)
+    return np.asarray(before + part[:, None] * (after - before))
 
 
 def kind_seconds(trace: Trace, steps: Steps, activities: Sequence[Activity]) -> KindSeconds:
     """The work of one trace."""
     distance = steps.usual_distance(_MIN_STEPS)
     long_ps = int(distance) if distance is not None else round(_LONG_GAP_S * PS_PER_S)
-    rare, around = unusual.unusual_intervals(trace, steps), unusual.untraced_edges(trace, steps)
+    rare = unusual.unusual_intervals(trace, steps)
+    edges = unusual.untraced_edges(trace, steps)
     rare = expected_work.union(
-        np.concatenate([rare.start, around.start]), np.concatenate([rare.end, around.end])
+        np.concatenate([rare.start, edges.start]), np.concatenate([rare.end, edges.end])
     )
-    device = any(process.kind is ProcessKind.DEVICE for process in trace.processes)
-    pieces = [_told_apart(kind_, long_ps, rare, device) for kind_ in activities]
-    length = max(trace.span[1] - trace.span[0], 1)
+    has_device = any(process.kind is ProcessKind.DEVICE for process in trace.processes)
+    pieces = [_separated(activity, long_ps, rare, has_device) for activity in activities]
+    filled = _filled_shares(pieces, max(trace.span[1] - trace.span[0], 1))
+    joined = _joined_kinds(filled)
+    kinds = [kind for kind in range(expected_work.HOST, len(_NAMES)) if filled[kind] > 0]
+    return KindSeconds(
+        names=tuple(_NAMES[kind] for kind in kinds),
+        span=(trace.span[0] / PS_PER_S, trace.span[1] / PS_PER_S),
+        devices=tuple(
+            (edges / PS_PER_S, _running_seconds(edges, joined[kind], kinds))
+            for edges, kind in pieces
+        ),
+    )
+
+
+def _filled_shares(pieces: Sequence[tuple[Int64s, Int64s]], length: int) -> Floats:
+    """The share of the profile that each kind filled, over all devices."""
     filled = np.zeros(len(_NAMES))
     for edges, kind in pieces:
         filled += np.bincount(kind, np.diff(edges), len(_NAMES)) / (len(pieces) * length)
-    joins = np.arange(len(_NAMES))
-    for kind_ in range(expected_work.COMPUTE, expected_work.WAIT, -1):
-        if filled[kind_] < _MIN_KIND_SHARE:
-            joins[joins == kind_] = kind_ - 1
-            filled[kind_ - 1] += filled[kind_]
-            filled[kind_] = 0.0
-    kinds = [kind_ for kind_ in range(expected_work.HOST, len(_NAMES)) if filled[kind_] > 0]
-    devices = []
-    for edges, kind in pieces:
-        joined = joins[kind]
-        running = [
-            np.concatenate([[0.0], np.cumsum(np.where(joined == kind_, np.diff(edges), 0))])
-            / PS_PER_S
-            for kind_ in kinds
-        ]
-        devices.append(
-            (edges / PS_PER_S, np.stack(running, axis=1) if running else np.zeros((len(edges), 0)))
-        )
-    return KindSeconds(
-        tuple(_NAMES[kind_] for kind_ in kinds),
-        (trace.span[0] / PS_PER_S, trace.span[1] / PS_PER_S),
-        tuple(devices),
-    )
+    return filled
 
 
-def _told_apart(
-    activity: Activity, long_ps: int, rare: Intervals, device: bool
+def _joined_kinds(filled: Floats) -> Int64s:
+    """For each kind the one that it counts as: one that hardly ran joins the next weaker one.
+
+    `filled` is changed with it.
+    """
+    joined = np.arange(len(_NAMES))
+    for kind in range(expected_work.COMPUTE, expected_work.WAIT, -1):
+        if filled[kind] < _MIN_KIND_SHARE:
+            joined[joined == kind] = kind - 1
+            filled[kind - 1] += filled[kind]
+            filled[kind] = 0.0
+    return joined
+
+
+def _running_seconds(edges: Int64s, kind: Int64s, kinds: Sequence[int]) -> Floats:
+    """[edges, kinds]: seconds of each kind up to each edge."""
+    lengths = np.diff(edges)
+    running = np.zeros((len(edges), len(kinds)))
+    for column, number in enumerate(kinds):
+        running[1:, column] = np.cumsum(np.where(kind == number, lengths, 0))
+    return running / PS_PER_S
+
+
+def _separated(
+    activity: Activity, long_ps: int, rare: Intervals, has_device: bool
 ) -> tuple[Int64s, Int64s]:
-    """The activity with what is not part of usual steps as a kind of its own."""
-    waits = (activity.kind == expected_work.HOST) | ((activity.kind == expected_work.IDLE) & device)
+    """The activity, with what is not part of usual steps as a kind of its own."""
+    waits = activity.kind == expected_work.HOST
+    if has_device:
+        waits |= activity.kind == expected_work.IDLE
     kind = np.where(waits & (np.diff(activity.edges) > long_ps), _BETWEEN, activity.kind)
-    edges = np.unique(
-        np.concatenate(
-            [
-                activity.edges,
-                np.clip(
-                    np.concatenate([rare.start, rare.end]), activity.edges[0], activity.edges[-1]
-                ),
-            ]
-        )
-    )
+    rare_edges = np.concatenate([rare.start, rare.end])
+    rare_edges = np.clip(rare_edges, activity.edges[0], activity.edges[-1])
+    edges = np.unique(np.concatenate([activity.edges, rare_edges]))
     kind = kind[np.searchsorted(activity.edges, edges[:-1], side="right") - 1]
     # A device that works does what it does whatever else the host begins meanwhile.
-    open_ = (kind <= expected_work.HOST) if device else (kind != expected_work.COMPILE)
-    return edges, np.where(open_ & rare.holds(edges[:-1]), _BETWEEN, kind)
+    may_differ = kind <= expected_work.HOST if has_device else kind != expected_work.COMPILE
+    return edges, np.where(may_differ & rare.holds(edges[:-1]), _BETWEEN, kind)

@@ -1,0 +1,159 @@
+"""Stretches of unexpected power in a training as findings: in which epoch and batches each is, and
+whether it matters.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from powertui.data.energy.account import Account
+from powertui.data.energy.findings.finding import UNEXPLAINED, Finding
+from powertui.data.energy.findings.finding_rules import MIN_RUN_SHARE, MIN_STRETCH_SHARE
+from powertui.data.energy.findings.new_findings import power_finding
+from powertui.data.energy.findings.power_stretch import Box
+from powertui.data.energy.findings.run_totals import stretch_joules
+from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
+from powertui.data.training import training_finding_words as words
+from powertui.data.training.epoch_parts import EpochPart, EpochParts
+from powertui.data.training.placed_training import PlacedTraining
+from powertui.data.training.training_on_axis import TrainingOnAxis
+from powertui.value_types import dataclass
+
+
+@dataclass(frozen=True)
+class _MatterRules:
+    """What matters, and what counts as a pause.
+
+    A finding matters by the same shares as one of a profile (`finding_rules`), or with 2 % of its
+    epoch's energy instead of 0.5 % of the run's. Little of ten hours may still be somebody else's
+    program, so 8 % more for 10 s matters as well. The other values are chosen, not measured.
+    """
+
+    min_epoch_share: float = 0.02
+    strong_share: float = 0.08
+    min_strong_s: float = 10.0
+    max_step_records: int = 100_000  # that the usual length of a step is taken from
+    paused_share: float = 0.5  # of a stretch that drew less: its steps took so much longer
+    min_same_epoch_weight: float = 0.9  # of all places: else the epoch is not known
+
+
+RULES = _MatterRules()
+# With no more records than these, only the epochs are known.
+MAX_EPOCH_RECORDS = 2
+
+
+class FindingsFromBoxes:
+    """Boxes as findings: which epoch and batches they are in, and whether they matter."""
+
+    def __init__(
+        self, training: PlacedTraining, axis: TrainingOnAxis, account: Account, power: PowerOnTrace
+    ) -> None:
+        self.training = training
+        self.axis = axis
+        self.power = power
+        idle_w = account.idle.value if account.idle is not None else None
+        self.parts = EpochParts(training=training, axis=axis, power=power, idle_w=idle_w)
+        stretches = training.stretches
+        lo = max(axis.at(int(stretches.start[0])), int(power.times[0]))
+        hi = min(axis.at(int(stretches.end.max())), int(power.times[-1]))
+        self.run_joules = stretch_joules(power, lo, hi) if hi > lo else 0.0
+
+    def from_box(self, box: Box, shifts: Sequence[tuple[float, float]]) -> Finding:
+        """The box as a finding, in the epoch that contains most of it.
+
+        `shifts`: the places where it may be as well, each (weight, by how many s later).
+        """
+        parts = list(self.parts.of_box(box))
+        if not self._same_epochs_everywhere(box, parts, shifts):
+            parts = [EpochPart(None, box.start, box.end)]
+        main = max(parts, key=lambda part: part.end - part.start)
+        finding = replace(
+            power_finding(box, UNEXPLAINED, self.power.badge),
+            epoch=main.epoch,
+            epochs=tuple(part.epoch for part in parts if part.epoch is not None),
+            step_lo=main.first,
+            step_hi=main.last,
+            step_half=main.half if main.first is not None else None,
+            share=main.share,
+            elsewhere=self.parts.elsewhere(main),
+            delta_seconds=self._extra_seconds(parts),
+            crossing=words.from_to(parts[0], parts[-1]) if len(parts) > 1 else "",
+        )
+        where = finding.crossing or words.where(finding)
+        return replace(finding, text=words.sentence(finding, where))
+
+    def _extra_seconds(self, parts: Sequence[EpochPart]) -> float | None:
+        """Seconds that its batches took longer; None where no part of it shows that."""
+        seconds = []
+        for part in parts:
+            extra_s = self.parts.extra_seconds(part)
+            if extra_s is not None:
+                seconds.append(extra_s)
+        return sum(seconds) if seconds else None
+
+    def _same_epochs_everywhere(
+        self, box: Box, parts: Sequence[EpochPart], shifts: Sequence[tuple[float, float]]
+    ) -> bool:
+        """Whether the box is in one of the same epochs at nearly all places of the log."""
+        epochs = {part.epoch for part in parts}
+        agreeing: float = 0
+        for weight, shift_s in shifts:
+            epochs_there = {part.epoch for part in self.parts.of_box(box.moved(shift_s))}
+            if epochs & epochs_there:
+                agreeing += weight
+        total = sum(weight for weight, _ in shifts)
+        return agreeing >= RULES.min_same_epoch_weight * total
+
+    def matters(self, finding: Finding) -> bool:
+        """Whether it is large enough for its stretch, and for the run or its epoch."""
+        if finding.may_be_nothing:
+            return False
+        length_ps = finding.end_ps - finding.start_ps
+        end = max(finding.end_ps, finding.start_ps + 1)
+        joules = abs(stretch_joules(self.power, finding.start_ps, end))
+        more = finding.delta_joules or 0.0
+        # Only more counts as strong: less is a pause.
+        is_strong = more >= RULES.strong_share * joules
+        if is_strong and length_ps >= RULES.min_strong_s * PS_PER_S:
+            return True
+        return abs(more) >= max(MIN_STRETCH_SHARE * joules, self._min_joules(finding))
+
+    def _min_joules(self, finding: Finding) -> float:
+        """What a finding needs by its run, or by its epoch where that is less."""
+        by_run = MIN_RUN_SHARE * self.run_joules
+        epoch = next((e for e in self.training.epochs if e.number == finding.epoch), None)
+        if epoch is None or epoch.start is None or epoch.end is None:
+            return by_run
+        lo = self.axis.at(epoch.start.ns)
+        hi = self.axis.at(epoch.end.ns)
+        return min(by_run, RULES.min_epoch_share * stretch_joules(self.power, lo, hi))
+
+    def is_pause(self, finding: Finding) -> bool:
+        """Whether it drew less because its steps took longer, by half of it or more.
+
+        The records show such a pause already.
+        """
+        rate = self.training.records
+        if (finding.delta_watts or 0.0) >= 0 or len(rate) <= MAX_EPOCH_RECORDS:
+            return False
+        start = self.axis.unix_ns(finding.start_ps)
+        end = self.axis.unix_ns(finding.end_ps)
+        first = max(int(rate.at_ns.searchsorted(start, side="right")) - 1, 0)
+        last = min(int(rate.at_ns.searchsorted(end)), len(rate) - 1)
+        steps = max(int(rate.step[last] - rate.step[first]), 0)
+        longer_ns = float(rate.at_ns[last] - rate.at_ns[first]) - self._step_ns * steps
+        # A pause shorter than a reading shows in all of it: by its joules it may be so short.
+        least_w = min(finding.lo_watts or 0.0, finding.delta_watts or 0.0)
+        shortest_ns = NS_PER_S * (finding.delta_joules or 0.0) / min(least_w, -1e-9)
+        return longer_ns >= RULES.paused_share * min(end - start, shortest_ns)
+
+    @functools.cached_property
+    def _step_ns(self) -> float:
+        """How long a step usually takes, by the records."""
+        rate = self.training.records
+        every = max(1, len(rate) // RULES.max_step_records)
+        return NS_PER_S / float(np.nanmedian(rate.per_s[::every]))

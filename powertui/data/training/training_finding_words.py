@@ -1,0 +1,91 @@
+"""Findings of a training in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from powertui import units
+from powertui.data.energy.findings.finding import Finding
+from powertui.data.model import PS_PER_S
+from powertui.data.training.epoch_parts import EpochPart
+
+_WOULD_SHOW = "not profiled: a capture here would show"
+# Of a stretch: steps that took longer by less are not worth the words. Chosen, not measured.
+_MIN_SECONDS_SHARE = 0.02
+
+
+def sentence(finding: Finding, where: str) -> str:
+    """Where, how much, against what."""
+    figures = []
+    if finding.delta_watts is not None:
+        figures.append(units.difference(finding.delta_watts, "W"))
+    if finding.delta_joules is not None:
+        figures.append(units.difference(finding.delta_joules, "J"))
+    length_s = (finding.end_ps - finding.start_ps) / PS_PER_S
+    seconds = finding.delta_seconds
+    if seconds is not None and abs(seconds) >= _MIN_SECONDS_SHARE * length_s:
+        figures.append(f"{seconds:+.2f} s")
+    drew = ", ".join(figures)
+    return f"{where}: {drew} against the usual level of training; {_WOULD_SHOW}"
+
+
+def skipped_sentence(spans: Sequence[tuple[float, float]]) -> str:
+    """That the power changes too often for every short load to be looked for."""
+    seconds = sum(end - start for start, end in joined_spans(spans))
+    return (
+        f"the power changes by itself so often that short loads were not looked for in "
+        f"{units.duration(round(seconds * PS_PER_S))}"
+    )
+
+
+def joined_spans(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Spans by their start, those that overlap as one."""
+    joined: list[tuple[float, float]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def where(finding: Finding) -> str:
+    """Its epoch with the batches, or the share of it, or its times."""
+    parts = [f"epoch {finding.epoch}"] if finding.epoch is not None else []
+    first = finding.step_lo
+    last = finding.step_hi
+    if first is not None and last is not None:
+        batches = f"batch {first}" if first == last else f"batches {first}-{last}"
+        parts.append(batches + _half(finding.step_half))
+    elif finding.share is not None:
+        begin, end = finding.share
+        parts.append(f"{units.percent(begin)} to {units.percent(end)} of it")
+    return ", ".join(parts) if parts else _times(finding)
+
+
+def _half(batches: int | None) -> str:
+    return f" ± {batches}" if batches else ""
+
+
+def _times(finding: Finding) -> str:
+    times = f"{finding.start_ps / PS_PER_S:.2f} … {finding.end_ps / PS_PER_S:.2f} s"
+    half = (finding.start_within[1] - finding.start_within[0]) / 2
+    # A ± shorter than the stretch, or than a second, is not worth the words.
+    if half > finding.end_ps - finding.start_ps and half >= PS_PER_S:
+        times += f" ± {half / PS_PER_S:.0f} s"
+    return times
+
+
+def from_to(first: EpochPart, last: EpochPart) -> str:
+    """From which moment of one epoch to which of a later one."""
+    begin = _moment(first, first.first, 0)
+    end = _moment(last, last.last, 1)
+    return f"from {begin}, to {end}"
+
+
+def _moment(part: EpochPart, batch: int | None, side: int) -> str:
+    """A batch of an epoch, or where that is not known a share of it: its begin (0) or end (1)."""
+    if batch is not None:
+        return f"epoch {part.epoch}, batch {batch}{_half(part.half)}"
+    share = part.share[side] if part.share is not None else float(side)
+    return f"epoch {part.epoch}, {units.percent(share)} of it"
