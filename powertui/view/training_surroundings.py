@@ -27,8 +27,8 @@ if TYPE_CHECKING:  # names alone: importing all this would be time until the fir
     from powertui.data.logdir import RunEntry
     from powertui.data.training import training_parts
     from powertui.data.training.training import Training
-    from powertui.data.training.training_energy import TrainingWindow
     from powertui.data.training.training_on_axis import TrainingOnAxis
+    from powertui.data.training.training_window import TrainingWindow
 
 # A session that is placed by less than a clock is named with its ± and its evidence from this
 # half-width on (chosen, not measured): below 1 s the ± is not visible on the axis of a training.
