@@ -38,7 +38,7 @@ _STATUS_ON_TRACE: dict[Status, Literal["aligned", "ambiguous", "none"]] = {
 # ── sources ──
 CLOCKS, MARKER = "wall clocks of both", "powerboard marker"
 LOCAL, SIGNAL = "local time, zone found", "by signal"
-OFFSET, PINNED, NOTHING = "set by hand", "pinned by hand", "none"
+OFFSET, PINNED, _NOTHING = "set by hand", "pinned by hand", "none"
 
 # Of a training: a profile that covers less of it says less of where a log is than the records of
 # the whole do. Chosen: half of it.
@@ -120,7 +120,7 @@ class Alignment:
 
 def unplaced(*evidence: str, elsewhere: str = "") -> Alignment:
     """No place, and why."""
-    return Alignment(None, None, None, "none", NOTHING, evidence, elsewhere=elsewhere)
+    return Alignment(None, None, None, "none", _NOTHING, evidence, elsewhere=elsewhere)
 
 
 def elsewhere(series: PowerSeries, gap_ns: int, *evidence: str) -> Alignment:
