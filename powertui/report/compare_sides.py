@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 
@@ -13,6 +14,7 @@ from powertui.data.opened import Opened, Profile
 from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
+from powertui.report import text
 from powertui.report.export import WindowWords, profile_window
 from powertui.value_types import dataclass
 
@@ -165,6 +167,8 @@ class _OpenedRuns:
                 self._let_go()
                 self._last = entry, trainings.opened(entry)
             opened = self._last[1]
+            if not _is_readable(opened):
+                continue
             name = ", ".join(filter(None, (opened.name, words.words)))
             program = entry.path if training is None else f"{path}\n{training.name}"
             windows = _windows(opened, words)
@@ -178,6 +182,15 @@ class _OpenedRuns:
             if training is not None:
                 training.let_go(self._last[0])
         self._last = None
+
+
+def _is_readable(opened: Opened) -> bool:
+    """Whether anything can be compared; of a run that cannot be read, why is said at once."""
+    try:
+        return bool(opened.profiles)
+    except UnreadableFile as error:
+        text.write(sys.stderr, f"powertui: {plain(str(error))}")
+        return False
 
 
 def _windows(opened: Opened, words: SideWords) -> tuple[HostWindow, ...]:

@@ -13,7 +13,7 @@ from powertui.data.compare.judging import judge_family
 from powertui.data.compare.matching import Matched, Stretches, Unmatched, matched
 from powertui.data.compare.measured import Measured, measure, merged
 from powertui.data.compare.part import Side
-from powertui.errors import UsageError
+from powertui.errors import UnreadableFile
 from powertui.value_types import dataclass
 
 
@@ -52,7 +52,7 @@ class Comparison:
 
 
 def compare(a: Side, b: Side) -> Comparison:
-    """What differs from A to B. Raises `UsageError` where a side holds no run."""
+    """What differs from A to B. Raises `UnreadableFile` where a side holds no run."""
     runs_a, runs_b = _measured(a), _measured(b)
     together = judged(runs_a, runs_b)
     causes = cause_accounts.causes(together)
@@ -84,7 +84,7 @@ def _measured(side: Side) -> list[Measured]:
         session = measure(part)
         by_program.setdefault(session.program, []).append(session)
     if not by_program:
-        raise UsageError(f"{side.name} holds no run to compare.", hint="powertui doctor PATH")
+        raise UnreadableFile(side.name, "holds no run that can be read")
     return [merged(sessions) for sessions in by_program.values()]
 
 

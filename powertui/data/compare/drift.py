@@ -68,13 +68,23 @@ def share_as_far_apart(series: Floats, length: int, difference: float) -> float 
     if length < 1 or len(series) < _MIN_WINDOWS * length:
         return None
     stride = max(1, length // 4)
+    logs = _window_logs(series, length, stride)
+    # The pair that is asked about counts, too, whatever its rounding.
+    least = abs(difference) * (1 - 1e-9)
+    pairs = as_far = 0
+    first_without_overlap = math.ceil(length / stride)
+    for ahead in range(first_without_overlap, len(logs)):
+        differences = np.abs(logs[ahead:] - logs[:-ahead])
+        pairs += len(differences)
+        as_far += int((differences >= least).sum())
+    if not pairs:
+        return None
+    return as_far / pairs
+
+
+def _window_logs(series: Floats, length: int, stride: int) -> Floats:
+    """The logarithms of the sums of all windows, a stride apart."""
     sums = np.concatenate([[0.0], np.cumsum(series)])
     starts = np.arange(0, len(series) - length + 1, stride)
-    logs = np.log(np.maximum(sums[starts + length] - sums[starts], np.finfo(np.float64).tiny))
-    first_disjoint = -(-length // stride)  # so many windows on, the two share no step
-    pairs = as_far = 0
-    for ahead in range(first_disjoint, len(starts)):
-        apart = np.abs(logs[ahead:] - logs[:-ahead])
-        pairs += len(apart)
-        as_far += int((apart >= abs(difference) * (1 - 1e-9)).sum())
-    return as_far / pairs if pairs else None
+    totals = sums[starts + length] - sums[starts]
+    return np.asarray(np.log(np.maximum(totals, np.finfo(np.float64).tiny)))

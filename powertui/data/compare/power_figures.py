@@ -22,7 +22,7 @@ from powertui.data.compare.values import Key, Value, Values
 from powertui.data.energy import account, integrate
 from powertui.data.energy.account import Account
 from powertui.data.energy.counted_energy import combined
-from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.model import PS_PER_S, Bools, Floats, Int64s
 
 JOULES = Key(Family.ENERGY, "energy per step", "J")
 WATTS = Key(Family.ENERGY, "power during steps", "W")
@@ -51,14 +51,17 @@ def power_values(part: Part) -> PowerMeasured:
     joules = sum(host.joules for host in hosts)
     seconds = max(host.seconds for host in hosts)
     blocks = _summed([host.block_joules for host in hosts])
-    block_seconds = hosts[0].block_seconds
-    watts = tuple(j / s for j, s in zip(blocks, block_seconds, strict=False) if s > 0)
-    series = np.sum([host.series for host in hosts], axis=0) if _alike(hosts) else None
-    watts_series = None if series is None else series / comparable_seconds(part.windows[0].profile)
+    watts: tuple[float, ...] = ()
+    if blocks:
+        watts = tuple((np.array(blocks) / hosts[0].block_seconds).tolist())
+    joules_of_steps = watts_of_steps = None
+    if _alike(hosts):
+        joules_of_steps = np.sum([host.series for host in hosts], axis=0)
+        watts_of_steps = joules_of_steps / comparable_seconds(part.windows[0].profile)
     return PowerMeasured(
         {
-            JOULES: Value(joules, blocks, series),
-            WATTS: Value(joules / seconds, watts, watts_series),
+            JOULES: Value(joules, blocks, joules_of_steps),
+            WATTS: Value(joules / seconds, watts, watts_of_steps),
         }
     )
 
@@ -93,18 +96,32 @@ def _host_energy(window: HostWindow, aligning: Aligning) -> _HostEnergy | str:
     if joules is None:
         return "the sensor does not resolve these steps"
     seconds = step_seconds(window.profile)
-    blocks = [rows[lo:hi] for lo, hi in itertools.pairwise(block_edges(len(rows)).tolist())]
-    by_block = [_joules(energies, block) for block in blocks]
-    if len(rows) * float(seconds[rows].mean()) < len(blocks) * _resolved_s(energies):
-        by_block = [None]  # a sensor that averages over several blocks makes them alike
-    resolved = tuple(value for value in by_block if value is not None)
+    edges = block_edges(len(rows)).tolist()
+    blocks = [rows[lo:hi] for lo, hi in itertools.pairwise(edges)]
     return _HostEnergy(
-        joules,
-        float(seconds[rows].mean()),
-        resolved if len(resolved) == len(blocks) else (),
-        tuple(float(seconds[block].mean()) for block in blocks),
-        _joules_of_steps(energies, comparable_steps(window.profile)),
+        joules=joules,
+        seconds=float(seconds[rows].mean()),
+        block_joules=_joules_of_blocks(energies, blocks),
+        block_seconds=tuple(float(seconds[block].mean()) for block in blocks),
+        series=_joules_of_steps(energies, comparable_steps(window.profile)),
     )
+
+
+def _joules_of_blocks(energies: Account, blocks: Sequence[Int64s]) -> tuple[float, ...]:
+    """The mean energy of each block's steps; empty where the sensor does not resolve them all.
+
+    A sensor that averages over several blocks would make them alike.
+    """
+    least_s = _resolved_s(energies)
+    ends = energies.steps.ends()
+    joules = []
+    for block in blocks:
+        length_ps = int(ends[block[-1]]) - int(energies.steps.start[block[0]])
+        of_block = _joules(energies, block)
+        if of_block is None or length_ps / PS_PER_S < least_s:
+            return ()
+        joules.append(of_block)
+    return tuple(joules)
 
 
 def _resolved_s(energies: Account) -> float:

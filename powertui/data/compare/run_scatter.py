@@ -35,20 +35,27 @@ class Scatter:
 def welch(a: Sequence[float], b: Sequence[float]) -> Scatter:
     """B less A by the scatter of the runs of each side."""
     difference = float(np.mean(b) - np.mean(a))
-    error_a = float(np.var(a, ddof=1)) / len(a)
-    error_b = float(np.var(b, ddof=1)) / len(b)
+    error_a = _squared_error(a)
+    error_b = _squared_error(b)
     error = error_a + error_b
-    largest = max(abs(value) for value in (*a, *b))
-    if error <= (_EQUAL_SHARE * largest) ** 2:
-        same = abs(difference) <= _EQUAL_SHARE * largest
-        return Scatter(difference, 0.0, 1.0 if same else 0.0)
-    df = error**2 / (error_a**2 / (len(a) - 1) + error_b**2 / (len(b) - 1))
+    rounding = _EQUAL_SHARE * max(map(abs, (*a, *b)))
+    if error <= rounding**2:
+        is_same = abs(difference) <= rounding
+        return Scatter(difference, half=0.0, p=1.0 if is_same else 0.0)
+    # Welch–Satterthwaite: the side that varies more has more of a say.
+    spread = error_a**2 / (len(a) - 1) + error_b**2 / (len(b) - 1)
+    df = error**2 / spread
     sigma = math.sqrt(error)
     return Scatter(
         difference,
         half=student.quantile_95(df) * sigma,
         p=student.two_sided_p(difference / sigma, df),
     )
+
+
+def _squared_error(values: Sequence[float]) -> float:
+    """Of the mean."""
+    return float(np.var(values, ddof=1)) / len(values)
 
 
 def runs_needed(a: Sequence[float], b: Sequence[float], difference: float) -> int | None:

@@ -17,6 +17,7 @@ from powertui.data.compare.part import (
 from powertui.data.compare.values import Key, Value, Values, mean_of_steps
 from powertui.data.model import PS_PER_S, Floats
 from powertui.data.opened import Profile
+from powertui.data.run.steps import dispatched_step_ps
 from powertui.data.tools import breakdown
 
 STEP = Key(Family.TIME, "time per step", "s")
@@ -35,7 +36,12 @@ def time_values(window: HostWindow) -> Values:
     if not len(rows):
         lo, hi = window.bounds
         return {WINDOW: Value((hi - lo) / PS_PER_S)}
-    series, places = comparable_seconds(window.profile), window.places
+    profile = window.profile
+    with_work_ps = dispatched_step_ps(profile.trace, profile.steps)
+    # The marks last as long as asking for the work does: they say nothing of the steps.
+    if with_work_ps is not None:
+        return {STEP: Value(with_work_ps / PS_PER_S)}
+    series, places = comparable_seconds(profile), window.places
     seconds = series[places]
     blocks = [seconds[lo:hi] for lo, hi in itertools.pairwise(block_edges(len(seconds)).tolist())]
     values = {STEP: mean_of_steps(series, places)}
@@ -47,7 +53,8 @@ def time_values(window: HostWindow) -> Values:
 
 def category_values(window: HostWindow) -> Values:
     """The categories of the step breakdown and what lies between steps: they add up to a step."""
-    if not len(window.rows):
+    profile = window.profile
+    if not len(window.rows) or dispatched_step_ps(profile.trace, profile.steps) is not None:
         return {}
     parts, places = _category_seconds(window.profile), window.places
     between = comparable_seconds(window.profile) - parts.sum(axis=1)

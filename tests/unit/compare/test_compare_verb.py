@@ -175,3 +175,26 @@ def test_hostile_names_stay_in_their_cells(
             assert all(not row[1].startswith("=") for row in csv.reader(io.StringIO(printed)))
         if form in (("--json",), ("--brief",)):
             json.loads(printed)
+
+
+def test_a_file_that_cannot_be_read_does_not_hide_the_others(
+    groups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.pt.trace.json"
+    broken.write_text('{"traceEvents": [')
+    base, new = paths(groups, "base"), paths(groups, "new")
+    words = ["compare", base[0], str(broken), "--", new[0], "--no-power", "--brief"]
+    assert cli.main(words) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["runs"] == [1, 1]
+    assert printed.err.startswith(f"powertui: {broken}: ")
+    assert cli.main(["compare", str(broken), new[0], "--no-power"]) == 3
+
+
+def test_steps_that_are_only_asked_for_are_not_taken_for_short_ones(
+    shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(output(capsys, str(shared_data / "own" / "jax_cpu"), "--json"))
+    (step,) = (row for row in document["figures"] if row["name"] == "time per step")
+    assert step["b"] > 0.001  # asking for it takes 14 µs
+    assert step["verdict"] == "cannot tell"
