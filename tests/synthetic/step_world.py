@@ -80,6 +80,7 @@ def write_run(
     *,
     watts: Floats | float | None = None,
     host: str = "node",
+    unix_s: int = UNIX_S,
 ) -> Path:
     """A trace of steps, each filled with ops by their shares of it, and a power log beside it.
 
@@ -96,7 +97,7 @@ def write_run(
             at += share * length
     document = {
         "schemaVersion": 1,
-        "baseTimeNanoseconds": UNIX_S * 1_000_000_000,
+        "baseTimeNanoseconds": unix_s * 1_000_000_000,
         "traceEvents": events,
     }
     path = folder / f"{host}.pt.trace.json"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from powertui.data.compare import causes as cause_accounts
-from powertui.data.compare import configuration, sentence
+from powertui.data.compare import configuration, run_scatter, sentence
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.configuration import Setting
 from powertui.data.compare.figure import Family, Figure
@@ -148,4 +148,19 @@ def _notes(a: Sequence[Measured], b: Sequence[Measured]) -> tuple[str, ...]:
         if len(reasons) < len(runs):
             which = f"{len(reasons)} of {len(runs)} in {label}"
         notes.append(f"No joules for {which}: {reasons[0]}.")
+    if _one_after_the_other(a, b):
+        notes.append(
+            "All runs of one side were recorded before those of the other: what changed on the "
+            "machine in between would look the same. Record them in turns."
+        )
     return tuple(dict.fromkeys(notes))
+
+
+def _one_after_the_other(a: Sequence[Measured], b: Sequence[Measured]) -> bool:
+    """Whether two groups of runs were recorded as two blocks. False where that is not known."""
+    starts_a = [run.start_ns for run in a if run.start_ns is not None]
+    starts_b = [run.start_ns for run in b if run.start_ns is not None]
+    is_known = (len(starts_a), len(starts_b)) == (len(a), len(b))
+    if not is_known or min(len(a), len(b)) < run_scatter.MIN_RUNS:
+        return False
+    return max(starts_a) < min(starts_b) or max(starts_b) < min(starts_a)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from powertui.data.compare import drift, run_scatter, step_figures
@@ -43,39 +44,55 @@ def judge(a: Samples, b: Samples, within_run: WithinRun | None = None) -> Judgem
         return _by_runs(a, b)
     if len(a.blocks) and len(b.blocks):
         return _by_drift(a, b, within_run)
-    needs, why = _THREE_RUNS, "nothing shows how much it varies"
-    if min(len(a.runs), len(b.runs)) > 1 or len(a.runs) != len(b.runs):
-        why = f"{len(a.runs)} and {len(b.runs)} runs have it, too few to say how much it varies"
+    return _without_scatter(a, b, within_run)
+
+
+def _without_scatter(a: Samples, b: Samples, within_run: WithinRun | None) -> Judgement:
+    """Neither runs nor blocks: the figures stand beside each other, and no more."""
+    needs = _THREE_RUNS
     if within_run is not None:
         needs = f"at least {drift.MIN_STEPS} steps in each stretch, or {_THREE_RUNS}"
-    return Judgement(
-        Verdict.CANNOT_TELL,
-        Basis.NONE,
-        why=why,
-        needs=needs,
-    )
+    why = "nothing shows how much it varies"
+    if (len(a.runs), len(b.runs)) != (1, 1):
+        why = f"{len(a.runs)} and {len(b.runs)} runs have it, too few to say how much it varies"
+    return Judgement(Verdict.CANNOT_TELL, Basis.NONE, why=why, needs=needs)
 
 
 def judge_family(figures: Sequence[Figure]) -> list[Figure]:
     """The figures of one family: of many some are apart by chance, and do not differ."""
-    tested = [row for row, figure in enumerate(figures) if figure.judgement.p is not None]
-    tested.sort(key=lambda row: _rank(figures[row]))
-    p_values = [figures[row].judgement.p or 0.0 for row in tested]
-    levels = [_LEVELS.get(figures[row].name, 0.0) for row in tested]
+    tested = [figure for figure in figures if figure.judgement.p is not None]
+    differing = {id(figure) for figure in _differing(tested)}
+    judged = []
+    for figure in figures:
+        is_tested = figure.judgement.p is not None
+        if is_tested and figure.verdict is Verdict.DIFFERS and id(figure) not in differing:
+            judged.append(_by_chance(figure, len(tested)))
+        else:
+            judged.append(figure)
+    return judged
+
+
+def _differing(figures: Sequence[Figure]) -> Iterator[Figure]:
+    """Those that differ, of figures that are judged together."""
+    ordered = sorted(figures, key=_rank)
+    p_values = [figure.judgement.p or 0.0 for figure in ordered]
+    levels = [_LEVELS.get(figure.name, 0.0) for figure in ordered]
     if any(levels):
-        differing = run_scatter.differing_in_order(p_values, levels)
+        verdicts = run_scatter.differing_in_order(p_values, levels)
     else:
-        differing = run_scatter.differing(p_values)
-    out = list(figures)
-    for row, differs in zip(tested, differing, strict=True):
-        judgement = figures[row].judgement
-        if judgement.verdict is Verdict.DIFFERS and not differs:
-            why = f"one of {len(tested)} figures: as much is expected of one of them by chance"
-            judgement = replace(
-                judgement, verdict=Verdict.CANNOT_TELL, why=why, needs="more runs a side"
-            )
-            out[row] = replace(figures[row], judgement=judgement)
-    return out
+        verdicts = run_scatter.differing(p_values)
+    return itertools.compress(ordered, verdicts)
+
+
+def _by_chance(figure: Figure, count: int) -> Figure:
+    """A figure that would differ if it were the only one."""
+    judgement = replace(
+        figure.judgement,
+        verdict=Verdict.CANNOT_TELL,
+        why=f"one of {count} figures: as much is expected of one of them by chance",
+        needs="more runs a side",
+    )
+    return replace(figure, judgement=judgement)
 
 
 def _rank(figure: Figure) -> int:

@@ -16,6 +16,7 @@ from powertui.data.compare import (
 from powertui.data.compare.part import Part
 from powertui.data.compare.values import Value, Values
 from powertui.data.conclusions.run_conclusions import run_conclusions
+from powertui.data.model import PS_PER_NS
 from powertui.value_types import dataclass
 
 
@@ -43,6 +44,7 @@ class Measured:
     conclusions: dict[str, str]  # kind: sentence; of whole runs alone
     stretch: StepStretch | None
     no_power: str  # why there are no joules
+    start_ns: int | None = None  # Unix time of its first event, where its clock is known
     notes: tuple[str, ...] = ()
 
 
@@ -67,6 +69,7 @@ def measure(part: Part) -> Measured:
         conclusions=_conclusions(part),
         stretch=_stretch(part),
         no_power=power.why,
+        start_ns=_start_ns(part),
         notes=_notes(part),
     )
 
@@ -77,6 +80,13 @@ def _stretch(part: Part) -> StepStretch | None:
         return None
     places = lead.places
     return StepStretch((part.opened.path, lead.profile.host), int(places[0]), int(places[-1]))
+
+
+def _start_ns(part: Part) -> int | None:
+    lead = part.lead
+    if lead is None or not lead.profile.clock.known:
+        return None
+    return lead.profile.clock.mid_ns + lead.profile.trace.span[0] // PS_PER_NS
 
 
 def _conclusions(part: Part) -> dict[str, str]:

@@ -198,3 +198,19 @@ def test_steps_that_are_only_asked_for_are_not_taken_for_short_ones(
     (step,) = (row for row in document["figures"] if row["name"] == "time per step")
     assert step["b"] > 0.001  # asking for it takes 14 µs
     assert step["verdict"] == "cannot tell"
+
+
+@pytest.mark.parametrize(("minutes", "is_said"), [((0, 3), True), ((0, 1), False)])
+def test_runs_that_were_not_recorded_in_turns_are_said(
+    tmp_path: Path, minutes: tuple[int, int], is_said: bool
+) -> None:
+    rng = np.random.default_rng(1)
+    for side, first in zip("ab", minutes, strict=True):
+        for number in range(3):
+            minute = first + number if is_said else first + 2 * number
+            unix_s = step_world.UNIX_S + 60 * minute
+            steps = 0.01 * step_series("white", 12, rng)
+            write_run(tmp_path / side / str(number), steps, OPS, unix_s=unix_s)
+    compared = powertui.compare(tmp_path / "a", tmp_path / "b")
+    assert [len(compared.json[side]["runs"]) for side in "ab"] == [3, 3]
+    assert any("Record them in turns." in note for note in compared.json["notes"]) == is_said
