@@ -65,7 +65,9 @@ def _side_line(style: Style, label: str, side: ComparedSide) -> str:
 def _configuration(style: Style, comparison: Comparison) -> list[str]:
     if not comparison.configuration:
         return [*style.head(2, "Configuration"), style.line("The files tell of no difference.")]
-    rows = [[row.name, _cut(row.a), _cut(row.b)] for row in comparison.configuration]
+    rows = []
+    for setting in comparison.configuration:
+        rows.append([setting.name, _cut(setting.a), _cut(setting.b)])
     return [
         *style.head(2, "Configuration that differs"),
         *style.table(("what", "A", "B"), rows, ()),
@@ -93,19 +95,26 @@ def _family(style: Style, family: Family, rows: list[Figure]) -> list[str]:
 
 
 def _cells(figure: Figure) -> list[str]:
-    judgement = figure.judgement
-    interval = ""
-    if judgement.lo is not None and judgement.hi is not None:
-        interval = f"{signed(judgement.lo, figure.unit)} to {signed(judgement.hi, figure.unit)}"
+    unit = figure.unit
+    ratio = "" if figure.ratio is None else f"{figure.ratio:.3f}"
     return [
         _cut(figure.name),
-        in_unit(figure.a, figure.unit),
-        in_unit(figure.b, figure.unit),
-        signed(figure.difference, figure.unit),
-        "" if figure.ratio is None else f"{figure.ratio:.3f}",
-        interval,
-        judgement.verdict.value,
+        in_unit(figure.a, unit),
+        in_unit(figure.b, unit),
+        signed(figure.difference, unit),
+        ratio,
+        _interval(figure),
+        figure.verdict.value,
     ]
+
+
+def _interval(figure: Figure) -> str:
+    judgement = figure.judgement
+    if judgement.lo is None:
+        return ""
+    lo = signed(judgement.lo, figure.unit)
+    hi = signed(judgement.hi, figure.unit)
+    return f"{lo} to {hi}"
 
 
 def _causes(style: Style, causes: Sequence[Cause], account: str) -> list[str]:

@@ -39,16 +39,14 @@ class SideWords:
     @property
     def words(self) -> str:
         """The same in words, to be put behind a run's name."""
-        parts = []
-        if self.host is not None:
-            parts.append(self.host)
+        parts = [self.host]
         if self.epoch is not None:
             parts.append(f"epoch {self.epoch}")
         if self.steps is not None:
             parts.append(f"steps {self.steps}")
         if self.start is not None or self.end is not None:
             parts.append(f"{self.start or 'the start'} to {self.end or 'the end'}")
-        return ", ".join(parts)
+        return _listed(parts)
 
 
 @dataclass(frozen=True)
@@ -96,15 +94,14 @@ def sides(groups: Sequence[Sequence[str]], asked: Asked, reading: Reading) -> tu
     Raises `UsageError` where that is not two sides.
     """
     runs = _OpenedRuns(reading)
-    named = [list(group) for group in groups if group]
-    if len(named) == 1 and len(named[0]) == 2:
-        named = [[named[0][0]], [named[0][1]]]
     words = asked.side(0), asked.side(1)
-    if len(named) == 1 and len(named[0]) == 1:
-        path = named[0][0]
-        if not asked.tells_apart:
-            return _two_runs(runs, path, words[0])
-        named = [[path], [path]]
+    named = [group for group in groups if group]
+    if len(named) == 1:
+        (paths,) = named
+        if len(paths) == 1 and not asked.tells_apart:
+            return _two_runs(runs, paths[0], words[0])
+        # Two paths are two sides; of one path both sides are parts.
+        named = [paths[:1], paths[-1:]] if len(paths) <= 2 else named
     if len(named) != 2:
         raise UsageError(
             "Two sides are needed.",
@@ -129,18 +126,24 @@ def _two_runs(runs: _OpenedRuns, path: str, words: SideWords) -> tuple[Side, Sid
 
 
 def _side(runs: _OpenedRuns, paths: Sequence[str], words: SideWords) -> Side:
-    found = [
-        (path, entry)
-        for path in paths
-        for entry in runs.trainings(path).found.chosen(words.run)
-        if entry.profiles
-    ]
-    if not found:
+    entries = []
+    for path in paths:
+        for entry in runs.trainings(path).found.chosen(words.run):
+            if entry.profiles:
+                entries.append((path, entry))
+    if not entries:
         raise UnreadableFile(
             paths[0], "holds no profile", hint=f"See what is there: powertui doctor {paths[0]}"
         )
-    name = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-    return Side(", ".join(filter(None, (name, words.words))), runs.parts(found, words))
+    name = paths[0]
+    if len(paths) > 1:
+        name += f" and {len(paths) - 1} more"
+    return Side(_listed([name, words.words]), runs.parts(entries, words))
+
+
+def _listed(parts: Sequence[str | None]) -> str:
+    """Those of the words that there are, with commas."""
+    return ", ".join(filter(None, parts))
 
 
 class _OpenedRuns:
@@ -169,7 +172,7 @@ class _OpenedRuns:
             opened = self._last[1]
             if not _is_readable(opened):
                 continue
-            name = ", ".join(filter(None, (opened.name, words.words)))
+            name = _listed([opened.name, words.words])
             program = entry.path if training is None else f"{path}\n{training.name}"
             windows = _windows(opened, words)
             yield Part(name, opened, windows, self._reading.aligning, program)

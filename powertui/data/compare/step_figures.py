@@ -43,12 +43,20 @@ def time_values(window: HostWindow) -> Values:
         return {STEP: Value(with_work_ps / PS_PER_S)}
     series, places = comparable_seconds(profile), window.places
     seconds = series[places]
-    blocks = [seconds[lo:hi] for lo, hi in itertools.pairwise(block_edges(len(seconds)).tolist())]
-    values = {STEP: mean_of_steps(series, places)}
-    for key, share in ((TYPICAL_STEP, 0.5), (FAST_STEP, 0.25)):
-        of_blocks = tuple(float(np.quantile(block, share)) for block in blocks)
-        values[key] = Value(float(np.quantile(seconds, share)), of_blocks, series)
-    return values
+    return {
+        STEP: mean_of_steps(series, places),
+        TYPICAL_STEP: Value(*_quantiles(seconds, 0.5), series),
+        FAST_STEP: Value(*_quantiles(seconds, 0.25), series),
+    }
+
+
+def _quantiles(seconds: Floats, share: float) -> tuple[float, tuple[float, ...]]:
+    """A quantile of all steps, and of each block of them."""
+    edges = block_edges(len(seconds)).tolist()
+    of_blocks = []
+    for lo, hi in itertools.pairwise(edges):
+        of_blocks.append(float(np.quantile(seconds[lo:hi], share)))
+    return float(np.quantile(seconds, share)), tuple(of_blocks)
 
 
 def category_values(window: HostWindow) -> Values:
@@ -56,14 +64,14 @@ def category_values(window: HostWindow) -> Values:
     profile = window.profile
     if not len(window.rows) or dispatched_step_ps(profile.trace, profile.steps) is not None:
         return {}
-    parts, places = _category_seconds(window.profile), window.places
-    between = comparable_seconds(window.profile) - parts.sum(axis=1)
-    labels = [label for _, label, _, _ in breakdown.CATEGORIES]
-    values = {
-        Key(Family.CATEGORY, label, "s"): mean_of_steps(parts[:, at], places)
-        for at, label in enumerate(labels)
-        if parts[places, at].any()
-    }
+    parts = _category_seconds(profile)
+    places = window.places
+    values: Values = {}
+    for at, (_, label, _, _) in enumerate(breakdown.CATEGORIES):
+        seconds = parts[:, at]
+        if seconds[places].any():
+            values[Key(Family.CATEGORY, label, "s")] = mean_of_steps(seconds, places)
+    between = comparable_seconds(profile) - parts.sum(axis=1)
     values[Key(Family.CATEGORY, BETWEEN, "s")] = mean_of_steps(between, places)
     return values
 
