@@ -24,6 +24,7 @@ _PROFILE_TIMEOUT_S = 120.0  # it warms up for 5 s, and writes what may be a larg
 # writes
 TYPICAL_S = 25.0
 _REPORT_PERIOD_S = 0.25
+_END_BYTES = 16  # the last bracket, and the blanks and line ends behind it
 _SETTLED_S = 1.0  # without change, after which a file that ends like JSON is whole
 
 
@@ -34,15 +35,16 @@ def ready(pid: int) -> bytes:
             "Kineto can be asked for a profile only on Linux.",
             hint="Profile in the program: torch.profiler.",
         )
+    # The environment that it was started with: /proc shows no variable that it has set since.
     try:
-        listed = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except (FileNotFoundError, ProcessLookupError):
         raise UsageError(f"There is no process {pid}.") from None
     except PermissionError:
         raise CaptureError(
             f"Process {pid} belongs to somebody else.", hint="Capture as the user that runs it."
         ) from None
-    environ = {name: value for name, _, value in (one.partition(b"=") for one in listed)}
+    environ = {name: value for name, _, value in (line.partition(b"=") for line in variables)}
     if not environ.get(b"KINETO_USE_DAEMON"):
         raise CaptureError(
             f"Process {pid} was not started with KINETO_USE_DAEMON.", hint=INSTRUCTIONS["pytorch"]
@@ -60,39 +62,40 @@ def take(
 
     `on_wait(past_s, limit_s)` returns True to stop waiting.
     """
-    name = "".join(
-        letter if letter.isalnum() or letter in "-." else "_" for letter in socket.gethostname()
-    )
-    path = folder / f"{name}_{pid}.{time.time_ns() // 10**6}.pt.trace.json"
-    where = ready(pid)
+    host = "".join(c if c.isalnum() or c in "-." else "_" for c in socket.gethostname())
+    path = folder / f"{host}_{pid}.{time.time_ns() // 10**6}.pt.trace.json"
+    daemon_socket = ready(pid)
     folder.mkdir(parents=True, exist_ok=True)
     order = (
-        "PROFILE_START_TIME=0\n"
+        "PROFILE_START_TIME=0\n"  # as soon as it has warmed up
         f"ACTIVITIES_DURATION_MSECS={round(seconds * 1000)}\n"
         f"ACTIVITIES_LOG_FILE={path}\n"
     )
     begun = time.monotonic()
-    size, since, last = -1, begun, begun - _REPORT_PERIOD_S
-    with Daemon(where, pid, order, dynolog.user_of(pid)) as daemon:
-        while time.monotonic() - begun < (
-            limit_s := seconds + _PROFILE_TIMEOUT_S if daemon.ordered else FIRST_REQUEST_S
-        ):
+    last_report = begun - _REPORT_PERIOD_S
+    trace = _TraceFile(path, begun)
+    limit_s = FIRST_REQUEST_S
+    with Daemon(daemon_socket, pid, order, dynolog.user_of(pid)) as daemon:
+        while True:
+            # Once Kineto has taken the order, the wait is for the profile alone.
+            limit_s = seconds + _PROFILE_TIMEOUT_S if daemon.ordered else FIRST_REQUEST_S
+            if time.monotonic() - begun >= limit_s:
+                break
             daemon.look(_REPORT_PERIOD_S)
             now = time.monotonic()
-            if now - last >= _REPORT_PERIOD_S:
-                last = now
-                if on_wait(now - begun, limit_s):
-                    raise stopped(folder)
-                written = _written(path)
-                there = written.stat().st_size if written is not None else -1
-                size, since = there, since if there == size else now
-                if written is not None and now - since >= _SETTLED_S and _is_complete(written):
-                    return written
-                if not _runs(pid) and now - since >= _SETTLED_S:
-                    raise ProfileLost(
-                        f"Process {pid} ended before its profile was written.",
-                        hint=_put_away(written),
-                    )
+            if now - last_report < _REPORT_PERIOD_S:
+                continue  # a message ended the look early
+            last_report = now
+            if on_wait(now - begun, limit_s):
+                raise stopped(folder)
+            settled = trace.look(now)
+            if settled and trace.written is not None and _is_complete(trace.written):
+                return trace.written
+            if settled and not _runs(pid):
+                raise ProfileLost(
+                    f"Process {pid} ended before its profile was written.",
+                    hint=_put_away(trace.written),
+                )
     if not daemon.asked:
         raise CaptureError(
             f"Process {pid} did not ask for anything to profile within {FIRST_REQUEST_S:g} s.",
@@ -113,6 +116,24 @@ def take(
             "messages are on the program's terminal."
         ),
     )
+
+
+class _TraceFile:
+    """The file that Kineto writes, and since when its size is what it is."""
+
+    def __init__(self, path: Path, begun: float) -> None:
+        self._path = path
+        self._size = -1  # bytes; -1: it is not there
+        self._unchanged_since = begun  # on the steady clock
+        self.written: Path | None = None
+
+    def look(self, now: float) -> bool:
+        """Whether nothing has changed for as long as a writer never pauses."""
+        self.written = _written(self._path)
+        size = self.written.stat().st_size if self.written is not None else -1
+        if size != self._size:
+            self._size, self._unchanged_since = size, now
+        return now - self._unchanged_since >= _SETTLED_S
 
 
 def stopped(folder: Path) -> CaptureError:
@@ -148,16 +169,14 @@ def _written(path: Path) -> Path | None:
     """The file: under its name, or with the pid that Kineto puts into it."""
     stem = path.name.removesuffix(".pt.trace.json")
     for candidate in path.parent.iterdir():
-        if (
-            candidate.name.startswith(stem)
-            and candidate.name.endswith(".json")
-            and candidate.is_file()
-        ):
+        name = candidate.name
+        if name.startswith(stem) and name.endswith(".json") and candidate.is_file():
             return candidate
     return None
 
 
 def _is_complete(path: Path) -> bool:
+    """Whether it ends as JSON does: reading all of what may be gigabytes would take minutes."""
     with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 16))
+        file.seek(max(0, path.stat().st_size - _END_BYTES))
         return file.read().rstrip().endswith((b"}", b"]"))

@@ -35,6 +35,7 @@ from powertui import errors
 from powertui.errors import PowertuiError
 from powertui.sampler import clocks
 from powertui.sampler.credentials import Secret
+from powertui.sampler.health import Health
 from powertui.sampler.limits import PowerLimit
 from powertui.sampler.recorder import Event, Recorder, SourceState
 from powertui.sampler.recording_file import RecordingFile
@@ -52,9 +53,10 @@ __all__ = ["decode_options", "encode_options", "error_from", "info_from", "main"
 
 
 _LOOK_PERIOD_S = 1.0  # between two looks at the clock, while a recording lasts so long as was asked
-_FIRST_READINGS_S = (
-    0.5  # s to wait for the first readings: a log that is followed may have none for long
-)
+# So long the first readings are waited for: a log that is followed may have none for long.
+_FIRST_READINGS_S = 0.5
+# Lines that a stopped parent has not read yet: a minute and more of 32 BMCs at 10 Hz.
+_MAX_UNSENT_LINES = 20_000
 
 
 def encode_options(options: Options) -> dict[str, Any]:
@@ -85,7 +87,7 @@ class _Outbox:
     """
 
     def __init__(self) -> None:
-        self._lines: queue.Queue[str | None] = queue.Queue(20_000)
+        self._lines: queue.Queue[str | None] = queue.Queue(_MAX_UNSENT_LINES)
         self._thread = threading.Thread(target=self._send, daemon=True)
         self._thread.start()
 
@@ -110,47 +112,68 @@ class _Outbox:
 def _summary_of(recorder: Recorder, window: list[float] | None = None) -> dict[str, Any]:
     """What a recording came to, per channel."""
     started, ended = recorder.started, recorder.ended
-    channels = []
-    for state, health in recorder.health():
-        total = health.total() if window is None else health.between(window[0], window[1])
-        channels.append(
-            {
-                "source": state.source.name,
-                "channel": health.channel.name,
-                "host": health.channel.host,
-                "scope": health.channel.scope,
-                "how": state.info.source if state.info else "",
-                "joules": total.joules if total.covered_s > 0 else None,
-                "watts": total.watts,
-                "covered_s": total.covered_s,
-                "span_s": total.span_s,
-                "samples": total.samples,
-                "min_w": health.minimum,
-                "max_w": health.maximum,
-                "gaps": health.gaps,
-                "readings": health.readings,
-                "missed": state.missed,
-                "reconnects": state.reconnects,
-                "refresh_s": health.refresh,
-                "rtt_s": health.rtt,
-            }
-        )
-    file = recorder.file
+    duration_s = ended.mono - started.mono if started and ended else 0.0
+    failed = {
+        name: state.failed or "it never answered"
+        for name, state in recorder.states.items()
+        if state.failed or state.info is None
+    }
     return {
-        "duration_s": (ended.mono - started.mono) if started and ended else 0.0,
+        "duration_s": duration_s,
         "interval_s": recorder.interval,
-        "channels": channels,
-        "failed": {
-            name: state.failed or "it never answered"
-            for name, state in recorder.states.items()
-            if state.failed or state.info is None
-        },
-        "path": str(file.place) if file and not file.removed else None,
-        "rows": file.held if file else 0,
-        "rows_before": file.earlier if file else 0,
-        "lost": (file.lost if file else 0) + recorder.dropped,
-        "faults": file.faults if file else 0,
-        "rescued": str(file.rescued) if file and file.rescued else None,
+        "channels": [
+            _channel_summary(state, health, window) for state, health in recorder.health()
+        ],
+        "failed": failed,
+        **_file_summary(recorder.file, recorder.dropped),
+    }
+
+
+def _channel_summary(
+    state: SourceState, health: Health, window: list[float] | None
+) -> dict[str, Any]:
+    total = health.total() if window is None else health.between(window[0], window[1])
+    return {
+        "source": state.source.name,
+        "channel": health.channel.name,
+        "host": health.channel.host,
+        "scope": health.channel.scope,
+        "how": state.info.source if state.info else "",
+        # No joules, not 0 J, where no stretch of time is covered.
+        "joules": total.joules if total.covered_s > 0 else None,
+        "watts": total.watts,
+        "covered_s": total.covered_s,
+        "span_s": total.span_s,
+        "samples": total.samples,
+        "min_w": health.minimum,
+        "max_w": health.maximum,
+        "gaps": health.gaps,
+        "readings": health.readings,
+        "missed": state.missed,
+        "reconnects": state.reconnects,
+        "refresh_s": health.refresh,
+        "rtt_s": health.rtt,
+    }
+
+
+def _file_summary(file: RecordingFile | None, dropped_rows: int) -> dict[str, Any]:
+    """What of it is in the file. `dropped_rows` never came as far as the file."""
+    if file is None:
+        return {
+            "path": None,
+            "rows": 0,
+            "rows_before": 0,
+            "lost": dropped_rows,
+            "faults": 0,
+            "rescued": None,
+        }
+    return {
+        "path": None if file.removed else str(file.place),
+        "rows": file.held,
+        "rows_before": file.earlier,
+        "lost": file.lost + dropped_rows,
+        "faults": file.faults,
+        "rescued": str(file.rescued) if file.rescued else None,
     }
 
 

@@ -22,10 +22,15 @@ from powertui.sampler.urls import parse_url
 __all__ = ["FoundSource", "as_lines", "local_targets", "look_here", "look_there"]
 
 _PUBLISHED = "run/powertui"  # where a root daemon may lay a recording that everybody may read
-_BMC_PERIOD_S = 1.0  # most of them
+# What most BMCs manage: they do not report it, and this only orders the list.
+_BMC_PERIOD_S = 1.0
 # between two readings of a counter: POWER renews those of its on-chip controllers every 0.1 s
 _COUNTING_S = 1.0
+# The first starts the counters, the second has their power; the third is for a channel that had no
+# news in between. More would keep a person waiting at `powertui sensors`.
 _MAX_LOOKS = 3
+_MIN_SHOWN_STEP_W = 0.01  # finer steps than the tenths that are printed tell a person nothing
+_MAX_HOSTS_AT_ONCE = 32  # threads; chosen: each holds one socket and waits
 _UNMOVED = "its counter has not changed yet"
 _NO_NEWS = "no new value came meanwhile"
 
@@ -61,35 +66,41 @@ def _values(
     """The newest reading of each channel, and why there is none. Counters get a moment to count,
     and channels that tell nothing one or two to be told of, if so long may be waited.
     """
-    values: dict[str, float | None] = {c.name: None for c in info.channels}
+    newest_w: dict[str, float | None] = {}
     reasons: dict[str, str] = {}
     for attempt in range(_MAX_LOOKS):
         readings: list[Reading] = source.read()
-        channels = {
-            c.name: c for c in (*info.channels, *source.channels)
-        }  # a file names some in its rows alone
+        # Anew after each reading: a file names some of its channels in its rows alone.
+        channels = {c.name: c for c in (*info.channels, *source.channels)}
         for reading in readings:
-            reason = (
-                reason_of(reading.quality)
-                if reading.watts is None
-                else impossible(reading.watts, channels[reading.channel])
-            )
+            reason = _why_unusable(reading, channels[reading.channel])
             if not reason:
-                values[reading.channel] = reading.watts
+                newest_w[reading.channel] = reading.watts
             reasons[reading.channel] = reason
-        counts = attempt == 0 and any(
-            c.kind == "interval" for c in info.channels
-        )  # power is what it counts in that time
-        waits = counts or any(c.kind != "interval" and c.name not in reasons for c in info.channels)
-        if attempt == _MAX_LOOKS - 1 or not counted_s or not waits:
+        if not counted_s or attempt == _MAX_LOOKS - 1:
+            break
+        # A counter's power is what it counts between two readings: the first has none.
+        counting = attempt == 0 and any(c.kind == "interval" for c in info.channels)
+        if not counting and not _is_one_silent(info, reasons):
             break
         time.sleep(counted_s)
     for channel in info.channels:
         reasons.setdefault(channel.name, _UNMOVED if channel.kind == "interval" else _NO_NEWS)
-    values = {name: values.get(name) for name in channels}
-    return values, {
-        name: reasons[name] for name, watts in values.items() if watts is None and reasons.get(name)
-    }
+    values = {name: newest_w.get(name) for name in channels}
+    valueless = [name for name, watts in values.items() if watts is None]
+    return values, {name: reasons[name] for name in valueless if reasons.get(name)}
+
+
+def _why_unusable(reading: Reading, channel: Channel) -> str:
+    """Why a reading is no power; "" when it is."""
+    if reading.watts is None:
+        return reason_of(reading.quality)
+    return impossible(reading.watts, channel)
+
+
+def _is_one_silent(info: Info, reasons: dict[str, str]) -> bool:
+    """Whether a channel that reports power by itself has not reported any yet."""
+    return any(c.kind != "interval" and c.name not in reasons for c in info.channels)
 
 
 def _described(url: str, source: Any, info: Info, counted_s: float = _COUNTING_S) -> FoundSource:
@@ -112,33 +123,34 @@ def _described(url: str, source: Any, info: Info, counted_s: float = _COUNTING_S
                 "power."
             ),
         )
-    periods = [channel.period_s for channel in info.channels if channel.period_s]
-    every = max(source.min_period, min(periods)) if periods else None
-    scheme = parse_url(
-        url
-    ).scheme  # how often a BMC or a file may be asked does not say how often it has news
-    if every is None and not is_bmc(scheme) and scheme != "csv":
-        every = source.min_period
-    channels = (
-        *info.channels,
-        *(
-            one
-            for one in source.channels
-            if one.name not in {known.name for known in info.channels}
-        ),
-    )
+    announced = {channel.name for channel in info.channels}
+    found_later = [channel for channel in source.channels if channel.name not in announced]
     return FoundSource(
-        info.url,
-        True,
-        info.source,
-        info.host,
-        channels,
-        values,
-        reasons,
-        dict(info.facts),
-        info.notes,
-        every,
+        url=info.url,
+        ok=True,
+        source=info.source,
+        host=info.host,
+        channels=(*info.channels, *found_later),
+        watts=values,
+        reasons=reasons,
+        facts=dict(info.facts),
+        notes=info.notes,
+        every_s=_update_period_s(url, source, info),
     )
+
+
+def _update_period_s(url: str, source: Any, info: Info) -> float | None:
+    """How often the source has a new value, at best; None where that is not known."""
+    periods = [channel.period_s for channel in info.channels if channel.period_s]
+    if periods:
+        period_s: float = max(source.min_period, min(periods))
+        return period_s
+    # How often a BMC or a file may be asked does not say how often it has news.
+    scheme = parse_url(url).scheme
+    if is_bmc(scheme) or scheme == "csv":
+        return None
+    ask_period_s: float = source.min_period
+    return ask_period_s
 
 
 def _refused(url: str, error: SensorError) -> FoundSource:
@@ -176,12 +188,11 @@ def _resolution(source: FoundSource) -> tuple[bool, float, bool, float]:
     What cannot be read comes last.
     """
     samples = not any(channel.kind == "interval" for channel in source.channels)
-    step = (
-        min((channel.quantum_w or 0.0 for channel in source.channels), default=0.0)
-        if samples
-        else 0.0
-    )
-    return not source.ok, _BMC_PERIOD_S if source.every_s is None else source.every_s, samples, step
+    step_w = 0.0  # a counter's steps average out
+    if samples:
+        step_w = min((channel.quantum_w or 0.0 for channel in source.channels), default=0.0)
+    period_s = _BMC_PERIOD_S if source.every_s is None else source.every_s
+    return not source.ok, period_s, samples, step_w
 
 
 def look_there(targets: Iterable[Target]) -> list[FoundSource]:
@@ -189,7 +200,8 @@ def look_there(targets: Iterable[Target]) -> list[FoundSource]:
 
     After a refused login the next protocol is not tried: accounts lock.
     """
-    with ThreadPoolExecutor(32) as pool:
+    # A silent BMC takes its whole timeout, and a rack has dozens: almost all of it is waiting.
+    with ThreadPoolExecutor(_MAX_HOSTS_AT_ONCE) as pool:
         return [source for each in pool.map(_look_at_named, targets) for source in each]
 
 
@@ -229,34 +241,48 @@ def local_targets(root: str = "/") -> list[Target]:
     their own.
     """
     chosen: list[Target] = []
-    have: set[str] = set()
+    measured: set[str] = set()
     tried: list[FoundSource] = []
     for url, scheme in local().items():
-        if have & set(scheme.yields_to):
+        if measured & set(scheme.yields_to):
             continue
-        found = _look(url, Options(root=root), counted_s=0.0)  # what it counts is for the recording
+        # No wait for counters: what they count is for the recording.
+        found = _look(url, Options(root=root), counted_s=0.0)
         tried.append(found)
         if found.ok:
             chosen.append(Target(url, Options(root=root)))
-            have |= _measures(url, found)
-    if "node" not in have:
+            measured |= _measures(url, found)
+    if "node" not in measured:
         for url in _published(root):
             found = _look(url, Options(root=root))
             tried.append(found)
-            covers = any(channel.scope in ("node", "plug") for channel in found.channels)
-            if (covers or not chosen) and any(watts is not None for watts in found.watts.values()):
-                return [
-                    Target(url, Options(root=root)),
-                    *(target for target in chosen if "node" not in local()[target.url].yields_to),
-                ]
+            if _has_power(found) and (_covers_machine(found) or not chosen):
+                return [Target(url, Options(root=root)), *_beside_node(chosen)]
     if not chosen:
-        shown = [f for f in tried if not f.ok and _is_worth_showing(f)]
-        raise SensorError(
-            "No power can be read on this machine:\n"
-            + "\n".join(f"  {f.url} {f.why_not}" for f in shown),
-            hint="Name its BMC with --host, or run `powertui sensors`.",
-        )
+        raise _nothing_readable(tried)
     return chosen
+
+
+def _covers_machine(found: FoundSource) -> bool:
+    return any(channel.scope in ("node", "plug") for channel in found.channels)
+
+
+def _has_power(found: FoundSource) -> bool:
+    """A published file may be one whose daemon stopped long ago."""
+    return any(watts is not None for watts in found.watts.values())
+
+
+def _beside_node(targets: Sequence[Target]) -> list[Target]:
+    """Those whose joules a figure for the whole node does not take the place of."""
+    return [target for target in targets if "node" not in local()[target.url].yields_to]
+
+
+def _nothing_readable(tried: Sequence[FoundSource]) -> SensorError:
+    refusals = [f"  {f.url} {f.why_not}" for f in tried if not f.ok and _is_worth_showing(f)]
+    return SensorError(
+        "No power can be read on this machine:\n" + "\n".join(refusals),
+        hint="Name its BMC with --host, or run `powertui sensors`.",
+    )
 
 
 def _published(root: str) -> list[str]:
@@ -266,25 +292,21 @@ def _published(root: str) -> list[str]:
 
 def _measures(url: str, source: FoundSource) -> set[str]:
     """What need not be measured again: in the words of `Scheme.yields_to`."""
-    scopes = {channel.scope for channel in source.channels}
-    have = (
-        {url}
-        | ({"node"} if scopes & {"node", "plug"} else set())
-        | ({"package"} if "package" in scopes else set())
-    )
-    return have | ({"hwmon amdgpu"} if url == "hwmon:" and "amdgpu" in source.source else set())
+    measured = {url}
+    if _covers_machine(source):
+        measured.add("node")
+    if any(channel.scope == "package" for channel in source.channels):
+        measured.add("package")
+    if url == "hwmon:" and "amdgpu" in source.source:
+        measured.add("hwmon amdgpu")
+    return measured
 
 
 def _request(sources: Sequence[FoundSource]) -> str:
     """What to ask an administrator for, in one line: nothing where something here covers the whole
     machine.
     """
-    if any(
-        channel.scope in ("node", "plug")
-        for item in sources
-        if item.ok
-        for channel in item.channels
-    ):
+    if any(item.ok and _covers_machine(item) for item in sources):
         return ""
     closed = [item.url for item in sources if item.denied]
     wishes = ["a BMC account with privilege USER"]
@@ -316,36 +338,49 @@ def as_lines(sources: Iterable[FoundSource]) -> Iterator[str]:
 
 def _lines(sources: Iterable[FoundSource]) -> Iterator[str]:
     for item in sources:
-        name = f"{item.name}  " if item.name else ""
-        if not item.ok:
-            yield f"no   {plain(name + item.url)}"
-            yield f"     {plain(item.why_not)}"
-            if item.hint:
-                yield f"     try: {plain(item.hint)}"
-            continue
-        every = (
-            {"every": f"{item.every_s:g} s"}
-            if item.every_s and "updated every" not in item.facts
-            else {}
-        )
-        facts = ", ".join(f"{k} {v}" for k, v in {**item.facts, **every}.items())
-        yield f"yes  {plain(name + item.url)}  {plain(item.source)}" + (
-            f"  ({plain(facts)})" if facts else ""
-        )
-        for channel in item.channels:
-            watts = item.watts.get(channel.name)
-            value = "no value now" if watts is None else f"{watts:.1f} W"
-            why = f"  ({item.reasons[channel.name]})" if channel.name in item.reasons else ""
-            where = f"{channel.host} " if channel.host and channel.host != item.host else ""
-            step = (
-                f"  steps of {channel.quantum_w:g} W"
-                if channel.quantum_w and channel.quantum_w >= 0.01
-                else ""
-            )
-            note = f"  {channel.note}" if channel.note else ""
-            yield (
-                f"     {plain(where + channel.name):<24} {value:>12}  "
-                f"{channel.scope}{step}{plain(note + why)}"
-            )
-        for note in item.notes:
-            yield f"     note: {plain(note)}"
+        if item.ok:
+            yield from _working_lines(item)
+        else:
+            yield from _refused_lines(item)
+
+
+def _shown_name(item: FoundSource) -> str:
+    return f"{item.name}  {item.url}" if item.name else item.url
+
+
+def _refused_lines(item: FoundSource) -> Iterator[str]:
+    yield f"no   {plain(_shown_name(item))}"
+    yield f"     {plain(item.why_not)}"
+    if item.hint:
+        yield f"     try: {plain(item.hint)}"
+
+
+def _working_lines(item: FoundSource) -> Iterator[str]:
+    facts = dict(item.facts)
+    # Some sources report their own "updated every": once is enough.
+    if item.every_s and "updated every" not in facts:
+        facts["every"] = f"{item.every_s:g} s"
+    first_line = f"yes  {plain(_shown_name(item))}  {plain(item.source)}"
+    if facts:
+        listed = ", ".join(f"{name} {value}" for name, value in facts.items())
+        first_line += f"  ({plain(listed)})"
+    yield first_line
+    for channel in item.channels:
+        yield _channel_line(item, channel)
+    for note in item.notes:
+        yield f"     note: {plain(note)}"
+
+
+def _channel_line(item: FoundSource, channel: Channel) -> str:
+    watts = item.watts.get(channel.name)
+    value = "no value now" if watts is None else f"{watts:.1f} W"
+    name = channel.name
+    if channel.host and channel.host != item.host:
+        name = f"{channel.host} {name}"
+    step = ""
+    if channel.quantum_w and channel.quantum_w >= _MIN_SHOWN_STEP_W:
+        step = f"  steps of {channel.quantum_w:g} W"
+    remarks = f"  {channel.note}" if channel.note else ""
+    if channel.name in item.reasons:
+        remarks += f"  ({item.reasons[channel.name]})"
+    return f"     {plain(name):<24} {value:>12}  {channel.scope}{step}{plain(remarks)}"

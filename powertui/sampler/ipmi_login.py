@@ -26,8 +26,10 @@ _OK, _BAD_CHECK, _NO_SESSION = 0x00, 0x0F, 0x02
 SUITE_REFUSED = frozenset({0x04, 0x05, 0x06, 0x07, 0x10, 0x11})
 _NAME_ONLY = 0x10  # look the user up by name alone
 _MAX_SENDS = 4  # of one request, while its replies do not prove themselves
-_BETTER_REPLY_S = 0.02  # s, and two round trips: so long a better reply is waited for
+# So long, and two round trips, a better reply is waited for after one that does not fit.
+_BETTER_REPLY_S = 0.02
 _EQUAL_REFUSALS = 2  # logins that must end alike
+_RAKP_HEAD_BYTES = 8  # tag, status, two reserved, session: what every reply but a refusal has
 
 
 class Wire(Protocol):
@@ -99,6 +101,14 @@ def log_in(
             at += 1
 
 
+class _Replies(NamedTuple):
+    """What came upon one request."""
+
+    fitting: bytes | None  # the reply that proves itself
+    refusal: int  # the last status that was not OK; 0: there was none
+    unfit: bool  # a reply came that did not fit
+
+
 class _Attempt:
     """One login, from Open Session to RAKP 4."""
 
@@ -113,20 +123,20 @@ class _Attempt:
 
     def run(self) -> Keys:
         bmc = self._open()
-        random, role = (
-            os.urandom(16),
-            bytes([self.user.level | _NAME_ONLY, len(self.user.name)]) + self.user.name,
-        )
+        random = os.urandom(16)
+        name = self.user.name
+        role = bytes([self.user.level | _NAME_ONLY, len(name)]) + name
         theirs = self._rakp_1(bmc, random, role)
         bmc_random, guid = theirs[8:24], theirs[24:40]
+        # Without a K_G the password takes its place (IPMI 2.0, 13.31).
         key = self._mac(self.user.kg or self.user.password, random + bmc_random + role)
-        self._rakp_3(
-            bmc,
-            bmc_random + self.console + role,
-            self._mac(key, random + bmc + guid)[: self.check_length],
-        )
+        proof = self._mac(key, random + bmc + guid)[: self.check_length]
+        self._rakp_3(bmc, bmc_random + self.console + role, proof)
         return Keys(
-            self.suite, struct.unpack("<I", bmc)[0], struct.unpack("<I", self.console)[0], key
+            suite=self.suite,
+            session_id=struct.unpack("<I", bmc)[0],
+            console_id=struct.unpack("<I", self.console)[0],
+            integrity_key=key,
         )
 
     def _open(self) -> bytes:
@@ -154,12 +164,11 @@ class _Attempt:
         try:
             return self._ask(_RAKP_1, body, _RAKP_2, fits, "password")
         except Refused as refused:
-            if (
-                refused.what == "password" and self.tell
-            ):  # so that it lets go of the session; the first time it is not told,
-                self.wire.send_setup(
-                    _RAKP_3, struct.pack("<BBxx4s", self._next(), _BAD_CHECK, bmc)
-                )  # because accounts lock
+            # So that the BMC lets go of the session. Not the first time: it counts as a failed
+            # login, and accounts lock.
+            if refused.what == "password" and self.tell:
+                refusal = struct.pack("<BBxx4s", self._next(), _BAD_CHECK, bmc)
+                self.wire.send_setup(_RAKP_3, refusal)
             raise
 
     def _rakp_3(self, bmc: bytes, signed: bytes, expected: bytes) -> None:
@@ -177,36 +186,48 @@ class _Attempt:
 
         Refused(status) when it says no, Refused(otherwise) when none of several proves itself.
         """
-        unfit = 0
+        unfit_rounds = 0
         for sends in range(_MAX_SENDS):
             self.repeated = self.repeated or sends > 0
             begin = time.monotonic()
             if begin >= self.wire.deadline:
                 break
             self.wire.send_setup(kind, body)
-            until, status = min(begin + self.wire.step, self.wire.deadline), _OK
-            heard = False
-            while True:
-                try:
-                    reply = self._reply(answer, body[0], until)
-                except TimeoutError:
-                    break
-                if len(reply) < 8 and reply[1] == _OK:
-                    continue
-                if reply[1] == _OK and reply[4:8] == self.console and fits(reply):
-                    self.wire.rtt = time.monotonic() - begin
-                    return reply
-                status = reply[1] or status
-                heard = True
-                until = min(
-                    until, time.monotonic() + _BETTER_REPLY_S + 2 * (time.monotonic() - begin)
-                )
-            if status:
-                raise Refused(status)
-            unfit += heard
-        if unfit > 1 and otherwise:
+            replies = self._replies(answer, body[0], begin, fits)
+            if replies.fitting is not None:
+                self.wire.rtt = time.monotonic() - begin
+                return replies.fitting
+            if replies.refusal:
+                raise Refused(replies.refusal)
+            unfit_rounds += replies.unfit
+        # A single reply that does not prove itself may be a damaged packet; a wrong password ends
+        # every round so.
+        if unfit_rounds > 1 and otherwise:
             raise Refused(otherwise)
         raise TimeoutError
+
+    def _replies(
+        self, kind: int, tag: int, begin: float, fits: Callable[[bytes], bool]
+    ) -> _Replies:
+        """Listen to what comes upon one request, until a reply fits or the time for it is over."""
+        until, refusal = min(begin + self.wire.step, self.wire.deadline), _OK
+        unfit = False
+        while True:
+            try:
+                reply = self._reply(kind, tag, until)
+            except TimeoutError:
+                return _Replies(None, refusal, unfit)
+            status = reply[1]
+            if status == _OK:
+                if len(reply) < _RAKP_HEAD_BYTES:
+                    continue
+                if reply[4:8] == self.console and fits(reply):
+                    return _Replies(reply, refusal, unfit)
+            refusal = status or refusal
+            unfit = True
+            # What says no may be forged or damaged: the BMC's own reply is then close behind it.
+            now = time.monotonic()
+            until = min(until, now + _BETTER_REPLY_S + 2 * (now - begin))
 
     def _reply(self, kind: int, tag: int, until: float) -> bytes:
         while True:

@@ -35,6 +35,13 @@ _SUITE_REFUSED = re.compile(
     re.IGNORECASE,
 )
 _SENSOR_LIST_TIMEOUT_S = 60.0  # a whole sensor repository, in-band on an old BMC
+# ipmitool's own limit comes first; these, chosen, are for one that hangs.
+_HANG_MARGIN_S = 1.0
+_PROBE_MARGIN_S = 2.0
+_SENSOR_READING_MIN_S = 5.0  # it reads the sensor's record first, which takes many exchanges
+_ROLE_REFUSED = re.compile(
+    r"unauthorized role|[Ii]nvalid role|Set Session Privilege Level to \w+ failed"
+)
 
 
 def device_of(root: str) -> Path | None:
@@ -82,68 +89,61 @@ class IpmitoolSource:
             notes.append(
                 f"{program.path} runs with the BMC's password and belongs to {program.owner}."
             )
-        self._program = [program.path]
-        if self._sudo and not self._host:
-            self._program = [
-                self._find("sudo", "Or give your group access to the BMC's device.").path,
-                "-n",
-                program.path,
-            ]
+        self._program = self._command_words(program.path)
         self._login()
         if self._host:
             facts |= {"cipher suite": self._suite, "privilege": self._options.level.upper()}
         named = [s for s in self._options.sensors if s.casefold() not in ("dcmi", DCMI_CHANNEL)]
-        ask_dcmi = not self._options.sensors or len(named) < len(self._options.sensors)
-        why_not = "not asked for"
-        if ask_dcmi:
-            why_not = self._probe_dcmi()
+        asks_dcmi = not self._options.sensors or len(named) < len(self._options.sensors)
+        why_not = self._probe_dcmi() if asks_dcmi else "not asked for"
         channels: list[Channel] = []
-        here = not self._host
         if not why_not:
             self._dcmi = True
-            channels.append(
-                Channel(
-                    DCMI_CHANNEL,
-                    self._machine,
-                    "node",
-                    1.0,
-                    note="DCMI power reading, whole watts",
-                    running=here,
-                )
-            )
+            channels.append(self._dcmi_channel())
+        # Listing the sensors may take a minute: only where one is named, or nothing else is there.
         if named or why_not:
             names = self._list_sensors()
             self._sensors = pick_sensors(names, named)
-            channels += [
-                Channel(n, self._machine, "node", note="sensor", running=here)
-                if len(self._sensors) == 1
-                else Channel(n, self._machine, "unknown", note="sensor")
-                for n in self._sensors
-            ]
-            if ask_dcmi and channels and not named:
+            channels += [self._sensor_channel(name) for name in self._sensors]
+            if not channels:
+                raise _nothing_measures_power(why_not, names)
+            if asks_dcmi and not named:
                 notes.append(
                     f"No DCMI power reading ({why_not}); the sensor {channels[0].name!r} is "
                     "read instead."
                 )
-            if not channels:
-                raise NotSupported(
-                    (
-                        f"There is no DCMI power reading ({why_not}) and no sensor that is clearly "
-                        "the machine's power."
-                    ),
-                    hint=f"Choose with --sensor among: {', '.join(names)}."
-                    if names
-                    else "None of its sensors is in watts.",
-                )
         self.channels = tuple(channels)
         return Info(
-            "ipmitool DCMI" if self._dcmi else "ipmitool sensor",
-            self._url,
-            self._machine,
-            self.channels,
-            facts,
-            tuple(notes),
+            source="ipmitool DCMI" if self._dcmi else "ipmitool sensor",
+            url=self._url,
+            host=self._machine,
+            channels=self.channels,
+            facts=facts,
+            notes=tuple(notes),
         )
+
+    def _command_words(self, path: str) -> list[str]:
+        if not self._sudo or self._host:
+            return [path]
+        sudo = self._find("sudo", "Or give your group access to the BMC's device.")
+        # -n: it fails where sudo would ask for a password, which nobody is there to type.
+        return [sudo.path, "-n", path]
+
+    def _dcmi_channel(self) -> Channel:
+        return Channel(
+            DCMI_CHANNEL,
+            self._machine,
+            "node",
+            1.0,
+            note="DCMI power reading, whole watts",
+            running=not self._host,
+        )
+
+    def _sensor_channel(self, name: str) -> Channel:
+        """The only one is taken for the machine's; what each of several covers is not known."""
+        if len(self._sensors) > 1:
+            return Channel(name, self._machine, "unknown", note="sensor")
+        return Channel(name, self._machine, "node", note="sensor", running=not self._host)
 
     def _find(self, name: str, hint: str) -> programs.Program:
         program = programs.find(name, as_root=self._sudo and not self._host)
@@ -157,59 +157,68 @@ class IpmitoolSource:
         does.
         """
         if not self._host:
-            device = device_of(self._options.root)
-            if device is None:
-                raise NotSupported(
-                    "This machine has no BMC device (/dev/ipmi0).",
-                    hint="On a server with a BMC: modprobe ipmi_devintf ipmi_si (or ipmi_powernv).",
-                )
-            if not self._sudo and not os.access(device, os.R_OK | os.W_OK):
-                raise AuthenticationFailed(
-                    f"{device} is not open to you.",
-                    hint=(
-                        f"Run as root, or have {device} opened to your group by a udev rule, "
-                        "or use ipmitool:open?sudo=1."
-                    ),
-                )
+            self._check_device()
             return
         for suite in self._suites or ["17"]:
             self._suite = suite
-            code, _, error = self._run("-v", "mc", "info", timeout=self._options.timeout + 1)
+            code, _, error = self._run(
+                "-v", "mc", "info", timeout=self._options.timeout + _HANG_MARGIN_S
+            )
             if not _SUITE_REFUSED.search(error):
                 break
-        if code == 0:
-            return
+        if code != 0:
+            raise self._login_error(error)
+
+    def _check_device(self) -> None:
+        """Raise why this machine's own BMC cannot be asked."""
+        device = device_of(self._options.root)
+        if device is None:
+            raise NotSupported(
+                "This machine has no BMC device (/dev/ipmi0).",
+                hint="On a server with a BMC: modprobe ipmi_devintf ipmi_si (or ipmi_powernv).",
+            )
+        if not self._sudo and not os.access(device, os.R_OK | os.W_OK):
+            raise AuthenticationFailed(
+                f"{device} is not open to you.",
+                hint=(
+                    f"Run as root, or have {device} opened to your group by a udev rule, "
+                    "or use ipmitool:open?sudo=1."
+                ),
+            )
+
+    def _login_error(self, error: str) -> SensorError:
+        """What ipmitool's messages say of the login: it ends with code 1 whatever it was."""
         user, host = self._options.user, self._machine
         if _SUITE_REFUSED.search(error):
-            raise NotSupported(f"{host} accepts neither cipher suite {' nor '.join(self._suites)}.")
+            return NotSupported(
+                f"{host} accepts neither cipher suite {' nor '.join(self._suites)}."
+            )
         if "HMAC is invalid" in error or "RAKP 4" in error:
-            raise AuthenticationFailed(
+            return AuthenticationFailed(
                 f"{host} refuses the password of {user!r}.",
                 hint="It may have a key K_G: give it with --kg-file.",
             )
         if "unauthorized name" in error:
-            raise AuthenticationFailed(
+            return AuthenticationFailed(
                 f"{host} does not know the user {user!r}.", hint="Name one with --user."
             )
-        if re.search(
-            r"unauthorized role|[Ii]nvalid role|Set Session Privilege Level to \w+ failed", error
-        ):
-            raise AuthenticationFailed(
+        if _ROLE_REFUSED.search(error):
+            return AuthenticationFailed(
                 f"{host} does not give {user!r} the privilege level {self._options.level.upper()}.",
                 hint="Ask for another with --level.",
             )
         if "insufficient resources" in error.lower():
-            raise SensorError(
+            return SensorError(
                 f"{host}: the BMC has no free session.",
                 hint="Wait a minute. Unused sessions end by themselves.",
             )
-        raise SensorError(
+        return SensorError(
             f"{host} does not answer as a BMC within {self._options.timeout:g} s (ipmitool, "
             f"UDP port {self._port})."
         )
 
     def _probe_dcmi(self) -> str:
-        payload, why = self._dcmi_payload(self._options.timeout + 2)
+        payload, why = self._dcmi_payload(self._options.timeout + _PROBE_MARGIN_S)
         if payload is None:
             return why
         return dcmi.verdict(payload)
@@ -226,6 +235,7 @@ class IpmitoolSource:
     def _command(self) -> list[str]:
         if not self._host:
             return [*self._program, "-I", "open"]
+        # Whole seconds, one repetition: -N is the wait for one answer, -R 1 sends it once more.
         seconds = max(1, round(self._options.timeout / 2))
         # fmt: off
         command = [*self._program, "-I", "lanplus",
@@ -266,35 +276,48 @@ class IpmitoolSource:
 
     def _read_one(self, channel: str) -> Reading:
         stamp = Stamp.now()
-        limit = (
-            self._options.timeout + 1
-        )  # ipmitool's own limit comes first; this is for one that hangs
-        watts: float | None = None
+        limit_s = self._options.timeout + _HANG_MARGIN_S
         if channel == DCMI_CHANNEL and self._dcmi:
-            reading, quality = self._dcmi_payload(limit)
-            if reading is not None:
-                quality = dcmi.verdict(reading)
-                watts = None if quality else float(reading.watts)
+            watts, why_not = self._dcmi_watts(limit_s)
         else:
-            code, out, error = self._run(
-                "-c", "sensor", "reading", channel, timeout=max(limit, 5.0)
-            )
-            quality = _fault(error, self._options.timeout) if code else ""
-            if not quality:
-                try:
-                    watts = float(out.strip().rpartition(",")[2])
-                except ValueError:
-                    quality = "the sensor has no reading (is the host on?)"
+            watts, why_not = self._sensor_watts(channel, max(limit_s, _SENSOR_READING_MIN_S))
         t, mono, rtt = stamp.middle()
-        return Reading(
-            t, mono, watts, rtt, self.name, channel, none(quality) if watts is None else OK
-        )
+        quality = none(why_not) if watts is None else OK
+        return Reading(t, mono, watts, rtt, self.name, channel, quality)
+
+    def _dcmi_watts(self, limit_s: float) -> tuple[float | None, str]:
+        reading, why_not = self._dcmi_payload(limit_s)
+        if reading is None:
+            return None, why_not
+        why_not = dcmi.verdict(reading)
+        return (None, why_not) if why_not else (float(reading.watts), "")
+
+    def _sensor_watts(self, channel: str, limit_s: float) -> tuple[float | None, str]:
+        code, out, error = self._run("-c", "sensor", "reading", channel, timeout=limit_s)
+        if code and (why_not := _fault(error, self._options.timeout)):
+            return None, why_not
+        try:
+            return float(out.strip().rpartition(",")[2]), ""
+        except ValueError:
+            return None, "the sensor has no reading (is the host on?)"
 
     def close(self) -> None:
         """Nothing is held between readings."""
 
 
+def _nothing_measures_power(why_not: str, names: Sequence[str]) -> NotSupported:
+    hint = "None of its sensors is in watts."
+    if names:
+        hint = f"Choose with --sensor among: {', '.join(names)}."
+    return NotSupported(
+        f"There is no DCMI power reading ({why_not}) and no sensor that is clearly "
+        "the machine's power.",
+        hint=hint,
+    )
+
+
 def _last_line(text: str) -> str:
+    # "IANA PEN registry open failed" is printed by every ipmitool without that file: no fault.
     lines = [line for line in text.strip().splitlines() if "IANA PEN" not in line]
     return lines[-1].strip().rstrip(".") if lines else "no reason given"
 

@@ -22,7 +22,8 @@ from powertui.sampler.urls import Address
 __all__ = ["NvmlSource", "make"]
 
 
-_MIN_STEP_S = 0.1  # the counter moves a few ten times a second
+# The counter moves a few ten times a second: over less, whether one more step fits in decides.
+_MIN_STEP_S = 0.1
 _STANDSTILL_TEST_S = 0.3  # so long a counter that works moves several times
 
 
@@ -44,63 +45,64 @@ class NvmlSource:
         self._gpus: list[_Gpu] = []
 
     def open(self) -> Info:
-        try:
-            library = importlib.import_module("pynvml")
-        except ImportError:
-            raise NotSupported(
-                "The package nvidia-ml-py is not installed.",
-                hint="Run pip install nvidia-ml-py (or powertui[nvml]).",
-            ) from None
-        try:
-            library.nvmlInit()
-        except library.NVMLError as error:
-            raise NotSupported(
-                f"No NVIDIA driver answers here ({error}).", hint="Check that nvidia-smi works."
-            ) from None
-        self._library = library
-        channels, facts = [], {}
+        self._library = library = _initialized_library()
+        facts = {}
         with contextlib.suppress(library.NVMLError):
             facts["driver"] = _text(library.nvmlSystemGetDriverVersion())
-        chosen: dict[int, tuple[Any, str]] = {}
+        boards = self._chosen_boards()
+        counting = {index: partial(self._energy, handle) for index, (handle, _) in boards.items()}
+        # All boards at once: the test takes its time once, not once for each of eight.
+        dead = motionless(
+            {index: count for index, count in counting.items() if count()}, _STANDSTILL_TEST_S
+        )
+        channels = []
+        for index, (handle, model) in boards.items():
+            counts = bool(counting[index]()) and index not in dead
+            if not counts and not self._samples_power(handle):
+                continue
+            self._gpus.append(_Gpu(handle, index, counts))
+            channels.append(self._channel(handle, index, model, counts))
+        if not channels:
+            self.close()
+            raise NotSupported("No NVIDIA GPU here reports its power.")
+        self.channels = tuple(channels)
+        self.read()  # the counters start here: the first reading a caller gets has watts
+        return Info("nvml", "nvml:", "", self.channels, facts)
+
+    def _chosen_boards(self) -> dict[int, tuple[Any, str]]:
+        """Index → handle and model, of those that answer and were asked for."""
+        library = self._library
+        boards: dict[int, tuple[Any, str]] = {}
         for index in range(library.nvmlDeviceGetCount()):
+            # One that fell off the bus must not cost the others.
             with contextlib.suppress(library.NVMLError):
                 handle = library.nvmlDeviceGetHandleByIndex(index)
                 model = _text(library.nvmlDeviceGetName(handle))
                 names = {f"GPU {index}", str(index), model}
                 if not self._options.sensors or names & set(self._options.sensors):
-                    chosen[index] = (handle, model)
-        counting = {index: partial(self._energy, handle) for index, (handle, _) in chosen.items()}
-        dead = motionless(
-            {index: count for index, count in counting.items() if count()}, _STANDSTILL_TEST_S
+                    boards[index] = (handle, model)
+        return boards
+
+    def _samples_power(self, handle: Any) -> bool:
+        try:
+            self._library.nvmlDeviceGetPowerUsage(handle)
+        except self._library.NVMLError:
+            return False
+        return True
+
+    def _channel(self, handle: Any, index: int, model: str, counts: bool) -> Channel:
+        uuid, pci = self._identity(handle)
+        return Channel(
+            name=f"GPU {index}",
+            scope="gpu",
+            quantum_w=None if counts else 0.001,  # the driver's power is in mW
+            kind="interval" if counts else "sampled",
+            note=f"{model}, " + ("energy counter" if counts else "sampled power"),
+            index=index,
+            uuid=uuid,
+            pci=pci,
+            running=True,
         )
-        for index, (handle, model) in chosen.items():
-            counts = bool(counting[index]()) and index not in dead
-            try:
-                if not counts:
-                    library.nvmlDeviceGetPowerUsage(handle)
-            except library.NVMLError:
-                continue  # no power reading on this board
-            self._gpus.append(_Gpu(handle, index, counts))
-            uuid, pci = self._identity(handle)
-            channels.append(
-                Channel(
-                    name=f"GPU {index}",
-                    scope="gpu",
-                    quantum_w=None if counts else 0.001,  # the driver's power is in mW
-                    kind="interval" if counts else "sampled",
-                    note=f"{model}, " + ("energy counter" if counts else "sampled power"),
-                    index=index,
-                    uuid=uuid,
-                    pci=pci,
-                    running=True,
-                )
-            )
-        if not channels:
-            self.close()
-            raise NotSupported("No NVIDIA GPU here reports its power.")
-        self.channels = tuple(channels)
-        self.read()
-        return Info("nvml", "nvml:", "", self.channels, facts)
 
     def _identity(self, handle: Any) -> tuple[str, str]:
         """UUID and PCI address.
@@ -154,7 +156,25 @@ class NvmlSource:
             self._gpus = []
 
 
+def _initialized_library() -> Any:
+    try:
+        library = importlib.import_module("pynvml")
+    except ImportError:
+        raise NotSupported(
+            "The package nvidia-ml-py is not installed.",
+            hint="Run pip install nvidia-ml-py (or powertui[nvml]).",
+        ) from None
+    try:
+        library.nvmlInit()
+    except library.NVMLError as error:
+        raise NotSupported(
+            f"No NVIDIA driver answers here ({error}).", hint="Check that nvidia-smi works."
+        ) from None
+    return library
+
+
 def _text(value: Any) -> str:
+    """Older versions of the package return bytes."""
     text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
     return "".join(c for c in text if c.isprintable())
 

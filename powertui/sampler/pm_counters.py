@@ -28,10 +28,11 @@ __all__ = ["NodePart", "PmCountersSource", "make"]
 _FOLDER = "sys/cray/pm_counters"
 _VALUE = re.compile(r"\s*(\d{1,18}) ([WJ])\b(?: (\d{1,20}) us)?")
 _COUNT = re.compile(r"\s*(\d{1,18})\b")  # newer ones put the time behind it
+_MAX_TEXT = 200  # characters; a value has fewer than 50
 _MAX_TRIES = 3  # to read all values between two renewals
 _STOPPED_PERIODS = 20  # without a renewal: the controller does not run. Chosen, not measured
-_DEFAULT_SCAN_HZ = 10.0  # where raw_scan_hz does not say it
-_MAX_SCAN_HZ = 1000
+_DEFAULT_SCAN_HZ = 10  # where raw_scan_hz does not say it; Cray's controllers do ten a second
+_MAX_SCAN_HZ = 1000  # above it the file holds nonsense: chosen, a hundred times what nodes have
 
 
 class NodePart(NamedTuple):
@@ -88,18 +89,7 @@ class PmCountersSource:
         self._startup: int | None = None
 
     def open(self) -> Info:
-        every = _node_parts(self._options.root)
-        if not every:
-            raise NotSupported(
-                "There are no pm_counters here.",
-                hint="Cray and HPE Cray nodes have them in /sys/cray.",
-            )
-        self._parts = [part for part in every if self._options.selects(part.name)]
-        if not self._parts:
-            raise NotSupported(
-                f"No pm_counters channel is called {' or '.join(self._options.sensors)}.",
-                hint="The channels are: " + ", ".join(part.name for part in every) + ".",
-            )
+        self._parts = self._chosen_parts()
         first = self._parts[0]
         _, why = _value(first.power, "W")
         if why == DENIED:
@@ -107,21 +97,41 @@ class PmCountersSource:
                 f"You may not read {first.power}.",
                 hint="Ask the administrator to make it readable for everybody.",
             )
-        hertz = self._count("raw_scan_hz")
-        self.min_period = 1.0 / _DEFAULT_SCAN_HZ
-        if hertz and hertz <= _MAX_SCAN_HZ:
-            self.min_period = 1.0 / hertz
+        self.min_period = self._scan_period_s()
         self.channels = tuple(self._channel(part) for part in self._parts)
         self._startup = self._count("startup")
         for part in self._parts:
-            if part.energy and (start := _value(part.energy, "J")[0]) is not None:
-                self._first_joules[part.name] = self._last_joules[part.name] = start
+            start_joules = _value(part.energy, "J")[0] if part.energy else None
+            if start_joules is not None:
+                self._first_joules[part.name] = self._last_joules[part.name] = start_joules
         notes: tuple[str, ...] = ()
         included = [channel.name for channel in self.channels if channel.scope != "node"]
         if first.scope == "node" and included:
             notes = (f"The node includes {', '.join(included)}.",)
         facts = {"updated every": f"{self.min_period:g} s"}
         return Info("pm_counters", "pm_counters:", "", self.channels, facts, notes)
+
+    def _chosen_parts(self) -> list[NodePart]:
+        parts = _node_parts(self._options.root)
+        if not parts:
+            raise NotSupported(
+                "There are no pm_counters here.",
+                hint="Cray and HPE Cray nodes have them in /sys/cray.",
+            )
+        chosen = [part for part in parts if self._options.selects(part.name)]
+        if not chosen:
+            raise NotSupported(
+                f"No pm_counters channel is called {' or '.join(self._options.sensors)}.",
+                hint="The channels are: " + ", ".join(part.name for part in parts) + ".",
+            )
+        return chosen
+
+    def _scan_period_s(self) -> float:
+        """How often the controller renews its values. Not every node has the file."""
+        hertz = self._count("raw_scan_hz")
+        if not hertz or hertz > _MAX_SCAN_HZ:
+            hertz = _DEFAULT_SCAN_HZ
+        return 1.0 / hertz
 
     def _channel(self, part: NodePart) -> Channel:
         return Channel(
@@ -160,7 +170,7 @@ class PmCountersSource:
     def _count(self, name: str) -> int | None:
         """The number in one of the files that describe the others."""
         try:
-            match = _COUNT.match((self._folder / name).read_text("ascii", "replace")[:200])
+            match = _COUNT.match((self._folder / name).read_text("ascii", "replace")[:_MAX_TEXT])
         except OSError:
             return None
         return int(match[1]) if match else None
@@ -199,7 +209,7 @@ class PmCountersSource:
 def _value(path: Path, unit: str) -> tuple[int | None, str]:
     """The number in a counter's file, or why there is none."""
     try:
-        text = path.read_text("ascii", "replace")[:200]
+        text = path.read_text("ascii", "replace")[:_MAX_TEXT]
     except OSError as error:
         return None, FAULTS.get(error.errno or 0, "it cannot be read")
     match = _VALUE.match(text)
