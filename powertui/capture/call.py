@@ -26,11 +26,15 @@ from powertui.errors import CaptureError
 __all__ = ["Call"]
 
 CONNECT_TIMEOUT_S = 5.0  # for a connection, and for the first bytes of a server
-_MAX_ANSWER = (
-    256 << 20
-)  # bytes: old servers send their results in it, which were packed and of a million events at most
+# Old servers send their results in the answer: packed, and of a million events at most.
+_MAX_ANSWER_BYTES = 256 << 20
 _PIECE_BYTES = 1 << 16
+# HTTP/2 begins with 64 KiB, after which a server that sends results would wait for us each time.
 _WINDOW_BYTES = 1 << 24
+_FRAME_HEAD_BYTES = 9  # length (3), type, flags, stream (4)
+_SETTINGS_FRAME, _ACK_FLAG = 4, 1
+# TCP's own probes, s, s and a count: 15 + 6 x 5 = 45 s until a machine that vanished is noticed.
+_KEEPALIVE = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 6))
 
 
 class Call:
@@ -89,44 +93,49 @@ class Call:
         from h2.exceptions import ProtocolError
         from h2.settings import SettingCodes
 
+        where = str(self.address)
         try:
             self.socket = _connection(self.address, CONNECT_TIMEOUT_S)
         except OSError as error:
-            raise problems.unreachable(str(self.address), error) from None
+            raise problems.unreachable(where, error) from None
         _probe(self.socket)
         self._h2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
-        self._h2.local_settings[SettingCodes.ENABLE_PUSH] = (
-            0  # nobody has to send us what we did not ask for
-        )
+        # Nobody has to send us what we did not ask for.
+        self._h2.local_settings[SettingCodes.ENABLE_PUSH] = 0
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(_WINDOW_BYTES)
-        until = time.monotonic() + CONNECT_TIMEOUT_S
-        first = b""
+        first = bytearray()
         try:
             self._flush()
-            # Nine bytes are the head of a frame, and a server's first frame has to be its settings.
-            while len(first) < 9 and (remaining_s := until - time.monotonic()) > 0:
-                if not select.select([self.socket], [], [], remaining_s)[0]:
-                    break
-                piece = self.socket.recv(_PIECE_BYTES)
-                first += piece
-                if not piece:
-                    break
-            else:
-                if len(first) < 9:
-                    raise problems.no_answer(str(self.address))
-            if not first and select.select([self.socket], [], [], 0)[0] == []:
-                raise problems.no_answer(str(self.address))
-            if len(first) < 9 or first[3] != 4 or first[4] & 1:
-                raise problems.not_a_profiler(str(self.address), first)
-            self._h2.receive_data(first)
+            self._receive_frame_head(self.socket, first)
+            is_settings = len(first) >= _FRAME_HEAD_BYTES and first[3] == _SETTINGS_FRAME
+            if not is_settings or first[4] & _ACK_FLAG:
+                raise problems.not_a_profiler(where, bytes(first))
+            self._h2.receive_data(bytes(first))
             self._flush()
-        except ProtocolError:
-            raise problems.not_a_profiler(str(self.address), first) from None
-        except ConnectionError:
-            raise problems.not_a_profiler(str(self.address), first) from None
+        except (ProtocolError, ConnectionError):
+            raise problems.not_a_profiler(where, bytes(first)) from None
         except OSError as error:
-            raise problems.unreachable(str(self.address), error) from None
+            raise problems.unreachable(where, error) from None
+
+    def _receive_frame_head(self, connection: socket.socket, first: bytearray) -> None:
+        """Fill `first` up to the head of a frame: a server's first has to be its settings.
+
+        Ends with less where the server closes the connection, or speaks something else and waits.
+        """
+        until = time.monotonic() + CONNECT_TIMEOUT_S
+        while len(first) < _FRAME_HEAD_BYTES:
+            remaining_s = until - time.monotonic()
+            if remaining_s <= 0:
+                raise problems.no_answer(str(self.address))
+            if not select.select([connection], [], [], remaining_s)[0]:
+                if not first:
+                    raise problems.no_answer(str(self.address))
+                return
+            piece = connection.recv(_PIECE_BYTES)
+            first += piece
+            if not piece:
+                return
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────────
 
@@ -189,8 +198,8 @@ class Call:
         elif isinstance(event, events.DataReceived):
             self._body += event.data
             self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
-            if len(self._body) > _MAX_ANSWER:
-                size = f"{_MAX_ANSWER >> 20} MiB"
+            if len(self._body) > _MAX_ANSWER_BYTES:
+                size = f"{_MAX_ANSWER_BYTES >> 20} MiB"
                 self.failure = problems.closed(
                     str(self.address), f"its answer is larger than {size}"
                 )
@@ -275,6 +284,6 @@ def _probe(sock: socket.socket) -> None:
     """A machine that is switched off in the middle is noticed within a minute."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 6)):
+    for option, value in _KEEPALIVE:
         if hasattr(socket, option):
             sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

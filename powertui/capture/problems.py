@@ -36,16 +36,10 @@ _PORT = "Name the port that the program starts its server on."
 _ROOM = "Make room there, or choose another --logdir."
 
 # grpc-status of an answer
-_OK, _CANCELLED, _DEADLINE, _EXISTS, _DENIED, _FULL, _PRECONDITION, _UNIMPLEMENTED = (
-    0,
-    1,
-    4,
-    6,
-    7,
-    8,
-    9,
-    12,
-)
+_EXISTS, _DENIED, _UNIMPLEMENTED = 6, 7, 12
+_FULL_DISK_WORDS = ("no space left", "disk quota", "disk full")
+_DENIED_WORDS = ("permission denied", "read-only file system")
+_BUSY_WORDS = ("another profil", "only one profil", "session active")
 
 
 class ProfileLost(CaptureError):
@@ -154,19 +148,15 @@ def refused(where: str, status: int, message: str, path: str) -> CaptureError:
             f"{where} is a gRPC server, but not a profiler server.",
             hint="Name the port of the profiler's server.",
         )
-    if "no space left" in low or "disk quota" in low or "disk full" in low:
+    # By its words too: servers report the same trouble under several codes.
+    if _speaks_of(low, _FULL_DISK_WORDS):
         return NotWritten(f"The server's disk is full: it could not write {path}.", hint=_ROOM)
-    if status == _DENIED or "permission denied" in low or "read-only file system" in low:
+    if status == _DENIED or _speaks_of(low, _DENIED_WORDS):
         return NotWritten(
             f"The server may not write {path}.",
             hint="Choose a --logdir that the program may write to: it writes the profile itself.",
         )
-    if (
-        status == _EXISTS
-        or "another profil" in low
-        or "only one profil" in low
-        or "session active" in low
-    ):
+    if status == _EXISTS or _speaks_of(low, _BUSY_WORDS):
         return CaptureError(
             f"{where} is taking another profile already: a program allows only one at a time.",
             hint=(
@@ -176,6 +166,10 @@ def refused(where: str, status: int, message: str, path: str) -> CaptureError:
         )
     text = words.rstrip(".") or "no reason was given"
     return NotWritten(f"{where} could not take the profile: {text} (grpc status {status}).")
+
+
+def _speaks_of(message: str, phrases: tuple[str, ...]) -> bool:
+    return any(phrase in message for phrase in phrases)
 
 
 def empty(where: str, seconds: float) -> CaptureError:

@@ -41,14 +41,12 @@ BEFORE, _PROFILING, WRITING, _AFTER = (
     "waiting for the server to write the profile",
     "power after",
 )
-_LOOK_PERIOD_S = (
-    0.25  # between two looks whether somebody wants to stop, who is told meanwhile how far it is
-)
+# Between two looks whether somebody wants to stop, who is told meanwhile how far it is.
+_LOOK_PERIOD_S = 0.25
 # beyond the asked time: profiles of the programs in docs/capture.md were written within 1 s
 _SLOW_ANSWER_S = 3.0
-_SETTLED_S = (
-    0.5  # without a byte more, after which a file that ends in the middle is taken for abandoned
-)
+# Without a byte more for so long, a file that ends in the middle is taken for abandoned.
+_SETTLED_S = 0.5
 
 
 class Stage(NamedTuple):
@@ -57,9 +55,8 @@ class Stage(NamedTuple):
     what: str
     past_s: float
     of_s: float | None  # None: as long as it takes
-    deadline_s: float | None = (
-        None  # when it is given up, which is of interest once somebody is slow
-    )
+    # When it is given up, which is of interest once somebody is slow.
+    deadline_s: float | None = None
     slow: tuple[str, ...] = ()  # who should have answered by now
     ending: bool = False  # they were told to end already
     keeps_power: bool = False  # when it is ended now
@@ -96,9 +93,8 @@ class Plan:
     delay_s: float = 0.0
     server_logdir: str = ""  # the logdir as the server sees it, where that is another path
     pid: int | None = None  # a PyTorch program of this machine, instead of addresses
-    via: tuple[
-        str, ...
-    ] = ()  # for each address, or one for all: through which host to fetch its file
+    # For each address, or one for all: through which host to fetch its file.
+    via: tuple[str, ...] = ()
 
 
 @dataclass
@@ -108,9 +104,8 @@ class CapturedProfile:
     session: str
     folder: Path  # as we see it
     files: list[str] = field(default_factory=list)  # profiles that are here
-    elsewhere: list[str] = field(
-        default_factory=list
-    )  # for those that are not: the line that fetches each
+    # For those that are not: the line that fetches each.
+    elsewhere: list[str] = field(default_factory=list)
     results: list[str] = field(default_factory=list)  # of old servers
     power: str = ""  # the recording
     problems: list[PowertuiError] = field(default_factory=list)
@@ -158,9 +153,9 @@ def take(
     *,
     meanwhile: Callable[[CapturedProfile], bool] = lambda _: False,
 ) -> CapturedProfile:
-    """Take one profile of every address. `told` hears what is waited for, some times a second; True
-    ends the capture early. `meanwhile` is given what is there once the profile is: power goes on
-    beside it, in a file that grows. With True it ends that.
+    """Take one profile of every address. `on_stage` hears what is waited for, some times a second;
+    True ends the capture early. `meanwhile` is given what is there once the profile is: power goes
+    on beside it, in a file that grows. With True it ends that.
 
     Raises where nothing can come of it; what goes wrong with one of several servers is among the
     problems of what was taken.
@@ -225,22 +220,32 @@ def _end(power: PowerAround, capture: CapturedProfile | None, waiting: Waiting) 
     """Keep what was recorded where there is a profile, and where one had begun: nobody can record
     that power again.
     """
-    raised_inside = power.began and not power.ended
-    keeps = capture is not None and (capture.good or capture.lost or raised_inside)
-    folder = capture.folder if capture is not None and keeps else None
+    folder = _power_folder(power, capture)
     try:
         path = power.stop(folder)
     except KeyboardInterrupt:
+        # The file is completed all the same; a second Ctrl+C gives that up.
         waiting.stopped = True
         path = power.stop(folder)
-    if not keeps and path:
+    if folder is None and path:
         with contextlib.suppress(OSError):
             Path(path).unlink()  # seconds of power with no profile: nobody asked for that
         path = ""
-    if capture is not None:
-        capture.power, capture.notes = path, [*capture.notes, *power.notes]
-        if path and not capture.good:
-            capture.notes.append(f"The power that was recorded is kept in {path}.")
+    if capture is None:
+        return
+    capture.power, capture.notes = path, [*capture.notes, *power.notes]
+    if path and not capture.good:
+        capture.notes.append(f"The power that was recorded is kept in {path}.")
+
+
+def _power_folder(power: PowerAround, capture: CapturedProfile | None) -> Path | None:
+    """Where the power is kept; None where it is not worth keeping."""
+    if capture is None:
+        return None
+    raised_inside = power.began and not power.ended
+    if capture.good or capture.lost or raised_inside:
+        return capture.folder
+    return None
 
 
 def _session(plan: Plan) -> str:
@@ -256,38 +261,33 @@ def _session(plan: Plan) -> str:
 
 
 def _folder(plan: Plan, session: str) -> Path:
-    return (
-        Path(plan.logdir) / session
-        if plan.pid is not None
-        else Path(plan.logdir) / SESSIONS / session
-    )
+    logdir = Path(plan.logdir)
+    # TensorBoard looks for PyTorch's traces right in the run, for XPlanes below plugins/profile.
+    if plan.pid is not None:
+        return logdir / session
+    return logdir / SESSIONS / session
 
 
 def _profile(
     plan: Plan, capture: CapturedProfile, power: PowerAround | None, waiting: Waiting
 ) -> None:
     session = capture.session
-    theirs = f"{(plan.server_logdir or plan.logdir).rstrip('/')}/{SESSIONS}"
-    place = SessionPlace(capture.folder, f"{theirs}/{session}")
-    seconds = plan.asked.seconds
-
-    def on_wait(wait: AnswerWait) -> bool:
-        past_s = wait.past_s
-        if past_s < seconds and not wait.ending:
-            return waiting.look(Stage(_PROFILING, past_s, seconds))
-        slow = wait.servers if past_s >= seconds + _SLOW_ANSWER_S or wait.ending else ()
-        return waiting.look(
-            Stage(WRITING, past_s, None, wait.limit_s, slow, wait.ending, power is not None)
-        )
+    # The server writes the profile itself, where it sees the logdir.
+    server_root = f"{(plan.server_logdir or plan.logdir).rstrip('/')}/{SESSIONS}"
+    place = SessionPlace(capture.folder, f"{server_root}/{session}")
 
     def started() -> None:
         capture.begun_ns = time.time_ns()
         if power is not None:
             power.begin(f"profile {session}")
 
-    named = servers.named_servers(plan.addresses)
     outcomes, early = servers.take(
-        named, plan.asked, theirs, session, on_wait=on_wait, started=started
+        servers.named_servers(plan.addresses),
+        plan.asked,
+        server_root,
+        session,
+        on_wait=_answer_report(plan.asked.seconds, waiting, keeps_power=power is not None),
+        started=started,
     )
     capture.ended_ns, capture.ended_s = time.time_ns(), time.monotonic()
     waiting.stopped = waiting.stopped or early
@@ -298,17 +298,47 @@ def _profile(
             _without_answer(capture, place, outcome)
             continue
         hop = plan.via[min(index, len(plan.via) - 1)] if plan.via else ""
-        try:
-            _locate(capture, place, outcome, hop, waiting)
-        except CaptureError as error:
-            capture.problems.append(error)
-            capture.lost = True
-        except KeyboardInterrupt:  # it is written: fetching it is what was not waited for
-            waiting.stopped = True
-            capture.elsewhere.append(session_files.command(place, outcome.server))
+        _take_profile(capture, place, outcome, hop, waiting)
         nothing = servers.empty(outcome, plan.asked)
         if nothing is not None:
             capture.problems.append(nothing)
+
+
+def _answer_report(
+    seconds: float, waiting: Waiting, *, keeps_power: bool
+) -> Callable[[AnswerWait], bool]:
+    def on_wait(wait: AnswerWait) -> bool:
+        past_s = wait.past_s
+        if past_s < seconds and not wait.ending:
+            return waiting.look(Stage(_PROFILING, past_s, seconds))
+        # Writing takes a moment: only who takes longer than that is named.
+        is_slow = wait.ending or past_s >= seconds + _SLOW_ANSWER_S
+        stage = Stage(
+            what=WRITING,
+            past_s=past_s,
+            of_s=None,
+            deadline_s=wait.limit_s,
+            slow=wait.servers if is_slow else (),
+            ending=wait.ending,
+            keeps_power=keeps_power,
+        )
+        return waiting.look(stage)
+
+    return on_wait
+
+
+def _take_profile(
+    capture: CapturedProfile, place: SessionPlace, outcome: Outcome, hop: str, waiting: Waiting
+) -> None:
+    """What goes wrong with one server's file must not cost the others theirs."""
+    try:
+        _locate(capture, place, outcome, hop, waiting)
+    except CaptureError as error:
+        capture.problems.append(error)
+        capture.lost = True
+    except KeyboardInterrupt:  # it is written: fetching it is what was not waited for
+        waiting.stopped = True
+        capture.elsewhere.append(session_files.command(place, outcome.server))
 
 
 def _fetch_report(hop: str, waiting: Waiting) -> Callable[[FetchProgress], bool]:

@@ -150,15 +150,18 @@ class _Waiter:
                 self._receive()
                 stop = self._look() or stop
             except KeyboardInterrupt:
-                if self._ending:
+                if self._ending:  # the second Ctrl+C
                     for call in self._open():
                         call.leave()
                     return True
                 stop = True
-            if self._past_s() >= self._limit_s:
-                for call in self._open():
-                    call.give_up(self._limit_s)
+            self._give_up_late()
         return self._ending
+
+    def _give_up_late(self) -> None:
+        if self._past_s() >= self._limit_s:
+            for call in self._open():
+                call.give_up(self._limit_s)
 
     def _open(self) -> list[Call]:
         return [call for call in self._calls if not call.done]

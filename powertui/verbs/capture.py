@@ -37,11 +37,13 @@ EXAMPLES = (
 _MIN_IMPORT_S = 3.0  # of power before the profile, to have something imported meanwhile
 _SIGNAL_CODES_ABOVE = 128  # exit codes above it: ended by a signal
 _MIN_REPEAT_S = 1.0  # a repetition more often than this is none
+_INTERRUPTED_CODE = 130  # as a shell reports a program that Ctrl+C ended
 _DEFAULT_COLUMNS = 80  # of a terminal that does not say
+_MIN_INTERVAL_S, _MAX_INTERVAL_S = 0.01, 3600.0  # between two readings of power
 _MIN_PATIENCE_S = 0.1  # a server needs some time to write, even where it has little
-_SLOW_REPORT_PERIOD_S = (
-    10.0  # between two lines about one wait, where they are not written over each other
-)
+# Between two lines about one wait, where they are not written over each other.
+_SLOW_REPORT_PERIOD_S = 10.0
+_MAX_REPEAT_S = 30 * 86400.0  # a month: more is a slip of the unit
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -158,28 +160,36 @@ def run(args: argparse.Namespace) -> int:
 
         print(other_makers.INSTRUCTIONS[args.other])
         return 0
-    every = (
-        common.seconds(args.every, "--every", _MIN_REPEAT_S, 30 * 86400.0) if args.every else None
-    )
+    # Before the plan, which looks for sensors: a wrong argument is refused at once.
+    every_s = None
+    if args.every:
+        every_s = common.seconds(args.every, "--every", _MIN_REPEAT_S, _MAX_REPEAT_S)
     plan = _plan(args)
-    if every is not None:
+    if every_s is not None:
         from powertui.capture import repetition
 
-        return repetition.run(plan, every, args.keep, _Progress().on_stage, _report_one)
+        return repetition.run(plan, every_s, args.keep, _Progress().on_stage, _report_one)
     if args.keep is not None:
         raise UsageError("--keep belongs to --every.")
-    opens = not args.no_open and sys.stdin.isatty() and sys.stdout.isatty()
-    progress = _Progress()
+    capture = _capture_once(args, plan)
+    _print_result(capture)
+    _print_next_command(capture)
+    if capture.stopped:
+        return _INTERRUPTED_CODE
+    return int(bool(capture.problems) or not capture.good)
+
+
+def _capture_once(args: argparse.Namespace, plan: Plan) -> CapturedProfile:
+    """Take one profile, and open it as soon as it is there."""
     from powertui.capture import profile_session
 
+    opens = not args.no_open and sys.stdin.isatty() and sys.stdout.isatty()
+    progress = _Progress()
     prepared = False
 
     def on_stage(stage: Stage) -> bool:
         nonlocal prepared
-        free = stage.what == profile_session.WRITING or (
-            stage.what == profile_session.BEFORE and plan.before_s >= _MIN_IMPORT_S
-        )
-        if free and not prepared:
+        if not prepared and _has_time_for_imports(stage, plan):
             prepared = True
             _prepare(args, opens)
         return progress.on_stage(stage)
@@ -187,19 +197,24 @@ def run(args: argparse.Namespace) -> int:
     def meanwhile(capture: CapturedProfile) -> bool:
         progress.clear()
         _print_files(capture)
-        return (
-            _open(args, capture, plan)
-            if opens and capture.files and not capture.problems and not capture.stopped
-            else False
-        )
+        # What went wrong has to be read first: the screens would cover it.
+        if not opens or not capture.files or capture.problems or capture.stopped:
+            return False
+        return _open(args, capture, plan)
 
     try:
-        capture = profile_session.take(plan, on_stage, meanwhile=meanwhile)
+        return profile_session.take(plan, on_stage, meanwhile=meanwhile)
     finally:
         progress.clear()
-    _print_result(capture)
-    _print_next_command(capture)
-    return 130 if capture.stopped else int(bool(capture.problems) or not capture.good)
+
+
+def _has_time_for_imports(stage: Stage, plan: Plan) -> bool:
+    """Not while something is profiled that may run on this machine: imports take a core."""
+    from powertui.capture import profile_session
+
+    if stage.what == profile_session.BEFORE:
+        return plan.before_s >= _MIN_IMPORT_S
+    return stage.what == profile_session.WRITING
 
 
 def _prepare(args: argparse.Namespace, opens: bool) -> None:
@@ -225,6 +240,35 @@ def _plan(args: argparse.Namespace) -> Plan:
     from powertui.capture import address, session_files
     from powertui.capture.profile_session import Plan
 
+    _check_target(args)
+    _check_numbers(args)
+    addresses = tuple(dict.fromkeys(address.parse(text) for text in args.address))
+    if len(args.via) not in (0, 1, len(addresses)):
+        raise UsageError("Give --via once, or once for each address.")
+    if args.server_logdir and not args.server_logdir.startswith("/"):
+        raise UsageError(
+            "--server-logdir must be an absolute path, because the server does not know this "
+            "working folder."
+        )
+    power = _power_of(args)
+    return Plan(
+        addresses=addresses,
+        # Absolute: the server writes there, and has a working folder of its own.
+        logdir=str(Path(args.logdir).expanduser().absolute()),
+        asked=_asked_of(args, _length_of(args, power)),
+        power=power,
+        interval=args.interval,
+        before_s=common.seconds(args.before, "--before"),
+        after_s=common.seconds(args.after, "--after"),
+        delay_s=common.seconds(args.delay, "--delay"),
+        server_logdir=args.server_logdir,
+        pid=args.pid,
+        via=tuple(session_files.via(text) for text in args.via),
+    )
+
+
+def _check_target(args: argparse.Namespace) -> None:
+    """Refuse what names no program, or two, or no place for the profile."""
     if args.pid is not None and (args.address or args.pid < 1):
         raise UsageError("--pid takes the number of one process, and no address beside it.")
     if not args.address and args.pid is None:
@@ -238,32 +282,13 @@ def _plan(args: argparse.Namespace) -> Plan:
         raise UsageError(
             "Name the logdir with --logdir: the profile and its power are written there."
         )
-    if not 0.01 <= args.interval <= 3600:
+
+
+def _check_numbers(args: argparse.Namespace) -> None:
+    if not _MIN_INTERVAL_S <= args.interval <= _MAX_INTERVAL_S:
         raise UsageError(f"An interval of {args.interval:g} s is not possible.")
     if args.keep is not None and args.keep < 1:
         raise UsageError("--keep must be 1 or more.")
-    addresses = tuple(dict.fromkeys(address.parse(text) for text in args.address))
-    if len(args.via) not in (0, 1, len(addresses)):
-        raise UsageError("Give --via once, or once for each address.")
-    if args.server_logdir and not args.server_logdir.startswith("/"):
-        raise UsageError(
-            "--server-logdir must be an absolute path, because the server does not know this "
-            "working folder."
-        )
-    power = _power_of(args)
-    return Plan(
-        addresses,
-        str(Path(args.logdir).expanduser().absolute()),
-        _asked_of(args, _length_of(args, power)),
-        power,
-        args.interval,
-        common.seconds(args.before, "--before"),
-        common.seconds(args.after, "--after"),
-        common.seconds(args.delay, "--delay"),
-        args.server_logdir,
-        args.pid,
-        tuple(session_files.via(text) for text in args.via),
-    )
 
 
 def _length_of(args: argparse.Namespace, power: tuple[Target, ...]) -> float:
