@@ -136,29 +136,30 @@ class WhileRecording:
         begun = time.monotonic()
         if steps is None:
             return None if self._over.wait(self._request.after_s) else plan
-        wait = 0.0
-        while not self._over.wait(wait):
+        wait_s = 0.0
+        while not self._over.wait(wait_s):
             self._look()
-            last, wait = self._steps.last, _LOOK_PERIOD_S
-            expected = self._steps.when(steps[0])
-            due = (
-                expected.at - expected.half - _LEAD_S - time.time()
-                if expected is not None
-                else _LOOK_PERIOD_S
-            )
-            if (last is not None and last >= steps[0]) or due <= 0:
+            last = self._steps.last
+            due_s = self._due_in_s(steps[0])
+            if (last is not None and last >= steps[0]) or due_s <= 0:
                 self._until = self._last_wanted(*steps)
-                return (
-                    plan
-                    if self._until is not None
-                    else self._by_time(
-                        f"The log does not show how fast steps go: it has only step {last}."
-                    )
+                if self._until is not None:
+                    return plan
+                return self._by_time(
+                    f"The log does not show how fast steps go: it has only step {last}."
                 )
             if last is None and time.monotonic() - begun > _NO_STEPS_S:
                 return self._by_time(f"No step has been logged in {plan.logdir} so far. {_HOW}")
-            wait = min(wait, due)
+            wait_s = min(_LOOK_PERIOD_S, due_s)
         return None
+
+    def _due_in_s(self, step: int) -> float:
+        """When to ask for the profile, so that it has begun before the step does."""
+        expected = self._steps.when(step)
+        if expected is None:
+            return _LOOK_PERIOD_S
+        due_s: float = expected.at - expected.half - _LEAD_S - time.time()
+        return due_s
 
     def _last_wanted(self, first: int, last: int) -> int | None:
         """Until which step to capture: the one that was asked for, or as many from now on where

@@ -113,39 +113,46 @@ class AiuSmiSource:
             )
         self._command = [program.path]
         self._start()
-        with self._news:
-            self._news.wait_for(lambda: self._latest or self._ended(), _FIRST_LINES_S)
-            self._news.wait_for(lambda: self._ended(), _ALL_CARDS_S if self._latest else 0.0)
-            measured = sorted(
-                card for card, (line, _) in self._latest.items() if line.watts is not None
-            )
+        measured = self._first_cards()
         asked = {sensor.casefold() for sensor in self._options.sensors}
         chosen = [card for card in measured if not asked or asked & {f"aiu {card}", str(card)}]
         if not chosen:
             self.close()
-            if measured:
-                names = ", ".join(f"AIU {card}" for card in measured)
-                raise NotSupported(
-                    f"No card is called {' or '.join(self._options.sensors)}.",
-                    hint=f"The cards are: {names}.",
-                )
-            raise NotSupported(
+            raise self._nothing_chosen(measured)
+        self.channels = tuple(self._channel(card) for card in chosen)
+        return Info("aiu-smi", "aiu-smi:", "", self.channels, {"program": program.path})
+
+    def _first_cards(self) -> list[int]:
+        """The cards that report power, once each had the time for a line."""
+        with self._news:
+            self._news.wait_for(lambda: self._latest or self._ended(), _FIRST_LINES_S)
+            # How many cards there are is known to nobody: the rest of one round is waited for.
+            self._news.wait_for(lambda: self._ended(), _ALL_CARDS_S if self._latest else 0.0)
+            lines = [line for line, _ in self._latest.values()]
+        return sorted(line.card for line in lines if line.watts is not None)
+
+    def _nothing_chosen(self, measured: list[int]) -> NotSupported:
+        if not measured:
+            return NotSupported(
                 "aiu-smi reports no power.", hint="Run aiu-smi by hand: it shows what is missing."
             )
-        self.channels = tuple(
-            Channel(
-                f"AIU {card}",
-                "",
-                "gpu",
-                note="IBM Spyre",
-                period_s=1.0,
-                index=card,
-                pci=self._table.addresses.get(card, ""),
-                running=True,
-            )
-            for card in chosen
+        names = ", ".join(f"AIU {card}" for card in measured)
+        return NotSupported(
+            f"No card is called {' or '.join(self._options.sensors)}.",
+            hint=f"The cards are: {names}.",
         )
-        return Info("aiu-smi", "aiu-smi:", "", self.channels, {"program": program.path})
+
+    def _channel(self, card: int) -> Channel:
+        return Channel(
+            f"AIU {card}",
+            "",
+            "gpu",
+            note="IBM Spyre",
+            period_s=1.0,
+            index=card,
+            pci=self._table.addresses.get(card, ""),
+            running=True,
+        )
 
     def _start(self) -> None:
         # It is a Python program: it is to keep no lines back.
@@ -200,14 +207,18 @@ class AiuSmiSource:
         now = Stamp.now()
         if readings or now.mono - self._heard.mono <= _MAX_SILENCE_S:
             return readings
-        ended = self._ended()
-        why = "aiu-smi ended" if ended else "aiu-smi prints nothing"
-        if ended:
-            self.reconnects += 1
-            with contextlib.suppress(NotSupported):
-                self._start()
+        why = self._look_after_program()
         silent = AnswerTime(now.t, now.mono, 0.0)
         return [silent.gap(self.name, channel.name, why) for channel in self.channels]
+
+    def _look_after_program(self) -> str:
+        """Why nothing comes. A program that ended is started again, as its driver may come back."""
+        if not self._ended():
+            return "aiu-smi prints nothing"
+        self.reconnects += 1
+        with contextlib.suppress(NotSupported):
+            self._start()
+        return "aiu-smi ended"
 
     def close(self) -> None:
         process, self._process = self._process, None

@@ -10,7 +10,8 @@ from powertui.errors import NotSupported
 
 DCMI_CHANNEL = "power"
 
-# Names that BMCs give to the power of the whole machine, best first.
+# Names that BMCs give to the power of the whole machine, best first: IBM's "Total Power" before
+# the others, and any "total" last, which may be a total of the fans.
 _MACHINE_POWER_NAMES = [
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -33,25 +34,30 @@ def pick_sensors(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     Wildcards as in a shell.
     """
     if patterns:
-        chosen: list[str] = []
-        for pattern in patterns:
-            hits = [
-                n
-                for n in names
-                if n.casefold() == pattern.casefold()
-                or fnmatch.fnmatch(n.casefold(), pattern.casefold())
-            ]
-            if not hits:
-                raise NotSupported(
-                    f"There is no power sensor {pattern!r}.",
-                    hint="The sensors are: " + (", ".join(names) or "none") + ".",
-                )
-            chosen += [n for n in hits if n not in chosen]
-        return chosen
-    for pattern_ in _MACHINE_POWER_NAMES:
+        return _matching(names, patterns)
+    for machine_power in _MACHINE_POWER_NAMES:
         for name in names:
-            if pattern_.search(name):
+            if machine_power.search(name):
                 return [name]
-    if len(names) == 1:
-        return list(names)
-    return []
+    # The only one that there is. Among several none is guessed: each may be one power supply.
+    return list(names) if len(names) == 1 else []
+
+
+def _matching(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """In the order in which they were asked for, none of them twice."""
+    chosen: list[str] = []
+    for pattern in patterns:
+        folded = pattern.casefold()
+        # Equal first: a name may hold brackets, which a pattern would not match.
+        hits = [
+            name
+            for name in names
+            if name.casefold() == folded or fnmatch.fnmatch(name.casefold(), folded)
+        ]
+        if not hits:
+            raise NotSupported(
+                f"There is no power sensor {pattern!r}.",
+                hint="The sensors are: " + (", ".join(names) or "none") + ".",
+            )
+        chosen += [name for name in hits if name not in chosen]
+    return chosen

@@ -36,6 +36,7 @@ __all__ = [
 PASSWORD_VARIABLES = ("IPMI_PASSWORD", "IPMITOOL_PASSWORD")
 KG_VARIABLES = ("IPMI_KGKEY",)
 _KEYRING_SERVICE = "powertui"
+_MAX_SECRET_BYTES = 4096  # a file without a line end, such as a disk image, is not read whole
 
 
 class Secret:
@@ -88,7 +89,7 @@ def read_secret_file(path: str, what: str = "password") -> Secret:
                     ),
                     hint=f"chmod 600 {path}",
                 )
-            line = file.readline(4096)
+            line = file.readline(_MAX_SECRET_BYTES)
     except OSError as error:
         raise UsageError(f"The {what} file {path} cannot be read: {error.strerror}.") from None
     try:
@@ -101,9 +102,8 @@ def read_secret_file(path: str, what: str = "password") -> Secret:
 
 
 def _from_keyring(host: str, user: str) -> Secret | None:
-    with contextlib.suppress(
-        Exception
-    ):  # a missing package, a locked or broken store: simply no password from here
+    # A missing package, a locked or broken store: simply no password from here.
+    with contextlib.suppress(Exception):
         text = importlib.import_module("keyring").get_password(f"{_KEYRING_SERVICE}:{host}", user)
         if text:
             return Secret(text)
@@ -132,12 +132,18 @@ def find_password(
         if variable in environment:  # an empty one is a password too
             return Secret(environment[variable])
     password = _from_keyring(host, user)
-    if password is None and ask and sys.stdin is not None and sys.stdin.isatty():
-        with contextlib.suppress(EOFError):
-            password = Secret(
-                getpass.getpass(f"Password of {user or 'the user'} on {plain(shown or host)}: ")
-            )
+    if password is None and ask:
+        password = _from_prompt(user or "the user", shown or host)
     return password
+
+
+def _from_prompt(user: str, host: str) -> Secret | None:
+    """Only from a terminal: where input comes from a pipe, a prompt would eat a line of it."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        return None
+    with contextlib.suppress(EOFError):
+        return Secret(getpass.getpass(f"Password of {user} on {plain(host)}: "))
+    return None
 
 
 def scrub(environment: Mapping[str, str]) -> dict[str, str]:

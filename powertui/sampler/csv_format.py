@@ -112,22 +112,29 @@ def sources_in(head: bytes) -> Iterator[tuple[str, str, Channel]]:
     """
     interval: float | None = None
     for line in head.split(b"\n"):
-        entry: Any = None
+        # A heading that was cut or edited must not cost the rows below it.
         try:
             if line.startswith(_INTERVAL_PREFIX):
                 interval = _above_zero(json.loads(line.removeprefix(_INTERVAL_PREFIX)))
-            elif line.startswith(_SOURCE_PREFIX):
-                entry = json.loads(line.removeprefix(_SOURCE_PREFIX))
+                continue
+            if not line.startswith(_SOURCE_PREFIX):
+                continue
+            entry = json.loads(line.removeprefix(_SOURCE_PREFIX))
         except (ValueError, RecursionError):
             continue
-        if not isinstance(entry, dict) or not isinstance(entry.get("channels"), list):
-            continue
-        name = str(entry.get("name"))[:_MAX_TEXT_CHARS]
-        for fields in entry["channels"]:
-            if isinstance(fields, dict) and isinstance(fields.get("name"), str):
-                host = fields.get("host") or entry.get("host")
-                channel = _channel({**fields, "host": host}, interval)
-                yield name, _claimed(entry, "source"), channel
+        if isinstance(entry, dict) and isinstance(entry.get("channels"), list):
+            yield from _channels_in(entry, interval)
+
+
+def _channels_in(
+    entry: dict[str, Any], interval: float | None
+) -> Iterator[tuple[str, str, Channel]]:
+    source_name = str(entry.get("name"))[:_MAX_TEXT_CHARS]
+    for fields in entry["channels"]:
+        if isinstance(fields, dict) and isinstance(fields.get("name"), str):
+            host = fields.get("host") or entry.get("host")
+            channel = _channel({**fields, "host": host}, interval)
+            yield source_name, _claimed(entry, "source"), channel
 
 
 def _claimed(fields: dict[str, Any], key: str) -> str:

@@ -142,33 +142,26 @@ class GpuProgramSource:
             gpus, trouble = self._ask(way, program.path, max(self._options.timeout, _FIRST_CALL_S))
             measured = [gpu for gpu in gpus if gpu.watts is not None]
             if not measured:
+                # The next program may know this GPU: drivers come with an old one and a new one.
                 why.append(trouble or f"{way.program} reports no power.")
                 continue
-            chosen = [gpu for gpu in measured if self._selects(gpu)]
-            if not chosen:
-                names = ", ".join(f"GPU {gpu.number}" for gpu in measured)
-                raise NotSupported(
-                    f"No GPU is called {' or '.join(self._options.sensors)}.",
-                    hint=f"The GPUs are: {names}.",
-                )
+            chosen = self._chosen(measured)
             self._way, self._path = way, program.path
-            self.channels = tuple(
-                Channel(
-                    f"GPU {gpu.number}",
-                    "",
-                    "gpu",
-                    note=gpu.model,
-                    index=gpu.number,
-                    uuid=gpu.uuid,
-                    pci=gpu.pci,
-                    running=True,
-                )
-                for gpu in chosen
-            )
+            self.channels = tuple(_channel(gpu) for gpu in chosen)
             return Info(
                 way.program, f"{self._scheme}:", "", self.channels, {"program": program.path}
             )
         raise NotSupported(" ".join(why), hint="Check that the driver's programs are in your PATH.")
+
+    def _chosen(self, measured: list[Gpu]) -> list[Gpu]:
+        chosen = [gpu for gpu in measured if self._selects(gpu)]
+        if not chosen:
+            names = ", ".join(f"GPU {gpu.number}" for gpu in measured)
+            raise NotSupported(
+                f"No GPU is called {' or '.join(self._options.sensors)}.",
+                hint=f"The GPUs are: {names}.",
+            )
+        return chosen
 
     def _selects(self, gpu: Gpu) -> bool:
         return self._options.selects(f"gpu {gpu.number}", str(gpu.number), gpu.model, gpu.uuid)
@@ -203,6 +196,19 @@ class GpuProgramSource:
 
     def close(self) -> None:
         """Nothing is held between readings."""
+
+
+def _channel(gpu: Gpu) -> Channel:
+    return Channel(
+        f"GPU {gpu.number}",
+        "",
+        "gpu",
+        note=gpu.model,
+        index=gpu.number,
+        uuid=gpu.uuid,
+        pci=gpu.pci,
+        running=True,
+    )
 
 
 def make_nvidia(_address: Address, options: Options) -> GpuProgramSource:

@@ -80,17 +80,11 @@ class HwmonSource:
 
     def _chosen_chips(self) -> list[Chip]:
         """The chips that are asked for; raises where there is none."""
-        every = chips(self._options.root)
-        if not self._only and every:
-            return every
-        chosen = [
-            chip
-            for chip in every
-            if any(fnmatch.fnmatch(chip.name, pattern) for pattern in self._only)
-        ]
+        measuring = chips(self._options.root)
+        chosen = [chip for chip in measuring if not self._only or self._is_asked_for(chip)]
         if chosen:
             return chosen
-        if not every and is_partition(self._options.root):
+        if not measuring and is_partition(self._options.root):
             raise NotSupported(
                 "This is a partition of a POWER server: the hypervisor shows it no power.",
                 hint=(
@@ -99,11 +93,14 @@ class HwmonSource:
                 ),
             )
         hint = "On POWER: modprobe ibmpowernv. Virtual machines have none."
-        if every:
-            names = ", ".join(sorted({chip.name for chip in every}))
+        if measuring:
+            names = ", ".join(sorted({chip.name for chip in measuring}))
             hint = f"These measure power: {names}."
         asked = " as " + " or ".join(self._only) if self._only else ""
         raise NotSupported(f"No hardware monitor here measures power{asked}.", hint=hint)
+
+    def _is_asked_for(self, chip: Chip) -> bool:
+        return any(fnmatch.fnmatch(chip.name, pattern) for pattern in self._only)
 
     def _take_meters(self, chosen: list[Chip]) -> str:
         """Take the meters that are asked for and can be read; returns one that cannot."""

@@ -118,6 +118,22 @@ class PerfSource:
         self._missed: dict[str, int] = {}  # ns in which the kernel did not count
 
     def open(self) -> Info:
+        self._open_events(self._chosen_events())
+        self._close_motionless()
+        if not self._open:
+            raise NotSupported(
+                "The energy counters that perf offers here do not change.",
+                hint="This is common in virtual machines.",
+            )
+        self._counters = {event.name: CountedEnergy(event.joules) for event, _ in self._open}
+        note = "energy counter; watts are the mean since the last reading"
+        self.channels = tuple(
+            Channel(event.name, "", event.scope, None, "interval", note) for event, _ in self._open
+        )
+        self.read()  # the first difference needs a start
+        return Info("perf", "perf:", "", self.channels)
+
+    def _chosen_events(self) -> list[PerfEvent]:
         every = events(self._options.root)
         if not every or platform.machine() not in _SYSCALL:
             raise NotSupported(
@@ -131,25 +147,15 @@ class PerfSource:
                 f"No counter is called {' or '.join(sensors)}.",
                 hint="The counters are: " + ", ".join(event.name for event in every) + ".",
             )
-        self._open_events(chosen)
+        return chosen
+
+    def _close_motionless(self) -> None:
         counts = {event: partial(_peek, file) for event, file in self._open}
         dead = motionless(counts, _STANDSTILL_TEST_S)
         for event, file in list(self._open):
             if event in dead:
                 self._open.remove((event, file))
                 os.close(file)
-        if not self._open:
-            raise NotSupported(
-                "The energy counters that perf offers here do not change.",
-                hint="This is common in virtual machines.",
-            )
-        self._counters = {event.name: CountedEnergy(event.joules) for event, _ in self._open}
-        note = "energy counter; watts are the mean since the last reading"
-        self.channels = tuple(
-            Channel(event.name, "", event.scope, None, "interval", note) for event, _ in self._open
-        )
-        self.read()  # the first difference needs a start
-        return Info("perf", "perf:", "", self.channels)
 
     def _open_events(self, chosen: list[PerfEvent]) -> None:
         try:

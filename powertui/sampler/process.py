@@ -233,7 +233,14 @@ class RecorderProcess:
             for on_limit in list(self._limit_listeners):
                 with contextlib.suppress(Exception):
                     on_limit(*message["limit"])
-        elif "opened" in message:
+        elif "summary" in message:
+            self.summary = message["summary"]
+        else:
+            self._take_source_news(message)
+
+    def _take_source_news(self, message: dict[str, Any]) -> None:
+        """What became of opening the sources."""
+        if "opened" in message:
             for name, fields in message["opened"].items():
                 if fields is not None:
                     self.infos[name] = info_from(fields)
@@ -250,8 +257,6 @@ class RecorderProcess:
         elif "error" in message:
             self._error = message["error"]
             self._opened.set()
-        elif "summary" in message:
-            self.summary = message["summary"]
 
     def _take_readings(self, message: dict[str, Any]) -> None:
         readings = [Reading(*values) for values in message["readings"]]

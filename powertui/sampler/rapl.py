@@ -45,25 +45,35 @@ def _zones(root: str) -> list[Zone]:
     """
     zones: list[Zone] = []
     base = Path(root) / "sys/class/powercap"
-    names: dict[str, str] = {}
-    for folder in sorted(
-        base.glob("intel-rapl:*"), key=lambda p: [int(n) for n in re.findall(r"\d+", p.name)]
-    ):
+    package_names: dict[str, str] = {}
+    for folder in sorted(base.glob("intel-rapl:*"), key=_zone_numbers):
         matched = _ZONE.fullmatch(folder.name)
         if not matched or not (folder / "energy_uj").exists():
             continue
-        try:
-            name = (folder / "name").read_text("utf-8", "replace").strip()
-        except OSError:
-            name = folder.name
+        package, subzone = matched[1], matched[2]
+        name = _zone_name(folder)
         limit, _ = read_number(folder / "max_energy_range_uj")
-        parent = names.get(matched[1], "") if matched[2] is not None else ""
-        if matched[2] is None:
-            names[matched[1]] = name
+        parent = ""
+        if subzone is None:
+            package_names[package] = name
+        else:
+            parent = package_names.get(package, "")
         full = f"{parent} {name}" if parent else name
         scope = next((s for key, s in _SCOPES.items() if name.startswith(key)), "unknown")
         zones.append(Zone(full, folder / "energy_uj", scope, parent, limit or None))
     return zones
+
+
+def _zone_numbers(folder: Path) -> list[int]:
+    """By number, so that intel-rapl:10 comes after intel-rapl:9, and a package before its parts."""
+    return [int(number) for number in re.findall(r"\d+", folder.name)]
+
+
+def _zone_name(folder: Path) -> str:
+    try:
+        return (folder / "name").read_text("utf-8", "replace").strip()
+    except OSError:
+        return folder.name
 
 
 class RaplSource:

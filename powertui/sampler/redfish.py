@@ -49,6 +49,15 @@ class _ValuePlace(NamedTuple):
         return index if isinstance(index, int) else None
 
 
+def _why_no_value(answer: Reply) -> str:
+    if answer.refused:
+        return answer.refused
+    # Some BMCs take the resource away while the host is off, others leave it without a value.
+    if answer.status in (200, 404):
+        return "no value (is the host on?)"
+    return f"status {answer.status}"
+
+
 def _value_at(body: Any, keys: tuple[str | int, ...]) -> Any:
     for key in keys:
         try:
@@ -276,17 +285,16 @@ class RedfishSource:
             self._lose("the session has ended")
             self._retry_at = 0.0
             return stamp.middle().gap(self.name, name, self._lost)
-        watts = None
-        if answer.status == 200:
-            watts = number(_value_at(answer.body, place.keys))
-            if place.how != "Sensor":
-                self._limits[name] = limits.redfish_limit_w(answer.body, place.limit_index)
+        watts = self._watts_in(answer, name, place) if answer.status == 200 else None
         if watts is not None:
             return stamp.middle().reading(self.name, name, watts)
-        why = answer.refused
-        if not why and answer.status in (200, 404):
-            why = "no value (is the host on?)"
-        return stamp.middle().gap(self.name, name, why or f"status {answer.status}")
+        return stamp.middle().gap(self.name, name, _why_no_value(answer))
+
+    def _watts_in(self, answer: Reply, name: str, place: _ValuePlace) -> float | None:
+        # The limit is beside the value: to ask for it by itself would double the BMC's work.
+        if place.how != "Sensor":
+            self._limits[name] = limits.redfish_limit_w(answer.body, place.limit_index)
+        return number(_value_at(answer.body, place.keys))
 
     def limits(self) -> list[PowerLimit]:
         """The limits beside the last readings: no further request is made."""

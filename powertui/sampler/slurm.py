@@ -29,12 +29,12 @@ __all__ = ["EnergyNotCounted", "SlurmSource", "job_of", "joules_by_step", "leadi
 
 _JOB = re.compile(r"\d{1,12}([_+.][A-Za-z0-9]{1,20})?")
 _GROUP = re.compile(r"/job_(\d{1,12})(?:/|$)", re.MULTILINE)
-_NOT_COUNTED = (
-    "0",
-    "",
-    "4294967294",
-    "18446744073709551614",
-)  # what Slurm writes for "not counted"
+# What Slurm writes for "not counted": the last two are its NO_VAL of 32 and of 64 bits.
+_NOT_COUNTED = ("0", "", "4294967294", "18446744073709551614")
+# Of a difference in the divisor: two looks are seconds apart, unless somebody reads by hand.
+_MIN_ELAPSED_S = 1e-3
+# A slurmd under load answers late, and sstat waits for all of the job's nodes.
+_MIN_TIMEOUT_S = 5.0
 _COUNTER_PERIOD_S = 30.0
 _COUNT_BEGINS = "the counting begins here"
 
@@ -79,9 +79,8 @@ class SlurmSource:
         self._asker = programs.Asker()
         self._step = ""  # the one that is followed
         self._total = 0  # J of it since the start, and of those before it
-        self._last: tuple[int, float | None] | None = (
-            None  # (J, mono) of the value that is known; None: older than we know
-        )
+        # (J, mono) of the value that is known; without a time it is older than we know.
+        self._last: tuple[int, float | None] | None = None
 
     def open(self) -> Info:
         if not self._job:
@@ -122,7 +121,7 @@ class SlurmSource:
     def _ask(self) -> tuple[dict[str, int], str]:
         command = [self._path, "-a", "-n", "-P", "-j", self._job, "-o", "JobID,ConsumedEnergyRaw"]
         done = self._asker.run(
-            command, programs.environment(os.environ), max(self._options.timeout, 5.0)
+            command, programs.environment(os.environ), max(self._options.timeout, _MIN_TIMEOUT_S)
         )
         if done.code:
             message = " ".join((done.err or done.out).split())[:120]
@@ -134,38 +133,25 @@ class SlurmSource:
             raise SensorError("slurm: is not open.")
         stamp = Stamp.now()
         steps, why = self._ask()
-        t, mono, rtt = stamp.middle()
+        answered = stamp.middle()
         name = self.channels[0].name
         if not steps:
-            return [
-                Reading(
-                    t, mono, None, rtt, self.name, name, none(why or "Slurm has no value right now")
-                )
-            ]
-        before, then = self._last
+            return [answered.gap(self.name, name, why or "Slurm has no value right now")]
+        before, counted_at = self._last
         if self._step not in steps:
             why, self._step = f"its step {self._step} ended", leading_step(steps)
         elif steps[self._step] < before:
             why = "the counter was set back"
         elif steps[self._step] == before:
             return []
-        self._last = (steps[self._step], None if why else mono)
-        if why or then is None:
-            return [
-                Reading(
-                    t,
-                    mono,
-                    None,
-                    rtt,
-                    self.name,
-                    name,
-                    none(why or _COUNT_BEGINS),
-                    float(self._total),
-                )
-            ]
-        self._total += steps[self._step] - before
-        watts = (steps[self._step] - before) / max(mono - then, 1e-3)
-        return [Reading(t, mono, watts, rtt, self.name, name, OK, float(self._total))]
+        count = steps[self._step]
+        self._last = (count, None if why else answered.mono)
+        if why or counted_at is None:
+            quality = none(why or _COUNT_BEGINS)
+            return [answered.reading(self.name, name, None, quality, float(self._total))]
+        self._total += count - before
+        watts = (count - before) / max(answered.mono - counted_at, _MIN_ELAPSED_S)
+        return [answered.reading(self.name, name, watts, OK, float(self._total))]
 
     def close(self) -> None:
         """Nothing is held between readings."""

@@ -87,21 +87,23 @@ def sort_out(args: argparse.Namespace) -> list[str]:
         _must_be_there(path, "Check the path after --power.")
     if len(named) == 1:
         return named
-    scanned = {path: logdir.scan(path) for path in named}
-    runs = [
-        path
-        for path in named
-        if any(run.profiles or run.tfevents for run in scanned[path].runs) or scanned[path].tfevents
-    ]
-    logs = [path for path in named if path not in runs]
-    for path in logs:
-        if not scanned[path].power:
+    runs: list[str] = []
+    logs: list[str] = []
+    for path in named:
+        scanned = logdir.scan(path)
+        if scanned.tfevents or any(run.profiles or run.tfevents for run in scanned.runs):
+            runs.append(path)
+        elif scanned.power:
+            logs.append(path)
+        else:
             raise UsageError(
                 f"{path} holds neither a run nor a power log.",
                 hint=f"See what is there: powertui doctor {path}",
             )
     if not runs:
-        args.path, args.more, runs, logs = named[0], [], named[:1], named[1:]
+        # Power logs alone: the first is what is opened, the others are beside it.
+        args.more = []
+        runs, logs = named[:1], named[1:]
     args.path = runs[0]
     args.power = [*args.power, *logs]
     return runs

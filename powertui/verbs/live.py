@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from powertui.errors import UnreadableFile, UsageError
 from powertui.verbs import common
@@ -147,30 +147,38 @@ def _replay(args: argparse.Namespace) -> Feed:
 def _tell(feed: Feed, *, silent: bool) -> bool:
     """On the restored terminal: where the recording lies. Whether it is complete."""
     from powertui.plain import plain
-    from powertui.sampler.recording_run import add_energies, channel_lines, complete, rows_in
+    from powertui.sampler.recording_run import complete
 
     if feed.file is None:
         return True
     summary = getattr(getattr(feed, "recorder", None), "summary", None)
-    lines = []
     if summary is None:
-        lines.append(f"The recorder died. What it had written is in {feed.file}.")
+        lines = [f"The recorder died. What it had written is in {feed.file}."]
     else:
-        lines.append(rows_in(summary))
-        if summary["channels"] and not silent:
-            from powertui.report import recorded
-
-            length = summary["duration_s"]  # it ended just now
-            add_energies(summary, recorded.energies, time.time() - length, length)
-            lines += [f"  {line}" for line in channel_lines(summary)]
-        if feed.trouble:
-            lines.append(feed.trouble)
-        if summary["rescued"]:
-            lines.append(f"The rows that it did not accept are in {summary['rescued']}.")
-        lines += [f"{name}: {why}" for name, why in summary["failed"].items()]
-        if summary["lost"]:
-            lines.append(f"{summary['lost']} rows were lost.")
+        lines = _summary_lines(feed, summary, silent=silent)
     if not silent:
         for line in lines:
             print(f"powertui: {plain(line)}", file=sys.stderr)
     return summary is not None and complete(summary)
+
+
+def _summary_lines(feed: Feed, summary: dict[str, Any], *, silent: bool) -> list[str]:
+    from powertui.sampler.recording_run import add_energies, channel_lines, rows_in
+
+    lines = [rows_in(summary)]
+    # The energies read the whole file once more: not where nobody sees them.
+    if summary["channels"] and not silent:
+        from powertui.report import recorded
+
+        length_s = summary["duration_s"]
+        begin_s = time.time() - length_s  # it ended just now
+        add_energies(summary, recorded.energies, begin_s, length_s)
+        lines += [f"  {line}" for line in channel_lines(summary)]
+    if feed.trouble:
+        lines.append(feed.trouble)
+    if summary["rescued"]:
+        lines.append(f"The rows that it did not accept are in {summary['rescued']}.")
+    lines += [f"{name}: {why}" for name, why in summary["failed"].items()]
+    if summary["lost"]:
+        lines.append(f"{summary['lost']} rows were lost.")
+    return lines

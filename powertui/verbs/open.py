@@ -5,11 +5,17 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from powertui import config, units
 from powertui.errors import UsageError
 from powertui.terminal.transfer_line import transfers_shown
 from powertui.verbs import common
+
+if TYPE_CHECKING:
+    from powertui.data.logdir.folder import Logdir
+    from powertui.screens.session import Session
 
 HELP = "browse a logdir, a run or one profile (the verb may be left out)"
 USAGE = "[OPTIONS] PATH [PATH ...]"
@@ -22,9 +28,9 @@ EXAMPLES = (
     ("powertui run_a run_b", "both, R goes from one to the other"),
     ("powertui RUN --svg found.svg --page findings", "a page as a picture, without a terminal"),
 )
-_FIRST_S = (
-    0.2  # folders are looked through so long before the list is shown, and each time that it grows
-)
+# Folders are looked through so long before the list is shown, and each time that it grows: below
+# it a person feels no wait.
+_FIRST_S = 0.2
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,10 +57,9 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
 
     Textual reads its settings while it is imported: the terminal is looked at before.
     """
+    # First of all: a path that is not there is told as that, with or without a terminal.
     with transfers_shown():
-        paths = common.sort_out(
-            args
-        )  # a path that is not there is told as that, with or without a terminal
+        paths = common.sort_out(args)
     if args.svg is None:
         display = common.display_of(
             args, f"`powertui report {args.path}` prints the same facts as text."
@@ -63,48 +68,57 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
     else:
         columns, rows = _size(args.size)
         marker = config.load().step_marker
-    from powertui.data import logdir
-
-    stages = logdir.stream_all(
-        paths, _FIRST_S
-    )  # thousands of runs: the list stands with the first of them
-    with transfers_shown():
-        scanned = next(stages)
-        if args.run is not None and not scanned.complete:
-            scanned = list(stages)[-1]
-    if args.run is not None:
-        scanned = dataclasses.replace(scanned, runs=scanned.chosen(args.run), parts=())
+    scanned, rest = _scan(paths, args.run)
     from powertui.screens.session import Session
 
     reading = common.reading_of(args)
     reading = dataclasses.replace(reading, step_marker=reading.step_marker or marker)
-    session = Session(
-        reading,
-        common.aligning_of(args),
-        logdir=scanned,
-        rest=None if scanned.complete else stages,
-        notice=notice,
-    )
+    session = Session(reading, common.aligning_of(args), logdir=scanned, rest=rest, notice=notice)
     if args.svg is not None:
-        from powertui.data.export import files
-        from powertui.plain import plain
-        from powertui.screens import page_picture
-
-        picture = page_picture.PagePicture(
-            args.svg,
-            page=args.page or "",
-            at=args.at or "",
-            columns=columns,
-            rows=rows,
-            theme=args.theme or "dark",
-        )
-        byte_count = page_picture.save(session, picture)
-        name = "standard output" if args.svg == files.STDOUT else plain(args.svg)
-        print(f"Wrote {name}: {units.size(byte_count)}, {columns}x{rows} cells.", file=sys.stderr)
-        return 0
+        return _draw(args, session, columns, rows)
     from powertui.screens.shell import Shell
 
     return Shell(session, display).run_to_exit()
+
+
+def _scan(paths: list[str], run: str | None) -> tuple[Logdir, Iterator[Logdir] | None]:
+    """The logdir as far as it is known, and what more of it is to come.
+
+    Of thousands of runs the list stands with the first of them; a run that was named may be the
+    last.
+    """
+    from powertui.data import logdir
+
+    stages = logdir.stream_all(paths, _FIRST_S)
+    with transfers_shown():
+        scanned = next(stages)
+        if run is not None and not scanned.complete:
+            scanned = list(stages)[-1]
+    rest = None if scanned.complete else stages
+    if run is not None:
+        scanned = dataclasses.replace(scanned, runs=scanned.chosen(run), parts=())
+    return scanned, rest
+
+
+def _draw(args: argparse.Namespace, session: Session, columns: int, rows: int) -> int:
+    """One page as a picture."""
+    from powertui.data.export import files
+    from powertui.plain import plain
+    from powertui.screens import page_picture
+
+    picture = page_picture.PagePicture(
+        args.svg,
+        page=args.page or "",
+        at=args.at or "",
+        columns=columns,
+        rows=rows,
+        theme=args.theme or "dark",
+    )
+    byte_count = page_picture.save(session, picture)
+    # On the error output: the picture itself may go to the standard output.
+    name = "standard output" if args.svg == files.STDOUT else plain(args.svg)
+    print(f"Wrote {name}: {units.size(byte_count)}, {columns}x{rows} cells.", file=sys.stderr)
+    return 0
 
 
 def _size(words: str) -> tuple[int, int]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from powertui.verbs import common
+
+if TYPE_CHECKING:
+    from powertui.sampler.inventory import FoundSource
 
 HELP = "list the power sensors here or on a BMC, and why others cannot be read"
 USAGE = "[OPTIONS]"
@@ -26,24 +30,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 when anything can be read."""
-    import json
-
     from powertui.errors import SensorError
     from powertui.sampler.inventory import as_lines, look_here, look_there
 
     sources = look_there(common.targets_of(args)) if args.host or args.source else look_here()
     if args.json:
-        json.dump(
-            {"powertui_sensors": 1, "sensors": [source.as_dict() for source in sources]},
-            sys.stdout,
-            indent=2,
-        )
-        print()
+        _print_json(sources)
     else:
+        # A sensor's name may hold letters that this terminal has not.
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")
         for line in as_lines(sources):
             print(line)
-    if not any(source.ok for source in sources) and args.host:
+    if any(source.ok for source in sources):
+        return 0
+    if args.host:
         raise SensorError("No power can be read there.", hint="The lines above say why.")
-    return 0 if any(source.ok for source in sources) else 1
+    return 1
+
+
+def _print_json(sources: list[FoundSource]) -> None:
+    import json
+
+    listed = [source.as_dict() for source in sources]
+    json.dump({"powertui_sensors": 1, "sensors": listed}, sys.stdout, indent=2)
+    print()

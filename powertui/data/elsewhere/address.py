@@ -16,6 +16,7 @@ from powertui.plain import plain
 
 SSH = "ssh"
 _CLOUD = ("gs", "s3")
+_MAX_PORT = 65535
 
 _ADDRESS = re.compile(r"([a-z][a-z0-9+]{1,15})://", re.IGNORECASE)
 _PLACE = re.compile(
@@ -41,14 +42,12 @@ class RemoteAddress(NamedTuple):
 
     def __str__(self) -> str:
         """As a person writes it."""
-        inside = (
-            "/~" + self.path[1:]
-            if self.path.startswith("./")
-            else "/~"
-            if self.path == "."
-            else self.path
-        )
-        return f"{self.scheme}://{self.place}{inside}"
+        path = self.path
+        if path == ".":
+            path = "/~"
+        elif path.startswith("./"):
+            path = "/~" + path[1:]
+        return f"{self.scheme}://{self.place}{path}"
 
     @property
     def login(self) -> tuple[str, str, str]:
@@ -70,31 +69,31 @@ def parse(text: str) -> RemoteAddress:
     """The address that a person wrote. Raises `UsageError` for one that cannot be."""
     match = _ADDRESS.match(text)
     scheme = match[1].lower() if match is not None else ""
-    scheme = "gs" if scheme == "gcs" else scheme
+    scheme = "gs" if scheme == "gcs" else scheme  # as fsspec, too, calls Google's storage
     if match is None or scheme not in (SSH, *_CLOUD):
         raise UsageError(
             f"{plain(text, 120)}: folders can be read only from ssh://, gs:// and s3://.",
             hint=_HINT,
         )
     place, slash, path = text[match.end() :].partition("/")
-    valid = _PLACE.fullmatch(place)
-    if (
-        valid is None
-        or (scheme != SSH and (valid["user"] or valid["port"]))
-        or not 0 < int(valid["port"] or 1) < 65536
-    ):
-        raise UsageError(
-            (
-                f"{plain(text, 120)}: {plain(place, 60)!r} is not a "
-                f"{'host' if scheme == SSH else 'bucket'}."
-            ),
-            hint=_HINT,
-        )
+    if not _is_place(scheme, place):
+        kind = "host" if scheme == SSH else "bucket"
+        raise UsageError(f"{plain(text, 120)}: {plain(place, 60)!r} is not a {kind}.", hint=_HINT)
     if "\0" in path or "\n" in path or ".." in path.split("/"):
         raise UsageError(
             f"{plain(text, 120)}: the folder may not contain '..' or a line break.", hint=_HINT
         )
     parts = [part for part in path.split("/") if part not in ("", ".")]
+    # As git and scp have it: no path, or one that begins with ~, counts from the person's folder.
     if scheme == SSH and (not slash or not parts or parts[0] == "~"):
         return RemoteAddress(scheme, place, "/".join([".", *parts[1:]]))
     return RemoteAddress(scheme, place, "/" + "/".join(parts))
+
+
+def _is_place(scheme: str, place: str) -> bool:
+    valid = _PLACE.fullmatch(place)
+    if valid is None:
+        return False
+    if scheme != SSH and (valid["user"] or valid["port"]):
+        return False
+    return 0 < int(valid["port"] or 1) <= _MAX_PORT

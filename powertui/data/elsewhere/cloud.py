@@ -55,12 +55,31 @@ class Bucket:
         """Everything below a path: a bucket knows no folders, only names with / in them."""
         system = self._system()
         top = f"{self._address.place}{path}".rstrip("/")
-        system.invalidate_cache()
+        system.invalidate_cache()  # it remembers listings, and a live run grows
         files = self._call(path, lambda: system.find(top, detail=True), whole=_LISTING_BYTES)
-        entries, impossible = [], 0
+        entries, impossible = self._entries(files)
+        if not entries and not impossible:
+            hint = "Check the bucket and the path; a folder there is only a common start of names."
+            raise UnreadableFile(self._named(path), "there is nothing there", hint=hint)
+        is_file = len(entries) == 1 and entries[0].path == path
+        root = path
+        if is_file:
+            root = path.rstrip("/").rpartition("/")[0] or "/"
+        shortfall = ""
+        if len(entries) > MAX_NAMES:
+            shortfall = f"there are more than {MAX_NAMES:,} names. Name a folder further down"
+        return RemoteListing(
+            root, path if is_file else None, tuple(entries[:MAX_NAMES]), shortfall, impossible
+        )
+
+    def _entries(self, files: dict[str, Any]) -> tuple[list[RemoteEntry], int]:
+        """The files, and how many have no state by which a change could be noticed."""
+        entries: list[RemoteEntry] = []
+        impossible = 0
+        bucket = self._address.place
         for name, facts in files.items():
             below = str(name).lstrip("/")
-            if below != self._address.place and not below.startswith(self._address.place + "/"):
+            if below != bucket and not below.startswith(bucket + "/"):
                 continue
             if facts.get("type", "file") != "file":
                 continue
@@ -68,18 +87,8 @@ class Bucket:
             if state is None:
                 impossible += 1
             else:
-                entries.append(RemoteEntry(below[len(self._address.place) :], "f", state))
-        if not entries and not impossible:
-            hint = "Check the bucket and the path; a folder there is only a common start of names."
-            raise UnreadableFile(self._named(path), "there is nothing there", hint=hint)
-        file = path if len(entries) == 1 and entries[0].path == path else None
-        root = path.rstrip("/").rpartition("/")[0] or "/" if file is not None else path
-        shortfall = (
-            f"there are more than {MAX_NAMES:,} names. Name a folder further down"
-            if len(entries) > MAX_NAMES
-            else ""
-        )
-        return RemoteListing(root, file, tuple(entries[:MAX_NAMES]), shortfall, impossible)
+                entries.append(RemoteEntry(below[len(bucket) :], "f", state))
+        return entries, impossible
 
     def read(self, path: str, state: RemoteState, start: int) -> Iterator[bytes]:
         """The bytes of a file from a place on, as long as it is in this state."""

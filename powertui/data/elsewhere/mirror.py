@@ -136,46 +136,42 @@ class Mirror:
         Path(self._of(root)).mkdir(mode=0o700, parents=True, exist_ok=True)
         problems = _Problems(str(self.address))
         names: set[str] = set()
-        strange = 0
-        top = _around(root)
+        impossible = listing.impossible
         for entry in entries:
             path = _clean(entry.path)
-            if (
-                path is None
-                or not (path == root or path.startswith(top))
-                or path.count("/") > top.count("/") + _MAX_LEVELS
-            ):
-                strange += 1
+            if path is None or not _is_below(path, root):
+                impossible += 1
                 continue
             cause = _TROUBLE.get(entry.kind)
+            # A folder may hold what matters; one that cannot be listed ("u") is always reported.
             matters_here = entry.kind == "d" or matters(path.rpartition("/")[2])
             if cause is not None:
                 if entry.kind == "u" or matters_here:
                     problems.add(self.shown(self._of(path)), cause)
             elif entry.kind in "df" and matters_here and path not in names:
                 names.add(path)
-                try:
-                    self._place(entry)
-                except (OSError, ValueError) as error:
-                    reason = getattr(error, "strerror", None) or str(error)
-                    address = f"{self.address.scheme}://{self.address.place}{entry.path}"
-                    problems.add(address, f"cannot be kept here: {reason}")
-        if strange or listing.impossible:
-            count = strange + listing.impossible
-            what = (
-                "1 name that cannot be was"
-                if count == 1
-                else f"{count:,} names that cannot be were"
-            )
+                self._try_to_place(entry, problems)
+        if impossible:
             problems.add(
                 str(self.address),
-                f"{what} left out (outside the folder, too deep, or without a size)",
+                f"{_impossible_names(impossible)} left out (outside the folder, too deep, or "
+                "without a size)",
             )
         if listing.shortfall:
             problems.add(str(self.address), listing.shortfall)
+        # Only a whole listing says that what it lacks is gone there.
         elif listing.file is None:
             self._without_others(self._of(root), {self._of(name) for name in names})
         return problems.all()
+
+    def _try_to_place(self, entry: RemoteEntry, problems: _Problems) -> None:
+        """A name that this file system does not take must not cost the others."""
+        try:
+            self._place(entry)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            address = f"{self.address.scheme}://{self.address.place}{entry.path}"
+            problems.add(address, f"cannot be kept here: {reason}")
 
     def _place(self, entry: RemoteEntry) -> None:
         here = self._of(entry.path)
@@ -440,6 +436,20 @@ class _Problems:
             else []
         )
         return [*self._first, *more]
+
+
+def _is_below(path: str, root: str) -> bool:
+    """Whether a listed path is the root or inside it, and no deeper than we follow."""
+    top = _around(root)
+    if path != root and not path.startswith(top):
+        return False
+    return path.count("/") <= top.count("/") + _MAX_LEVELS
+
+
+def _impossible_names(count: int) -> str:
+    if count == 1:
+        return "1 name that cannot be was"
+    return f"{count:,} names that cannot be were"
 
 
 def _around(root: str) -> str:
