@@ -48,7 +48,7 @@ def json_energy(energy: Energy | None, why: str = NO_POWER) -> dict[str, Any]:
         "idle_joules": energy.idle_joules,
         "active_joules": energy.active_joules,
         "coverage": energy.coverage,
-        "extrapolated": energy.extrapolated,
+        "extrapolated": energy.is_filled,
         "badge": _badge_word(energy),
         "reason": energy.reason or None,
     }

@@ -83,7 +83,7 @@ class EnergyWords:
 
     def _quality(self, energy: Energy) -> str:
         quality = energy.badge.value
-        if energy.extrapolated:
+        if energy.is_filled:
             sampled = units.percent(energy.coverage)
             quality += f", {sampled} sampled"
         if energy.other_joules is not None:

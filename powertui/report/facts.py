@@ -42,6 +42,7 @@ _MAX_WARNINGS = 100
 _MAX_SCALARS = 100
 
 if TYPE_CHECKING:
+    from powertui.data.asked import Aligning
     from powertui.data.energy.measured_energy import Energy
     from powertui.data.energy.owner_evidence import Owner
     from powertui.data.energy.power_owners import Belongings
@@ -49,12 +50,16 @@ if TYPE_CHECKING:
 
 
 def of_run(
-    entry: RunEntry, run: Run | None, problem: str = "", profiles: Sequence[Profile] = ()
+    entry: RunEntry,
+    run: Run | None,
+    problem: str = "",
+    profiles: Sequence[Profile] = (),
+    aligning: Aligning | None = None,
 ) -> Facts:
     """One run.
 
     `run` is None when nothing of it could be read, and `problem` is why. `profiles` are those of
-    the run where they are open.
+    the run where they are open; `aligning` is how the person asked to align power logs with them.
     """
     if run is None:  # what the names of its files show is all there is
         run = Run(entry.name, entry.path, (), (), (), warnings=entry.problems)
@@ -80,7 +85,7 @@ def of_run(
         "scalars": _scalars(run),
         "power": _power_of(run),
         "windows": _window_facts(run.power),
-        "energy": _energy_of(run, entry, profiles),
+        "energy": _energy_of(run, entry, profiles, aligning),
     }
 
 
@@ -276,7 +281,9 @@ def _host_of(owners: Belongings, owner: Owner) -> str | None:
     return host
 
 
-def _energy_of(run: Run, entry: RunEntry, profiles: Sequence[Profile]) -> Facts | None:
+def _energy_of(
+    run: Run, entry: RunEntry, profiles: Sequence[Profile], aligning: Aligning | None
+) -> Facts | None:
     """Joules of each host over its whole profile, and of the run, as `powertui energy` reports.
 
     None without power.
@@ -285,9 +292,9 @@ def _energy_of(run: Run, entry: RunEntry, profiles: Sequence[Profile]) -> Facts 
         return None
     from powertui.data.energy import account, host_energy
 
-    accounts = [account.alone(profile) for profile in profiles]
+    accounts = [account.alone(profile, aligning) for profile in profiles]
     if not profiles:
-        accounts = [account.of_run(run, index, entry) for index in range(len(run.traces))]
+        accounts = [account.of_run(run, index, entry, aligning) for index in range(len(run.traces))]
     energy = host_energy.of_accounts(accounts, idle=False)
     hosts = []
     for host, host_total in zip(energy.hosts, energy.energies, strict=True):

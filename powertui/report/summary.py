@@ -9,7 +9,7 @@ from typing import Any
 
 from powertui import __version__, units
 from powertui.data import logdir
-from powertui.data.asked import ReadOptions
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_S, Run, Warn
 from powertui.data.opened import Opened
@@ -28,7 +28,7 @@ _NOT_SEARCHED: Facts = {"conclusions": None, "looked_at": None}
 _MAX_MARKDOWN_EPOCHS = 200  # rows of a table; chosen, not measured
 
 
-def tell(path: str, name: str | None, reading: ReadOptions, form: str) -> int:
+def tell(path: str, name: str | None, reading: ReadOptions, aligning: Aligning, form: str) -> int:
     """Print the facts of the runs that were named.
 
     Exit code 3 when nothing of them could be read.
@@ -37,8 +37,8 @@ def tell(path: str, name: str | None, reading: ReadOptions, form: str) -> int:
     entries = scan.chosen(name)
     if form == "csv":
         return _csv(entries, reading)
-    trainings = Trainings(scan, reading)
-    answers = list(_read(entries, trainings))
+    trainings = Trainings(scan, reading, aligning)
+    answers = list(_read(entries, trainings, aligning))
     runs = [run for run, _ in answers]
     chosen = trainings.chosen(entries, name is None)
     # Scalars and power without a profile are a training; scalars alone are one whose profile is
@@ -70,7 +70,9 @@ def tell(path: str, name: str | None, reading: ReadOptions, form: str) -> int:
     return 0 if is_readable or has_training_alone else 3
 
 
-def _read(entries: Sequence[RunEntry], trainings: Trainings) -> Iterator[tuple[Facts, bool]]:
+def _read(
+    entries: Sequence[RunEntry], trainings: Trainings, aligning: Aligning
+) -> Iterator[tuple[Facts, bool]]:
     """The facts of each run, and whether anything of it could be read.
 
     The traces of a run are let go of before the next.
@@ -82,9 +84,13 @@ def _read(entries: Sequence[RunEntry], trainings: Trainings) -> Iterator[tuple[F
             run, problem = load(opened)
             readable = run is not None and _is_readable(entry, run)
             profiles = opened.profiles if run is not None else ()
-            answer = facts.of_run(entry, run, problem, profiles)
-            answer["findings"] = _findings(opened) if readable and is_searched else None
-            answer |= _conclusions(opened) if readable and is_searched else _NOT_SEARCHED
+            answer = facts.of_run(entry, run, problem, profiles, aligning)
+            if readable and is_searched:
+                answer["findings"] = _findings(opened, aligning)
+                answer |= _conclusions(opened, aligning)
+            else:
+                answer["findings"] = None
+                answer |= _NOT_SEARCHED
         return answer, readable
 
     largest = max((entry.size for entry in entries), default=0)
@@ -99,7 +105,7 @@ def _is_readable(entry: RunEntry, run: Run) -> bool:
     return bool(run.power) and not is_named_file
 
 
-def _findings(opened: Opened) -> list[Facts] | None:
+def _findings(opened: Opened, aligning: Aligning) -> list[Facts] | None:
     """The findings in each profile that has power; None where there is none."""
     if not opened.run.power:
         return None
@@ -107,7 +113,7 @@ def _findings(opened: Opened) -> list[Facts] | None:
 
     findings = []
     for profile in opened.profiles:
-        for finding in account.findings(profile).findings:
+        for finding in account.findings(profile, aligning).findings:
             facts = {
                 "host": profile.host,
                 "text": finding.text,
@@ -124,11 +130,11 @@ def _findings(opened: Opened) -> list[Facts] | None:
     return findings
 
 
-def _conclusions(opened: Opened) -> Facts:
+def _conclusions(opened: Opened, aligning: Aligning) -> Facts:
     """What to conclude from the run, the costliest first, and what was looked at."""
     from powertui.data.conclusions.run_conclusions import run_conclusions
 
-    conclusions = run_conclusions(opened)
+    conclusions = run_conclusions(opened, aligning)
     return {
         "conclusions": json_conclusions(opened, conclusions),
         "looked_at": conclusions.looked_at,

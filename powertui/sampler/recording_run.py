@@ -36,7 +36,7 @@ _MAX_LISTED = 12  # sources, or channels at the end
 _MAX_SOURCE_CHANNELS = 8  # in the line of one source
 _MAX_STATUS_CHANNELS = 6  # in the line that is renewed
 _MAX_NAMED_MACHINES = 4  # in the line of their sum
-_FULL_COVERAGE = 0.995  # below this share a percentage is worth a word: it does not read 100 %
+_WRITTEN_AS_FULL = 0.995  # below this share a percentage is worth a word: it does not read 100 %
 _HOST_AND_PORT = re.compile(r"(.+?)(?::\d{1,5})?")
 
 
@@ -359,7 +359,7 @@ def _energy_text(channel: dict[str, Any]) -> str:
             f"{energy['over_s']:.1f} s, 95 % interval {quantity(energy['lo'], 'J')} to "
             f"{quantity(energy['hi'], 'J')}"
         )
-        if energy["coverage"] < _FULL_COVERAGE:
+        if energy["coverage"] < _WRITTEN_AS_FULL:
             text += f", {percent(energy['coverage'], 1)} of the time sampled"
         return text
     covered_s, span_s = channel["covered_s"], channel["span_s"]
@@ -368,7 +368,7 @@ def _energy_text(channel: dict[str, Any]) -> str:
         f"{covered_s:.1f} s"
     )
     coverage = covered_s / span_s if span_s else 0.0
-    if coverage < _FULL_COVERAGE:
+    if coverage < _WRITTEN_AS_FULL:
         text += f", which is {percent(coverage, 1)} of the time; the rest has no values"
     if unresolved := channel.get("energy"):
         text += f", without an interval: {unresolved['reason']}"

@@ -9,7 +9,8 @@ while the screen in front is coming up, and while Enter is on its way to whoever
 A key also waits while the answer that it needs is under way: a table that is being counted, a
 search, a run that is being read. Each page knows what its actions need (`awaits`). The keys behind
 it wait with it, in order, so that typing fast and typing slowly end in the same place. Esc drops
-what waits, `q` and Ctrl+C quit at once. Where the answer never comes the keys are dropped too.
+what waits. Ctrl+C quits at once, and so does `q`, unless a key before it opens a box into which it
+would be typed. Where the answer never comes the keys are dropped too.
 """
 
 from __future__ import annotations

@@ -31,12 +31,12 @@ def run(args: argparse.Namespace) -> int:
 
     path = str(demo.folder())
     if args.report or args.json:
-        from powertui.data.asked import ReadOptions
+        from powertui.data.asked import Aligning, ReadOptions
         from powertui.report import summary, text
 
         if not args.json:
             text.out(demo.NOTE + "\n")
-        return summary.tell(path, None, ReadOptions(), common.form_of(args))
+        return summary.tell(path, None, ReadOptions(), Aligning(), common.form_of(args))
     from powertui.verbs import open
 
     parser = argparse.ArgumentParser(add_help=False)

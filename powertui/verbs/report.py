@@ -89,4 +89,4 @@ def run(args: argparse.Namespace) -> int:
             host=args.host,
         )
         return tool.tell(args.path, args.run, reading, request, form)
-    return summary.tell(args.path, args.run, reading, form)
+    return summary.tell(args.path, args.run, reading, aligning, form)

@@ -252,7 +252,7 @@ def _sum_line(total: Total, room: int) -> RoleLine:
 
 # From this share of the time on, an energy is called measured rather than estimated: one poll that
 # is missing in 200 changes a mean by less than sensors differ (chosen, not measured).
-_FULL_COVERAGE = 0.995
+_WRITTEN_AS_FULL = 0.995
 
 
 def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
@@ -263,7 +263,7 @@ def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
     totals = [health.total() for health in healths]
     joules = sum(_joules_with_gaps(total) for total in totals)
     share = min((total.coverage for total in totals if total.span_s > 0), default=1.0)
-    if share >= _FULL_COVERAGE:
+    if share >= _WRITTEN_AS_FULL:
         role = "measured"
         length_s = covered_s
         partly = ""
@@ -272,7 +272,7 @@ def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
         length_s = max(total.span_s for total in totals)
         partly = f" ({percent(share)} covered)"
         if len(healths) > 1:
-            gaps = sum(total.coverage < _FULL_COVERAGE for total in totals)
+            gaps = sum(total.coverage < _WRITTEN_AS_FULL for total in totals)
             partly = f" ({gaps} of {len(healths)} with gaps)"
     short_sum = quantity(joules, "J")
     so_far = f"{short_sum} in {length_text(round(length_s))}"
@@ -293,7 +293,7 @@ def _joules_with_gaps(total: Joules) -> float:
     """The energy of a channel. Where readings are missing the mean of the others stands for them,
     as in every other answer; the energy is then called estimated.
     """
-    if total.coverage >= _FULL_COVERAGE or total.watts is None:
+    if total.coverage >= _WRITTEN_AS_FULL or total.watts is None:
         return total.joules
     return total.watts * total.span_s
 

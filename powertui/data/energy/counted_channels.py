@@ -88,7 +88,7 @@ def _usable(power: Sequence[PowerOnTrace], rows: Iterable[int], span: tuple[int,
     if len(usable) < 2:
         return usable
     covering = [
-        row for row in usable if main_log.coverage(power[row], span) >= main_log.FULL_COVERAGE
+        row for row in usable if main_log.coverage(power[row], span) >= main_log.ENOUGH_COVERAGE
     ]
     usable = covering or usable
     by_clock = [row for row in usable if power[row].source != log_alignment.SIGNAL]

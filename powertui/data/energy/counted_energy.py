@@ -122,7 +122,7 @@ def combined(parts: Sequence[Energy]) -> Energy | None:
         gain_j=gain_j,
         covered_joules=covered_joules,
         coverage=coverage,
-        extrapolated=any(part.extrapolated for part in parts),
+        is_filled=any(part.is_filled for part in parts),
         other_joules=None,
         badge=worst_badge(part.badge for part in parts),
         sigma_quantum=quantum,

@@ -128,8 +128,8 @@ class Curve:
     refresh_s: float  # 0 when unknown
     window_s: float
     smears_s: float  # the same, as long as it may be where it is a guess
-    # The shortest stretch that the sensor can tell apart: its refresh, or its window where that is
-    # none.
+    # The shortest stretch that the sensor can tell apart: the longer one of its refresh and its
+    # window, or the refresh alone where the window is a guess.
     resolves_s: float
     averaged: float  # share of the time between two readings that they average over, at the least
     # Its readings are means over more than a refresh, which only they themselves show.

@@ -25,7 +25,7 @@ STATUS_RANK = {"aligned": 0, "ambiguous": 1, "none": 2}
 # A place that is open by so little is no reason to prefer a log that measures less of the machine:
 # clocks of unknown machines are believed to ±2 s.
 _MAX_NEAR_PS = 4_500_000_000_000
-FULL_COVERAGE = 0.9  # share of the trace from which on coverage does not decide
+ENOUGH_COVERAGE = 0.9  # share of the trace from which on coverage does not decide
 _SCOPE_RANK = {
     Scope.NODE: 0,
     Scope.PLUG: 0,
@@ -57,7 +57,7 @@ class Log:
     @property
     def key(self) -> _Key:
         """The least leads."""
-        enough = self.coverage >= FULL_COVERAGE
+        enough = self.coverage >= ENOUGH_COVERAGE
         covers = 0.0 if enough else -self.coverage
         return (
             not self.meets,

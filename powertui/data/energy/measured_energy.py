@@ -31,8 +31,9 @@ from powertui.value_types import dataclass
 # Share of a window that must be within the log, because nobody knows the power before and after it.
 # Chosen, not measured.
 MIN_LOGGED_SHARE = 0.9
-# Share of a window's length that one hole may take. Many short holes may take more, because the
-# readings between them show what the power did. Chosen, not measured.
+# Share of a window's length that one hole may take. Of several holes the root of the sum of their
+# squares counts, so many short ones may take more: the readings between them show what the power
+# did. Chosen, not measured.
 MAX_HOLE_SHARE = 0.5
 FULL_COVERAGE = 1 - 1e-6  # rounding aside
 MIN_REFRESHES = 2.0  # length of a window: a shorter one is not resolved
@@ -55,7 +56,7 @@ class Energy:
     max_w: float | None
     covered_joules: float  # of the covered part alone, resolved or not
     coverage: float
-    extrapolated: bool
+    is_filled: bool
     badge: Badge
     resolved: bool
     reason: str
@@ -163,7 +164,7 @@ def energy_of_row(
     """One row of the columns as a person gets it: None where nothing can be said, and why."""
     lo_ps, hi_ps = window
     resolved, coverage, joules = values["resolved"], values["coverage"], values["joules"]
-    extrapolated = resolved and coverage < FULL_COVERAGE
+    is_filled = resolved and coverage < FULL_COVERAGE
     return Energy(
         lo_ps=lo_ps,
         hi_ps=hi_ps,
@@ -175,8 +176,8 @@ def energy_of_row(
         max_w=if_finite(values["max_w"], coverage > 0),
         covered_joules=values["covered_joules"],
         coverage=coverage,
-        extrapolated=extrapolated,
-        badge=_badge(power, extrapolated or curve.guessed),
+        is_filled=is_filled,
+        badge=_badge(power, is_filled or curve.guessed),
         resolved=resolved,
         reason="" if resolved else _why(power, curve, lo_ps, hi_ps, coverage),
         method="interval" if curve.kind is PowerKind.INTERVAL else "trapezoid",
@@ -317,7 +318,7 @@ def unresolved(lo_ps: int, hi_ps: int, reason: str) -> Energy:
         max_w=None,
         covered_joules=0.0,
         coverage=0.0,
-        extrapolated=False,
+        is_filled=False,
         badge=Badge.MEASURED,
         resolved=False,
         reason=f"not resolved: {reason}",

@@ -200,7 +200,7 @@ def mixed(weights: Sequence[float], parts: Sequence[Energy]) -> Energy:
         other_joules=mean("other_joules"),
         covered_joules=covered,
         coverage=float(share @ [part.coverage for part in resolved_parts]),
-        extrapolated=any(part.extrapolated for part in resolved_parts),
+        is_filled=any(part.is_filled for part in resolved_parts),
         badge=worst_badge(part.badge for part in resolved_parts),
         sigma_quantum=quantum,
         sigma_sampling=sampling,

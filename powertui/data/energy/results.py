@@ -28,7 +28,7 @@ from powertui.data.window import touches
 from powertui.value_types import dataclass
 
 _NO_POWER = "No power log was found with this run. Name one: --power FILE."
-_FULL_COVERAGE = 0.9995  # a share that is written as 100 %
+_WRITTEN_AS_FULL = 0.9995  # a share that is written as 100 %
 
 # ── joules of epochs and steps ───────────────────────────────────────────────────────────────────
 
@@ -72,7 +72,7 @@ def _parts(host_account: Account, total: Energy) -> list[Fact]:
             Fact("idle_joules", idle, total.idle_joules, "number", "J", Badge.ESTIMATED),
             Fact("active_joules", active, total.active_joules, "number", "J", Badge.ESTIMATED),
         ]
-    if total.coverage < _FULL_COVERAGE:
+    if total.coverage < _WRITTEN_AS_FULL:
         facts.append(Fact("coverage", "sampled", total.coverage, "share"))
     return facts
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data.by_number import places_among
 from powertui.data.model import Bools, Int32s, Int64s, Trace
-from powertui.data.run import repeated_launches, unmarked_steps
+from powertui.data.run import repeated_launches, steps_between_marks
 from powertui.data.run.candidates import Candidate
 from powertui.data.run.device_intervals import DeviceWork, extents
 from powertui.data.run.marks import TRAINING, Marks
@@ -90,7 +90,7 @@ def _rows_of(
         return by_group
     by_number = _by_number(marks.number, marks.start, rows)
     # Work that was launched between marks would go to the mark before it.
-    if unmarked_steps.numbered_alike(rows, marks, by_number):
+    if steps_between_marks.numbered_alike(rows, marks, by_number):
         return by_number
     if work is not None and work.launched.any():
         by_call, _ = _by_call(work, rows)
@@ -194,7 +194,7 @@ def _cut_lines(
     if has_row.all() or not has_row.any():
         return np.empty(0, np.int64)
     by_groups = roots and bool((marks.group >= 0).all())
-    continuing = unmarked_steps.continuing_steps(rows, marks, drawn.row)
+    continuing = steps_between_marks.continuing_steps(rows, marks, drawn.row)
     if has_row.mean() <= _MAJORITY and not by_groups and not continuing.any():
         return np.empty(0, np.int64)
     is_step = continuing | by_groups

@@ -26,7 +26,7 @@ from powertui.data.run import (
     step_confidence,
     step_rows,
     step_times,
-    unmarked_steps,
+    steps_between_marks,
 )
 from powertui.data.run.assign import DrawnSteps, StepOfWork
 from powertui.data.run.candidates import Candidate
@@ -170,7 +170,7 @@ def _device_share(
     if lines is not None and not best.device:
         are_roots = best.numbering == candidates.TITLED
         if not are_roots:  # else the numbers are the collector's
-            unmarked = unmarked_steps.unmarked_count(rows, lines.marks, drawn.row)
+            unmarked = steps_between_marks.unmarked_count(rows, lines.marks, drawn.row)
         rows, drawn, cut_lines = assign.with_cut_steps(
             rows, lines, drawn, choice.other_marks.group, roots=are_roots
         )
@@ -192,10 +192,10 @@ def _drawn_lines(
     if lines is not None or best.device:
         return lines, drawn
     # A line of modules shows steps where its runs can be numbered by the marks.
-    modules = unmarked_steps.numbered_modules(trace, rows, work)
+    modules = steps_between_marks.numbered_modules(trace, rows, work)
     if modules is not None:
         by_modules = assign.drawn_steps(trace, modules, rows, work, made_of_lines=False)
-        if unmarked_steps.numbered_alike(rows, modules.marks, by_modules.row):
+        if steps_between_marks.numbered_alike(rows, modules.marks, by_modules.row):
             return modules, by_modules
     return lines, drawn
 

@@ -98,7 +98,7 @@ def _usable_rows(power: Sequence[PowerOnTrace], reach: tuple[int, int]) -> list[
     usable = [row for row in usable if ranks[row] == best]
     covering = []
     for row in usable:
-        if main_log.coverage(power[row], reach) >= main_log.FULL_COVERAGE:
+        if main_log.coverage(power[row], reach) >= main_log.ENOUGH_COVERAGE:
             covering.append(row)
     usable = covering or usable
     # As in a profile: a channel that only its own power places counts for a host that no other log

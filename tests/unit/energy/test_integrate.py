@@ -169,7 +169,7 @@ def test_a_reset_counter_leaves_a_hole() -> None:
     assert found.coverage == pytest.approx(0.95)
     assert found.covered_joules == pytest.approx(950)
     assert found.joules == pytest.approx(1000)
-    assert found.extrapolated
+    assert found.is_filled
     assert found.badge is Badge.ESTIMATED
 
 
@@ -190,7 +190,7 @@ def test_a_pause_is_bridged_where_the_window_can_bear_it() -> None:
     assert found.covered_joules == pytest.approx(200 * 78.5, rel=0.01)
     assert found.joules == pytest.approx(200 * 99, rel=0.01)
     assert found.badge is Badge.ESTIMATED
-    assert found.extrapolated
+    assert found.is_filled
 
 
 def test_a_pause_is_not_bridged_where_anything_may_have_been() -> None:
@@ -245,7 +245,7 @@ def test_a_logger_that_pauses_again_and_again_tells_what_its_windows_can_bear(ro
 
 def test_a_small_gap_is_extrapolated_and_says_so() -> None:
     found = integrate.energy(gapped(5), 0, ps(99))
-    assert found.extrapolated
+    assert found.is_filled
     assert found.badge is Badge.ESTIMATED
     assert found.joules == pytest.approx(200 * 99, rel=0.01)
     assert found.lo is not None

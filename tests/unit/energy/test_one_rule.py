@@ -53,7 +53,7 @@ def test_both_tables_of_steps_say_the_same_length(
     profile: Profile, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(demo.folder())
-    assert summary.tell(path, None, ReadOptions(), "csv") == 0
+    assert summary.tell(path, None, ReadOptions(), Aligning(), "csv") == 0
     report = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert energy.tell(path, None, ReadOptions(), Aligning(), "csv") == 0
     joules = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))

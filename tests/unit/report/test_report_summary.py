@@ -151,6 +151,22 @@ def test_the_numbers_of_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert run["warnings"] == []
 
 
+def test_the_way_of_aligning_that_was_asked_for_is_heeded(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Here nobody may say whose joules they are: no figure and no sentence rests on the readings."""
+    (usual,) = as_json(capsys, demo.folder())["runs"]
+    (unaligned,) = as_json(capsys, demo.folder(), "--align", "none")["runs"]
+    (elsewhere,) = as_json(capsys, demo.folder(), "--offset", "500s")["runs"]
+    assert usual["energy"]["joules"] is not None
+    assert "unexplained_power" in [conclusion["kind"] for conclusion in usual["conclusions"]]
+    for run in (unaligned, elsewhere):
+        assert run["energy"]["joules"] is None
+        assert run["energy"]["reason"]
+        assert [finding["watts"] for finding in run["findings"]] == [None]
+        assert "unexplained_power" not in [conclusion["kind"] for conclusion in run["conclusions"]]
+
+
 def test_steps_that_are_dispatched_say_so(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (run,) = as_json(capsys, data / JAX)["runs"]
     steps = run["profiles"][0]["steps"]
