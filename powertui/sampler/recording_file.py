@@ -14,7 +14,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import stat
 import tempfile
 import time
 from collections import deque
@@ -33,6 +32,14 @@ from powertui.sampler.csv_format import (
     source_line,
 )
 from powertui.sampler.own_file import open_own
+from powertui.sampler.recording_descriptor import (
+    CHUNK_BYTES,
+    column_line,
+    is_regular,
+    row_count,
+    sync_folder,
+    unlock_and_close,
+)
 from powertui.sampler.source import Info, Stamp
 
 __all__ = ["RecordingFile", "default_path"]
@@ -41,7 +48,6 @@ _MAX_PENDING_ROWS = 200_000  # in memory while the disk takes none: two days at 
 _LOOK_PERIOD_S = 0.5  # between looks at whether the path still is our file
 _MIN_SYNC_PERIOD_S = 1.0  # between two waits for the disk, however often values come and go
 _TAIL_BYTES = 65536  # in which a cut last line is looked for: a row has some hundred bytes
-_CHUNK_BYTES = 1 << 20  # read at once while rows are counted
 # By so many bytes at its start the file is known again: they hold the moment at which it was made.
 _START_BYTES = 256
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
@@ -143,7 +149,7 @@ class RecordingFile:
                 f"{self.path} exists and is not a powertui recording.",
                 hint="Name another file with -o.",
             )
-        if _columns(fd) not in (b"", COLUMNS.encode()):
+        if column_line(fd) not in (b"", COLUMNS.encode()):
             raise UsageError(
                 f"{self.path} has different columns from those that this version writes.",
                 hint="Name another file with -o.",
@@ -158,20 +164,20 @@ class RecordingFile:
     def _adopt(self, fd: int) -> None:
         """Go on in this file, which holds nothing of this recording yet."""
         if self._fd not in (-1, fd):
-            _let_go(self._fd)
+            unlock_and_close(self._fd)
         self._fd, self._sent = fd, 0
         if self._pending and self._pending[0].startswith(MAGIC.encode()):
             self._pending.popleft()  # the head of the file before, which did not take it
         self._away = self._foreign = self._headed = self._linked = False
-        self._size = os.fstat(fd).st_size if _regular(fd) else 0
+        self._size = os.fstat(fd).st_size if is_regular(fd) else 0
         self._start_bytes = os.pread(fd, _START_BYTES, 0) if self._size else b""
         self._last_bytes = b""
         self.held = 0
-        self.earlier = _rows_in(fd) if self._size else 0
+        self.earlier = row_count(fd) if self._size else 0
 
     def _head(self) -> bytes:
         text = head(self.interval, self._infos.items())
-        return (text if _columns(self._fd) else text + COLUMNS + "\n").encode()
+        return (text if column_line(self._fd) else text + COLUMNS + "\n").encode()
 
     # writing
 
@@ -231,7 +237,7 @@ class RecordingFile:
             sent = os.write(self._fd, line[self._sent :])
             self._sent += sent
             self._dirty = True
-            if not _regular(self._fd):
+            if not is_regular(self._fd):
                 continue
             end = os.lseek(self._fd, 0, os.SEEK_CUR)  # an appending write leaves it at its end
             self._mixed = self._mixed or end != self._size + sent
@@ -275,7 +281,7 @@ class RecordingFile:
             os.fsync(self._fd)
             if not self._linked:  # the name of a new file is on the disk when its folder is
                 self._linked = True
-                _sync_folder(self.path.parent)
+                sync_folder(self.path.parent)
         except OSError as error:
             if error.errno not in _NO_SYNC and not self._sync_failed:
                 self._sync_failed = True
@@ -315,7 +321,7 @@ class RecordingFile:
 
         Rows that others append are no harm.
         """
-        if not _regular(self._fd):
+        if not is_regular(self._fd):
             return True
         if os.fstat(self._fd).st_size < self._size:
             return False
@@ -353,7 +359,7 @@ class RecordingFile:
 
         That is a piece of its first line, or the one row that was just being written.
         """
-        content = os.pread(self._fd, _CHUNK_BYTES, 0)
+        content = os.pread(self._fd, CHUNK_BYTES, 0)
         if self._last_bytes[:1].isdigit() and content == self._last_bytes:
             self._pending.appendleft(self._last_bytes)
         elif not MAGIC.encode().startswith(content):
@@ -370,7 +376,7 @@ class RecordingFile:
             try:
                 self._check_ours(fd)
             except BaseException:
-                _let_go(fd)
+                unlock_and_close(fd)
                 raise
         except (OSError, UsageError) as error:
             self._away = True
@@ -422,7 +428,7 @@ class RecordingFile:
                 self._rescue()
         else:
             self._remove_empty()
-        _let_go(self._fd)
+        unlock_and_close(self._fd)
 
     def _remove_empty(self) -> None:
         """Leave nothing behind where nothing was recorded."""
@@ -433,8 +439,8 @@ class RecordingFile:
                 self.removed = True
 
     def _finish(self, complete: bool, reason: str) -> None:
-        if self._mixed or (_regular(self._fd) and os.fstat(self._fd).st_size != self._size):
-            self.held = _rows_in(self._fd) - self.earlier
+        if self._mixed or (is_regular(self._fd) and os.fstat(self._fd).st_size != self._size):
+            self.held = row_count(self._fd) - self.earlier
         if complete:
             with contextlib.suppress(OSError):
                 os.write(self._fd, ended_line(self.held, reason).encode())
@@ -459,52 +465,3 @@ class RecordingFile:
         else:
             self.rescued = Path(name)
             self.say(f"{len(rows)} rows that {self.path} did not accept are in {name}.")
-
-
-def _regular(fd: int) -> bool:
-    return stat.S_ISREG(os.fstat(fd).st_mode)
-
-
-def _sync_folder(path: Path) -> None:
-    folder = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _let_go(fd: int) -> None:
-    """Unlock and close.
-
-    A forked child may hold a copy of the descriptor: the lock must not live on in it.
-    """
-    with contextlib.suppress(OSError):
-        fcntl.flock(fd, fcntl.LOCK_UN)
-    os.close(fd)
-
-
-def _rows_in(fd: int) -> int:
-    """Lines that are rows: readings, marks and notes."""
-    rows, offset, at_line_start = 0, 0, True
-    while chunk := os.pread(fd, _CHUNK_BYTES, offset):
-        offset += len(chunk)
-        lines = chunk.split(b"\n")
-        if not at_line_start:
-            del lines[0]  # the end of a line that was counted
-        rows += sum(line[:1].isdigit() for line in lines)
-        at_line_start = chunk.endswith(b"\n")
-    return rows
-
-
-def _columns(fd: int) -> bytes:
-    """The first line that is no comment: the column names. Empty when there is none yet."""
-    if not _regular(fd):
-        return b""
-    offset, rest = 0, b""
-    while chunk := os.pread(fd, _TAIL_BYTES, offset):
-        offset += len(chunk)
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            if line and not line.startswith(b"#"):
-                return line
-    return b""

@@ -11,7 +11,7 @@ import pytest
 
 from powertui.errors import AuthenticationFailed, NotSupported, SensorError, UsageError
 from powertui.sampler import ipmi as ipmi_module
-from powertui.sampler import ipmi_client
+from powertui.sampler import ipmi_client, ipmi_interface
 from powertui.sampler.bmc_sensors import pick_sensors
 from powertui.sampler.credentials import Secret
 from powertui.sampler.source import Options, Source, open_source, reason_of
@@ -351,10 +351,10 @@ def test_each_shortcoming_of_python_ipmi_is_mended_only_while_it_is_there(ipmi, 
     """With the key derivation left as it is, suite 17 fails on a real BMC: the patch is needed and
     does it.
     """
-    assert ipmi_client._fixed_socket() in (True, False)
-    if not ipmi_client._long_key_constants():
+    assert ipmi_interface._fixed_socket() in (True, False)
+    if not ipmi_interface._long_key_constants():
         pytest.skip("this python-ipmi derives K1 and K2 as BMCs do")
-    monkeypatch.setattr(ipmi_client, "_long_key_constants", lambda: False)
+    monkeypatch.setattr(ipmi_interface, "_long_key_constants", lambda: False)
     with pytest.raises(SensorError):
         ipmi(bmc.port, timeout=0.2, query="?suite=17").open()
 
@@ -412,7 +412,7 @@ def test_a_sensor_that_is_not_scanned_or_not_available_has_no_value(flags, there
 
 def test_a_bmc_that_falls_silent_while_one_logs_in_is_asked_until_the_deadline(monkeypatch):
     """It computes something else for seconds, and then answers."""
-    monkeypatch.setattr("powertui.sampler.ipmi_client._MIN_RESEND_S", 0.002)
+    monkeypatch.setattr("powertui.sampler.ipmi_interface._MIN_RESEND_S", 0.002)
     with Bmc() as bmc:
         answer, asked = bmc._packet, []
 

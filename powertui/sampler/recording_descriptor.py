@@ -1,0 +1,70 @@
+"""What an open recording holds, whoever wrote it, and how its descriptor is let go."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+from pathlib import Path
+
+__all__ = [
+    "CHUNK_BYTES",
+    "column_line",
+    "is_regular",
+    "row_count",
+    "sync_folder",
+    "unlock_and_close",
+]
+
+CHUNK_BYTES = 1 << 20  # read at once while rows are counted
+_HEADING_BYTES = 1 << 16  # read at once while the column names are looked for: most headings fit
+
+
+def is_regular(fd: int) -> bool:
+    return stat.S_ISREG(os.fstat(fd).st_mode)
+
+
+def sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def unlock_and_close(fd: int) -> None:
+    """Unlock and close.
+
+    A forked child may hold a copy of the descriptor: the lock must not live on in it.
+    """
+    with contextlib.suppress(OSError):
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    os.close(fd)
+
+
+def row_count(fd: int) -> int:
+    """Lines that are rows: readings, marks and notes."""
+    rows, offset, at_line_start = 0, 0, True
+    while chunk := os.pread(fd, CHUNK_BYTES, offset):
+        offset += len(chunk)
+        lines = chunk.split(b"\n")
+        if not at_line_start:
+            del lines[0]  # the end of a line that was counted
+        rows += sum(line[:1].isdigit() for line in lines)
+        at_line_start = chunk.endswith(b"\n")
+    return rows
+
+
+def column_line(fd: int) -> bytes:
+    """The first line that is no comment: the column names. Empty when there is none yet."""
+    if not is_regular(fd):
+        return b""
+    offset, rest = 0, b""
+    while chunk := os.pread(fd, _HEADING_BYTES, offset):
+        offset += len(chunk)
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            if line and not line.startswith(b"#"):
+                return line
+    return b""
