@@ -160,9 +160,8 @@ class Call:
                 self._stream, b"\0" + struct.pack(">I", len(message)) + message, end_stream=True
             )
             self._flush()
-        except (
-            ProtocolError
-        ):  # it said goodbye at once, or allows no request, or none of a few hundred bytes
+        # It said goodbye at once, or allows no request, or none of a few hundred bytes.
+        except ProtocolError:
             raise problems.takes_nothing(str(self.address)) from None
         except OSError as error:
             raise problems.closed(str(self.address), error.strerror or "") from None
@@ -223,6 +222,7 @@ class Call:
             self.failure = problems.not_a_profiler(where, b"HTTP/2 " + http.encode())
             return
         status = self._headers.get("grpc-status", "2")
+        # 2 is UNKNOWN: also for a status that is no number.
         number = int(status) if status.isascii() and status.isdigit() and len(status) < 4 else 2
         if number:
             self.failure = problems.refused(
@@ -232,6 +232,7 @@ class Call:
         self._answered = True
 
     def _message(self) -> bytes:
+        # gRPC's heading: whether it is compressed (1 byte), and the size (4).
         if len(self._body) < 5:
             return b""
         squeezed, size = struct.unpack(">BI", self._body[:5])

@@ -31,9 +31,8 @@ from powertui.value_types import dataclass
 __all__ = ["Daemon", "ProcessUser", "socket_of", "user_of"]
 
 NAME = b"\0dynolog\0"  # an abstract name, with the 0 at its end that Kineto gives it
-_HEAD = struct.Struct(
-    "@N32s"
-)  # size of what follows, and of what kind it is: as the machine has them
+# Size of what follows, and of what kind it is: as the machine has them.
+_HEAD = struct.Struct("@N32s")
 _REQUEST = struct.Struct("@iiq")  # what may be asked for (bits), count of pids behind it, job
 _ACTIVITIES = 2
 _CREDENTIALS = struct.Struct("@iII")  # pid, user, group

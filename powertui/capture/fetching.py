@@ -167,6 +167,7 @@ class _Transfer:
             selector.register(errors, selectors.EVENT_READ)
             while True:
                 ready = [key.fd for key, _ in selector.select(_REPORT_PERIOD_S)]
+                # First: an error output that nobody reads fills its pipe, and ssh stands still.
                 if errors in ready and not self._drain(errors):
                     selector.unregister(errors)
                 piece = os.read(output, _PIECE_BYTES) if output in ready else None

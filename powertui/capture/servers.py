@@ -109,6 +109,7 @@ def _ask(
     calls: Sequence[Call], servers: Sequence[Server], asked: ProfileRequest, root: str, session: str
 ) -> None:
     """Connect to all of them before the first is asked."""
+    # A connection may take seconds: asked one by one, the profiles would begin seconds apart.
     for call, server in zip(calls, servers, strict=True):
         call.path = f"{root}/{session}/{server.host}.xplane.pb"
         try:

@@ -30,6 +30,7 @@ class PowerAround:
     """
 
     def __init__(self, targets: Sequence[Target], logdir: str, interval: float) -> None:
+        # Two captures may run at once, in one process too.
         self.path = Path(logdir) / f"power-{os.getpid()}-{threading.get_ident() % 10**6}.csv"
         self._recorder = RecorderProcess(
             [(target.url, target.options) for target in targets],

@@ -49,6 +49,7 @@ _INTERVAL_PREFIX = b"# interval_s: "
 # Bounds on what a heading may claim, far above any machine: a recording may come from anybody.
 _MAX_DEVICES = 10_000
 _MAX_NUMBER = 1e9
+# Any other word in a heading becomes "unknown".
 _SCOPES = ("node", "package", "core", "dram", "gpu", "rail", "plug")
 
 

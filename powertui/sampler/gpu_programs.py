@@ -25,6 +25,7 @@ __all__ = ["Gpu", "GpuProgramSource", "gpus_from_amd_smi", "make_amd", "make_nvi
 
 _NUMBER = re.compile(r"\d{1,10}(\.\d{1,6})?")
 _FIRST_CALL_S = 10.0  # at least allowed for the first call, which loads a driver
+# What amd-smi calls it, from one of its versions to the next; the first that is there counts.
 _AMD_POWER_KEYS = ("socket_power", "average_socket_power", "current_socket_power")
 
 
@@ -112,6 +113,7 @@ _NVIDIA = (
         _gpus_from_nvidia_smi,
     ),
 )
+# amd-smi is AMD's newer program; older installations have rocm-smi alone.
 _AMD = (
     GpuProgram("amd-smi", ("metric", "--power", "--json"), gpus_from_amd_smi),
     GpuProgram("rocm-smi", ("--showpower", "--json"), _gpus_from_rocm_smi),

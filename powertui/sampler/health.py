@@ -22,8 +22,7 @@ __all__ = ["Health", "Joules"]
 _RECENT_READINGS = 120  # of which medians are shown: two minutes at 1 Hz
 _RECENT_SPANS = 20  # of which the rhythm of a source is taken: it may change while it is recorded
 # Values further apart than so many intervals have a hole between them. Two missed ticks are
-# bridged:
-# chosen, not measured.
+# bridged: chosen, not measured.
 _BRIDGED_INTERVALS = 3
 _MIN_BRIDGE_S = 0.5  # however short the interval is: a busy machine is late by that much
 

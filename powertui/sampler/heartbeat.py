@@ -16,9 +16,8 @@ from powertui.sampler import clocks
 __all__ = ["BEAT_S", "Heartbeat", "Suspension"]
 
 BEAT_S = 0.25  # s between two beats of a process that runs
-_MIN_SUSPENSION_S = (
-    3 * BEAT_S
-)  # without a beat: on a busy machine a thread that is due may wait for a beat or two
+# Without a beat: on a busy machine a thread that is due may wait for a beat or two.
+_MIN_SUSPENSION_S = 3 * BEAT_S
 # of a suspension that the machine slept: whatever held the process up for the rest, it was the
 # sleep
 _ASLEEP_SHARE = 0.5

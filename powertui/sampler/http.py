@@ -32,9 +32,9 @@ _MAX_HEAD_BYTES = 1 << 16  # bytes of its status line and headers beside that
 _MAX_DEPTH = 64  # levels of JSON
 _MAX_LINK_CHARS = 2000  # characters of a link
 _MAX_NUMBER_CHARS = 64  # characters of one number in it
-_STRING = re.compile(
-    r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL
-)  # an open one ends with the document: one pass, whatever comes
+# An open one ends with the document: one pass, whatever comes.
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+# How a BMC ends a connection that was kept too long: then the request is sent again on a new one.
 _CLOSED = (
     http.client.RemoteDisconnected,
     ConnectionResetError,

@@ -25,9 +25,11 @@ __all__ = ["IpmiSource", "WattsSensor", "make"]
 
 _UNIT_WATTS = 6  # the unit's code in a sensor record (IPMI 2.0, table 43-15)
 _DCMI_QUANTUM_W = 1.0  # DCMI counts in whole watts
-_SENSOR_NETFN, _GET_READING = 0x04, 0x2D
-_READING_UNAVAILABLE, _SCANNING_ENABLED = 0x20, 0x40
+_SENSOR_NETFN, _GET_READING = 0x04, 0x2D  # IPMI 2.0, section 35.14
+_READING_UNAVAILABLE, _SCANNING_ENABLED = 0x20, 0x40  # bits of the second byte of its answer
+# Between two tries to log in again: doubled each time, so that a BMC that starts is not flooded.
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.25, 5.0
+_MIN_CLOCK_DRIFT_S = 60.0  # of a BMC's clock, to be worth a note
 _MIN_WAIT_S = 0.01  # s: too short for an answer
 _LIMIT_PERIOD_S = 30.0  # between two questions for the limit: a BMC has little time for each
 _PERMANENT_CODES = (0xC1, 0xC9, 0xCC, 0xCD, 0xD4, 0xD6)  # answers that stay
@@ -234,7 +236,7 @@ class IpmiSource:
         except ValueError as error:
             return str(error)
         drift = reading.bmc_time - time.time()
-        if abs(drift) >= 60:
+        if abs(drift) >= _MIN_CLOCK_DRIFT_S:
             facts["BMC clock"] = (
                 f"{abs(drift) / 3600:.1f} h {'ahead of' if drift > 0 else 'behind'} this host "
                 "(not used)"

@@ -23,6 +23,7 @@ _DEFAULT_SUITES = (17, 3)  # SHA-256 first; 3 only when the BMC says that it doe
 KNOWN_SUITES = frozenset({1, 2, 3, 15, 16, 17})
 LEVELS = ("user", "operator", "administrator")
 _BMC_ADDRESS = 0x20
+_RECORDS_TIMEOUT_S = 30.0  # for a whole sensor repository
 _RECORD_RETRIES = 15  # of a request that is no reading
 _UNLIMITED_RETRIES = 1_000_000  # retries while logging in: a BMC may be busy for seconds
 _MAX_NAME_BYTES, _MAX_PASSWORD_BYTES = 16, 20  # bytes that IPMI allows
@@ -141,9 +142,8 @@ class Connection:
             ):
                 raise Transient(self._why(error, allowed)) from None
             raise
-        interface.max_retries = (
-            0  # a reading is asked for again by its source, with a new time stamp
-        )
+        # A reading is asked for again by its source, with a new time stamp.
+        interface.max_retries = 0
         self.suite = interface.suite
         self._rtt = self._rtt or interface.rtt
         self._ipmi = ipmi
@@ -227,6 +227,7 @@ class Connection:
             errors.AuthenticationError,
         ) as error:
             raise Transient(self._why(error)) from None
+        # A running mean of eight: one late answer must not double every wait after it.
         self._rtt += (time.monotonic() - begin - self._rtt) / (8 if self._rtt else 1)
         if not answer:
             raise Transient("an empty answer")
@@ -242,7 +243,8 @@ class Connection:
             raise Transient("not connected")
         interface = self._ipmi.interface
         interface.step, interface.max_retries = self.timeout / 8, _RECORD_RETRIES
-        interface.deadline = time.monotonic() + 30  # hundreds of records, three packets each
+        # Hundreds of records, three packets each.
+        interface.deadline = time.monotonic() + _RECORDS_TIMEOUT_S
         found_records: list[Any] = []
         try:
             for record in self._ipmi.sdr_repository_entries():

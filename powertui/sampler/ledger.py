@@ -17,6 +17,8 @@ from typing import NamedTuple
 __all__ = ["Ledger", "Sums"]
 
 _LEVEL_ENTRIES = 512  # entries of each level that stay when it has twice as many
+# Of so many old entries one stays: each level reaches four times as far back as the one before, at
+# a quarter of its resolution.
 _THINNING = 4
 _ENTRY_NUMBERS = 4  # numbers an entry
 

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 DCMI_LIMIT = 0x03  # Get Power Limit
-DCMI_REQUEST = b"\xdc\x00\x00"
+DCMI_REQUEST = b"\xdc\x00\x00"  # DCMI's group number, and two reserved bytes
 _MAX_LIMIT_W = 1e6  # no machine is limited to more; the bound that plausible.py sets on watts
 # NVML: why clocks are lower than asked for. The others (idle, application clocks, sync boost) hold
 # nobody back.

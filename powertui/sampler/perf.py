@@ -33,6 +33,7 @@ _SYSCALL = {"x86_64": 298, "AMD64": 298}  # perf_event_open; only these processo
 # type, size, config, sample_period, sample_type, read_format: the rest of perf_event_attr is 0.
 _ATTR = struct.Struct("<IIQQQQ")
 _ATTR_SIZE = 64  # bytes of its first version
+# psys last: it is taken only where none of the parts that it includes was found.
 _EVENT_PARTS = {
     "energy-pkg": ("package", "package"),
     "energy-ram": ("dram", "dram"),

@@ -17,7 +17,7 @@ from powertui.sampler.source import Channel, Reading, none, suspect
 
 __all__ = ["MAX_POWER_W", "NOT_MEASURED", "Judge", "impossible"]
 
-MAX_POWER_W = 1e6
+MAX_POWER_W = 1e6  # no single machine draws a megawatt; a rack draws a tenth of it
 NOT_MEASURED = "it reports 0 W: it is switched off, or not measured"
 _TYPICAL_READINGS = 20  # values that tell what is usual
 _ZERO_SHARE = 0.01  # of the usual: as good as zero

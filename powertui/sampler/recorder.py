@@ -344,6 +344,7 @@ class Recorder:
             tick = next_tick
             self._halt.wait(max(0.0, base + tick * period - clocks.steady_s()))
             self._beat()
+        # A stretch that is open at the end would last for ever in the timeline.
         for name in state.limits.rest():
             self.mark(name, END)
         if state.info is not None and state.down_since is None:
@@ -572,6 +573,7 @@ class Recorder:
         before = health.last if health is not None else None
         if health is None or before is None:
             return None
+        # Stricter than for other holes: here it is certain that nothing was read in between.
         if after.mono - before.mono <= health.longest_bridge / 2:
             return None
         inside = before.mono < suspension.middle < after.mono

@@ -29,10 +29,10 @@ _FORWARDED_SIGNALS = {
     signal.SIGUSR2,
     signal.SIGTSTP,
 }
+# A terminal sends these to the command, too: passed on, they would come twice.
 _KEYBOARD_SIGNALS = {signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP}
-_LOOK_PERIOD_S = (
-    3600.0 if hasattr(signal, "sigtimedwait") else 0.25
-)  # at the command: macOS may drop a SIGCHLD that is blocked
+# Between two looks at the command: macOS may drop a SIGCHLD that is blocked.
+_LOOK_PERIOD_S = 3600.0 if hasattr(signal, "sigtimedwait") else 0.25
 
 
 class CommandNotFound(UsageError):

@@ -234,6 +234,7 @@ def record(
         lambda event: recording.trouble.append(event.text) if event.level == "error" else None
     )
     recorder.start()
+    # A script that never calls close() still gets the rows that wait, and the line of the end.
     atexit.register(recording.close)
     return recording
 

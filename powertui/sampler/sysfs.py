@@ -10,6 +10,7 @@ __all__ = ["DENIED", "FAULTS", "GONE", "number_in", "read_number"]
 GONE = "the device is gone"
 DENIED = "you have no permission to read it"
 
+# Drivers report a busy controller, an unplugged board and a closed file by errno alone.
 FAULTS = {
     errno.EIO: "the sensor cannot be read right now",
     errno.ENODATA: "the sensor has no value right now",

@@ -231,6 +231,7 @@ def _prepare(args: argparse.Namespace, opens: bool) -> None:
             names = ["powertui.screens.shell", "powertui.screens.timeline"]
         except PowertuiError:
             pass  # said when it is to be opened
+    # A daemon: where the capture is ended early, nobody waits for its imports.
     threading.Thread(
         target=lambda: [importlib.import_module(name) for name in names], daemon=True
     ).start()
@@ -463,6 +464,7 @@ def _open(args: argparse.Namespace, capture: CapturedProfile, plan: Plan) -> boo
     from powertui.terminal import signals
     from powertui.verbs import open as opening
 
+    # As if it were typed: what `powertui PATH` decides from its arguments is decided there alone.
     parser = argparse.ArgumentParser()
     opening.arguments(parser)
     words = [str(capture.folder), "--glyphs", args.glyphs, "--color", args.color]

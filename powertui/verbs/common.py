@@ -85,6 +85,7 @@ def sort_out(args: argparse.Namespace) -> list[str]:
         )
     for path in getattr(args, "power", ()):
         _must_be_there(path, "Check the path after --power.")
+    # A single path is scanned where it is opened: once is enough for a large logdir.
     if len(named) == 1:
         return named
     runs: list[str] = []

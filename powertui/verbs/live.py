@@ -149,7 +149,7 @@ def _tell(feed: Feed, *, silent: bool) -> bool:
     from powertui.plain import plain
     from powertui.sampler.recording_run import complete
 
-    if feed.file is None:
+    if feed.file is None:  # a replay: nothing was recorded
         return True
     summary = getattr(getattr(feed, "recorder", None), "summary", None)
     if summary is None:

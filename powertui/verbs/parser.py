@@ -39,9 +39,8 @@ class Parser(argparse.ArgumentParser):
         unknown = next(
             (word for word in self._words if word.startswith("--") and not self._knows(word)), None
         )
-        if (
-            not self.verb and unknown is not None and _REQUIRED.match(message)
-        ):  # argparse tells of what is missing first
+        # argparse reports what is missing first, although an unknown option took its place.
+        if not self.verb and unknown is not None and _REQUIRED.match(message):
             message = f"unrecognized arguments: {unknown}"
         raise UsageError(_sentence(message, program), hint=_hint(message, program))
 

@@ -38,7 +38,7 @@ _TICK_S = 0.1  # between two reports to the listener, who may stop the transfer
 # What a listing may take on the line. A driver reports nothing before it has all names.
 _LISTING_BYTES = MAX_NAMES * 64
 _HEADS_PER_CALL = 100  # files
-_MAX_SIZE = (1 << 63) - 1
+_MAX_SIZE = (1 << 63) - 1  # what a file of ours can have: the copy is made with that size
 _DRIVERS = {"gs": "gcsfs", "s3": "s3fs"}
 _TIMES = ("mtime", "LastModified", "updated", "last_modified", "created")  # as the drivers call it
 

@@ -50,9 +50,11 @@ def limit(top: Path) -> int:
     number, unit = text, ""
     if text and text[-1] in _UNITS:
         number, unit = text[:-1], text[-1]
+    # isdecimal() alone takes the digits of other scripts, and int() a number of any length.
     if number.isdecimal() and number.isascii() and len(number) < 16:
         return int(number) * _UNITS[unit]
     with contextlib.suppress(OSError):
+        # What is kept already counts as room, or each start would keep half as much as the last.
         room = shutil.disk_usage(top).free + sum(file.size for file in _files(top))
         return min(MAX_CACHE_BYTES, room // 2)
     return MAX_CACHE_BYTES

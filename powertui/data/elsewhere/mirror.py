@@ -41,7 +41,7 @@ from powertui.data.model import Warn
 from powertui.errors import UnreadableFile
 
 HEAD_BYTES = 8192  # bytes by which a file's kind is told
-_MAX_TRIES = 3
+_MAX_TRIES = 3  # to bring one file: a live run may write to it while it is read
 # of folders below the one that is asked for: the host is asked for 40 (script.py), and plugins/ may
 # lie above
 _MAX_LEVELS = 45

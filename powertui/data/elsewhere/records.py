@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from powertui.data.elsewhere.store import RemoteState
 
-_MAX_RECORD = (
-    4096 + 64
-)  # bytes: the longest path that Linux knows (PATH_MAX), and what stands before it
+# Bytes: the longest path that Linux knows (PATH_MAX), and what stands before it.
+_MAX_RECORD = 4096 + 64
 _MAX_LISTING = 256 << 20  # bytes unpacked: 200,000 names of 1,300 bytes
 _UNPACKED_PIECE = 1 << 18
 _MAX_USELESS = 4 << 20  # packed bytes more than came out of them: gzip makes names smaller
@@ -42,7 +41,7 @@ def unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
     Raises `EndlessListing`.
     """
-    engine = zlib.decompressobj(31)
+    engine = zlib.decompressobj(31)  # the largest window (15), and 16 for gzip's heading
     packed = total = 0
     for piece in pieces:
         packed += len(piece)

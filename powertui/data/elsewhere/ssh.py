@@ -90,6 +90,7 @@ class SshHost:
             now = _state(answer.word(path).split()[1:])
             if now is not None and now != state:
                 raise FileMoved(now)
+            # No more than was listed: what a live run appends belongs to its next state.
             while remaining:
                 piece = answer.read(
                     min(PIECE_BYTES, remaining),
@@ -116,12 +117,14 @@ class SshHost:
         words = ["w ok\n"]
         for batch in batches:
             names = " ".join(shlex.quote(path) for path, _ in batch)
+            # /dev/null: with a single file `head` would print no title.
             words.append(f"head -c {count} {names} /dev/null 2>/dev/null\nw next\n")
         promised = sum(min(size, count) for _, size in paths)
         done = 0
         with self._ask("".join(words), promised) as answer:
             answer.word(paths[0][0])
             for batch in batches:
+                # Each head with its title ("==> path <=="), and some room for line ends.
                 longest = sum(count + len(os.fsencode(path)) + 16 for path, _ in batch) + 4096
                 progress = TransferProgress(self._host, "files", done, len(paths))
                 data, complete = answer.until_word("next", longest, progress)

@@ -109,6 +109,7 @@ class SshAnswer:
         Raises `UnreadableFile` for all that is not "ok …".
         """
         noise = 0
+        # A person needs longer for a password than a host for its first byte.
         first = self._limits
         if may_ask() and _has_terminal():
             first = Deadlines(max(first.silence_s, _LOGIN_S), first.min_rate, first.min_progress)

@@ -22,9 +22,8 @@ from powertui.data.elsewhere.deadlines import WaitingTime
 PIECE_BYTES = 1 << 18  # bytes taken from a pipe at once
 _TICK_S = 0.1  # between two looks at whether anybody wants to stop: what a person takes for at once
 _MESSAGES_KEPT = 1 << 14  # bytes of messages; the cause of a failure is in the last lines
-_MAX_MESSAGES = (
-    1 << 20
-)  # bytes of messages without a byte of answer; `ssh -vvv` prints a tenth of that while it logs in
+# Bytes of messages without a byte of answer; `ssh -vvv` prints a tenth of that while it logs in.
+_MAX_MESSAGES = 1 << 20
 _LAST_WORDS_S = 2.0  # for a process that has closed its output to say why
 _GRACE_S = 0.5  # between SIGTERM, at which ssh gives the terminal its echo back, and SIGKILL
 
@@ -45,6 +44,7 @@ class SshProcess:
         self._messages = bytearray()
         self._messages_since_answer = 0
         self.has_more = True  # its output has not ended
+        # A file, not a pipe: a host that does not read its input would hold us up while we write.
         with tempfile.TemporaryFile() as stdin:
             stdin.write(question)
             stdin.seek(0)

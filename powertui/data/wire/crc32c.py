@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from powertui.data.wire.types import UInt32s
 
-_POLYNOMIAL = 0x82F63B78
+_POLYNOMIAL = 0x82F63B78  # Castagnoli's, its bits reversed, as TFRecord files have it
 _LANE = 256  # bytes a lane: short enough for many lanes, long enough that joining them costs little
 _MIN_VECTOR_BYTES = 4096  # bytes in all: a file of a few scalars
 _BATCH = 1 << 22  # bytes of lanes handled at a time, so that memory stays bounded

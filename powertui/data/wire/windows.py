@@ -271,6 +271,7 @@ def _large(
     stored: Stored, lo: int, hi: int, fields: Sequence[int]
 ) -> tuple[PickedFields, PickedFields, Bytes, int]:
     """One entry of any size: only its key and the wanted texts are read."""
+    # An HLO program in such an entry may have hundreds of megabytes that nobody asked for.
     entry = _intact(hop(stored, lo, hi).hop)
     at, end = entry.payload(2)
     inner = _intact(hop(stored, at, end).hop)

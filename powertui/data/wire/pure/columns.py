@@ -37,6 +37,8 @@ def sums(duration: Int64s, before: Int64s, at: Int64s) -> Int64s:
     block = at // BLOCK
     inside = np.arange(BLOCK)
     looked = _gather(duration, block[:, None] * BLOCK + inside)
+    # Whole blocks are looked at and the rest is multiplied by 0: a loop over rows of different
+    # lengths would cost one Python step for each.
     looked *= inside < (at - block * BLOCK)[:, None]
     total: Int64s = before[block] + looked.sum(axis=1)
     return total
@@ -54,9 +56,9 @@ def longest(duration: Int64s, top: UInt8s, table: Int32s, lo: Int64s, hi: Int64s
     best.of_blocks(first, np.minimum(last, begin * FAN), top)
     ranges = np.flatnonzero(end > begin)
     if len(ranges):
-        level = (
-            np.frexp((end - begin)[ranges].astype(np.float64))[1] - 1
-        )  # floor(log2): exact for any count below 2^53
+        # floor(log2): exact for any count below 2^53.
+        level = np.frexp((end - begin)[ranges].astype(np.float64))[1] - 1
+        # Two ranges of a power of two cover any range; that they overlap is no harm to a maximum.
         for group in (begin[ranges], end[ranges] - (np.int64(1) << level.astype(np.int64))):
             block = table[level, group].astype(np.int64)
             best.put(ranges, (block * BLOCK + top[block])[:, None], None)
@@ -114,8 +116,7 @@ def ends(name: UInt32s, names: int) -> tuple[Int64s, Int64s]:
     for lo in range(0, len(name), fields.BATCH):
         part, rows = name[lo : lo + fields.BATCH], np.arange(lo, min(lo + fields.BATCH, len(name)))
         last[part] = rows
-        new = np.flatnonzero(first[part] < 0)[
-            ::-1
-        ]  # backwards: the first of several is written last
+        # Backwards: the first of several is written last.
+        new = np.flatnonzero(first[part] < 0)[::-1]
         first[part[new]] = rows[new]
     return first, last
