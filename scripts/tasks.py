@@ -97,7 +97,7 @@ async def picture(task: Task, size: str) -> None:
         await pilot.pause(SETTLED_S)
         for key in task.pressed():
             await pilot.press(key)
-            if key in ("enter", "1", "3", "5", "6", "i", "t"):
+            if key in ("enter", "1", "3", "5", "6", "i", "t", "equals_sign"):
                 await shell.workers.wait_for_complete()
                 await pilot.pause()
         await pilot.pause(SETTLED_S)

@@ -130,6 +130,13 @@ SCREENS: tuple[ScreenSpec, ...] = (
     ScreenSpec("tools", "7", "Tools", "powertui.screens.tools:ToolsScreen", lacks=_nothing_to_draw),
     ScreenSpec("tool", "", "Tool", _TOOL),
     ScreenSpec(
+        "compare",
+        "",
+        "Comparison",
+        "powertui.screens.compare:CompareScreen",
+        lacks=_no_profile,
+    ),
+    ScreenSpec(
         "live",
         "9",
         "Live",

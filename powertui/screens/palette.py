@@ -48,7 +48,7 @@ def entries(page: str) -> list[PaletteLine]:
     out = [
         PaletteLine(f"show:{spec.name}", f"Show: {spec.title}", "", spec.key)
         for spec in SCREENS
-        if spec.name not in (page, "help", "tool")
+        if spec.name not in (page, "help", "tool", "compare")
     ]
     out += [
         PaletteLine(f"tool:{tool.name}", f"{_TOOL_TITLE}{tool.title}", tool.about, "")

@@ -56,6 +56,7 @@ class OpenRuns:
         self._training_request: object = None
         self._whole = True  # whether the last run was asked for with its whole training
         self._waiting: deque[RunEntry] = deque()  # marked with the one in front, still to be read
+        self._reading: Opened | None = None  # the one of them that is being read
 
     def open_found(self, folder: Logdir) -> bool:
         """Open what can only be meant: the one training, or the one run of each named path.
@@ -120,7 +121,7 @@ class OpenRuns:
         if not self._waiting:
             return
         entry = self._waiting.popleft()
-        opened = Opened(entry, self.session.reading_of(entry.path))
+        opened = self._reading = Opened(entry, self.session.reading_of(entry.path))
         training = self._training_of(entry)
 
         def read() -> None:
@@ -138,6 +139,7 @@ class OpenRuns:
 
     def _waiting_read(self, opened: Opened, problem: str) -> None:
         session = self.session
+        self._reading = None
         if problem:
             session.together = tuple(
                 entry for entry in session.together if entry.path != opened.path
@@ -150,6 +152,12 @@ class OpenRuns:
             self.shell.say(f"{opened.name} is open as well: R shows it, 8 lists the runs.")
         self.shell.tell()
         self._read_waiting()
+
+    def being_read(self, path: str) -> Opened | None:
+        """The run that is being read beside the one in front, where it is this one."""
+        if self._reading is None or self._reading.path != path:
+            return None
+        return self._reading
 
     def read_again(self) -> None:
         """Read the open run anew.

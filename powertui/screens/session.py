@@ -94,12 +94,16 @@ class Session:
         """How power is aligned in this run: as a person chose, else as the command line says."""
         if self.opened is None:
             return self.placing
-        return self._chosen.get(self.opened.path, self.placing)
+        return self.aligning_of(self.opened.path)
 
     @aligning.setter
     def aligning(self, chosen: Aligning) -> None:
         if self.opened is not None:
             self._chosen[self.opened.path] = chosen
+
+    def aligning_of(self, path: str) -> Aligning:
+        """The same in any run, by its path."""
+        return self._chosen.get(path, self.placing)
 
     def remember_aligning(self, *, shift: bool = False) -> None:
         """Undoing will lead back to how power is aligned now. Shifts in a row count as one."""

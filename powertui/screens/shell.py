@@ -260,6 +260,8 @@ class Shell(TypeAhead[int]):
 
     def awaits(self, action: str) -> str:
         """What an action of everywhere has to wait for, in words."""
+        if action == "compare":
+            return self.runs.awaited
         return "the power" if action == "undo" and self.is_placing else ""
 
     def tell_waiting(self, words: str) -> None:
@@ -330,6 +332,12 @@ class Shell(TypeAhead[int]):
     def before_help(self) -> str:
         """The page that asked for help."""
         return self.trail.last
+
+    def action_compare(self) -> None:
+        """The run in front with another one, or two of its epochs."""
+        from powertui.screens.comparing import compare
+
+        compare(self)
 
     def action_messages(self) -> None:
         """What was said so far."""

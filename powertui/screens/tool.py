@@ -39,6 +39,7 @@ class ToolScreen(BaseScreen):
     NAME = "tool"
     BINDINGS: ClassVar[list[BindingType]] = bindings_for("tool")
     AUTO_FOCUS = "#rows"
+    WAITING = "Counting …"  # while the answer is worked out
 
     def __init__(self, tool: str = "") -> None:
         super().__init__()
@@ -99,7 +100,7 @@ class ToolScreen(BaseScreen):
             return
         self._request = request
         self._is_asking = True
-        self._show(None, "Counting …")
+        self._show(None, self.WAITING)
 
         def work() -> None:
             try:

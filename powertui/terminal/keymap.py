@@ -50,6 +50,7 @@ _LIVE = ("live",)
 _SYMMETRY = ("symmetry",)
 _ALIGNMENT = ("alignment",)
 _TOOL = ("tool",)
+_TABLE = ("tool", "compare")  # pages of tables
 _TOOLS = ("tools",)
 
 
@@ -257,12 +258,16 @@ ACTIONS: tuple[Action, ...] = (
         Action("tools-search", ("slash",), "Search the tools",
                "by any letters of a name, in order"),
     ),
-    *_section("Tools", _TOOL,
+    *_section("Tools", _TABLE,
         Action("row-show", ("enter",), "Show the row in the timeline", "where it has a place there",
                do=lambda page: page.table.action_choose()),
+    ),
+    *_section("Tools", _TOOL,
         Action("tool-next", ("right_square_bracket",), "Next tool", do=lambda page: page.turn(1)),
         Action("tool-previous", ("left_square_bracket",), "Previous tool",
                do=lambda page: page.turn(-1)),
+    ),
+    *_section("Tools", _TABLE,
         Action("table-next", ("right", "l"), "Next table of this tool"),
         Action("table-sort", ("o",), "Sort by the next column", "or click its title",
                do=lambda page: page.table.sort_next()),
@@ -275,13 +280,17 @@ ACTIONS: tuple[Action, ...] = (
                do=lambda page: page.table.next_part()),
         Action("table-wrappers", ("x",), "Show or hide wrappers", "rows that only hold others",
                do=lambda page: page.table.turn_wrappers()),
+    ),
+    *_section("Tools", _TOOL,
         Action("row-why", ("i",), "What took longer",
                "in the step under the cursor, against a usual one; "
                "on the overview: by which rules the numbers are counted"),
+    ),
+    *_section("Tools", _TABLE,
         Action("table-copy", ("y",), "Copy the rows", "as CSV, to your own clipboard (OSC 52)"),
     ),
     *_section("Everywhere", ("open", "live", "symmetry", "alignment", "tool", "tools",
-                            "help"),
+                            "compare", "help"),
         Action("export-page", ("e",), "Export the page", "as a picture, SVG",
                do=lambda page: page.export_page()),
     ),
@@ -300,6 +309,9 @@ ACTIONS: tuple[Action, ...] = (
         Action("runs", ("backspace",), "List of runs", do=lambda page: page.show("open")),
         Action("run-next", ("R",), "Next open run", "the page stays",
                do=lambda shell: shell.runs.open_next()),
+        Action("compare", ("equals_sign",), "Compare",
+               "the run in front with another open run, or two of its epochs; "
+               "several: choose from a list"),
         Action("redraw", ("ctrl+l",), "Redraw the screen", priority=True,
                do=lambda page: page.redraw()),
         Action("suspend", ("ctrl+z",), "Suspend", "`fg` brings it back", priority=True,

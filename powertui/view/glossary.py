@@ -61,7 +61,7 @@ TERMS: tuple[Term, ...] = (
         "cannot tell",
         "readings do not say whether the log's clock is right, and it is believed as far as its "
         "kind; of a comparison: the difference may be chance",
-        ("timeline", "alignment", "open"),
+        ("timeline", "alignment", "open", "compare"),
     ),
     Term(
         "channel",
@@ -173,7 +173,7 @@ TERMS: tuple[Term, ...] = (
     Term(
         "run to run",
         "of a comparison: an interval made of how much the runs of one side differ",
-        (),
+        ("compare",),
     ),
     Term(
         "scope",
@@ -224,12 +224,12 @@ TERMS: tuple[Term, ...] = (
     Term(
         "within noise",
         "of a comparison: no difference shows, and one of 5 % would have shown",
-        (),
+        ("compare",),
     ),
     Term(
         "within-run only",
         "of a comparison: one run a side, held against its own drift; says nothing of further runs",
-        (),
+        ("compare",),
     ),
     Term(
         "wrapper",

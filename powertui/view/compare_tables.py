@@ -1,0 +1,237 @@
+"""A comparison as tables: its figures, where the difference comes from, and what else differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from powertui.data.compare import causes as cause_accounts
+from powertui.data.compare.amounts import in_unit, signed
+from powertui.data.compare.causes import Cause
+from powertui.data.compare.comparison import Comparison, ConclusionChange
+from powertui.data.compare.configuration import Setting
+from powertui.data.compare.figure import Family, Figure
+from powertui.data.compare.kernel_figures import LAUNCHES
+from powertui.data.compare.matching import Unmatched
+from powertui.data.model import PS_PER_S, Int64s
+from powertui.data.table import Column, Fact, Place, Result, Table, Value
+from powertui.view.compare_columns import texts, worded_numbers
+from powertui.view.compare_places import Places
+from powertui.view.table_rows import ALWAYS
+
+_LONG_FAMILIES = (Family.OP, Family.OPERATOR, Family.KERNEL, Family.KERNEL_NAME)
+# Parts may be many times a difference that they nearly cancel out to: "-1,194.3%".
+_SHARE_CELLS = 9
+_CHANGES = {"came": "only in B", "went": "only in A"}
+
+
+def compare_result(comparison: Comparison, places: Places) -> Result:
+    """The answer as tables, without those that have no row; figures come first."""
+    timed = [figure for figure in comparison.figures if figure.unit != LAUNCHES]
+    long_figures = [figure for figure in timed if figure.family in _LONG_FAMILIES]
+    long_figures.sort(key=lambda figure: -abs(figure.difference or 0.0))
+    tables = [
+        _figures(
+            "figures",
+            "Figures",
+            [figure for figure in timed if figure.family not in _LONG_FAMILIES],
+            places,
+        ),
+        *_causes(comparison.causes, places),
+        _figures("ops", "Ops and kernels", long_figures, places),
+        _configuration(comparison.configuration),
+        _conclusions(comparison.conclusions, places),
+        _unmatched(comparison.unmatched),
+    ]
+    return Result(
+        "compare",
+        "Comparison",
+        tables=tuple(table for table in tables if len(table)),
+        facts=_facts(comparison),
+        notes=comparison.notes,
+    )
+
+
+def _facts(comparison: Comparison) -> tuple[Fact, ...]:
+    """The answer, what was compared, and which settings differ."""
+    facts = [
+        Fact("sentence", "answer", comparison.sentence),
+        Fact("a", "A", ", ".join(comparison.a.runs)),
+        Fact("b", "B", ", ".join(comparison.b.runs)),
+    ]
+    names = ", ".join(setting.name for setting in comparison.configuration)
+    if names:
+        facts.append(Fact("configuration", "Configuration differs in", names))
+    return tuple(facts)
+
+
+def _figures(id: str, title: str, figures: Sequence[Figure], places: Places) -> Table:
+    """A, B, the difference with its interval and verdict. `of` groups ops, kernels and times."""
+    judgements = [figure.judgement for figure in figures]
+    differences = [figure.difference for figure in figures]
+    columns = (
+        texts("figure", "figure", [figure.name for figure in figures]),
+        _amounts("a", "A", [figure.a for figure in figures], figures),
+        _amounts("b", "B", [figure.b for figure in figures], figures),
+        worded_numbers(
+            "difference",
+            "difference",
+            differences,
+            [signed(figure.difference, figure.unit) for figure in figures],
+            weight=8,
+        ),
+        worded_numbers(
+            "ratio",
+            "ratio",
+            [figure.ratio for figure in figures],
+            ["" if figure.ratio is None else f"{figure.ratio:.3f}" for figure in figures],
+            weight=4,
+        ),
+        worded_numbers(
+            "lo",
+            "95 % interval",
+            [judgement.lo for judgement in judgements],
+            [_interval(figure) for figure in figures],
+            weight=5,
+        ),
+        _bounds("hi", [judgement.hi for judgement in judgements]),
+        texts("unit", "unit", [figure.unit for figure in figures], weight=0),
+        texts(
+            "verdict", "verdict", [judgement.verdict.value for judgement in judgements], weight=8
+        ),
+        texts("of", "of", [figure.family.value for figure in figures], weight=3),
+        texts("needs", "to tell", [judgement.needs for judgement in judgements], weight=2),
+    )
+    return Table(
+        id,
+        title,
+        columns,
+        place=lambda row: _figure_place(figures[row], places),
+        noun="figure",
+    )
+
+
+def _amounts(
+    id: str, label: str, values: Sequence[float | None], figures: Sequence[Figure]
+) -> Column:
+    words = []
+    for value, figure in zip(values, figures, strict=True):
+        words.append(in_unit(value, figure.unit))
+    return worded_numbers(id, label, values, words, weight=7)
+
+
+def _bounds(id: str, values: Sequence[float | None]) -> Column:
+    """The upper ends of intervals, for programs alone: a person reads them with the lower ones."""
+    numbers = [np.nan if value is None else value for value in values]
+    return Column(id, id, "number", np.array(numbers, np.float64), weight=0)
+
+
+def _interval(figure: Figure) -> str:
+    judgement = figure.judgement
+    if judgement.lo is None or judgement.hi is None:
+        return ""
+    return f"{signed(judgement.lo, figure.unit)} to {signed(judgement.hi, figure.unit)}"
+
+
+def _figure_place(figure: Figure, places: Places) -> Place | None:
+    if figure.family is Family.OP:
+        return places.of_op(figure.name)
+    if figure.family in (Family.TIME, Family.ENERGY, Family.CATEGORY):
+        return places.compared
+    return None
+
+
+def _causes(causes: Sequence[Cause], places: Places) -> Iterator[Table]:
+    """Both accounts. Each adds up to the difference of a step, so they are not one table."""
+    for account in (cause_accounts.BY_CATEGORY, cause_accounts.BY_OP):
+        rows = [cause for cause in causes if cause.account == account]
+        yield _account(account, rows, places)
+
+
+def _account(account: str, causes: Sequence[Cause], places: Places) -> Table:
+    seconds_ps = np.array([round(cause.seconds * PS_PER_S) for cause in causes], np.int64)
+    shares = _numbers(cause.share for cause in causes)
+    joules = _numbers(cause.joules for cause in causes)
+    columns = (
+        texts("part", "part of the difference of a step", [cause.name for cause in causes]),
+        Column("seconds_s", "time", "duration", seconds_ps, weight=8, signed=True),
+        Column("share", "share", "share", shares, weight=7, cells=_SHARE_CELLS),
+        Column("joules", "energy", "number", joules, unit="J", weight=6, signed=True),
+        texts("differs", "", ["differs" if cause.differs else "" for cause in causes], weight=5),
+    )
+
+    def place(row: int) -> Place | None:
+        if account == cause_accounts.BY_OP:
+            return places.of_op(causes[row].name)
+        return places.compared
+
+    def total(rows: Int64s) -> Mapping[str, Value]:
+        sums: dict[str, Value] = {
+            "seconds_s": int(seconds_ps[rows].sum()),
+            "share": float(np.nansum(shares[rows])),
+        }
+        if not np.isnan(joules[rows]).all():
+            sums["joules"] = float(np.nansum(joules[rows]))
+        return sums
+
+    return Table(
+        f"causes_by_{account}",
+        f"Where it comes from, by {account}",
+        columns,
+        place=place,
+        noun="part",
+        total=total,
+    )
+
+
+def _numbers(values: Iterable[float | None]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array([np.nan if value is None else value for value in values], np.float64)
+
+
+def _configuration(settings: Sequence[Setting]) -> Table:
+    columns = (
+        texts("name", "what", [setting.name for setting in settings], weight=7),
+        texts("a", "A", [setting.a for setting in settings], weight=8),
+        texts("b", "B", [setting.b for setting in settings]),
+    )
+    return Table("configuration", "Configuration that differs", columns, noun="setting")
+
+
+def _conclusions(changes: Sequence[ConclusionChange], places: Places) -> Table:
+    columns = (
+        texts("change", "side", [_CHANGES[change.change] for change in changes], weight=8),
+        texts("sentence", "conclusion", [change.sentence for change in changes]),
+    )
+
+    def place(row: int) -> Place | None:
+        change = changes[row]
+        return places.conclusions.get(change.kind) if change.change == "went" else None
+
+    return Table(
+        "conclusions",
+        "Conclusions that came or went",
+        columns,
+        place=place,
+        noun="conclusion",
+    )
+
+
+def _unmatched(unmatched: Sequence[Unmatched]) -> Table:
+    """What one side alone has, the largest first."""
+    rows = [row for row in unmatched if row.unit != LAUNCHES]
+    rows.sort(key=lambda row: (row.unit, -abs(row.value)))
+    columns = (
+        texts("name", "without a counterpart", [row.name for row in rows]),
+        texts("side", "side", [f"only in {row.side.upper()}" for row in rows], weight=8),
+        worded_numbers(
+            "value",
+            "value",
+            [row.value for row in rows],
+            [in_unit(row.value, row.unit) for row in rows],
+            weight=8,
+        ),
+        texts("unit", "unit", [row.unit for row in rows], weight=0),
+        texts("of", "of", [row.family.value for row in rows], weight=ALWAYS - 2),
+    )
+    return Table("unmatched", "Only on one side", columns, noun="name")
