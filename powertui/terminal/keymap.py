@@ -309,9 +309,8 @@ ACTIONS: tuple[Action, ...] = (
         Action("runs", ("backspace",), "List of runs", do=lambda page: page.show("open")),
         Action("run-next", ("R",), "Next open run", "the page stays",
                do=lambda shell: shell.runs.open_next()),
-        Action("compare", ("equals_sign",), "Compare",
-               "the run in front with another open run, or two of its epochs; "
-               "several: choose from a list"),
+        Action("compare", ("equals_sign",), "Compare runs or epochs",
+               "what changed, how sure, where from"),
         Action("redraw", ("ctrl+l",), "Redraw the screen", priority=True,
                do=lambda page: page.redraw()),
         Action("suspend", ("ctrl+z",), "Suspend", "`fg` brings it back", priority=True,

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from textual.widgets import OptionList
 
-from powertui.screens import compare as compare_page
+from powertui.data.compare.comparison import Comparison, compare
+from powertui.data.compare.part import Side
 from powertui.screens.compare import CompareScreen
 from powertui.screens.compare_dialog import CompareDialog
 from powertui.screens.shell import Shell
@@ -184,13 +185,12 @@ async def test_esc_leaves_while_it_is_computed(
     make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     may_end = threading.Event()
-    compare = compare_page.compare
 
-    def slow(*sides: object) -> object:
+    def slow(a: Side, b: Side) -> Comparison:
         may_end.wait(20)
-        return compare(*sides)  # type: ignore[arg-type]
+        return compare(a, b)
 
-    monkeypatch.setattr(compare_page, "compare", slow)
+    monkeypatch.setattr("powertui.screens.compare.compare", slow)
     shell = make()
     async with shell.run_test(size=SMALL) as pilot:
         await loaded(pilot)
