@@ -5,9 +5,11 @@ Pure: the caller tells the time.
 
 from __future__ import annotations
 
-_MAX_KEY_REPEAT_S = (
-    0.25  # a key repeats every 30–50 ms on most systems, after a first pause of up to half a second
-)
+# A key repeats every 30–50 ms on most systems, after a first pause of up to half a second.
+_MAX_KEY_REPEAT_S = 0.25
+# Two presses by hand come within the pause of a repeat. They must move twice as far as one, however
+# late a busy machine gets to the second: growth begins after that pause.
+_STEADY_FOR_S = 0.3
 _FULL_SPEED_AFTER_S = 1.5  # held this long, a key moves as far as it ever does
 
 
@@ -25,5 +27,7 @@ class HeldKey:
             self._since = now
             self._direction = direction
         self._last = now
-        share = min(1.0, (now - self._since) / _FULL_SPEED_AFTER_S)
+        held_s = now - self._since
+        growing_s = _FULL_SPEED_AFTER_S - _STEADY_FOR_S
+        share = min(1.0, max(0.0, held_s - _STEADY_FOR_S) / growing_s)
         return direction * max(1, round(width * (1 / 16 + share * (1 / 2 - 1 / 16))))

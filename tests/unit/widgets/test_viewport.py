@@ -151,6 +151,9 @@ def test_a_held_key_goes_faster_and_a_new_press_starts_again() -> None:
     assert held.cells(-1, 160, 3.0) == -10, "the other way begins slowly"
     assert held.cells(-1, 160, 9.0) == -10, "so does a press after a pause"
     assert HeldKey().cells(1, 3, 0) == 1, "even a narrow view moves"
+    twice = HeldKey()
+    moved = [twice.cells(1, 160, now) for now in (0.0, 0.24)]
+    assert moved == [10, 10], "two presses move twice as far as one, however late the second comes"
 
 
 @given(spans, widths, st.data())
