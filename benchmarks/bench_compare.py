@@ -19,10 +19,10 @@ from benchmarks.harness import EXTRA_DATA, GENERATED, Table, run_process
 from benchmarks.make_big import make
 from powertui.data import logdir
 from powertui.data.compare import comparison, drift
-from powertui.data.compare.figure import Samples, Verdict
+from powertui.data.compare.figure import FigureSamples, FigureVerdict
 from powertui.data.compare.judging import WithinRun, judge
 from powertui.data.compare.measured import measure
-from powertui.data.compare.part import HostWindow, Part
+from powertui.data.compare.part import ComparedPart, HostWindow
 from powertui.data.compare.run_scatter import differing_in_order, welch
 from powertui.data.opened import Profile
 from powertui.data.training.training import Trainings
@@ -80,10 +80,10 @@ def _recorded_share(profile: Profile, length: int) -> str:
         HostWindow(profile, starts[first], starts[first + length])
         for first in range(0, len(starts) - length, length)
     ]
-    measured = [measure(Part("", profile.opened, (window,))) for window in windows]
+    measured = [measure(ComparedPart("", profile.opened, (window,))) for window in windows]
     pairs = list(combinations(measured, 2))
     wrong = sum(
-        any(row.verdict is Verdict.DIFFERS for row in comparison.judged([a], [b]).figures)
+        any(row.verdict is FigureVerdict.DIFFERS for row in comparison.judged([a], [b]).figures)
         for a, b in pairs
     )
     return f"{wrong} of {len(pairs)}" if pairs else ""
@@ -115,10 +115,10 @@ def _windows_differ(series: Floats, first: int, second: int, length: int) -> boo
     share = drift.share_as_far_apart(series, length, float(np.log(b.mean() / a.mean())))
     within_run = WithinRun((second - first - length) / length, share)
     sides = [
-        Samples((float(values.mean()),), tuple(drift.block_means(values).tolist()))
+        FigureSamples((float(values.mean()),), tuple(drift.block_means(values).tolist()))
         for values in (a, b)
     ]
-    return judge(*sides, within_run).verdict is Verdict.DIFFERS
+    return judge(*sides, within_run).verdict is FigureVerdict.DIFFERS
 
 
 # ── something was changed ────────────────────────────────────────────────────────────────────────

@@ -27,7 +27,7 @@ from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
-from powertui.data.packed_pieces import Array, Piece, pack_piece, search_piece
+from powertui.data.packed_pieces import Array, PackedPiece, pack_piece, search_piece
 
 # Chosen, not measured, where no other reason is given.
 _MIN_PACKED_ROWS = 1 << 14  # shorter columns stay as they are
@@ -39,7 +39,7 @@ CACHE_BYTES = 12 << 20  # unpacked columns that nobody holds any more
 class Packed:
     """A column of int64 or float64, packed."""
 
-    def __init__(self, pieces: Sequence[Piece], dtype: np.dtype[Any]) -> None:
+    def __init__(self, pieces: Sequence[PackedPiece], dtype: np.dtype[Any]) -> None:
         self.pieces = tuple(pieces)
         self.dtype = dtype
         self.rows = sum(piece.rows for piece in self.pieces)
@@ -138,7 +138,7 @@ class GrowingColumn:
 
     def __init__(self, dtype: Any) -> None:
         self._dtype = np.dtype(dtype)
-        self._pieces: list[Piece] = []
+        self._pieces: list[PackedPiece] = []
         self._rest: list[Array] = []
         self._waiting = 0
 

@@ -113,10 +113,10 @@ class _Plain(NamedTuple):
         return self.values.nbytes
 
 
-Piece = _Deltas | _Decimals | _Plain
+PackedPiece = _Deltas | _Decimals | _Plain
 
 
-def search_piece(piece: Piece, values: Array, side: Literal["left", "right"]) -> Array:
+def search_piece(piece: PackedPiece, values: Array, side: Literal["left", "right"]) -> Array:
     """Where values belong in a piece that ascends; by division where all its steps are equal."""
     column: Array
     if not isinstance(piece, _Deltas):
@@ -134,7 +134,7 @@ def search_piece(piece: Piece, values: Array, side: Literal["left", "right"]) ->
     return column.searchsorted(values, side=side)
 
 
-def pack_piece(values: Array) -> Piece:
+def pack_piece(values: Array) -> PackedPiece:
     """These rows in the smallest form that holds them."""
     piece = _deltas(values) if values.dtype.kind == "i" else _decimals(values)
     if piece is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from powertui.data.compare.comparison import Comparison, compare
 from powertui.report import compare_json, compare_page, text
-from powertui.report.compare_sides import Asked, Reading, sides
+from powertui.report.compare_sides import Asked, SideReading, sides
 
 _CSV_COLUMNS = (
     "family",
@@ -28,7 +28,7 @@ _CSV_COLUMNS = (
 
 
 def tell(
-    groups: Sequence[Sequence[str]], asked: Asked, reading: Reading, form: str, brief: bool
+    groups: Sequence[Sequence[str]], asked: Asked, reading: SideReading, form: str, brief: bool
 ) -> int:
     """Print what differs from A to B."""
     comparison = compare(*sides(groups, asked, reading))

@@ -8,7 +8,7 @@ from typing import Any
 from powertui import __version__
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.comparison import ComparedSide, Comparison
-from powertui.data.compare.figure import Family, Figure, Verdict
+from powertui.data.compare.figure import ComparedFigure, Family, FigureVerdict
 from powertui.data.compare.matching import Unmatched
 from powertui.plain import plain
 
@@ -46,7 +46,7 @@ def as_json(comparison: Comparison) -> Json:
     }
 
 
-def json_figure(figure: Figure) -> Json:
+def json_figure(figure: ComparedFigure) -> Json:
     """One figure with its interval and verdict."""
     judgement = figure.judgement
     return {
@@ -74,7 +74,7 @@ def brief_json(comparison: Comparison) -> str:
     differing = [
         figure
         for figure in comparison.figures
-        if figure.verdict is Verdict.DIFFERS and figure.family not in headline
+        if figure.verdict is FigureVerdict.DIFFERS and figure.family not in headline
     ]
     lists = {
         "configuration": [
@@ -121,7 +121,7 @@ def _dense(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
-def _brief_figure(figure: Figure) -> Json:
+def _brief_figure(figure: ComparedFigure) -> Json:
     judgement = figure.judgement
     row = {
         "name": _short(figure.name),

@@ -9,7 +9,7 @@ from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare.amounts import in_unit, signed
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.comparison import ComparedSide, Comparison
-from powertui.data.compare.figure import Family, Figure
+from powertui.data.compare.figure import ComparedFigure, Family
 from powertui.data.compare.kernel_figures import LAUNCHES
 from powertui.data.compare.matching import Unmatched
 from powertui.plain import plain
@@ -74,7 +74,7 @@ def _configuration(style: Style, comparison: Comparison) -> list[str]:
     ]
 
 
-def _figures(style: Style, figures: Sequence[Figure]) -> list[str]:
+def _figures(style: Style, figures: Sequence[ComparedFigure]) -> list[str]:
     lines = []
     for family in (*_LISTED_FAMILIES, *_LONG_FAMILIES):
         rows = [row for row in figures if row.family is family and row.unit != LAUNCHES]
@@ -83,7 +83,7 @@ def _figures(style: Style, figures: Sequence[Figure]) -> list[str]:
     return lines
 
 
-def _family(style: Style, family: Family, rows: list[Figure]) -> list[str]:
+def _family(style: Style, family: Family, rows: list[ComparedFigure]) -> list[str]:
     """The figures of one family; of a long one those that differ most."""
     shown = rows
     if family in _LONG_FAMILIES:
@@ -94,7 +94,7 @@ def _family(style: Style, family: Family, rows: list[Figure]) -> list[str]:
     return lines + _left_out(style, len(rows) - len(shown))
 
 
-def _cells(figure: Figure) -> list[str]:
+def _cells(figure: ComparedFigure) -> list[str]:
     unit = figure.unit
     ratio = "" if figure.ratio is None else f"{figure.ratio:.3f}"
     return [
@@ -108,7 +108,7 @@ def _cells(figure: Figure) -> list[str]:
     ]
 
 
-def _interval(figure: Figure) -> str:
+def _interval(figure: ComparedFigure) -> str:
     judgement = figure.judgement
     if judgement.lo is None:
         return ""
@@ -164,7 +164,7 @@ def _unmatched(style: Style, rows: Sequence[Unmatched], label: str) -> list[str]
     ]
 
 
-def _reasons(style: Style, figures: Sequence[Figure]) -> list[str]:
+def _reasons(style: Style, figures: Sequence[ComparedFigure]) -> list[str]:
     """Why the first figures have their verdicts, and what would tell."""
     rows = []
     for figure in figures:

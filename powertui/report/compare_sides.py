@@ -8,7 +8,7 @@ from dataclasses import field
 
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
-from powertui.data.compare.part import HostWindow, Part, Side
+from powertui.data.compare.part import AskedSide, ComparedPart, HostWindow
 from powertui.data.logdir import RunEntry
 from powertui.data.opened import Opened, Profile
 from powertui.data.training.training import Trainings
@@ -81,14 +81,16 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Reading:
+class SideReading:
     """How runs are read, and where their power is on them."""
 
     options: ReadOptions = field(default_factory=ReadOptions)
     aligning: Aligning = field(default_factory=Aligning)
 
 
-def sides(groups: Sequence[Sequence[str]], asked: Asked, reading: Reading) -> tuple[Side, Side]:
+def sides(
+    groups: Sequence[Sequence[str]], asked: Asked, reading: SideReading
+) -> tuple[AskedSide, AskedSide]:
     """A and B: two paths, two groups of them, or one path with options that tell two parts of it.
 
     Raises `UsageError` where that is not two sides.
@@ -113,7 +115,7 @@ def sides(groups: Sequence[Sequence[str]], asked: Asked, reading: Reading) -> tu
     return first, second
 
 
-def _two_runs(runs: _OpenedRuns, path: str, words: SideWords) -> tuple[Side, Side]:
+def _two_runs(runs: _OpenedRuns, path: str, words: SideWords) -> tuple[AskedSide, AskedSide]:
     """The two runs of one folder."""
     entries = [entry for entry in runs.trainings(path).found.chosen(words.run) if entry.profiles]
     if len(entries) != 2:
@@ -121,11 +123,11 @@ def _two_runs(runs: _OpenedRuns, path: str, words: SideWords) -> tuple[Side, Sid
             f"{plain(path)} holds {len(entries)} runs: which two are meant is not said.",
             hint="Name two runs, or give --run, --epoch, --steps or --host twice.",
         )
-    first, second = (Side(entry.name, runs.parts([(path, entry)], words)) for entry in entries)
+    first, second = (AskedSide(entry.name, runs.parts([(path, entry)], words)) for entry in entries)
     return first, second
 
 
-def _side(runs: _OpenedRuns, paths: Sequence[str], words: SideWords) -> Side:
+def _side(runs: _OpenedRuns, paths: Sequence[str], words: SideWords) -> AskedSide:
     entries = []
     for path in paths:
         for entry in runs.trainings(path).found.chosen(words.run):
@@ -138,7 +140,7 @@ def _side(runs: _OpenedRuns, paths: Sequence[str], words: SideWords) -> Side:
     name = paths[0]
     if len(paths) > 1:
         name += f" and {len(paths) - 1} more"
-    return Side(_listed([name, words.words]), runs.parts(entries, words))
+    return AskedSide(_listed([name, words.words]), runs.parts(entries, words))
 
 
 def _listed(parts: Sequence[str | None]) -> str:
@@ -149,7 +151,7 @@ def _listed(parts: Sequence[str | None]) -> str:
 class _OpenedRuns:
     """The runs of all paths. One that both sides are of is read once."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: SideReading) -> None:
         self._reading = reading
         self._trainings: dict[str, Trainings] = {}
         self._last: tuple[RunEntry, Opened] | None = None
@@ -161,7 +163,9 @@ class _OpenedRuns:
             self._trainings[path] = Trainings(scan, self._reading.options, self._reading.aligning)
         return self._trainings[path]
 
-    def parts(self, entries: Sequence[tuple[str, RunEntry]], words: SideWords) -> Iterator[Part]:
+    def parts(
+        self, entries: Sequence[tuple[str, RunEntry]], words: SideWords
+    ) -> Iterator[ComparedPart]:
         """One part for each run; what was read of one is let go before the next."""
         for path, entry in entries:
             trainings = self.trainings(path)
@@ -175,7 +179,7 @@ class _OpenedRuns:
             name = _listed([opened.name, words.words])
             program = entry.path if training is None else f"{path}\n{training.name}"
             windows = _windows(opened, words)
-            yield Part(name, opened, windows, self._reading.aligning, program)
+            yield ComparedPart(name, opened, windows, self._reading.aligning, program)
 
     def _let_go(self) -> None:
         if self._last is None:

@@ -19,7 +19,7 @@ from powertui.data.limits import MemoryLimit
 from powertui.errors import UsageError
 from powertui.plain import plain
 from powertui.report import compare_json
-from powertui.report.compare_sides import Asked, Reading, sides
+from powertui.report.compare_sides import Asked, SideReading, sides
 
 _Path: TypeAlias = "str | os.PathLike[str]"
 _OPTIONS = ("run", "host", "epoch", "steps", "start", "end")
@@ -62,7 +62,7 @@ def compare(
     groups = [_paths(a)] if b is None else [_paths(a), _paths(b)]
     asked = Asked(**{name: _one_or_two(value) for name, value in parts.items()})
     return ComparisonView(
-        compare_sides(*sides(groups, asked, Reading(options, aligning or Aligning())))
+        compare_sides(*sides(groups, asked, SideReading(options, aligning or Aligning())))
     )
 
 

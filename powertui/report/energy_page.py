@@ -17,12 +17,9 @@ from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Run
 from powertui.data.training.training import Training
-from powertui.data.training.training_energy import (
-    TrainingEnergy,
-    TrainingWindow,
-    training_energy,
-)
+from powertui.data.training.training_energy import TrainingEnergy, training_energy
 from powertui.data.training.training_on_axis import TrainingOnAxis
+from powertui.data.training.training_window import TrainingWindow
 from powertui.plain import plain
 from powertui.report import energy_sections, training_page
 from powertui.report.energy_table import PageWriter

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from powertui.data.asked import Aligning
-from powertui.data.compare.part import HostWindow, Part, Side
+from powertui.data.compare.part import AskedSide, ComparedPart, HostWindow
 from powertui.data.logdir import RunEntry
 from powertui.data.opened import Opened
 from powertui.report.export import WindowWords, profile_window
@@ -47,14 +47,14 @@ class ComparedRun:
     aligning: Aligning
     epoch: int | None = None
 
-    def part(self) -> Part:
+    def part(self) -> ComparedPart:
         """The run with the stretch that is meant. Raises `PowertuiError` where it is gone."""
         opened = self.opened()
         name = opened.name
         if self.epoch is not None:
             name = f"{name}, epoch {self.epoch}"
         windows = tuple(self._window(opened, index) for index in range(len(opened.profiles)))
-        return Part(name, opened, windows, self.aligning)
+        return ComparedPart(name, opened, windows, self.aligning)
 
     def _window(self, opened: Opened, index: int) -> HostWindow:
         profile = opened.profiles[index]
@@ -64,9 +64,9 @@ class ComparedRun:
         return HostWindow(profile, *profile_window(words, opened.run, index))
 
 
-def side_of(part: Part) -> Side:
+def side_of(part: ComparedPart) -> AskedSide:
     """A side of one run."""
-    return Side(part.name, (part,))
+    return AskedSide(part.name, (part,))
 
 
 def compare_choices(shell: Shell) -> list[CompareChoice]:

@@ -66,7 +66,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Exit code 3 when nothing of a side could be read."""
     from powertui.report import compare
-    from powertui.report.compare_sides import Asked, Reading
+    from powertui.report.compare_sides import Asked, SideReading
 
     asked = Asked(
         run=args.run,
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         start=args.from_,
         end=args.to,
     )
-    reading = Reading(common.reading_of(args), common.aligning_of(args))
+    reading = SideReading(common.reading_of(args), common.aligning_of(args))
     return compare.tell(_groups(args.paths), asked, reading, common.form_of(args), args.brief)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from powertui.data.compare.part import HostWindow, Part
+from powertui.data.compare.part import ComparedPart, HostWindow
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.table import Place
 from powertui.data.tools import op_stats
@@ -35,7 +35,7 @@ class Places:
         return event_place(self.stats.trace, track, event, run=self.run, host=self.host)
 
 
-def places_of(part: Part, host: int) -> Places:
+def places_of(part: ComparedPart, host: int) -> Places:
     """The places of a side in the host that is looked at; none where it is not compared."""
     for window in part.windows:
         if window.profile.index == host:
@@ -43,7 +43,7 @@ def places_of(part: Part, host: int) -> Places:
     return Places()
 
 
-def _places(part: Part, window: HostWindow) -> Places:
+def _places(part: ComparedPart, window: HostWindow) -> Places:
     host = window.profile.index
     lo, hi = window.bounds
     stats = op_stats.op_stats(window.profile.trace, lo, hi)
@@ -61,7 +61,7 @@ def _places(part: Part, window: HostWindow) -> Places:
     )
 
 
-def _conclusion_places(part: Part, host: int) -> dict[str, Place]:
+def _conclusion_places(part: ComparedPart, host: int) -> dict[str, Place]:
     places: dict[str, Place] = {}
     for conclusion in run_conclusions(part.opened, part.aligning):
         stretch = conclusion.stretch

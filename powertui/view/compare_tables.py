@@ -11,7 +11,7 @@ from powertui.data.compare.amounts import in_unit, signed
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.comparison import Comparison, ConclusionChange
 from powertui.data.compare.configuration import Setting
-from powertui.data.compare.figure import Family, Figure
+from powertui.data.compare.figure import ComparedFigure, Family
 from powertui.data.compare.kernel_figures import LAUNCHES
 from powertui.data.compare.matching import Unmatched
 from powertui.data.model import PS_PER_S, Int64s
@@ -66,7 +66,7 @@ def _facts(comparison: Comparison) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _figures(id: str, title: str, figures: Sequence[Figure], places: Places) -> Table:
+def _figures(id: str, title: str, figures: Sequence[ComparedFigure], places: Places) -> Table:
     """A, B, the difference with its interval and verdict. `of` groups ops, kernels and times."""
     judgements = [figure.judgement for figure in figures]
     differences = [figure.difference for figure in figures]
@@ -113,7 +113,7 @@ def _figures(id: str, title: str, figures: Sequence[Figure], places: Places) -> 
 
 
 def _amounts(
-    id: str, label: str, values: Sequence[float | None], figures: Sequence[Figure]
+    id: str, label: str, values: Sequence[float | None], figures: Sequence[ComparedFigure]
 ) -> Column:
     words = []
     for value, figure in zip(values, figures, strict=True):
@@ -127,14 +127,14 @@ def _bounds(id: str, values: Sequence[float | None]) -> Column:
     return Column(id, id, "number", np.array(numbers, np.float64), weight=0)
 
 
-def _interval(figure: Figure) -> str:
+def _interval(figure: ComparedFigure) -> str:
     judgement = figure.judgement
     if judgement.lo is None or judgement.hi is None:
         return ""
     return f"{signed(judgement.lo, figure.unit)} to {signed(judgement.hi, figure.unit)}"
 
 
-def _figure_place(figure: Figure, places: Places) -> Place | None:
+def _figure_place(figure: ComparedFigure, places: Places) -> Place | None:
     if figure.family is Family.OP:
         return places.of_op(figure.name)
     if figure.family in (Family.TIME, Family.ENERGY, Family.CATEGORY):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from rich.segment import Segment
 from rich.style import Style
 
-from powertui.data.compare.figure import Verdict
+from powertui.data.compare.figure import FigureVerdict
 from powertui.data.table import Column, Table
 from powertui.widgets.table import TableView
 
 _VERDICT_ROLES = {
-    Verdict.DIFFERS.value: "warn",
-    Verdict.WITHIN_NOISE.value: "ok",
-    Verdict.CANNOT_TELL.value: "dim",
+    FigureVerdict.DIFFERS.value: "warn",
+    FigureVerdict.WITHIN_NOISE.value: "ok",
+    FigureVerdict.CANNOT_TELL.value: "dim",
 }
 
 

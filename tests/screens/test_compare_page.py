@@ -10,7 +10,7 @@ import pytest
 from textual.widgets import OptionList
 
 from powertui.data.compare.comparison import Comparison, compare
-from powertui.data.compare.part import Side
+from powertui.data.compare.part import AskedSide
 from powertui.screens.compare import CompareScreen
 from powertui.screens.compare_dialog import CompareDialog
 from powertui.screens.shell import Shell
@@ -186,7 +186,7 @@ async def test_esc_leaves_while_it_is_computed(
 ) -> None:
     may_end = threading.Event()
 
-    def slow(a: Side, b: Side) -> Comparison:
+    def slow(a: AskedSide, b: AskedSide) -> Comparison:
         may_end.wait(20)
         return compare(a, b)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from powertui import units
-from powertui.data.compare.figure import Figure
+from powertui.data.compare.figure import ComparedFigure
 from powertui.data.model import PS_PER_S
 
 # Below half a nanosecond and a microjoule a difference is the rounding of the files.
@@ -29,19 +29,19 @@ def signed(value: float | None, unit: str) -> str:
     return f"+{words}"
 
 
-def both_sides(figure: Figure) -> str:
+def both_sides(figure: ComparedFigure) -> str:
     """The values of both sides: "50.06 ms in A, 52.64 ms in B"."""
     a = in_unit(figure.a, figure.unit)
     b = in_unit(figure.b, figure.unit)
     return f"{a} in A, {b} in B"
 
 
-def size_of_difference(figure: Figure) -> str:
+def size_of_difference(figure: ComparedFigure) -> str:
     """The difference without its sign."""
     return in_unit(abs(figure.difference or 0.0), figure.unit)
 
 
-def change(figure: Figure) -> str:
+def change(figure: ComparedFigure) -> str:
     """The difference in percent with its interval: "+3.1 %, 95 % +1.2 to +5.0 %"."""
     if not figure.a or figure.difference is None:
         return "no ratio"

@@ -11,7 +11,7 @@ steps run is a row of its own. Together they are the difference of the joules of
 from __future__ import annotations
 
 from powertui.data.compare import op_figures, power_figures, step_figures
-from powertui.data.compare.figure import Family, Verdict
+from powertui.data.compare.figure import Family, FigureVerdict
 from powertui.data.compare.matching import Matched
 from powertui.value_types import dataclass
 
@@ -136,7 +136,7 @@ def _differing_names(matched: Matched, account: str) -> set[str]:
     family = Family.CATEGORY if account == BY_CATEGORY else Family.OP
     names = set()
     for figure in matched.figures:
-        if figure.family is family and figure.verdict is Verdict.DIFFERS:
+        if figure.family is family and figure.verdict is FigureVerdict.DIFFERS:
             names.add(figure.name)
     return names
 

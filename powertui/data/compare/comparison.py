@@ -8,11 +8,11 @@ from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare import configuration, run_scatter, sentence
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.configuration import Setting
-from powertui.data.compare.figure import Family, Figure
+from powertui.data.compare.figure import ComparedFigure, Family
 from powertui.data.compare.judging import judge_family
-from powertui.data.compare.matching import Matched, Stretches, Unmatched, matched
+from powertui.data.compare.matching import Matched, MatchedStretches, Unmatched, matched
 from powertui.data.compare.measured import Measured, measure, merged
-from powertui.data.compare.part import Side
+from powertui.data.compare.part import AskedSide
 from powertui.errors import UnreadableFile
 from powertui.value_types import dataclass
 
@@ -44,14 +44,14 @@ class Comparison:
     b: ComparedSide
     sentence: str
     configuration: tuple[Setting, ...]
-    figures: tuple[Figure, ...]
+    figures: tuple[ComparedFigure, ...]
     causes: tuple[Cause, ...]
     conclusions: tuple[ConclusionChange, ...]
     unmatched: tuple[Unmatched, ...]
     notes: tuple[str, ...]
 
 
-def compare(a: Side, b: Side) -> Comparison:
+def compare(a: AskedSide, b: AskedSide) -> Comparison:
     """What differs from A to B. Raises `UnreadableFile` where a side holds no run."""
     runs_a, runs_b = _measured(a), _measured(b)
     together = judged(runs_a, runs_b)
@@ -73,11 +73,11 @@ def compare(a: Side, b: Side) -> Comparison:
     )
 
 
-def _compared(side: Side, runs: Sequence[Measured]) -> ComparedSide:
+def _compared(side: AskedSide, runs: Sequence[Measured]) -> ComparedSide:
     return ComparedSide(side.name, tuple(run.name for run in runs))
 
 
-def _measured(side: Side) -> list[Measured]:
+def _measured(side: AskedSide) -> list[Measured]:
     """One for each start of a program."""
     by_program: dict[str, list[Measured]] = {}
     for part in side.parts:
@@ -91,13 +91,13 @@ def _measured(side: Side) -> list[Measured]:
 def judged(a: Sequence[Measured], b: Sequence[Measured]) -> Matched:
     """All figures of both sides with their verdicts, family by family."""
     together = matched(a, b, _stretches(a, b))
-    figures: list[Figure] = []
+    figures: list[ComparedFigure] = []
     for family in Family:
         figures += judge_family([row for row in together.figures if row.family is family])
     return Matched(tuple(figures), together.unmatched)
 
 
-def _stretches(a: Sequence[Measured], b: Sequence[Measured]) -> Stretches | None:
+def _stretches(a: Sequence[Measured], b: Sequence[Measured]) -> MatchedStretches | None:
     """How the two sides lie in their run; None where they are of different runs."""
     if len(a) != 1 or len(b) != 1:
         return None
@@ -108,7 +108,7 @@ def _stretches(a: Sequence[Measured], b: Sequence[Measured]) -> Stretches | None
         first, second = second, first
     length = (first.count + second.count) // 2
     steps_between = max(0, second.first - first.last - 1)
-    return Stretches(length, gap=steps_between / length)
+    return MatchedStretches(length, gap=steps_between / length)
 
 
 def _conclusion_changes(

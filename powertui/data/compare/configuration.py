@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from powertui.data.compare.part import Part
+from powertui.data.compare.part import ComparedPart
 from powertui.data.opened import Profile
 from powertui.data.table import shown
 from powertui.data.tools import environment
@@ -22,7 +22,7 @@ class Setting:
     b: str
 
 
-def settings(part: Part) -> dict[str, str]:
+def settings(part: ComparedPart) -> dict[str, str]:
     """Everything that a run's files say of how it was run."""
     lead = part.lead
     if lead is None:
@@ -38,7 +38,7 @@ def settings(part: Part) -> dict[str, str]:
     }
 
 
-def _environment(part: Part, profile: Profile) -> dict[str, str]:
+def _environment(part: ComparedPart, profile: Profile) -> dict[str, str]:
     """Hosts, devices, batch size, software and command line."""
     values_by_name: dict[str, str] = {}
     for fact in environment.facts(part.opened, profile):

@@ -7,7 +7,7 @@ from enum import Enum
 from powertui.value_types import dataclass
 
 
-class Verdict(str, Enum):
+class FigureVerdict(str, Enum):
     """What may be said of a difference. The values are in the JSON: they stay."""
 
     DIFFERS = "differs"
@@ -39,7 +39,7 @@ class Family(str, Enum):
 
 
 @dataclass(frozen=True)
-class Samples:
+class FigureSamples:
     """One figure of one side, in its unit."""
 
     runs: tuple[float, ...]  # one value for each run that has the figure
@@ -55,7 +55,7 @@ class Samples:
 class Judgement:
     """The interval of a difference, and what may be said of it."""
 
-    verdict: Verdict
+    verdict: FigureVerdict
     basis: Basis
     lo: float | None = None
     hi: float | None = None
@@ -65,7 +65,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Figure:
+class ComparedFigure:
     """One figure of both sides. A side that lacks it has None."""
 
     family: Family
@@ -87,5 +87,5 @@ class Figure:
         return self.b / self.a if self.a and self.b is not None else None
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> FigureVerdict:
         return self.judgement.verdict

@@ -8,7 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from powertui.data.compare import drift, run_scatter, step_figures
-from powertui.data.compare.figure import Basis, Figure, Judgement, Samples, Verdict
+from powertui.data.compare.figure import (
+    Basis,
+    ComparedFigure,
+    FigureSamples,
+    FigureVerdict,
+    Judgement,
+)
 from powertui.value_types import dataclass
 
 # A smaller difference than this share of A is what people ask for: gates stand at 5 % (nsys-ai) and
@@ -38,7 +44,7 @@ class WithinRun:
     alike_share: float | None = None  # of the run's pairs of windows that differ as much
 
 
-def judge(a: Samples, b: Samples, within_run: WithinRun | None = None) -> Judgement:
+def judge(a: FigureSamples, b: FigureSamples, within_run: WithinRun | None = None) -> Judgement:
     """The interval of B less A, and what may be said of it."""
     if min(len(a.runs), len(b.runs)) >= run_scatter.MIN_RUNS:
         return _by_runs(a, b)
@@ -47,7 +53,7 @@ def judge(a: Samples, b: Samples, within_run: WithinRun | None = None) -> Judgem
     return _without_scatter(a, b, within_run)
 
 
-def _without_scatter(a: Samples, b: Samples, within_run: WithinRun | None) -> Judgement:
+def _without_scatter(a: FigureSamples, b: FigureSamples, within_run: WithinRun | None) -> Judgement:
     """Neither runs nor blocks: the figures stand beside each other, and no more."""
     needs = _THREE_RUNS
     if within_run is not None:
@@ -55,24 +61,24 @@ def _without_scatter(a: Samples, b: Samples, within_run: WithinRun | None) -> Ju
     why = "nothing shows how much it varies"
     if (len(a.runs), len(b.runs)) != (1, 1):
         why = f"{len(a.runs)} and {len(b.runs)} runs have it, too few to say how much it varies"
-    return Judgement(Verdict.CANNOT_TELL, Basis.NONE, why=why, needs=needs)
+    return Judgement(FigureVerdict.CANNOT_TELL, Basis.NONE, why=why, needs=needs)
 
 
-def judge_family(figures: Sequence[Figure]) -> list[Figure]:
+def judge_family(figures: Sequence[ComparedFigure]) -> list[ComparedFigure]:
     """The figures of one family: of many some are apart by chance, and do not differ."""
     tested = [figure for figure in figures if figure.judgement.p is not None]
     differing = {id(figure) for figure in _differing(tested)}
     judged = []
     for figure in figures:
         is_tested = figure.judgement.p is not None
-        if is_tested and figure.verdict is Verdict.DIFFERS and id(figure) not in differing:
+        if is_tested and figure.verdict is FigureVerdict.DIFFERS and id(figure) not in differing:
             judged.append(_by_chance(figure, len(tested)))
         else:
             judged.append(figure)
     return judged
 
 
-def _differing(figures: Sequence[Figure]) -> Iterator[Figure]:
+def _differing(figures: Sequence[ComparedFigure]) -> Iterator[ComparedFigure]:
     """Those that differ, of figures that are judged together."""
     ordered = sorted(figures, key=_rank)
     p_values = [figure.judgement.p or 0.0 for figure in ordered]
@@ -84,42 +90,42 @@ def _differing(figures: Sequence[Figure]) -> Iterator[Figure]:
     return itertools.compress(ordered, verdicts)
 
 
-def _by_chance(figure: Figure, count: int) -> Figure:
+def _by_chance(figure: ComparedFigure, count: int) -> ComparedFigure:
     """A figure that would differ if it were the only one."""
     judgement = replace(
         figure.judgement,
-        verdict=Verdict.CANNOT_TELL,
+        verdict=FigureVerdict.CANNOT_TELL,
         why=f"one of {count} figures: as much is expected of one of them by chance",
         needs="more runs a side",
     )
     return replace(figure, judgement=judgement)
 
 
-def _rank(figure: Figure) -> int:
+def _rank(figure: ComparedFigure) -> int:
     """Its place among those that are judged in order."""
     names = list(_LEVELS)
     return names.index(figure.name) if figure.name in _LEVELS else len(names)
 
 
-def _by_runs(a: Samples, b: Samples) -> Judgement:
+def _by_runs(a: FigureSamples, b: FigureSamples) -> Judgement:
     scatter = run_scatter.welch(a.runs, b.runs)
     lo, hi = scatter.difference - scatter.half, scatter.difference + scatter.half
     relevant = _RELEVANT_SHARE * abs(a.mean)
     why = f"the scatter of {len(a.runs)} and {len(b.runs)} runs"
     needs = ""
     if scatter.p <= 0.05:
-        verdict = Verdict.DIFFERS
+        verdict = FigureVerdict.DIFFERS
     elif max(-lo, hi) <= relevant:
-        verdict = Verdict.WITHIN_NOISE
+        verdict = FigureVerdict.WITHIN_NOISE
     else:
-        verdict = Verdict.CANNOT_TELL
+        verdict = FigureVerdict.CANNOT_TELL
         count = run_scatter.runs_needed(a.runs, b.runs, relevant)
         needs = f"about {count} runs a side" if count else "a machine that varies less"
         needs += f", to see {_RELEVANT_SHARE:.0%}"
     return Judgement(verdict, Basis.RUN_TO_RUN, lo, hi, scatter.p, why, needs)
 
 
-def _by_drift(a: Samples, b: Samples, within_run: WithinRun | None) -> Judgement:
+def _by_drift(a: FigureSamples, b: FigureSamples, within_run: WithinRun | None) -> Judgement:
     """One run a side: what the blocks of each let expect, and no claim on further runs."""
     difference = b.mean - a.mean
     gap = 0.0 if within_run is None else within_run.gap
@@ -140,36 +146,36 @@ def _by_drift(a: Samples, b: Samples, within_run: WithinRun | None) -> Judgement
     )
 
 
-def _inside_drift(half: float, mean: float) -> tuple[Verdict, str, str]:
+def _inside_drift(half: float, mean: float) -> tuple[FigureVerdict, str, str]:
     """A difference that drift alone may make."""
     why = f"blocks of steps within a side let expect ± {_percent(half, mean)} by drift"
     if half <= _RELEVANT_SHARE * abs(mean):
-        return Verdict.WITHIN_NOISE, why, ""
-    return Verdict.CANNOT_TELL, why, _THREE_RUNS
+        return FigureVerdict.WITHIN_NOISE, why, ""
+    return FigureVerdict.CANNOT_TELL, why, _THREE_RUNS
 
 
-def _beyond_drift(within_run: WithinRun) -> tuple[Verdict, str, str]:
+def _beyond_drift(within_run: WithinRun) -> tuple[FigureVerdict, str, str]:
     """Two stretches of one run that lie further apart than either drifts."""
     share = within_run.alike_share
     if share is None or share <= drift.MAX_PAIR_SHARE:
-        return Verdict.DIFFERS, "more than the drift within either stretch lets expect", ""
+        return FigureVerdict.DIFFERS, "more than the drift within either stretch lets expect", ""
     why = f"{share:.1%} of all pairs of such windows in this run differ as much"
-    return Verdict.WITHIN_NOISE, why, ""
+    return FigureVerdict.WITHIN_NOISE, why, ""
 
 
-def _across_runs(difference: float, mean: float) -> tuple[Verdict, str, str]:
+def _across_runs(difference: float, mean: float) -> tuple[FigureVerdict, str, str]:
     """One recording a side: what lies beyond the drift may still be another day's machine."""
     if abs(difference) > RUN_TO_RUN_SHARE * abs(mean):
         why = (
             f"more than {RUN_TO_RUN_SHARE:.0%}, which runs of one program on one machine "
             "were seen to differ by"
         )
-        return Verdict.DIFFERS, why, _THREE_RUNS
+        return FigureVerdict.DIFFERS, why, _THREE_RUNS
     why = (
         "more than either drifts, but two runs of one program may differ as much "
         f"(up to {RUN_TO_RUN_SHARE:.0%} seen)"
     )
-    return Verdict.CANNOT_TELL, why, _THREE_RUNS
+    return FigureVerdict.CANNOT_TELL, why, _THREE_RUNS
 
 
 def _percent(part: float, whole: float) -> str:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from powertui.data.compare.figure import Family
-from powertui.data.compare.part import HostWindow, Part
-from powertui.data.compare.values import Key, Value, Values
+from powertui.data.compare.part import ComparedPart, HostWindow
+from powertui.data.compare.values import ComparedValue, ValueKey, Values
 from powertui.data.model import PS_PER_S
 from powertui.data.table import Table
 from powertui.data.tools import registry
@@ -21,7 +21,7 @@ LAUNCHES = "launches"  # the unit of counts
 _NO_OPERATOR = "(no operator)"  # of kernels that were launched before the profile began
 
 
-def kernel_values(part: Part) -> Values:
+def kernel_values(part: ComparedPart) -> Values:
     """Totals of the window, of all hosts together; nothing for other traces."""
     sums: _Sums = defaultdict(float)
     for window in part.windows:
@@ -30,13 +30,13 @@ def kernel_values(part: Part) -> Values:
         _add_device_times(sums, _asked("gpu_timeline", part, window))
         _add_operators(sums, _asked("ops_summary", part, window))
         _add_kernels(sums, _asked("kernel_summary", part, window))
-    return {key: Value(total) for key, total in sums.items()}
+    return {key: ComparedValue(total) for key, total in sums.items()}
 
 
-_Sums = defaultdict[Key, float]
+_Sums = defaultdict[ValueKey, float]
 
 
-def _asked(tool: str, part: Part, window: HostWindow) -> Table:
+def _asked(tool: str, part: ComparedPart, window: HostWindow) -> Table:
     question = Question(part.opened, window.profile.index, window.lo, window.hi)
     return registry.get(tool).answer(question)[tool]
 
@@ -45,7 +45,7 @@ def _add_device_times(sums: _Sums, table: Table) -> None:
     """How the devices spent their time."""
     for row in range(len(table)):
         name = table["type"].text(row)
-        sums[Key(Family.DEVICE_TIME, name, "s")] += _seconds(table, "time ms", row)
+        sums[ValueKey(Family.DEVICE_TIME, name, "s")] += _seconds(table, "time ms", row)
 
 
 def _add_operators(sums: _Sums, table: Table) -> None:
@@ -53,8 +53,8 @@ def _add_operators(sums: _Sums, table: Table) -> None:
     for row in range(len(table)):
         name = table["name"].text(row)
         seconds = _seconds(table, "total_direct_kernel_time_sum", row)
-        sums[Key(Family.OPERATOR, name, "s")] += seconds
-        sums[Key(Family.OPERATOR, name, LAUNCHES)] += int(table["Count"].values[row])
+        sums[ValueKey(Family.OPERATOR, name, "s")] += seconds
+        sums[ValueKey(Family.OPERATOR, name, LAUNCHES)] += int(table["Count"].values[row])
 
 
 def _add_kernels(sums: _Sums, table: Table) -> None:
@@ -64,9 +64,9 @@ def _add_kernels(sums: _Sums, table: Table) -> None:
         operator = table["Parent cpu_op"].text(row) or _NO_OPERATOR
         seconds = _seconds(table, "Kernel duration (µs)_sum", row)
         count = int(table["Kernel duration (µs)_count"].values[row])
-        sums[Key(Family.KERNEL, operator, "s")] += seconds
-        sums[Key(Family.KERNEL_NAME, name, "s", operator)] += seconds
-        sums[Key(Family.KERNEL_NAME, name, LAUNCHES, operator)] += count
+        sums[ValueKey(Family.KERNEL, operator, "s")] += seconds
+        sums[ValueKey(Family.KERNEL_NAME, name, "s", operator)] += seconds
+        sums[ValueKey(Family.KERNEL_NAME, name, LAUNCHES, operator)] += count
 
 
 def _seconds(table: Table, column: str, row: int) -> float:

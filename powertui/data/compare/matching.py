@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 from powertui.data.compare import drift
-from powertui.data.compare.figure import Family, Figure, Samples
+from powertui.data.compare.figure import ComparedFigure, Family, FigureSamples
 from powertui.data.compare.judging import WithinRun, judge
 from powertui.data.compare.measured import Measured
-from powertui.data.compare.values import Key, Value
+from powertui.data.compare.values import ComparedValue, ValueKey
 from powertui.value_types import dataclass
 
 # Of these a run that lacks the name spent no time in it; of others it did not measure it.
@@ -38,10 +38,10 @@ class Unmatched:
 class Matched:
     """The figures of both sides, and those of one alone."""
 
-    figures: tuple[Figure, ...]
+    figures: tuple[ComparedFigure, ...]
     unmatched: tuple[Unmatched, ...]
 
-    def figure(self, key: Key) -> Figure | None:
+    def figure(self, key: ValueKey) -> ComparedFigure | None:
         """The figure of this name, where both sides have it."""
         for figure in self.figures:
             if (figure.family, figure.name, figure.within) == (key.family, key.name, key.within):
@@ -50,14 +50,16 @@ class Matched:
 
 
 @dataclass(frozen=True)
-class Stretches:
+class MatchedStretches:
     """Two stretches of one run."""
 
     length: int  # steps of one of them
     gap: float  # what lies between them, in lengths
 
 
-def matched(a: Sequence[Measured], b: Sequence[Measured], stretches: Stretches | None) -> Matched:
+def matched(
+    a: Sequence[Measured], b: Sequence[Measured], stretches: MatchedStretches | None
+) -> Matched:
     """Every figure that both sides have, judged, in the order of A; then those of one side."""
     figures, unmatched = [], []
     for key in dict.fromkeys(key for run in (*a, *b) for key in run.values):
@@ -67,7 +69,7 @@ def matched(a: Sequence[Measured], b: Sequence[Measured], stretches: Stretches |
             if stretches is not None:
                 within_run = _within_run(a[0].values[key], b[0].values[key], stretches)
             figures.append(
-                Figure(
+                ComparedFigure(
                     family=key.family,
                     name=key.name,
                     unit=key.unit,
@@ -83,7 +85,7 @@ def matched(a: Sequence[Measured], b: Sequence[Measured], stretches: Stretches |
     return Matched(tuple(figures), tuple(unmatched))
 
 
-def _within_run(a: Value, b: Value, stretches: Stretches) -> WithinRun:
+def _within_run(a: ComparedValue, b: ComparedValue, stretches: MatchedStretches) -> WithinRun:
     """How two stretches of one run lie, and how many pairs of such windows differ as much."""
     share = None
     if a.series is not None and a.value > 0 and b.value > 0:
@@ -92,12 +94,12 @@ def _within_run(a: Value, b: Value, stretches: Stretches) -> WithinRun:
     return WithinRun(stretches.gap, share)
 
 
-def _samples(runs: Sequence[Measured], key: Key) -> Samples:
+def _samples(runs: Sequence[Measured], key: ValueKey) -> FigureSamples:
     values = [run.values[key] for run in runs if key in run.values]
     if not values:
-        return Samples(())
+        return FigureSamples(())
     numbers = [value.value for value in values]
     if key.family in _ZERO_WHERE_MISSING:
         numbers += [0.0] * (len(runs) - len(values))
     blocks = values[0].blocks if len(runs) == 1 else ()
-    return Samples(tuple(numbers), blocks)
+    return FigureSamples(tuple(numbers), blocks)

@@ -13,8 +13,8 @@ from powertui.data.compare import (
     power_figures,
     step_figures,
 )
-from powertui.data.compare.part import Part
-from powertui.data.compare.values import Value, Values
+from powertui.data.compare.part import ComparedPart
+from powertui.data.compare.values import ComparedValue, Values
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.model import PS_PER_NS
 from powertui.value_types import dataclass
@@ -48,7 +48,7 @@ class Measured:
     notes: tuple[str, ...] = ()
 
 
-def measure(part: Part) -> Measured:
+def measure(part: ComparedPart) -> Measured:
     """Everything that is compared of one run. Holds nothing of the run itself."""
     lead = part.lead
     values: Values = {}
@@ -74,7 +74,7 @@ def measure(part: Part) -> Measured:
     )
 
 
-def _stretch(part: Part) -> StepStretch | None:
+def _stretch(part: ComparedPart) -> StepStretch | None:
     lead = part.lead
     if lead is None or not len(lead.rows):
         return None
@@ -82,14 +82,14 @@ def _stretch(part: Part) -> StepStretch | None:
     return StepStretch((part.opened.path, lead.profile.host), int(places[0]), int(places[-1]))
 
 
-def _start_ns(part: Part) -> int | None:
+def _start_ns(part: ComparedPart) -> int | None:
     lead = part.lead
     if lead is None or not lead.profile.clock.known:
         return None
     return lead.profile.clock.mid_ns + lead.profile.trace.span[0] // PS_PER_NS
 
 
-def _conclusions(part: Part) -> dict[str, str]:
+def _conclusions(part: ComparedPart) -> dict[str, str]:
     if not all(window.is_whole for window in part.windows):
         return {}
     first: dict[str, str] = {}
@@ -98,7 +98,7 @@ def _conclusions(part: Part) -> dict[str, str]:
     return first
 
 
-def _notes(part: Part) -> tuple[str, ...]:
+def _notes(part: ComparedPart) -> tuple[str, ...]:
     """Steps that were left out."""
     left_out = max((window.left_out for window in part.windows), default=0)
     if not left_out:
@@ -121,7 +121,7 @@ def merged(sessions: Sequence[Measured]) -> Measured:
     values: Values = {}
     for key in keys:
         numbers = [session.values[key].value for session in sessions if key in session.values]
-        values[key] = Value(sum(numbers) / len(numbers))
+        values[key] = ComparedValue(sum(numbers) / len(numbers))
     return replace(
         first,
         name=f"{first.name} and {len(sessions) - 1} more sessions",

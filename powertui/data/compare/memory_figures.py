@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.compare.figure import Family
-from powertui.data.compare.part import Part
-from powertui.data.compare.values import Key, Value, Values
+from powertui.data.compare.part import ComparedPart
+from powertui.data.compare.values import ComparedValue, ValueKey, Values
 
 _MEMORY_UNITS = ("bytes", "B")
 
 
-def memory_values(part: Part) -> Values:
+def memory_values(part: ComparedPart) -> Values:
     """The largest reading of each counter of bytes."""
     values: Values = {}
     for window in part.windows:
@@ -23,7 +23,7 @@ def memory_values(part: Part) -> Values:
             first = max(0, int(np.searchsorted(counter.times, lo, side="right")) - 1)
             readings = counter.values[first : int(np.searchsorted(counter.times, hi))]
             if len(readings):
-                key = Key(Family.MEMORY, f"{counter.name}, most", "B")
+                key = ValueKey(Family.MEMORY, f"{counter.name}, most", "B")
                 most = float(readings.max())
-                values[key] = Value(max(most, values[key].value) if key in values else most)
+                values[key] = ComparedValue(max(most, values[key].value) if key in values else most)
     return values

@@ -7,8 +7,8 @@ from collections import defaultdict
 import numpy as np
 
 from powertui.data.compare.figure import Family
-from powertui.data.compare.part import HostWindow, Part
-from powertui.data.compare.values import Key, Value, Values
+from powertui.data.compare.part import ComparedPart, HostWindow
+from powertui.data.compare.values import ComparedValue, ValueKey, Values
 from powertui.data.model import PS_PER_S, Int64s
 from powertui.data.tools import name_classes, op_stats
 from powertui.data.tools.name_classes import NameClass
@@ -20,16 +20,16 @@ ON_HOST = "host"
 _FRAMES = (NameClass.FRAME, NameClass.WAITING_FRAME, NameClass.PROFILER)
 
 
-def op_values(part: Part) -> Values:
+def op_values(part: ComparedPart) -> Values:
     """The own time of each op for each step, of all hosts together."""
-    seconds: dict[Key, float] = defaultdict(float)
+    seconds: dict[ValueKey, float] = defaultdict(float)
     for window in part.windows:
         _add_ops(seconds, window)
     steps = max((len(window.rows) for window in part.windows), default=0)
-    return {key: Value(own_s / max(1, steps)) for key, own_s in seconds.items()}
+    return {key: ComparedValue(own_s / max(1, steps)) for key, own_s in seconds.items()}
 
 
-def _add_ops(seconds: dict[Key, float], window: HostWindow) -> None:
+def _add_ops(seconds: dict[ValueKey, float], window: HostWindow) -> None:
     profile = window.profile
     stats = op_stats.op_stats(profile.trace, *window.bounds)
     for row in _rows_of_ops(window, stats).tolist():
@@ -39,7 +39,7 @@ def _add_ops(seconds: dict[Key, float], window: HostWindow) -> None:
             continue
         where = ON_DEVICE if stats.on_device[row] else ON_HOST
         own_s = int(stats.self_time[row]) / PS_PER_S
-        seconds[Key(Family.OP, name, "s", where)] += own_s
+        seconds[ValueKey(Family.OP, name, "s", where)] += own_s
 
 
 def _rows_of_ops(window: HostWindow, stats: OpStats) -> Int64s:

@@ -61,7 +61,7 @@ class HostWindow:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ComparedPart:
     """One run of a side."""
 
     name: str
@@ -81,11 +81,11 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class AskedSide:
     """A, or B: its runs, one after the other, so that each can be let go before the next."""
 
     name: str
-    parts: Iterable[Part]
+    parts: Iterable[ComparedPart]
 
 
 def comparable_steps(profile: Profile) -> Bools:

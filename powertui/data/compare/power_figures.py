@@ -12,20 +12,20 @@ from powertui.data.asked import Aligning
 from powertui.data.compare.drift import block_edges
 from powertui.data.compare.figure import Family
 from powertui.data.compare.part import (
+    ComparedPart,
     HostWindow,
-    Part,
     comparable_seconds,
     comparable_steps,
     step_seconds,
 )
-from powertui.data.compare.values import Key, Value, Values
+from powertui.data.compare.values import ComparedValue, ValueKey, Values
 from powertui.data.energy import account, integrate
 from powertui.data.energy.account import Account
 from powertui.data.energy.counted_energy import combined
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s
 
-JOULES = Key(Family.ENERGY, "energy per step", "J")
-WATTS = Key(Family.ENERGY, "power during steps", "W")
+JOULES = ValueKey(Family.ENERGY, "energy per step", "J")
+WATTS = ValueKey(Family.ENERGY, "power during steps", "W")
 
 # A reading is the mean of the sensor's window: in a block of two of them one is the block's own.
 _READINGS_PER_BLOCK = 2.0
@@ -38,7 +38,7 @@ class PowerMeasured(NamedTuple):
     why: str = ""
 
 
-def power_values(part: Part) -> PowerMeasured:
+def power_values(part: ComparedPart) -> PowerMeasured:
     """Of all hosts that are compared; a run with a host without power has none."""
     hosts = []
     for window in part.windows:
@@ -60,8 +60,8 @@ def power_values(part: Part) -> PowerMeasured:
         watts_of_steps = joules_of_steps / comparable_seconds(part.windows[0].profile)
     return PowerMeasured(
         {
-            JOULES: Value(joules, blocks, joules_of_steps),
-            WATTS: Value(joules / seconds, watts, watts_of_steps),
+            JOULES: ComparedValue(joules, blocks, joules_of_steps),
+            WATTS: ComparedValue(joules / seconds, watts, watts_of_steps),
         }
     )
 

@@ -8,7 +8,7 @@ from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare import power_figures, run_scatter, step_figures
 from powertui.data.compare.amounts import both_sides, change, signed, size_of_difference
 from powertui.data.compare.causes import Cause
-from powertui.data.compare.figure import Basis, Figure, Verdict
+from powertui.data.compare.figure import Basis, ComparedFigure, FigureVerdict
 from powertui.data.compare.matching import Matched
 from powertui.value_types import dataclass
 
@@ -45,27 +45,27 @@ def answer(matched: Matched, causes: Sequence[Cause], counts: Counts) -> str:
     return f"{words} {_of_joules(joules)}"
 
 
-def _headline(matched: Matched) -> Figure | None:
+def _headline(matched: Matched) -> ComparedFigure | None:
     """The mean step, unless only the usual ones differ: then a few slow steps hide it."""
     mean = matched.figure(step_figures.STEP)
     if mean is None:
         return matched.figure(step_figures.WINDOW)
-    if mean.verdict is Verdict.DIFFERS:
+    if mean.verdict is FigureVerdict.DIFFERS:
         return mean
     for key in (step_figures.TYPICAL_STEP, step_figures.FAST_STEP):
         figure = matched.figure(key)
-        if figure is not None and figure.verdict is Verdict.DIFFERS:
+        if figure is not None and figure.verdict is FigureVerdict.DIFFERS:
             return figure
     return mean
 
 
-def _of_time(time: Figure, causes: Sequence[Cause], counts: Counts) -> str:
+def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts) -> str:
     sizes = f"{both_sides(time)}; {change(time)}; {_basis(time, counts)}"
-    if time.verdict is Verdict.DIFFERS:
+    if time.verdict is FigureVerdict.DIFFERS:
         longer = "longer" if (time.difference or 0.0) > 0 else "less"
         size = size_of_difference(time)
         return f"{_SUBJECTS[time.name]} {size} {longer} in B ({sizes}){_source(causes)}."
-    if time.verdict is Verdict.WITHIN_NOISE:
+    if time.verdict is FigureVerdict.WITHIN_NOISE:
         return f"No difference of time shows ({sizes})."
     words = f"It cannot be told whether a step takes longer ({sizes})."
     if time.judgement.needs:
@@ -73,17 +73,17 @@ def _of_time(time: Figure, causes: Sequence[Cause], counts: Counts) -> str:
     return words
 
 
-def _of_joules(joules: Figure) -> str:
+def _of_joules(joules: ComparedFigure) -> str:
     sizes = f"{both_sides(joules)}; {change(joules)}"
-    if joules.verdict is Verdict.DIFFERS:
+    if joules.verdict is FigureVerdict.DIFFERS:
         more = "more" if (joules.difference or 0.0) > 0 else "less"
         return f"A step draws {size_of_difference(joules)} {more} ({sizes})."
-    if joules.verdict is Verdict.WITHIN_NOISE:
+    if joules.verdict is FigureVerdict.WITHIN_NOISE:
         return f"Its energy shows no difference ({sizes})."
     return f"Of its energy it cannot be told ({sizes})."
 
 
-def _basis(figure: Figure, counts: Counts) -> str:
+def _basis(figure: ComparedFigure, counts: Counts) -> str:
     """What the interval is made of."""
     basis = figure.judgement.basis
     if basis is Basis.RUN_TO_RUN:

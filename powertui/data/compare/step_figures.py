@@ -9,24 +9,24 @@ import numpy as np
 from powertui.data.compare.drift import block_edges
 from powertui.data.compare.figure import Family
 from powertui.data.compare.part import (
+    ComparedPart,
     HostWindow,
-    Part,
     comparable_seconds,
     comparable_steps,
 )
-from powertui.data.compare.values import Key, Value, Values, mean_of_steps
+from powertui.data.compare.values import ComparedValue, ValueKey, Values, mean_of_steps
 from powertui.data.model import PS_PER_S, Floats
 from powertui.data.opened import Profile
 from powertui.data.run.steps import dispatched_step_ps
 from powertui.data.tools import breakdown
 
-STEP = Key(Family.TIME, "time per step", "s")
-TYPICAL_STEP = Key(Family.TIME, "median step", "s")
+STEP = ValueKey(Family.TIME, "time per step", "s")
+TYPICAL_STEP = ValueKey(Family.TIME, "median step", "s")
 # What disturbs a machine only ever makes steps longer: of the shorter ones runs are more alike. Of
 # 60 simulated pairs of five runs, 3 % apart, that something slows for a while, the mean showed 4,
 # the median 34 and the lower quartile 45.
-FAST_STEP = Key(Family.TIME, "lower quartile step", "s")
-WINDOW = Key(Family.TIME, "window", "s")  # where there are no steps
+FAST_STEP = ValueKey(Family.TIME, "lower quartile step", "s")
+WINDOW = ValueKey(Family.TIME, "window", "s")  # where there are no steps
 BETWEEN = "Between steps"
 
 
@@ -35,18 +35,18 @@ def time_values(window: HostWindow) -> Values:
     rows = window.rows
     if not len(rows):
         lo, hi = window.bounds
-        return {WINDOW: Value((hi - lo) / PS_PER_S)}
+        return {WINDOW: ComparedValue((hi - lo) / PS_PER_S)}
     profile = window.profile
     with_work_ps = dispatched_step_ps(profile.trace, profile.steps)
     # The marks last as long as asking for the work does: they say nothing of the steps.
     if with_work_ps is not None:
-        return {STEP: Value(with_work_ps / PS_PER_S)}
+        return {STEP: ComparedValue(with_work_ps / PS_PER_S)}
     series, places = comparable_seconds(profile), window.places
     seconds = series[places]
     return {
         STEP: mean_of_steps(series, places),
-        TYPICAL_STEP: Value(*_quantiles(seconds, 0.5), series),
-        FAST_STEP: Value(*_quantiles(seconds, 0.25), series),
+        TYPICAL_STEP: ComparedValue(*_quantiles(seconds, 0.5), series),
+        FAST_STEP: ComparedValue(*_quantiles(seconds, 0.25), series),
     }
 
 
@@ -70,20 +70,20 @@ def category_values(window: HostWindow) -> Values:
     for at, (_, label, _, _) in enumerate(breakdown.CATEGORIES):
         seconds = parts[:, at]
         if seconds[places].any():
-            values[Key(Family.CATEGORY, label, "s")] = mean_of_steps(seconds, places)
+            values[ValueKey(Family.CATEGORY, label, "s")] = mean_of_steps(seconds, places)
     between = comparable_seconds(profile) - parts.sum(axis=1)
-    values[Key(Family.CATEGORY, BETWEEN, "s")] = mean_of_steps(between, places)
+    values[ValueKey(Family.CATEGORY, BETWEEN, "s")] = mean_of_steps(between, places)
     return values
 
 
-def rank_values(part: Part) -> Values:
+def rank_values(part: ComparedPart) -> Values:
     """The mean step of every host, where there are several."""
     if len(part.windows) < 2:
         return {}
     values: Values = {}
     for number, window in enumerate(part.windows):
         if len(window.rows):
-            key = Key(Family.RANK, _rank_name(window, number), "s")
+            key = ValueKey(Family.RANK, _rank_name(window, number), "s")
             values[key] = mean_of_steps(comparable_seconds(window.profile), window.places)
     return values
 

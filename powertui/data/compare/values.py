@@ -9,7 +9,7 @@ from powertui.data.compare.figure import Family
 from powertui.data.model import Floats, Int64s
 
 
-class Key(NamedTuple):
+class ValueKey(NamedTuple):
     """Which figure: the same on both sides where names match."""
 
     family: Family
@@ -18,7 +18,7 @@ class Key(NamedTuple):
     within: str = ""  # of a kernel its operator; of an op "device" or "host"
 
 
-class Value(NamedTuple):
+class ComparedValue(NamedTuple):
     """The figure of one run, and what shows how it varies within the run."""
 
     value: float
@@ -26,10 +26,10 @@ class Value(NamedTuple):
     series: Floats | None = None  # its value at every step of the run, compared or not
 
 
-Values = dict[Key, Value]
+Values = dict[ValueKey, ComparedValue]
 
 
-def mean_of_steps(series: Floats, compared: Int64s) -> Value:
+def mean_of_steps(series: Floats, compared: Int64s) -> ComparedValue:
     """The mean of a figure that every step has, over the compared steps."""
     values = series[compared]
-    return Value(float(values.mean()), tuple(drift.block_means(values).tolist()), series)
+    return ComparedValue(float(values.mean()), tuple(drift.block_means(values).tolist()), series)

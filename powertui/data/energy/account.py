@@ -30,7 +30,7 @@ from powertui.data.energy import (
     summed_channels,
 )
 from powertui.data.energy.counted_channels import MachineShare, counted_channels, idle_power
-from powertui.data.energy.counted_energy import CountedEnergy
+from powertui.data.energy.counted_energy import EnergyOfCounted
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.fold import TRACING_STEP_FACTOR
 from powertui.data.energy.idle import IdlePower
@@ -166,8 +166,8 @@ class Account:
         return self._sum.of_window(lo_ps, hi_ps, edge_ps=edge_ps, with_log=with_log)
 
     @functools.cached_property
-    def _sum(self) -> CountedEnergy:
-        return CountedEnergy(self.channels)
+    def _sum(self) -> EnergyOfCounted:
+        return EnergyOfCounted(self.channels)
 
     @functools.cached_property
     def step_energies(self) -> tuple[Energy, ...]:

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from powertui.data.energy.reading_stretch import Stretch, liveliest
+from powertui.data.energy.reading_stretch import ReadingStretch, liveliest
 from powertui.data.energy.spectrum_gaps import window_from_gaps
 from powertui.data.energy.step_readings import VISIBLE_STEP_SHARE, StepCounts, count_steps
 from powertui.data.energy.step_rise import SHARP_SHARE, sharpest_rise
@@ -110,7 +110,7 @@ def look(watts: Floats, refresh_s: float, *, held: bool = False) -> Smear | None
     return Smear(_round(share) * refresh_s, sigma * refresh_s, by)
 
 
-def _by_gaps(stretch: Stretch, rise: float, refresh_s: float) -> Smear | None:
+def _by_gaps(stretch: ReadingStretch, rise: float, refresh_s: float) -> Smear | None:
     window = window_from_gaps(stretch.level, rise)
     # A burst of power has such a spectrum, too, but begins at once.
     if window is None or rise < _MIN_RISE_OF_WINDOW * window:
@@ -125,7 +125,7 @@ def _by_gaps(stretch: Stretch, rise: float, refresh_s: float) -> Smear | None:
     return Smear(_round(window) * refresh_s, sigma * refresh_s, "gaps")
 
 
-def _by_slowest_rise(stretch: Stretch, least_rise: float, refresh_s: float) -> Smear | None:
+def _by_slowest_rise(stretch: ReadingStretch, least_rise: float, refresh_s: float) -> Smear | None:
     """A filter, if nothing at all rises faster than one would; None where that shows nothing."""
     if refresh_s >= UNSEEN_S:  # a slower sensor shows nothing faster than itself
         return None

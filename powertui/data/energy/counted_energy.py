@@ -16,7 +16,7 @@ from powertui.value_types import dataclass
 
 
 @dataclass(frozen=True, eq=False)
-class CountedEnergy:
+class EnergyOfCounted:
     """The energy of channels that are added up."""
 
     channels: tuple[PowerOnTrace, ...]

@@ -13,7 +13,7 @@ _PLENTY_READINGS = 128  # without a pause: then no pause needs to be bridged
 _MAX_PAUSE_READINGS = 17  # nothing is read across a longer pause
 
 
-class Stretch(NamedTuple):
+class ReadingStretch(NamedTuple):
     """Readings that follow one another.
 
     Short pauses between them are drawn straight, and nothing is read from what crosses one.
@@ -29,7 +29,7 @@ class Stretch(NamedTuple):
         """Every reading was read."""
         return bool(self.drawn[-1] == 0)
 
-    def extended(self) -> Stretch:
+    def extended(self) -> ReadingStretch:
         """The same with its first and last reading going on, so that steps near the ends of a short
         log are looked at, too.
         """
@@ -42,14 +42,14 @@ class Stretch(NamedTuple):
         return np.asarray(self.drawn[last + 1] == self.drawn[first])
 
 
-def liveliest(watts: Floats) -> Stretch:
+def liveliest(watts: Floats) -> ReadingStretch:
     """The longest stretch without a gap, or its liveliest part when it is very long.
 
     Where pauses leave none that is long, the longest with no more than short ones.
     """
     is_read = np.isfinite(watts)
     if not is_read.any():
-        return Stretch(watts[:0], np.zeros(1), 0.0)
+        return ReadingStretch(watts[:0], np.zeros(1), 0.0)
     first, last = _liveliest_run(watts, is_read)
     if last - first < min(_PLENTY_READINGS, is_read.sum()):
         bridged_first, bridged_last = _liveliest_run(watts, _short_pauses_closed(is_read))
@@ -65,7 +65,7 @@ def liveliest(watts: Floats) -> Stretch:
         level_read = level_read[start : start + MAX_READINGS]
     low, high = np.percentile(watts[is_read], (1, 99))
     drawn = np.concatenate(([0.0], np.cumsum(~level_read)))
-    return Stretch(level, drawn, float(high - low))
+    return ReadingStretch(level, drawn, float(high - low))
 
 
 def _short_pauses_closed(is_read: Bools) -> Bools:

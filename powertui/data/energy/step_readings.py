@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy.reading_stretch import Stretch
+from powertui.data.energy.reading_stretch import ReadingStretch
 from powertui.data.energy.step_rise import RISING_STEP_SHARE
 from powertui.data.model import Bools, Floats, Int64s
 
@@ -40,7 +40,7 @@ class StepCounts(NamedTuple):
 _NO_STEPS = StepCounts(0, 0, 0, 0, 1.0)
 
 
-def count_steps(stretch: Stretch) -> tuple[StepCounts, StepCounts]:
+def count_steps(stretch: ReadingStretch) -> tuple[StepCounts, StepCounts]:
     """The large ones, and of these the larger ones."""
     level = stretch.level
     large_w = _LARGE_STEP_SHARE * stretch.swing
@@ -65,7 +65,7 @@ class _Steps(NamedTuple):
         return _Steps(self.at[is_larger], self.up[is_larger], self.jump[is_larger])
 
 
-def _with_between(stretch: Stretch, moves: Floats, between: int, large_w: float) -> _Steps:
+def _with_between(stretch: ReadingStretch, moves: Floats, between: int, large_w: float) -> _Steps:
     level = stretch.level
     right_from = _LEVEL_READINGS + between + 1
     size = len(level) - right_from - _LEVEL_READINGS

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy.reading_stretch import Stretch
+from powertui.data.energy.reading_stretch import ReadingStretch
 from powertui.data.model import Floats
 
 _STEP_RANK = 3  # of the sharpest steps: the first two may be chance
@@ -19,7 +19,7 @@ _SPAN_GROWTH = 1.4  # from one rise that is tried to the next
 _ROUNDING = 1e-9
 
 
-def sharpest_rise(stretch: Stretch, rank: int = _STEP_RANK) -> float:
+def sharpest_rise(stretch: ReadingStretch, rank: int = _STEP_RANK) -> float:
     """Refreshes that the sharpest steps take, the first or the third of them; 1 when one comes
     within a refresh.
 
@@ -85,7 +85,9 @@ def _may_be_sharp(level: Floats, span: int, large_w: float) -> bool:
     return bool(largest_w >= SHARP_SHARE * large_w * (1 - _ROUNDING))
 
 
-def sharpest_share(stretch: Stretch, ranges: Ranges, span: int, large_w: float, rank: int) -> float:
+def sharpest_share(
+    stretch: ReadingStretch, ranges: Ranges, span: int, large_w: float, rank: int
+) -> float:
     """The share of a step that `span` refreshes make of what eight such spans around do: of the
     sharpest step, or the third.
     """

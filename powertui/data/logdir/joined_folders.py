@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from powertui.data.logdir.programs import Program, span_of
+from powertui.data.logdir.programs import TrainedProgram, span_of
 
 # Process ids are used again: the same one after more than a day is another program.
 _PROCESS_REUSE_NS = 86_400 * 1_000_000_000
@@ -30,8 +30,8 @@ class JoinedFolders(NamedTuple):
 
 def joined_folders(
     bases: Sequence[str],
-    programs: Sequence[Program],
-    by_base: Mapping[str, Sequence[Program]],
+    programs: Sequence[TrainedProgram],
+    by_base: Mapping[str, Sequence[TrainedProgram]],
 ) -> list[JoinedFolders]:
     """Folders that are one training, each with the reasons."""
     folders = _Folders(bases)
@@ -48,7 +48,7 @@ def joined_folders(
 
 
 def _join_workers(
-    folders: _Folders, base: str, neighbor: str, by_base: Mapping[str, Sequence[Program]]
+    folders: _Folders, base: str, neighbor: str, by_base: Mapping[str, Sequence[TrainedProgram]]
 ) -> None:
     """Join two folders of workers, unless their scalars are of different times."""
     names = _names(base, neighbor)
@@ -90,16 +90,16 @@ class _Folders:
         return [JoinedFolders(bases, self._reasons[root]) for root, bases in members.items()]
 
 
-def _join_processes(folders: _Folders, programs: Sequence[Program]) -> None:
+def _join_processes(folders: _Folders, programs: Sequence[TrainedProgram]) -> None:
     """Join the folders into which one process wrote."""
-    by_process: dict[tuple[str, int], list[Program]] = {}
+    by_process: dict[tuple[str, int], list[TrainedProgram]] = {}
     for program in programs:
         host, pid = program.process
         if pid is not None:
             by_process.setdefault((host, pid), []).append(program)
     for (host, pid), of_process in by_process.items():
         words = f"process {pid} of {host} wrote scalars into both"
-        pairs: list[tuple[Program, Program]] = []
+        pairs: list[tuple[TrainedProgram, TrainedProgram]] = []
         if pid >= _MIN_UNIQUE_PID:
             pairs += _at_once(of_process)
         for above, below in _related(of_process):
@@ -109,9 +109,9 @@ def _join_processes(folders: _Folders, programs: Sequence[Program]) -> None:
             folders.join(program.base, twin.base, f"{words}: {_names(program.base, twin.base)}")
 
 
-def _at_once(programs: Sequence[Program]) -> Iterator[tuple[Program, Program]]:
+def _at_once(programs: Sequence[TrainedProgram]) -> Iterator[tuple[TrainedProgram, TrainedProgram]]:
     """Each but the first with one that was still writing when it began."""
-    latest: Program | None = None
+    latest: TrainedProgram | None = None
     for program in sorted(programs, key=lambda program: program.first_ns):
         if latest is not None and program.first_ns <= latest.last_ns:
             yield latest, program
@@ -119,12 +119,12 @@ def _at_once(programs: Sequence[Program]) -> Iterator[tuple[Program, Program]]:
             latest = program
 
 
-def _related(programs: Sequence[Program]) -> Iterator[tuple[Program, Program]]:
+def _related(programs: Sequence[TrainedProgram]) -> Iterator[tuple[TrainedProgram, TrainedProgram]]:
     """Each with the folder that it is in, or is named after.
 
     PyTorch's writer makes `run_loss_aux` beside `run`.
     """
-    above: list[Program] = []
+    above: list[TrainedProgram] = []
     for program in sorted(programs, key=lambda program: program.base):
         while above and not program.base.startswith(above[-1].base):
             above.pop()
@@ -133,7 +133,7 @@ def _related(programs: Sequence[Program]) -> Iterator[tuple[Program, Program]]:
         above.append(program)
 
 
-def _is_host(base: str, programs: Sequence[Program]) -> bool:
+def _is_host(base: str, programs: Sequence[TrainedProgram]) -> bool:
     """Whether a folder is named after a host whose programs wrote into it."""
     name = Path(base).name.casefold()
     return any(program.process[0].casefold().split(".")[0] == name for program in programs)

@@ -21,7 +21,7 @@ _MIN_RESUMED_SHARE = 0.5
 _MIN_RESUMED_SHARE_AFTER_PAUSE = 0.9
 
 
-class Program(NamedTuple):
+class TrainedProgram(NamedTuple):
     """One process that wrote scalars into one folder."""
 
     base: str
@@ -39,7 +39,7 @@ def base_of(folder: str) -> str:
     return str(place.parent) if place.name in filenames.PARTS else str(place)
 
 
-def programs_of(events: Sequence[EventFile]) -> list[Program]:
+def programs_of(events: Sequence[EventFile]) -> list[TrainedProgram]:
     """The programs that wrote these files with scalars."""
     files_of: dict[tuple[str, tuple[str, int | None]], list[EventFile]] = {}
     for file in events:
@@ -55,7 +55,7 @@ def programs_of(events: Sequence[EventFile]) -> list[Program]:
 
 def _program(
     base: str, process: tuple[str, int | None], files: Sequence[EventFile]
-) -> Program | None:
+) -> TrainedProgram | None:
     """What these files of one process span; None where none of them has a record."""
     ends = [tfevents_ends.ends(file.path) for file in files]
     ends = [end for end in ends if end.first_ns is not None]
@@ -65,7 +65,7 @@ def _program(
     last_steps = [end.last_step for end in ends if end.last_step is not None]
     if not firsts:
         return None
-    return Program(
+    return TrainedProgram(
         base=base,
         process=process,
         files=tuple(files),
@@ -76,7 +76,7 @@ def _program(
     )
 
 
-def span_of(programs: Sequence[Program]) -> tuple[int, int] | None:
+def span_of(programs: Sequence[TrainedProgram]) -> tuple[int, int] | None:
     """The first and the last record of some programs; None of none."""
     if not programs:
         return None
@@ -84,7 +84,7 @@ def span_of(programs: Sequence[Program]) -> tuple[int, int] | None:
     return first, max(program.last_ns for program in programs)
 
 
-def goes_on(turn: Sequence[Program], later: Program) -> bool:
+def goes_on(turn: Sequence[TrainedProgram], later: TrainedProgram) -> bool:
     """Whether a program belongs to the training of these: it ran at their time, in their process,
     or went on from where they stopped.
     """

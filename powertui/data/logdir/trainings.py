@@ -26,7 +26,7 @@ from powertui.data.formats.filenames import run_of
 from powertui.data.logdir import log_groups, pytorch, session_turns
 from powertui.data.logdir.entries import EventFile, OtherFile, PowerFile, RunEntry
 from powertui.data.logdir.joined_folders import JoinedFolders, joined_folders
-from powertui.data.logdir.programs import Program, base_of, goes_on, programs_of, span_of
+from powertui.data.logdir.programs import TrainedProgram, base_of, goes_on, programs_of, span_of
 from powertui.value_types import dataclass
 
 
@@ -89,7 +89,7 @@ class _Grouping:
     def trainings(self) -> list[TrainingEntry]:
         """All trainings, in the order of their folders; power logs alone come last."""
         programs = programs_of(_scalar_files(self.runs, self.tfevents))
-        by_base: dict[str, list[Program]] = {}
+        by_base: dict[str, list[TrainedProgram]] = {}
         for program in programs:
             by_base.setdefault(program.base, []).append(program)
         sessions = self._sessions_by_base(by_base)
@@ -98,7 +98,7 @@ class _Grouping:
         trainings: list[TrainingEntry] = []
         for folders in joined_folders(bases, programs, by_base):
             runs: list[RunEntry] = []
-            members: list[Program] = []
+            members: list[TrainedProgram] = []
             for base in folders.bases:
                 runs += sessions.get(base, [])
                 members += by_base.get(base, [])
@@ -107,7 +107,7 @@ class _Grouping:
         return self._with_power(trainings)
 
     def _sessions_by_base(
-        self, programs: Mapping[str, Sequence[Program]]
+        self, programs: Mapping[str, Sequence[TrainedProgram]]
     ) -> dict[str, list[RunEntry]]:
         """The sessions by the folder of their training.
 
@@ -131,10 +131,10 @@ class _Grouping:
     # ── time ─────────────────────────────────────────────────────────────────────────────────────
 
     def _in_turn(
-        self, folders: JoinedFolders, runs: Sequence[RunEntry], programs: Sequence[Program]
+        self, folders: JoinedFolders, runs: Sequence[RunEntry], programs: Sequence[TrainedProgram]
     ) -> list[TrainingEntry]:
         """The trainings that used these folders, one after the other."""
-        turns: list[list[Program]] = []
+        turns: list[list[TrainedProgram]] = []
         for program in sorted(programs, key=lambda program: program.first_ns):
             if turns and goes_on(turns[-1], program):
                 turns[-1].append(program)
@@ -160,7 +160,7 @@ class _Grouping:
         name: str,
         path: str,
         runs: Sequence[RunEntry],
-        programs: Sequence[Program],
+        programs: Sequence[TrainedProgram],
         reasons: Sequence[str],
     ) -> TrainingEntry:
         span = span_of(programs)
@@ -176,7 +176,7 @@ class _Grouping:
         )
 
     def _event_files(
-        self, runs: Sequence[RunEntry], programs: Sequence[Program]
+        self, runs: Sequence[RunEntry], programs: Sequence[TrainedProgram]
     ) -> tuple[EventFile, ...]:
         """The scalars of a training, and beside them the ends of its captures and PowerBoard's
         marker.
@@ -260,7 +260,7 @@ class _Grouping:
 
 
 def _runs_of_turns(
-    runs: Sequence[RunEntry], turns: Sequence[Sequence[Program]]
+    runs: Sequence[RunEntry], turns: Sequence[Sequence[TrainedProgram]]
 ) -> list[list[RunEntry]]:
     """The sessions of each of several trainings that used one folder in turn."""
     spans = []
@@ -274,7 +274,7 @@ def _runs_of_turns(
     return runs_of_turns
 
 
-def _clauses(runs: Sequence[RunEntry], programs: Sequence[Program]) -> list[str]:
+def _clauses(runs: Sequence[RunEntry], programs: Sequence[TrainedProgram]) -> list[str]:
     """Why sessions and scalars are one training, a clause each."""
     clauses = []
     if len(runs) > 1:

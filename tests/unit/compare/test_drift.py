@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from powertui.data.compare import drift
-from powertui.data.compare.figure import Basis, Samples, Verdict
+from powertui.data.compare.figure import Basis, FigureSamples, FigureVerdict
 from powertui.data.compare.judging import RUN_TO_RUN_SHARE, WithinRun, judge
 from tests.synthetic.step_world import KINDS, step_series
 
 
-def verdict_of(series: np.ndarray, first: int, second: int, length: int) -> Verdict:
+def verdict_of(series: np.ndarray, first: int, second: int, length: int) -> FigureVerdict:
     """What is said of two windows of one run."""
     a, b = series[first : first + length], series[second : second + length]
     share = drift.share_as_far_apart(series, length, float(np.log(b.mean() / a.mean())))
@@ -21,8 +21,8 @@ def verdict_of(series: np.ndarray, first: int, second: int, length: int) -> Verd
     return judge(samples(a), samples(b), within_run).verdict
 
 
-def samples(values: np.ndarray) -> Samples:
-    return Samples((float(values.mean()),), tuple(drift.block_means(values).tolist()))
+def samples(values: np.ndarray) -> FigureSamples:
+    return FigureSamples((float(values.mean()),), tuple(drift.block_means(values).tolist()))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -35,7 +35,7 @@ def test_windows_of_one_run_differ_in_at_most_five_percent(kind: str, length: in
         windows = range(0, len(series) - length + 1, length)
         for first, second in combinations(windows, 2):
             pairs += 1
-            wrong += verdict_of(series, first, second, length) is Verdict.DIFFERS
+            wrong += verdict_of(series, first, second, length) is FigureVerdict.DIFFERS
     assert wrong <= 0.05 * pairs
 
 
@@ -60,14 +60,14 @@ def test_windows_far_apart_may_have_walked_further() -> None:
 def test_a_step_that_really_takes_longer_is_seen_in_one_run() -> None:
     rng = np.random.default_rng(33)
     series = np.concatenate([rng.normal(1, 0.01, 200), rng.normal(1.1, 0.01, 200)])
-    assert verdict_of(series, 0, 200, 200) is Verdict.DIFFERS
+    assert verdict_of(series, 0, 200, 200) is FigureVerdict.DIFFERS
 
 
 def test_too_few_steps_say_nothing() -> None:
     assert not len(drift.block_means(np.ones(drift.MIN_STEPS - 1)))
-    few = Samples((1.0,))
-    judgement = judge(few, Samples((2.0,)), WithinRun())
-    assert (judgement.verdict, judgement.basis) == (Verdict.CANNOT_TELL, Basis.NONE)
+    few = FigureSamples((1.0,))
+    judgement = judge(few, FigureSamples((2.0,)), WithinRun())
+    assert (judgement.verdict, judgement.basis) == (FigureVerdict.CANNOT_TELL, Basis.NONE)
     assert judgement.needs == "at least 5 steps in each stretch, or 3 runs a side"
 
 
@@ -76,15 +76,15 @@ def test_two_recordings_say_no_more_than_what_runs_of_one_program_do() -> None:
     a = rng.normal(1, 0.01, 400)
     nearly = samples(a * (1 + 0.9 * RUN_TO_RUN_SHARE))
     judgement = judge(samples(a), nearly)
-    assert (judgement.verdict, judgement.basis) == (Verdict.CANNOT_TELL, Basis.WITHIN_RUN)
+    assert (judgement.verdict, judgement.basis) == (FigureVerdict.CANNOT_TELL, Basis.WITHIN_RUN)
     assert judgement.needs == "3 runs a side"
     beyond = judge(samples(a), samples(a * (1 + 1.1 * RUN_TO_RUN_SHARE)))
-    assert beyond.verdict is Verdict.DIFFERS
+    assert beyond.verdict is FigureVerdict.DIFFERS
     assert beyond.needs == "3 runs a side"
-    assert judge(samples(a), samples(rng.permutation(a))).verdict is Verdict.WITHIN_NOISE
+    assert judge(samples(a), samples(rng.permutation(a))).verdict is FigureVerdict.WITHIN_NOISE
 
 
 def test_two_runs_a_side_are_not_called_different() -> None:
-    judgement = judge(Samples((1.0, 1.01)), Samples((2.0, 2.01)))
-    assert judgement.verdict is Verdict.CANNOT_TELL
+    judgement = judge(FigureSamples((1.0, 1.01)), FigureSamples((2.0, 2.01)))
+    assert judgement.verdict is FigureVerdict.CANNOT_TELL
     assert judgement.needs == "3 runs a side"

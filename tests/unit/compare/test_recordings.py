@@ -10,9 +10,9 @@ import pytest
 
 from powertui.data import logdir
 from powertui.data.compare import comparison
-from powertui.data.compare.figure import Verdict
+from powertui.data.compare.figure import FigureVerdict
 from powertui.data.compare.measured import measure
-from powertui.data.compare.part import HostWindow, Part
+from powertui.data.compare.part import ComparedPart, HostWindow
 from powertui.data.opened import Opened, Profile
 from powertui.data.training.training import Trainings
 
@@ -32,7 +32,7 @@ def profiles(folder: Path) -> Iterator[Profile]:
         yield from trainings.opened(entry).profiles
 
 
-def windows(profile: Profile, length: int) -> list[Part]:
+def windows(profile: Profile, length: int) -> list[ComparedPart]:
     """The run's steps, so many at a time."""
     whole = HostWindow(profile)
     starts = [*profile.steps.start[whole.rows].tolist(), None]
@@ -43,17 +43,17 @@ def windows(profile: Profile, length: int) -> list[Part]:
     return parts
 
 
-def _part(opened: Opened, first: int, window: HostWindow) -> Part:
-    return Part(f"from step {first}", opened, (window,))
+def _part(opened: Opened, first: int, window: HostWindow) -> ComparedPart:
+    return ComparedPart(f"from step {first}", opened, (window,))
 
 
-def differing(parts: Sequence[Part]) -> tuple[int, int]:
+def differing(parts: Sequence[ComparedPart]) -> tuple[int, int]:
     """Of all pairs of parts, how many have a figure that differs, and how many pairs there are."""
     measured = [measure(part) for part in parts]
     pairs = list(combinations(measured, 2))
     wrong = sum(
         any(
-            figure.verdict is Verdict.DIFFERS
+            figure.verdict is FigureVerdict.DIFFERS
             for figure in comparison.judged([first], [second]).figures
         )
         for first, second in pairs

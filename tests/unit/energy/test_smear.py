@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.power_world import FORGETFUL, SENSORS, make, plan, record
 from powertui.data.energy import averaging_window, integrate, placing, sensor, step_rise
-from powertui.data.energy.reading_stretch import Stretch
+from powertui.data.energy.reading_stretch import ReadingStretch
 from powertui.data.model import Badge, PowerKind, PowerSeries, Scope, Sensor
 
 TICK = 0.001
@@ -245,7 +245,7 @@ def test_the_rise_of_steps_asks_only_spans_that_may_be_sharp(
     whole, asked = step_rise.sharpest_share, []
 
     def counted(
-        seen: Stretch,
+        seen: ReadingStretch,
         ranges: step_rise.Ranges,
         span: int,
         large: float,
@@ -263,8 +263,8 @@ def test_the_rise_of_steps_asks_only_spans_that_may_be_sharp(
         drawn = np.zeros(len(level) + 1)
         drawn[700:] = 1  # one of them was not read
         for seen in (
-            Stretch(level, np.zeros(len(level) + 1), 240.0),
-            Stretch(level, drawn, 240.0),
+            ReadingStretch(level, np.zeros(len(level) + 1), 240.0),
+            ReadingStretch(level, drawn, 240.0),
         ):
             ranges, large, span, before, expected = (
                 step_rise.Ranges(level),
