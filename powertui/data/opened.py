@@ -15,6 +15,7 @@ from powertui.data import loading
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.logdir import RunEntry
 from powertui.data.model import Clock, Epochs, Process, Run, Stat, Steps, Trace, Warn
+from powertui.errors import UnreadableFile
 from powertui.value_types import dataclass
 
 T = TypeVar("T")
@@ -148,6 +149,21 @@ class Opened:
                 self._run = loading.load_run(self.entry, options=self.options, beside=beside)
                 self.complete = True
             return self._run
+
+    def run_or_problem(self) -> tuple[Run | None, str]:
+        """The run, or why nothing of it could be read.
+
+        A power log that was named and cannot be read is an error all the same.
+        """
+        entry = self.entry
+        if not (entry.profiles or entry.tfevents or entry.power or self.options.power):
+            return None, ""
+        try:
+            return self.run, ""
+        except UnreadableFile as error:
+            if error.path in self.options.power:
+                raise
+            return None, str(Warn(error.path, "", error.cause))
 
     @property
     def is_read(self) -> bool:

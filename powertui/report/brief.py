@@ -26,7 +26,6 @@ from powertui.data.training.training import Trainings
 from powertui.plain import plain
 from powertui.report import text
 from powertui.report.step_facts import Facts
-from powertui.report.summary import load
 
 MAX_BYTES = 4096  # with the line end
 # Chosen so that an ordinary run fits into `MAX_BYTES`; not measured.
@@ -99,7 +98,7 @@ def _shorten(runs: list[Facts]) -> bool:
 
 
 def _run(opened: Opened, aligning: Aligning) -> Facts:
-    run, problem = load(opened)
+    run, problem = opened.run_or_problem()
     facts: Facts = {"name": plain(opened.name, _MAX_NAME_CHARACTERS)}
     if run is None or not (run.traces or run.power or run.scalars):
         return {**facts, "error": plain(problem or "nothing readable was found", 200)}

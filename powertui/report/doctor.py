@@ -18,7 +18,6 @@ from powertui.report import checks, facts, many, run_checks, run_table, text
 from powertui.report import runs as listing
 from powertui.report.checks import Check, CheckState
 from powertui.report.runs import KnownRun
-from powertui.report.summary import load
 from powertui.report.writers import write
 
 # Bounds of the text; JSON lists everything. Chosen, not measured.
@@ -113,7 +112,7 @@ def _examine(entry: RunEntry, trainings: Trainings) -> _ExaminedRun:
     entry_checks = list(checks.of_entry(entry))
     training = trainings.training_for(entry)
     opened = trainings.opened(entry)
-    run, problem = load(opened)
+    run, problem = opened.run_or_problem()
     if run is None:
         if problem:  # it is no profile: then it does not matter on which level it is
             entry_checks = _without(entry_checks, "level")

@@ -18,7 +18,7 @@ from powertui.data.training import named_windows
 from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile
 from powertui.plain import plain
-from powertui.report import energy_page, energy_window, summary, text, training_json
+from powertui.report import energy_page, text
 from powertui.report.energy_figures import CSV_COLUMNS, NO_POWER, csv_cells
 from powertui.report.energy_json import as_json, totals
 from powertui.report.energy_page import PageOptions
@@ -43,6 +43,8 @@ def tell(
     """
     trainings = Trainings(logdir.scan(path), reading, aligning)
     if asked is not None and asked.anything:
+        from powertui.report import energy_window
+
         chosen = trainings.chosen(trainings.found.chosen(name), name is None)
         unit = (options or PageOptions()).unit
         if asked.steps is not None:
@@ -51,13 +53,15 @@ def tell(
             # A profile that was read may place the log better than records do: a window has to say
             # what the page of all windows says.
             for entry in trainings.found.chosen(name):
-                summary.load(trainings.opened(entry))
+                trainings.opened(entry).run_or_problem()
             windows = energy_window.training_windows(path, chosen, asked)
         energy_window.print_windows(path, windows, form, unit)
         return 0
     traces = _gather(path, name, reading, aligning, trainings)
     chosen = trainings.chosen(trainings.found.chosen(name), name is None)
     if form == "json":
+        from powertui.report import training_json
+
         shown = [training_json.json_training(training) for training in chosen]
         text.out(text.to_json({**as_json(path, traces), "trainings": shown}))
     elif form == "csv":
@@ -85,7 +89,7 @@ def _gather(
     problems: list[str] = []
     for entry in trainings.found.chosen(name):
         opened = trainings.opened(entry)
-        run, problem = summary.load(opened)
+        run, problem = opened.run_or_problem()
         if run is None:
             problems.append(problem)
         elif run.traces or run.power:

@@ -11,10 +11,9 @@ from powertui import __version__, units
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.logdir import Logdir, RunEntry
-from powertui.data.model import NS_PER_S, PS_PER_S, Run, Warn
+from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened
 from powertui.data.training.training import Training, Trainings
-from powertui.errors import UnreadableFile
 from powertui.plain import plain
 from powertui.report import chart, facts, many, run_page, step_facts, text
 from powertui.report.conclusions import json_conclusions
@@ -81,7 +80,7 @@ def _read(
 
     def read(entry: RunEntry) -> tuple[Facts, bool]:
         for opened in trainings.each([entry]):
-            run, problem = load(opened)
+            run, problem = opened.run_or_problem()
             readable = run is not None and _is_readable(entry, run)
             profiles = opened.profiles if run is not None else ()
             answer = facts.of_run(entry, run, problem, profiles, aligning)
@@ -139,22 +138,6 @@ def _conclusions(opened: Opened, aligning: Aligning) -> Facts:
         "conclusions": json_conclusions(opened, conclusions),
         "looked_at": conclusions.looked_at,
     }
-
-
-def load(opened: Opened) -> tuple[Run | None, str]:
-    """A run, or why nothing of it could be read.
-
-    A power log that was named and cannot be read is an error all the same.
-    """
-    entry = opened.entry
-    if not (entry.profiles or entry.tfevents or entry.power or opened.options.power):
-        return None, ""
-    try:
-        return opened.run, ""
-    except UnreadableFile as error:
-        if error.path in opened.options.power:
-            raise
-        return None, str(Warn(error.path, "", error.cause))
 
 
 # ── text ─────────────────────────────────────────────────────────────────────────────────────────
@@ -303,7 +286,7 @@ def _csv(entries: Sequence[RunEntry], options: ReadOptions) -> int:
     readable = False
     rows: list[Sequence[Any]] = []
     for entry in entries:
-        run, problem = load(Opened(entry, options))
+        run, problem = Opened(entry, options).run_or_problem()
         if run is None:
             why = problem or f"{entry.name}: {facts.why_no_timeline(entry)}"
             text.write(sys.stderr, f"powertui: {plain(why)}")

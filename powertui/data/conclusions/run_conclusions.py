@@ -16,7 +16,6 @@ from powertui.data.conclusions.makers import (
     slower_machine,
     stragglers,
     stretches,
-    unprofiled,
     wall_time,
 )
 from powertui.data.conclusions.ranking import ranked
@@ -24,7 +23,6 @@ from powertui.data.conclusions.words import sentence
 from powertui.data.energy import account
 from powertui.data.opened import Opened
 from powertui.data.training.training import Training
-from powertui.data.training.training_energy import training_energy
 
 _Maker = Callable[[Inquiry], Iterable[Conclusion]]
 
@@ -68,6 +66,9 @@ def _without_profile(opened: Opened, aligning: Aligning) -> Conclusions:
     training = opened.around
     if not isinstance(training, Training) or not training.logs.power:
         return Conclusions((), "There is no profile: nothing shows what limits the run.")
+    from powertui.data.conclusions.makers import unprofiled
+    from powertui.data.training.training_energy import training_energy
+
     energy = training_energy(training.seen_from(None, aligning))
     looked_at = "Nothing unusual: looked at the power of the training. There is no profile."
     if energy.findings.reason:

@@ -16,7 +16,7 @@ from powertui.data.training import layers
 from powertui.data.training.boxes_in_epochs import MAX_EPOCH_RECORDS, RULES
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.training_finding_words import joined_spans
-from powertui.data.training.training_on_axis import TrainingOnAxis
+from powertui.data.training.training_on_axis import TrainingOnAxis, session_spans
 from powertui.value_types import dataclass
 
 _Span = tuple[float, float]  # s on the axis
@@ -31,15 +31,6 @@ class SearchedReadings:
     boxes: Sequence[Box]  # that were found
     skipped: Sequence[_Span]  # not looked at closely
     run_joules: float
-
-
-def session_spans(axis: TrainingOnAxis) -> tuple[_Span, ...]:
-    """From when to when each placed session ran."""
-    spans = []
-    for session in axis.islands:
-        if session.start is not None and session.end is not None:
-            spans.append((session.start / PS_PER_S, session.end / PS_PER_S))
-    return tuple(spans)
 
 
 def detection_limits(

@@ -19,7 +19,7 @@ from powertui.data.energy import account, main_log, meeting
 from powertui.data.energy.log_alignment import Placed
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.marks import on_trace as marks_on_trace
-from powertui.data.model import PS_PER_NS, Epoch, Epochs, Int64s, Phase, PowerOnTrace
+from powertui.data.model import PS_PER_NS, PS_PER_S, Epoch, Epochs, Int64s, Phase, PowerOnTrace
 from powertui.data.opened import Profile
 from powertui.data.training import placing, profile_power, session_places
 from powertui.data.training.placed_training import PlacedTraining
@@ -362,3 +362,12 @@ def _with_power(run: tuple[int, int], power: tuple[PowerOnTrace, ...]) -> tuple[
             start = min(start, int(channel.times[0]))
             end = max(end, int(channel.times[-1]))
     return start, end
+
+
+def session_spans(axis: TrainingOnAxis) -> tuple[tuple[float, float], ...]:
+    """From when to when each placed session ran, s on the axis."""
+    spans = []
+    for session in axis.islands:
+        if session.start is not None and session.end is not None:
+            spans.append((session.start / PS_PER_S, session.end / PS_PER_S))
+    return tuple(spans)

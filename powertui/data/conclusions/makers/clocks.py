@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from powertui import units
 from powertui.data.conclusions import words
@@ -17,9 +18,11 @@ from powertui.data.energy.account import Account
 from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S
-from powertui.data.training.training_energy import TrainingEnergy
 from powertui.plain import plain
 from powertui.value_types import dataclass
+
+if TYPE_CHECKING:
+    from powertui.data.training.training_energy import TrainingEnergy
 
 # ± of the joules, as a share of them, from which on a doubtful clock has a sentence. Chosen, not
 # measured: the share of the time from which on a cause has one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from statistics import median
+from typing import TYPE_CHECKING
 
 from powertui.data.conclusions import words
 from powertui.data.conclusions.conclusion import (
@@ -19,8 +20,10 @@ from powertui.data.energy import account
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S, Z95
 from powertui.data.opened import Profile
-from powertui.data.training.training_energy import TrainingEnergy
 from powertui.value_types import dataclass
+
+if TYPE_CHECKING:
+    from powertui.data.training.training_energy import TrainingEnergy
 
 # Of the largest of the other epochs, by which one has to exceed it. Chosen: of ten and of nineteen
 # equal epochs of two recorded trainings (e4040) the longest exceeded the next by 3.5 % and 0.4 %.

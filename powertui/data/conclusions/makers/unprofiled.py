@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from powertui.data.conclusions.conclusion import Conclusion, Cost, Stretch
 from powertui.data.conclusions.makers import stretches
-from powertui.data.training.training_energy import TrainingEnergy
+
+if TYPE_CHECKING:
+    from powertui.data.training.training_energy import TrainingEnergy
 
 
 def unprofiled_stretches(energy: TrainingEnergy) -> Iterator[Conclusion]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
-from powertui.data.energy.fold import Folded
 from powertui.data.model import Badge, Floats
 from powertui.value_types import dataclass
+
+if TYPE_CHECKING:  # a run without power has no epochs to fold, yet has this type
+    from powertui.data.energy.fold import Folded
 
 # The witnesses: what a stretch is unlike.
 UNEXPLAINED, EPOCHS, NEIGHBOURS = "unexplained", "epochs", "neighbors"

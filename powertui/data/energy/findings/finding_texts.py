@@ -5,7 +5,6 @@ from __future__ import annotations
 from powertui import units
 from powertui.data.energy.findings.finding import EPOCHS, UNEXPLAINED, Finding
 from powertui.data.model import PS_PER_S
-from powertui.data.tools.python_frames import readable_name
 
 # Of a stretch: with less, its steps are not slower. Chosen, not measured.
 _MIN_SLOWER_SHARE = 0.02
@@ -71,6 +70,8 @@ def _because(finding: Finding) -> str:
             )
     if not finding.ops:
         return "no difference in the trace"
+    from powertui.data.tools.python_frames import readable_name
+
     reasons = []
     for op in finding.ops:
         usually = f"({op.here_s:.2f} s, usually {op.usual_s:.2f} s)"
