@@ -17,10 +17,12 @@ from powertui.data.training.training import Training, Trainings
 from powertui.data.training.training_energy import training_energy
 from powertui.errors import UnreadableFile, UsageError
 from powertui.report import export, text, training_json, training_page
-from powertui.report.energy_figures import NO_POWER, csv_cells, json_energy
+from powertui.report.energy_figures import CSV_COLUMNS, NO_POWER, csv_cells, json_energy
 from powertui.report.energy_words import HEADINGS, EnergyWords, unit_for
 from powertui.report.page_style import style_of
 from powertui.value_types import dataclass
+
+_COLUMNS = ("training", "window", "epoch", "start_s", "end_s", "half_s", *CSV_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def print_windows(path: str, windows: Sequence[AskedWindow], form: str, unit: st
         shown = [window.shown for window in windows]
         text.out(text.to_json({"powertui": __version__, "path": path, "windows": shown}))
     elif form == "csv":
-        text.emit_csv(text.to_csv(training_page.WINDOW_COLUMNS, map(_csv_cells, windows)))
+        text.emit_csv(text.to_csv(_COLUMNS, map(_csv_cells, windows)))
     else:
         text.out("\n".join(_lines(windows, form, unit)))
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from powertui import units
 from powertui.data.logdir import TrainingEntry
 from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
 from powertui.data.training.training import Training
-from powertui.data.training.training_energy import TrainingEnergy, training_energy
 from powertui.data.training.training_on_axis import SessionOnAxis, TrainingOnAxis
-from powertui.data.training.training_window import TrainingWindow
 from powertui.plain import plain
 from powertui.report import text
-from powertui.report.energy_figures import CSV_COLUMNS
-from powertui.report.page_style import Style
 
+if TYPE_CHECKING:
+    from powertui.data.training.training_energy import TrainingEnergy
+    from powertui.data.training.training_window import TrainingWindow
+    from powertui.report.page_style import Style
+
+NO_POWER_HERE = "no power log covers this training"
 MAX_DESCRIBED = 50  # trainings of a logdir that are described on their axis; chosen, not measured
 _MAX_ROWS = 40  # of a table: about a screen
 # Where a session covers more of the training than this, its own page says it all. Chosen, not
@@ -47,6 +50,8 @@ def deserves_page(training: Training) -> bool:
 
 def without_power(training: Training, style: Style) -> list[str]:
     """Where the sessions of a training are in it, and why it has no joules."""
+    from powertui.data.training.training_energy import training_energy
+
     axis = training.seen_from()
     energy = training_energy(axis)
     sentences = [
@@ -194,9 +199,3 @@ def unplaced_logs(axis: TrainingOnAxis) -> Iterator[str]:
 def _wall_time(unix_ns: int) -> str:
     moment = datetime.fromtimestamp(unix_ns / NS_PER_S, timezone.utc)
     return moment.strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-# ── CSV ──────────────────────────────────────────────────────────────────────────────────────────
-
-NO_POWER_HERE = "no power log covers this training"
-WINDOW_COLUMNS = ("training", "window", "epoch", "start_s", "end_s", "half_s", *CSV_COLUMNS)

@@ -32,7 +32,7 @@ from powertui.data.energy import (
 from powertui.data.energy.counted_channels import MachineShare, counted_channels, idle_power
 from powertui.data.energy.counted_energy import EnergyOfCounted
 from powertui.data.energy.devices import Pair
-from powertui.data.energy.fold import TRACING_STEP_FACTOR
+from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
 from powertui.data.energy.idle import IdlePower
 from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.energy.measured_energy import (

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.energy import integrate, mixture
+from powertui.data.energy import mixture
 from powertui.data.energy.measured_energy import Energy, interval_with_gain
 from powertui.data.model import Z95, Int64s, PowerOnTrace, worst_badge
 from powertui.value_types import dataclass
@@ -40,6 +40,9 @@ class EnergyOfCounted:
         `with_log`: whether the window begins, and whether it ends, with the log: wherever the log
         is, no reading there is lost.
         """
+        # A first picture measures no window: what integrates is imported here.
+        from powertui.data.energy import integrate
+
         logs = {channel.series.path for channel in self.channels}
         if any(with_log) and len(logs) == 1:
             by_place = []
@@ -60,6 +63,8 @@ class EnergyOfCounted:
         """Over each of many windows."""
         if len(self.channels) == 1:
             return tuple(mixture.energies(self.channels[0], start, end))
+        from powertui.data.energy import integrate
+
         by_place = [
             [integrate.energies(channel, start, end) for channel in channels]
             for channels in self._by_place
@@ -73,6 +78,8 @@ class EnergyOfCounted:
 
     def mean(self, start: Int64s, end: Int64s) -> Energy | None:
         """The mean over many windows."""
+        from powertui.data.energy import integrate
+
         by_place = []
         for channels in self._by_place:
             means = [integrate.mean_energy(channel, start, end) for channel in channels]

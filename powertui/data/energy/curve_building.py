@@ -30,7 +30,6 @@ from powertui.data.model import (
     Sensor,
 )
 
-MAX_SENSOR_TIME_S = 4e6  # no refresh, window or delay is longer than a log can be
 # A window whose error is more than this share of it may be anything. Chosen: two sigmas of that are
 # more than the window.
 _GUESSED_WINDOW_SHARE = 0.7
@@ -124,14 +123,14 @@ def _sensor_times(sensor: Sensor) -> _SensorTimes:
     return _SensorTimes(
         refresh_s=refresh_s,
         window_s=window_s,
-        centre_ps=round(min(sensors.centre_s(sensor), MAX_SENSOR_TIME_S) * PS_PER_S),
+        centre_ps=round(min(sensors.centre_s(sensor), sensors.MAX_SENSOR_TIME_S) * PS_PER_S),
         quantum_w=_value(sensor.quantum_w),
         is_guess=window_s > refresh_s and window_error_s > _GUESSED_WINDOW_SHARE * window_s,
     )
 
 
 def _value(figure: Figure | None) -> float:
-    return min(figure.value, MAX_SENSOR_TIME_S) if figure is not None else 0.0
+    return min(figure.value, sensors.MAX_SENSOR_TIME_S) if figure is not None else 0.0
 
 
 def _build(power: PowerOnTrace) -> Curve:

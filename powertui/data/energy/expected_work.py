@@ -26,6 +26,10 @@ from powertui.data.model import (
 )
 from powertui.value_types import dataclass
 
+# A first step that takes this many times the usual one traced or compiled. Chosen: a slow batch
+# stays below it as a rule.
+TRACING_STEP_FACTOR = 2.5
+
 # From the weakest claim on a moment to the strongest.
 IDLE, WAIT, UNSEEN, HOST, COMPILE, _INPUT, COPIES, COLLECTIVES, COMPUTE = range(9)
 NAMES = (

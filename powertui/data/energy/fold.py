@@ -11,12 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.energy import integrate
+from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
 from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, Int64s, PowerOnTrace, Steps
 from powertui.value_types import dataclass
 
-# A first step that takes this many times the usual one traced or compiled. Chosen: a slow batch
-# stays below it as a rule.
-TRACING_STEP_FACTOR = 2.5
 _MAX_TRACING_STEPS = 20  # later long steps are no first run
 _MIN_COVERAGE = 0.5  # of a step by readings: with less its mean is that of its neighbors
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from powertui.data.energy import mixture, placing
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.curve_building import MAX_SENSOR_TIME_S
 from powertui.data.model import (
     PS_PER_S,
     Badge,
@@ -255,7 +254,7 @@ def _readings_around(power: PowerOnTrace, when: When) -> tuple[Int64s, Floats, B
     if not len(at):
         return None
     times = [figure.value for figure in (sensor.refresh_s, sensor.window_s) if figure]
-    sensor_time_s = min(max(times, default=0.0), MAX_SENSOR_TIME_S)
+    sensor_time_s = min(max(times, default=0.0), sensors.MAX_SENSOR_TIME_S)
     if series.kind is PowerKind.INTERVAL and len(at) > 1:
         # A row is of the time since the row before.
         at = at - np.diff(at, prepend=2 * at[0] - at[1]) // 2

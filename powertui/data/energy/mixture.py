@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui import units
-from powertui.data.energy import integrate, placing
+from powertui.data.energy import placing
 from powertui.data.energy.measured_energy import (
     Energies,
     Energy,
@@ -65,6 +65,9 @@ def worlds(powers: Sequence[PowerOnTrace]) -> list[tuple[float, tuple[PowerOnTra
 
 def energy(power: PowerOnTrace, lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0) -> Energy:
     """One window of one channel."""
+    # A first picture measures no window: what integrates is imported here.
+    from powertui.data.energy import integrate
+
     return mixed(
         [p.weight for p in power.places],
         [
@@ -79,6 +82,8 @@ def across(
 ) -> list[Energy]:
     """One window of many channels, each for itself."""
     if all(len(power.places) < 2 for power in powers):
+        from powertui.data.energy import integrate
+
         return integrate.across(powers, lo_ps, hi_ps, edge_ps=edge_ps)
     return [energy(power, lo_ps, hi_ps, edge_ps=edge_ps) for power in powers]
 
@@ -91,6 +96,8 @@ def energies(
     edge_ps: float = 0.0,
 ) -> Energies:
     """Many windows of one channel."""
+    from powertui.data.energy import integrate
+
     parts = [
         integrate.energies(placed, los, his, edge_ps=edge_ps)
         for placed in placing.everywhere(power)

@@ -16,6 +16,10 @@ import numpy.typing as npt
 
 from powertui.data.model import Floats, Int64s
 
+HOLE_REFRESHES = 3.0  # polls or refreshes: nothing is known across a longer pause
+# Polls per refresh, from which on a sensor is asked clearly more often than it publishes.
+HELD_POLLS = 1.5
+
 _Shares = npt.NDArray[np.float32]
 
 # ── what is tried: bounds of time ──

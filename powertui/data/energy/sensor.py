@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.energy import refresh, rounding_step
+from powertui.data.energy.refresh import HELD_POLLS, HOLE_REFRESHES
 from powertui.data.energy.sensor_defaults import defaults
-from powertui.data.energy.sensor_window import HELD_POLLS, HOLE_REFRESHES, averaging_window_of
 from powertui.data.model import (
     NS_PER_S,
     Badge,
@@ -28,6 +28,8 @@ from powertui.data.model import (
     PowerSeries,
     Sensor,
 )
+
+MAX_SENSOR_TIME_S = 4e6  # no refresh, window or delay is longer than a log can be
 
 # ── which rows say something new ──
 _HEARTBEAT_REFRESHES = 3.0  # after which a reading that still holds counts as a sample again
@@ -81,6 +83,8 @@ def _describe(series: PowerSeries) -> PowerSeries:
     if window is None and series.kind is PowerKind.INTERVAL:
         window = poll
     elif window is None and poll is not None:
+        from powertui.data.energy.sensor_window import averaging_window_of
+
         refresh_s = refresh.value if refresh else poll.value
         window, error = averaging_window_of(times, watts, poll.value, refresh_s, usual.window_s)
     described = replace(

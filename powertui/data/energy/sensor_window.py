@@ -7,11 +7,9 @@ import numpy as np
 from powertui.data.energy import averaging_window
 from powertui.data.energy.averaging_window import Smear
 from powertui.data.energy.reading_stretch import MAX_READINGS
+from powertui.data.energy.refresh import HELD_POLLS, HOLE_REFRESHES
 from powertui.data.model import NS_PER_S, Badge, Figure, Floats, Int64s
 
-HOLE_REFRESHES = 3.0  # polls or refreshes: nothing is known across a longer pause
-# Polls per refresh, from which on a sensor is asked clearly more often than it publishes.
-HELD_POLLS = 1.5
 _UNASKED_REFRESHES = 1.2  # in a longer pause something was published that nobody saw
 
 # ── bounds of time, in the readings that one look takes ──

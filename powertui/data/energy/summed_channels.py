@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from powertui.data.energy import integrate, main_log, placing
+from powertui.data.energy import main_log, placing
 from powertui.data.energy import sensor as sensors
 from powertui.data.model import (
     PS_PER_NS,
@@ -112,6 +112,8 @@ def summed(channels: Sequence[PowerOnTrace]) -> PowerOnTrace | None:
         elif every_s > refresh.value:
             refresh = Figure(every_s, refresh.badge)
     else:
+        from powertui.data.energy import integrate
+
         watts = np.sum([integrate.watts_at(channel, at) for channel in channels], axis=0)
     sensor = replace(
         channel_sensors[0],
@@ -153,6 +155,8 @@ def _thinned(channels: Sequence[PowerOnTrace], at: Int64s) -> tuple[Int64s, Floa
     moments = at[rows]
     middles = moments[:-1] + np.diff(moments) // 2
     edges = np.concatenate([moments[:1], middles, moments[-1:]])
+    from powertui.data.energy import integrate
+
     total = np.zeros(len(moments))
     for channel in channels:
         joules_until, seconds_until = integrate.upto(channel, edges)

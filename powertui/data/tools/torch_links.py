@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.formats import kineto, kineto_names
+from powertui.data.formats import kineto
 from powertui.data.formats.builder import is_sorted
 from powertui.data.model import (
     Bools,
@@ -274,7 +274,7 @@ def _zero_ns(trace: Trace) -> int:
     """What was written as `ts` at the trace's zero, in ns."""
     for process in trace.processes:
         for stat in process.stats:
-            if stat.name == kineto_names.ZERO and isinstance(stat.value, int):
+            if stat.name == kineto.ZERO and isinstance(stat.value, int):
                 return stat.value * 1000
     return 0
 

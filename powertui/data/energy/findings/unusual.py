@@ -9,8 +9,7 @@ import re
 
 import numpy as np
 
-from powertui.data.energy.expected_work import Intervals, union
-from powertui.data.energy.fold import TRACING_STEP_FACTOR
+from powertui.data.energy.expected_work import TRACING_STEP_FACTOR, Intervals, union
 from powertui.data.model import Events, Int64s, Steps, Trace, TrackKind
 
 # A name that this share of the steps contains is usual. This and the others here are chosen, not
