@@ -41,8 +41,7 @@ from powertui.data.energy.log_alignment import (
 from powertui.data.energy.offset_costs import MIN_SAMPLES
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.logdir import RunEntry
-from powertui.data.model import NS_PER_S, PS_PER_S, PowerSeries, Run
-from powertui.data.power import in_trace
+from powertui.data.model import IN_TRACE, NS_PER_S, PS_PER_S, PowerSeries, Run
 from powertui.errors import UsageError
 
 _MAX_TIME_PS = 1 << 62
@@ -162,10 +161,10 @@ def placed_by_hand(options: Aligning) -> Alignment | None:
 
 
 def _recorded_in_trace(series: PowerSeries, context: AlignmentContext) -> Alignment | None:
-    if series.sensor.source != in_trace.SOURCE or series.path != context.trace.path:
+    if series.sensor.source != IN_TRACE or series.path != context.trace.path:
         return None
     words = "the power was recorded on the clock of the trace's events"
-    return Alignment(0.0, 0.0, 0.0, "aligned", in_trace.SOURCE, (words,))
+    return Alignment(0.0, 0.0, 0.0, "aligned", IN_TRACE, (words,))
 
 
 def _by_signal(

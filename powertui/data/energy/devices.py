@@ -12,7 +12,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Collection, Mapping, Sequence
 
-from powertui.data.energy import device_signal, scopes
+from powertui.data.energy import scopes
 from powertui.data.model import (
     Badge,
     Device,
@@ -91,6 +91,9 @@ def pairs(
     if len(planes) == len(channels) == 1:
         (name,), (channel,) = names.values(), channels
         return (Pair(name, channel, DeviceEvidence.ONLY, "the only GPU on both sides"),)
+    # A single device and its channel need no comparison.
+    from powertui.data.energy import device_signal
+
     compared = {row: power[row] for row in channels} if on_its_clock else {}
     scores = device_signal.follow_scores(trace, planes, compared)
     identities = {number: _by_identity(planes[number], channels) for number in planes}
@@ -144,6 +147,8 @@ class _Matching:
                 "changed the order"
             )
             return Pair(name, by_signal, DeviceEvidence.SIGNAL, why)
+        from powertui.data.energy import device_signal
+
         likelier = device_signal.likelier_channels(scores, same_number)
         if likelier:
             channels = [self.power[row].series.sensor.channel for row in likelier[:_MAX_NAMED]]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import account, tables
+from powertui.data.energy import account
 from powertui.data.energy.account import Account
 from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.measured_energy import Energy
@@ -164,6 +164,8 @@ def _all_idle(both: Energy | None, parts: Sequence[Energy]) -> Energy | None:
 
 def table(opened: Opened, found: RunEnergy) -> Table:
     """One row a host, and one for the run."""
+    from powertui.data.energy import tables
+
     names = [*found.hosts, _ALL]
     energies = [*found.energies, found.total]
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from powertui import units
-from powertui.data.energy import curve as curves
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.curve import Curve
 from powertui.data.model import (
     PS_PER_S,
     Z95,
@@ -26,6 +24,9 @@ from powertui.data.model import (
     worst_badge,
 )
 from powertui.value_types import dataclass
+
+if TYPE_CHECKING:
+    from powertui.data.energy.curve import Curve
 
 # ── when a window is resolved ──
 # Share of a window that must be within the log, because nobody knows the power before and after it.
@@ -272,6 +273,8 @@ def _why_not_enough(curve: Curve, lo_ps: int, hi_ps: int, coverage: float) -> st
     only = f"not resolved: only {units.percent(coverage)} of this window was sampled"
     if within < MIN_LOGGED_SHARE * (hi_ps - lo_ps):
         return only
+    from powertui.data.energy import curve as curves
+
     inside = curves.spot(curve.knots, np.array([lo_ps, hi_ps], np.int64))
     squares = curve.bridged(inside, 2)[2]
     if float(squares[1] - squares[0]) > (MAX_HOLE_SHARE * (hi_ps - lo_ps) / PS_PER_S) ** 2:

@@ -32,6 +32,7 @@ from powertui.data.model.ground import (
     worst_badge,
 )
 from powertui.data.model.power import (
+    IN_TRACE,
     Device,
     LogPlace,
     Mark,
@@ -63,6 +64,7 @@ from powertui.data.model.trace import (
 )
 
 __all__ = [
+    "IN_TRACE",
     "NS_PER_S",
     "PS_PER_NS",
     "PS_PER_S",

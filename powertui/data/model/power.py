@@ -106,6 +106,10 @@ class Mark:
     end_ns: int | None = None
 
 
+# The source of a sensor whose readings a trace recorded itself, on its own clock.
+IN_TRACE = "recorded in the trace"
+
+
 class PowerKind(str, enum.Enum):
     SAMPLED = "sampled"  # watts at a moment (or averaged over the sensor's own window)
     INTERVAL = "interval"  # mean watts since the previous row: counters and J per interval

@@ -8,6 +8,7 @@ calls watts or joules is no power.
 from __future__ import annotations
 
 from powertui.data.model import (
+    IN_TRACE,
     PS_PER_NS,
     Counter,
     Floats,
@@ -19,7 +20,6 @@ from powertui.data.model import (
 from powertui.data.power import assemble, counters, units
 from powertui.data.power.notes import Notes
 
-SOURCE = "recorded in the trace"
 _MIN_READINGS = 2  # readings that make a series
 
 
@@ -38,7 +38,7 @@ def _series(trace: Trace, counter: Counter, notes: Notes) -> PowerSeries | None:
     ns, values = counter.times // PS_PER_NS, counter.values * unit.factor
     scope = units.scope_of(counter.name)
     rail = unit.quantity == "energy" and scope is Scope.UNKNOWN
-    sensor = Sensor(counter.name, SOURCE, Scope.RAIL if rail else scope, trace.host)
+    sensor = Sensor(counter.name, IN_TRACE, Scope.RAIL if rail else scope, trace.host)
     joules: Floats | None = None
     if unit.quantity == "energy":
         joules, values = counters.intervals(ns, values, notes, counter.name)

@@ -25,7 +25,6 @@ from powertui.data.power import (
     assemble,
     column_times,
     counters,
-    json_docs,
     stamps,
     table,
     times,
@@ -204,6 +203,8 @@ def _answer(source: LogFile, notes: Notes) -> Any:
     try:
         body = json.loads(source.text)
     except (ValueError, RecursionError) as error:
+        from powertui.data.power import json_docs
+
         documents = json_docs.documents(source.text, notes)
         body = [document.value for document in documents if "metric" in document.value]
         if not body:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from powertui.data.power import heading, thousands, units
+from powertui.data.power import thousands, units
 from powertui.data.power.cells import MAX_READING as MAX_READING
 from powertui.data.power.cells import NUMBER, irregular
 from powertui.data.power.cells import FileCells as FileCells
@@ -76,6 +76,8 @@ def shape(head: str) -> Shape | None:
     if delimiter is None:
         return None
     if not _begins_at_once(data, delimiter):
+        from powertui.data.power import heading
+
         below_titles = heading.find_heading(data, lambda line: fields(line, delimiter), _like_data)
         if below_titles is not None:
             above = tuple(line for i, line in lines if i < below_titles.top)

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from powertui.data.asked import Aligning
 from powertui.data.energy import align, log_alignment
 from powertui.data.energy.log_alignment import Alignment, Placed
-from powertui.data.model import PS_PER_NS, Clock, PowerSeries
+from powertui.data.model import IN_TRACE, PS_PER_NS, Clock, PowerSeries
 from powertui.data.opened import Profile
-from powertui.data.power import in_trace
 from powertui.data.training import placing, session_places
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.placing import PlacedChannel
 
 # A person or the trace itself placed these.
-_NOT_BY_TRAINING = (log_alignment.OFFSET, log_alignment.PINNED, in_trace.SOURCE)
+_NOT_BY_TRAINING = (log_alignment.OFFSET, log_alignment.PINNED, IN_TRACE)
 _SAME_PLACE_S = 1e-6  # places nearer to each other are one
 
 

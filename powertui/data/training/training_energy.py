@@ -27,14 +27,13 @@ from powertui.data.model import (
     Steps,
 )
 from powertui.data.run.logged_epochs import LOGGED_NS
-from powertui.data.training import checkpoints, machines, training_findings
+from powertui.data.training import machines, training_findings
 from powertui.data.training.machines import TrainingPower
 from powertui.data.training.named_windows import AxisWindow
 from powertui.data.training.stretches import PAUSE, STARTING, VALIDATION
 from powertui.data.training.training_account import trace_of, training_account
 from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.data.training.training_parts import Moment, bounded_epochs
-from powertui.data.training.training_start import training_start
 from powertui.data.training.training_window import (
     MIN_PHASE_S,
     TrainingWindow,
@@ -126,6 +125,8 @@ class TrainingEnergy:
 
     def phases(self) -> list[TrainingWindow]:
         """What was no step: validation, pauses, starting; and the idle machine before and after."""
+        from powertui.data.training import checkpoints
+
         training = self.seen.training
         epochs = list(bounded_epochs(training.epochs))
         saved = checkpoints.saved_checkpoints(training) if len(training.stretches) else ()
@@ -207,6 +208,8 @@ class TrainingEnergy:
 
     @functools.cached_property
     def _first_start(self) -> Moment | None:
+        from powertui.data.training.training_start import training_start
+
         return training_start(self.seen.training)
 
     def whole(self) -> TrainingWindow:
