@@ -21,8 +21,6 @@ from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Trace
 
 NAME = "kineto"
-# A stat of the host: the `ts` of the trace's zero.
-ZERO = "ts of the trace's zero (us)"
 
 PYTORCH_CONFIDENCE = 80  # what `sniff` says at least of a trace that only PyTorch writes
 

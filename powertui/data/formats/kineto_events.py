@@ -34,7 +34,6 @@ from powertui.data.formats.json_threads import (
     thread_number,
 )
 from powertui.data.formats.json_times import IMPOSSIBLE, Impossible, Origin, clock_of, in_reach
-from powertui.data.formats.kineto import ZERO
 from powertui.data.formats.kineto_names import (
     ANNOTATIONS,
     DROPPED,
@@ -42,6 +41,7 @@ from powertui.data.formats.kineto_names import (
     HOST,
     SYNCHRONIZATION,
     WORK,
+    ZERO,
     CategoryNames,
     LaunchStats,
     category_of,

@@ -32,6 +32,8 @@ _ADDRESS = re.compile(r"(?<=\S) at 0x[0-9a-fA-F]+(?=>)")
 _SYNTHETIC = frozenset(("trace",))  # the profiling window itself
 # What an event is, by its category.
 DROPPED, HOST, FRAMES, WORK, ANNOTATIONS, SYNCHRONIZATION = range(6)
+# A stat of the host: the `ts` of the trace's zero.
+ZERO = "ts of the trace's zero (us)"
 # Properties of a device whose names differ in the rest of the program.
 _PROPERTY_NAMES = {"name": "device_name"}
 _DIGIT_GROUP = re.compile(r"\d+")

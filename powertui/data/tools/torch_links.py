@@ -272,9 +272,11 @@ def _device(trace: Trace, categories: list[str], calls: _ByCorrelation) -> Devic
 
 def _zero_ns(trace: Trace) -> int:
     """What was written as `ts` at the trace's zero, in ns."""
+    from powertui.data.formats.kineto_names import ZERO
+
     for process in trace.processes:
         for stat in process.stats:
-            if stat.name == kineto.ZERO and isinstance(stat.value, int):
+            if stat.name == ZERO and isinstance(stat.value, int):
                 return stat.value * 1000
     return 0
 
