@@ -136,11 +136,11 @@ class Mirror:
         Path(self._of(root)).mkdir(mode=0o700, parents=True, exist_ok=True)
         problems = _Problems(str(self.address))
         names: set[str] = set()
-        impossible = listing.impossible
+        unusable = 0
         for entry in entries:
             path = _clean(entry.path)
             if path is None or not _is_below(path, root):
-                impossible += 1
+                unusable += 1
                 continue
             cause = _TROUBLE.get(entry.kind)
             # A folder may hold what matters; one that cannot be listed ("u") is always reported.
@@ -151,6 +151,8 @@ class Mirror:
             elif entry.kind in "df" and matters_here and path not in names:
                 names.add(path)
                 self._try_to_place(entry, problems)
+        # The listing is read as it is walked, so its own count stands only now.
+        impossible = unusable + listing.impossible
         if impossible:
             problems.add(
                 str(self.address),
