@@ -40,8 +40,8 @@ def plain(text: str, limit: int | None = None) -> str:
 
 def _visible(match: re.Match[str]) -> str:
     code = ord(match[0])
-    if code in _SHORT:
-        return _SHORT[code]
+    if code in _ESCAPE_LETTERS:
+        return _ESCAPE_LETTERS[code]
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"  # a byte of a file name that was no UTF-8
     if code <= 0xFF:
@@ -49,7 +49,7 @@ def _visible(match: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-_SHORT = {9: "\\t", 10: "\\n", 13: "\\r"}
+_ESCAPE_LETTERS = {9: "\\t", 10: "\\n", 13: "\\r"}
 
 
 def cell(text: str) -> str:

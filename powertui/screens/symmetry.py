@@ -414,7 +414,7 @@ def _notes(findings: Findings | None) -> list[str]:
     return [note for note in notes if note]
 
 
-_SURE = {
+_CONFIDENCE_WORDS = {
     Confidence.SURE: "sure",
     Confidence.LIKELY: "likely",
     Confidence.UNSURE: "not sure",
@@ -423,7 +423,7 @@ _SURE = {
 
 def _details(conclusion: Conclusion) -> str:
     """How sure, where, and why it might be wrong."""
-    parts = [_SURE[conclusion.confidence]]
+    parts = [_CONFIDENCE_WORDS[conclusion.confidence]]
     if conclusion.stretch is not None:
         start_ps, end_ps = conclusion.stretch.span
         parts.append(f"{start_ps / PS_PER_S:.2f} … {end_ps / PS_PER_S:.2f} s")

@@ -32,7 +32,7 @@ _UNKNOWN = Defaults()
 # and as "instant" over 25 ms.
 _NVIDIA = Defaults(refresh_s=0.1, window_s=1.0, gain=0.05)
 _NVIDIA_SHORT = Defaults(refresh_s=0.1, window_s=0.025, gain=0.05)
-_SHORT = frozenset({"a100", "h100", "h200", "gh200", "instant"})
+_SHORT_WINDOW_DEVICES = frozenset({"a100", "h100", "h200", "gh200", "instant"})
 _COUNTER = Defaults(refresh_s=0.001)
 _OCC = Defaults(refresh_s=0.04)
 _DCMI = Defaults(refresh_s=1.0, quantum_w=1.0)
@@ -81,7 +81,11 @@ def defaults(sensor: Sensor) -> Defaults:
         usual is None and device and device[0] in ("nvidia", "nvml", "dcgm")
     ):  # a table that names the maker in its columns
         usual = _NVIDIA
-    if usual is _NVIDIA and _SHORT & {*source, *device} and "average" not in (*source, *device):
+    if (
+        usual is _NVIDIA
+        and _SHORT_WINDOW_DEVICES & {*source, *device}
+        and "average" not in (*source, *device)
+    ):
         return _NVIDIA_SHORT
     return usual or _UNKNOWN
 

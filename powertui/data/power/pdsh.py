@@ -23,7 +23,7 @@ from powertui.errors import UnreadableFile
 NAME = "pdsh"
 _LINE = re.compile(r"([A-Za-z][\w.-]{0,80}): (.*)")
 _MAX_HOSTS = 4096  # of a log; more names are no machines. Chosen, not measured
-_SURE = 99
+_CERTAIN_SCORE = 99
 # From this score on only machines can have said it: no GPU answers IPMI.
 _TOOL_SCORE = 90
 _PARTS = (Scope.GPU, Scope.PACKAGE, Scope.CORE, Scope.DRAM, Scope.RAIL, Scope.PLUG)
@@ -38,7 +38,7 @@ def sniff(head: str, path: str) -> int:
     surest = max(readers, key=lambda reader: reader.score, default=None)
     if surest is None or surest.score < registry.IS_POWER:
         return 0
-    return _SURE if surest.score >= _TOOL_SCORE or all(map(_could_be_host, texts)) else 0
+    return _CERTAIN_SCORE if surest.score >= _TOOL_SCORE or all(map(_could_be_host, texts)) else 0
 
 
 def load(source: LogFile, options: LogColumns) -> PowerLog:

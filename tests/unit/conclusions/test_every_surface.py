@@ -85,7 +85,7 @@ def _check_sentences(opened: Opened, conclusions: Conclusions) -> None:
 
 def _check_json_and_text(opened: Opened, conclusions: Conclusions) -> None:
     run = facts.of_run(opened.entry, opened.run, "", opened.profiles)
-    run |= summary._conclusions(opened)
+    run |= summary._conclusions(opened, Aligning())
     listed: Any = json.loads(json.dumps(run["conclusions"]))
     assert [one["sentence"] for one in listed] == [one.sentence for one in conclusions]
     for one, conclusion in zip(listed, conclusions, strict=True):
