@@ -114,7 +114,6 @@ async def test_moving_in_time(make: Maker) -> None:
         for key, back in (
             ("W", "S"),
             ("plus", "minus"),
-            ("equals_sign", "s"),
             ("D", "A"),
             ("home", "end"),
         ):
