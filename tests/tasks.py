@@ -112,7 +112,7 @@ TASKS = (
         "logdirs",
         ("space", "space", "enter", "equals_sign"),
         (
-            "It cannot be told whether a step takes longer",
+            "Cannot tell whether a step takes longer",
             "3.484 ms in A, 3.619 ms in B",
             "To tell",
         ),

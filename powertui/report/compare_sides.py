@@ -119,8 +119,9 @@ def _two_runs(runs: _OpenedRuns, path: str, words: SideWords) -> tuple[AskedSide
     """The two runs of one folder."""
     entries = [entry for entry in runs.trainings(path).found.chosen(words.run) if entry.profiles]
     if len(entries) != 2:
+        runs_there = "1 run" if len(entries) == 1 else f"{len(entries)} runs"
         raise UsageError(
-            f"{plain(path)} holds {len(entries)} runs: which two are meant is not said.",
+            f"{plain(path)} holds {runs_there}; two are needed.",
             hint="Name two runs, or give --run, --epoch, --steps or --host twice.",
         )
     first, second = (AskedSide(entry.name, runs.parts([(path, entry)], words)) for entry in entries)

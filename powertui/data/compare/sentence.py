@@ -66,8 +66,8 @@ def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts) -> s
         size = size_of_difference(time)
         return f"{_SUBJECTS[time.name]} {size} {longer} in B ({sizes}){_source(causes)}."
     if time.verdict is FigureVerdict.WITHIN_NOISE:
-        return f"No difference of time shows ({sizes})."
-    words = f"It cannot be told whether a step takes longer ({sizes})."
+        return f"A step takes the same time, as far as the noise shows ({sizes})."
+    words = f"Cannot tell whether a step takes longer ({sizes})."
     if time.judgement.needs:
         words += f" To tell: {time.judgement.needs}."
     return words
@@ -79,8 +79,8 @@ def _of_joules(joules: ComparedFigure) -> str:
         more = "more" if (joules.difference or 0.0) > 0 else "less"
         return f"A step draws {size_of_difference(joules)} {more} ({sizes})."
     if joules.verdict is FigureVerdict.WITHIN_NOISE:
-        return f"Its energy shows no difference ({sizes})."
-    return f"Of its energy it cannot be told ({sizes})."
+        return f"Its energy is the same, as far as the noise shows ({sizes})."
+    return f"Cannot tell whether it draws more energy ({sizes})."
 
 
 def _basis(figure: ComparedFigure, counts: Counts) -> str:

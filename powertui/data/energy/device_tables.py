@@ -10,6 +10,7 @@ from powertui.data.energy import device_energy, tables
 from powertui.data.energy.account import Account
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.model import Int64s, Steps
 from powertui.data.table import Column, Place, Table, optional, text_column
 from powertui.data.tools import steps as step_tool
 from powertui.data.tools.registry import Question
@@ -84,13 +85,28 @@ def _steps_of_devices(
         *tables.figures(energies),
     )
 
+    title = "Energy of each step on each device"
+    return table_of_steps("device_steps", title, columns, question, (steps, step_rows))
+
+
+def table_of_steps(
+    id: str,
+    title: str,
+    columns: Sequence[Column],
+    question: Question,
+    steps_of_rows: tuple[Steps, Int64s],
+) -> Table:
+    """A table of which each row is about a step, and leads to it."""
+    steps, step_rows = steps_of_rows
+    starts, ends = steps.start[step_rows], steps.ends()[step_rows]
+
     def place(row: int) -> Place:
         return Place(question.opened.name, question.host, int(starts[row]), int(ends[row]))
 
     return Table(
-        "device_steps",
-        "Energy of each step on each device",
-        columns,
+        id,
+        title,
+        tuple(columns),
         place,
         order=("start_s", False),
         empty=step_tool.empty(steps),

@@ -15,7 +15,7 @@ import numpy as np
 from powertui.data.energy import account, badges, host_energy, tables
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account, EpochEnergy
-from powertui.data.energy.device_tables import device_tables
+from powertui.data.energy.device_tables import device_tables, table_of_steps
 from powertui.data.energy.findings import finding_texts as words
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.log_alignment import Placed
@@ -187,19 +187,7 @@ def _steps(question: Question, host_account: Account) -> Table:
         *tables.all_figures(energies),
     )
 
-    def place(row: int) -> Place:
-        return Place(question.opened.name, question.host, int(starts[row]), int(ends[row]))
-
-    return Table(
-        "steps",
-        "Energy of each step",
-        columns,
-        place,
-        order=("start_s", False),
-        empty=step_tool.empty(steps),
-        key=("start_s",),
-        noun="step",
-    )
+    return table_of_steps("steps", "Energy of each step", columns, question, (steps, rows))
 
 
 # ── what stands out ──────────────────────────────────────────────────────────────────────────────

@@ -136,7 +136,7 @@ def test_parts_of_one_run_go_through_the_same_call(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["base"], "base holds 3 runs: which two are meant is not said."),
+        (["base"], "base holds 3 runs; two are needed."),
         (["base", "new", "base"], "Two sides are needed."),
         (
             ["base", "--steps", "1-2", "--steps", "3-4", "--steps", "5-6"],
