@@ -12,36 +12,21 @@ import numpy as np
 
 from powertui.data.energy.account import Account
 from powertui.data.energy.findings.finding import UNEXPLAINED, Finding
-from powertui.data.energy.findings.finding_rules import MIN_RUN_SHARE, MIN_STRETCH_SHARE
 from powertui.data.energy.findings.new_findings import power_finding
 from powertui.data.energy.findings.power_stretch import Box
-from powertui.data.energy.findings.run_totals import stretch_joules
-from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
+from powertui.data.energy.findings.run_totals import RunTotals
+from powertui.data.model import NS_PER_S, PowerOnTrace
 from powertui.data.training import training_finding_words as words
 from powertui.data.training.epoch_parts import EpochPart, EpochParts
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.training_on_axis import TrainingOnAxis
-from powertui.value_types import dataclass
 
-
-@dataclass(frozen=True)
-class _MatterRules:
-    """What matters, and what counts as a pause.
-
-    A finding matters by the same shares as one of a profile (`finding_rules`), or with 2 % of its
-    epoch's energy instead of 0.5 % of the run's. Little of ten hours may still be somebody else's
-    program, so 8 % more for 10 s matters as well. The other values are chosen, not measured.
-    """
-
-    min_epoch_share: float = 0.02
-    strong_share: float = 0.08
-    min_strong_s: float = 10.0
-    max_step_records: int = 100_000  # that the usual length of a step is taken from
-    paused_share: float = 0.5  # of a stretch that drew less: its steps took so much longer
-    min_same_epoch_weight: float = 0.9  # of all places: else the epoch is not known
-
-
-RULES = _MatterRules()
+# Records that the usual length of a step is taken from: more cost time and change nothing.
+_MAX_STEP_RECORDS = 100_000
+# Of a stretch that drew less: its steps took so much longer where it is a pause. Chosen.
+_MIN_PAUSED_SHARE = 0.5
+# Of all places: in fewer of them the epoch is not known. Chosen, not measured.
+_MIN_SAME_EPOCH_WEIGHT = 0.9
 # With no more records than these, only the epochs are known.
 MAX_EPOCH_RECORDS = 2
 
@@ -58,9 +43,8 @@ class FindingsFromBoxes:
         idle_w = account.idle.value if account.idle is not None else None
         self.parts = EpochParts(training=training, axis=axis, power=power, idle_w=idle_w)
         stretches = training.stretches
-        lo = max(axis.at(int(stretches.start[0])), int(power.times[0]))
-        hi = min(axis.at(int(stretches.end.max())), int(power.times[-1]))
-        self.run_joules = stretch_joules(power, lo, hi) if hi > lo else 0.0
+        span = (axis.at(int(stretches.start[0])), axis.at(int(stretches.end.max())))
+        self.totals = RunTotals(power, span)
 
     def from_box(self, box: Box, shifts: Sequence[tuple[float, float]]) -> Finding:
         """The box as a finding, in the epoch that contains most of it.
@@ -106,31 +90,15 @@ class FindingsFromBoxes:
             if epochs & epochs_there:
                 agreeing += weight
         total = sum(weight for weight, _ in shifts)
-        return agreeing >= RULES.min_same_epoch_weight * total
+        return agreeing >= _MIN_SAME_EPOCH_WEIGHT * total
 
     def matters(self, finding: Finding) -> bool:
         """Whether it is large enough for its stretch, and for the run or its epoch."""
-        if finding.may_be_nothing:
-            return False
-        length_ps = finding.end_ps - finding.start_ps
-        end = max(finding.end_ps, finding.start_ps + 1)
-        joules = abs(stretch_joules(self.power, finding.start_ps, end))
-        more = finding.delta_joules or 0.0
-        # Only more counts as strong: less is a pause.
-        is_strong = more >= RULES.strong_share * joules
-        if is_strong and length_ps >= RULES.min_strong_s * PS_PER_S:
-            return True
-        return abs(more) >= max(MIN_STRETCH_SHARE * joules, self._min_joules(finding))
-
-    def _min_joules(self, finding: Finding) -> float:
-        """What a finding needs by its run, or by its epoch where that is less."""
-        by_run = MIN_RUN_SHARE * self.run_joules
         epoch = next((e for e in self.training.epochs if e.number == finding.epoch), None)
         if epoch is None or epoch.start is None or epoch.end is None:
-            return by_run
-        lo = self.axis.at(epoch.start.ns)
-        hi = self.axis.at(epoch.end.ns)
-        return min(by_run, RULES.min_epoch_share * stretch_joules(self.power, lo, hi))
+            return self.totals.matters(finding, None)
+        span = (self.axis.at(epoch.start.ns), self.axis.at(epoch.end.ns))
+        return self.totals.matters(finding, span)
 
     def is_pause(self, finding: Finding) -> bool:
         """Whether it drew less because its steps took longer, by half of it or more.
@@ -149,11 +117,11 @@ class FindingsFromBoxes:
         # A pause shorter than a reading shows in all of it: by its joules it may be so short.
         least_w = min(finding.lo_watts or 0.0, finding.delta_watts or 0.0)
         shortest_ns = NS_PER_S * (finding.delta_joules or 0.0) / min(least_w, -1e-9)
-        return longer_ns >= RULES.paused_share * min(end - start, shortest_ns)
+        return longer_ns >= _MIN_PAUSED_SHARE * min(end - start, shortest_ns)
 
     @functools.cached_property
     def _step_ns(self) -> float:
         """How long a step usually takes, by the records."""
         rate = self.training.records
-        every = max(1, len(rate) // RULES.max_step_records)
+        every = max(1, len(rate) // _MAX_STEP_RECORDS)
         return NS_PER_S / float(np.nanmedian(rate.per_s[::every]))

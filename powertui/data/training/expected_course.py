@@ -15,7 +15,11 @@ import numpy as np
 
 from powertui.data.energy.findings.noise import calm, spread
 from powertui.data.energy.findings.reading_windows import WindowPrior
-from powertui.data.energy.findings.readings import SensorReadings
+from powertui.data.energy.findings.readings import (
+    Expectation,
+    SensorReadings,
+    unjudged_readings,
+)
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, Bools, Floats
 from powertui.data.training.epoch_course import epoch_course, usual_length
@@ -65,17 +69,6 @@ class KnownCourse:
     islands: _Spans  # where a trace explains, and not this
 
 
-@dataclass(frozen=True, eq=False)
-class ExpectedOfTraining:
-    """Readings with what is explained of them, the watts of each kind, or why nothing can
-    be told.
-    """
-
-    readings: SensorReadings
-    watts: tuple[tuple[str, float], ...]
-    reason: str = ""
-
-
 class _Fit(NamedTuple):
     """The level of each kind."""
 
@@ -92,7 +85,7 @@ class _Fit(NamedTuple):
         return tuple(zip(kinds, self.levels.tolist(), strict=True))
 
 
-def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> ExpectedOfTraining:
+def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> Expectation:
     """Every reading; `data` is on the axis already, and `unsure` says how well its windows are
     known.
     """
@@ -101,7 +94,7 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
     judged = good & _judged_windows(data, course, shares)
     reason = _reason_for_nothing(course, int(judged.sum()))
     if reason:
-        return ExpectedOfTraining(_unjudged(data), (), reason)
+        return Expectation(unjudged_readings(data, data.lo, data.hi), (), reason)
     fit = _fit(data=data, course=course, shares=shares, good=good, judged=judged)
     doubt = _Doubts(data=data, course=course, unsure=unsure, fit=fit).all(shares)
     residual = np.where(good, data.watts - fit.expected, 0.0)
@@ -130,7 +123,7 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
         judged=judged,
         quantum=data.quantum,
     )
-    return ExpectedOfTraining(readings, fit.watts)
+    return Expectation(readings, fit.watts, place_s=unsure.place)
 
 
 def _judged_windows(data: Samples, course: KnownCourse, shares: Floats) -> Bools:
@@ -149,21 +142,6 @@ def _reason_for_nothing(course: KnownCourse, judged_count: int) -> str:
     if not course.by_steps and len(course.epochs) < 2:
         return "one epoch, and no records within it: there is nothing to compare its power with"
     return ""
-
-
-def _unjudged(data: Samples) -> SensorReadings:
-    """The readings without any expectation."""
-    flat = np.zeros(len(data))
-    return SensorReadings(
-        lo=data.lo,
-        hi=data.hi,
-        watts=data.watts,
-        floor=flat,
-        ceiling=flat,
-        doubt=flat,
-        judged=np.zeros(len(data), np.bool_),
-        quantum=data.quantum,
-    )
 
 
 def _fit(data: Samples, course: KnownCourse, shares: Floats, good: Bools, judged: Bools) -> _Fit:

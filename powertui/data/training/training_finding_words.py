@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from powertui import units
 from powertui.data.energy.findings.finding import Finding
+from powertui.data.energy.findings.promise import joined_spans
 from powertui.data.model import PS_PER_S
 from powertui.data.training.epoch_parts import EpochPart
 
@@ -36,17 +37,6 @@ def skipped_sentence(spans: Sequence[tuple[float, float]]) -> str:
         f"the power changes by itself so often that short loads were not looked for in "
         f"{units.duration(round(seconds * PS_PER_S))}"
     )
-
-
-def joined_spans(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Spans by their start, those that overlap as one."""
-    joined: list[tuple[float, float]] = []
-    for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
-        else:
-            joined.append((start, end))
-    return joined
 
 
 def where(finding: Finding) -> str:

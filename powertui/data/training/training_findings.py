@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.energy.account import Account
-from powertui.data.energy.findings import throttling, unexplained
+from powertui.data.energy.findings import placed_search, throttling
 from powertui.data.energy.findings.finding import Finding, Findings, Unopened
 from powertui.data.energy.findings.finding_rules import same_stretch
 from powertui.data.model import NS_PER_S, PS_PER_S, Z95, PowerOnTrace
@@ -88,7 +88,7 @@ def _place_half_s(power: PowerOnTrace) -> float:
         return 0.0
     weights = [place.weight for place in power.places]
     offsets = [place.offset_ps / PS_PER_S for place in power.places]
-    return Z95 * unexplained.spread(weights, offsets)
+    return Z95 * placed_search.spread(weights, offsets)
 
 
 def _epoch_s(training: PlacedTraining) -> float:

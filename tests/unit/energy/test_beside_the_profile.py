@@ -4,8 +4,8 @@ holds at all of them.
 
 from __future__ import annotations
 
+from powertui.data.energy.findings.placed_search import in_known_span
 from powertui.data.energy.findings.power_stretch import Box
-from powertui.data.energy.findings.unexplained import in_profile
 
 
 def box(start: float, end: float, watts: float = 20.0) -> Box:
@@ -27,10 +27,10 @@ def box(start: float, end: float, watts: float = 20.0) -> Box:
 
 def test_a_stretch_beside_the_profile_is_told_where_it_stands_out_at_all_places() -> None:
     inside, beside, alone = box(4.0, 6.0), box(20.0, 22.0), box(30.0, 33.0)
-    kept, left_out = in_profile([inside, beside, alone], [box(20.5, 22.0)], (0.0, 10.0))
+    kept, left_out = in_known_span([inside, beside, alone], [box(20.5, 22.0)], (0.0, 10.0))
     assert kept == [inside, beside]
     assert left_out == 1
 
 
 def test_less_power_there_is_not_the_same_as_more() -> None:
-    assert in_profile([box(20.0, 22.0)], [box(20.0, 22.0, -20.0)], (0.0, 10.0)) == ([], 1)
+    assert in_known_span([box(20.0, 22.0)], [box(20.0, 22.0, -20.0)], (0.0, 10.0)) == ([], 1)

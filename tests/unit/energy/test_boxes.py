@@ -10,7 +10,7 @@ import pytest
 from powertui.data.energy.findings import could_find, edges, phases, stretch_search
 from powertui.data.energy.findings.finding_rules import same_stretch
 from powertui.data.energy.findings.noise import noise_of
-from powertui.data.energy.findings.power_stretch import Box, bridged
+from powertui.data.energy.findings.power_stretch import Box, one_load
 from powertui.data.energy.findings.readings import SensorReadings
 
 
@@ -397,7 +397,7 @@ def test_a_box_that_lies_on_another_ends_where_the_longer_one_ends() -> None:
         hi_watts=50.0,
         joules=8.0,
     )
-    (both,) = bridged([long, short])
+    (both,) = one_load([long, short])
     assert (both.start, both.end) == (12.0, 13.0)
     assert both.end_within == long.end_within
     assert both.watts == pytest.approx(38.0)

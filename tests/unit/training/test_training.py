@@ -20,7 +20,7 @@ from benchmarks.power_world import SENSORS, Course, make_whole, record, write_lo
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account, integrate
-from powertui.data.energy.findings import unexplained
+from powertui.data.energy.findings import placed_search, unexplained
 from powertui.data.formats import tfevents, tfevents_ends
 from powertui.data.logdir import joined_folders, programs, trainings
 from powertui.data.model import PS_PER_S, PowerOnTrace, Steps, Trace
@@ -253,7 +253,7 @@ def test_a_session_that_was_read_is_believed_by_its_own_clock_and_looks_at_the_p
 
     def count(
         trace: Trace, steps: Steps, power: PowerOnTrace, *rest: Any
-    ) -> unexplained.Unexplained:
+    ) -> placed_search.FoundLoads:
         looked.append(len(power.times))
         return look(trace, steps, power, *rest)
 

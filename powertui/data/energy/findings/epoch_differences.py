@@ -17,9 +17,9 @@ from powertui.data.energy import integrate, placing, samples, scan
 from powertui.data.energy.findings import neighbours, stretch_search
 from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
 from powertui.data.energy.findings.noise import MEDIAN_TO_SIGMA
+from powertui.data.energy.findings.placed_search import MIN_PLACE_WEIGHT, MIN_SURE_WEIGHT
 from powertui.data.energy.findings.power_stretch import Box, same_load
 from powertui.data.energy.findings.readings import SensorReadings, covered_share
-from powertui.data.energy.findings.unexplained import LEAST_WEIGHT, SURE_WEIGHT
 from powertui.data.energy.fold import Folded
 from powertui.data.energy.scan import ScannedStretch
 from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, PowerOnTrace, Steps
@@ -90,7 +90,9 @@ def at_nearly_all_places(
     Each has its own steps beside it.
     """
     every = zip(on_trace.places, placing.everywhere(on_trace), strict=bool(on_trace.places))
-    places = [(place.weight, on_place) for place, on_place in every if place.weight >= LEAST_WEIGHT]
+    places = [
+        (place.weight, on_place) for place, on_place in every if place.weight >= MIN_PLACE_WEIGHT
+    ]
     if not stretches or len(places) < 2:
         return list(stretches)
     weights = [0.0] * len(stretches)
@@ -104,7 +106,7 @@ def at_nearly_all_places(
         for row, (_, box) in enumerate(stretches):
             if any(same_load(box, box_here) for box_here in boxes_here):
                 weights[row] += place_weight
-    needed = SURE_WEIGHT * sum(weight for weight, _ in places)
+    needed = MIN_SURE_WEIGHT * sum(weight for weight, _ in places)
     return [unlike for unlike, weight in zip(stretches, weights, strict=True) if weight >= needed]
 
 

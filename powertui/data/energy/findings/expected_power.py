@@ -26,11 +26,14 @@ from powertui.data.energy.findings.kind_fit import (
 from powertui.data.energy.findings.noise import centre
 from powertui.data.energy.findings.pace import Pace
 from powertui.data.energy.findings.reading_windows import WindowPrior, Windows
-from powertui.data.energy.findings.readings import SensorReadings
+from powertui.data.energy.findings.readings import (
+    Expectation,
+    SensorReadings,
+    unjudged_readings,
+)
 from powertui.data.energy.findings.work_columns import KindSeconds
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats
-from powertui.value_types import dataclass
 
 _NONE: Floats = np.empty(0)
 # A window is inside the profile with this share of itself. Chosen, not measured.
@@ -42,34 +45,21 @@ _USUAL_DOUBT_SHARE = 0.1
 _ELSEWHERE_DOUBT_SHARE = 0.25
 
 
-@dataclass(frozen=True, eq=False)
-class Expected:
-    """Readings with what is explained of them, and what that stands on."""
-
-    readings: SensorReadings
-    watts: tuple[tuple[str, float], ...]  # the idle machine first, then what each kind of work adds
-    level: float  # the usual power of training
-    reason: str = ""  # why nothing can be judged
-    # One sigma of where the windows are, s, as far as the readings do not show it.
-    place_s: float = 0.0
-
-
 def expected_power(
     data: Samples,
     work: KindSeconds,
-    offset: float,
     *,
     unsure: WindowPrior,
     pace: Pace = paces.NOTHING,
     training: tuple[float, float] | None = None,
     steps: tuple[Floats, Floats] = (_NONE, _NONE),
-) -> Expected:
-    """Every reading of a log whose zero lies at `offset` (s) on the trace.
+) -> Expectation:
+    """Every reading; `data` is on the trace already.
 
     `training`: from when to when; `steps`: where they start and end. All in s.
     """
-    lo = data.lo + offset
-    hi = data.hi + offset
+    lo = data.lo
+    hi = data.hi
     good = np.isfinite(data.watts) & (data.watts > 0)
     inside = _inside(work, lo, hi)
     within = good & (inside >= _MIN_INSIDE_SHARE)
@@ -85,12 +75,10 @@ def expected_power(
         fit = fit_kinds(data=data, work=work, lo=lo, hi=hi, rows=within)
     knows_usual = usual.sum() >= MIN_READINGS
     if fit is None and not knows_usual:
-        return _nothing(
-            data,
-            lo,
-            hi,
-            f"too few readings of the power log are wholly in the profile ({int(within.sum())})",
+        reason = (
+            f"too few readings of the power log are wholly in the profile ({int(within.sum())})"
         )
+        return Expectation(unjudged_readings(data, lo, hi), (), reason)
     if fit is None:
         within = np.zeros_like(within)  # so few show nothing
     floor = np.full(len(data), least_power(data))
@@ -126,10 +114,9 @@ def expected_power(
         quantum=data.quantum,
         ways=ways,
     )
-    return Expected(
+    return Expectation(
         readings=readings,
         watts=fit.watts if fit is not None else (("training", level),),
-        level=level,
         place_s=windows.sigma if windows is not None else unsure.place,
     )
 
@@ -158,21 +145,6 @@ def _behind(data: Samples) -> Floats:
     since = data.hi - previous_end - data.refresh
     is_late = (data.late > 0) & (since > data.late)
     return np.where(is_late, np.minimum(since, 2 * data.late) + data.late, 0.0)
-
-
-def _nothing(data: Samples, lo: Floats, hi: Floats, reason: str) -> Expected:
-    flat = np.zeros(len(data))
-    readings = SensorReadings(
-        lo=lo,
-        hi=hi,
-        watts=data.watts,
-        floor=flat,
-        ceiling=flat,
-        doubt=flat,
-        judged=np.zeros(len(data), np.bool_),
-        quantum=data.quantum,
-    )
-    return Expected(readings=readings, watts=(), level=0.0, reason=reason)
 
 
 def _inside(work: KindSeconds, lo: Floats, hi: Floats) -> Floats:

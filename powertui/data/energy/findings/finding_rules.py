@@ -12,6 +12,13 @@ from powertui.data.model import Floats
 # promise to the user. Half and twice: no change in docs/energy-evidence.md.
 MIN_STRETCH_SHARE = 0.05
 MIN_RUN_SHARE = 0.005
+# Of a long run 0.5 % is hours of somebody else's program: so this share of its own epoch is enough,
+# too. Chosen, not measured.
+_MIN_EPOCH_SHARE = 0.02
+# What draws so much more than its stretch for so long (s) matters however long the run is. Only
+# more counts: less is a pause. Chosen, not measured.
+STRONG_SHARE = 0.08
+MIN_STRONG_S = 10.0
 # Two stretches are one when at least this part of the shorter one is in both. At 0.5 a burst of
 # which the log's clock was 0.7 s off (own/two_epochs_with_burst) was listed a second time as slower
 # steps; otherwise chosen, not measured.
@@ -42,6 +49,20 @@ def min_amount(of_stretch: float, of_run: float) -> float:
 def min_watts(expected: _Figures, share: float = MIN_STRETCH_SHARE) -> _Figures:
     """The watts above those expected from which on a load has this share of its own stretch."""
     return expected * share / (1 - share)
+
+
+def power_matters(
+    more: float, of_stretch: float, of_run: float, *, seconds: float, of_epoch: float | None = None
+) -> bool:
+    """Whether joules more (or less) than expected matter, by the joules of their stretch, of the
+    run, and of their epoch where that is known. `seconds`: how long the stretch is.
+    """
+    of_stretch = abs(of_stretch)
+    if more >= STRONG_SHARE * of_stretch and seconds >= MIN_STRONG_S:
+        return True
+    if of_epoch is not None:
+        of_run = min(of_run, of_epoch * _MIN_EPOCH_SHARE / MIN_RUN_SHARE)
+    return abs(more) >= min_amount(of_stretch, of_run)
 
 
 def expected_watts(ceiling: Floats) -> Floats:

@@ -9,11 +9,22 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.energy.findings.finding_rules import same_stretch
+from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.model import Z95
 from powertui.value_types import dataclass
 
-_MAX_BREATH_SHARE = 0.1  # of a stretch: a pause no longer than this does not part it
-# The height of one load over that of the other, where the two are one. Chosen, not measured.
+# Of both together: a pause no longer than this does not part a load. This and the others here are
+# chosen, not measured.
+_MAX_BREATH_SHARE = 0.1
+# Of both together: a longer one, of which the readings say nothing, may be as long as this.
+_MAX_UNSEEN_SHARE = 0.5
+# Of the readings in such a pause: so many may speak against one load.
+_MAX_AGAINST_SHARE = 0.25
+# Of the height of both: what a reading there may be off by and still be of their load.
+_SPARE_SHARE = 0.3
+# Of its own length: so much of a box may be past the end of the one that it is on.
+_MAX_STICKING_OUT = 0.1
+# The height of one load over that of the other, where the two are one.
 _SAME_HEIGHT_RANGE = (0.6, 1.7)
 
 
@@ -110,43 +121,76 @@ def same_load(first: Box, second: Box) -> bool:
     return first.watts * second.watts > 0 and same_stretch(first.span, second.span)
 
 
-def bridged(boxes: list[Box]) -> list[Box]:
-    """Boxes of much the same height with hardly a pause between them are one load that caught its
-    breath.
+def one_load(boxes: Sequence[Box], readings: SensorReadings | None = None) -> list[Box]:
+    """The boxes by their start, those that are parts of one load as one.
+
+    Two are parts of one load where the second begins within the first: it was found in two layers.
+    So are two of much the same height with hardly a pause between them, or with a longer one of
+    which the readings say nothing: where every one of them may hold as much as well.
     """
     loads: list[Box] = []
-    for box in boxes:
-        if loads and _goes_on(loads[-1], box):
-            loads[-1] = _chained(loads[-1], box)
-        else:
+    for box in sorted(boxes, key=lambda box: box.start):
+        gap_s = _gap_in_load(loads[-1], box, readings) if loads else None
+        if gap_s is None:
             loads.append(box)
+        else:
+            loads[-1] = _united(loads[-1], box, gap_s)
     return loads
 
 
-def _goes_on(before: Box, box: Box) -> bool:
-    """Whether a box is as high as the one before it, and hardly apart from it."""
+def _gap_in_load(before: Box, box: Box, readings: SensorReadings | None) -> float | None:
+    """For how long (s) one load was not seen between two boxes; None where they are two loads.
+
+    A pause that the readings show is none of it.
+    """
+    if before.watts * box.watts < 0:
+        return None
+    if box.start < before.end - _MAX_STICKING_OUT * (box.end - box.start):
+        return 0.0
     lowest, highest = _SAME_HEIGHT_RANGE
     if not lowest < box.watts / before.watts < highest:
-        return False
-    return box.start - before.end <= _MAX_BREATH_SHARE * (box.end - before.start)
+        return None
+    both_s = box.end - before.start
+    gap_s = box.start - before.end
+    if gap_s <= _MAX_BREATH_SHARE * both_s:
+        return 0.0
+    if readings is None or gap_s > _MAX_UNSEEN_SHARE * both_s:
+        return None
+    return gap_s if _may_hold(readings, before, box) else None
 
 
-def _chained(first: Box, second: Box) -> Box:
-    """One box from the start of the first to the end of the later one, with the energy of both; one
-    may be inside the other.
+def _may_hold(readings: SensorReadings, before: Box, box: Box) -> bool:
+    """Whether hardly a reading between two boxes speaks against the load that both are of."""
+    after_first = readings.lo >= before.end - 1e-9
+    before_second = readings.hi <= box.start + 1e-9
+    rows = readings.judged & after_first & before_second
+    height = (before.watts + box.watts) / 2
+    rest = readings.watts[rows] - height
+    spare = 2 * readings.doubt[rows] + _SPARE_SHARE * abs(height)
+    is_high_enough = rest >= readings.floor[rows] - spare
+    is_low_enough = rest <= readings.ceiling[rows] + spare
+    against = int((~(is_high_enough & is_low_enough)).sum())
+    # A reading that straddles an epoch's end may be anywhere.
+    return against <= max(1, _MAX_AGAINST_SHARE * len(rest))
+
+
+def _united(first: Box, second: Box, gap_s: float) -> Box:
+    """One box from the start of the first to the end of the later one, with the energy of both and
+    of the time in which the load was not seen; one may be inside the other.
     """
     later = second if second.end > first.end else first
-    joules = first.joules + second.joules
+    lengths = (first.end - first.start, second.end - second.start)
+    seen_s = max(sum(lengths), 1e-9)
+    height = (lengths[0] * first.watts + lengths[1] * second.watts) / seen_s
+    # Both stand on the same readings beside them: what these leave open does not average out.
+    halves = (first.hi_watts - first.lo_watts, second.hi_watts - second.lo_watts)
+    watts_half = (lengths[0] * halves[0] + lengths[1] * halves[1]) / seen_s / 2
+    joules = first.joules + second.joules + height * gap_s
     joules_half = (
         math.hypot(first.hi_joules - first.lo_joules, second.hi_joules - second.lo_joules) / 2
+        + watts_half * gap_s
     )
     watts = joules / max(later.end - first.start, 1e-9)
-    # Both stand on the same readings beside them: what these leave open does not average out.
-    length = first.end - first.start + second.end - second.start
-    watts_half = 0.0
-    for box in (first, second):
-        share = (box.end - box.start) / length
-        watts_half += share * (box.hi_watts - box.lo_watts) / 2
     return replace(
         first,
         end=later.end,

@@ -7,6 +7,7 @@ from dataclasses import field
 import numpy as np
 
 from powertui.data.energy.findings.finding import Against
+from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.value_types import dataclass
 
@@ -61,6 +62,32 @@ class SensorReadings:
         above = rest - self.ceiling
         below = np.minimum(rest - self.floor, 0.0)
         return np.where(rest > self.ceiling, above, below)
+
+
+def unjudged_readings(data: Samples, lo: Floats, hi: Floats) -> SensorReadings:
+    """Readings of which nothing can be said."""
+    flat = np.zeros(len(data))
+    return SensorReadings(
+        lo=lo,
+        hi=hi,
+        watts=data.watts,
+        floor=flat,
+        ceiling=flat,
+        doubt=flat,
+        judged=np.zeros(len(data), np.bool_),
+        quantum=data.quantum,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation:
+    """Readings with what is explained of them, or why nothing can be told."""
+
+    readings: SensorReadings
+    watts: tuple[tuple[str, float], ...]  # of each kind of work
+    reason: str = ""
+    # One sigma of where the windows are, s, as far as the readings do not show it.
+    place_s: float = 0.0
 
 
 def covered_share(readings: SensorReadings, start: float, end: float) -> Floats:

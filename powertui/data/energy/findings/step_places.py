@@ -76,6 +76,13 @@ class StepPlaces:
                 return self._epoch_number(index)
         return None
 
+    def epoch_span(self, number: int | None) -> tuple[int, int] | None:
+        """From when to when (ps) the epoch of that number ran; None where that is not known."""
+        for index in range(len(self.epochs)):
+            if number is not None and self._epoch_number(index) == number:
+                return self.epochs.bounds(index, self.steps)
+        return None
+
     def _epoch_number(self, epoch: int) -> int | None:
         """The program's own number of an epoch."""
         if epoch < 0:

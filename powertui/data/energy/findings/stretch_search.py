@@ -18,7 +18,7 @@ import numpy as np
 
 from powertui.data.energy.findings import edges
 from powertui.data.energy.findings.noise import Noise, centre, certainty, noise_of, ordinary, spread
-from powertui.data.energy.findings.power_stretch import Box, bridged
+from powertui.data.energy.findings.power_stretch import Box, one_load
 from powertui.data.energy.findings.readings import SensorReadings, covered_share, readings_subset
 from powertui.data.model import Bools, Floats, Int64s
 
@@ -155,8 +155,7 @@ class _Search:
             if len(self._large(fitted)) == _MAX_STRETCHES:
                 break
         boxes = self._large(_fitted_again(self.readings, fitted))
-        boxes.sort(key=lambda box: box.start)
-        return bridged(boxes), replace(noise, shortest=self.shortest, most=self.cut_off)
+        return one_load(boxes), replace(noise, shortest=self.shortest, most=self.cut_off)
 
     def _large(self, fitted: list[_FittedBox]) -> list[Box]:
         """The boxes that are high enough to count."""

@@ -34,18 +34,16 @@ from powertui.data.energy.findings.finding import (
     Unopened,
 )
 from powertui.data.energy.findings.finding_rules import (
-    MIN_RUN_SHARE,
     MIN_STRETCH_SHARE,
-    expected_watts,
-    min_watts,
     same_stretch,
 )
 from powertui.data.energy.findings.new_findings import power_finding, time_finding
+from powertui.data.energy.findings.placed_search import FoundLoads
 from powertui.data.energy.findings.power_stretch import Box
+from powertui.data.energy.findings.promise import detection_limits
 from powertui.data.energy.findings.readings import SensorReadings, covered_share, held_against
 from powertui.data.energy.findings.run_totals import RunTotals
 from powertui.data.energy.findings.step_places import StepPlaces
-from powertui.data.energy.findings.unexplained import Unexplained
 from powertui.data.model import (
     PS_PER_S,
     Badge,
@@ -113,7 +111,8 @@ class _Joining:
         self.folded = None if isinstance(folded, str) else folded
         self.reason = folded if isinstance(folded, str) else ""
         self.places = StepPlaces(run.steps, run.epochs, self.folded)
-        self.totals = RunTotals(self.power, run.trace.span, run.training)
+        bounds = run.trace.span if run.training is None else (*run.trace.span, *run.training)
+        self.totals = RunTotals(self.power, (min(bounds), max(bounds)))
         self.explainer = FindingExplainer(self.places, run.trace.span, ops)
 
     def all(self) -> Findings:
@@ -131,7 +130,8 @@ class _Joining:
         mattering: list[Finding] = []
         smaller: list[Finding] = []
         for finding in findings:
-            if finding not in usual_stalls and self.totals.matters(finding):
+            epoch = self.places.epoch_span(finding.epoch)
+            if finding not in usual_stalls and self.totals.matters(finding, epoch):
                 mattering.append(finding)
             # That epochs differ a little is no news: what stands out against them alone is listed
             # only when it matters.
@@ -182,7 +182,7 @@ class _Joining:
         return self.places.placed(finding, rows)
 
     def _with_epochs(
-        self, findings: list[Finding], by_trace: Unexplained, power: PowerOnTrace
+        self, findings: list[Finding], by_trace: FoundLoads, power: PowerOnTrace
     ) -> tuple[list[Finding], int]:
         """(these and the stretches that are unlike the other epochs; how many are doubtful).
 
@@ -209,29 +209,18 @@ class _Joining:
         joined += [finding for unlike, finding in new if unlike in sure]
         return joined, len(new) - len(sure)
 
-    def _could(self, by_trace: Unexplained, power: PowerOnTrace) -> tuple[could_find.Limits, str]:
+    def _could(self, by_trace: FoundLoads, power: PowerOnTrace) -> tuple[could_find.Limits, str]:
         """What would have been found, also in words, or why that is not known."""
-        if by_trace.expected is None or by_trace.noise is None:
-            if not by_trace.reason:
-                return _NO_LIMITS, ""
-            return _NO_LIMITS, f"no burst could have been found: {by_trace.reason}"
+        if by_trace.expected is None:
+            return detection_limits(by_trace, (0.0, 0.0), self.totals.joules)
         half_s = _place_half_s(power)
         if half_s > _MAX_PLACE_S:
             return _NO_LIMITS, (
                 "what could have been found is not known: the log may be anywhere within "
                 f"± {half_s:.2g} s; wall times would help"
             )
-        readings = by_trace.expected.readings
-        span = self._promised_span(readings)
-        mattering = could_find.Mattering(
-            watts=min_watts(expected_watts(readings.ceiling)),
-            joules=MIN_RUN_SHARE * self.totals.joules,
-        )
-        apart = could_find.doubtful(readings, span, mattering.watts)
-        limits = could_find.limits(
-            readings=readings, noise=by_trace.noise, span=span, mattering=mattering, apart=apart
-        )
-        return limits, could_find.sentence(limits, span)
+        span = self._promised_span(by_trace.expected.readings)
+        return detection_limits(by_trace, span, self.totals.joules)
 
     def _promised_span(self, readings: SensorReadings) -> tuple[float, float]:
         """The seconds that limits speak of: the profile, or the training where no reading of the
@@ -384,7 +373,7 @@ def _mirrored(finding: Finding, candidate: Finding) -> bool:
     )
 
 
-def _credible(finding: Finding, by_trace: Unexplained) -> bool:
+def _credible(finding: Finding, by_trace: FoundLoads) -> bool:
     """Whether the trace allows that an epoch is unlike the others there: other work ran, or it
     cannot tell what to expect.
 

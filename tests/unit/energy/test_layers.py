@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from benchmarks.long_training import LongCase, LongCell, judge
+from powertui.data.energy.findings import layers, overlapping_loads
 from powertui.data.energy.findings.noise import Noise, noise_of
 from powertui.data.energy.findings.power_stretch import Box
-from powertui.data.energy.findings.readings import SensorReadings
+from powertui.data.energy.findings.readings import Expectation, SensorReadings
 from powertui.data.energy.samples import Samples
-from powertui.data.training import layers, overlapping_loads
-from powertui.data.training.expected_course import ExpectedOfTraining
 
 LEVEL = 250.0
 
@@ -29,11 +28,11 @@ def readings(count: int, loads: list[tuple[int, int, float]], seed: int = 1) -> 
     return Samples(at, at + 1, np.round(watts), 1.0, 0.0, 1.0, ())
 
 
-def expect(data: Samples) -> ExpectedOfTraining:
+def expect(data: Samples) -> Expectation:
     """The level, whatever was read."""
     level, nothing = np.full(len(data), LEVEL), np.zeros(len(data))
     all_of = np.ones(len(data), np.bool_)
-    return ExpectedOfTraining(
+    return Expectation(
         SensorReadings(data.lo, data.hi, data.watts, level, level, nothing + 0.5, all_of, 1.0), ()
     )
 

@@ -20,13 +20,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy.findings import stretch_search
+from powertui.data.energy.findings import overlapping_loads, stretch_search
+from powertui.data.energy.findings.low_level import loads_above_level
 from powertui.data.energy.findings.noise import Noise, noise_of, spread
 from powertui.data.energy.findings.power_stretch import Box
-from powertui.data.energy.findings.readings import SensorReadings, readings_subset
+from powertui.data.energy.findings.readings import (
+    Expectation,
+    SensorReadings,
+    readings_subset,
+)
 from powertui.data.energy.samples import Samples
-from powertui.data.training import overlapping_loads
-from powertui.data.training.expected_course import ExpectedOfTraining
 
 # Readings that are looked at together. This and the others here are chosen, not measured.
 _MAX_READINGS_TOGETHER = 4000
@@ -56,7 +59,7 @@ class LayerFindings(NamedTuple):
     against.
     """
 
-    expected: ExpectedOfTraining
+    expected: Expectation
     boxes: list[Box]
     noise: Noise
     skipped: tuple[tuple[float, float], ...] = ()  # s: not looked at closely, there is too much
@@ -70,59 +73,58 @@ class _PieceFindings(NamedTuple):
     skipped: list[tuple[float, float]]
 
 
-def find_in_layers(data: Samples, expect: Callable[[Samples], ExpectedOfTraining]) -> LayerFindings:
+def find_in_layers(data: Samples, expect: Callable[[Samples], Expectation]) -> LayerFindings:
     """Stretches that noise does not explain. `expect` says what readings should have been."""
-    finest: ExpectedOfTraining | None = None
+    finest = expect(data)
     noise = noise_of(np.empty(0), 1.0)
     boxes: list[Box] = []
     skipped: list[tuple[float, float]] = []
-    layers = list(_layers(data))
+    if finest.reason:
+        return LayerFindings(finest, boxes, noise)
+    layers = list(_layers(data, float(finest.readings.judged.mean())))
     for number, layer in enumerate(layers):
-        model = expect(layer)
+        model = expect(layer) if number else finest
         if model.reason:
-            return LayerFindings(
-                expected=finest or model, boxes=boxes, noise=noise, skipped=tuple(skipped)
-            )
+            break
         readings = _aside(model.readings, boxes)
         if number == len(layers) - 1:
-            layer_boxes, layer_noise = overlapping_loads.find_loads(readings, looks=len(layers))
+            readings, layer_boxes, layer_noise = loads_above_level(readings, looks=len(layers))
         else:
             layer_boxes, layer_noise, layer_skipped = _pieces(readings, len(layers))
             skipped += layer_skipped
         boxes += layer_boxes
-        if finest is None:
-            finest = model
+        if number == 0:
+            finest = replace(finest, readings=readings)
             noise = layer_noise
-    assert finest is not None
     boxes.sort(key=lambda box: box.start)
     return LayerFindings(expected=finest, boxes=boxes, noise=noise, skipped=tuple(skipped))
 
 
-def piece_count(readings: int) -> int:
+def piece_count(readings: SensorReadings) -> int:
     """At how many pieces so many readings are looked at."""
-    return 1 if readings <= _MAX_READINGS_TOGETHER else 2 * readings // _PIECE_READINGS
+    count = int(readings.judged.sum())
+    return 1 if count <= _MAX_READINGS_TOGETHER else 2 * len(readings) // _PIECE_READINGS
 
 
 def longest_stretch_s(readings: SensorReadings) -> float:
     """The longest stretch (s) that is looked for among all of these, and not among fewer."""
-    count = len(readings)
-    if count <= _MAX_READINGS_TOGETHER:
+    if int(readings.judged.sum()) <= _MAX_READINGS_TOGETHER:
         return math.inf
     length_s = float(readings.hi[-1] - readings.lo[0])
-    return _MAX_PIECE_SHARE * _PIECE_READINGS * length_s / count
+    return _MAX_PIECE_SHARE * _PIECE_READINGS * length_s / len(readings)
 
 
-def _layers(data: Samples) -> Iterator[Samples]:
-    """The readings, then fewer and fewer of them, each the mean of several, until they can be
-    looked at together.
+def _layers(data: Samples, judged_share: float) -> Iterator[Samples]:
+    """The readings, then fewer and fewer of them, each the mean of several, until those that are
+    judged can be looked at together.
     """
-    while len(data) > _MAX_READINGS_TOGETHER:
+    while len(data) * judged_share > _MAX_READINGS_TOGETHER:
         yield data
         pace = float(np.median(np.diff(data.hi)))
         fewer = data.gathered(max(_MERGED_READINGS * pace, 0.0))
         # It has too many holes to be put together.
         is_hardly_fewer = len(fewer) > _MAX_GATHERED_SHARE * len(data)
-        if is_hardly_fewer and len(fewer) > _MAX_READINGS_TOGETHER * 1.5:
+        if is_hardly_fewer and len(fewer) * judged_share > _MAX_READINGS_TOGETHER * 1.5:
             return
         data = fewer
     yield data

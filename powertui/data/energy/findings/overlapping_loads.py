@@ -6,7 +6,6 @@ number of looks is paid for.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -15,7 +14,7 @@ import numpy as np
 
 from powertui.data.energy.findings import stretch_search
 from powertui.data.energy.findings.noise import Noise, spread
-from powertui.data.energy.findings.power_stretch import Box, bridged
+from powertui.data.energy.findings.power_stretch import Box, one_load
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.model import Bools, Floats
 
@@ -28,20 +27,10 @@ _MAX_CLUSTER_SHARE = 0.3
 _FAR_ERRORS = 6.0
 # Readings within a stretch that need not show it.
 _MAX_GAP_READINGS = 1
-# Heights of two stretches that may be one, as ratios.
-_ALIKE_HEIGHTS = (0.6, 1.7)
-# Of both together: so long a time between them may show nothing.
-_MAX_PAUSE_SHARE = 0.5
-# Of the readings between two stretches: so many may speak against one load.
-_MAX_AGAINST_SHARE = 0.25
 # Readings of a stretch.
 _MIN_READINGS = 2
 # Of what its upper readings show: readings that show less are set aside.
 _MIN_SHOWN_SHARE = 0.5
-# Of its own length: so much of a box may be past the end of the one that it is on.
-_MAX_STICKING_OUT = 0.1
-# Of the height of two boxes: what a reading between them may be off by and still be of their load.
-_SPARE_SHARE = 0.3
 
 
 def find_loads(readings: SensorReadings, looks: int = 1) -> tuple[list[Box], Noise]:
@@ -50,7 +39,7 @@ def find_loads(readings: SensorReadings, looks: int = 1) -> tuple[list[Box], Noi
     `looks`: at so many recordings like this one.
     """
     alone, noise = _one_by_one(readings, looks)
-    return _across(readings, merge_stacked_boxes(alone)), noise
+    return one_load(alone, readings), noise
 
 
 def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]:
@@ -73,7 +62,7 @@ def _one_by_one(readings: SensorReadings, looks: int) -> tuple[list[Box], Noise]
         boxes += [box for box in found_alone if box.start < end and box.end > start]
         if quiet.one < noise.one or not together:
             noise = quiet
-    return bridged(sorted(boxes, key=lambda box: box.start)), noise
+    return one_load(boxes), noise
 
 
 def _are_few(clusters: Sequence[_Cluster], readings: SensorReadings) -> bool:
@@ -105,99 +94,6 @@ def _alone(
     inner = slice(cluster.first + 1, cluster.end - 1)
     judged[inner] &= shown[inner] >= least
     return replace(readings, judged=judged)
-
-
-def merge_stacked_boxes(boxes: Sequence[Box]) -> list[Box]:
-    """Boxes that are on one another, up and up, as one: a load that was found in two layers."""
-    merged: list[Box] = []
-    for box in sorted(boxes, key=lambda box: box.start):
-        if merged and _is_stacked(merged[-1], box):
-            merged[-1] = _stacked(merged[-1], box)
-        else:
-            merged.append(box)
-    return merged
-
-
-def _is_stacked(before: Box, box: Box) -> bool:
-    """Whether a box begins within the one before it, on the same side."""
-    latest_start = before.end - _MAX_STICKING_OUT * (box.end - box.start)
-    return before.watts * box.watts >= 0 and box.start < latest_start
-
-
-def _stacked(before: Box, box: Box) -> Box:
-    """One box over both, with the energy of both."""
-    last = max((before, box), key=lambda box: box.end)
-    joules = before.joules + box.joules
-    half = math.hypot(before.hi_joules - before.lo_joules, box.hi_joules - box.lo_joules) / 2
-    length = max(last.end - before.start, 1e-9)
-    return replace(
-        before,
-        end=last.end,
-        end_within=last.end_within,
-        joules=joules,
-        lo_joules=joules - half,
-        hi_joules=joules + half,
-        watts=joules / length,
-        lo_watts=(joules - half) / length,
-        hi_watts=(joules + half) / length,
-        p=min(before.p, box.p),
-    )
-
-
-def _across(readings: SensorReadings, boxes: list[Box]) -> list[Box]:
-    """Boxes of one height as one, where every reading between them may hold as much as well."""
-    out: list[Box] = []
-    for box in boxes:
-        before = out[-1] if out else None
-        if before is not None and _is_one_load(readings, before, box):
-            out[-1] = _joined_up(before, box)
-        else:
-            out.append(box)
-    return out
-
-
-def _is_one_load(readings: SensorReadings, before: Box, box: Box) -> bool:
-    """Whether two boxes are as high as each other, and hardly a reading between them speaks against
-    one load.
-    """
-    lowest, highest = _ALIKE_HEIGHTS
-    if not lowest < box.watts / before.watts < highest:
-        return False
-    if box.start - before.end > _MAX_PAUSE_SHARE * (box.end - before.start):
-        return False
-    after_first = readings.lo >= before.end - 1e-9
-    before_second = readings.hi <= box.start + 1e-9
-    rows = readings.judged & after_first & before_second
-    height = (before.watts + box.watts) / 2
-    rest = readings.watts[rows] - height
-    spare = 2 * readings.doubt[rows] + _SPARE_SHARE * abs(height)
-    is_high_enough = rest >= readings.floor[rows] - spare
-    is_low_enough = rest <= readings.ceiling[rows] + spare
-    against = int((~(is_high_enough & is_low_enough)).sum())
-    # A reading that straddles an epoch's end may be anywhere.
-    return against <= max(1, _MAX_AGAINST_SHARE * len(rest))
-
-
-def _joined_up(first: Box, second: Box) -> Box:
-    """One box from the start of the first to the end of the second, as high as both."""
-    lengths = np.array([first.end - first.start, second.end - second.start])
-    share = lengths / lengths.sum()
-    widths = np.array([first.hi_watts - first.lo_watts, second.hi_watts - second.lo_watts])
-    watts = float(share @ np.array([first.watts, second.watts]))
-    half = float(share @ widths) / 2
-    length = second.end - first.start
-    return replace(
-        first,
-        end=second.end,
-        end_within=second.end_within,
-        watts=watts,
-        lo_watts=watts - half,
-        hi_watts=watts + half,
-        joules=watts * length,
-        lo_joules=(watts - half) * length,
-        hi_joules=(watts + half) * length,
-        p=min(first.p, second.p),
-    )
 
 
 class _Cluster(NamedTuple):

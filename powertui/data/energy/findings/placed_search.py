@@ -1,0 +1,235 @@
+"""The search for power that nothing explains, at every place where the log may be.
+
+One engine for a profile and for the training around it: only what they expect differs. A stretch
+counts when it is found at places that together are nearly sure; its figures are then means over all
+of these, by their weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.energy import placing, samples
+from powertui.data.energy import sensor as sensors
+from powertui.data.energy.findings import layers
+from powertui.data.energy.findings.layers import LayerFindings
+from powertui.data.energy.findings.noise import Noise
+from powertui.data.energy.findings.power_stretch import Box, joined, one_load, same_load
+from powertui.data.energy.findings.reading_windows import WindowPrior
+from powertui.data.energy.findings.readings import Expectation
+from powertui.data.energy.samples import Samples
+from powertui.data.model import NS_PER_S, PS_PER_S, Z95, Floats, PowerKind, PowerOnTrace
+from powertui.value_types import dataclass
+
+# The share of the weight of all places at which a stretch must be found. Chosen, not measured.
+MIN_SURE_WEIGHT = 0.9
+# Found at places of at least this weight, a stretch that is not sure is counted as doubtful.
+_DOUBTFUL_WEIGHT = 0.1
+# A place that weighs less is not looked at. Chosen, not measured.
+MIN_PLACE_WEIGHT = 0.02
+# Readings that are searched, all places together: 100,000 take 4 s. A longer log is searched at its
+# likeliest place alone, where the others make its place less sure.
+_MAX_SEARCHED_READINGS = 200_000
+# One sigma of a window that is only usual for such a source, as a share of it. Chosen.
+_USUAL_WINDOW_ERROR = 0.2
+# A place weighs less by the power that the noise there has over the least noise: one for so many
+# independent readings, and no more than for so many. Chosen, not measured.
+_BLOCKS_OF_A_FIT = 8
+_MAX_FIT_BLOCKS = 80.0
+
+_Span = tuple[float, float]  # s on the trace
+# What readings on the trace should have been, by how well their windows are known.
+Expect = Callable[[Samples, WindowPrior], Expectation]
+
+
+@dataclass(frozen=True, eq=False)
+class FoundLoads:
+    """Stretches, and at the likeliest place what they were held against."""
+
+    boxes: tuple[Box, ...]
+    expected: Expectation | None
+    noise: Noise | None
+    doubtful: int = 0  # stretches that stand out at some places only
+    reason: str = ""  # why nothing was looked for
+    at_likeliest: tuple[Box, ...] = ()  # what was found at the likeliest place
+    skipped: tuple[_Span, ...] = ()  # not looked at closely, there is too much
+
+
+class _LoadsAtPlace(NamedTuple):
+    """What was found at one place of the log."""
+
+    weight: float
+    offset: float  # s
+    found: LayerFindings
+
+
+def loads_at_all_places(
+    power: PowerOnTrace, expect: Expect, known: _Span, axis_err_s: float = 0.0
+) -> FoundLoads:
+    """The stretches that noise does not explain.
+
+    `known`: the span that `expect` knows. `axis_err_s`: one sigma of the axis itself.
+    """
+    data = samples.power_samples(power.series)
+    places = likely_places(power)
+    apart_s = 0.0
+    if len(places) * len(data) > _MAX_SEARCHED_READINGS:
+        offsets = [on_trace.offset_ps / PS_PER_S for _, on_trace in places]
+        apart_s = spread([weight for weight, _ in places], offsets)
+        places = places[:1]
+    by_place = []
+    for weight, on_trace in places:
+        half_s = (on_trace.offset_hi_ps - on_trace.offset_lo_ps) / 2 / PS_PER_S
+        place_s = float(np.sqrt((half_s / Z95) ** 2 + axis_err_s**2 + apart_s**2))
+
+        def expect_there(
+            layer: Samples, on_trace: PowerOnTrace = on_trace, place_s: float = place_s
+        ) -> Expectation:
+            return expect(_placed_on(layer, on_trace), _window_prior(power, layer, place_s))
+
+        found = layers.find_in_layers(data, expect_there)
+        by_place.append(_LoadsAtPlace(weight, on_trace.offset_ps / PS_PER_S, found))
+    return _over_all_places(by_place, known)
+
+
+def likely_places(power: PowerOnTrace) -> list[tuple[float, PowerOnTrace]]:
+    """The places where the power may be, with their weights, the likeliest first."""
+    places = []
+    for place, on_trace in zip(power.places, placing.everywhere(power), strict=True):
+        if place.weight >= MIN_PLACE_WEIGHT:
+            places.append((place.weight, on_trace))
+    return places or [(1.0, power)]
+
+
+def _over_all_places(by_place: Sequence[_LoadsAtPlace], known: _Span) -> FoundLoads:
+    """What was found at the places together, on the trace as the likeliest one lays it."""
+    likeliest = by_place[0]
+    found = likeliest.found
+    if found.expected.reason:
+        return FoundLoads((), None, None, reason=found.expected.reason)
+    # Boxes are compared on the log's own clock, on which they do not move from place to place.
+    on_log = [[box.moved(-place.offset) for box in place.found.boxes] for place in by_place]
+    weights = [place.weight for place in by_place]
+    by_alignment = _join_over_places(list(zip(weights, on_log, strict=True)))
+    weights = _weights_by_fit(by_place)
+    by_fit = _join_over_places(list(zip(weights, on_log, strict=True)))
+    offset = likeliest.offset
+    span = (known[0] - offset, known[1] - offset)
+    boxes, dropped = in_known_span(by_fit[0], by_alignment[0], span)
+    sigma = spread(weights, [place.offset for place in by_place])
+    sigma = float(np.hypot(sigma, found.expected.place_s))
+    return FoundLoads(
+        boxes=tuple(box.moved(offset).wider(sigma) for box in one_load(boxes)),
+        expected=found.expected,
+        noise=found.noise,
+        doubtful=by_fit[1] + dropped,
+        at_likeliest=tuple(found.boxes),
+        skipped=found.skipped,
+    )
+
+
+def _weights_by_fit(by_place: Sequence[_LoadsAtPlace]) -> list[float]:
+    """The weights of the places, less where what ran explains the readings worse.
+
+    Bursts are set aside for that. It is done carefully, for the weights come from much the same
+    readings.
+    """
+    least = min(place.found.noise.one for place in by_place)
+    weights = []
+    for place in by_place:
+        noise = place.found.noise
+        care = min(noise.blocks, _MAX_FIT_BLOCKS) / _BLOCKS_OF_A_FIT
+        weights.append(place.weight * (least / noise.one) ** care)
+    return weights
+
+
+def in_known_span(
+    boxes: Sequence[Box], everywhere: Sequence[Box], span: _Span
+) -> tuple[list[Box], int]:
+    """(boxes that overlap what is known, and of the others those in `everywhere`; how many are
+    left).
+
+    `span` is on the log's own clock. `everywhere`: the boxes at all places as the alignment weighs
+    them, for how well a profile explains a place says little of what is beside it.
+    """
+    inside = []
+    for box in boxes:
+        overlaps = box.end > span[0] and box.start < span[1]
+        if overlaps or any(same_load(box, candidate) for candidate in everywhere):
+            inside.append(box)
+    return inside, len(boxes) - len(inside)
+
+
+def _window_prior(power: PowerOnTrace, data: Samples, place_s: float) -> WindowPrior:
+    """How well the windows are known, at a place that is known to `place_s` (one sigma)."""
+    sensor = power.series.sensor
+    centre_err_s = sensors.centre_err_s(sensor, power.series.kind)
+    place = float(np.sqrt(place_s**2 + centre_err_s**2 + data.late**2 / 3))
+    exact = power.series.kind is PowerKind.INTERVAL
+    if data.known_window or exact:
+        return WindowPrior(place, 0.0, exact=exact)
+    window = sensor.window_s.value if sensor.window_s else data.refresh
+    error = sensor.window_err_s
+    if error is None:
+        error = _USUAL_WINDOW_ERROR * window
+    length = float(np.median(data.hi - data.lo)) if len(data) else window
+    longest = max(1.0, data.refresh / max(length, 1e-9)) if sensors.slow(sensor) else 1.0
+    return WindowPrior(place, min(error / max(window, 1e-9), 0.9), longest=longest)
+
+
+def _placed_on(data: Samples, power: PowerOnTrace) -> Samples:
+    """The windows on the trace's clock, where that of the log drifts against it, too."""
+    times = power.times
+    log_times = power.series.times
+    shift_s: Floats | float = power.offset_ps / PS_PER_S
+    if len(times) and len(times) == len(log_times):
+        log_s = log_times / NS_PER_S
+        shift_s = np.interp(data.hi, log_s, times / PS_PER_S - log_s)
+    return replace(data, lo=data.lo + shift_s, hi=data.hi + shift_s)
+
+
+def spread(weights: Sequence[float], offsets: Sequence[float]) -> float:
+    """One sigma of the place."""
+    share = np.asarray(weights) / sum(weights)
+    places = np.asarray(offsets)
+    middle = float(share @ places)
+    return float(np.sqrt(share @ (places - middle) ** 2))
+
+
+class _BoxAtPlace(NamedTuple):
+    """A box that was found with the log at one place."""
+
+    weight: float
+    place: int
+    box: Box
+
+
+def _join_over_places(by_place: Sequence[tuple[float, list[Box]]]) -> tuple[list[Box], int]:
+    """(boxes that are found at nearly all places, joined; how many are found at some only).
+
+    Each place is (weight, boxes on the log's own clock).
+    """
+    if len(by_place) == 1:
+        return by_place[0][1], 0
+    total = sum(weight for weight, _ in by_place)
+    remaining: list[_BoxAtPlace] = []
+    for place, (weight, boxes) in enumerate(by_place):
+        remaining += [_BoxAtPlace(weight, place, box) for box in boxes]
+    remaining.sort(key=lambda candidate: -candidate.weight)
+    sure: list[Box] = []
+    doubtful = 0
+    while remaining:
+        heaviest = remaining[0].box
+        same = [candidate for candidate in remaining if same_load(candidate.box, heaviest)]
+        remaining = [candidate for candidate in remaining if candidate not in same]
+        weight_by_place = {candidate.place: candidate.weight for candidate in same}
+        share = sum(weight_by_place.values()) / total
+        if share >= MIN_SURE_WEIGHT:
+            sure.append(joined([(candidate.weight, candidate.box) for candidate in same]))
+        elif share >= _DOUBTFUL_WEIGHT:
+            doubtful += 1
+    return sorted(sure, key=lambda box: box.start), doubtful
