@@ -77,6 +77,10 @@ def _of_profile(trace: Trace, steps: Steps, entry: RunEntry) -> Iterator[Check]:
     for warning in trace.warnings:
         if not _is_gpu_error(warning.cause):  # those are told with the devices
             yield Check("profile", "problem", str(warning))
+    if trace.secret_names:
+        names = ", ".join(trace.secret_names)
+        what = f"{name} contains secrets, whose values are not shown: {names}"
+        yield Check("secrets", "problem", what, "remove them before you share the file")
     yield from _devices(trace)
     if trace.event_count:
         yield from _steps(trace, steps, entry)

@@ -27,6 +27,7 @@ from powertui.data.model import (
     Steps,
     Trace,
 )
+from powertui.data.secret_values import shown_value
 from powertui.data.texts import CancelCheck, NoNames, unhindered
 from powertui.value_types import dataclass
 from powertui.view import places
@@ -242,7 +243,10 @@ class TimelineModel:
         info = self.tracks[selected.track]
         events = info.track.events
         shared = self.trace.names.stats(int(events.name[selected.row]))
-        return (*shared, *info.process.source.event_stats(events.position_of(selected.row)))
+        own = info.process.source.event_stats(events.position_of(selected.row))
+        return tuple(
+            stat._replace(value=shown_value(stat.name, stat.value)) for stat in (*shared, *own)
+        )
 
     def names_of(self, lane: int, rows: Int64s) -> Int64s:
         """The name index of each row of a lane's track; 0 where the row is -1."""

@@ -42,6 +42,8 @@ from powertui.data.model import (
     UInt64s,
     Warn,
 )
+from powertui.data.secret_values import secret_names, shown_value
+from powertui.plain import plain
 
 # 26 days. No profile runs that long, so a time beyond it is damage; sums of two such times cannot
 # overflow.
@@ -55,6 +57,7 @@ MAX_FINDINGS = 1000  # different ones of one file: who reads so many?
 MAX_PROCESSES = 10_000
 MAX_LINES = 50_000
 MAX_COUNTERS = 10_000
+_MAX_SECRET_NAMES, _MAX_SECRET_NAME_CHARS = 20, 80  # a reader of `doctor` looks at no more
 SLICE = 1 << 20  # rows looked at together where a whole line's temporaries would be large
 
 # ── names that mean something ────────────────────────────────────────────────────────────────────
@@ -335,6 +338,7 @@ class TraceBuilder:
         self.hostnames: tuple[str, ...] = ()
         self.machine = ""
         self.launch: ProcessLaunch | None = None
+        self.secret_names: dict[str, None] = {}  # in the order of the file
         self.exported_steps: tuple[Steps, Epochs] | None = None
         self.earliest, self.latest = -LIMIT_PS, LIMIT_PS
         self.events = 0
@@ -351,9 +355,18 @@ class TraceBuilder:
 
     def process(self, name: str, stats: Sequence[Stat], source: StatSource) -> ProcessBuilder:
         """A new plane. Names may repeat."""
-        process = ProcessBuilder(self, name, tuple(stats), source)
+        for stat in stats:
+            self.note_secrets(stat.name, stat.value)
+        shown = (stat._replace(value=shown_value(stat.name, stat.value)) for stat in stats)
+        process = ProcessBuilder(self, name, tuple(shown), source)
         self._processes.append(process)
         return process
+
+    def note_secrets(self, name: str, value: Any) -> None:
+        """Keep the names of the access tokens and passwords in a value of the file."""
+        for secret_name in secret_names(name, value):
+            if len(self.secret_names) < _MAX_SECRET_NAMES:
+                self.secret_names[plain(secret_name, _MAX_SECRET_NAME_CHARS)] = None
 
     def counter(self, name: str, unit: str, process: str, times: Int64s, values: Floats) -> None:
         """A quantity that was recorded beside the events, its readings in any order.
@@ -411,6 +424,7 @@ class TraceBuilder:
             hostnames=self.hostnames,
             machine=self.machine,
             launch=self.launch,
+            secret_names=tuple(self.secret_names),
             counters=tuple(
                 sorted(
                     self._counters,

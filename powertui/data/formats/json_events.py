@@ -122,6 +122,7 @@ def _fill(
     for key, value in stream:
         if key != "traceEvents" or not stream.listed:
             collector.member(key, value)
+            collector.builder.note_secrets(key, value)
             continue
         if isinstance(value, EventBatch):
             assert isinstance(stream, ColumnStream)

@@ -351,6 +351,7 @@ class _Collector:
         )
         if complete:
             builder.findings = self.builder.findings
+            builder.secret_names = self.builder.secret_names
         base_us = float(self.origin.us or 0)
         if math.isfinite(self.first_us):
             base_us = float(math.floor(self.first_us))

@@ -333,6 +333,7 @@ class _Collector:
         )
         if complete:
             builder.findings = self.builder.findings
+            builder.secret_names = self.builder.secret_names
         base = self._base()
         builder.clock = clock_of(base, self.counts_from)
         if self.own_export is not None:

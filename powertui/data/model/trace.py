@@ -284,6 +284,8 @@ class Trace:
     machine: str = ""
     # How its process was started; None where the profile's file is named after its host.
     launch: ProcessLaunch | None = None
+    # Of the access tokens and passwords that the file holds beside its events.
+    secret_names: tuple[str, ...] = ()
     counters: tuple[Counter, ...] = ()
     arrows: Arrows | None = None  # from one event to another, where the trace draws any
     # Steps and epochs as they were when powertui exported this trace; None for all other traces.
