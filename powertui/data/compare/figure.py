@@ -44,6 +44,7 @@ class FigureSamples:
 
     runs: tuple[float, ...]  # one value for each run that has the figure
     blocks: tuple[float, ...] = ()  # of a single run: the means of consecutive blocks of steps
+    places: tuple[int, ...] = ()  # of the runs among all of both sides, by when they were recorded
 
     @property
     def mean(self) -> float:
@@ -62,6 +63,9 @@ class Judgement:
     p: float | None = None  # how often chance alone gives as much; only from run to run
     why: str = ""  # what decided, as a fragment
     needs: str = ""  # which recording would tell; empty where the verdict is clear
+    runs_needed: int | None = None  # a side, where they would tell
+    run_sigma: float | None = None  # by which runs of one side differ
+    most_runs: int = 0  # that a side has
 
 
 @dataclass(frozen=True)

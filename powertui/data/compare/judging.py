@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from powertui.data.compare import drift, run_scatter, step_figures
+from powertui.data.compare import drift, run_scatter, step_figures, turns
 from powertui.data.compare.figure import (
     Basis,
     ComparedFigure,
@@ -33,6 +33,7 @@ _LEVELS = {
     step_figures.TYPICAL_STEP.name: 0.0,
     step_figures.STEP.name: 0.01,
 }
+_ERROR_SHARE = 0.05  # of comparisons without a difference that may call a family different
 _THREE_RUNS = f"{run_scatter.MIN_RUNS} runs a side"
 
 
@@ -44,13 +45,26 @@ class WithinRun:
     alike_share: float | None = None  # of the run's pairs of windows that differ as much
 
 
-def judge(a: FigureSamples, b: FigureSamples, within_run: WithinRun | None = None) -> Judgement:
+def judge(
+    a: FigureSamples,
+    b: FigureSamples,
+    within_run: WithinRun | None = None,
+    *,
+    name: str = "",
+) -> Judgement:
     """The interval of B less A, and what may be said of it."""
     if min(len(a.runs), len(b.runs)) >= run_scatter.MIN_RUNS:
-        return _by_runs(a, b)
+        return _by_runs(a, b, _level_needed(name))
     if len(a.blocks) and len(b.blocks):
         return _by_drift(a, b, within_run)
     return _without_scatter(a, b, within_run)
+
+
+def _level_needed(name: str) -> float:
+    """At which level so many runs must show a figure; the median may take what the quartile had."""
+    if name == step_figures.TYPICAL_STEP.name:
+        return _LEVELS[step_figures.FAST_STEP.name]
+    return _LEVELS.get(name, _ERROR_SHARE)
 
 
 def _without_scatter(a: FigureSamples, b: FigureSamples, within_run: WithinRun | None) -> Judgement:
@@ -92,11 +106,19 @@ def _differing(figures: Sequence[ComparedFigure]) -> Iterator[ComparedFigure]:
 
 def _by_chance(figure: ComparedFigure, count: int) -> ComparedFigure:
     """A figure that would differ if it were the only one."""
+    judgement = figure.judgement
+    runs = run_scatter.runs_to_find(
+        figure.difference or 0.0,
+        judgement.run_sigma or 0.0,
+        more_than=judgement.most_runs,
+        level=_LEVELS.get(figure.name, _ERROR_SHARE / count),
+    )
     judgement = replace(
-        figure.judgement,
+        judgement,
         verdict=FigureVerdict.CANNOT_TELL,
         why=f"one of {count} figures: as much is expected of one of them by chance",
-        needs="more runs a side",
+        needs=f"about {runs} runs a side" if runs else "more runs a side",
+        runs_needed=runs,
     )
     return replace(figure, judgement=judgement)
 
@@ -107,22 +129,47 @@ def _rank(figure: ComparedFigure) -> int:
     return names.index(figure.name) if figure.name in _LEVELS else len(names)
 
 
-def _by_runs(a: FigureSamples, b: FigureSamples) -> Judgement:
-    scatter = run_scatter.welch(a.runs, b.runs)
+def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
+    scatter, why = _scatter(a, b)
     lo, hi = scatter.difference - scatter.half, scatter.difference + scatter.half
     relevant = _RELEVANT_SHARE * abs(a.mean)
-    why = f"the scatter of {len(a.runs)} and {len(b.runs)} runs"
-    needs = ""
-    if scatter.p <= 0.05:
+    runs, needs = None, ""
+    most_runs = max(len(a.runs), len(b.runs))
+    if scatter.p <= _ERROR_SHARE:
         verdict = FigureVerdict.DIFFERS
     elif max(-lo, hi) <= relevant:
         verdict = FigureVerdict.WITHIN_NOISE
     else:
         verdict = FigureVerdict.CANNOT_TELL
-        count = run_scatter.runs_needed(a.runs, b.runs, relevant)
-        needs = f"about {count} runs a side" if count else "a machine that varies less"
+        runs = run_scatter.runs_to_find(
+            relevant, scatter.run_sigma, more_than=most_runs, level=level
+        )
+        needs = f"about {runs} runs a side" if runs else "a machine that varies less"
         needs += f", to see {_RELEVANT_SHARE:.0%}"
-    return Judgement(verdict, Basis.RUN_TO_RUN, lo, hi, scatter.p, why, needs)
+    return Judgement(
+        verdict,
+        Basis.RUN_TO_RUN,
+        lo,
+        hi,
+        scatter.p,
+        why=why,
+        needs=needs,
+        runs_needed=runs,
+        run_sigma=scatter.run_sigma,
+        most_runs=most_runs,
+    )
+
+
+def _scatter(a: FigureSamples, b: FigureSamples) -> tuple[run_scatter.Scatter, str]:
+    """How runs of one side differ, and what that is made of."""
+    why = f"the scatter of {len(a.runs)} and {len(b.runs)} runs"
+    if not turns.are_in_turns(a.places, b.places):
+        return run_scatter.welch(a.runs, b.runs), why
+    scatter = turns.welch_in_turns(a, b)
+    if not scatter.drift:
+        return scatter, why
+    drifted = _percent(scatter.drift, a.mean)
+    return scatter, f"{why} beside a drift of {drifted} from the first to the last"
 
 
 def _by_drift(a: FigureSamples, b: FigureSamples, within_run: WithinRun | None) -> Judgement:

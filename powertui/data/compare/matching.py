@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from powertui.data.compare import drift
 from powertui.data.compare.figure import ComparedFigure, Family, FigureSamples
 from powertui.data.compare.judging import WithinRun, judge
@@ -62,8 +64,9 @@ def matched(
 ) -> Matched:
     """Every figure that both sides have, judged, in the order of A; then those of one side."""
     figures, unmatched = [], []
+    places_a, places_b = _places(a, b)
     for key in dict.fromkeys(key for run in (*a, *b) for key in run.values):
-        samples_a, samples_b = _samples(a, key), _samples(b, key)
+        samples_a, samples_b = _samples(a, key, places_a), _samples(b, key, places_b)
         if samples_a.runs and samples_b.runs:
             within_run = None
             if stretches is not None:
@@ -75,7 +78,7 @@ def matched(
                     unit=key.unit,
                     a=samples_a.mean,
                     b=samples_b.mean,
-                    judgement=judge(samples_a, samples_b, within_run),
+                    judgement=judge(samples_a, samples_b, within_run, name=key.name),
                     within=key.within,
                 )
             )
@@ -94,12 +97,24 @@ def _within_run(a: ComparedValue, b: ComparedValue, stretches: MatchedStretches)
     return WithinRun(stretches.gap, share)
 
 
-def _samples(runs: Sequence[Measured], key: ValueKey) -> FigureSamples:
-    values = [run.values[key] for run in runs if key in run.values]
-    if not values:
+def _places(a: Sequence[Measured], b: Sequence[Measured]) -> tuple[list[int], list[int]]:
+    """The places of both sides' runs by when they were recorded; empty where that is not known."""
+    starts = [run.start_ns for run in (*a, *b) if run.start_ns is not None]
+    if len(set(starts)) < len(a) + len(b):
+        return [], []
+    places = np.argsort(np.argsort(starts)).tolist()
+    return places[: len(a)], places[len(a) :]
+
+
+def _samples(runs: Sequence[Measured], key: ValueKey, places: Sequence[int]) -> FigureSamples:
+    having = [at for at, run in enumerate(runs) if key in run.values]
+    if not having:
         return FigureSamples(())
-    numbers = [value.value for value in values]
     if key.family in _ZERO_WHERE_MISSING:
-        numbers += [0.0] * (len(runs) - len(values))
-    blocks = values[0].blocks if len(runs) == 1 else ()
-    return FigureSamples(tuple(numbers), blocks)
+        having = list(range(len(runs)))
+    numbers = []
+    for at in having:
+        value = runs[at].values.get(key)
+        numbers.append(0.0 if value is None else value.value)
+    blocks = runs[0].values[key].blocks if len(runs) == 1 else ()
+    return FigureSamples(tuple(numbers), blocks, tuple(places[at] for at in having if places))

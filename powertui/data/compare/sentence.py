@@ -38,7 +38,7 @@ def answer(matched: Matched, causes: Sequence[Cause], counts: Counts) -> str:
     time = _headline(matched)
     if time is None:
         return "Nothing could be compared: neither steps nor a length of time are known."
-    words = _of_time(time, causes, counts)
+    words = _of_time(time, causes, counts, _needs(matched, time))
     joules = matched.figure(power_figures.JOULES)
     if joules is None:
         return words
@@ -59,7 +59,7 @@ def _headline(matched: Matched) -> ComparedFigure | None:
     return mean
 
 
-def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts) -> str:
+def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts, needs: str) -> str:
     sizes = f"{both_sides(time)}; {change(time)}; {_basis(time, counts)}"
     if time.verdict is FigureVerdict.DIFFERS:
         longer = "longer" if (time.difference or 0.0) > 0 else "less"
@@ -68,9 +68,21 @@ def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts) -> s
     if time.verdict is FigureVerdict.WITHIN_NOISE:
         return f"A step takes the same time, as far as the noise shows ({sizes})."
     words = f"Cannot tell whether a step takes longer ({sizes})."
-    if time.judgement.needs:
-        words += f" To tell: {time.judgement.needs}."
+    if needs:
+        words += f" To tell: {needs}."
     return words
+
+
+def _needs(matched: Matched, time: ComparedFigure) -> str:
+    """What would tell: the fewest runs that show a difference of all steps."""
+    fewest = time.judgement
+    for key in (step_figures.TYPICAL_STEP, step_figures.FAST_STEP):
+        figure = matched.figure(key)
+        if figure is None or figure.judgement.runs_needed is None:
+            continue
+        if fewest.runs_needed is None or figure.judgement.runs_needed < fewest.runs_needed:
+            fewest = figure.judgement
+    return fewest.needs
 
 
 def _of_joules(joules: ComparedFigure) -> str:

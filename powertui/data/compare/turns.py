@@ -1,0 +1,76 @@
+"""Runs of two sides that were recorded in turns: what a machine does over an hour is taken out.
+
+Where A and B alternate, a drift from run to run is nearly the same on both sides. Welch's interval
+counts it as scatter; here it is a straight line in the order of recording, and what the runs differ
+by beside it is the scatter. As in Welch's, either side has its own.
+
+Of 1,000 simulated pairs of each of ten kinds without any difference it said "differs" in 0 to 6 %
+(three to eight runs a side; the line, a random walk and no drift were looked at when it was chosen,
+the others not). A difference of twice the scatter was found in 94 to 100 of 100 pairs of five runs
+with a drift, by Welch's in 3 to 96; without one in 75 instead of 79.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from powertui.data.compare import student
+from powertui.data.compare.figure import FigureSamples
+from powertui.data.compare.run_scatter import MIN_RUNS, Scatter, welch
+from powertui.data.model import Bools, Floats
+
+# More runs of one side after each other may look like the drift, or hide it.
+_MAX_IN_A_ROW = 2
+_LINE_PARAMETERS = 3  # a mean, the difference and a slope
+
+
+def are_in_turns(a: Sequence[int], b: Sequence[int]) -> bool:
+    """Whether runs at these places were recorded in turns. False where that is not known."""
+    if min(len(a), len(b)) < MIN_RUNS:
+        return False
+    of_b = _sides_in_order(a, b)[1]
+    longest = max(len(list(runs)) for _, runs in itertools.groupby(of_b.tolist()))
+    return longest <= _MAX_IN_A_ROW
+
+
+def _sides_in_order(a: Sequence[int], b: Sequence[int]) -> tuple[Floats, Bools]:
+    """The order of all runs, and which of them are of B."""
+    order = np.argsort([*a, *b], kind="stable")
+    return np.asarray(order), np.asarray(order >= len(a))
+
+
+def welch_in_turns(a: FigureSamples, b: FigureSamples) -> Scatter:
+    """B less A beside a straight line in the order of the runs."""
+    order, of_b = _sides_in_order(a.places, b.places)
+    values = np.array([*a.runs, *b.runs])[order]
+    at = np.linspace(-0.5, 0.5, len(values))
+    model = np.column_stack([np.ones(len(values)), of_b, at])
+    solve = np.linalg.pinv(model)
+    _, difference, slope = (solve @ values).tolist()
+    residuals = values - model @ (solve @ values)
+    free = 1 - np.einsum("ij,ji->i", model, solve)  # degrees of freedom that each run has left
+    errors, degrees = [], []
+    for side in (~of_b, of_b):
+        left = float(free[side].sum())
+        variance = float(residuals[side] @ residuals[side]) / left
+        errors.append(variance * float(solve[1, side] @ solve[1, side]))
+        degrees.append(left)
+    plain = welch(a.runs, b.runs)
+    if plain.half == 0 or sum(errors) <= 0:  # counts that never vary
+        return plain
+    # Welch–Satterthwaite, as without the line.
+    spread = sum(error**2 / left for error, left in zip(errors, degrees, strict=True))
+    df = sum(errors) ** 2 / spread
+    sigma = math.sqrt(sum(errors))
+    residual = float(residuals @ residuals) / (len(values) - _LINE_PARAMETERS)
+    return Scatter(
+        difference,
+        half=student.quantile_95(df) * sigma,
+        p=student.two_sided_p(difference / sigma, df),
+        run_sigma=math.sqrt(residual),
+        drift=slope,
+    )
