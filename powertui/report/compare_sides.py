@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
@@ -18,7 +18,8 @@ from powertui.report import text
 from powertui.report.export import WindowWords, profile_window
 from powertui.value_types import dataclass
 
-_OPTIONS = ("run", "host", "epoch", "steps", "start", "end")
+_OPTIONS = ("run", "host", "epoch", "steps", "start", "end", "at")
+_OF_WINDOW = ("epoch", "steps", "start", "end")
 
 
 @dataclass(frozen=True)
@@ -31,15 +32,18 @@ class SideWords:
     steps: str | None = None
     start: str | None = None
     end: str | None = None
+    at: str | None = None  # the window as one line
 
     @property
     def window(self) -> WindowWords:
+        if self.at is not None:
+            return replace(WindowWords.from_place(self.at), host=None)
         return WindowWords(start=self.start, end=self.end, epoch=self.epoch, steps=self.steps)
 
     @property
     def words(self) -> str:
         """The same in words, to be put behind a run's name."""
-        parts = [self.host]
+        parts = [self.host, plain(self.at, 80) if self.at is not None else None]
         if self.epoch is not None:
             parts.append(f"epoch {self.epoch}")
         if self.steps is not None:
@@ -59,6 +63,7 @@ class Asked:
     steps: Sequence[str] = ()
     start: Sequence[str] = ()
     end: Sequence[str] = ()
+    at: Sequence[str] = ()
 
     @property
     def tells_apart(self) -> bool:
@@ -77,6 +82,13 @@ class Asked:
                     hint="Give it once for both sides, or twice: for A, then for B.",
                 )
             words[name] = values[min(number, len(values) - 1)] if values else None
+        if words["at"] is not None:
+            if any(words[name] is not None for name in _OF_WINDOW):
+                raise UsageError(
+                    "The window is given twice.",
+                    hint="Give --at alone, without other options for it.",
+                )
+            words["host"] = words["host"] or WindowWords.from_place(words["at"]).host
         return SideWords(**words)
 
 

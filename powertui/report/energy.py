@@ -47,8 +47,8 @@ def tell(
 
         chosen = trainings.chosen(trainings.found.chosen(name), name is None)
         unit = (options or PageOptions()).unit
-        if asked.steps is not None:
-            windows = energy_window.step_windows(trainings, name, aligning, asked)
+        if asked.steps is not None or asked.of_profile:
+            windows = energy_window.profile_windows(trainings, name, aligning, asked)
         else:
             # A profile that was read may place the log better than records do: a window has to say
             # what the page of all windows says.

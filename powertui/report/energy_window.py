@@ -16,6 +16,7 @@ from powertui.data.training import named_windows
 from powertui.data.training.training import Training, Trainings
 from powertui.data.training.training_energy import training_energy
 from powertui.errors import UnreadableFile, UsageError
+from powertui.place_words import time_words
 from powertui.report import export, text, training_json, training_page
 from powertui.report.energy_figures import CSV_COLUMNS, NO_POWER, csv_cells, json_energy
 from powertui.report.energy_words import HEADINGS, EnergyWords, unit_for
@@ -68,10 +69,11 @@ def training_windows(
     return windows
 
 
-def step_windows(
+def profile_windows(
     trainings: Trainings, name: str | None, aligning: Aligning, asked: named_windows.WindowRequest
 ) -> list[AskedWindow]:
-    """The steps that were named, of every profile that has them, as `powertui export` takes them.
+    """The steps or times that were named, of every profile that has them, as `powertui export`
+    takes them.
 
     Raises `UsageError` with what there is where none has.
     """
@@ -82,14 +84,14 @@ def step_windows(
         raise UsageError(
             "The window is given twice.", hint="Give --steps, or --batches, or --session."
         )
-    title = f"steps {asked.steps}"
-    if asked.epoch is not None:
-        title = f"epoch {asked.epoch}, {title}"
+    title = _profile_title(asked)
     windows = []
     problem: UsageError | None = None
     for entry in trainings.found.chosen(name):
         opened = trainings.opened(entry)
         for profile in opened.profiles:
+            if asked.host not in (None, profile.host):
+                continue
             try:
                 lo, hi = export.profile_window(words, opened.run, profile.index, outside=True)
             except UsageError as error:
@@ -117,6 +119,19 @@ def step_windows(
             "No profile here has steps.", hint="Name batches of the training with --batches."
         )
     return windows
+
+
+def _profile_title(asked: named_windows.WindowRequest) -> str:
+    if asked.steps is None:
+        return f"{_seconds(asked.start)} to {_seconds(asked.end)}"
+    if asked.epoch is None:
+        return f"steps {asked.steps}"
+    return f"epoch {asked.epoch}, steps {asked.steps}"
+
+
+def _seconds(written: str | None) -> str:
+    ps = units.parse_time(written or "") or 0
+    return time_words(ps)
 
 
 def print_windows(path: str, windows: Sequence[AskedWindow], form: str, unit: str | None) -> None:

@@ -19,6 +19,7 @@ from powertui.data.training import named_windows
 from powertui.data.training.training import Training, Trainings
 from powertui.data.training.training_energy import run_of, training_energy
 from powertui.errors import UnreadableFile, UsageError
+from powertui.place_words import host_named, parse_place
 from powertui.plain import plain
 from powertui.report import text
 from powertui.terminal import marked
@@ -45,6 +46,21 @@ class WindowWords:
             return True
         times = [words for words in (self.start, self.end) if words is not None]
         return any(named_windows.is_wall(words) for words in times)
+
+    @classmethod
+    def from_place(cls, text: str) -> WindowWords:
+        """The window of a place as `y` prints it. Raises `UsageError` where it is no window."""
+        place = parse_place(text)
+        window = place.window
+        if window.steps is not None or window.epoch is not None:
+            steps = None if window.steps is None else "{}-{}".format(*window.steps)
+            return cls(epoch=window.epoch, steps=steps, host=place.host)
+        if window.wall is not None:
+            start, end = window.wall
+            return cls(start=start, end=end, host=place.host)
+        assert window.times is not None
+        start, end = (f"{time}ps" for time in window.times)
+        return cls(start=start, end=end, host=place.host)
 
     def request(self, tz: str | None) -> named_windows.WindowRequest | None:
         """The window as one of the training; None where only a profile knows it."""
@@ -219,6 +235,9 @@ def _host(run: Run, name: str | None) -> int:
     """Which trace: that of the host that was named, or the first, which is reported."""
     hosts = [trace.host for trace in run.traces]
     if name is not None:
+        index = host_named(hosts, name)
+        if index is not None:
+            return index
         if name not in hosts:
             raise UsageError(
                 f"There is no host {plain(name, 80)!r}.",

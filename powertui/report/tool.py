@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from powertui import __version__
 from powertui.data import logdir
@@ -24,6 +24,9 @@ from powertui.report import text
 from powertui.report.writers import as_csv, as_json, write
 from powertui.value_types import dataclass
 
+if TYPE_CHECKING:
+    from powertui.report.export import WindowWords
+
 _ALL_HOSTS = "all"  # as the name of a host: all of them together
 
 
@@ -38,14 +41,23 @@ class ToolRequest:
     start: int | None = None  # the window, ps; None: from the beginning, or to the end
     end: int | None = None
     host: str | None = None  # only this one; "all": all of them as one answer
+    window: WindowWords | None = None  # in words, in place of `start` and `end`
 
     def question(self, opened: Opened, host: int, *, together: bool = False) -> Question:
-        """The same as a question about one run."""
+        """The same as a question about one run.
+
+        Raises `UsageError` where the run does not have the window.
+        """
+        lo, hi = self.start, self.end
+        if self.window is not None:
+            from powertui.report.export import profile_window
+
+            lo, hi = profile_window(self.window, opened.run, host)
         return Question(
             opened,
             host,
-            lo=self.start,
-            hi=self.end,
+            lo=lo,
+            hi=hi,
             aligning=self.aligning,
             compat=self.compat,
             match=self.match,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from powertui.errors import UsageError
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
@@ -156,3 +157,16 @@ def spec(name: str) -> ScreenSpec:
 def page_of(tool: str) -> str:
     """The page that shows a tool: its own, where it has one."""
     return next((entry.name for entry in SCREENS if entry.tool == tool), "tool")
+
+
+def page_named(words: str) -> ScreenSpec:
+    """The page that is named by its key, its title or the beginning of it.
+
+    Raises `UsageError` with the pages that there are.
+    """
+    wanted = words.strip().lower()
+    for entry in SCREENS:
+        if entry.key and wanted and (wanted == entry.key or entry.title.lower().startswith(wanted)):
+            return entry
+    pages = ", ".join(f"{entry.key} {entry.title}" for entry in SCREENS if entry.key)
+    raise UsageError(f"There is no page {words[:80]!r}.", hint=f"Pages: {pages}.")

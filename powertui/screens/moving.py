@@ -18,6 +18,14 @@ class Moving(BaseScreen):
     def point_at(self, lo: int, hi: int, row: int | None = None) -> None:
         """Show where a jump has led, where that may move on the screen."""
 
+    def point_at_arrival(self, lo: int, hi: int) -> None:
+        """Outline the window or the moment that another page led to."""
+        window = self.session.window
+        if window is not None and lo <= window[0] and window[1] <= hi:
+            self.point_at(*window)
+        elif lo == hi:
+            self.point_at(lo, lo + 1)
+
     def step(self, direction: int) -> None:
         """To the next step, or the one before."""
         if not len(self.session.steps):

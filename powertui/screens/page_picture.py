@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 
 from powertui import config
 from powertui.data.export import files
-from powertui.errors import PowertuiError, UsageError
-from powertui.screens import SCREENS, palette
+from powertui.errors import PowertuiError
+from powertui.screens import arriving, page_named
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell
 from powertui.terminal import theme as themes
@@ -36,22 +37,12 @@ class PagePicture:
     theme: str = "dark"
 
 
-def page_key(page: str) -> str:
-    """The key of a page that is named by its key, its title or the beginning of it."""
-    wanted = page.strip().lower()
-    for entry in SCREENS:
-        if entry.key and wanted and (wanted == entry.key or entry.title.lower().startswith(wanted)):
-            return entry.key
-    pages = ", ".join(f"{entry.key} {entry.title}" for entry in SCREENS if entry.key)
-    raise UsageError(f"There is no page {page!r}.", hint=f"Pages: {pages}.")
-
-
 def save(session: Session, picture: PagePicture) -> int:
     """Draw the page of this session and write it; how many bytes were written.
 
     Never in place of a file that is there.
     """
-    key = page_key(picture.page) if picture.page else ""
+    key = page_named(picture.page).key if picture.page else ""
     look = themes.get("light" if picture.theme == "light" else "dark", "true")
     display = Display(Capabilities(color="true"), look, config.load())
     with files.opened(picture.path) as stream:
@@ -68,7 +59,9 @@ async def _drawn(shell: Shell, picture: PagePicture, key: str) -> str:
             await asyncio.sleep(_LOOK_EVERY_S)
         await pilot.pause()
         if picture.at:
-            await _go_there(shell, picture.at, deadline)
+            left_s = max(0.0, deadline - time.monotonic())
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(arriving.go_to(shell, picture.at), left_s)
             await pilot.pause()
         if key:
             await pilot.press(key)
@@ -82,15 +75,6 @@ async def _drawn(shell: Shell, picture: PagePicture, key: str) -> str:
     if shell.return_code:
         raise PowertuiError("The page could not be drawn.")
     return svg
-
-
-async def _go_there(shell: Shell, place: str, deadline: float) -> None:
-    """Do what `:` would do after this text. A place may be one of the training around the run."""
-    while shell.runs.awaits_training and time.monotonic() < deadline:
-        await asyncio.sleep(_LOOK_EVERY_S)
-    page = shell.current()
-    assert page is not None
-    await shell.run_command(palette.first_command(page, place))
 
 
 def _has_read(shell: Shell) -> bool:

@@ -15,15 +15,17 @@ from textual.widgets.option_list import Option
 from powertui import units
 from powertui.data.tools import registry
 from powertui.errors import PowertuiError, UsageError
+from powertui.place_words import parse_place
 from powertui.plain import plain
 from powertui.screens import SCREENS
+from powertui.screens.arriving import check_place
 from powertui.screens.base import BaseScreen
 from powertui.screens.choosing import ChoosingDialog
 from powertui.screens.run_parts import run_parts
 from powertui.screens.session import Session
 from powertui.terminal import keymap
 from powertui.value_types import dataclass
-from powertui.view.places import Destination
+from powertui.view.places import Destination, stretch_destination
 from powertui.widgets.lists import Choices
 
 _TOOL_TITLE = "Tool: "
@@ -39,6 +41,15 @@ class PaletteLine:
     title: str
     note: str
     keys: str
+
+
+@dataclass(frozen=True)
+class PlaceLine:
+    """The line of a place."""
+
+    command: str
+    title: str
+    note: str = ""
 
 
 def entries(page: str) -> list[PaletteLine]:
@@ -95,15 +106,28 @@ def _ranked(lines: list[PaletteLine], text: str) -> list[PaletteLine]:
     return [lines[number] for _, number in sorted((r, n) for r, n in places if r is not None)]
 
 
-def _place_of(page: BaseScreen, text: str) -> tuple[Destination | None, str]:
+def _place_of(page: BaseScreen, text: str) -> tuple[PlaceLine | None, str]:
     """Where a text leads to, or why it leads nowhere."""
     model = page.session.model
     if not text.strip() or model is None:
         return None, ""
     try:
-        return model.destination(text, page.session.cursor_ps), ""
+        words = parse_place(text)
+        if words.is_stretch_alone and words.stretch is not None:
+            place = stretch_destination(model, words.stretch, page.session.cursor_ps)
+            return PlaceLine(f"goto:{place.lo},{place.hi}", *_place_title(place)), ""
+        check_place(page.session, words)
     except PowertuiError as error:
         return None, str(error)
+    return PlaceLine(f"place:{text}", plain(text.strip(), 200)), ""
+
+
+def _place_title(place: Destination) -> tuple[str, str]:
+    """Where it is, and what else the words could mean."""
+    where = units.duration(place.lo)
+    if place.lo != place.hi:
+        where = f"{where} to {units.duration(place.hi)}"
+    return where, place.note
 
 
 def first_command(page: BaseScreen, text: str) -> str:
@@ -113,7 +137,7 @@ def first_command(page: BaseScreen, text: str) -> str:
     """
     place, why = _place_of(page, text)
     if place is not None:
-        return f"goto:{place.lo},{place.hi}"
+        return place.command
     listed = entries(page.NAME) + _parts_lines(page.session)
     lines = _ranked(listed, text) if text.strip() else []
     if lines:
@@ -131,7 +155,7 @@ class Palette(ChoosingDialog):
         super().__init__()
         self._page = page
         self._entries = entries(page.NAME) + _parts_lines(page.session)
-        self._place: Destination | None = None
+        self._place: PlaceLine | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical(id="palette"):
@@ -146,14 +170,10 @@ class Palette(ChoosingDialog):
         self._place, why = _place_of(self._page, text)
         options: list[Option] = []
         if self._place is not None:
-            lo, hi, note = self._place
-            where = units.duration(lo)
-            if lo != hi:
-                where = f"{where} to {units.duration(hi)}"
-            line = Text.assemble(("Go to ", look.style("title")), where)
-            if note:
-                line.append(f"  {note}", look.style("dim"))
-            options.append(Option(line, id=f"goto:{lo},{hi}"))
+            line = Text.assemble(("Go to ", look.style("title")), self._place.title)
+            if self._place.note:
+                line.append(f"  {self._place.note}", look.style("dim"))
+            options.append(Option(line, id=self._place.command))
         for entry in _ranked(self._entries, text):
             line = Text(no_wrap=True, overflow="ellipsis")
             line.append(f"{entry.keys:>16}  ", look.style("key"))

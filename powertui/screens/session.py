@@ -51,6 +51,7 @@ class Session:
     window: tuple[int, int] | None = None  # marked by the person, ps
     view: tuple[int, int] | None = None  # visible in the timeline, ps
     cursor_ps: int | None = None
+    cursor_goal: int | None = None  # where the cursor is to go with `view`, ps
     # By the run's path: what was concluded from runs that were open, for the list of runs.
     seen: dict[str, SeenRun] = field(default_factory=dict)
     trainings: KeptTrainings | None = None  # of the logdir as it was found last
@@ -270,3 +271,4 @@ class Session:
         self.window = None
         self.view = None
         self.cursor_ps = None
+        self.cursor_goal = None

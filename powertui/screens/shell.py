@@ -48,7 +48,9 @@ class Shell(TypeAhead[int]):
     NOTIFICATION_TIMEOUT = 8
     BINDINGS: ClassVar[list[BindingType]] = [*global_bindings()]
 
-    def __init__(self, session: Session, display: Display, *, first: str = "open") -> None:
+    def __init__(
+        self, session: Session, display: Display, *, first: str = "open", place: str = ""
+    ) -> None:
         super().__init__(display.capabilities, display.look)
         self.animation_level = "none"
         # Reading and indexing run in threads. Each time a frame lets go of the interpreter (numpy
@@ -57,6 +59,7 @@ class Shell(TypeAhead[int]):
         sys.setswitchinterval(_SWITCH_S)
         self.session = session
         self._first = first
+        self._first_place = place  # where to go once the run is read
         self.trail = Trail()
         self.messages = Messages()
         self.runs = OpenRuns(self)
@@ -87,6 +90,10 @@ class Shell(TypeAhead[int]):
         if self._first != "open" or folder is None or not self.runs.open_found(folder):
             self.gate.release()
             self.show(self._first)
+        if self._first_place:
+            from powertui.screens.arriving import go_and_say
+
+            self.run_worker(go_and_say(self, self._first_place), group="place", exclusive=True)
 
     def on_unmount(self) -> None:
         """Stop what still runs."""
@@ -385,6 +392,10 @@ class Shell(TypeAhead[int]):
             ):  # a stretch that was named is the window: what is told beside it is of exactly that
                 self.session.window = (lo, hi)
             self.goto(lo, hi)
+        elif kind == "place":
+            from powertui.screens.arriving import go_and_say
+
+            self.run_worker(go_and_say(self, text), group="place", exclusive=True)
         else:
             action = keymap.get(text)
             page = self.current()

@@ -21,6 +21,7 @@ from powertui.screens import copied_facts, frame, nudging, spec, timeline_footer
 from powertui.screens.base import bindings_for
 from powertui.screens.below import PaneBelow
 from powertui.screens.moving import Moving
+from powertui.screens.place_command import place_command
 from powertui.screens.seeking import Seeking
 from powertui.screens.sight import SightCounting
 from powertui.screens.status import StatusLine
@@ -30,6 +31,7 @@ from powertui.terminal.theme import Theme
 from powertui.view.conclusion_line import conclusion_line
 from powertui.view.context import Context
 from powertui.view.navigation import Navigator
+from powertui.view.place_line import place_line
 from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets import background
@@ -186,6 +188,10 @@ class TimelineScreen(Moving):
                 self.timeline.move(Navigator.set_window, *session.window)
             if (lo, hi) != self.in_sight():
                 self._go(lo, hi)
+            goal, session.cursor_goal = session.cursor_goal, None
+            if goal is not None:
+                self.timeline.move(Navigator.goto, goal)
+            self.point_at_arrival(lo, hi)
         self._show_context()
         self.below.show_ops_soon()
 
@@ -477,6 +483,7 @@ class TimelineScreen(Moving):
         if model is None or state is None:
             return
         text = copied_facts.facts_text(model, state, self.view.power)
+        text += f"\n{place_command(self.session, place_line(model, state))}"
         if self.shell.copy_text(text):
             self.say(
                 f"Copied {len(text.splitlines())} lines to your terminal's clipboard, if it "

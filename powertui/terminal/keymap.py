@@ -155,7 +155,8 @@ ACTIONS: tuple[Action, ...] = (
                "by a tenth of its refresh", do=lambda page: page.shift_power(0.1)),
         Action("power-pin", ("p",), "Pin the power", "its nearest edge to the cursor"),
         Action("copy", ("y",), "Copy the facts",
-               "of the selection, to your own clipboard (OSC 52)"),
+               "of the selection, and the command that opens it again; to your own "
+               "clipboard (OSC 52)"),
         Action("reread", ("r",), "Read the run again", "when its file has changed",
                do=lambda page: page.shell.runs.read_again()),
     ),

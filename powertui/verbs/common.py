@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from powertui.data.asked import Aligning, LogColumns, ReadOptions
     from powertui.data.limits import MemoryLimit
     from powertui.data.training.named_windows import WindowRequest
+    from powertui.report.export import WindowWords
     from powertui.sampler.targets import Target
     from powertui.terminal.launch import Display
 
@@ -314,12 +315,52 @@ def window(parser: argparse.ArgumentParser) -> None:
         help="these batches of --epoch, e.g. 183-260 (without it: steps as logged)",
     )
     group.add_argument("--session", metavar="NAME", help="this profile session")
+    at(group)
+
+
+def at(options: argparse._ActionsContainer, *, action: str = "store") -> None:
+    """The window as one line, for every verb that takes a window."""
+    options.add_argument(
+        "--at",
+        action=action,
+        metavar="PLACE",
+        help="the window as one line: 'epoch 1 step 45-71', 27.31s-28.78s, or what y copied",
+    )
+
+
+def at_of(args: argparse.Namespace, *others: str) -> WindowWords | None:
+    """The window of `--at`; None without it.
+
+    `others` are the options that name a window too: one of them is enough.
+    """
+    if args.at is None:
+        return None
+    from powertui.report.export import WindowWords
+
+    given = [getattr(args, name) for name in others]
+    if any(value is not None and value is not False for value in given):
+        raise UsageError(
+            "The window is given twice.", hint="Give --at alone, without other options for it."
+        )
+    return WindowWords.from_place(args.at)
 
 
 def window_of(args: argparse.Namespace) -> WindowRequest:
     """The window that was asked for, from the arguments of `window`."""
     from powertui.data.training.named_windows import WindowRequest
 
+    place = at_of(args, "from_", "to", "epoch", "batches", "session", "steps")
+    if place is not None:
+        is_wall = place.is_of_training
+        return WindowRequest(
+            start=place.start,
+            end=place.end,
+            epoch=place.epoch,
+            steps=place.steps,
+            host=place.host,
+            of_profile=place.start is not None and not is_wall,
+            tz=args.tz,
+        )
     return WindowRequest(
         start=args.from_,
         end=args.to,

@@ -56,6 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     sides.add_argument(
         "--to", action="append", default=[], metavar="TIME", help="end of the window"
     )
+    common.at(sides, action="append")
     common.how_to_read(parser)
     common.output(parser, csv="one row per figure")
     common.group(parser, "output").add_argument(
@@ -75,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
         steps=args.steps,
         start=args.from_,
         end=args.to,
+        at=args.at or (),
     )
     reading = SideReading(common.reading_of(args), common.aligning_of(args))
     return compare.tell(_groups(args.paths), asked, reading, common.form_of(args), args.brief)

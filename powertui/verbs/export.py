@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 
 from powertui.verbs import common
 
@@ -13,8 +14,12 @@ Writes power samples, steps, ops or events of exactly one window. Without option
 window, of the whole run."""
 EXAMPLES = (
     ("powertui export ~/logs --epoch 1 --steps 185-258", "these steps, as CSV"),
+    ("powertui export ~/logs --at '27.31s-28.78s'", "a place that y copied"),
     ("powertui export ~/logs --marked -o window", "the window marked last in the timeline"),
 )
+
+# Options that name a window as well as --at.
+_OTHER_WINDOWS = ("from_", "to", "epoch", "steps", "batches", "session", "marked")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--session", metavar="NAME", help="the window is this profile session of the training"
     )
     window.add_argument("--marked", action="store_true", help="the window marked in the timeline")
+    common.at(window)
     window.add_argument("--host", metavar="NAME", help="host of the run (default: the first)")
     output.add_argument(
         "-o",
@@ -75,7 +81,10 @@ def run(args: argparse.Namespace) -> int:
     """What was written is said on standard error, so that `-o -` stays clean."""
     from powertui.report import export
 
-    window = export.WindowWords(
+    window = common.at_of(args, *_OTHER_WINDOWS)
+    if window is not None:
+        window = dataclasses.replace(window, host=args.host or window.host)
+    window = window or export.WindowWords(
         start=args.from_,
         end=args.to,
         epoch=args.epoch,

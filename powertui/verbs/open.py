@@ -26,6 +26,7 @@ EXAMPLES = (
     ("powertui ~/logs", "browse the runs of a logdir"),
     ("powertui vm.xplane.pb power.csv", "one profile with its power log"),
     ("powertui run_a run_b", "both, R goes from one to the other"),
+    ("powertui RUN --at 'epoch 1 step 45-71'", "these steps, marked in the timeline"),
     ("powertui RUN --svg found.svg --page findings", "a page as a picture, without a terminal"),
 )
 # Folders are looked through so long before the list is shown, and each time that it grows: below
@@ -41,11 +42,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.screen(parser)
     picture = common.group(parser, "a picture instead of screens")
     picture.add_argument("--svg", metavar="FILE", help="draw one page as SVG and end")
-    picture.add_argument(
+    place = common.group(parser, "a place")
+    place.add_argument(
         "--page", metavar="PAGE", help="this page, by its key or name (default: the first one)"
     )
-    picture.add_argument(
-        "--at", metavar="PLACE", help="there: 12.5s, epoch 1 step 45-71, a command (as after :)"
+    place.add_argument(
+        "--at",
+        metavar="PLACE",
+        help="there: 12.5s, epoch 1 step 45-71, a line that y copied, a command (as after :)",
     )
     picture.add_argument(
         "--size", metavar="COLSxROWS", default="120x36", help="how large (default: 120x36)"
@@ -68,7 +72,8 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
     else:
         columns, rows = _size(args.size)
         marker = config.load().step_marker
-    scanned, rest = _scan(paths, args.run)
+    place = _place(args)
+    scanned, rest = _scan(paths, args.run, whole=bool(place))
     from powertui.screens.session import Session
 
     reading = common.reading_of(args)
@@ -78,21 +83,34 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
         return _draw(args, session, columns, rows)
     from powertui.screens.shell import Shell
 
-    return Shell(session, display).run_to_exit()
+    return Shell(session, display, place=place).run_to_exit()
 
 
-def _scan(paths: list[str], run: str | None) -> tuple[Logdir, Iterator[Logdir] | None]:
+def _place(args: argparse.Namespace) -> str:
+    """Where to begin, in words; "" without one. A page that does not exist is refused at once."""
+    if not args.page or args.svg is not None:
+        return args.at or ""
+    from powertui.place_words import name_words
+    from powertui.screens import page_named
+
+    page = f"page {name_words(page_named(args.page).title)}"
+    return f"{args.at}, {page}" if args.at else page
+
+
+def _scan(
+    paths: list[str], run: str | None, *, whole: bool
+) -> tuple[Logdir, Iterator[Logdir] | None]:
     """The logdir as far as it is known, and what more of it is to come.
 
-    Of thousands of runs the list stands with the first of them; a run that was named may be the
-    last.
+    Of thousands of runs the list stands with the first of them; a run that was named, or the
+    only one that has a place, may be the last.
     """
     from powertui.data import logdir
 
     stages = logdir.stream_all(paths, _FIRST_S)
     with transfers_shown():
         scanned = next(stages)
-        if run is not None and not scanned.complete:
+        if (run is not None or whole) and not scanned.complete:
             scanned = list(stages)[-1]
     rest = None if scanned.complete else stages
     if run is not None:

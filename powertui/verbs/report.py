@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from powertui.errors import UsageError
 from powertui.verbs import common
 
 HELP = "print the facts of each run, or one tool's table"
@@ -53,6 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="start of the window in trace time, e.g. 27.31s",
     )
     tool.add_argument("--to", metavar="TIME", help="end of the window")
+    common.at(tool)
     tool.add_argument(
         "--host", metavar="NAME", help="this host of the run; all: all of them as one answer"
     )
@@ -78,6 +80,12 @@ def run(args: argparse.Namespace) -> int:
         from powertui.report import brief
 
         return brief.tell(args.path, args.run, reading, aligning)
+    window = common.at_of(args, "from_", "to")
+    if window is not None and args.tool is None:
+        raise UsageError(
+            "--at is for one tool.",
+            hint="Name it with --tool: `powertui report --tool list` has them all.",
+        )
     if args.tool is not None:
         request = tool.ToolRequest(
             args.tool,
@@ -86,7 +94,8 @@ def run(args: argparse.Namespace) -> int:
             match=args.match,
             start=common.time_of(args.from_),
             end=common.time_of(args.to),
-            host=args.host,
+            host=args.host or (window.host if window is not None else None),
+            window=window,
         )
         return tool.tell(args.path, args.run, reading, request, form)
     return summary.tell(args.path, args.run, reading, aligning, form)

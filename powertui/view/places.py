@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from powertui.data.model import Int64s
 from powertui.errors import UsageError
-from powertui.units import duration, parse_time
+from powertui.place_words import PlaceWords, StretchWords, not_a_place, parse_stretch
+from powertui.units import duration
 
 if TYPE_CHECKING:
     from powertui.view.timeline_model import TimelineModel
 
-_CLOCK = re.compile(
-    r"(\d{1,2}:\d\d:\d\d(?:\.\d+)?)(?:\s*(?:-|to|\.\.)\s*(\d{1,2}:\d\d:\d\d(?:\.\d+)?))?(?:\s*utc)?"
-)
-_STEPS = re.compile(r"(?:epoch\s*(\d+))?[\s,:]*(?:steps?\s*(\d+)(?:\s*(?:-|to|\.\.)\s*(\d+))?)?")
-_PLACES = "Try 27.31s-28.78s, step 12 or epoch 1 step 185-258."
 _MAX_NAMED_EPOCHS = 4  # in a note that stands behind a place on one line
 
 
@@ -30,35 +25,47 @@ class Destination(NamedTuple):
     note: str = ""  # what else the words could mean, or what of it is not there
 
 
+class SightPlace(NamedTuple):
+    """What a place is in one profile: what is marked, what is in sight, and the cursor."""
+
+    stretch: Destination | None
+    view: Destination | None
+    cursor: int | None
+
+
 def destination(model: TimelineModel, text: str, near_ps: int | None) -> Destination:
     """Where a text leads: "27.31s-28.78s", "27.31s", "19:52:50", "step 12", "step 185-258", "epoch
     1", "epoch 1 step 185-258".
 
     Raises `UsageError` where it leads nowhere.
     """
-    low = text.strip().lower()
-    match = _STEPS.fullmatch(low)
-    if match and low:
-        epoch = _optional_number(match[1])
-        first = _optional_number(match[2])
-        last = _optional_number(match[3])
-        if first is not None:
-            return _steps(model, epoch, first, first if last is None else last, near_ps)
-        if epoch is not None:
-            return _epoch(model, epoch)
-        raise _not_a_place(text)
-    span = _by_clock(model, low) or _by_time(low)
-    if span is None:
-        raise _not_a_place(text)
-    return _within(model, *span)
+    return stretch_destination(model, parse_stretch(text), near_ps)
 
 
-def _optional_number(digits: str | None) -> int | None:
-    return int(digits) if digits else None
+def stretch_destination(
+    model: TimelineModel, stretch: StretchWords, near_ps: int | None
+) -> Destination:
+    """The same of a text that was read."""
+    if stretch.steps is not None:
+        return _steps(model, stretch.epoch, *stretch.steps, near_ps)
+    if stretch.epoch is not None:
+        return _epoch(model, stretch.epoch)
+    times = _by_clock(model, stretch) or stretch.times
+    if times is None:  # wall time of a training that has none
+        raise not_a_place(stretch.text)
+    return _within(model, *times)
 
 
-def _not_a_place(text: str) -> UsageError:
-    return UsageError(f"This is not a time or a place: {text.strip()[:80]}.", hint=_PLACES)
+def place_in_sight(model: TimelineModel, words: PlaceWords, near_ps: int | None) -> SightPlace:
+    """A place of this profile. Raises `UsageError` with what there is where it is none."""
+    stretch = view = None
+    if words.stretch is not None:
+        stretch = stretch_destination(model, words.stretch, near_ps)
+    if words.view is not None:
+        view = _within(model, *words.view)
+    if words.cursor is not None:
+        _within(model, words.cursor, words.cursor)
+    return SightPlace(stretch, view, words.cursor)
 
 
 def _within(model: TimelineModel, lo: int, hi: int) -> Destination:
@@ -80,35 +87,12 @@ def _within(model: TimelineModel, lo: int, hi: int) -> Destination:
     return Destination(lo, hi)
 
 
-def _by_time(text: str) -> tuple[int, int] | None:
-    """A moment or a stretch on the timeline's own clock."""
-    moment = parse_time(text)
-    if moment is not None:
-        return moment, moment
-    for separator in ("..", " to ", "-", ","):
-        head, sign, tail = text.partition(separator)
-        lo = parse_time(head)
-        hi = parse_time(tail)
-        if not sign or lo is None or hi is None:
-            continue
-        unit = re.search(r"[a-zµμ]+$", tail.strip())
-        has_no_unit = re.fullmatch(r"[\d.]+", head.strip())
-        if unit and has_no_unit:
-            lo = parse_time(head.strip() + unit[0]) or 0  # "27.31-28.78ms": the unit is of both
-        return min(lo, hi), max(lo, hi)
-    return None
-
-
-def _by_clock(model: TimelineModel, text: str) -> tuple[int, int] | None:
+def _by_clock(model: TimelineModel, stretch: StretchWords) -> tuple[int, int] | None:
     """ "19:52:50" and "19:52:50-19:53:10": wall time in UTC, where the training has one."""
     surroundings = model.surroundings
-    match = _CLOCK.fullmatch(text)
-    if surroundings is None or not surroundings.clock or match is None:
+    if surroundings is None or not surroundings.clock or stretch.wall is None:
         return None
-    first = surroundings.at_clock(match[1])
-    last = first
-    if match[2]:
-        last = surroundings.at_clock(match[2])
+    first, last = (surroundings.at_clock(time) for time in stretch.wall)
     if first is None or last is None:
         return None
     return min(first, last), max(first, last)

@@ -13,8 +13,8 @@ from textual.widgets import Input
 
 from powertui import cli, demo
 from powertui.errors import UsageError
+from powertui.screens import page_named
 from powertui.screens.export import ExportDialog
-from powertui.screens.page_picture import page_key
 from powertui.terminal.svg_picture import svg_picture
 from tests.screens.conftest import Maker, loaded, settled
 
@@ -106,12 +106,12 @@ def test_a_file_that_is_there_is_never_replaced(
     ("words", "key"), [("5", "5"), ("ops", "5"), ("Find", "3"), ("timeline", "2")]
 )
 def test_a_page_is_named_by_its_key_or_its_title(words: str, key: str) -> None:
-    assert page_key(words) == key
+    assert page_named(words).key == key
 
 
 def test_an_unknown_page_is_answered_with_those_that_there_are() -> None:
     with pytest.raises(UsageError) as refused:
-        page_key("nothing")
+        page_named("nothing")
     assert "3 Findings" in refused.value.hint
 
 

@@ -42,6 +42,8 @@ class WindowRequest:
     session: str | None = None
     steps: str | None = None  # "45-71", as a profile numbers them
     tz: str | None = None  # of wall times that name no zone
+    host: str | None = None  # of a profile; None: every host
+    of_profile: bool = False  # times count from the profile's zero, not from the training's
 
     @property
     def anything(self) -> bool:

@@ -1,0 +1,119 @@
+"""Going to a place that was named in words, once the run is read."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from powertui.errors import PowertuiError, UsageError
+from powertui.place_words import PlaceWords, host_named, host_word, parse_place
+from powertui.plain import plain
+from powertui.screens import page_named
+from powertui.view.places import place_in_sight
+
+if TYPE_CHECKING:
+    from powertui.screens.session import Session
+    from powertui.screens.shell import Shell
+
+_LOOK_EVERY_S = 0.02  # whether the run is read
+_MAX_NAMED_HOSTS = 8  # in an error
+
+
+async def go_and_say(shell: Shell, text: str) -> None:
+    """Go there; where that is not possible, say why."""
+    try:
+        await go_to(shell, text)
+    except PowertuiError as error:
+        shell.say(str(error), warn=True)
+
+
+async def go_to(shell: Shell, text: str) -> None:
+    """Do what `:` would do after this text, once the run is read.
+
+    Raises `UsageError` where it leads nowhere.
+    """
+    from powertui.screens import palette
+
+    entry = shell.session.entry
+    await _reading_done(shell)
+    page = shell.current()
+    if page is None or shell.session.entry is not entry:
+        return  # the person went elsewhere
+    words = _place(text)
+    if words is None or words.is_stretch_alone:
+        await shell.run_command(palette.first_command(page, text))
+    else:
+        await _go_to_place(shell, words)
+
+
+def _place(text: str) -> PlaceWords | None:
+    """The place that a text names; None where it may be a command."""
+    try:
+        return parse_place(text)
+    except UsageError:
+        return None
+
+
+async def _reading_done(shell: Shell) -> None:
+    """Wait for the run in front and its training, or for the list of runs."""
+    session = shell.session
+    while not shell.is_leaving:
+        if session.entry is None:
+            if session.logdir is None or session.logdir.complete:
+                return
+        elif session.complete and not shell.runs.awaits_training:
+            return
+        await asyncio.sleep(_LOOK_EVERY_S)
+
+
+def check_place(session: Session, words: PlaceWords) -> None:
+    """Raises `UsageError` where a place cannot be in this run, as far as that is known without
+    looking at another host of it.
+    """
+    if words.page is not None:
+        page_named(words.page)
+    index = _host(session, words)
+    model = session.model
+    if model is not None and index == session.trace_index:
+        place_in_sight(model, words, session.cursor_ps)
+
+
+def _host(session: Session, words: PlaceWords) -> int:
+    """Which host a place means: the one that is looked at where it names none."""
+    run = session.run
+    if words.host is None or run is None:
+        return session.trace_index
+    hosts = [trace.host for trace in run.traces]
+    index = host_named(hosts, words.host)
+    if index is None:
+        names = [plain(host_word(hosts, number), 60) for number in range(len(hosts))]
+        more = " …" if len(names) > _MAX_NAMED_HOSTS else ""
+        raise UsageError(
+            f"There is no host {plain(words.host, 80)!r}.",
+            hint=f"The hosts are: {', '.join(names[:_MAX_NAMED_HOSTS])}{more}",
+        )
+    return index
+
+
+async def _go_to_place(shell: Shell, words: PlaceWords) -> None:
+    session = shell.session
+    if session.entry is None:
+        raise UsageError("There are several runs here.", hint="Name one with --run NAME.")
+    page = None if words.page is None else page_named(words.page)
+    index = _host(session, words)
+    if index != session.trace_index:
+        shell.runs.show_trace(index)
+        await _reading_done(shell)
+    if session.model is None:
+        raise UsageError("This run has no timeline.")
+    place = place_in_sight(session.model, words, session.cursor_ps)
+    in_sight = place.view or place.stretch
+    if place.stretch is not None and place.stretch.lo < place.stretch.hi:
+        session.window = (place.stretch.lo, place.stretch.hi)
+    if in_sight is not None:
+        session.cursor_goal = place.cursor
+        shell.goto(in_sight.lo, in_sight.hi)
+    elif place.cursor is not None:
+        shell.goto(place.cursor, place.cursor)
+    if page is not None and page.name != "timeline":
+        shell.show(page.name)

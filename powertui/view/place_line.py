@@ -1,0 +1,66 @@
+"""The words that lead back to what a timeline shows: `powertui.place_words` reads them again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from powertui.errors import UsageError
+from powertui.place_words import host_word, name_words, time_words, times_words
+from powertui.view.places import destination
+from powertui.view.time_navigation import State
+from powertui.view.timeline_model import TimelineModel
+from powertui.view.viewport import Viewport
+
+
+def place_line(model: TimelineModel, state: State) -> str:
+    """The marked window; without one what is in sight, and the cursor."""
+    if state.window is not None:
+        parts = [window_words(model, *state.window)]
+    else:
+        parts = [f"view {_view_words(state.viewport)}", f"cursor {time_words(state.cursor_ps)}"]
+    hosts = [trace.host for trace in model.run.traces]
+    if len(hosts) > 1:
+        parts.append(f"host {name_words(host_word(hosts, model.index))}")
+    return ", ".join(parts)
+
+
+def window_words(model: TimelineModel, lo: int, hi: int) -> str:
+    """A window by its steps or epoch where it is exactly that, else by its times."""
+    for words in _candidates(model, lo, hi):
+        try:
+            place = destination(model, words, None)
+        except UsageError:
+            continue
+        # A note says that the words could mean something else, too.
+        if (place.lo, place.hi, place.note) == (lo, hi, ""):
+            return words
+    return times_words(lo, hi)
+
+
+def _candidates(model: TimelineModel, lo: int, hi: int) -> Iterator[str]:
+    for index, epoch in enumerate(model.epochs):
+        if model.epoch_bounds(index) == (lo, hi):
+            yield f"epoch {epoch.number}"
+    steps = model.steps
+    first_rows = np.flatnonzero((steps.start == lo) & (steps.number >= 0))
+    last_rows = np.flatnonzero((steps.ends() == hi) & (steps.number >= 0))
+    if not len(first_rows) or not len(last_rows):
+        return
+    first = first_rows[0]
+    last = last_rows[-1]
+    numbers = f"step {int(steps.number[first])}"
+    if steps.number[last] != steps.number[first]:
+        numbers += f"-{int(steps.number[last])}"
+    epoch_index = int(steps.epoch[first])
+    if epoch_index >= 0:
+        yield f"epoch {model.epochs[epoch_index].number} {numbers}"
+    yield numbers
+
+
+def _view_words(view: Viewport) -> str:
+    """What is in sight, one column less: a stretch is shown with room for that wherever it
+    begins, and so exactly this view comes back.
+    """
+    return times_words(view.t0, max(view.t1 - view.cell_ps, view.t0 + 1))
