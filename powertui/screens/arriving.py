@@ -6,17 +6,15 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from powertui.errors import PowertuiError, UsageError
-from powertui.place_words import PlaceWords, host_named, host_word, parse_place
-from powertui.plain import plain
-from powertui.screens import page_named
+from powertui.place_words import PlaceWords, parse_place
+from powertui.screens import page_named, palette
+from powertui.screens.place_check import host_of_place
 from powertui.view.places import place_in_sight
 
 if TYPE_CHECKING:
-    from powertui.screens.session import Session
     from powertui.screens.shell import Shell
 
 _LOOK_EVERY_S = 0.02  # whether the run is read
-_MAX_NAMED_HOSTS = 8  # in an error
 
 
 async def go_and_say(shell: Shell, text: str) -> None:
@@ -32,8 +30,6 @@ async def go_to(shell: Shell, text: str) -> None:
 
     Raises `UsageError` where it leads nowhere.
     """
-    from powertui.screens import palette
-
     entry = shell.session.entry
     await _reading_done(shell)
     page = shell.current()
@@ -66,41 +62,12 @@ async def _reading_done(shell: Shell) -> None:
         await asyncio.sleep(_LOOK_EVERY_S)
 
 
-def check_place(session: Session, words: PlaceWords) -> None:
-    """Raises `UsageError` where a place cannot be in this run, as far as that is known without
-    looking at another host of it.
-    """
-    if words.page is not None:
-        page_named(words.page)
-    index = _host(session, words)
-    model = session.model
-    if model is not None and index == session.trace_index:
-        place_in_sight(model, words, session.cursor_ps)
-
-
-def _host(session: Session, words: PlaceWords) -> int:
-    """Which host a place means: the one that is looked at where it names none."""
-    run = session.run
-    if words.host is None or run is None:
-        return session.trace_index
-    hosts = [trace.host for trace in run.traces]
-    index = host_named(hosts, words.host)
-    if index is None:
-        names = [plain(host_word(hosts, number), 60) for number in range(len(hosts))]
-        more = " …" if len(names) > _MAX_NAMED_HOSTS else ""
-        raise UsageError(
-            f"There is no host {plain(words.host, 80)!r}.",
-            hint=f"The hosts are: {', '.join(names[:_MAX_NAMED_HOSTS])}{more}",
-        )
-    return index
-
-
 async def _go_to_place(shell: Shell, words: PlaceWords) -> None:
     session = shell.session
     if session.entry is None:
         raise UsageError("There are several runs here.", hint="Name one with --run NAME.")
     page = None if words.page is None else page_named(words.page)
-    index = _host(session, words)
+    index = host_of_place(session, words)
     if index != session.trace_index:
         shell.runs.show_trace(index)
         await _reading_done(shell)

@@ -18,9 +18,9 @@ from powertui.errors import PowertuiError, UsageError
 from powertui.place_words import parse_place
 from powertui.plain import plain
 from powertui.screens import SCREENS
-from powertui.screens.arriving import check_place
 from powertui.screens.base import BaseScreen
 from powertui.screens.choosing import ChoosingDialog
+from powertui.screens.place_check import check_place
 from powertui.screens.run_parts import run_parts
 from powertui.screens.session import Session
 from powertui.terminal import keymap
@@ -44,7 +44,7 @@ class PaletteLine:
 
 
 @dataclass(frozen=True)
-class PlaceLine:
+class _PlaceLine:
     """The line of a place."""
 
     command: str
@@ -106,7 +106,7 @@ def _ranked(lines: list[PaletteLine], text: str) -> list[PaletteLine]:
     return [lines[number] for _, number in sorted((r, n) for r, n in places if r is not None)]
 
 
-def _place_of(page: BaseScreen, text: str) -> tuple[PlaceLine | None, str]:
+def _place_of(page: BaseScreen, text: str) -> tuple[_PlaceLine | None, str]:
     """Where a text leads to, or why it leads nowhere."""
     model = page.session.model
     if not text.strip() or model is None:
@@ -115,11 +115,11 @@ def _place_of(page: BaseScreen, text: str) -> tuple[PlaceLine | None, str]:
         words = parse_place(text)
         if words.is_stretch_alone and words.stretch is not None:
             place = stretch_destination(model, words.stretch, page.session.cursor_ps)
-            return PlaceLine(f"goto:{place.lo},{place.hi}", *_place_title(place)), ""
+            return _PlaceLine(f"goto:{place.lo},{place.hi}", *_place_title(place)), ""
         check_place(page.session, words)
     except PowertuiError as error:
         return None, str(error)
-    return PlaceLine(f"place:{text}", plain(text.strip(), 200)), ""
+    return _PlaceLine(f"place:{text}", plain(text.strip(), 200)), ""
 
 
 def _place_title(place: Destination) -> tuple[str, str]:
@@ -155,7 +155,7 @@ class Palette(ChoosingDialog):
         super().__init__()
         self._page = page
         self._entries = entries(page.NAME) + _parts_lines(page.session)
-        self._place: PlaceLine | None = None
+        self._place: _PlaceLine | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical(id="palette"):

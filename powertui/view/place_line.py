@@ -17,7 +17,7 @@ from powertui.view.viewport import Viewport
 def place_line(model: TimelineModel, state: State) -> str:
     """The marked window; without one what is in sight, and the cursor."""
     if state.window is not None:
-        parts = [window_words(model, *state.window)]
+        parts = [_window_words(model, *state.window)]
     else:
         parts = [f"view {_view_words(state.viewport)}", f"cursor {time_words(state.cursor_ps)}"]
     hosts = [trace.host for trace in model.run.traces]
@@ -26,7 +26,7 @@ def place_line(model: TimelineModel, state: State) -> str:
     return ", ".join(parts)
 
 
-def window_words(model: TimelineModel, lo: int, hi: int) -> str:
+def _window_words(model: TimelineModel, lo: int, hi: int) -> str:
     """A window by its steps or epoch where it is exactly that, else by its times."""
     for words in _candidates(model, lo, hi):
         try:
