@@ -26,7 +26,7 @@ from powertui.report.energy_table import PageWriter
 from powertui.report.energy_words import (
     HEADINGS,
     EnergyWords,
-    clock_words,
+    clock_line,
     sensor_words,
     unit_for,
 )
@@ -274,7 +274,7 @@ def _profile_answer(
 def _how_sure(account: Account) -> str:
     """The clock and the sensor, in one line."""
     channels = [channel.series for channel in account.channels]
-    return f"{clock_words(account.alignment)}     {sensor_words(channels)}"
+    return f"{clock_line(account.alignment)}     {sensor_words(channels)}"
 
 
 def _inside(findings: Findings, span: tuple[int, int]) -> Findings:

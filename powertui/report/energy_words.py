@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from powertui import units
 from powertui.data.energy import sensor as sensors
+from powertui.data.energy.clock_words import clock_words
 from powertui.data.energy.log_alignment import Alignment
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S, Badge, PowerKind, PowerSeries, Scope, Sensor
@@ -97,21 +98,11 @@ def is_plainly_measured(cell: str) -> bool:
     return cell in ("", Badge.MEASURED.value)
 
 
-def clock_words(alignment: Alignment | None) -> str:
-    """How surely the log's place is known, in a few words."""
+def clock_line(alignment: Alignment | None) -> str:
+    """How surely the log's place is known."""
     if alignment is None:
         return "clock: the log has no reading"
-    if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
-        return "clock: nothing aligns the log with this run"
-    half_s = (alignment.hi_s - alignment.lo_s) / 2
-    error = units.duration(round(half_s * PS_PER_S), 2)
-    if not alignment.correction_s:
-        evidence = alignment.source.removeprefix("by ")
-        return f"clock: {alignment.status} by {evidence}, ± {error}"
-    # The correction is what is added to the log's times: a clock that is ahead has a negative one.
-    side = "ahead" if alignment.correction_s < 0 else "behind"
-    off = units.duration(round(abs(alignment.correction_s) * PS_PER_S), 3)
-    return f"clock: was {off} {side}, corrected, ± {error}"
+    return f"clock: {clock_words(alignment).known}"
 
 
 def sensor_words(channels: list[PowerSeries]) -> str:

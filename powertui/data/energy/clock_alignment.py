@@ -17,6 +17,7 @@ from powertui.data.energy import (
 )
 from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.clock_check import ClockOffset, Status, Verdict
+from powertui.data.energy.clock_words import RECORD_ENDS, clock_words
 from powertui.data.energy.edge_matching import OffsetWeights, weights_of_places
 from powertui.data.energy.log_alignment import (
     CLOCKS,
@@ -85,7 +86,7 @@ def by_clocks(
     if options.mode != "auto":
         given = ClockOffset(lo, hi, clock_kinds.GIVEN)
         verdict = clock_check.judge(given, None, samples.power_samples(series))
-        return replace(checked(alignment, given, verdict), clock_sentence="")
+        return replace(checked(alignment, given, verdict), clock_owner="")
     kind = clock_kinds.MARKED
     if log.source != MARKER:
         kind = clock_kinds.clock_kind(replace(series, clock=log.clock), [context.trace.host])
@@ -174,18 +175,22 @@ def _gap_ns(series: PowerSeries, context: AlignmentContext, alignment: Alignment
 
 def checked(by_clock: Alignment, clock: ClockOffset, verdict: Verdict) -> Alignment:
     """What a clock says, after the readings had their vote."""
-    sentence = clock_check.in_words(clock, verdict)
-    return replace(
+    alignment = replace(
         by_clock,
         offset_s=verdict.offset_s,
         lo_s=verdict.lo_s,
         hi_s=verdict.hi_s,
         status=verdict.status,
-        evidence=(*by_clock.evidence, sentence, *places_in_words(verdict.places)),
         places=verdict.places,
         correction_s=verdict.correction_s,
-        clock_sentence=sentence,
+        clock_owner=clock.kind.owner,
+        confirmed=verdict.confirmed,
     )
+    said = [clock_words(alignment).clause]
+    if verdict.status == "cannot tell":
+        said.append(RECORD_ENDS)
+    evidence = (*by_clock.evidence, *said, *places_in_words(verdict.places))
+    return replace(alignment, evidence=evidence)
 
 
 def _checked_by_profile(

@@ -18,7 +18,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from powertui import units
 from powertui.data.energy.alignment_places import (
     SURE_S,
     Where,
@@ -28,7 +27,7 @@ from powertui.data.energy.alignment_places import (
 from powertui.data.energy.clock_kinds import ClockKind
 from powertui.data.energy.edge_matching import OffsetWeights
 from powertui.data.energy.samples import Samples
-from powertui.data.model import PS_PER_S, Floats
+from powertui.data.model import Floats
 from powertui.value_types import dataclass
 
 Status = Literal["aligned", "clock corrected", "ambiguous", "cannot tell", "none"]
@@ -103,6 +102,7 @@ class Verdict(NamedTuple):
     hi_s: float
     places: tuple[Where, ...] = ()  # where there are several
     correction_s: float = 0.0  # what is added to the log's times beside what its clock says
+    confirmed: bool = False  # whether the readings say that the clock is right
 
 
 @dataclass(frozen=True)
@@ -228,14 +228,14 @@ def _sure(clock: ClockOffset, posterior: _Posterior, sure_s: float) -> Verdict:
         correction_s = by_readings - at_clock
         return Verdict("clock corrected", by_readings, lo, hi, correction_s=correction_s)
     if clock.kind.believed_s < SURE_S and clock.hi_s - clock.lo_s < 2 * SURE_S:
-        return Verdict("aligned", at_clock, *clock.believed)
+        return Verdict("aligned", at_clock, *clock.believed, confirmed=True)
     lo, hi = min(lo, at_clock), max(hi, at_clock)
     # Where the clock is near an end of the interval, its middle is more likely.
     middle = (lo + hi) / 2
     is_central = abs(at_clock - middle) < (hi - lo) / 4 or hi - lo <= 2 * SURE_S
     confirming_s = max(_RULES.min_vague_s, sure_s + posterior.newer_s + posterior.older_s)
     status: Status = "aligned" if hi - lo <= 2 * confirming_s else "cannot tell"
-    return Verdict(status, at_clock if is_central else middle, lo, hi)
+    return Verdict(status, at_clock if is_central else middle, lo, hi, confirmed=True)
 
 
 def _believed(clock: ClockOffset, posterior: _Posterior) -> Verdict:
@@ -250,26 +250,3 @@ def _believed(clock: ClockOffset, posterior: _Posterior) -> Verdict:
     places.remove(nearest)
     at_clock = nearest._replace(offset_s=clock.middle_s)
     return Verdict(status, clock.middle_s, lo, hi, (at_clock, *places))
-
-
-def in_words(clock: ClockOffset, verdict: Verdict) -> str:
-    """What clock and readings say of each other, as one sentence."""
-    name = f"the clock of {clock.kind.owner}"
-    half = f"± {_seconds((verdict.hi_s - verdict.lo_s) / 2)}"
-    if verdict.status == "clock corrected":
-        # A clock that is ahead writes later times, so they are moved back.
-        way = "ahead" if verdict.correction_s < 0 else "behind"
-        by = _seconds(abs(verdict.correction_s))
-        return f"{name} is {by} {way} ({half}): its times are corrected"
-    if verdict.status == "aligned":
-        return f"{name} agrees with the edges of the training, {half}"
-    if verdict.status == "ambiguous":
-        return f"the readings fit {len(verdict.places)} places, and {name} does not decide"
-    return (
-        f"cannot tell whether {name} is right: it is believed to {half}. A log with the start and "
-        "end of the training, or scalars every few batches (update_freq), would show it"
-    )
-
-
-def _seconds(time_s: float) -> str:
-    return units.duration(round(time_s * PS_PER_S), 3)

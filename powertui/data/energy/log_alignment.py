@@ -66,7 +66,8 @@ class Alignment:
     elsewhere: str = ""
     # What was added to the times that the log's clock gives.
     correction_s: float = 0.0
-    clock_sentence: str = ""  # what readings and clock say of each other, for a person
+    clock_owner: str = ""  # whose clock places it, "the BMC"; "" where none was asked
+    confirmed: bool = False  # whether the readings agree with that clock
 
     @property
     def is_sure(self) -> bool:

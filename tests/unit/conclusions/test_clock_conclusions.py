@@ -69,8 +69,8 @@ def test_a_right_clock_is_not_mentioned(tmp_path: Path) -> None:
 def test_readings_that_fit_several_places_leave_joules_open(tmp_path: Path) -> None:
     (clock,) = _clocks(_profiled(tmp_path, 9, "counter 0.1 s", -4.0))
     assert re.match(
-        r"The readings of power\.csv fit \d+ places, up to .* apart, and its clock does not "
-        r"decide\. The energy of the profile is between \d.* and \d",
+        r"The clock of power\.csv does not decide between \d+ places, up to .* apart, that its "
+        r"readings fit\. The energy of the profile is between \d.* and \d",
         clock.sentence,
     )
     assert clock.confidence is Confidence.UNSURE
@@ -85,7 +85,10 @@ def test_a_log_without_a_clock_is_mentioned_only_where_joules_depend_on_its_plac
 
 def test_a_clock_that_cannot_be_checked_is_no_wrong_clock(tmp_path: Path) -> None:
     (clock,) = _clocks(_profiled(tmp_path, 7, "mean 10 s (PDU)", 30.0))
-    assert clock.sentence.startswith("Whether the clock of power.csv is right cannot be told")
+    assert re.match(
+        r"The clock of power\.csv is believed to ± \d.*: whether it is right cannot be told\.",
+        clock.sentence,
+    )
     assert clock.confidence is Confidence.UNSURE
 
 

@@ -13,6 +13,7 @@ from powertui import demo
 from powertui.data import loading, logdir
 from powertui.data.asked import Aligning, Pins, ReadOptions
 from powertui.data.energy import align, anchor, log_alignment, mixture
+from powertui.data.energy.clock_words import clock_words
 from powertui.data.model import Clock, Epoch, Epochs
 from powertui.data.power import times
 from powertui.errors import UsageError
@@ -64,7 +65,7 @@ def test_readings_narrow_a_vague_clock(made, logged) -> None:
     ).alignment
     assert vague.offset_s == pytest.approx(offset, abs=0.2)
     assert vague.lo_s <= offset <= vague.hi_s
-    assert "the clock of the BMC" in vague.clock_sentence
+    assert "the clock of the BMC" in clock_words(vague).clause
 
 
 @pytest.mark.parametrize("off_s", [0.6, -0.6, 2.0, 4.0, -15.0, 30.0])
@@ -77,7 +78,7 @@ def test_a_clock_that_the_readings_contradict_is_corrected(made, logged, off_s: 
     assert found.offset_s == pytest.approx(offset, abs=0.2)
     assert found.correction_s == pytest.approx(-off_s, abs=0.2)
     assert found.lo_s <= offset <= found.hi_s
-    assert ("ahead" if off_s > 0 else "behind") in found.clock_sentence
+    assert ("ahead" if off_s > 0 else "behind") in clock_words(found).clause
     assert placed.power.status == "aligned"
     assert (
         align.place(off, context(made), Aligning("clock")).alignment.status == "aligned"

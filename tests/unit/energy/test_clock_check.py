@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from powertui.data.energy import clock_check, clock_kinds, power_jumps
-from powertui.data.energy.clock_check import ClockOffset
+from powertui.data.energy import clock_alignment, clock_check, clock_kinds, power_jumps
+from powertui.data.energy.clock_check import ClockOffset, Verdict
 from powertui.data.energy.clock_kinds import FOREIGN, SAME_MACHINE
+from powertui.data.energy.clock_words import clock_words
 from powertui.data.energy.edge_matching import OffsetWeights
+from powertui.data.energy.log_alignment import unplaced
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Clock, PowerKind, PowerSeries, Sensor
 from powertui.data.power import times
@@ -24,6 +26,11 @@ def means_of(edges, levels, pace: float, count: int) -> Samples:
     fine = np.arange(count * 1000) * pace / 1000
     watts = np.asarray(levels)[np.searchsorted(edges, fine, side="right")]
     return sampled(np.round(watts.reshape(count, 1000).mean(axis=1)), pace)
+
+
+def said(clock: ClockOffset, verdict: Verdict) -> str:
+    """What is said of a clock."""
+    return clock_words(clock_alignment.checked(unplaced(), clock, verdict)).clause
 
 
 def weights(peaks, spread_s: float = 0.05, floor: float = -60.0) -> OffsetWeights:
@@ -66,7 +73,7 @@ def test_where_no_reading_speaks_the_clock_is_believed_as_its_kind_is() -> None:
     assert sum(place.weight for place in foreign.places) == pytest.approx(1.0)
     own = clock_check.judge(ClockOffset(0.0, 0.0, SAME_MACHINE), None, LOG)
     assert (own.status, own.lo_s, own.hi_s) == ("aligned", -0.01, 0.01)
-    assert "believed to ± 2 s" in clock_check.in_words(FOREIGN_CLOCK, foreign)
+    assert "believed to ± 2 s" in said(FOREIGN_CLOCK, foreign)
 
 
 def test_readings_that_like_all_offsets_alike_leave_the_clock_as_it_is() -> None:
@@ -83,7 +90,7 @@ def test_readings_that_are_sure_correct_a_clock(off_s: float, kind: clock_kinds.
     assert verdict.lo_s < off_s < verdict.hi_s
     assert verdict.hi_s - verdict.lo_s < 0.5
     assert verdict.correction_s == pytest.approx(off_s, abs=0.05)
-    words = clock_check.in_words(clock, verdict)
+    words = said(clock, verdict)
     assert ("ahead" if off_s < 0 else "behind") in words
 
 

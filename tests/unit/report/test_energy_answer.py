@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from powertui import cli, units
+from powertui.data.energy.clock_words import clock_words
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.energy.log_alignment import Alignment
 from powertui.data.energy.measured_energy import unresolved
 from powertui.data.model import Badge
 from powertui.report.energy_figures import brief_findings
-from powertui.report.energy_words import EnergyWords, clock_words
+from powertui.report.energy_words import EnergyWords, clock_line
 from tests.synthetic import Burst, Plan, build
 
 
@@ -49,7 +50,9 @@ def test_the_first_three_lines_are_the_answer(logdir, capsys) -> None:
     figures = r"[\d,.]+ k?J ± [\d.]+ in [\d.]+ s   [\d.]+ W mean   [\d.]+ J a step   [\d.]+ Wh"
     assert re.fullmatch(figures, lines[0])
     assert lines[1].startswith("epoch 1, steps ")
-    assert lines[2].startswith("clock: aligned by wall clocks")
+    assert re.match(
+        r"clock: (agrees with the edges of the training|believed to)\W* ± \d+ ms ", lines[2]
+    )
     assert "sensor: " in lines[2]
     assert "Sensors" not in lines
     assert "Alignment" not in lines
@@ -157,9 +160,14 @@ def test_the_gain_stands_beside_the_error() -> None:
 
 
 def test_a_clock_that_was_wrong_is_said_with_its_side() -> None:
-    ahead = Alignment(-25.4, -25.7, -25.1, "clock corrected", "x", (), correction_s=-15.09)
-    assert clock_words(ahead) == "clock: was 15.1 s ahead, corrected, ± 300 ms"
-    assert clock_words(None) == "clock: the log has no reading"
+    ahead = Alignment(
+        -25.4, -25.7, -25.1, "clock corrected", "x", (), correction_s=-15.09, clock_owner="the BMC"
+    )
+    assert clock_line(ahead) == "clock: 15.1 s ahead (± 300 ms): its times are corrected"
+    assert clock_words(ahead, "ipmi.csv").sentence == (
+        "The clock of the BMC (ipmi.csv) is 15.1 s ahead (± 300 ms): its times are corrected."
+    )
+    assert clock_line(None) == "clock: the log has no reading"
 
 
 def test_of_very_many_findings_a_page_lists_a_dozen() -> None:

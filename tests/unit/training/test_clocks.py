@@ -11,6 +11,7 @@ import pytest
 from benchmarks.power_world import SENSORS, make_whole, record, write_log, write_whole
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
+from powertui.data.energy.clock_words import clock_words
 from powertui.data.training.training import Training
 
 
@@ -62,7 +63,7 @@ def test_a_right_clock_is_confirmed_to_what_the_sensor_shows(
     assert abs(found.correction_s) < 0.5
     assert lo <= 0.0
     assert hi >= -delay
-    assert "agrees with the edges" in found.clock_sentence or off_s
+    assert "agrees with the edges" in clock_words(found).clause or off_s
 
 
 @pytest.mark.parametrize(("seed", "sensor", "batches"), PLAIN)
@@ -77,7 +78,7 @@ def test_a_slow_sensor_that_shows_nothing_leaves_the_clock_to_two_seconds(tmp_pa
     found, _, _ = placed(tmp_path, 22, "mean 10 s (PDU)", False, 0.0)
     assert found.status == "cannot tell"
     assert (found.lo_s, found.hi_s) == (-2.0, 2.0)
-    assert "believed to ± 2 s" in found.clock_sentence
+    assert "believed to ± 2 s" in clock_words(found).clause
 
 
 @pytest.mark.parametrize("off_s", [3600.0, -5400.0])

@@ -13,8 +13,9 @@ from powertui import units
 from powertui.data.conclusions import words
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
-from powertui.data.energy import account, clock_kinds, placing
+from powertui.data.energy import account, placing
 from powertui.data.energy.account import Account
+from powertui.data.energy.clock_words import RECORD_ENDS, clock_words
 from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 # measured: the share of the time from which on a cause has one.
 _MIN_OPEN_SHARE = 0.05
 _MAX_CLOCKS = 3  # logs that have a sentence of their own
-_RECORD_ENDS = (
-    "Log power from before the training starts until after it ends: its start and end in the "
-    "readings show where the log is. Or give --offset."
-)
 
 
 @dataclass(frozen=True)
@@ -54,18 +51,9 @@ class _Log:
         return plain(PurePath(series.path).name if series.path else series.sensor.label, 60)
 
     @property
-    def owner(self) -> str:
-        """Whose clock it is: "the BMC (power.csv)"."""
-        owner = clock_kinds.clock_kind(self.placed.power.series, ()).owner
-        return self.file if owner == clock_kinds.FOREIGN.owner else f"{owner} ({self.file})"
-
-    @property
-    def half_s(self) -> float:
-        """How far the log may be from where it is."""
-        alignment = self.alignment
-        if alignment.lo_s is None or alignment.hi_s is None:
-            return 0.0
-        return (alignment.hi_s - alignment.lo_s) / 2
+    def clock(self) -> str:
+        """What is known of its clock."""
+        return clock_words(self.alignment, self.file).sentence
 
 
 def doubtful_clocks(inquiry: Inquiry) -> Iterator[Conclusion]:
@@ -155,7 +143,7 @@ def _matters(log: _Log) -> bool:
     energy = log.energy
     if alignment.status == "clock corrected":
         return True
-    if alignment.status == "ambiguous" and alignment.clock_sentence:
+    if alignment.status == "ambiguous" and alignment.clock_owner:
         return True
     if energy is None or energy.joules is None or energy.lo is None or energy.hi is None:
         return True
@@ -164,13 +152,10 @@ def _matters(log: _Log) -> bool:
 
 
 def _corrected(log: _Log) -> Conclusion:
-    # A clock that is ahead writes later times, so they are moved back.
-    way = "ahead" if log.alignment.correction_s < 0 else "behind"
     off = words.seconds(abs(log.alignment.correction_s))
     return Conclusion(
         kind=Kind.CLOCK,
-        sentence=f"The clock of {log.owner} is {off} {way} (± {words.seconds(log.half_s)}): its "
-        f"times are corrected.{_joules_of_both(log)}",
+        sentence=f"{log.clock}{_joules_of_both(log)}",
         short=f"clock off {off}".replace(" ms", "ms"),
         confidence=Confidence.LIKELY,
         evidence=Evidence("energy", "where the log is, and why"),
@@ -194,24 +179,12 @@ def _joules_of_both(log: _Log) -> str:
 def _doubtful(log: _Log) -> Conclusion:
     return Conclusion(
         kind=Kind.CLOCK,
-        sentence=f"{_doubt(log)}{_open_joules(log)}",
+        sentence=f"{log.clock}{_open_joules(log)}",
         short="clock unsure",
         confidence=Confidence.UNSURE,
         evidence=Evidence("energy", "where the log may be, and why"),
-        next=_RECORD_ENDS,
+        next=RECORD_ENDS,
     )
-
-
-def _doubt(log: _Log) -> str:
-    places = f"{len(log.alignment.places)} places, up to {words.seconds(2 * log.half_s)} apart"
-    if log.alignment.status == "cannot tell":
-        return (
-            f"Whether the clock of {log.owner} is right cannot be told: it is believed to "
-            f"± {words.seconds(log.half_s)}."
-        )
-    if not log.alignment.clock_sentence:
-        return f"Nothing but its readings shows where {log.file} is, and they fit {places}."
-    return f"The readings of {log.file} fit {places}, and its clock does not decide."
 
 
 def _open_joules(log: _Log) -> str:
