@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from powertui import units
 from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare.amounts import in_unit, signed
 from powertui.data.compare.causes import Cause
-from powertui.data.compare.comparison import ComparedSide, Comparison
+from powertui.data.compare.comparison import ComparedSide, Comparison, ConclusionChange
 from powertui.data.compare.figure import ComparedFigure, Family
 from powertui.data.compare.kernel_figures import LAUNCHES
 from powertui.data.compare.matching import Unmatched
 from powertui.plain import plain
 from powertui.report import text
 from powertui.report.page_style import Style, style_of
+from powertui.value_types import dataclass
 
+SAME_CONFIGURATION = "The files tell of no difference."
 _HEADERS = ("figure", "A", "B", "difference", "ratio", "95 % interval", "verdict")
 _LISTED_FAMILIES = (
     Family.TIME,
@@ -26,7 +28,7 @@ _LISTED_FAMILIES = (
     Family.MEMORY,
 )
 _LONG_FAMILIES = (Family.OP, Family.OPERATOR, Family.KERNEL, Family.KERNEL_NAME)
-_MAX_ROWS = 10  # of a long family, and of what has no counterpart; --json has them all
+MAX_ROWS = 10  # of a long family, and of what has no counterpart; --json has them all
 _NAME_CELLS = 48  # of ops and kernels, whose names may take a page
 
 
@@ -64,51 +66,63 @@ def _side_line(style: Style, label: str, side: ComparedSide) -> str:
 
 def _configuration(style: Style, comparison: Comparison) -> list[str]:
     if not comparison.configuration:
-        return [*style.head(2, "Configuration"), style.line("The files tell of no difference.")]
+        return [*style.head(2, "Configuration"), style.line(SAME_CONFIGURATION)]
     rows = []
     for setting in comparison.configuration:
-        rows.append([setting.name, _cut(setting.a), _cut(setting.b)])
+        rows.append([setting.name, short(setting.a), short(setting.b)])
     return [
         *style.head(2, "Configuration that differs"),
         *style.table(("what", "A", "B"), rows, ()),
     ]
 
 
-def _figures(style: Style, figures: Sequence[ComparedFigure]) -> list[str]:
-    lines = []
+@dataclass(frozen=True)
+class FamilyRows:
+    """The figures of one family as a page lists them; of a long one those that differ most."""
+
+    title: str
+    rows: Sequence[ComparedFigure]
+    left_out: int
+
+
+def families(figures: Sequence[ComparedFigure]) -> Iterator[FamilyRows]:
+    """Those that have figures, in the order of a page."""
     for family in (*_LISTED_FAMILIES, *_LONG_FAMILIES):
         rows = [row for row in figures if row.family is family and row.unit != LAUNCHES]
-        if rows:
-            lines += _family(style, family, rows)
+        if not rows:
+            continue
+        shown = rows
+        if family in _LONG_FAMILIES:
+            shown = sorted(rows, key=lambda row: -abs(row.difference or 0.0))[:MAX_ROWS]
+        title = f"{family.value[0].upper()}{family.value[1:]}"
+        yield FamilyRows(title, shown, len(rows) - len(shown))
+
+
+def _figures(style: Style, figures: Sequence[ComparedFigure]) -> list[str]:
+    lines = []
+    for family in families(figures):
+        lines += style.head(2, family.title)
+        lines += style.table(_HEADERS, map(_cells, family.rows), range(1, 6))
+        lines += _left_out(style, family.left_out)
     return lines
-
-
-def _family(style: Style, family: Family, rows: list[ComparedFigure]) -> list[str]:
-    """The figures of one family; of a long one those that differ most."""
-    shown = rows
-    if family in _LONG_FAMILIES:
-        shown = sorted(rows, key=lambda row: -abs(row.difference or 0.0))[:_MAX_ROWS]
-    title = family.value
-    lines = style.head(2, f"{title[0].upper()}{title[1:]}")
-    lines += style.table(_HEADERS, map(_cells, shown), range(1, 6))
-    return lines + _left_out(style, len(rows) - len(shown))
 
 
 def _cells(figure: ComparedFigure) -> list[str]:
     unit = figure.unit
     ratio = "" if figure.ratio is None else f"{figure.ratio:.3f}"
     return [
-        _cut(figure.name),
+        short(figure.name),
         in_unit(figure.a, unit),
         in_unit(figure.b, unit),
         signed(figure.difference, unit),
         ratio,
-        _interval(figure),
+        interval(figure),
         figure.verdict.value,
     ]
 
 
-def _interval(figure: ComparedFigure) -> str:
+def interval(figure: ComparedFigure) -> str:
+    """The 95 % interval of a difference; "" without one."""
     judgement = figure.judgement
     if judgement.lo is None:
         return ""
@@ -123,18 +137,28 @@ def _causes(style: Style, causes: Sequence[Cause], account: str) -> list[str]:
         return []
     cells = [_cause_cells(cause) for cause in rows]
     total_s = sum(cause.seconds for cause in rows)
-    joules = [cause.joules for cause in rows if cause.joules is not None]
-    total_j = sum(joules) if joules else None
+    total_j = joules_together(rows)
     cells.append(["together", signed(total_s, "s"), "", signed(total_j, "J")])
     return [
-        *style.head(2, f"Where the difference of a step comes from, by {account}"),
+        *style.head(2, causes_title(account)),
         *style.table(("part", "time", "share", "energy"), cells, range(1, 4)),
     ]
 
 
+def causes_title(account: str) -> str:
+    """What stands above the causes of one account."""
+    return f"Where the difference of a step comes from, by {account}"
+
+
+def joules_together(causes: Sequence[Cause]) -> float | None:
+    """Of all parts; None where none has joules."""
+    joules = [cause.joules for cause in causes if cause.joules is not None]
+    return sum(joules) if joules else None
+
+
 def _cause_cells(cause: Cause) -> list[str]:
     share = "" if cause.share is None else units.percent(cause.share)
-    return [_cut(cause.name), signed(cause.seconds, "s"), share, signed(cause.joules, "J")]
+    return [short(cause.name), signed(cause.seconds, "s"), share, signed(cause.joules, "J")]
 
 
 def _conclusions(style: Style, comparison: Comparison) -> list[str]:
@@ -142,21 +166,24 @@ def _conclusions(style: Style, comparison: Comparison) -> list[str]:
         return []
     lines = style.head(2, "Conclusions that came or went")
     for row in comparison.conclusions:
-        side = "only in B" if row.change == "came" else "only in A"
-        runs = f" ({row.runs} of {row.of} runs)" if row.of > 1 else ""
-        lines.append(style.line(f"{side}{runs}: {row.sentence}"))
+        lines.append(style.line(f"{side_of(row)}: {row.sentence}"))
     return lines
 
 
+def side_of(change: ConclusionChange) -> str:
+    """Which side has a conclusion: "only in B (3 of 4 runs)"."""
+    side = "only in B" if change.change == "came" else "only in A"
+    return f"{side} ({change.runs} of {change.of} runs)" if change.of > 1 else side
+
+
 def _unmatched(style: Style, rows: Sequence[Unmatched], label: str) -> list[str]:
-    """What one side alone has, the largest first."""
-    timed = [row for row in rows if row.unit != LAUNCHES]
+    """What one side alone has."""
+    timed = largest_first(rows)
     if not timed:
         return []
-    timed.sort(key=lambda row: (row.unit, -abs(row.value)))
     cells = []
-    for row in timed[:_MAX_ROWS]:
-        cells.append([row.family.value, _cut(row.name), in_unit(row.value, row.unit)])
+    for row in timed[:MAX_ROWS]:
+        cells.append([row.family.value, short(row.name), in_unit(row.value, row.unit)])
     return [
         *style.head(2, f"{label}: {len(timed):,} without a counterpart"),
         *style.table(("of", "name", "value"), cells, (2,)),
@@ -164,9 +191,19 @@ def _unmatched(style: Style, rows: Sequence[Unmatched], label: str) -> list[str]
     ]
 
 
+def largest_first(rows: Iterable[Unmatched]) -> list[Unmatched]:
+    """What has no counterpart, by size."""
+    timed = [row for row in rows if row.unit != LAUNCHES]
+    return sorted(timed, key=lambda row: (row.unit, -abs(row.value)))
+
+
 def _reasons(style: Style, figures: Sequence[ComparedFigure]) -> list[str]:
+    rows = list(map(style.line, reasons(figures)))
+    return [*style.head(2, "How sure"), *rows] if rows else []
+
+
+def reasons(figures: Iterable[ComparedFigure]) -> Iterator[str]:
     """Why the first figures have their verdicts, and what would tell."""
-    rows = []
     for figure in figures:
         judgement = figure.judgement
         if figure.family not in (Family.TIME, Family.ENERGY) or not judgement.why:
@@ -174,10 +211,7 @@ def _reasons(style: Style, figures: Sequence[ComparedFigure]) -> list[str]:
         words = f"{figure.name}: {judgement.basis.value}; {judgement.why}"
         if judgement.needs:
             words += f". To tell: {judgement.needs}"
-        rows.append(style.line(words))
-    if not rows:
-        return []
-    return [*style.head(2, "How sure"), *rows]
+        yield words
 
 
 def _left_out(style: Style, count: int) -> list[str]:
@@ -186,7 +220,8 @@ def _left_out(style: Style, count: int) -> list[str]:
     return [style.line(f"… and {count:,} more (--json lists them)")]
 
 
-def _cut(name: str) -> str:
+def short(name: str) -> str:
+    """A name that fits into a column."""
     if len(name) <= _NAME_CELLS:
         return name
     return f"{name[: _NAME_CELLS - 1]}…"

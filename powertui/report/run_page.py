@@ -32,9 +32,9 @@ _MIN_SHOWN_SLACK_S = 0.002
 def describe(run: Facts, columns: int = 0) -> list[str]:
     """One run for a person; with `columns` also a chart of its steps."""
     profiles: list[Facts] = run["profiles"]
-    rows = _conclusions(run) + _rows("time", _times(run))
+    rows = _conclusions(run) + _rows("time", times(run))
     for profile in profiles:
-        rows += _rows("steps", _steps(profile, several=len(profiles) > 1))
+        rows += _rows("steps", step_lines(profile, several=len(profiles) > 1))
     lines = [plain(run["name"]), *text.labelled(rows)]
     if len(profiles) == 1:
         lengths = _step_lengths(profiles[0]["steps"])
@@ -46,7 +46,7 @@ def describe(run: Facts, columns: int = 0) -> list[str]:
         if epochs["count"] and epochs["rows"] not in listed:
             listed.append(epochs["rows"])
             lines += _epochs(epochs)
-    return lines + text.labelled(_rows_below_epochs(run))
+    return lines + text.labelled(rows_below_epochs(run))
 
 
 _Row: TypeAlias = tuple[str, str]  # a label and its line
@@ -71,7 +71,7 @@ def _conclusions(run: Facts) -> list[_Row]:
     return _rows("findings", lines)
 
 
-def _rows_below_epochs(run: Facts) -> list[_Row]:
+def rows_below_epochs(run: Facts) -> list[_Row]:
     profiles: list[Facts] = run["profiles"]
     energy = run["energy"] or {}
     not_used = [plain(sentence) for sentence in energy.get("not_used", ())]
@@ -103,7 +103,7 @@ def _first_rows(label: str, lines: Iterable[str], count: int) -> list[_Row]:
 # ── time ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _times(run: Facts) -> list[str]:
+def times(run: Facts) -> list[str]:
     """How long each host was recorded, and from when: they need not begin or end together."""
     profiles = [profile for profile in run["profiles"] if profile["events"]]
     lines = []
@@ -188,7 +188,7 @@ def start_time(facts: Facts) -> str:
 # ── steps and epochs ─────────────────────────────────────────────────────────────────────────────
 
 
-def _steps(profile: Facts, *, several: bool) -> list[str]:
+def step_lines(profile: Facts, *, several: bool) -> list[str]:
     lines = step_facts.lines(profile["steps"])
     if several:
         lines[0] = f"{plain(profile['host'])}: {lines[0]}"

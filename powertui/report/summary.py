@@ -22,7 +22,7 @@ from powertui.report.writers.as_csv import ExactNumber
 
 # So many runs are also searched for findings: that takes longer than reading them. Chosen, not
 # measured.
-_MAX_SEARCHED_RUNS = 20
+MAX_SEARCHED_RUNS = 20
 _NOT_SEARCHED: Facts = {"conclusions": None, "looked_at": None}
 _MAX_MARKDOWN_EPOCHS = 200  # rows of a table; chosen, not measured
 
@@ -65,8 +65,8 @@ def tell(path: str, name: str | None, reading: ReadOptions, aligning: Aligning, 
             lines += _text(scan, runs)
         lines += training_page.summaries(chosen)
         text.out("\n".join(lines))
-    is_readable = any(readable for _, readable in answers)
-    return 0 if is_readable or has_training_alone else 3
+    is_any_readable = any(readable for _, readable in answers)
+    return 0 if is_any_readable or has_training_alone else 3
 
 
 def _read(
@@ -76,12 +76,12 @@ def _read(
 
     The traces of a run are let go of before the next.
     """
-    is_searched = len(entries) <= _MAX_SEARCHED_RUNS
+    is_searched = len(entries) <= MAX_SEARCHED_RUNS
 
     def read(entry: RunEntry) -> tuple[Facts, bool]:
         for opened in trainings.each([entry]):
             run, problem = opened.run_or_problem()
-            readable = run is not None and _is_readable(entry, run)
+            readable = run is not None and is_readable(entry, run)
             profiles = opened.profiles if run is not None else ()
             answer = facts.of_run(entry, run, problem, profiles, aligning)
             if readable and is_searched:
@@ -96,7 +96,7 @@ def _read(
     return many.each(read, entries, largest)
 
 
-def _is_readable(entry: RunEntry, run: Run) -> bool:
+def is_readable(entry: RunEntry, run: Run) -> bool:
     if run.traces or run.scalars:
         return True
     # A profile that was named and cannot be read has failed, even where power is beside it.
@@ -147,7 +147,7 @@ def _text(scan: Logdir, runs: Sequence[Facts]) -> list[str]:
     lines: list[str] = []
     columns = chart.room()
     if not runs:
-        lines += _no_run(scan)
+        lines += no_run(scan)
     elif len(runs) > 1:
         lines += [f"{len(runs)} runs in {plain(scan.path)}", ""]
     for index, run in enumerate(runs):
@@ -161,7 +161,7 @@ def _text(scan: Logdir, runs: Sequence[Facts]) -> list[str]:
     return lines
 
 
-def _no_run(scan: Logdir) -> list[str]:
+def no_run(scan: Logdir) -> list[str]:
     from powertui.report import checks  # not needed where there is a run
 
     path = plain(scan.path)
@@ -174,7 +174,7 @@ def _no_run(scan: Logdir) -> list[str]:
 
 # ── Markdown ─────────────────────────────────────────────────────────────────────────────────────
 
-_RUN_HEADERS = (
+RUN_HEADERS = (
     "run",
     "hosts",
     "devices",
@@ -192,8 +192,8 @@ _EPOCH_HEADERS = ("epoch", "start", "end", "length", "steps", "source")
 def _markdown(scan: Logdir, runs: Sequence[Facts], trainings: Sequence[Training]) -> list[str]:
     lines: list[str] = []
     if runs:
-        rows = [_run_cells(run) for run in runs]
-        lines += text.markdown(_RUN_HEADERS, rows, right=range(1, 8))
+        rows = [run_cells(run) for run in runs]
+        lines += text.markdown(RUN_HEADERS, rows, right=range(1, 8))
     else:
         lines.append(f"No run of a profiler was found in {text.markdown_text(scan.path)}.")
     for run in runs:
@@ -230,7 +230,7 @@ def _markdown_run(run: Facts) -> list[str]:
     return lines
 
 
-def _run_cells(run: Facts) -> list[str]:
+def run_cells(run: Facts) -> list[str]:
     spreads = [profile["steps"]["step_s"] for profile in run["profiles"]]
     spread = next(filter(None, spreads), None)
     median_step = ""

@@ -402,12 +402,27 @@ def seconds(words: str, name: str, least: float = 0.0, most: float = 86400.0) ->
 # ── how to answer ────────────────────────────────────────────────────────────────────────────────
 
 
-def output(parser: argparse.ArgumentParser, csv: str) -> None:
-    """Which form the answer takes; `csv` describes the rows of that form."""
-    forms = group(parser, "output").add_mutually_exclusive_group()
+def output(parser: argparse.ArgumentParser, csv: str, *, html: bool = False) -> None:
+    """Which form the answer takes; `csv` describes the rows of that form. `html`: also a page."""
+    options = group(parser, "output")
+    forms = options.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="one JSON object (a stable interface)")
     forms.add_argument("--csv", action="store_true", help=csv)
     forms.add_argument("--markdown", "--md", action="store_true", help="tables for a document")
+    if html:
+        forms.add_argument(
+            "--html",
+            metavar="FILE",
+            help="a page to send: one HTML file without scripts, at most 300 kB",
+        )
+        options.add_argument("--force", action="store_true", help="with --html: replace the file")
+
+
+def without(args: argparse.Namespace, option: str, *others: str) -> None:
+    """Raise `UsageError` where `option` was given together with one of these."""
+    for other in others:
+        if getattr(args, other.removeprefix("--").replace("-", "_")):
+            raise UsageError(f"{option} and {other} cannot be given together.")
 
 
 def form_of(args: argparse.Namespace) -> str:

@@ -58,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     common.at(sides, action="append")
     common.how_to_read(parser)
-    common.output(parser, csv="one row per figure")
+    common.output(parser, csv="one row per figure", html=True)
     common.group(parser, "output").add_argument(
         "--brief", action="store_true", help="what matters, in at most 4 kB of JSON"
     )
@@ -79,6 +79,13 @@ def run(args: argparse.Namespace) -> int:
         at=args.at or (),
     )
     reading = SideReading(common.reading_of(args), common.aligning_of(args))
+    if args.html is not None:
+        from powertui.html import comparison_file
+        from powertui.html.html_file import HtmlFile
+
+        common.without(args, "--html", "--brief")
+        output = HtmlFile(args.html, args.force)
+        return comparison_file.write_comparison(_groups(args.paths), asked, reading, output)
     return compare.tell(_groups(args.paths), asked, reading, common.form_of(args), args.brief)
 
 

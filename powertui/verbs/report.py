@@ -16,6 +16,7 @@ all tools."""
 EXAMPLES = (
     ("powertui report ~/logs --json", "the same facts, for a script"),
     ("powertui report ~/logs --brief", "what matters, in 4 kB of JSON"),
+    ("powertui report ~/logs --html run.html", "a page to send: charts, findings, tables"),
     ("powertui report ~/logs --tool kernel_stats", "one tool's table"),
 )
 
@@ -62,7 +63,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--match", metavar="REGEX", default="", help="with event_sets: only events with such names"
     )
     common.reading(parser)
-    common.output(parser, csv="one row per step, or the table of --tool")
+    common.output(parser, csv="one row per step, or the table of --tool", html=True)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -76,6 +77,13 @@ def run(args: argparse.Namespace) -> int:
     # What is wrong with the options is reported before anything is read.
     reading = common.reading_of(args)
     aligning = common.aligning_of(args)
+    if args.html is not None:
+        from powertui.html import report_file
+        from powertui.html.html_file import HtmlFile
+
+        common.without(args, "--html", "--tool", "--brief")
+        output = HtmlFile(args.html, args.force)
+        return report_file.write_report(args.path, args.run, reading, aligning, output)
     if args.brief:
         from powertui.report import brief
 

@@ -19,7 +19,7 @@ from powertui.view import stacked_bars
 LinePieces = tuple[tuple[str, str], ...]
 
 # The colour of each category of a step, by the chart's labels.
-_INKS = {
+STEP_INKS = {
     "Device compute": "matmul",
     "Device to device": "memory",
     "Device collective communication": "communication",
@@ -246,7 +246,7 @@ def _ink(chart: Chart, part: int) -> str:
     if part < 0:
         return "text"
     label = chart.series[part].label
-    return f"category:{_INKS.get(label, 'other')}"
+    return f"category:{STEP_INKS.get(label, 'other')}"
 
 
 def _legend(chart: Chart, letters: str) -> list[tuple[str, str]]:

@@ -53,10 +53,10 @@ def draw(
     parts = np.nan_to_num(np.array(columns))
     if not parts.size or width < 1 or height < 1:
         return StackedBars([], 0.0, 0, 0)
-    chosen, each = _chosen(parts.sum(axis=0), width)
+    chosen, each = longest_bars(parts.sum(axis=0), width)
     parts = parts[:, chosen]
     totals = parts.sum(axis=0)
-    top = _top(totals)
+    top = full_height(totals)
     if top <= 0:
         return StackedBars([], 0.0, each, 0)
     edges = np.zeros((len(parts) + 1, parts.shape[1]))
@@ -91,7 +91,7 @@ def one_bar(chart: Chart, width: int, *, letters: str = "") -> list[BarPiece]:
     return pieces
 
 
-def _chosen(totals: Floats, width: int) -> tuple[Int64s, int]:
+def longest_bars(totals: Floats, width: int) -> tuple[Int64s, int]:
     """(which bars are shown, how many a cell stands for)."""
     count = len(totals)
     if count <= width:
@@ -102,7 +102,7 @@ def _chosen(totals: Floats, width: int) -> tuple[Int64s, int]:
     return np.array(longest, np.int64), int(np.diff(bounds).max())
 
 
-def _top(totals: Floats) -> float:
+def full_height(totals: Floats) -> float:
     """What the full height stands for."""
     longest = float(totals.max())
     typical = float(np.percentile(totals, 95))

@@ -69,7 +69,7 @@ def training_surroundings(
         span=(on_axis.start, on_axis.end),
         profiles=tuple(sessions.values()),
         epochs=on_axis.epochs,
-        findings=tuple(_finding_span(finding) for finding in findings),
+        findings=tuple(finding_span(finding) for finding in findings),
         notes=tuple(dict.fromkeys(unplaced)),
     )
     # A profile without a clock, or with one that is not believed, is on no axis but its own.
@@ -177,7 +177,7 @@ def _untrained_span(window: TrainingWindow) -> LabelledSpan:
     return LabelledSpan(window.start, window.end, (*with_energy, *names))
 
 
-def _finding_span(finding: Finding) -> LabelledSpan:
+def finding_span(finding: Finding) -> LabelledSpan:
     """A finding: where and how much, as far as there is room."""
     watts = joules = where = ""
     if finding.delta_watts is not None:

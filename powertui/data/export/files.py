@@ -35,6 +35,19 @@ def look(path: str) -> tuple[Path, Literal["nothing", "folder", "file"]]:
     return place, "folder" if kind == stat.S_IFDIR else "file"
 
 
+def refuse_existing(path: str, *, force: bool = False) -> None:
+    """Raise what `opened` would raise for this path, before long work is done for it."""
+    if path == STDOUT:
+        return
+    place, kind = look(path)
+    if kind == "folder":
+        raise UsageError(f"{path} is a folder.", hint="Name a file in it.")
+    if kind == "file" and place.is_file() and not force:
+        raise _exists(path)
+    if not place.parent.is_dir():
+        raise _cannot(path, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)))
+
+
 @contextlib.contextmanager
 def opened(path: str, *, force: bool = False) -> Iterator[BinaryIO]:
     """A stream to write to. What was written becomes the file when the block ends; after an error

@@ -81,7 +81,7 @@ class Training(PlacedTraining):
 
         return wall_time_epochs.account_by_wall_time(self, profile, account, aligning)
 
-    def _axis_of(self, profile: Profile, aligning: Aligning) -> TrainingOnAxis:
+    def axis_of(self, profile: Profile, aligning: Aligning) -> TrainingOnAxis:
         """The axis of a profile: the last one with all that was worked out on it, or a new one."""
         if self._last_axis is not None and self._last_axis[0] == aligning:
             axis = self._last_axis[1]
@@ -91,7 +91,7 @@ class Training(PlacedTraining):
 
     def looks_around(self, profile: Profile, aligning: Aligning) -> bool:
         """Whether findings around one of its profiles come from the training as a whole."""
-        axis = self._axis_of(profile, aligning)
+        axis = self.axis_of(profile, aligning)
         if not axis.wall:
             return False
         from powertui.data.training.training_energy import training_energy
@@ -100,7 +100,7 @@ class Training(PlacedTraining):
 
     def findings(self, profile: Profile, found: Findings, aligning: Aligning) -> Findings:
         """The findings in one of its profiles, and around it."""
-        axis = self._axis_of(profile, aligning)
+        axis = self.axis_of(profile, aligning)
         if not axis.wall:
             return found  # nothing of the training is on this profile's axis
         from powertui.data.training.training_energy import training_energy

@@ -1,0 +1,115 @@
+"""The steps as stacked bars, in the colors that the terminal has for the same parts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from powertui import units
+from powertui.data.model import PS_PER_S, Floats
+from powertui.data.table import Chart
+from powertui.html import chart_frame, svg_shapes
+from powertui.html.chart_frame import AxisMark, LegendEntry
+from powertui.html.markup import Markup, element, percent
+from powertui.view import stacked_bars
+from powertui.view.overview_lines import STEP_INKS
+
+_COLUMNS = 360  # bars at most: three pixels each on a page of 1,080
+_FEW_BARS = 60  # up to so many are drawn apart
+_GAP = 0.25  # of a bar's width, between bars that are apart
+_NAMED_PARTS = 0.005  # of all time: smaller parts read "<1 %"
+
+
+def step_chart(chart: Chart) -> Markup | None:
+    """The chart "step_time" of the overview. None without a step that took time."""
+    if not chart.series:
+        return None
+    parts = np.nan_to_num(np.array([np.asarray(row.y, np.float64) for row in chart.series]))
+    totals = parts.sum(axis=0)
+    if not totals.any():
+        return None
+    top = stacked_bars.full_height(totals)
+    bars, steps_each = _bars(totals)
+    picture = _picture(chart, parts[:, bars], top)
+    notes = []
+    if steps_each > 1:
+        notes.append(f"each column is the longest of {steps_each:,} steps")
+    cut = int((totals > top * (1 + 1e-9)).sum())
+    if cut:
+        longest = units.duration(round(float(totals.max()) * PS_PER_S), 3)
+        notes.append(f"{cut:,} longer than shown, up to {longest}")
+    return chart_frame.figure(
+        chart.title,
+        [
+            chart_frame.plot(
+                picture,
+                scale=_scale(top),
+                axis=_axis(len(totals)),
+                above=_cut_marks(parts[:, bars].sum(axis=0), top),
+            ),
+            chart_frame.legend(_legend(chart, parts)),
+        ],
+        aside=", ".join(notes),
+    )
+
+
+def _bars(totals: Floats) -> tuple[np.ndarray, int]:
+    """Which steps are drawn, and how many one of them stands for."""
+    if len(totals) <= _COLUMNS:
+        return np.arange(len(totals)), 1
+    return stacked_bars.longest_bars(totals, _COLUMNS)
+
+
+def _picture(chart: Chart, parts: Floats, top: float) -> Markup:
+    columns = parts.shape[1]
+    ends = np.cumsum(parts, axis=0) / top
+    ground = np.zeros(columns)
+    gap = _GAP if columns <= _FEW_BARS else 0.0
+    shapes: list[Markup | None] = []
+    # The highest end first: each part covers the lower end of the one that was drawn before it.
+    for number in range(len(parts) - 1, -1, -1):
+        shapes.append(svg_shapes.area(ground, ends[number], _class(chart, number), gap))
+    return svg_shapes.stretched(columns, shapes, chart.title)
+
+
+def _class(chart: Chart, number: int) -> str:
+    return f"c-{STEP_INKS.get(chart.series[number].label, 'other')}"
+
+
+def _scale(top: float) -> list[AxisMark]:
+    half = units.duration(round(top / 2 * PS_PER_S), 3)
+    full = units.duration(round(top * PS_PER_S), 3)
+    return [AxisMark(0, "0"), AxisMark(0.5, half), AxisMark(1, full)]
+
+
+def _axis(count: int) -> list[AxisMark]:
+    """Steps count from 1 for a person."""
+    if count < 3:
+        return []
+    middle = count // 2
+    return [
+        AxisMark(0, "1"),
+        AxisMark((middle + 0.5) / count, f"{middle + 1:,}"),
+        AxisMark(1, f"{count:,}"),
+    ]
+
+
+def _cut_marks(totals: Floats, top: float) -> list[Markup]:
+    """A sign at the top of each bar that goes on beyond it."""
+    marks = []
+    for bar in np.flatnonzero(totals > top * (1 + 1e-9)).tolist():
+        share = (bar + 0.5) / len(totals)
+        marks.append(element("b", class_="cut", style=f"left:{percent(share)}"))
+    return marks
+
+
+def _legend(chart: Chart, parts: Floats) -> list[LegendEntry]:
+    """The parts with their shares of all time, the largest first."""
+    sums = parts.sum(axis=1)
+    total = float(sums.sum()) or 1.0
+    entries = []
+    for number in np.argsort(-sums, kind="stable").tolist():
+        share = float(sums[number]) / total
+        words = units.percent(share) if share >= _NAMED_PARTS else "<1 %"
+        label = chart.series[number].label
+        entries.append(LegendEntry(_class(chart, number), f"{label} {words}"))
+    return entries
