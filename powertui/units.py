@@ -144,8 +144,11 @@ def size(count: float) -> str:
 
 
 def percent(share: float, decimals: int = 0) -> str:
-    """A share as a person writes it: "84 %"."""
-    return f"{100 * share:.{decimals}f} %"
+    """A share as a person writes it: "84 %". What rounds to 0 has no sign."""
+    words = f"{100 * share:.{decimals}f}"
+    if not float(words):
+        words = words.lstrip("-")
+    return f"{words} %"
 
 
 def quantity(value: float, unit: str, figures: int = 4) -> str:

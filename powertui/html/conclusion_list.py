@@ -37,7 +37,7 @@ def further_conclusions(conclusions: Conclusions) -> Markup | None:
         rows.append(element("li", sentence, _costs(conclusion), *_advice(conclusion)))
     left_out = len(items) - len(rows)
     more = element("p", f"… {left_out:,} more", class_="note") if left_out else None
-    return element("section", element("ol", *rows, class_="conclusions"), more)
+    return element("div", element("ol", *rows, class_="conclusions"), more, class_="table")
 
 
 def _limited(words: str) -> str:

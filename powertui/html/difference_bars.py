@@ -60,11 +60,11 @@ def interval_bar(figure: ComparedFigure, scale: Scale) -> Markup | None:
     shapes = [_zero(scale)]
     lo, hi = figure.judgement.lo, figure.judgement.hi
     if lo is not None and hi is not None:
-        line = f"M{scale.x(lo / a)} {middle}H{scale.x(hi / a)}"
-        shapes.append(element("path", class_="whisker", d=line))
+        whisker = f"M{scale.x(lo / a)} {middle}H{scale.x(hi / a)}"
+        shapes.append(svg_shapes.line(whisker, "whisker"))
     # A line of no length has round ends: a dot that stays round when the picture is stretched.
     dot = f"M{scale.x(figure.difference / a)} {middle}h0"
-    shapes.append(element("path", class_="point", d=dot))
+    shapes.append(svg_shapes.line(dot, "point"))
     kind = figure.verdict.value.replace(" ", "-")
     label = f"{100 * figure.difference / a:+.3g} %"
     return element("div", svg_shapes.stretched(_WIDTH, shapes, label), class_=f"inline {kind}")
@@ -104,5 +104,4 @@ def _part(begin: float, end: float, scale: Scale, label: str) -> Markup:
 
 def _zero(scale: Scale) -> Markup:
     """Where nothing differs."""
-    line = f"M{scale.x(0.0)} 0V{svg_shapes.HEIGHT}"
-    return element("path", class_="zero", d=line)
+    return svg_shapes.line(f"M{scale.x(0.0)} 0V{svg_shapes.HEIGHT}", "zero")

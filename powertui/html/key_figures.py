@@ -26,7 +26,7 @@ _SHOWN_IDS = (
     "host_compute_share",
     "length",
 )
-_MAX_FIGURES = 8
+_MAX_FIGURES = 7
 _LEAST_SHARE = 0.005  # shares that round to 0 % tell nothing
 
 

@@ -28,8 +28,13 @@ def run_provenance(run: Facts) -> list[tuple[str, str]]:
     return rows + run_page.rows_below_epochs(run)
 
 
-def provenance(rows: Iterable[tuple[str, str]], notes: Sequence[str] = ()) -> Markup | None:
-    """The lines below their labels, then the notes on how figures are counted."""
+def provenance(
+    rows: Iterable[tuple[str, str]], notes: Sequence[str] = (), level: str = "h3"
+) -> Markup | None:
+    """The lines below their labels, then the notes on how figures are counted.
+
+    `level` is that of the heading.
+    """
     parts: list[Markup] = []
     for label, same in groupby(filter(_has_line, rows), key=lambda row: row[0]):
         lines = [line for _, line in same]
@@ -41,7 +46,7 @@ def provenance(rows: Iterable[tuple[str, str]], notes: Sequence[str] = ()) -> Ma
     if not parts:
         return None
     return element(
-        "section", element("h3", "Sources"), element("dl", *parts, class_="sources"), class_="fine"
+        "section", element(level, "Sources"), element("dl", *parts, class_="sources"), class_="fine"
     )
 
 

@@ -109,7 +109,7 @@ class _RunsPage:
         rows += [("note", str(problem)) for problem in scan.problems]
         if not self._listed and not self._sections:
             rows.append(("runs", summary.no_run(scan)[0]))
-        parts = [heading, self._runs_table(), provenance(rows)]
+        parts = [heading, self._runs_table(), provenance(rows, level="h2")]
         return [Block(element("header", *parts), "list of runs", essential=True)]
 
     def _runs_table(self) -> Markup | None:

@@ -17,7 +17,8 @@ from powertui.terminal.theme import CATEGORIES
 from powertui.view import truncation
 
 _MAX_COLUMNS = 8
-_MAX_TEXT_CELLS = 96  # of a name: kernels have thousands of characters
+_MAX_NAME_CELLS = 96  # kernels have names of thousands of characters
+_MAX_SENTENCE_CELLS = 300
 _MAX_READ_LETTERS = 1000  # at either end of a name: HLO text can be megabytes
 _MIN_BAR_WEIGHT = 7  # of a column that has bars
 _SHORT_WORDS = 16  # letters that may stand in a narrow column
@@ -67,6 +68,8 @@ def rows_section(
         cells = []
         for index, words in enumerate(row):
             class_ = "number" if index in numbers else None
+            if class_ is None and len(words) > _SHORT_WORDS and not isinstance(words, Markup):
+                class_ = "words"
             cells.append(element("td", words, class_=class_))
         body.append(element("tr", *cells))
     heads = []
@@ -75,7 +78,7 @@ def rows_section(
         heads.append(element("th", header, class_=class_, scope="col"))
     more = element("p", f"… {left_out:,} more", class_="note") if left_out > 0 else None
     return element(
-        "section",
+        "section" if title else "div",
         element("h3", title) if title else None,
         _box(heads, body, title or headers[0]),
         more,
@@ -97,7 +100,8 @@ def _scrolled(table: Table, columns: Sequence[Column], rows: Sequence[int]) -> M
             if column is barred:
                 cells.append(_barred_cell(column, row))
             else:
-                cells.append(_cell(column, row, mark if column is named else None))
+                limit = _MAX_NAME_CELLS if _holds_names(table, column) else _MAX_SENTENCE_CELLS
+                cells.append(_cell(column, row, mark if column is named else None, limit))
         body.append(element("tr", *cells))
     return _box(headers, body, table.title)
 
@@ -137,23 +141,28 @@ def _heaviest(columns: Sequence[Column], kind: str) -> Column | None:
     return max(alike, key=lambda column: column.weight, default=None)
 
 
-def _cell(column: Column, row: int, mark: Markup | None) -> Markup:
-    """A value; `mark` stands before a name."""
+def _holds_names(table: Table, column: Column) -> bool:
+    """Whether a column of words has names, which may be very long, rather than sentences."""
+    return table.kind_of_work is not None or column.id in table.key
+
+
+def _cell(column: Column, row: int, mark: Markup | None, limit: int) -> Markup:
+    """A value; `mark` stands before a name, of which so many cells are shown."""
     words = column.text(row)
     if column.kind == "text":
         if words in _BADGES:
             return element("td", badge(words))
         is_long = len(words) > _SHORT_WORDS
         class_ = " ".join(filter(None, ("words" if is_long else "", "marked" if mark else "")))
-        return element("td", mark, breakable(short_name(words)), class_=class_ or None)
+        return element("td", mark, breakable(short_name(words, limit)), class_=class_ or None)
     return element("td", words, class_=_class(column))
 
 
-def short_name(name: str) -> str:
+def short_name(name: str, limit: int = _MAX_NAME_CELLS) -> str:
     """A name that fits into a cell: its beginning and its end, which tell names apart."""
     if len(name) > 2 * _MAX_READ_LETTERS:
         name = name[:_MAX_READ_LETTERS] + name[-_MAX_READ_LETTERS:]
-    return truncation.middle(plain(name), _MAX_TEXT_CELLS)
+    return truncation.middle(plain(name), limit)
 
 
 def badge(words: str) -> Markup:

@@ -67,8 +67,13 @@ def unread_blocks(facts: Facts, place: PageRun) -> list[Block]:
     """What is known of a run that could not be read, or holds no profile."""
     return [
         Block(title(facts["name"], "", place), facts["name"], essential=True),
-        *block(provenance(run_provenance(facts)), "sources"),
+        *block(provenance(run_provenance(facts), level=_below(place)), "sources"),
     ]
+
+
+def _below(place: PageRun) -> str:
+    """The level of a heading right below the name of a run."""
+    return "h2" if place.title_level == "h1" else "h3"
 
 
 def title(name: str, subtitle: str, place: PageRun) -> Markup:

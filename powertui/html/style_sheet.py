@@ -18,7 +18,7 @@ _INKS = {
     "strong": (255, 232),
     "soft": (247, 240),
     "link": (117, 25),
-    "power": (209, 172),
+    "power": (173, 215),
     "line": (221, 130),
     "found": (203, 161),
     "level": (250, 240),
@@ -41,9 +41,9 @@ h1,h2,h3,p,dl,dd,ol,ul,figure{margin:0;padding:0;font-size:inherit;font-weight:i
 ol,ul{list-style:none}
 small{font-size:.8125rem;font-weight:400;color:var(--soft)}
 a{color:var(--link)}
-p,li,dd,td,h1,h2,.eyebrow{overflow-wrap:anywhere}
+p,li,dd,.words,h1,h2,.eyebrow{overflow-wrap:anywhere}
 td,dd,dt,li,h1,h2,h3,p,span{unicode-bidi:isolate}
-header,section,figure{margin-bottom:40px}
+header,section,figure,.table{margin-bottom:40px}
 section figure{margin-bottom:24px}
 .eyebrow{display:flex;flex-wrap:wrap;gap:2px 14px;align-items:baseline;
 font-size:.9375rem;font-weight:600;color:var(--soft);margin-bottom:18px}
@@ -61,7 +61,7 @@ color:var(--soft);font-variant-numeric:tabular-nums}
 .cost{display:inline-block;width:96px;height:6px;border-radius:3px;background:var(--rule);
 overflow:hidden}
 .cost i{display:block;height:100%;background:var(--line)}
-.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(148px,1fr));gap:22px 24px;
+.figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(118px,1fr));gap:22px 20px;
 margin-top:34px;padding:22px 0;border:solid var(--rule);border-width:1px 0}
 .figures dt{font-size:.8125rem;color:var(--soft)}
 .figures b{font-size:1.5rem;line-height:1.3;font-weight:650;letter-spacing:-.01em;
@@ -73,7 +73,7 @@ white-space:nowrap;color:var(--soft)}
 .measured{color:var(--measured)}.estimated,.likely{color:var(--estimated)}
 .assumed,.unsure,.cannot-tell{color:var(--assumed)}
 .differs{color:var(--differs)}.within-noise{color:var(--same)}
-h3{font-size:1.0625rem;font-weight:650;color:var(--strong);margin-bottom:10px;
+h3,.fine h2{font-size:1.0625rem;font-weight:650;color:var(--strong);margin-bottom:10px;
 display:flex;flex-wrap:wrap;gap:2px 12px;align-items:baseline}
 .conclusions{display:grid;gap:16px}
 .conclusions li{border-left:3px solid var(--rule);padding:0 0 0 14px;max-width:84ch}
@@ -105,7 +105,7 @@ background:currentColor}
 .legend .level{height:0;border-radius:0;border-top:2px dashed var(--level);background:none;
 margin-bottom:3px}
 path.power,rect.power{fill:var(--power)}path.power-range{fill:var(--power);opacity:.42}
-path.power-line{fill:none;stroke:var(--line);stroke-width:1;vector-effect:non-scaling-stroke}
+path.power-line{fill:none;stroke:var(--line);stroke-width:1}
 i.power{background:var(--power)}
 rect.finding{fill:var(--found);opacity:.3}i.finding{background:var(--found);opacity:.6}
 .finding-label{position:absolute;padding:0 5px;border-radius:3px;background:var(--page);
@@ -138,8 +138,8 @@ color:var(--soft)}
 footer{font-size:.75rem;color:var(--soft);border-top:1px solid var(--rule);padding-top:12px}
 .figures.wide{grid-template-columns:repeat(auto-fit,minmax(230px,1fr))}
 .inline{position:relative;height:1.25rem;min-width:150px}
-.zero{stroke:var(--soft);stroke-width:1;stroke-dasharray:2 2;vector-effect:non-scaling-stroke}
-.whisker,.point{fill:none;stroke:currentColor;stroke-width:2;vector-effect:non-scaling-stroke}
+.zero{stroke:var(--soft);stroke-width:1;stroke-dasharray:2 2}
+.whisker,.point{fill:none;stroke:currentColor;stroke-width:2}
 .point{stroke-width:9;stroke-linecap:round}
 .more{fill:var(--line)}.less{fill:var(--c-matmul)}
 @media(max-width:640px){main{padding:24px 16px}.shapes{height:190px}
@@ -150,7 +150,7 @@ footer{font-size:.75rem;color:var(--soft);border-top:1px solid var(--rule);paddi
 .sources dt{margin-top:8px}}
 @page{margin:14mm 12mm}
 @media print{html{font-size:12.5px}main{max-width:none;padding:0}.scroll{overflow:visible}
-header,section,figure{margin-bottom:22px}
+header,section,figure,.table{margin-bottom:22px}
 tr,li,figure,.plot,.figures{break-inside:avoid}h2,h3{break-after:avoid}
 thead{display:table-header-group}h2.eyebrow{break-before:page;border:0;margin-top:0}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}

@@ -54,7 +54,12 @@ def top_line(values: Floats, class_: str) -> Markup | None:
         parts.append(f"M{start} {tops[start]}{_course(tops[start:end], 1)}")
     if not parts:
         return None
-    return element("path", class_=class_, d="".join(parts))
+    return line("".join(parts), class_)
+
+
+def line(course: str, class_: str) -> Markup:
+    """A line that is as thin as it is, however the picture is stretched."""
+    return element("path", class_=class_, d=course, vector_effect="non-scaling-stroke")
 
 
 def band(start: float, end: float, class_: str, low: float = 0.0, high: float = 1.0) -> Markup:
