@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from powertui.data.energy.findings.noise import MEDIAN_TO_SIGMA
+from powertui.data.energy.quantiles import median_of_column, quantile_of_column
 from powertui.data.model import Floats
 
 # Readings that a level needs. This and the others here are chosen, not measured, but for Tukey's
@@ -61,13 +62,13 @@ def _pure_levels(columns: Floats, watts: Floats, usual_w: float) -> Floats | Non
         rows = is_pure & (main_kind == kind)
         if rows.sum() < _MIN_PURE_READINGS:
             return None
-        levels[kind] = float(np.median(watts[rows]))
+        levels[kind] = median_of_column(watts[rows])
     return levels
 
 
 def _mode_scale(residual: Floats) -> float:
     """The deviation of normal residuals whose smallest part is as small as of these."""
-    return float(np.quantile(residual, _MODE_SHARE)) / _MODE_DEVIATIONS
+    return quantile_of_column(residual, _MODE_SHARE) / _MODE_DEVIATIONS
 
 
 def _refined(columns: Floats, watts: Floats, start: Floats, low: float, floor: float) -> Floats:
@@ -76,7 +77,7 @@ def _refined(columns: Floats, watts: Floats, start: Floats, low: float, floor: f
     ridge = np.eye(columns.shape[1]) * 1e-3
     for turn in range(_MAX_FIT_ROUNDS):
         residual = np.abs(watts - columns @ levels)
-        scale = MEDIAN_TO_SIGMA * float(np.median(residual))
+        scale = MEDIAN_TO_SIGMA * median_of_column(residual)
         if turn < _MODE_ROUNDS:
             # Where three levels share the readings, their median would hold all of them.
             scale = min(scale, _mode_scale(residual))

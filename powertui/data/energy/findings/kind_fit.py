@@ -18,6 +18,7 @@ from powertui.data.energy.findings import reading_windows
 from powertui.data.energy.findings import work_columns as work_kinds
 from powertui.data.energy.findings.reading_windows import WindowPrior, Windows
 from powertui.data.energy.findings.work_columns import KindSeconds
+from powertui.data.energy.quantiles import median_of_column, quantile_of_column
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
@@ -160,7 +161,7 @@ def _refit(columns: Floats, watts: Floats, doubt: Floats, known: KindFit, floor:
     """The residuals of a fit near one that is known."""
     prior = coefficients = known.coefficients
     precision = np.linalg.inv(25 * known.covariance + 1e-9 * np.eye(len(prior)))
-    steady = doubt <= np.quantile(doubt, _STEADY_QUANTILE) + 1e-12
+    steady = doubt <= quantile_of_column(doubt, _STEADY_QUANTILE) + 1e-12
     residual = watts - columns @ coefficients
     for _ in range(_REFIT_ROUNDS):
         scale = max(_scale(residual[steady], 0.5), floor)
@@ -204,7 +205,7 @@ class _FitProblem:
         prior, precision = self._prior(level, swing)
         variance = (_UNLIKE_SHARE * swing * self.unlike) ** 2
         coefficients = prior.copy()
-        steady = self.unlike <= max(float(np.quantile(self.unlike, _STEADY_QUANTILE)), 0.02)
+        steady = self.unlike <= max(quantile_of_column(self.unlike, _STEADY_QUANTILE), 0.02)
         residual = watts - columns @ coefficients
         first_rounds = _MAX_FIT_ROUNDS // 3
         for turn in range(_MAX_FIT_ROUNDS):
@@ -219,7 +220,7 @@ class _FitProblem:
             moved = np.abs(coefficients - before).max()
             if turn > first_rounds and moved < 1e-3 * swing:
                 break
-        usual = float(np.median((columns @ coefficients)[steady]))
+        usual = median_of_column((columns @ coefficients)[steady])
         return _Attempt(
             coefficients=coefficients,
             covariance=covariance,
@@ -261,7 +262,7 @@ def _robust_weights(residual: Floats, sigma: Floats) -> Floats:
 
 def _scale(residual: Floats, part: float) -> float:
     """The deviation of normal residuals of which this part is as small as it is."""
-    return float(np.quantile(np.abs(residual), part)) / NormalDist().inv_cdf(0.5 + part / 2)
+    return quantile_of_column(np.abs(residual), part) / NormalDist().inv_cdf(0.5 + part / 2)
 
 
 def _noise_floor(data: Samples, watts: Floats) -> float:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy.findings.noise import noise_of, spread
+from powertui.data.energy.quantiles import quantile_of_column
 from powertui.data.model import Floats
 from powertui.value_types import dataclass
 
@@ -160,7 +161,7 @@ class _Judge:
         for variant in variants:
             if variant not in self.tried:
                 residual, doubt = self.tried[variant] = self.residuals(*variant)
-                sure = doubt <= np.quantile(doubt, 0.4) + 1e-12
+                sure = doubt <= quantile_of_column(doubt, 0.4) + 1e-12
                 self.scale = max(min(self.scale, spread(residual[sure])), self.floor)
         moved = np.ptp([residual for residual, _ in self.tried.values()], axis=0)
         self.rough = _RULES.rough_share * moved

@@ -1,0 +1,42 @@
+"""Quantiles of a column are those of NumPy, to the last bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from powertui.data.energy.quantiles import median_of_column, quantile_of_column
+from powertui.data.model import Floats
+
+COLUMNS = arrays(np.float64, st.integers(1, 60), elements=st.floats(-1e6, 1e6))
+
+
+@given(COLUMNS, st.floats(0, 1))
+def test_a_quantile_is_that_of_numpy(values: Floats, share: float) -> None:
+    assert quantile_of_column(values, share) == np.quantile(values, share)
+
+
+@given(COLUMNS)
+def test_a_median_is_that_of_numpy(values: Floats) -> None:
+    assert median_of_column(values) == np.median(values)
+
+
+@pytest.mark.parametrize("place", [0, 3, 6])
+def test_what_is_not_known_makes_the_answer_unknown(place: int) -> None:
+    values = np.arange(7.0)
+    values[place] = np.nan
+    assert np.isnan(quantile_of_column(values, 0.35))
+    assert np.isnan(median_of_column(values))
+
+
+def test_nothing_has_no_median() -> None:
+    assert np.isnan(median_of_column(np.empty(0)))
+
+
+def test_an_infinite_value_is_one_of_them() -> None:
+    values = np.array([1.0, np.inf, 2.0, 3.0])
+    assert quantile_of_column(values, 0.5) == np.quantile(values, 0.5)
+    assert median_of_column(values) == 2.5
