@@ -77,7 +77,7 @@ def snap_compare(
 
 
 @pytest.fixture
-def make(data: Path) -> Maker:
+def make(data: Path, worked_out_once: None) -> Maker:
     """`make(path, *flags)`: the application of this command line.
 
     "demo" is the demo; other texts are paths below tests/data.

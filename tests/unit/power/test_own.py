@@ -14,6 +14,8 @@ from powertui.data.tools.registry import TOOLS
 from powertui.errors import UnreadableFile
 from tests.synthetic import Plan, build
 
+pytestmark = pytest.mark.usefixtures("worked_out_once")
+
 DATA = Path(__file__).parents[2] / "data" / "power"
 
 

@@ -15,17 +15,24 @@ from powertui import cli
 from powertui.terminal import marked
 from tests.synthetic import Plan, build
 
+pytestmark = pytest.mark.usefixtures("worked_out_once")
 
-@pytest.fixture
-def logdir(tmp_path, monkeypatch):
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture(scope="module")
+def logdir(tmp_path_factory):
+    root = tmp_path_factory.mktemp("run")
     work = build(1, Plan(seconds=12, step_s=0.5, epochs=2))
-    profile = tmp_path / "logs" / "plugins" / "profile" / "2024_01_01_00_00_00" / "host.xplane.pb"
+    profile = root / "logs" / "plugins" / "profile" / "2024_01_01_00_00_00" / "host.xplane.pb"
     profile.parent.mkdir(parents=True)
     profile.write_bytes(work.xplane())
     rows = "".join(f"{1_700_000_000 + t},{work.power(t)}\n" for t in range(-5, 15))
-    (tmp_path / "logs" / "power.csv").write_text("time_unix_s,watts\n" + rows)
-    return tmp_path, profile, work
+    (root / "logs" / "power.csv").write_text("time_unix_s,watts\n" + rows)
+    return root, profile, work
 
 
 def export(capsysbinary, *args: str) -> tuple[int, list[dict[str, str]], str]:
@@ -96,9 +103,9 @@ def test_what_makes_no_sense_gets_a_sentence(logdir, capsysbinary, args, words) 
     assert out == b""
 
 
-def test_a_file_beside_the_logs_is_not_overwritten(logdir, capsysbinary) -> None:
+def test_a_file_is_not_overwritten(logdir, tmp_path, capsysbinary) -> None:
     root, _, _ = logdir
-    target = root / "out.csv"
+    target = tmp_path / "out.csv"
     assert cli.main(["export", str(root / "logs"), "-o", str(target)]) == 0
     before = target.read_bytes()
     assert cli.main(["export", str(root / "logs"), "-o", str(target), "--from", "1s"]) == 2
@@ -131,15 +138,32 @@ def test_a_state_file_that_others_wrote_is_not_believed(logdir) -> None:
 # ── what is asked for is what is written ─────────────────────────────────────────────────────────
 
 
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """A training of two epochs, and the same with the log of one sensor."""
+    folder = tmp_path_factory.mktemp("world")
+    made = make(plan(3, quiet=True))
+    logs = write(made, folder)
+
+    def with_log(sensor: str) -> tuple[Path, Path]:
+        path = folder / f"{sensor}.csv"
+        return logs, write_log(record(made, SENSORS[sensor], 3), path, "wall")
+
+    return with_log
+
+
 @pytest.fixture(
     scope="module", params=["mean 0.5 s, 1 W", "mean 3 s, 7 W", "counter 0.1 s", "moment 0.04 s"]
 )
-def recorded(request, tmp_path_factory):
-    """A training of two epochs with a sensor that lags by up to two seconds."""
-    folder = tmp_path_factory.mktemp("world")
-    world = make(plan(3, quiet=True))
-    logs = write(world, folder)
-    return logs, write_log(record(world, SENSORS[request.param], 3), folder / "power.csv", "wall")
+def recorded(request, world):
+    """Sensors that lag by up to two seconds."""
+    return world(request.param)
+
+
+@pytest.fixture(scope="module")
+def recorded_once(world):
+    """The slowest of them."""
+    return world("mean 3 s, 7 W")
 
 
 def exported(recorded, path: Path, *args: str) -> tuple[pd.DataFrame, dict]:
@@ -179,9 +203,9 @@ def test_samples_add_up_to_what_the_report_says_of_the_epoch(recorded, tmp_path,
 
 
 @pytest.mark.parametrize("what", ["samples", "steps", "ops", "events"])
-def test_pandas_reads_every_file_without_arguments(recorded, tmp_path, what: str) -> None:
-    logs, log = recorded
-    frame, about = exported(recorded, tmp_path / "x.csv", "--what", what)
+def test_pandas_reads_every_file_without_arguments(recorded_once, tmp_path, what: str) -> None:
+    logs, log = recorded_once
+    frame, about = exported(recorded_once, tmp_path / "x.csv", "--what", what)
     assert len(frame)
     assert frame.columns.tolist() == [column["name"] for column in about["columns"]]
     for exact, iso in (("unix_s", "time_utc"), ("unix_start_s", "start_utc")):
@@ -220,14 +244,9 @@ def test_a_note_of_another_file_is_not_replaced(logdir, tmp_path, capsysbinary) 
     assert [p.name for p in tmp_path.glob("*.csv*")] == ["x.csv.about.json"]
 
 
-def test_every_channel_is_cut_by_its_own_lag(tmp_path) -> None:
-    world = make(plan(3, quiet=True))
-    logs = write(world, tmp_path)
-    names = ("mean 3 s, 7 W", "moment 0.04 s")
-    paths = [
-        write_log(record(world, SENSORS[name], 3), tmp_path / f"{i}.csv", "wall")
-        for i, name in enumerate(names)
-    ]
+def test_every_channel_is_cut_by_its_own_lag(world, tmp_path) -> None:
+    (logs, slow_log), (_, quick_log) = world("mean 3 s, 7 W"), world("moment 0.04 s")
+    paths = [slow_log, quick_log]
     both = [part for path in paths for part in ("--power", str(path))]
     assert (
         cli.main(

@@ -24,6 +24,8 @@ from powertui.data.tools.shares import Shares
 from powertui.report.writers import WRITERS, as_json, write
 from tests.unit.tools.test_suggestions import FIRED
 
+pytestmark = pytest.mark.usefixtures("worked_out_once")
+
 _GOLDEN = {
     "custom_loop": "own/custom_loop",
     "gpu_tf_t4": "public/e4040_hd2551",
