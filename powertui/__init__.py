@@ -5,11 +5,13 @@ training script costs nothing:
 
     powertui.open(path)      the runs of a logdir, a run folder or a single profile (numpy, pandas)
     powertui.compare(a, b)   what differs between two runs or groups of runs (numpy, pandas)
+    powertui.check(runs)     whether runs keep limits or a baseline (numpy, pandas)
+    powertui.baseline(name)  a saved baseline; with runs, it is saved first (numpy, pandas)
     powertui.record(...)     record power beside a training loop (standard library alone)
     powertui.libipmi         PowerBoard's API: start(), stop(), dbToCSV(path)
 
 `from powertui import *` brings `record` and `libipmi` alone: `open` would take the place of
-Python's own, and `compare` would cost a training script numpy and pandas.
+Python's own, and the others would cost a training script numpy and pandas.
 """
 
 from powertui.import_path import clean, too_old
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     import powertui.libipmi as libipmi
     from powertui.api import open as open
     from powertui.report.comparison_view import compare as compare
+    from powertui.report.gate_view import baseline as baseline
+    from powertui.report.gate_view import check as check
     from powertui.sampler.session import record
 
 
@@ -41,6 +45,8 @@ def __getattr__(name: str) -> "Any":
         return importlib.import_module("powertui.api").open
     if name == "compare":
         return importlib.import_module("powertui.report.comparison_view").compare
+    if name in ("baseline", "check"):
+        return getattr(importlib.import_module("powertui.report.gate_view"), name)
     if name == "record":
         return importlib.import_module("powertui.sampler.session").record
     if name == "libipmi":
@@ -49,4 +55,4 @@ def __getattr__(name: str) -> "Any":
 
 
 def __dir__() -> "list[str]":
-    return sorted([*__all__, "compare", "open"])
+    return sorted([*__all__, "baseline", "check", "compare", "open"])

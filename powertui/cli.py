@@ -19,7 +19,7 @@ from powertui.verbs.parser import Parser
 _EXAMPLE_WIDTH = 44  # cells of an example, with what it does beside it
 _EXIT_CODES = (
     "exit codes: 0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, "
-    "130/143/129 interrupted"
+    "130/143/129 interrupted; of check: 0 within, 1 above, 3 cannot say"
 )
 
 # Verbs that have something to put in order when they are interrupted: a file that is half written,
@@ -28,7 +28,7 @@ _IN_ORDER = ("export", "record", "sensors", "live", "capture")
 
 # Verbs that print, and read what may come from another machine. (The screens show its progress
 # themselves.)
-_FETCHING = ("report", "doctor", "energy", "compare", "export")
+_FETCHING = ("report", "doctor", "energy", "compare", "check", "baseline", "export")
 
 # What stands in the place of a verb.
 _OPTIONS = ("-h", "--help", "--version", "--licenses", "--clear-cache", "--completions")

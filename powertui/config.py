@@ -128,6 +128,14 @@ def state_folder(environ: Mapping[str, str] = os.environ) -> Path:
     return root / "powertui"
 
 
+def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where is kept what a person saved by name (XDG base directories, as above)."""
+    base = environ.get("XDG_DATA_HOME", "")
+    home = Path(environ.get("HOME") or "~").expanduser()
+    root = Path(base) if base.startswith("/") else home / ".local" / "share"
+    return root / "powertui"
+
+
 def write_state(path: Path, value: object) -> bool:
     """Keep a value as JSON in a file of the state folder, whole or not at all.
 

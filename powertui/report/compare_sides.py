@@ -127,6 +127,11 @@ def sides(
     return first, second
 
 
+def one_side(paths: Sequence[str], asked: Asked, reading: SideReading) -> AskedSide:
+    """All runs below the paths, narrowed as it was asked. Raises `UnreadableFile` for none."""
+    return _side(_OpenedRuns(reading), paths, asked.side(0))
+
+
 def _two_runs(runs: _OpenedRuns, path: str, words: SideWords) -> tuple[AskedSide, AskedSide]:
     """The two runs of one folder."""
     entries = [entry for entry in runs.trainings(path).found.chosen(words.run) if entry.profiles]

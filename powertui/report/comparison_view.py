@@ -50,19 +50,29 @@ def compare(
             f"compare() does not know {', '.join(sorted(unknown))}.",
             hint=f"A side is narrowed by {', '.join(_OPTIONS)}.",
         )
-    logs = _paths(power)
-    options = ReadOptions(
+    options = read_options(power, tz, step_marker, max_memory)
+    groups = [named_paths(a)] if b is None else [named_paths(a), named_paths(b)]
+    asked = Asked(**{name: one_or_two(value) for name, value in parts.items()})
+    return ComparisonView(
+        compare_sides(*sides(groups, asked, SideReading(options, aligning or Aligning())))
+    )
+
+
+def read_options(
+    power: _Path | Sequence[_Path] = (),
+    tz: str | None = None,
+    step_marker: str | None = None,
+    max_memory: str | int | None = None,
+) -> ReadOptions:
+    """How to read runs, from arguments that are those of `powertui.open()`."""
+    logs = named_paths(power)
+    return ReadOptions(
         step_marker=step_marker,
         tz=tz,
         power=logs,
         find_power=not logs,
         limit=MemoryLimit.parse(max_memory),
         usual_hosts=config.load().power_hosts,
-    )
-    groups = [_paths(a)] if b is None else [_paths(a), _paths(b)]
-    asked = Asked(**{name: _one_or_two(value) for name, value in parts.items()})
-    return ComparisonView(
-        compare_sides(*sides(groups, asked, SideReading(options, aligning or Aligning())))
     )
 
 
@@ -116,7 +126,8 @@ def _frame(rows: list[dict[str, Any]], columns: list[str] | None = None) -> pd.D
     return frame
 
 
-def _paths(named: _Path | Sequence[_Path]) -> tuple[str, ...]:
+def named_paths(named: _Path | Sequence[_Path]) -> tuple[str, ...]:
+    """One path, or several."""
     listed = [named] if isinstance(named, (str, os.PathLike)) else named
     return tuple(_expanded(os.fspath(path)) for path in listed)
 
@@ -125,7 +136,7 @@ def _expanded(path: str) -> str:
     return path if elsewhere.is_address(path) else str(Path(path).expanduser())
 
 
-def _one_or_two(value: Any) -> Sequence[Any]:
+def one_or_two(value: Any) -> Sequence[Any]:
     """What was given for both sides, or for each of them."""
     if value is None:
         return ()

@@ -29,6 +29,8 @@ VERBS = (
     "doctor",
     "energy",
     "compare",
+    "check",
+    "baseline",
     "export",
     "record",
     "live",

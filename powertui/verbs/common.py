@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from powertui.data.asked import Aligning, LogColumns, ReadOptions
     from powertui.data.limits import MemoryLimit
     from powertui.data.training.named_windows import WindowRequest
+    from powertui.report.compare_sides import Asked
     from powertui.report.export import WindowWords
     from powertui.sampler.targets import Target
     from powertui.terminal.launch import Display
@@ -397,6 +398,47 @@ def seconds(words: str, name: str, least: float = 0.0, most: float = 86400.0) ->
             f"{name} {words}: is not possible.", hint="Write it like 2s, 500ms or 10m."
         )
     return ps / units.PS_PER_S
+
+
+def one_part(parser: argparse.ArgumentParser) -> None:
+    """Which part of the runs, for verbs that take several paths."""
+    part = group(parser, "which part of each run")
+    part.add_argument(
+        "--run",
+        metavar="NAME",
+        help="only this run of the folder: its name, or a part that no other name has",
+    )
+    part.add_argument("--host", metavar="NAME", help="only this host")
+    part.add_argument("--epoch", type=int, metavar="N", help="only this epoch")
+    part.add_argument("--steps", metavar="A-B", help="only these steps (of --epoch)")
+    part.add_argument(
+        "--from", dest="from_", metavar="TIME", help="start of the window in trace time: 27.31s"
+    )
+    part.add_argument("--to", metavar="TIME", help="end of the window")
+
+
+def part_of(args: argparse.Namespace) -> Asked:
+    """The part that was asked for, from the arguments of `one_part`."""
+    from powertui.report.compare_sides import Asked
+
+    given = {
+        "run": args.run,
+        "host": args.host,
+        "epoch": args.epoch,
+        "steps": args.steps,
+        "start": args.from_,
+        "end": args.to,
+    }
+    return Asked(**{name: [value] for name, value in given.items() if value is not None})
+
+
+def baselines(options: argparse._ActionsContainer) -> None:
+    """Where saved baselines are."""
+    options.add_argument(
+        "--dir",
+        metavar="FOLDER",
+        help="the folder of baselines (default: POWERTUI_BASELINES, else your data folder)",
+    )
 
 
 # ── how to answer ────────────────────────────────────────────────────────────────────────────────

@@ -1,0 +1,45 @@
+"""Why runs, or a baseline, do not have a quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from powertui.data.gate import quantities
+from powertui.data.gate.run_values import BaselineRuns, GatedRun
+from powertui.plain import plain
+
+NAME_CHARACTERS = 120  # of a name in a sentence
+_ABSENT = {
+    quantities.MEDIAN_STEP: "the step marks hold only the launch of their work",
+    quantities.QUARTILE_STEP: "the step marks hold only the launch of their work",
+    quantities.DEVICE: "no device work was recorded",
+    quantities.INPUT_SHARE: "no event is known to be input",
+    quantities.MEMORY: "no memory counter was recorded",
+}
+
+
+def missing(runs: Sequence[GatedRun], name: str) -> str:
+    """Why no run has the quantity."""
+    is_power = not quantities.prefix_of(name) and quantities.quantity(name).is_power
+    if is_power:
+        reasons = [run.no_power for run in runs if run.no_power]
+        return reasons[0] if reasons else "the energy of the whole is not resolved"
+    if name != quantities.MEMORY and not any(run.steps for run in runs):
+        return "there are no steps"
+    prefix = quantities.prefix_of(name)
+    if not prefix:
+        return _ABSENT.get(name, "it is not a number here")
+    names = dict.fromkeys(other for run in runs for other in run.values)
+    kind = prefix.removesuffix(":")
+    near = quantities.near_names(name, names)
+    words = f"no run has {'an' if kind == 'op' else 'a'} {kind} of this name"
+    if near:
+        words += f"; near it: {', '.join(plain(other, NAME_CHARACTERS) for other in near)}"
+    return words
+
+
+def missing_in_baseline(baseline: BaselineRuns, name: str) -> str:
+    """Why the baseline does not have it."""
+    if quantities.prefix_of(name) and baseline.left_out:
+        return f"the baseline does not hold it ({baseline.left_out:,} small ones had no room)"
+    return f"the baseline does not hold it: {missing(baseline.runs, name)}"

@@ -1,0 +1,276 @@
+"""A baseline as a file: the figures of its runs and how they scatter, and no trace.
+
+One JSON object of at most 64 kB, written with a line a figure so that a diff can be read. What it
+holds comes from runs, and the file itself from wherever a CI keeps it: everything in it is checked
+before it is used.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from powertui import __version__
+from powertui.data.compare.run_scatter import MIN_RUNS
+from powertui.data.gate import quantities
+from powertui.data.gate.run_values import BaselineRuns, GatedRun, GateValue
+from powertui.data.gate.samples import samples_of_runs
+from powertui.errors import UnreadableFile, UsageError
+from powertui.opening import open_for_reading
+from powertui.plain import plain
+
+_FORMAT = "powertui baseline"
+_FORMAT_VERSION = 1
+MAX_FILE_BYTES = 64_000
+_MAX_RUNS = 100  # of which every op would take a line of 1 kB
+_MAX_NAME_CHARACTERS = 300  # of an op: longer ones are HLO texts, and no two runs agree on them
+_MAX_RUN_NAME_CHARACTERS = 100
+_SETTINGS_BYTES = 12_000  # hosts, devices and versions take 1 kB
+_BETWEEN = ",\n  "  # two figures
+_DIGITS = 7  # more than any clock or sensor is good for
+_SAVE_AGAIN = "Save it again: powertui baseline save NAME RUN..."
+
+
+# ── writing ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def baseline_text(name: str, runs: Sequence[GatedRun], saved_unix_s: int) -> str:
+    """The file. Small ops and kernels that have no room are left out and counted."""
+    if len(runs) > _MAX_RUNS:
+        raise UsageError(f"{len(runs)} runs are too many for a baseline: {_MAX_RUNS} at most.")
+    head = {
+        "format": _FORMAT,
+        "version": _FORMAT_VERSION,
+        "powertui": __version__,
+        "name": name,
+        "saved_unix_s": saved_unix_s,
+        "runs": [_run_json(run) for run in runs],
+        "configuration": _configuration(runs),
+    }
+    lines = []
+    room = MAX_FILE_BYTES - len(_joined(head, [], 1_000_000))
+    left_out = 0
+    for row in _rows(runs):
+        line = json.dumps(row, separators=(",", ":"))
+        length = len(line) + len(_BETWEEN)
+        if len(row["name"]) > _MAX_NAME_CHARACTERS or length > room:
+            left_out += 1
+            continue
+        room -= length
+        lines.append(line)
+    return _joined(head, lines, left_out)
+
+
+def _joined(head: dict[str, Any], lines: Sequence[str], left_out: int) -> str:
+    start = json.dumps({**head, "left_out": left_out}, indent=1)
+    return f'{start[:-2]},\n "quantities": [\n  ' + _BETWEEN.join(lines) + "\n ]\n}\n"
+
+
+def _run_json(run: GatedRun) -> dict[str, Any]:
+    return {
+        "name": _short(run.name),
+        "steps": run.steps,
+        "start_ns": run.start_ns,
+        "no_power": _short(run.no_power),
+    }
+
+
+def _short(words: str) -> str:
+    """One byte a character, so that a hundred runs leave room for their figures."""
+    return plain(words, _MAX_RUN_NAME_CHARACTERS).encode("ascii", "replace").decode()
+
+
+def _configuration(runs: Sequence[GatedRun]) -> dict[str, list[str]]:
+    """All values of each setting that the runs have, as far as there is room."""
+    names = dict.fromkeys(name for run in runs for name in run.settings)
+    out = {}
+    room = _SETTINGS_BYTES
+    for name in names:
+        values = sorted({run.settings[name] for run in runs if name in run.settings})
+        room -= len(json.dumps([name, values], indent=1))
+        if room < 0:
+            break
+        out[name] = values
+    return out
+
+
+def _rows(runs: Sequence[GatedRun]) -> Iterator[dict[str, Any]]:
+    """A row for each quantity: those that are always there, then the largest ops and kernels."""
+    names = dict.fromkeys(name for run in runs for name in run.values)
+    fixed = [quantity.name for quantity in quantities.fixed_quantities() if quantity.name in names]
+    largest = [
+        (samples_of_runs(runs, name).mean, name) for name in names if quantities.prefix_of(name)
+    ]
+    for name in (*fixed, *(name for _, name in sorted(largest, reverse=True))):
+        yield _row_json(runs, name)
+
+
+def _row_json(runs: Sequence[GatedRun], name: str) -> dict[str, Any]:
+    """The values run by run, null where a run lacks it; blocks only where the runs are few."""
+    values = [run.values.get(name) for run in runs]
+    if quantities.prefix_of(name):
+        values = [value or GateValue(0.0) for value in values]
+    row: dict[str, Any] = {"name": name, "runs": [_number(value) for value in values]}
+    measured = [value for value in values if value is not None]
+    if any(value.below or value.above for value in measured):
+        row["below"] = [None if value is None else _rounded(value.below) for value in values]
+        row["above"] = [None if value is None else _rounded(value.above) for value in values]
+    if any(value.is_fact for value in measured):
+        row["fact"] = True
+    if len(runs) < MIN_RUNS and any(value.blocks for value in measured):
+        row["blocks"] = [[] if value is None else _all_rounded(value.blocks) for value in values]
+    return row
+
+
+def _number(value: GateValue | None) -> float | None:
+    return None if value is None else _rounded(value.value)
+
+
+def _rounded(number: float) -> float:
+    return float(f"{number:.{_DIGITS}g}")
+
+
+def _all_rounded(numbers: Iterable[float]) -> list[float]:
+    return [_rounded(number) for number in numbers]
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Damaged(Exception):
+    """What is wrong with the file, as a fragment."""
+
+
+def read_baseline(path: str) -> BaselineRuns:
+    """The runs of a baseline. Raises `UnreadableFile` with what is wrong in a sentence."""
+    try:
+        with open_for_reading(path) as stream:
+            content = stream.read(MAX_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        words = getattr(error, "strerror", None) or "it cannot be opened"
+        raise UnreadableFile(path, words.lower(), hint=_SAVE_AGAIN) from None
+    try:
+        return _baseline(_document(content))
+    except _Damaged as damage:
+        raise UnreadableFile(
+            path, f"is not a baseline of powertui: {damage}", hint=_SAVE_AGAIN
+        ) from None
+
+
+def _document(content: bytes) -> dict[str, Any]:
+    if len(content) > MAX_FILE_BYTES:
+        raise _Damaged(f"it is larger than {MAX_FILE_BYTES // 1000} kB")
+    try:
+        document = json.loads(content.decode("utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise _Damaged("it is no JSON, or cut off") from None
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise _Damaged("its format is another one")
+    if document.get("version") != _FORMAT_VERSION:
+        raise _Damaged("its version is one that this powertui does not know")
+    return document
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(name)
+
+
+def _baseline(document: dict[str, Any]) -> BaselineRuns:
+    rows = _list(document, "quantities")
+    heads = _list(document, "runs")
+    if not 1 <= len(heads) <= _MAX_RUNS:
+        raise _Damaged("it holds no run, or too many")
+    values: list[dict[str, GateValue]] = [{} for _ in heads]
+    for row in rows:
+        name = _text(row, "name")
+        for number, value in enumerate(_values_of_row(row, len(heads))):
+            if value is not None:
+                values[number][name] = value
+    settings = _settings_by_run(document.get("configuration"), len(heads))
+    runs = []
+    for head, of_run, set_so in zip(heads, values, settings, strict=True):
+        runs.append(_run(head, of_run, set_so))
+    left_out = document.get("left_out")
+    count = left_out if isinstance(left_out, int) and 0 <= left_out < 1 << 31 else 0
+    return BaselineRuns(_text(document, "name"), tuple(runs), count)
+
+
+def _run(head: Any, values: dict[str, GateValue], settings: dict[str, str]) -> GatedRun:
+    start = head.get("start_ns") if isinstance(head, dict) else None
+    return GatedRun(
+        name=_text(head, "name"),
+        steps=int(_finite(head.get("steps"))),
+        values=values,
+        settings=settings,
+        no_power=_text(head, "no_power"),
+        start_ns=start if isinstance(start, int) and abs(start) < 1 << 63 else None,
+    )
+
+
+def _values_of_row(row: Any, count: int) -> Iterator[GateValue | None]:
+    numbers = _column(row, "runs", count)
+    below = _column(row, "below", count, [0.0] * count)
+    above = _column(row, "above", count, [0.0] * count)
+    blocks = _column(row, "blocks", count, [[]] * count)
+    for number, less, more, of_run in zip(numbers, below, above, blocks, strict=True):
+        if number is None:
+            yield None
+            continue
+        if not isinstance(of_run, list):
+            raise _Damaged("its blocks are no lists")
+        yield GateValue(
+            value=_finite(number),
+            blocks=tuple(map(_finite, of_run)),
+            below=abs(_finite(less or 0.0)),
+            above=abs(_finite(more or 0.0)),
+            is_fact=row.get("fact") is True,
+        )
+
+
+def _settings_by_run(configuration: Any, count: int) -> list[dict[str, str]]:
+    """Settings, spread so that the runs together have all of their values."""
+    out: list[dict[str, str]] = [{} for _ in range(count)]
+    if not isinstance(configuration, dict):
+        return out
+    for name, values in configuration.items():
+        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise _Damaged("its configuration is none")
+        for number, settings in enumerate(out):
+            if values:
+                settings[name] = values[min(number, len(values) - 1)]
+    return out
+
+
+def _column(row: Any, key: str, count: int, default: list[Any] | None = None) -> list[Any]:
+    column = row.get(key, default) if isinstance(row, dict) else None
+    if not isinstance(column, list) or len(column) != count:
+        raise _Damaged(f"a figure has not as many {key} as there are runs")
+    return column
+
+
+def _list(document: dict[str, Any], key: str) -> list[Any]:
+    value = document.get(key)
+    if not isinstance(value, list):
+        raise _Damaged(f"it has no list of {key}")
+    return value
+
+
+def _text(value: Any, key: str) -> str:
+    text = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(text, str):
+        raise _Damaged(f"a {key} is missing")
+    return text
+
+
+def _finite(number: Any) -> float:
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        raise _Damaged("a figure is no number")
+    try:
+        value = float(number)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise _Damaged("a figure is no finite number")
+    return value

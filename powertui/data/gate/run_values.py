@@ -1,0 +1,266 @@
+"""The quantities of each run that is checked or saved: one value a run, with what is known of it.
+
+They are the figures of `data/compare` under the names of `quantities`, and a few of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import field, replace
+
+from powertui.data.compare import (
+    configuration,
+    kernel_figures,
+    memory_figures,
+    op_figures,
+    power_figures,
+    step_figures,
+)
+from powertui.data.compare.figure import Family
+from powertui.data.compare.part import AskedSide, ComparedPart
+from powertui.data.compare.values import ComparedValue, Values
+from powertui.data.energy import account
+from powertui.data.gate import quantities
+from powertui.data.model import PS_PER_NS
+from powertui.data.tools import breakdown
+from powertui.errors import UnreadableFile
+from powertui.value_types import dataclass
+
+_DEVICE_CATEGORIES = ("device_compute", "device_to_device", "collectives")
+_LABELS = {name: label for name, label, _, _ in breakdown.CATEGORIES}
+_MAX_SETTING_CHARACTERS = 200  # of a value: longer ones are lists of flags
+_UNSAVED_SETTINGS = ("command line",)  # may hold a password, and differs from run to run
+
+
+@dataclass(frozen=True)
+class GateValue:
+    """A quantity of one run."""
+
+    value: float
+    blocks: tuple[float, ...] = ()  # its means over blocks of the steps
+    below: float = 0.0  # how much less it may be, by how well it can be measured at all (95 %)
+    above: float = 0.0  # and how much more
+    is_fact: bool = False  # of this run as a whole: no further stretch of it is asked about
+
+
+@dataclass(frozen=True)
+class GatedRun:
+    """One start of a program."""
+
+    name: str
+    steps: int
+    values: dict[str, GateValue]
+    settings: dict[str, str] = field(default_factory=dict)
+    no_power: str = ""  # why there are no joules
+    start_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class BaselineRuns:
+    """What runs are compared with."""
+
+    name: str
+    runs: tuple[GatedRun, ...]
+    left_out: int = 0  # ops and kernels that had no room
+
+
+def gated_runs(side: AskedSide, *, with_ops: bool) -> list[GatedRun]:
+    """One for each start of a program. Ops and kernels cost as much as the rest.
+
+    Raises `UnreadableFile` where nothing can be read.
+    """
+    by_program: dict[str, list[GatedRun]] = {}
+    for part in side.parts:
+        by_program.setdefault(part.program or part.name, []).append(_session(part, with_ops))
+    if not by_program:
+        raise UnreadableFile(side.name, "holds no run that can be read")
+    return [_merged(sessions) for sessions in by_program.values()]
+
+
+def _session(part: ComparedPart, with_ops: bool) -> GatedRun:
+    lead = part.lead
+    steps = 0 if lead is None else len(lead.rows)
+    values: dict[str, GateValue] = {}
+    if lead is not None and steps:
+        values |= _step_quantities(step_figures.time_values(lead))
+        values |= _category_quantities(step_figures.category_values(lead), values)
+        if with_ops:
+            values |= _op_quantities(op_figures.op_values(part))
+            values |= _kernel_quantities(kernel_figures.kernel_values(part), steps)
+    power = power_figures.power_values(part)
+    values |= _power_quantities(part, power.values)
+    values |= _memory_quantities(memory_figures.memory_values(part))
+    return GatedRun(
+        name=part.name,
+        steps=steps,
+        values={name: value for name, value in values.items() if math.isfinite(value.value)},
+        settings=_settings(part),
+        no_power="" if quantities.STEP_JOULES in values else power.why,
+        start_ns=_start_ns(part),
+    )
+
+
+def _merged(sessions: Sequence[GatedRun]) -> GatedRun:
+    """Several sessions of one start of a program as one run: the means of their values."""
+    first = sessions[0]
+    if len(sessions) == 1:
+        return first
+    values: dict[str, GateValue] = {}
+    for name in dict.fromkeys(name for session in sessions for name in session.values):
+        parts = [session.values[name] for session in sessions if name in session.values]
+        values[name] = GateValue(
+            value=sum(part.value for part in parts) / len(parts),
+            below=sum(part.below for part in parts) / len(parts),
+            above=sum(part.above for part in parts) / len(parts),
+            is_fact=parts[0].is_fact,
+        )
+    return replace(
+        first,
+        name=f"{first.name} and {len(sessions) - 1} more sessions",
+        steps=sum(session.steps for session in sessions),
+        values=values,
+    )
+
+
+# ── one family each ──────────────────────────────────────────────────────────────────────────────
+
+
+def _plain_value(value: ComparedValue) -> GateValue:
+    return GateValue(value.value, value.blocks)
+
+
+def _step_quantities(figures: Values) -> dict[str, GateValue]:
+    values = {}
+    for key, name in (
+        (step_figures.STEP, quantities.STEP),
+        (step_figures.TYPICAL_STEP, quantities.MEDIAN_STEP),
+        (step_figures.FAST_STEP, quantities.QUARTILE_STEP),
+    ):
+        if key in figures:
+            values[name] = _plain_value(figures[key])
+    step = values.get(quantities.STEP)
+    if step is not None and step.value > 0 and all(block > 0 for block in step.blocks):
+        rates = tuple(1 / block for block in step.blocks)
+        values[quantities.STEPS_PER_S] = GateValue(1 / step.value, rates)
+    return values
+
+
+def _category_quantities(figures: Values, steps: dict[str, GateValue]) -> dict[str, GateValue]:
+    seconds = {key.name: value for key, value in figures.items()}
+    values = {}
+    for label, value in seconds.items():
+        values[f"{quantities.CATEGORY}{label}"] = _plain_value(value)
+    device = [seconds[_LABELS[name]] for name in _DEVICE_CATEGORIES if _LABELS[name] in seconds]
+    if device:
+        values[quantities.DEVICE] = GateValue(
+            value=sum(part.value for part in device),
+            blocks=tuple(map(sum, zip(*(part.blocks for part in device), strict=True))),
+        )
+    step, waiting = steps.get(quantities.STEP), seconds.get(_LABELS["input"])
+    # Without an event that is known to be input nobody knows whether steps wait for it.
+    if waiting is not None and step is not None and step.value > 0:
+        values[quantities.INPUT_SHARE] = _share_of_step(waiting, step)
+    return values
+
+
+def _share_of_step(waiting: ComparedValue, step: GateValue) -> GateValue:
+    blocks: tuple[float, ...] = ()
+    if len(waiting.blocks) == len(step.blocks) and all(step.blocks):
+        pairs = zip(waiting.blocks, step.blocks, strict=True)
+        blocks = tuple(part / whole for part, whole in pairs)
+    return GateValue(waiting.value / step.value, blocks)
+
+
+def _op_quantities(figures: Values) -> dict[str, GateValue]:
+    """On the devices where the op ran there, else on the host."""
+    values = {}
+    for where in (op_figures.ON_HOST, op_figures.ON_DEVICE):
+        for key, value in figures.items():
+            if key.within == where:
+                values[f"{quantities.OP}{key.name}"] = GateValue(value.value)
+    return values
+
+
+def _kernel_quantities(figures: Values, steps: int) -> dict[str, GateValue]:
+    seconds: dict[str, float] = {}
+    for key, value in figures.items():
+        if key.family is Family.KERNEL_NAME and key.unit == "s":
+            seconds[key.name] = seconds.get(key.name, 0.0) + value.value
+    return {
+        f"{quantities.KERNEL}{name}": GateValue(total / steps) for name, total in seconds.items()
+    }
+
+
+def _memory_quantities(figures: Values) -> dict[str, GateValue]:
+    if not figures:
+        return {}
+    most = max(value.value for value in figures.values())
+    return {quantities.MEMORY: GateValue(most, is_fact=True)}
+
+
+def _power_quantities(part: ComparedPart, figures: Values) -> dict[str, GateValue]:
+    values: dict[str, GateValue] = {}
+    below, above = _margins_of_step(part)
+    for key, name in (
+        (power_figures.JOULES, quantities.STEP_JOULES),
+        (power_figures.WATTS, quantities.WATTS),
+    ):
+        if key in figures:
+            figure = figures[key]
+            values[name] = GateValue(
+                figure.value, figure.blocks, below * figure.value, above * figure.value
+            )
+    total = _total_joules(part)
+    if total is not None:
+        values[quantities.JOULES] = total
+    return values
+
+
+def _margins_of_step(part: ComparedPart) -> tuple[float, float]:
+    """How well a step's mean energy is measured, gain included: shares of it (95 %)."""
+    below = above = 0.0
+    for window in part.windows:
+        energy = account.energy_account(window.profile, part.aligning).per_step(None)
+        if energy is None or not energy.joules or energy.lo is None or energy.hi is None:
+            continue
+        below = max(below, 1 - energy.lo / energy.joules)
+        above = max(above, energy.hi / energy.joules - 1)
+    return max(0.0, below), max(0.0, above)
+
+
+def _total_joules(part: ComparedPart) -> GateValue | None:
+    """The energy of the profile or window; None where a host's is not resolved.
+
+    The gains of the hosts' sensors may err in the same direction, so the intervals add up.
+    """
+    joules = below = above = 0.0
+    for window in part.windows:
+        energies = account.energy_account(window.profile, part.aligning)
+        begin, end = energies.trace.span
+        lo = begin if window.lo is None else window.lo
+        hi = end if window.hi is None else window.hi
+        energy = energies.energy(lo, hi)
+        if energy is None or energy.joules is None or not energy.resolved:
+            return None
+        joules += energy.joules
+        below += 0.0 if energy.lo is None else energy.joules - energy.lo
+        above += 0.0 if energy.hi is None else energy.hi - energy.joules
+    if not part.windows:
+        return None
+    return GateValue(joules, below=max(0.0, below), above=max(0.0, above), is_fact=True)
+
+
+def _settings(part: ComparedPart) -> dict[str, str]:
+    kept = {}
+    for name, value in configuration.settings(part).items():
+        if name not in _UNSAVED_SETTINGS:
+            kept[name] = value[:_MAX_SETTING_CHARACTERS]
+    return kept
+
+
+def _start_ns(part: ComparedPart) -> int | None:
+    lead = part.lead
+    if lead is None or not lead.profile.clock.known:
+        return None
+    return lead.profile.clock.mid_ns + lead.profile.trace.span[0] // PS_PER_NS

@@ -1,0 +1,210 @@
+"""One quantity of several runs: its values, and the intervals that they give.
+
+From three runs on, the runs decide: each counts as one value, and the interval is Student's on
+their mean. Of one run or two nothing is known of a further run. Then the interval covers what each
+run's own drift lets expect of another stretch of it (`data/compare/drift.py`), and every answer
+says "within-run only".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from powertui.data.compare import drift, run_scatter, student
+from powertui.data.compare.figure import Basis
+from powertui.data.compare.judging import RUN_TO_RUN_SHARE
+from powertui.data.gate import quantities
+from powertui.data.gate.run_values import GatedRun, GateValue
+from powertui.value_types import dataclass
+
+# Of these, a run without the name spent no time in it where other runs did.
+_ZERO_WHERE_MISSING = (quantities.DEVICE, quantities.INPUT_SHARE)
+_MAX_RUNS_NAMED = 100  # more than nobody records
+_POWER_80_SIGMA = 0.84  # standard errors on top: so many runs decide in 80 of 100 cases
+
+
+@dataclass(frozen=True)
+class GateInterval:
+    """What a quantity, or a difference, may be."""
+
+    value: float
+    lo: float | None = None
+    hi: float | None = None
+    basis: Basis = Basis.NONE
+    p: float | None = None  # of a difference: how often chance alone gives as much
+    is_different: bool = False  # whether 0 is outside by what the scatter alone shows
+
+
+@dataclass(frozen=True)
+class GateSamples:
+    """The runs of one side that have the quantity."""
+
+    values: tuple[GateValue, ...]
+
+    @property
+    def numbers(self) -> list[float]:
+        return [value.value for value in self.values]
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.numbers))
+
+    @property
+    def decides_by_runs(self) -> bool:
+        return len(self.values) >= run_scatter.MIN_RUNS
+
+    @property
+    def deviation(self) -> float:
+        """From run to run."""
+        return float(np.std(self.numbers, ddof=1))
+
+    @property
+    def margins(self) -> tuple[float, float]:
+        """How well the mean can be measured at all: a sensor errs alike in all runs."""
+        below = float(np.mean([value.below for value in self.values]))
+        above = float(np.mean([value.above for value in self.values]))
+        return below, above
+
+
+def samples_of_runs(runs: Sequence[GatedRun], name: str) -> GateSamples:
+    """The values of one quantity, run by run."""
+    values = [run.values[name] for run in runs if name in run.values]
+    if values and (quantities.prefix_of(name) or name in _ZERO_WHERE_MISSING):
+        absent = [run for run in runs if name not in run.values and run.steps]
+        values += [GateValue(0.0)] * len(absent)
+    return GateSamples(tuple(values))
+
+
+def mean_interval(samples: GateSamples) -> GateInterval:
+    """What the quantity is."""
+    if not samples.decides_by_runs:
+        return _within_runs(samples)
+    half = student.quantile_95(len(samples.values) - 1) * samples.deviation
+    half /= math.sqrt(len(samples.values))
+    below, above = samples.margins
+    return GateInterval(
+        value=samples.mean,
+        lo=samples.mean - math.hypot(half, below),
+        hi=samples.mean + math.hypot(half, above),
+        basis=Basis.RUN_TO_RUN,
+    )
+
+
+def _within_runs(samples: GateSamples) -> GateInterval:
+    """What covers each run by itself: none of them stands for the others."""
+    lows, highs = [], []
+    for value in samples.values:
+        half = _drift_reach(value)
+        if half is None:
+            return GateInterval(samples.mean)
+        lows.append(value.value - math.hypot(half, value.below))
+        highs.append(value.value + math.hypot(half, value.above))
+    return GateInterval(samples.mean, min(lows), max(highs), Basis.WITHIN_RUN)
+
+
+def _drift_reach(value: GateValue) -> float | None:
+    """How far another stretch of the run may be by drift; None where nothing shows it."""
+    if value.is_fact:
+        return 0.0
+    if len(value.blocks) < drift.MIN_STEPS:
+        return None
+    return drift.reach(value.blocks, value.blocks)
+
+
+def difference_interval(
+    base: GateSamples, new: GateSamples, *, with_margins: bool = False
+) -> GateInterval:
+    """New less base. `with_margins`: the sensors differ, so their gains do not cancel."""
+    if base.decides_by_runs and new.decides_by_runs:
+        scatter = run_scatter.welch(base.numbers, new.numbers)
+        interval = _by_scatter(scatter.difference, scatter.half, scatter.p)
+    elif base.decides_by_runs or new.decides_by_runs:
+        interval = _by_one_side(base, new)
+    else:
+        interval = _by_drift(base, new)
+    if not with_margins or interval.lo is None or interval.hi is None:
+        return interval
+    margin = math.hypot(max(base.margins), max(new.margins))
+    return GateInterval(
+        value=interval.value,
+        lo=interval.value - math.hypot(interval.value - interval.lo, margin),
+        hi=interval.value + math.hypot(interval.hi - interval.value, margin),
+        basis=interval.basis,
+        p=interval.p,
+        is_different=interval.is_different and abs(interval.value) > margin,
+    )
+
+
+def _by_scatter(difference: float, half: float, p: float) -> GateInterval:
+    return GateInterval(
+        value=difference,
+        lo=difference - half,
+        hi=difference + half,
+        basis=Basis.RUN_TO_RUN,
+        p=p,
+        is_different=p <= 0.05,
+    )
+
+
+def _by_one_side(base: GateSamples, new: GateSamples) -> GateInterval:
+    """One or two runs against several: they are taken to vary as much as those do."""
+    several = base if base.decides_by_runs else new
+    difference = new.mean - base.mean
+    df = len(several.values) - 1
+    error = several.deviation * math.sqrt(1 / len(base.values) + 1 / len(new.values))
+    if error <= 1e-9 * max(abs(base.mean), abs(new.mean)):
+        return _by_scatter(difference, 0.0, 1.0 if abs(difference) <= error else 0.0)
+    half = student.quantile_95(df) * error
+    return _by_scatter(difference, half, student.two_sided_p(difference / error, df))
+
+
+def _by_drift(base: GateSamples, new: GateSamples) -> GateInterval:
+    """Few runs on either side: two runs of one program may differ by `RUN_TO_RUN_SHARE`."""
+    difference = new.mean - base.mean
+    halves = [_drift_reach(value) for value in (*base.values, *new.values)]
+    known = [half for half in halves if half is not None]
+    if len(known) < len(halves):
+        return GateInterval(difference)
+    half = max(*known, RUN_TO_RUN_SHARE * abs(base.mean))
+    return GateInterval(
+        value=difference,
+        lo=difference - half,
+        hi=difference + half,
+        basis=Basis.WITHIN_RUN,
+        is_different=abs(difference) > half,
+    )
+
+
+def runs_for_limit(samples: GateSamples, limit: float) -> int | None:
+    """How many runs would decide, if the mean stays; None for more than anyone records."""
+    distance = abs(limit - samples.mean)
+    margin = max(samples.margins)
+    if distance <= margin:
+        return None
+    room = math.sqrt(distance**2 - margin**2)
+    for count in range(run_scatter.MIN_RUNS, _MAX_RUNS_NAMED + 1):
+        reach = student.quantile_95(count - 1) + _POWER_80_SIGMA
+        if reach * samples.deviation / math.sqrt(count) <= room:
+            return count
+    return None
+
+
+def runs_for_difference(base: GateSamples, new: GateSamples, difference: float) -> str:
+    """Which recording would show such a difference, as words; "" where none does."""
+    if not base.decides_by_runs and not new.decides_by_runs:
+        return f"{run_scatter.MIN_RUNS} runs in the baseline, and as many to check"
+    several = base if base.decides_by_runs else new
+    if base.decides_by_runs and not new.decides_by_runs:
+        df, share = len(base.values) - 1, 1 / len(base.values)
+        reach = (student.quantile_95(df) + _POWER_80_SIGMA) * base.deviation
+        for count in range(len(new.values) + 1, _MAX_RUNS_NAMED + 1):
+            if reach * math.sqrt(share + 1 / count) <= difference:
+                return f"about {count} runs to check"
+    others = new if base.decides_by_runs and new.decides_by_runs else several
+    count_a_side = run_scatter.runs_needed(several.numbers, others.numbers, difference)
+    if count_a_side is None:
+        return ""
+    return f"about {count_a_side} runs to check and as many in the baseline"

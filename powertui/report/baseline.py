@@ -1,0 +1,201 @@
+"""`powertui baseline`: save, list and show."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from powertui.data.compare.run_scatter import MIN_RUNS
+from powertui.data.gate import quantities
+from powertui.data.gate.baseline_file import baseline_text
+from powertui.data.gate.baseline_store import (
+    baseline_path,
+    check_name,
+    find_baseline,
+    save_baseline,
+    saved_names,
+)
+from powertui.data.gate.run_values import BaselineRuns
+from powertui.data.gate.samples import mean_interval, samples_of_runs
+from powertui.data.model import NS_PER_S
+from powertui.errors import UnreadableFile
+from powertui.plain import plain
+from powertui.report import text
+from powertui.report.compare_sides import Asked, SideReading
+from powertui.report.gate_runs import runs_to_save
+from powertui.report.gate_words import in_quantity_unit
+
+_HEADERS = ("quantity", "mean", "95 % interval", "from run to run", "runs")
+_SHOWN_NAMED = 10  # ops and kernels, the largest first; --json lists all
+_NAME_CHARACTERS = 60
+_LEAST_SHOWN = 0.5e-9  # s: below it a time is the rounding of the files
+
+
+def save(
+    name: str, paths: Sequence[str], part: Asked, reading: SideReading, folder: Path, replace: bool
+) -> int:
+    """Measure the runs, and write the file."""
+    check_name(name)
+    runs = runs_to_save(paths, part, reading).runs
+    content = baseline_text(name, runs, int(time.time()))
+    path = save_baseline(folder, name, content, replace=replace)
+    words = f"Saved {name}: {text.plural(len(runs), 'run')}, {len(content.encode()):,} bytes"
+    text.out(plain(f"{words} in {path}."))
+    if len(runs) < MIN_RUNS:
+        text.out(
+            f"With fewer than {MIN_RUNS} runs nothing is known of how runs vary, and a check "
+            "against it can seldom say anything. Save three or better five."
+        )
+    return 0
+
+
+def list_saved(folder: Path, form: str) -> int:
+    """One row a baseline. A damaged one is a row that says so."""
+    rows = [_listed(folder, name) for name in saved_names(folder)]
+    if form == "json":
+        text.out(text.to_json({"folder": str(folder), "baselines": rows}))
+        return 0
+    if not rows:
+        text.out(plain(f"No baseline is saved in {folder}."))
+        text.out("Save one: powertui baseline save main RUN...")
+        return 0
+    headers = ("name", "runs", "step", "energy of a step", "recorded", "problem")
+    cells = []
+    for row in rows:
+        cells.append(
+            [
+                row["name"],
+                str(row["runs"] or ""),
+                in_quantity_unit(row[quantities.STEP], "s"),
+                in_quantity_unit(row[quantities.STEP_JOULES], "J"),
+                row["recorded"] or "",
+                row["problem"],
+            ]
+        )
+    if form == "markdown":
+        text.out("\n".join(text.markdown(headers, cells, right=(1, 2, 3))))
+    elif form == "csv":
+        text.emit_csv(text.to_csv(headers, cells))
+    else:
+        text.out("\n".join(text.table(headers, cells, right=(1, 2, 3))))
+    return 0
+
+
+def _listed(folder: Path, name: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": name, "runs": None, "recorded": None, "problem": ""}
+    row |= {quantities.STEP: None, quantities.STEP_JOULES: None}
+    try:
+        baseline = find_baseline(str(baseline_path(folder, name)), folder)
+    except UnreadableFile as error:
+        return {**row, "problem": plain(error.problem, 200)}
+    row["runs"] = len(baseline.runs)
+    row["recorded"] = _recorded(baseline)
+    for quantity in (quantities.STEP, quantities.STEP_JOULES):
+        samples = samples_of_runs(baseline.runs, quantity)
+        row[quantity] = samples.mean if samples.values else None
+    return row
+
+
+def _recorded(baseline: BaselineRuns) -> str | None:
+    """From which day to which its runs are, in UTC."""
+    starts = [run.start_ns for run in baseline.runs if run.start_ns is not None]
+    if not starts:
+        return None
+    days = []
+    for start in (min(starts), max(starts)):
+        try:
+            moment = datetime.fromtimestamp(start / NS_PER_S, timezone.utc)
+        except (OverflowError, OSError, ValueError):
+            return None
+        days.append(f"{moment:%Y-%m-%d}")
+    return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}"
+
+
+def show(words: str, folder: Path, form: str) -> int:
+    """The figures of one baseline, and how they vary."""
+    baseline = find_baseline(words, folder)
+    document = baseline_as_json(baseline)
+    if form == "json":
+        text.out(text.to_json(document))
+        return 0
+    rows = document["quantities"]
+    if form == "csv":
+        columns = ("name", "unit", "mean", "lo", "hi", "sd", "runs")
+        shown = [[row[column] for column in columns] for row in rows]
+        text.emit_csv(text.to_csv(columns, shown))
+        return 0
+    text.out("\n".join(_page(baseline, document, form)))
+    return 0
+
+
+def _page(baseline: BaselineRuns, document: dict[str, Any], form: str) -> list[str]:
+    from powertui.report.page_style import style_of
+
+    style = style_of(form)
+    runs = text.plural(len(baseline.runs), "run")
+    recorded = f", recorded {document['recorded']}" if document["recorded"] else ""
+    lines = [*style.head(1, f"Baseline {baseline.name}: {runs}{recorded}"), ""]
+    fixed = [row for row in document["quantities"] if not quantities.prefix_of(row["name"])]
+    named = [row for row in document["quantities"] if quantities.prefix_of(row["name"])]
+    rows = [*fixed, *named[:_SHOWN_NAMED]]
+    lines += style.table(_HEADERS, map(_cells, rows), (1, 2, 3, 4))
+    left = len(named) - _SHOWN_NAMED
+    if left > 0:
+        lines.append(style.line(f"… and {left:,} more (--json lists them)"))
+    if baseline.left_out:
+        lines.append(style.line(f"{baseline.left_out:,} small or long-named ones had no room."))
+    lines += style.head(2, "Configuration")
+    for name, values in document["configuration"].items():
+        lines.append(style.line(f"{plain(name, 60)}: {plain(' / '.join(values), 120)}"))
+    return lines
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    unit = row["unit"]
+    interval = ""
+    if row["lo"] is not None:
+        interval = f"{in_quantity_unit(row['lo'], unit)} to {in_quantity_unit(row['hi'], unit)}"
+    varies = ""
+    if row["sd"] is not None and abs(row["mean"]) > _LEAST_SHOWN:
+        varies = f"± {100 * row['sd'] / abs(row['mean']):.3g} %"
+    name = plain(row["name"], _NAME_CHARACTERS)
+    return [name, in_quantity_unit(row["mean"], unit), interval, varies, str(row["runs"])]
+
+
+def baseline_as_json(baseline: BaselineRuns) -> dict[str, Any]:
+    """Its figures as `check` uses them. `sd` is from run to run, with three runs and more."""
+    names = dict.fromkeys(name for run in baseline.runs for name in run.values)
+    rows = []
+    for name in names:
+        samples = samples_of_runs(baseline.runs, name)
+        interval = mean_interval(samples)
+        fixed = {quantity.name: quantity for quantity in quantities.fixed_quantities()}
+        rows.append(
+            {
+                "name": name,
+                "unit": fixed[name].unit if name in fixed else "s",
+                "mean": samples.mean,
+                "lo": interval.lo,
+                "hi": interval.hi,
+                "sd": samples.deviation if samples.decides_by_runs else None,
+                "runs": len(samples.values),
+                "basis": interval.basis.value,
+            }
+        )
+    configuration: dict[str, list[str]] = {}
+    for run in baseline.runs:
+        for setting, value in run.settings.items():
+            values = configuration.setdefault(setting, [])
+            if value not in values:
+                values.append(value)
+    return {
+        "name": baseline.name,
+        "recorded": _recorded(baseline),
+        "runs": [{"name": run.name, "steps": run.steps} for run in baseline.runs],
+        "configuration": configuration,
+        "quantities": rows,
+        "left_out": baseline.left_out,
+    }

@@ -1,0 +1,163 @@
+"""A check in words: the answer, its rows as cells, and why something cannot be said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from powertui import units
+from powertui.data.compare.amounts import in_unit, signed
+from powertui.data.compare.figure import Basis
+from powertui.data.gate import quantities
+from powertui.data.gate.gate import Gate, GateRow, GateVerdict
+from powertui.plain import plain
+
+_NAME_CHARACTERS = 60  # of ops and kernels, whose names may take a page
+_STARTS = {
+    GateVerdict.WITHIN: "Within",
+    GateVerdict.ABOVE: "Above",
+    GateVerdict.BELOW: "Below",
+    GateVerdict.CANNOT_SAY: "Cannot say",
+}
+
+
+def answer(gate: Gate) -> str:
+    """The first sentences: the worst row with its size, then how many others hold."""
+    asked = [row for row in gate.rows if not row.is_watched or row.is_broken]
+    first = next((row for row in asked if row.verdict is gate.verdict), None)
+    if first is None:
+        return "Within: nothing had to be checked."
+    words = f"{_STARTS[gate.verdict]}: {row_sentence(first)}"
+    others = [row for row in asked if row is not first]
+    if others:
+        words += f" {_counts(others)}"
+    if gate.allows_open and any(row.is_open for row in gate.rows):
+        names = ", ".join(row_name(row) for row in gate.rows if row.is_open)
+        words += f" Not resolved, and let pass by --allow-unresolved: {names}."
+    return words
+
+
+def _counts(rows: Sequence[GateRow]) -> str:
+    """How the others are: "Of 3 others 2 hold and 1 is not resolved."."""
+    holding = sum(row.verdict is GateVerdict.WITHIN for row in rows)
+    broken = sum(row.is_broken for row in rows)
+    parts = []
+    if holding:
+        parts.append(f"{holding} {'holds' if holding == 1 else 'hold'}")
+    if broken:
+        parts.append(f"{broken} {'does' if broken == 1 else 'do'} not hold")
+    undecided = len(rows) - holding - broken
+    if undecided:
+        parts.append(f"{undecided} {'is' if undecided == 1 else 'are'} not resolved")
+    noun = "other" if len(rows) == 1 else "others"
+    return f"Of {len(rows)} {noun} {' and '.join(parts)}."
+
+
+def row_sentence(row: GateRow) -> str:
+    """One row: its size, its limit, what it rests on, and what would tell."""
+    name = row_name(row)
+    if row.value is None:
+        return f"{name} {_bound(row)}; {row.why}."
+    value = in_quantity_unit(row.value, row.quantity.unit)
+    sizes = "; ".join(filter(None, (_interval_words(row), basis_words(row))))
+    if row.kind == "against":
+        base = in_quantity_unit(row.baseline, row.quantity.unit)
+        words = f"{name} is {value}, the baseline's {base} ({sizes}), and {_bound(row)}"
+    else:
+        words = f"{name} is {value} ({sizes}) and {_bound(row)}"
+    if row.why:
+        words += f"; {row.why}"
+    words += "."
+    if row.needs:
+        words += f" To tell: {row.needs}."
+    return words
+
+
+def row_name(row: GateRow) -> str:
+    """The quantity, cut where it is the name of an op that takes a page."""
+    return plain(row.quantity.name, _NAME_CHARACTERS)
+
+
+def _bound(row: GateRow) -> str:
+    if row.kind == "against":
+        side = "below" if row.quantity.more_is_better else "above"
+        return f"may be {_percent(row.tolerance or 0.0)} {side} it"
+    most = "least" if row.kind == "min" else "most"
+    return f"may be at {most} {in_quantity_unit(row.limit, row.quantity.unit)}"
+
+
+def limit_cell(row: GateRow) -> str:
+    """The limit, for a table: "≤ 24 J", or "baseline + 3 %"."""
+    if row.kind == "against":
+        sign = "-" if row.quantity.more_is_better else "+"
+        return f"baseline {sign} {_percent(row.tolerance or 0.0)}"
+    sign = "≥" if row.kind == "min" else "≤"
+    return f"{sign} {in_quantity_unit(row.limit, row.quantity.unit)}"
+
+
+def verdict_cell(row: GateRow) -> str:
+    """The verdict; of what is only watched with that word."""
+    if row.is_watched and row.verdict is GateVerdict.CANNOT_SAY:
+        return "cannot say (watched)"
+    return row.verdict.value
+
+
+def interval_cell(row: GateRow) -> str:
+    """The 95 % interval, of a difference in percent of the baseline where that is possible."""
+    interval = row.interval
+    if interval is None or interval.lo is None or interval.hi is None:
+        return ""
+    unit = row.quantity.unit
+    if row.kind != "against":
+        return f"{in_quantity_unit(interval.lo, unit)} to {in_quantity_unit(interval.hi, unit)}"
+    if not row.baseline:
+        return f"{_signed(interval.lo, unit)} to {_signed(interval.hi, unit)}"
+    lo, hi = 100 * interval.lo / abs(row.baseline), 100 * interval.hi / abs(row.baseline)
+    return f"{lo:+.3g} to {hi:+.3g} %"
+
+
+def difference_cell(row: GateRow) -> str:
+    """By how much the value is above the baseline's."""
+    if row.kind != "against" or row.interval is None:
+        return ""
+    if not row.baseline:
+        return _signed(row.interval.value, row.quantity.unit)
+    return f"{100 * row.interval.value / abs(row.baseline):+.3g} %"
+
+
+def _interval_words(row: GateRow) -> str:
+    interval = interval_cell(row)
+    if not interval:
+        return ""
+    difference = difference_cell(row)
+    return f"{difference}, 95 % {interval}" if difference else f"95 % {interval}"
+
+
+def basis_words(row: GateRow) -> str:
+    """What the interval is made of: "5 runs", "within-run only"."""
+    runs = f"{row.runs:,} {'run' if row.runs == 1 else 'runs'}"
+    if row.kind == "against":
+        runs = f"{row.baseline_runs:,} and {runs}"
+    if row.interval is not None and row.interval.basis is Basis.WITHIN_RUN:
+        return f"{runs}, {Basis.WITHIN_RUN.value}"
+    return runs
+
+
+def in_quantity_unit(value: float | None, unit: str) -> str:
+    """A value as a person reads it."""
+    if value is None:
+        return ""
+    if unit == quantities.SHARE:
+        return units.percent(value, 1)
+    if unit == "steps/s":
+        return f"{value:.4g} steps/s"
+    return in_unit(value, unit)
+
+
+def _signed(value: float, unit: str) -> str:
+    if unit in (quantities.SHARE, "steps/s"):
+        return f"{'+' if value > 0 else ''}{in_quantity_unit(value, unit)}"
+    return signed(value, unit)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
