@@ -16,8 +16,8 @@ from powertui.data.model import Floats
 from powertui.html import chart_frame, svg_shapes, time_axis
 from powertui.html.chart_frame import AxisMark, LegendEntry
 from powertui.html.markup import Markup, element, joined, percent
-from powertui.html.power_course import NamedSpan, PowerCourse, PowerLevel
 from powertui.view import curve, limit_line, overview_lines
+from powertui.view.power_course import NamedSpan, PowerCourse, PowerLevel
 from powertui.view.power_curve import channel_curve
 
 _COLUMNS = 540  # two pixels each on a page of 1,080

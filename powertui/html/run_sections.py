@@ -15,7 +15,7 @@ from powertui.data.tools import device_facts, registry
 from powertui.data.tools.registry import Question
 from powertui.data.training import training_overview
 from powertui.data.training.training import Training
-from powertui.html import key_figures, power_chart, power_course, step_chart
+from powertui.html import key_figures, power_chart, step_chart
 from powertui.html.conclusion_list import further_conclusions, headline
 from powertui.html.document import Block, block
 from powertui.html.markup import Markup, element
@@ -25,6 +25,7 @@ from powertui.html.result_table import table_section
 from powertui.report import run_page, training_page
 from powertui.report.facts import Facts
 from powertui.value_types import dataclass
+from powertui.view import power_course
 
 _MAX_CHARTED_HOSTS = 4  # whose power has a chart; chosen by looking at pages
 _SLOWEST_STEPS = 10
@@ -108,10 +109,8 @@ def _power(opened: Opened, place: PageRun) -> Iterator[Block]:
         if id(training) in place.charted:
             return
         place.charted.add(id(training))
-    for index in host_energy.run_energy(opened, place.aligning).indices[:_MAX_CHARTED_HOSTS]:
-        course = power_course.of_profile(opened.profiles[index], place.aligning)
-        chart = None if course is None else power_chart.power_chart(course)
-        yield from block(chart, "power")
+    for course in power_course.of_run(opened, place.aligning, _MAX_CHARTED_HOSTS):
+        yield from block(power_chart.power_chart(course), "power")
 
 
 def _tables(question: Question, overview: Result) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from powertui.data.logdir import RunEntry
 from powertui.data.opened import Opened
 from powertui.data.training import training_overview
 from powertui.data.training.training import Training
-from powertui.html import key_figures, power_chart, power_course
+from powertui.html import key_figures, power_chart
 from powertui.html.conclusion_list import further_conclusions, headline
 from powertui.html.document import Block, block
 from powertui.html.markup import Markup, element
@@ -16,6 +16,7 @@ from powertui.html.provenance import provenance
 from powertui.html.result_table import table_section
 from powertui.html.run_sections import PageRun, title
 from powertui.report import training_page
+from powertui.view import power_course
 
 
 def training_blocks(training: Training, place: PageRun) -> list[Block]:

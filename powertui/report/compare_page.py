@@ -13,7 +13,7 @@ from powertui.data.compare.figure import ComparedFigure, Family
 from powertui.data.compare.kernel_figures import LAUNCHES
 from powertui.data.compare.matching import Unmatched
 from powertui.plain import plain
-from powertui.report import text
+from powertui.report import compare_charts, text
 from powertui.report.page_style import Style, style_of
 from powertui.value_types import dataclass
 
@@ -102,6 +102,7 @@ def _figures(style: Style, figures: Sequence[ComparedFigure]) -> list[str]:
     lines = []
     for family in families(figures):
         lines += style.head(2, family.title)
+        lines += _fenced(style, compare_charts.interval_lines(family.rows))
         lines += style.table(_HEADERS, map(_cells, family.rows), range(1, 6))
         lines += _left_out(style, family.left_out)
     return lines
@@ -141,8 +142,16 @@ def _causes(style: Style, causes: Sequence[Cause], account: str) -> list[str]:
     cells.append(["together", signed(total_s, "s"), "", signed(total_j, "J")])
     return [
         *style.head(2, causes_title(account)),
+        *_fenced(style, compare_charts.waterfall_lines(rows)),
         *style.table(("part", "time", "share", "energy"), cells, range(1, 4)),
     ]
+
+
+def _fenced(style: Style, lines: Sequence[str]) -> list[str]:
+    """A chart of ASCII letters, in a document alone: a terminal has the page `=` for it."""
+    if not style.is_document or not lines:
+        return []
+    return ["```text", *lines, "```", ""]
 
 
 def causes_title(account: str) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from powertui import __version__, units
 from powertui.data import logdir
@@ -27,8 +27,19 @@ _NOT_SEARCHED: Facts = {"conclusions": None, "looked_at": None}
 _MAX_MARKDOWN_EPOCHS = 200  # rows of a table; chosen, not measured
 
 
-def tell(path: str, name: str | None, reading: ReadOptions, aligning: Aligning, form: str) -> int:
-    """Print the facts of the runs that were named.
+# Charts of a run for a document, as lines: what draws them stands above the reports.
+Charts: TypeAlias = Callable[[Opened, Aligning], Sequence[str]]
+
+
+def tell(
+    path: str,
+    name: str | None,
+    reading: ReadOptions,
+    aligning: Aligning,
+    form: str,
+    charts: Charts | None = None,
+) -> int:
+    """Print the facts of the runs that were named, and as Markdown their charts.
 
     Exit code 3 when nothing of them could be read.
     """
@@ -37,7 +48,7 @@ def tell(path: str, name: str | None, reading: ReadOptions, aligning: Aligning, 
     if form == "csv":
         return _csv(entries, reading)
     trainings = Trainings(scan, reading, aligning)
-    answers = list(_read(entries, trainings, aligning))
+    answers = list(_read(entries, trainings, aligning, charts))
     runs = [run for run, _ in answers]
     chosen = trainings.chosen(entries, name is None)
     # Scalars and power without a profile are a training; scalars alone are one whose profile is
@@ -70,7 +81,7 @@ def tell(path: str, name: str | None, reading: ReadOptions, aligning: Aligning, 
 
 
 def _read(
-    entries: Sequence[RunEntry], trainings: Trainings, aligning: Aligning
+    entries: Sequence[RunEntry], trainings: Trainings, aligning: Aligning, charts: Charts | None
 ) -> Iterator[tuple[Facts, bool]]:
     """The facts of each run, and whether anything of it could be read.
 
@@ -87,6 +98,8 @@ def _read(
             if readable and is_searched:
                 answer["findings"] = _findings(opened, aligning)
                 answer |= _conclusions(opened, aligning)
+                if charts is not None and profiles:
+                    answer["charts"] = charts(opened, aligning)
             else:
                 answer["findings"] = None
                 answer |= _NOT_SEARCHED
@@ -220,6 +233,8 @@ def _markdown_run(run: Facts) -> list[str]:
     lines += _bullets(conclusion["sentence"] for conclusion in conclusions)
     if conclusions:
         lines.append("")
+    if run.get("charts"):
+        lines += ["```text", *run["charts"], "```", ""]
     for profile in profiles:
         if len(profiles) > 1:
             lines += [f"### {text.markdown_text(profile['host'])}", ""]

@@ -54,9 +54,14 @@ def write(stream: Any, text: str) -> None:
     try:
         text.encode(encoding)
     except (UnicodeEncodeError, LookupError):
-        text = text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
+        text = in_ascii(text)
     stream.write(text if text.endswith("\n") else text + "\n")
     stream.flush()
+
+
+def in_ascii(text: str) -> str:
+    """The same in ASCII alone."""
+    return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
 
 
 # ── tables ───────────────────────────────────────────────────────────────────────────────────────
@@ -119,6 +124,14 @@ _MARKDOWN_ESCAPES = str.maketrans({char: "\\" + char for char in "\\`*_{}[]<>#|~
 def markdown_text(text: str) -> str:
     """Text from a file inside a Markdown document: shown, not interpreted."""
     return plain(text).translate(_MARKDOWN_ESCAPES)
+
+
+_FENCE_ESCAPES = str.maketrans("`<>", "'()")
+
+
+def fenced_text(text: str, limit: int | None = None) -> str:
+    """Text from a file inside a code fence, in ASCII: it ends no fence, and is no tag either."""
+    return in_ascii(plain(text, limit)).translate(_FENCE_ESCAPES)
 
 
 # In less room than this, text is not wrapped: a word a line reads worse. Chosen, not measured.

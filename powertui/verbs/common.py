@@ -463,7 +463,9 @@ def output(parser: argparse.ArgumentParser, csv: str, *, html: bool = False) -> 
 def without(args: argparse.Namespace, option: str, *others: str) -> None:
     """Raise `UsageError` where `option` was given together with one of these."""
     for other in others:
-        if getattr(args, other.removeprefix("--").replace("-", "_")):
+        # `from` is a word of Python, so that its value is kept under another name.
+        name = {"--from": "from_"}.get(other, other.removeprefix("--").replace("-", "_"))
+        if getattr(args, name):
             raise UsageError(f"{option} and {other} cannot be given together.")
 
 

@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         from powertui.html import report_file
         from powertui.html.html_file import HtmlFile
 
-        common.without(args, "--html", "--tool", "--brief")
+        common.without(args, "--html", "--tool", "--brief", "--from", "--to", "--at", "--host")
         output = HtmlFile(args.html, args.force)
         return report_file.write_report(args.path, args.run, reading, aligning, output)
     if args.brief:
@@ -106,4 +106,9 @@ def run(args: argparse.Namespace) -> int:
             window=window,
         )
         return tool.tell(args.path, args.run, reading, request, form)
-    return summary.tell(args.path, args.run, reading, aligning, form)
+    charts = None
+    if form == "markdown":
+        from powertui.view import document_charts
+
+        charts = document_charts.run_charts
+    return summary.tell(args.path, args.run, reading, aligning, form, charts)

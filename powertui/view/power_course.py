@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import account
+from powertui.data.energy import account, host_energy
 from powertui.data.energy.account import Account
 from powertui.data.energy.findings.finding import Finding
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Badge, PowerOnTrace
-from powertui.data.opened import Profile
+from powertui.data.opened import Opened, Profile
 from powertui.data.training.training import Training
 from powertui.data.training.training_energy import training_energy
 from powertui.data.training.training_on_axis import TrainingOnAxis
@@ -59,7 +59,17 @@ class PowerCourse:
     could_find: str = ""  # what would have been found, in a sentence
 
 
-def of_profile(profile: Profile, aligning: Aligning) -> PowerCourse | None:
+def of_run(opened: Opened, aligning: Aligning, limit: int) -> Iterator[PowerCourse]:
+    """One for each machine of a run whose power is known, of so many machines at most."""
+    if not opened.run.power:
+        return
+    for index in host_energy.run_energy(opened, aligning).indices[:limit]:
+        course = _of_profile(opened.profiles[index], aligning)
+        if course is not None:
+            yield course
+
+
+def _of_profile(profile: Profile, aligning: Aligning) -> PowerCourse | None:
     """The power of a host, over its profile and the training around it. None without any."""
     host_account = account.energy_account(profile, aligning)
     if host_account.power is None:

@@ -1,0 +1,80 @@
+"""Causes and intervals of a comparison as ASCII charts of at most 80 letters, for a document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from powertui.data.compare.amounts import signed
+from powertui.data.compare.causes import Cause
+from powertui.data.compare.figure import ComparedFigure
+from powertui.report import text
+
+_NAME_CELLS = 28
+_FIGURE_CELLS = 14
+_BAR_CELLS = 80 - _NAME_CELLS - _FIGURE_CELLS - 4
+_MAX_SHARE = 1.0  # of A: an interval that reaches farther is cut
+
+
+def waterfall_lines(causes: Sequence[Cause]) -> list[str]:
+    """A bar for each cause, which begins where the one before it ends; `|` is no difference."""
+    sums = [0.0]
+    for cause in causes:
+        sums.append(sums[-1] + cause.seconds)
+    cells = _Cells(min(sums), max(sums))
+    lines = []
+    for number, cause in enumerate(causes):
+        sign = "+" if cause.seconds >= 0 else "-"
+        bar = cells.drawn(sums[number], sums[number + 1], sign)
+        lines.append(_line(cause.name, bar, signed(cause.seconds, "s")))
+    total = sums[-1]
+    bar = cells.drawn(0.0, total, "+" if total >= 0 else "-")
+    return [*lines, _line("together", bar, signed(total, "s"))]
+
+
+def interval_lines(figures: Sequence[ComparedFigure]) -> list[str]:
+    """Each difference (`o`) with its interval (`-`) on one scale, as a share of A."""
+    rows = []
+    ends = [0.0]
+    for figure in figures:
+        lo, hi = figure.judgement.lo, figure.judgement.hi
+        if not figure.a or figure.difference is None or lo is None or hi is None:
+            continue
+        shares = tuple(_cut(value / abs(figure.a)) for value in (lo, figure.difference, hi))
+        rows.append((figure.name, shares))
+        ends += shares
+    cells = _Cells(min(ends), max(ends))
+    lines = []
+    for name, (lo, middle, hi) in rows:
+        bar = cells.drawn(lo, hi, "-", dot=middle)
+        lines.append(_line(name, bar, f"{100 * middle:+.3g} %"))
+    return lines
+
+
+def _cut(share: float) -> float:
+    return min(_MAX_SHARE, max(-_MAX_SHARE, share))
+
+
+def _line(name: str, bar: str, figure: str) -> str:
+    short = text.fenced_text(name, _NAME_CELLS - 2).ljust(_NAME_CELLS)[:_NAME_CELLS]
+    return text.in_ascii(f"{short}  {bar}  {figure:>{_FIGURE_CELLS}}").rstrip()
+
+
+class _Cells:
+    """A row of cells on a scale that holds 0."""
+
+    def __init__(self, lo: float, hi: float) -> None:
+        self._lo = lo
+        self._length = (hi - lo) or 1.0
+
+    def _cell(self, value: float) -> int:
+        return round((value - self._lo) / self._length * (_BAR_CELLS - 1))
+
+    def drawn(self, begin: float, end: float, sign: str, dot: float | None = None) -> str:
+        """A stretch of signs, and where nothing differs."""
+        cells = [" "] * _BAR_CELLS
+        first, last = sorted((self._cell(begin), self._cell(end)))
+        cells[first : last + 1] = sign * (last - first + 1)
+        cells[self._cell(0.0)] = "|"
+        if dot is not None:
+            cells[self._cell(dot)] = "o"
+        return "".join(cells)
