@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeAlias
 
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
@@ -11,6 +12,7 @@ from powertui.data.training.training import Training, Trainings
 from powertui.html.document import Block, document
 from powertui.html.html_file import HtmlFile
 from powertui.html.markup import Markup, element
+from powertui.html.note_list import ShownNote
 from powertui.html.provenance import provenance
 from powertui.html.result_table import rows_section, short_name
 from powertui.html.run_sections import PageRun, run_blocks, unread_blocks
@@ -22,16 +24,28 @@ from powertui.report.facts import Facts
 _MAX_LISTED_RUNS = 300  # rows of the list of runs; chosen, not measured
 
 
+# What a person wrote on a run.
+NotesOfRun: TypeAlias = Callable[[RunEntry], Sequence[ShownNote]]
+
+
 def write_report(
-    path: str, name: str | None, reading: ReadOptions, aligning: Aligning, output: HtmlFile
+    path: str,
+    name: str | None,
+    reading: ReadOptions,
+    aligning: Aligning,
+    output: HtmlFile,
+    notes_of: NotesOfRun | None = None,
 ) -> int:
-    """Write the runs that were named. Exit code 3 where nothing of them could be read."""
+    """Write the runs that were named, with the notes on each.
+
+    Exit code 3 where nothing of them could be read.
+    """
     output.check()
     scan = logdir.scan(path)
     entries = scan.chosen(name)
     trainings = Trainings(scan, reading, aligning)
     alone = _without_sessions(trainings.chosen(entries, name is None))
-    page = _RunsPage(aligning, several=len(entries) + len(alone) > 1)
+    page = _RunsPage(aligning, several=len(entries) + len(alone) > 1, notes_of=notes_of)
     # As in the report: so many runs are listed, but not searched for what limits them.
     is_searched = len(entries) <= summary.MAX_SEARCHED_RUNS
     for entry in entries:
@@ -60,11 +74,12 @@ def _title(scan: Logdir) -> str:
 class _RunsPage:
     """The runs of a page, as they are read one after the other."""
 
-    def __init__(self, aligning: Aligning, *, several: bool) -> None:
+    def __init__(self, aligning: Aligning, *, several: bool, notes_of: NotesOfRun | None) -> None:
         self.blocks: list[Block] = []
         self.is_readable = False
         self._aligning = aligning
         self._several = several
+        self._notes_of = notes_of
         self._charted: set[int] = set()
         self._listed: list[tuple[str, Facts]] = []  # (anchor, run); "" without a section
         self._sections = 0
@@ -79,7 +94,7 @@ class _RunsPage:
             if not is_searched:
                 self._listed.append(("", known))
                 continue
-            place = self._place()
+            place = self._place(self._notes_of(entry) if self._notes_of is not None else ())
             self._listed.append((place.anchor, known))
             if profiles:
                 self.blocks += run_blocks(opened, known, place)
@@ -91,12 +106,13 @@ class _RunsPage:
         self.is_readable |= bool(training.logs.power)
         self.blocks += training_blocks(training, self._place())
 
-    def _place(self) -> PageRun:
+    def _place(self, notes: Sequence[ShownNote] = ()) -> PageRun:
         self._sections += 1
         return PageRun(
             aligning=self._aligning,
             anchor=f"run-{self._sections}",
             title_level="h2" if self._several else "h1",
+            notes=notes,
             charted=self._charted,
         )
 

@@ -57,6 +57,6 @@ def test_causes_are_a_waterfall() -> None:
     assert compare_charts.waterfall_lines(causes) == [
         "Host 'compute'                |++++++++++++++++++++                        +3 ms",
         "Input                         |                   ++++++++++++++           +2 ms",
-        "Output                        |                          -------           -1 ms",
+        "Output                        |                         --------           -1 ms",
         "together                      |++++++++++++++++++++++++++                  +4 ms",
     ]
