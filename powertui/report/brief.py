@@ -34,6 +34,7 @@ _MAX_EPOCHS = 4
 _MAX_OPS = 8
 _MAX_FINDINGS = 8
 _MAX_CONCLUSIONS = 5
+_MAX_WARNINGS = 3
 _MAX_NAME_CHARACTERS = 120
 # How rows leave the document until it fits: from which list, as long as it has more than how many.
 _SHORTENING = (
@@ -42,7 +43,9 @@ _SHORTENING = (
     ("conclusions", 2),
     ("top_ops", 0),
     ("notes", 0),
+    ("warnings", 1),
     ("conclusions", 1),
+    ("warnings", 0),
 )
 
 
@@ -121,6 +124,7 @@ def _run(opened: Opened, aligning: Aligning) -> Facts:
         facts["step_s"] = _step_lengths(steps)
     facts |= _energy(profile, aligning)
     facts |= _findings(profile, aligning)
+    facts |= _warnings(opened)
     return facts | {"top_ops": _ops(profile)}
 
 
@@ -145,6 +149,17 @@ def _conclusion(conclusion: Conclusion) -> Facts:
         "confidence": conclusion.confidence.value,
         "next": plain(conclusion.next, 160),
     }
+
+
+def _warnings(opened: Opened) -> Facts:
+    """What could not be read or believed; no key where there is nothing."""
+    warnings = opened.warnings
+    if not warnings:
+        return {}
+    facts: Facts = {"warnings": [plain(str(warning), 200) for warning in warnings[:_MAX_WARNINGS]]}
+    if len(warnings) > _MAX_WARNINGS:
+        facts["warnings_left_out"] = len(warnings) - _MAX_WARNINGS
+    return facts
 
 
 def _step_lengths(steps: Steps) -> Facts:

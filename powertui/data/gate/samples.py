@@ -204,7 +204,9 @@ def runs_for_difference(base: GateSamples, new: GateSamples, difference: float) 
             if reach * math.sqrt(share + 1 / count) <= difference:
                 return f"about {count} runs to check"
     others = new if base.decides_by_runs and new.decides_by_runs else several
-    count_a_side = run_scatter.runs_needed(several.numbers, others.numbers, difference)
+    sigma = math.hypot(several.deviation, others.deviation) / math.sqrt(2)
+    most_runs = min(len(base.values), len(new.values))
+    count_a_side = run_scatter.runs_to_find(difference, sigma, more_than=most_runs)
     if count_a_side is None:
         return ""
     return f"about {count_a_side} runs to check and as many in the baseline"

@@ -68,11 +68,12 @@ def test_the_same_runs_are_within(place: Path, capsys: pytest.CaptureFixture[str
         lines[0],
     ), lines[0]
     assert lines[1] == "4 runs, against the baseline main (4 runs)."
-    assert [line.split()[0] for line in lines[3:7]] == [
+    assert [line.split()[0] for line in lines[3:8]] == [
         "quantity",
         "step_median_s",
-        "J/step",
+        "W",
         "step_s",
+        "J/step",
     ]
 
 
@@ -108,8 +109,9 @@ def test_json_has_what_the_interface_promises(
     assert kinds == [
         ("J/step", "max", "within"),
         ("step_median_s", "against", "above"),
-        ("J/step", "against", "above"),
+        ("W", "against", "above"),
         ("step_s", "against", "above"),
+        ("J/step", "against", "above"),
     ]
     for row in document["limits"][1:]:
         assert row["lo"] < row["difference"] < row["hi"]
@@ -196,8 +198,8 @@ def test_junit_has_a_case_for_each_limit(place: Path, capsys: pytest.CaptureFixt
     assert cli.main([*words, OFFSET]) == 1
     suite = ElementTree.parse(path).getroot()[0]
     assert {key: suite.get(key) for key in ("tests", "failures", "errors", "skipped")} == {
-        "tests": "4",
-        "failures": "3",
+        "tests": "5",
+        "failures": "4",
         "errors": "1",
         "skipped": "0",
     }
@@ -289,10 +291,10 @@ def test_energy_that_the_baseline_has_is_asked_for(
 ) -> None:
     saved(capsys)
     assert cli.main(["check", "dark", "--against", "main", "--tolerance", "900%"]) == 3
-    assert "J/step may be 900 % above it; there is no power log" in capsys.readouterr().out
+    assert "W may be 900 % above it; there is no power log" in capsys.readouterr().out
     # Whoever says that power is not looked for is not asked for it.
     words = ("check", "base", "--against", "main", "--tolerance", "900%", "--no-power")
-    assert "J/step" not in said(capsys, *words)
+    assert "W  " not in said(capsys, *words)
 
 
 def test_the_same_in_a_notebook(place: Path, world: Path) -> None:
@@ -307,7 +309,7 @@ def test_the_same_in_a_notebook(place: Path, world: Path) -> None:
     assert good.verdict == "within"
     slow = powertui.check("slow", max={"J/step": 24, "W": "1kW"}, against="main", aligning=aligning)
     assert not slow
-    assert list(slow.limits["verdict"]) == ["within", "within", "above", "above", "above"]
+    assert list(slow.limits["verdict"]) == ["within", "within"] + ["above"] * 4
     assert repr(slow) == f"<Check: {slow.sentence}>"
     with pytest.raises(UsageError, match="check\\(\\) does not know speed"):
         powertui.check("slow", speed=3)

@@ -176,12 +176,12 @@ def test_other_sensors_do_not_cancel() -> None:
 
 
 def test_missing_power_does_not_pass_where_the_baseline_has_it() -> None:
-    base = runs([10.0, 10.01, 9.99], "J/step")
+    base = runs([10.0, 10.01, 9.99], "W")
     unpowered = [GatedRun("run", 9, {}, no_power="there is no power log")] * 3
     gate = against(base, unpowered, "3%")
     assert {row.quantity.name: row.verdict for row in gate.rows} == {
         "step_median_s": CANNOT_SAY,
-        "J/step": CANNOT_SAY,
+        "W": CANNOT_SAY,
     }
     assert gate.exit_code == 3
 

@@ -54,18 +54,19 @@ def test_what_is_no_limit_is_refused_with_the_list(words: str, sentence: str) ->
 
 def test_the_tolerance_is_of_the_usual_quantities_or_of_one() -> None:
     def asked(
-        *words: str, measured: tuple[str, ...] = ("step_s", "J/step")
+        *words: str, measured: tuple[str, ...] = ("step_s", "W", "J/step")
     ) -> list[tuple[str, float]]:
         return [(row.quantity.name, row.share) for row in tolerances(words, measured)]
 
-    usual = [("step_median_s", 0.03), ("J/step", 0.03), ("step_s", 0.03)]
+    usual = [("step_median_s", 0.03), ("W", 0.03), ("step_s", 0.03), ("J/step", 0.03)]
     assert asked("3%") == usual
     assert asked("3 %") == usual
-    assert [share for _, share in asked()] == [0.05] * 3
+    assert [share for _, share in asked()] == [0.05] * 4
     assert asked("3%", measured=("step_s",)) == [("step_median_s", 0.03), ("step_s", 0.03)]
     assert asked("J/step=5%") == [("J/step", 0.05)]
     assert asked("3%", "step_s=2%", "op:a=b=1%") == [
         ("step_median_s", 0.03),
+        ("W", 0.03),
         ("J/step", 0.03),
         ("step_s", 0.02),
         ("op:a=b", 0.01),

@@ -1,0 +1,179 @@
+"""`powertui check` against a baseline: how often an unchanged program is red, how often a slower one
+is green, and how large a baseline gets.
+
+Runs are simulated (`tests/synthetic/step_world.py`, described before any recording was looked at)
+and judged by the rule that ships, with its usual quantities. Some jobs go the whole way: files on
+the disk, `powertui baseline save`, `powertui check`, and its exit code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+from collections import Counter
+
+import numpy as np
+
+from benchmarks.harness import GENERATED, Table
+from powertui import cli
+from powertui.data.gate.baseline_file import baseline_text
+from powertui.data.gate.gate import held_against
+from powertui.data.gate.limits_asked import tolerances
+from powertui.data.gate.run_values import BaselineRuns, GatedRun, GateValue
+from tests.synthetic.step_world import KINDS, LOG_START_S, step_series, write_run
+
+JOBS = 100
+WHOLE_JOBS = 20  # that write and read files: 1 s each
+RUNS = 5  # of a baseline
+STEPS = 200
+RUN_SIGMA = 0.005  # by which whole runs of the simulation differ, in time and in power
+DAY_SIGMA = 0.01  # by which days differ in the table of days
+TOLERANCE = "3%"
+USUAL = ("step_s", "step_median_s", "W", "J/step")
+OPS = {"aten::mm": 0.6, "aten::add": 0.2, "aten::copy_": 0.1}
+
+
+def main() -> None:
+    """The tables."""
+    _by_kind()
+    _by_count()
+    _whole_jobs()
+    _sizes()
+
+
+def _run(
+    kind: str,
+    rng: np.random.Generator,
+    *,
+    slower: float = 1.0,
+    hotter: float = 1.0,
+    day: float = 1.0,
+) -> GatedRun:
+    seconds = slower * day * rng.normal(1, RUN_SIGMA) * step_series(kind, STEPS, rng)
+    watts = 200 * hotter * rng.normal(1, RUN_SIGMA)
+    mean = float(seconds.mean())
+    values = {
+        "step_s": GateValue(mean),
+        "step_median_s": GateValue(float(np.median(seconds))),
+        "W": GateValue(watts),
+        "J/step": GateValue(watts * mean),
+    }
+    return GatedRun("run", STEPS, values)
+
+
+def _answer(base: list[GatedRun], new: list[GatedRun]) -> int:
+    """The exit code."""
+    asked = tolerances([TOLERANCE], USUAL)
+    return held_against(new, [], asked, BaselineRuns("main", tuple(base))).exit_code
+
+
+def _cell(codes: Counter[int]) -> str:
+    return f"{codes[1]} / {codes[0]} / {codes[3]}"
+
+
+def _by_kind() -> None:
+    changes = (
+        ("nothing changed", 1.0, 1.0),
+        ("3 % slower", 1.03, 1.0),
+        ("5 % slower", 1.05, 1.0),
+        ("5 % more power", 1.0, 1.05),
+    )
+    table = Table(
+        f"Of {JOBS} jobs ({RUNS} runs against {RUNS}, --tolerance {TOLERANCE}): red / green / "
+        "cannot say (target: red ≤ 5 unchanged, green ≤ 10 changed)",
+        ["what the machine does", *(name for name, _, _ in changes)],
+    )
+    for kind in KINDS:
+        cells = []
+        for place, (_, slower, hotter) in enumerate(changes):
+            rng = np.random.default_rng([KINDS.index(kind), place, 7])
+            codes: Counter[int] = Counter()
+            for _ in range(JOBS):
+                base = [_run(kind, rng) for _ in range(RUNS)]
+                new = [_run(kind, rng, slower=slower, hotter=hotter) for _ in range(RUNS)]
+                codes[_answer(base, new)] += 1
+            cells.append(_cell(codes))
+        table.row(kind, *cells)
+    table.print()
+
+
+def _by_count() -> None:
+    table = Table(
+        f"The same by how many runs there are, all kinds together ({JOBS} jobs a kind)",
+        ["baseline, to check", "nothing changed", "5 % slower", "unchanged, days differ by 1 %"],
+    )
+    for count, to_check in ((3, 3), (5, 1), (5, 5), (10, 1), (10, 3), (10, 10)):
+        cells = []
+        for place, (slower, day_sigma) in enumerate(((1.0, 0.0), (1.05, 0.0), (1.0, DAY_SIGMA))):
+            codes: Counter[int] = Counter()
+            for kind in KINDS:
+                rng = np.random.default_rng([count, to_check, place, KINDS.index(kind)])
+                for _ in range(JOBS):
+                    days = 1 + day_sigma * rng.standard_normal(2)
+                    base = [_run(kind, rng, day=days[0]) for _ in range(count)]
+                    new = [_run(kind, rng, slower=slower, day=days[1]) for _ in range(to_check)]
+                    codes[_answer(base, new)] += 1
+            shares = [codes[code] / (len(KINDS) * JOBS) for code in (1, 0, 3)]
+            cells.append(" / ".join(f"{share:.1%}" for share in shares))
+        table.row(f"{count}, {to_check}", *cells)
+    table.print()
+
+
+def _whole_jobs() -> None:
+    table = Table(
+        f"Of {WHOLE_JOBS} jobs through files and the command line (kinds in turn)",
+        ["change", "red / green / cannot say"],
+    )
+    for name, slower in (("nothing changed", 1.0), ("5 % slower", 1.05)):
+        codes = Counter(_whole_job(number, slower) for number in range(WHOLE_JOBS))
+        table.row(name, _cell(codes))
+    table.print()
+
+
+def _whole_job(number: int, slower: float) -> int:
+    """The exit code of `check`, on runs that were written, saved and read."""
+    folder = GENERATED / "gate"
+    shutil.rmtree(folder, ignore_errors=True)
+    rng = np.random.default_rng([number, 11])
+    kind = KINDS[number % len(KINDS)]
+    for side, factor in (("base", 1.0), ("new", slower)):
+        for place in range(RUNS):
+            steps = 0.05 * factor * rng.normal(1, RUN_SIGMA) * step_series(kind, STEPS, rng)
+            watts = 200 * rng.normal(1, RUN_SIGMA)
+            write_run(folder / side / f"run{place}", steps, OPS, watts=watts)
+    store = ["--dir", str(folder / "saved"), f"--offset={LOG_START_S:g}s"]
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert cli.main(["baseline", "save", "main", str(folder / "base"), *store]) == 0
+        words = ["check", str(folder / "new"), "--against", "main", "--tolerance", TOLERANCE]
+        return cli.main([*words, *store])
+
+
+def _sizes() -> None:
+    table = Table(
+        "Bytes of a baseline (target: at most 64,000), and ops that had no room",
+        ["ops of a run", "1 run", "5 runs", "100 runs"],
+    )
+    for ops in (0, 100, 1000, 10_000):
+        cells = []
+        for count in (1, 5, 100):
+            runs = [_with_ops(number, ops) for number in range(count)]
+            content = baseline_text("main", runs, 0)
+            left_out = content.partition('"left_out": ')[2].partition(",")[0]
+            cells.append(f"{len(content):,} ({int(left_out):,})")
+        table.row(f"{ops:,}", *cells)
+    table.print()
+
+
+def _with_ops(number: int, ops: int) -> GatedRun:
+    rng = np.random.default_rng(number)
+    run = _run("white", rng)
+    named = {
+        f"op:model/block_{op}/dense/MatMul": GateValue(float(rng.exponential(1e-4)))
+        for op in range(ops)
+    }
+    return GatedRun(f"run{number}", STEPS, {**run.values, **named})
+
+
+if __name__ == "__main__":
+    main()

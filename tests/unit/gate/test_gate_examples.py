@@ -1,0 +1,138 @@
+"""The workflows of docs/examples, run as they are, on runs that a stand-in for training writes.
+
+GitHub's and GitLab's files are YAML; what is needed of them is their shell, which is found by how
+it is indented, so that the tests need no parser of YAML.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES = ROOT / "docs" / "examples"
+
+# Writes a profile of 60 steps into the folder after --profile; SLOWER makes its steps longer.
+TRAIN = """
+import os, sys
+from pathlib import Path
+import numpy as np
+from tests.synthetic.step_world import step_series, write_run
+folder = Path(sys.argv[sys.argv.index("--profile") + 1])
+rng = np.random.default_rng([int(folder.name), int(float(os.environ["SLOWER"]) * 100)])
+steps = 0.05 * float(os.environ["SLOWER"]) * rng.normal(1, 0.002) * step_series("white", 60, rng)
+write_run(folder, steps, {"aten::mm": 0.9})
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What a runner has: train.py, and programs that install nothing and start at once."""
+    folder = tmp_path / "checkout"
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    folder.mkdir()
+    (folder / "train.py").write_text(TRAIN)
+    scripts = {
+        "pip": "exit 0",
+        "srun": 'exec "$@"',
+        "python": f'exec {sys.executable} "$@"',
+        "powertui": f'exec {sys.executable} -m powertui "$@"',
+    }
+    for name, script in scripts.items():
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    return folder
+
+
+def ran(checkout: Path, script: str, slower: float, **variables: str) -> int:
+    """The exit code of a script, as a runner would run it."""
+    env = {
+        **os.environ,
+        "PATH": f"{checkout.parent / 'bin'}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(checkout.parent),
+        "SLOWER": str(slower),
+        "GITHUB_STEP_SUMMARY": "summary.md",
+        **variables,
+    }
+    env.pop("POWERTUI_BASELINES", None)
+    env |= {key: value for key, value in variables.items() if key == "POWERTUI_BASELINES"}
+    done = subprocess.run(["bash", "-e", "-c", script], cwd=checkout, env=env, check=False)
+    return done.returncode
+
+
+def github_steps(event: str) -> str:
+    """The shell of the steps that run on this event."""
+    page = (EXAMPLES / "github-actions.yml").read_text("utf-8")
+    scripts = []
+    for step in re.split(r"^      - ", page, flags=re.MULTILINE)[1:]:
+        condition = re.search(r"^        if: .*github\.event_name == '(\w+)'", step, re.MULTILINE)
+        run = re.search(r"^        run: (?:\|\n((?: {10}.*\n|\n)+)|(.+))", step, re.MULTILINE)
+        if run is not None and (condition is None or condition[1] == event):
+            scripts.append(re.sub(r"^ {10}", "", run[1] or run[2], flags=re.MULTILINE))
+    return "\n".join(scripts)
+
+
+def gitlab_job(name: str) -> str:
+    """The shell of a job, after what all jobs begin with."""
+    page = (EXAMPLES / "gitlab-ci.yml").read_text("utf-8")
+    jobs = dict(re.findall(r"^([.\w]+):\n((?:  .*\n|\n)+)", page, re.MULTILINE))
+    lines: list[str] = []
+    for job, key in ((".speed", "before_script"), (name, "script")):
+        block = re.search(rf"^  {key}:\n((?:    .*\n)+)", jobs[job], re.MULTILINE)
+        assert block is not None
+        lines += [line[6:] for line in block[1].splitlines() if line != "    - |"]
+    return "\n".join(lines)
+
+
+def started(script: str) -> list[str]:
+    return re.findall(r"^(?:pip|powertui \w+)", script, re.MULTILINE)
+
+
+def test_github(checkout: Path) -> None:
+    save, check = github_steps("workflow_dispatch"), github_steps("pull_request")
+    assert started(save) == ["pip", "powertui baseline"]
+    assert started(check) == ["pip", "powertui check"]
+    variables = {"POWERTUI_BASELINES": ".baselines"}
+    assert ran(checkout, check, 1.0, **variables) == 3  # there is no baseline
+    assert ran(checkout, save, 1.0, **variables) == 0
+    assert (checkout / ".baselines" / "main.json").is_file()
+    assert ran(checkout, check, 1.0, **variables) == 0
+    assert ran(checkout, check, 1.1, **variables) == 1
+    assert "**Above: step\\_median\\_s is " in (checkout / "summary.md").read_text()
+    assert ElementTree.parse(checkout / "check.xml").getroot()[0].get("failures") == "2"
+
+
+def test_gitlab(checkout: Path) -> None:
+    save, check = gitlab_job("baseline"), gitlab_job("check")
+    assert started(save) == ["pip", "powertui baseline"]
+    assert started(check) == ["pip", "powertui check"]
+    variables = {"POWERTUI_BASELINES": ".baselines"}
+    assert ran(checkout, save, 1.0, **variables) == 0
+    assert ran(checkout, check, 1.0, **variables) == 0
+    assert ran(checkout, check, 1.1, **variables) == 1
+    assert ElementTree.parse(checkout / "check.xml").getroot()[0].get("failures") == "2"
+
+
+def test_slurm(checkout: Path) -> None:
+    script = (EXAMPLES / "slurm-check.sh").read_text("utf-8")
+    assert ran(checkout, script, 1.0, SLURM_JOB_ID="1") == 0
+    assert (checkout.parent / "baselines" / "main.json").is_file()
+    assert ran(checkout, script, 1.0, SLURM_JOB_ID="2") == 0
+    assert ran(checkout, script, 1.1, SLURM_JOB_ID="3") == 1
+    answers = [json.loads((checkout / f"runs/{job}/check.json").read_text()) for job in (2, 3)]
+    assert [answer["verdict"] for answer in answers] == ["within", "above"]
+
+
+def test_the_page_links_to_every_example() -> None:
+    page = (ROOT / "docs" / "gate.md").read_text("utf-8")
+    linked = set(re.findall(r"\(examples/([\w.-]+)\)", page))
+    assert linked == {path.name for path in EXAMPLES.iterdir()}
