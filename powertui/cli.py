@@ -28,7 +28,7 @@ _IN_ORDER = ("export", "record", "sensors", "live", "capture")
 
 # Verbs that print, and read what may come from another machine. (The screens show its progress
 # themselves.)
-_FETCHING = ("report", "doctor", "energy", "compare", "check", "baseline", "export")
+_FETCHING = ("report", "doctor", "energy", "compare", "check", "baseline", "export", "note")
 
 # What stands in the place of a verb.
 _OPTIONS = ("-h", "--help", "--version", "--licenses", "--clear-cache", "--completions")

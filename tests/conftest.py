@@ -44,6 +44,7 @@ def _no_state_of_ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield
 
 

@@ -14,6 +14,7 @@ from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.energy import account, owner_notes
 from powertui.data.logdir import RunEntry
 from powertui.data.model import PS_PER_S, Z95, Epochs, Run, Steps
+from powertui.data.notes import run_notes
 from powertui.data.opened import Profile
 from powertui.data.training import named_windows
 from powertui.data.training.training import Training, Trainings
@@ -177,6 +178,7 @@ def _write_profile(
         comments=output.comments,
         edge_ps=edge_ps,
         total=total,
+        notes=run_notes(profile.opened.entry).notes,
     )
     text.write(sys.stderr, message)
 

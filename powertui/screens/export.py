@@ -229,6 +229,7 @@ class ExportDialog(Dialog):
             force=force,
             power=session.power,
             total=total,
+            notes=session.notes,
         )
 
     def _written(self, message: str) -> None:

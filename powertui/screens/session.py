@@ -13,6 +13,7 @@ from powertui.value_types import dataclass
 if TYPE_CHECKING:  # names alone: importing all this would be time until the first picture
     from powertui.data.logdir import Logdir, RunEntry
     from powertui.data.model import Epochs, PowerOnTrace, Run, Steps, Trace
+    from powertui.data.notes import Note
     from powertui.data.opened import Opened, Profile
     from powertui.data.training.training import Training
     from powertui.feed import Feed
@@ -51,6 +52,7 @@ class Session:
     window: tuple[int, int] | None = None  # marked by the person, ps
     view: tuple[int, int] | None = None  # visible in the timeline, ps
     cursor_ps: int | None = None
+    notes: tuple[Note, ...] = ()  # that a person wrote on the run in front
     cursor_goal: int | None = None  # where the cursor is to go with `view`, ps
     # By the run's path: what was concluded from runs that were open, for the list of runs.
     seen: dict[str, SeenRun] = field(default_factory=dict)
@@ -272,3 +274,4 @@ class Session:
         self.view = None
         self.cursor_ps = None
         self.cursor_goal = None
+        self.notes = ()

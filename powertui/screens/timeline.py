@@ -21,6 +21,7 @@ from powertui.screens import copied_facts, frame, nudging, spec, timeline_footer
 from powertui.screens.base import bindings_for
 from powertui.screens.below import PaneBelow
 from powertui.screens.moving import Moving
+from powertui.screens.noting import Noting
 from powertui.screens.place_command import place_command
 from powertui.screens.seeking import Seeking
 from powertui.screens.sight import SightCounting
@@ -62,8 +63,9 @@ class TimelineScreen(Moving):
         self.below = PaneBelow(self)
         self.seeking = Seeking(self)
         self.sight = SightCounting(self)
+        self.noting = Noting(self)
         self.surrounding = SurroundingTraining(self)
-        self.asks_for: Literal["", "search", "filter"] = ""  # what the input box is for
+        self.asks_for: Literal["", "search", "filter", "note"] = ""  # what the input box is for
 
     def body(self) -> ComposeResult:
         look = self.shell.look
@@ -99,7 +101,7 @@ class TimelineScreen(Moving):
     def on_mount(self) -> None:
         """Keys go to the timeline."""
         box = self.query_one("#box", Input)
-        box.cursor_blink = box.display = False
+        box.cursor_blink = box.display = box.select_on_focus = False
         conclusion = self.query_one("#conclusion", LinesPane)
         conclusion.styles.height = 1
         conclusion.display = conclusion.can_focus = False
@@ -177,6 +179,7 @@ class TimelineScreen(Moving):
             self._shown_path = shown
             if session.window is not None and session.view is None:
                 session.window = self.timeline.window  # by this profile's own axis
+            self.noting.show()
             self.surrounding.show_values()
             self.surrounding.accompany()
             self.surrounding.reach_soon()
@@ -192,7 +195,7 @@ class TimelineScreen(Moving):
             if goal is not None:
                 self.timeline.move(Navigator.goto, goal)
             self.point_at_arrival(lo, hi)
-        self._show_context()
+        self.context_changed()
         self.below.show_ops_soon()
 
     def _go(self, lo: int, hi: int) -> None:
@@ -303,7 +306,7 @@ class TimelineScreen(Moving):
             marked.save(trace.path, *event.window)
         elif trace is not None and before is not None:
             marked.forget(trace.path)
-        self._show_context()
+        self.context_changed()
         self.below.show_ops_soon()
         self.footer()
         if event.window is not None and event.window != self.seeking.shown_finding:
@@ -313,7 +316,7 @@ class TimelineScreen(Moving):
                 f"Window of {units.duration(hi - lo)}{': ' if drew else ''}{drew}. Esc clears it."
             )
 
-    def _show_context(self) -> None:
+    def context_changed(self) -> None:
         """The context is worked out once a frame, however many keys came in since the last."""
         self._context_stale = True
         self.query_one("#context").refresh()
@@ -328,7 +331,8 @@ class TimelineScreen(Moving):
         if not self._context_stale or not pane.display or model is None or state is None:
             return ()
         self._context_stale = False
-        pane.show(Context.for_state(model, state, self.view.power))
+        context = Context.for_state(model, state, self.view.power)
+        pane.show(context.with_notes(self.noting.texts_at(state)))
         return (pane,)
 
     def _moved(self, before: State | None, after: State) -> None:
@@ -343,19 +347,26 @@ class TimelineScreen(Moving):
 
     def action_search(self) -> None:
         """Names, by text or regular expression."""
-        self._open_box("search", "search: text, or /regular expression/")
+        self.open_box("search", "search: text, or /regular expression/")
+
+    def action_note(self) -> None:
+        """On the marked window, else on the moment under the cursor."""
+        self.noting.ask()
 
     def action_filter(self) -> None:
         """Rows of the op table."""
         if self.below.open != "ops":
             self.below.toggle_ops()
-        self._open_box("filter", "filter the op table: part of a name, type or device")
+        self.open_box("filter", "filter the op table: part of a name, type or device")
 
-    def _open_box(self, purpose: Literal["search", "filter"], placeholder: str) -> None:
+    def open_box(
+        self, purpose: Literal["search", "filter", "note"], placeholder: str, text: str = ""
+    ) -> None:
         box = self.query_one("#box", Input)
         self.asks_for = purpose
         box.placeholder = placeholder
-        box.value = ""
+        box.value = text
+        box.cursor_position = len(text)
         box.display = True
         self.set_focus(box)
         self.footer()
@@ -374,6 +385,8 @@ class TimelineScreen(Moving):
             self.seeking.look_for(text)
         elif purpose == "filter":
             self.set_focus(self.below.table)
+        elif purpose == "note":
+            self.noting.write(text)
 
     def _close_box(self) -> None:
         self.asks_for = ""
@@ -424,7 +437,7 @@ class TimelineScreen(Moving):
         self.fold_panes()
         if self._context_wanted and self.size.width < _CONTEXT_FROM:
             self.say(f"The context pane needs {_CONTEXT_FROM} columns.", warn=True)
-        self._show_context()
+        self.context_changed()
 
     def action_host(self) -> None:
         """The profile of the other host; of many hosts or devices a list to choose from."""

@@ -154,6 +154,9 @@ ACTIONS: tuple[Action, ...] = (
         Action("power-right", ("greater_than_sign",), "Shift the power right",
                "by a tenth of its refresh", do=lambda page: page.shift_power(0.1)),
         Action("power-pin", ("p",), "Pin the power", "its nearest edge to the cursor"),
+        Action("note", ("C",), "Write a note",
+               "on the marked window, else on the moment under the cursor; again: change it, and "
+               "empty: delete it"),
         Action("copy", ("y",), "Copy the facts",
                "of the selection, and the command that opens it again; to your own "
                "clipboard (OSC 52)"),

@@ -32,6 +32,7 @@ VERBS = (
     "check",
     "baseline",
     "export",
+    "note",
     "record",
     "live",
     "capture",

@@ -14,7 +14,7 @@ Writes power samples, steps, ops or events of exactly one window. Without option
 window, of the whole run."""
 EXAMPLES = (
     ("powertui export ~/logs --epoch 1 --steps 185-258", "these steps, as CSV"),
-    ("powertui export ~/logs --at '27.31s-28.78s'", "a place that y copied"),
+    ("powertui export ~/logs --at 27.31s-28.78s", "a place that y copied"),
     ("powertui export ~/logs --marked -o window", "the window marked last in the timeline"),
 )
 

@@ -26,7 +26,7 @@ EXAMPLES = (
     ("powertui ~/logs", "browse the runs of a logdir"),
     ("powertui vm.xplane.pb power.csv", "one profile with its power log"),
     ("powertui run_a run_b", "both, R goes from one to the other"),
-    ("powertui RUN --at 'epoch 1 step 45-71'", "these steps, marked in the timeline"),
+    ("powertui RUN --at 27.31s-28.78s", "this stretch, marked in the timeline"),
     ("powertui RUN --svg found.svg --page findings", "a page as a picture, without a terminal"),
 )
 # Folders are looked through so long before the list is shown, and each time that it grows: below

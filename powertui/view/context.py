@@ -28,6 +28,7 @@ from powertui.view.timeline_model import Selected, TimelineModel
 
 # Rows of the pane that each kind of fact may take (chosen by eye: more would push the others out of
 # a small window).
+_MAX_NOTE_CHARS = 300  # of a note in the pane; the list of notes has all of it
 _MAX_SENSORS = 2  # channels whose sensors are shown
 _MAX_NOTES = 2
 _MAX_SCALARS = 4
@@ -93,6 +94,13 @@ class Context:
             # What each channel is worth, where nothing else is to be told beside it.
             sections.extend(_sensor(channel) for channel in power[:_MAX_SENSORS])
         return cls(tuple(section for section in sections if section.facts))
+
+    def with_notes(self, texts: Sequence[str]) -> Context:
+        """The same with notes that a person wrote here, before everything else."""
+        if not texts:
+            return self
+        lines = tuple(ContextLine("note", plain(text, _MAX_NOTE_CHARS)) for text in texts)
+        return Context((Section("notes", lines), *self.sections))
 
 
 def _run(model: TimelineModel) -> Section:

@@ -279,10 +279,14 @@ def _epoch_texts(model: TimelineModel, epoch: Epoch, length: int) -> tuple[str, 
 
 
 class MarkLane(TimeLane):
-    """Windows and moments that recordings marked: short windows cover long ones, moments all."""
+    """Windows and moments that recordings marked, or notes: short windows cover long ones, moments
+    all.
+    """
 
-    def __init__(self, **options: object) -> None:
+    def __init__(self, name: str = "windows", role: str = "phase", **options: object) -> None:
         super().__init__(**options)  # type: ignore[arg-type]
+        self._title = name
+        self._role = role
         self.marks: tuple[MarkOnTrace, ...] = ()
 
     def set_marks(self, marks: tuple[MarkOnTrace, ...]) -> None:
@@ -292,7 +296,7 @@ class MarkLane(TimeLane):
         self.refresh()
 
     def label(self, y: int) -> list[Segment]:
-        return self.name_label("windows", str(len(self.marks)))
+        return self.name_label(self._title, str(len(self.marks)))
 
     def cells(self, y: int) -> list[Segment]:
         assert self.state is not None
@@ -307,9 +311,9 @@ class MarkLane(TimeLane):
             if mark.end_ps is None:
                 moments.append(_moment(mark, view, self.glyphs.vertical))
             elif mark.end_ps > mark.start_ps:
-                windows.append(_window(mark))
+                windows.append(_window(mark, self._role))
         windows.sort(key=lambda window: window.lo - window.hi)  # the longest first
-        roles = {role: theme.style(role) for role in ("phase", "label")}
+        roles = {role: theme.style(role) for role in (self._role, "label")}
         return draw([*windows, *moments], view, roles, self.glyphs.ellipsis)
 
 
@@ -317,8 +321,8 @@ def _end_of(mark: MarkOnTrace) -> int:
     return mark.end_ps if mark.end_ps is not None else mark.start_ps
 
 
-def _window(mark: MarkOnTrace) -> LabelledStretch:
-    return LabelledStretch(mark.start_ps, _end_of(mark), (plain(mark.name, 60),), "phase", cut=True)
+def _window(mark: MarkOnTrace, role: str) -> LabelledStretch:
+    return LabelledStretch(mark.start_ps, _end_of(mark), (plain(mark.name, 60),), role, cut=True)
 
 
 def _moment(mark: MarkOnTrace, view: Viewport, bar: str) -> LabelledStretch:

@@ -12,6 +12,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from powertui.data.energy import marks
+from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.model import PowerOnTrace
 from powertui.terminal.theme import Theme
 from powertui.view import neighbor_profiles
@@ -74,6 +75,7 @@ class TimelineView(Vertical):
         self.epochs = EpochLane(**options)
         self.steps = StepLane(**options)
         self.marks = MarkLane(**options)
+        self.notes = MarkLane("notes", "marked", **options)  # what a person wrote
         self.row_labels = Gutter(**options)
         self.timeline = Timeline(**options)
         self.sight = SightPane(**options)
@@ -103,6 +105,7 @@ class TimelineView(Vertical):
             self.found,
             self.profiles,
             self.marks,
+            self.notes,
             self.epochs,
             self.steps,
         )
@@ -116,6 +119,7 @@ class TimelineView(Vertical):
         yield self.found
         yield self.profiles
         yield self.marks
+        yield self.notes
         yield self.epochs
         yield self.steps
         with Horizontal():
@@ -150,6 +154,12 @@ class TimelineView(Vertical):
         self.marks.set_marks(marks.on_trace(self._power))
         self.overview.set_power(self._power[0] if self._power else None)
         self._arrange()
+
+    def set_notes(self, notes: Sequence[MarkOnTrace]) -> None:
+        """Draw what a person wrote. Without a note there is no lane for them."""
+        if tuple(notes) != self.notes.marks:
+            self.notes.set_marks(tuple(notes))
+            self._arrange()
 
     def accompany(self, neighbors: Sequence[NeighborProfile]) -> None:
         """Draw these profiles of the training beside the one that is shown."""
@@ -260,7 +270,8 @@ class TimelineView(Vertical):
         inside = self.inside
         self._was_inside = (inside, self._partly_inside)
         self._show_lanes(inside)
-        lanes: list[Widget] = [self.note, self.epochs, self.marks, self.found, self.sight]
+        lanes: list[Widget] = [self.note, self.epochs, self.marks, self.notes, self.found]
+        lanes.append(self.sight)
         if not inside:
             lanes += [self.profiles, self.steps]
         lane_rows = sum(lane.display for lane in lanes)
@@ -320,6 +331,7 @@ class TimelineView(Vertical):
         # Each is set once: every change of it is another layout of the page.
         self.epochs.display = has_epochs
         self.marks.display = bool(self.marks.marks)
+        self.notes.display = bool(self.notes.marks)
         self.profiles.display = has_profiles and not inside
         self.steps.display = has_steps
         self.found.display = has_findings

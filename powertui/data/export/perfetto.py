@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple, Protocol
 
@@ -26,11 +26,13 @@ from powertui.data.export.lines import CodeTexts, Ticks
 from powertui.data.export.rows import gathered
 from powertui.data.export.sheets import channel_names, placed_channels
 from powertui.data.model import PS_PER_US, Epoch, ProcessKind, Step, Track
+from powertui.data.notes import Note
 from powertui.data.tools.sorted_columns import last_begun
 from powertui.data.window import Cut, Window
 
 _TRAINING = 1  # process ids: the steps, the power, then the planes in their order
 _POWER = 2
+_NOTES = 3
 _FIRST_PLANE = 10
 _LINES_AT_ONCE = 1 << 13  # lines of text encoded together; chosen, not measured
 _SLICE_EVENTS = 1 << 20  # events looked at together
@@ -44,7 +46,12 @@ class LineCounter(Protocol):
     value: int
 
 
-def chunks(window: Window, about: list[tuple[str, Any]], counter: LineCounter) -> Iterator[bytes]:
+def chunks(
+    window: Window,
+    about: list[tuple[str, Any]],
+    counter: LineCounter,
+    notes: Sequence[Note] = (),
+) -> Iterator[bytes]:
     """The JSON text, piece by piece."""
     # JSON keeps one value for each key: sensors share one.
     facts: dict[str, Any] = {}
@@ -56,16 +63,18 @@ def chunks(window: Window, about: list[tuple[str, Any]], counter: LineCounter) -
     ).encode()
     cuts = list(window.cuts())
     threads = _threads(cuts)
-    for lines, count in _lines(window, cuts, threads):
+    for lines, count in _lines(window, cuts, threads, notes):
         if count:
             yield lines if counter.value else lines[2:]  # no comma before the first
             counter.value += count
     yield b"\n]}\n"
 
 
-def _lines(window: Window, cuts: list[Cut], threads: list[_Thread]) -> Iterator[tuple[bytes, int]]:
+def _lines(
+    window: Window, cuts: list[Cut], threads: list[_Thread], notes: Sequence[Note]
+) -> Iterator[tuple[bytes, int]]:
     """Lines that each begin with a comma and a line end, and how many they are."""
-    texts = chain(_training(window), _power(window), _names(cuts, threads))
+    texts = chain(_training(window), _power(window), _notes(notes), _names(cuts, threads))
     while lines := list(islice(texts, _LINES_AT_ONCE)):
         yield "".join(",\n" + line for line in lines).encode(), len(lines)
     full = window.trace.names.full
@@ -260,6 +269,23 @@ def _power(window: Window) -> Iterator[str]:
         yield (
             f'{{"ph":"i","s":"p","name":{label},"cat":"mark","pid":{_POWER},"tid":1,'
             f'"ts":{_us(mark.start_ps)}}}'
+        )
+
+
+def _notes(notes: Sequence[Note]) -> Iterator[str]:
+    """What a person wrote: a span for a stretch, an instant for a moment."""
+    placed = [note for note in notes if note.lo is not None and note.hi is not None]
+    if not placed:
+        return
+    yield from _named("process", _NOTES, 0, "notes", _NOTES)
+    for number, note in enumerate(placed):
+        lo, hi = note.lo or 0, note.hi or 0
+        if lo < hi:  # each on a thread of its own: they may overlap
+            yield _span(note.text, "note", number + 2, (lo, hi), {}, _NOTES)
+            continue
+        yield (
+            f'{{"ph":"i","s":"g","name":{json.dumps(note.text)},"cat":"note","pid":{_NOTES},'
+            f'"tid":1,"ts":{_us(lo)}}}'
         )
 
 

@@ -29,6 +29,7 @@ from powertui.data.export import rows as export_rows
 from powertui.data.export.lines import CodeTexts, LinePart, Moments, Ticks
 from powertui.data.export.sheets import Batch, Cell, Shared, Sheet, Vocabulary
 from powertui.data.model import PowerOnTrace, Run
+from powertui.data.notes import Note
 from powertui.data.window import Window
 from powertui.errors import UsageError
 from powertui.plain import cell, plain
@@ -52,13 +53,14 @@ def write(
     comments: bool = False,
     edge_ps: float = 0.0,
     total: Energy | None = None,
+    notes: Sequence[Note] = (),
 ) -> str:
     """Write one window of one trace of a run; the answer is a sentence for a person. "-" is
     standard output.
 
     `comments`: in CSV, `#` lines above the table instead of a file beside it. `edge_ps`: one sigma
     of the window's ends, where it is an epoch's. `total`: the window's energy over all channels
-    that count, where somebody knows which do.
+    that count, where somebody knows which do. `notes`: what a person wrote on the run.
     """
     if index >= len(run.traces):
         raise UsageError(
@@ -86,10 +88,12 @@ def write(
             else [(name, total) for name, _ in energies]
         )
     facts = file_facts.file_facts(window, run.name, __version__, energies)
+    notes = [note for note in notes if _is_of(note, window)]
+    facts += [("note", f"{note.place}: {note.text}".removeprefix(": ")) for note in notes]
     counter = _Counter()
     if what == "perfetto":
         with export_files.opened(path, force=force) as stream:
-            _write(stream, perfetto.chunks(window, facts, counter), path)
+            _write(stream, perfetto.chunks(window, facts, counter, notes), path)
         return f"Wrote {counter.value:,} lines of trace to {_shown(path)}."
     table = export_rows.table(window, what)
     facts.insert(4, ("content", what))
@@ -97,8 +101,8 @@ def write(
     with contextlib.ExitStack() as files:
         stream = files.enter_context(export_files.opened(path, force=force))
         if beside:
-            notes = files.enter_context(export_files.opened(beside, force=force))
-            notes.write(_notes(table, facts, energies))
+            facts_stream = files.enter_context(export_files.opened(beside, force=force))
+            facts_stream.write(_notes(table, facts, energies))
         if kind == "parquet":
             _parquet(stream, table, facts, counter)
         elif kind == "json":
@@ -109,6 +113,14 @@ def write(
     if energies and what in ("samples", "steps"):
         answer += f" The window: {file_facts.in_words(energies[0][1])}."
     return answer + (f" Based on: {_shown(beside)}." if beside else "")
+
+
+def _is_of(note: Note, window: Window) -> bool:
+    """Whether a note is about this window or the whole run."""
+    if note.lo is None or note.hi is None:
+        return True
+    is_in_sight = note.lo < window.hi and max(note.hi, note.lo + 1) > window.lo
+    return is_in_sight and note.is_on(window.trace.host)
 
 
 def _plain_file(path: str) -> bool:
