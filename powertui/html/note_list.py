@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from powertui.data.logdir import RunEntry
+from powertui.data.notes import run_notes
 from powertui.html.markup import Markup, element
 from powertui.value_types import dataclass
 
@@ -17,6 +19,15 @@ class ShownNote:
 
     place: str
     words: str
+
+
+def shown_notes(entry: RunEntry) -> list[ShownNote]:
+    """The notes of a run, as `powertui note` lists them."""
+    shown = []
+    for note in run_notes(entry).notes:
+        place = note.place or "whole run"
+        shown.append(ShownNote(f"{place} on {note.host}" if note.host else place, note.text))
+    return shown
 
 
 def note_list(notes: Sequence[ShownNote]) -> Markup | None:

@@ -80,10 +80,11 @@ def run(args: argparse.Namespace) -> int:
     if args.html is not None:
         from powertui.html import report_file
         from powertui.html.html_file import HtmlFile
+        from powertui.html.note_list import shown_notes
 
         common.without(args, "--html", "--tool", "--brief", "--from", "--to", "--at", "--host")
         output = HtmlFile(args.html, args.force)
-        return report_file.write_report(args.path, args.run, reading, aligning, output)
+        return report_file.write_report(args.path, args.run, reading, aligning, output, shown_notes)
     if args.brief:
         from powertui.report import brief
 

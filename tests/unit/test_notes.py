@@ -185,6 +185,12 @@ def test_the_verb_writes_lists_exports_and_deletes(
     events = json.loads(capsys.readouterr().out)["traceEvents"]
     (span,) = (event for event in events if event.get("cat") == "note")
     assert (span["name"], span["ph"], span["ts"]) == ("=cmd() <b>", "X", 15648664.455)
+    page = tmp_path / "run.html"
+    assert cli.main(["report", folder, "--html", str(page)]) == 0
+    assert "<dt>15.648664455s-18.265764969s</dt><dd>=cmd() &lt;b&gt;</dd>" in page.read_text(
+        "utf-8"
+    )
+    capsys.readouterr()
     assert cli.main(["note", folder, "--delete", steps["id"][:6]]) == 0
     assert capsys.readouterr().err == f"Deleted note {steps['id']}: =cmd() <b>\n"
     assert cli.main(["note", folder]) == 0

@@ -143,7 +143,7 @@ def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
 # without power needs none that place it, share it out or look for what is unusual in it. Two to four
 # came of dividing checks, the list of runs and packed columns by idea, with nothing new in them.
 COMMANDS = {
-    "--help": (30, 1),
+    "--help": (31, 1),
     "sensors": (43, 1),
     "doctor RUN": (156, 30),
     "report RUN --tool kernel_stats": (195, 30),
