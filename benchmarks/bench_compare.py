@@ -132,14 +132,14 @@ def _changed() -> None:
     for kind in KINDS:
         rng = np.random.default_rng(KINDS.index(kind))
         alike, longer = (
-            sum(_groups_differ(kind, factor, rng) for _ in range(PAIRS)) for factor in (1.0, 1.03)
+            sum(groups_differ(kind, factor, rng) for _ in range(PAIRS)) for factor in (1.0, 1.03)
         )
         table.row(kind if kind in QUIET_KINDS else f"{kind} (too restless)", alike, longer)
     table.note("Lower quartile, median and mean of the steps, judged in this order.")
     table.print()
 
 
-def _groups_differ(kind: str, factor: float, rng: np.random.Generator) -> bool:
+def groups_differ(kind: str, factor: float, rng: np.random.Generator) -> bool:
     a = [_run_figures(kind, 1.0, rng) for _ in range(RUNS_A_SIDE)]
     b = [_run_figures(kind, factor, rng) for _ in range(RUNS_A_SIDE)]
     p_values = [

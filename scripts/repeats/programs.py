@@ -16,7 +16,7 @@ _WARM_STEPS = 8
 _BATCH = 32
 _SORTED = 48  # of 640 columns
 # The op that is slower, as each framework's trace calls it.
-SLOWER_OPS = {"keras": "Cumsum", "jax": "sort", "torch": "aten::mm"}
+SLOWER_OPS = {"keras": "Cumsum", "jax": "sort.0", "torch": "aten::mm"}
 
 
 def keras(folder: Path, *, slower: bool) -> None:

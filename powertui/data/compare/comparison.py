@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare import configuration, run_scatter, sentence
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.configuration import Setting
-from powertui.data.compare.figure import ComparedFigure, Family
+from powertui.data.compare.figure import (
+    Basis,
+    ComparedFigure,
+    Family,
+    FigureVerdict,
+    Judgement,
+)
 from powertui.data.compare.judging import judge_family
 from powertui.data.compare.matching import Matched, MatchedStretches, Unmatched, matched
 from powertui.data.compare.measured import Measured, measure, merged
@@ -92,9 +99,29 @@ def judged(a: Sequence[Measured], b: Sequence[Measured]) -> Matched:
     """All figures of both sides with their verdicts, family by family."""
     together = matched(a, b, _stretches(a, b))
     figures: list[ComparedFigure] = []
+    unmatched: list[Unmatched] = []
     for family in Family:
-        figures += judge_family([row for row in together.figures if row.family is family])
-    return Matched(tuple(figures), together.unmatched)
+        rows = [row for row in together.figures if row.family is family]
+        one_sided = [row for row in together.unmatched if row.family is family]
+        judged_rows = judge_family([*rows, *map(_beside_zero, one_sided)])
+        figures += judged_rows[: len(rows)]
+        for row, figure in zip(one_sided, judged_rows[len(rows) :], strict=True):
+            unmatched.append(replace(row, judgement=row.judgement and figure.judgement))
+    return Matched(tuple(figures), tuple(unmatched))
+
+
+def _beside_zero(row: Unmatched) -> ComparedFigure:
+    """What one side alone has as a figure, so that it is judged with the others of its family."""
+    nothing = Judgement(FigureVerdict.CANNOT_TELL, Basis.NONE)
+    return ComparedFigure(
+        family=row.family,
+        name=row.name,
+        unit=row.unit,
+        a=row.value if row.side == "a" else 0.0,
+        b=row.value if row.side == "b" else 0.0,
+        judgement=row.judgement or nothing,
+        within=row.within,
+    )
 
 
 def _stretches(a: Sequence[Measured], b: Sequence[Measured]) -> MatchedStretches | None:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from powertui.data.compare import drift
-from powertui.data.compare.figure import ComparedFigure, Family, FigureSamples
+from powertui.data.compare.figure import (
+    ComparedFigure,
+    Family,
+    FigureSamples,
+    FigureVerdict,
+    Judgement,
+)
 from powertui.data.compare.judging import WithinRun, judge
 from powertui.data.compare.measured import Measured
+from powertui.data.compare.run_scatter import MIN_RUNS
 from powertui.data.compare.values import ComparedValue, ValueKey
 from powertui.value_types import dataclass
 
@@ -22,6 +30,7 @@ _ZERO_WHERE_MISSING = (
     Family.KERNEL_NAME,
     Family.CATEGORY,
 )
+_PARTS_OF_A_STEP = (Family.OP, Family.CATEGORY)
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,14 @@ class Unmatched:
     unit: str
     value: float
     within: str = ""
+    judgement: Judgement | None = (
+        None  # of a part of a step: beside runs without it, which took 0 s
+    )
+
+    @property
+    def differs(self) -> bool:
+        """Whether runs without it stand out from runs with it."""
+        return self.judgement is not None and self.judgement.verdict is FigureVerdict.DIFFERS
 
 
 @dataclass(frozen=True)
@@ -64,9 +81,9 @@ def matched(
 ) -> Matched:
     """Every figure that both sides have, judged, in the order of A; then those of one side."""
     figures, unmatched = [], []
-    places_a, places_b = _places(a, b)
+    places = _places(a, b)
     for key in dict.fromkeys(key for run in (*a, *b) for key in run.values):
-        samples_a, samples_b = _samples(a, key, places_a), _samples(b, key, places_b)
+        samples_a, samples_b = _samples(a, key, places.of_a), _samples(b, key, places.of_b)
         if samples_a.runs and samples_b.runs:
             within_run = None
             if stretches is not None:
@@ -83,9 +100,21 @@ def matched(
                 )
             )
             continue
-        side, samples = ("a", samples_a) if samples_a.runs else ("b", samples_b)
-        unmatched.append(Unmatched(side, key.family, key.name, key.unit, samples.mean, key.within))
+        unmatched.append(_one_sided(key, samples_a, samples_b, places))
     return Matched(tuple(figures), tuple(unmatched))
+
+
+def _one_sided(key: ValueKey, a: FigureSamples, b: FigureSamples, sides: _Places) -> Unmatched:
+    """A figure that one side has; in the account of a step its runs are held against zeros."""
+    side, samples = ("a", a) if a.runs else ("b", b)
+    judgement = None
+    if key.family in _PARTS_OF_A_STEP and min(sides.runs) >= MIN_RUNS:
+        zeros_a = FigureSamples(a.runs or (0.0,) * sides.runs[0], places=tuple(sides.of_a))
+        zeros_b = FigureSamples(b.runs or (0.0,) * sides.runs[1], places=tuple(sides.of_b))
+        judgement = judge(zeros_a, zeros_b, name=key.name)
+    return Unmatched(
+        side, key.family, key.name, key.unit, samples.mean, key.within, judgement=judgement
+    )
 
 
 def _within_run(a: ComparedValue, b: ComparedValue, stretches: MatchedStretches) -> WithinRun:
@@ -97,13 +126,21 @@ def _within_run(a: ComparedValue, b: ComparedValue, stretches: MatchedStretches)
     return WithinRun(stretches.gap, share)
 
 
-def _places(a: Sequence[Measured], b: Sequence[Measured]) -> tuple[list[int], list[int]]:
-    """The places of both sides' runs by when they were recorded; empty where that is not known."""
+class _Places(NamedTuple):
+    """How many runs the sides have, and where each lies by when it was recorded."""
+
+    runs: tuple[int, int]
+    of_a: Sequence[int]  # empty where that is not known
+    of_b: Sequence[int]
+
+
+def _places(a: Sequence[Measured], b: Sequence[Measured]) -> _Places:
+    runs = (len(a), len(b))
     starts = [run.start_ns for run in (*a, *b) if run.start_ns is not None]
-    if len(set(starts)) < len(a) + len(b):
-        return [], []
+    if len(set(starts)) < sum(runs):
+        return _Places(runs, (), ())
     places = np.argsort(np.argsort(starts)).tolist()
-    return places[: len(a)], places[len(a) :]
+    return _Places(runs, places[: len(a)], places[len(a) :])
 
 
 def _samples(runs: Sequence[Measured], key: ValueKey, places: Sequence[int]) -> FigureSamples:

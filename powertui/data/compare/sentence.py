@@ -70,7 +70,19 @@ def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts, need
     words = f"Cannot tell whether a step takes longer ({sizes})."
     if needs:
         words += f" To tell: {needs}."
-    return words
+    return words + _parts_that_differ(causes)
+
+
+def _parts_that_differ(causes: Sequence[Cause]) -> str:
+    """Ops that differ by themselves, where the step as a whole varies too much to show it."""
+    ops = [cause for cause in causes if cause.account == cause_accounts.BY_OP and cause.differs]
+    if not ops:
+        return ""
+    named = " and ".join(f"{cause.name} ({signed(cause.seconds, 's')})" for cause in ops[:2])
+    if len(ops) == 1:
+        return f" One op differs: {named}."
+    others = f", and {len(ops) - 2} more" if len(ops) > 2 else ""
+    return f" These ops differ: {named}{others}."
 
 
 def _needs(matched: Matched, time: ComparedFigure) -> str:

@@ -1,0 +1,88 @@
+"""Two traces of one program before and after a change, row by row by the rule of HTA's trace diff: by
+name the launches and the summed time on each side, joined; what one side lacks counts as 0.
+
+HTA takes the work that the first step launched; here it is all of both files, because a window of
+ours is one of time. HTA counts copies and sets of memory among kernels. Ours follow TraceLens's
+rule and leave them to the ops of the devices, whose rows are own time for each step.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import powertui
+
+_FOLDER = Path(__file__).resolve().parents[4] / "shared" / "data" / "public" / "kineto_hta_diff"
+_COPIES = ("gpu_memcpy", "gpu_memset")
+_STEPS = 6
+# Of copies that overlap on one stream the second has less time of its own (docs of the format: 31
+# pairs, up to 13 µs).
+_OVERLAP_S = 60e-6
+
+
+@cache
+def device_events(name: str) -> list[dict[str, Any]]:
+    path = _FOLDER / f"{name}.json.gz"
+    if not path.is_file():
+        pytest.skip("needs the third-party recordings")
+    with gzip.open(path, "rt") as file:
+        events = json.load(file)["traceEvents"]
+    return [event for event in events if "stream" in event.get("args", {})]
+
+
+@cache
+def document() -> dict[str, Any]:
+    device_events("control")
+    return powertui.compare(_FOLDER / "control.json.gz", _FOLDER / "test.json.gz").json
+
+
+def ours(family: str, unit: str, within: str = "") -> tuple[Counter[str], Counter[str]]:
+    """The rows of A and of B by name, those that one side lacks among them."""
+    sums: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+    for row in document()["figures"]:
+        if (row["family"], row["unit"]) == (family, unit) and within in ("", row["within"]):
+            for side, counted in zip("ab", sums, strict=True):
+                counted[row["name"]] += row[side]
+    for row in document()["unmatched"]:
+        if (row["family"], row["unit"]) == (family, unit) and within in ("", row["within"]):
+            sums["ab".index(row["side"])][row["name"]] += row["value"]
+    return sums
+
+
+def test_every_kernel_has_the_launches_and_the_time_of_the_join() -> None:
+    launches, seconds = ours("kernels", "launches"), ours("kernels", "s")
+    for at, name in enumerate(("control", "test")):
+        counted: Counter[str] = Counter()
+        microseconds: Counter[str] = Counter()
+        for event in device_events(name):
+            if event["cat"] not in _COPIES:
+                counted[event["name"]] += 1
+                microseconds[event["name"]] += event["dur"]
+        assert launches[at] == counted
+        assert {row: round(value * 1e6) for row, value in seconds[at].items()} == microseconds
+    added, gone = launches[1].keys() - launches[0].keys(), launches[0].keys() - launches[1].keys()
+    unmatched = {"a": set(), "b": set()}
+    for row in document()["unmatched"]:
+        if row["family"] == "kernels":
+            unmatched[row["side"]].add(row["name"])
+    assert added <= unmatched["b"]
+    assert gone <= unmatched["a"]
+
+
+def test_copies_are_ops_of_the_devices() -> None:
+    seconds = ours("ops", "s", "device")
+    for at, name in enumerate(("control", "test")):
+        expected: Counter[str] = Counter()
+        for event in device_events(name):
+            if event["cat"] in _COPIES:
+                expected[event["name"]] += event["dur"] * 1e-6
+        for row, whole_s in expected.items():
+            own_s = seconds[at][row] * _STEPS
+            assert whole_s - _OVERLAP_S <= own_s <= whole_s + 1e-9, row
