@@ -38,6 +38,7 @@ from tests.synthetic.step_world import step_series, write_run
 PAIRS = 100
 POWER_PAIRS = 20  # of each kind of power
 DRIFTS = 1000
+DRAWN_SPLITS = 100
 CHANGE = 1.03
 
 
@@ -236,10 +237,10 @@ def _repeats(root: Path) -> None:
         ["training", "which five", "op", "first in causes", "sentence"],
     )
     for name, op in SLOWER_OPS.items():
-        folders = sorted((root / name).glob("*[ab]"))
+        folders = sorted((root / name).glob("*[abc]"))
         runs = {folder.name: next(map(measure, _parts(folder))) for folder in folders}
         of_a = [run for turn, run in runs.items() if turn.endswith("a")]
-        of_b = [run for turn, run in runs.items() if turn.endswith("b")]
+        of_b = [run for turn, run in runs.items() if not turn.endswith("a")]
         if len(of_a) < 2 * RUNS_A_SIDE or len(of_b) < RUNS_A_SIDE:
             continue
         shares = [_families_differing(of_a, count) for count in (3, 5)]
@@ -254,7 +255,9 @@ def _repeats(root: Path) -> None:
             named = [row for row in ops if row not in (causes.OUTSIDE_OPS, causes.OTHER_OPS)]
             words = sentence.answer(together, found, sentence.Counts(5, 5, same_run=False))
             slower.row(name, which, op, named[0] if named else "", words)
-    alike.note("All 126 splits into five and five; 200 drawn ones into three and three.")
+    alike.note(
+        f"All 126 splits into five and five; {DRAWN_SPLITS} drawn ones into three and three."
+    )
     alike.print()
     slower.print()
 
@@ -280,7 +283,7 @@ def _splits(runs: int, count: int) -> Iterator[tuple[Sequence[int], Sequence[int
             yield a, [at for at in range(runs) if at not in a]
         return
     rng = np.random.default_rng(37)
-    for _ in range(200):
+    for _ in range(DRAWN_SPLITS):
         chosen = rng.permutation(runs)[: 2 * count].tolist()
         yield chosen[:count], chosen[count:]
 

@@ -23,6 +23,7 @@ _LISTED_FAMILIES = (
     Family.TIME,
     Family.ENERGY,
     Family.CATEGORY,
+    Family.PHASE,
     Family.RANK,
     Family.DEVICE_TIME,
     Family.MEMORY,

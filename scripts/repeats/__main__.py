@@ -1,7 +1,8 @@
 """Record three trainings again and again, those with a slower op in turns with the others.
 
-python -m scripts.repeats FOLDER
+python -m scripts.repeats FOLDER [TURNS]
 
+A letter of TURNS is a run: a without a slower op, b and c with one (`programs.py`).
 Runs that are there already are kept. Each run has a power log beside it: what a board's controller
 would publish of a machine that draws 150 W and 60 W for each busy processor, as a mean of 0.5 s.
 """
@@ -29,8 +30,9 @@ _MARGIN_S = 2.0  # of the power log on either side of the program
 def main() -> int:
     """Exit code 1 where a program fails."""
     root = Path(sys.argv[1])
+    turns = sys.argv[2] if len(sys.argv) > 2 else TURNS
     for name in PROGRAMS:
-        for turn, side in enumerate(TURNS):
+        for turn, side in enumerate(turns):
             folder = root / name / f"{turn:02}{side}"
             if not (folder / RECORDED).exists() and not _recorded(name, folder, side):
                 return 1
@@ -40,10 +42,11 @@ def main() -> int:
 def _recorded(name: str, folder: Path, side: str) -> bool:
     folder.mkdir(parents=True, exist_ok=True)
     start_s, load = time.time(), os.getloadavg()[0]
-    words = [sys.executable, "-m", "scripts.repeats.programs", name, str(folder)]
+    slower = str("abc".index(side))
+    words = [sys.executable, "-m", "scripts.repeats.programs", name, str(folder), slower]
     with _PowerLog(folder / "power.csv"):
         ended = subprocess.run(
-            [*words, "slower"] if side == "b" else words,
+            words,
             capture_output=True,
             text=True,
             check=False,

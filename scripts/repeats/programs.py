@@ -1,6 +1,8 @@
 """Three short trainings, each with one op that can be made slower.
 
-python -m scripts.repeats.programs NAME FOLDER [slower]
+python -m scripts.repeats.programs NAME FOLDER SLOWER
+
+SLOWER is 0, 1 (by about a tenth of a step) or 2 (by about a step).
 """
 
 from __future__ import annotations
@@ -14,21 +16,26 @@ from typing import Any
 STEPS = 100
 _WARM_STEPS = 8
 _BATCH = 32
-_SORTED = 48  # of 640 columns
+_SUMS = (0, 1, 3)
+_SORTED = (0, 48, 640)  # columns
+_PRODUCTS = (0, 3, 15)
 # The op that is slower, as each framework's trace calls it.
 SLOWER_OPS = {"keras": "Cumsum", "jax": "sort.0", "torch": "aten::mm"}
 
 
-def keras(folder: Path, *, slower: bool) -> None:
+def keras(folder: Path, *, slower: int) -> None:
     """A small convolutional network; slower: a sum along the images, forward and backward."""
     os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "2"}
     import keras
     import tensorflow as tf
 
     layers = [keras.layers.Conv2D(24, 3, activation="relu"), keras.layers.Conv2D(24, 3)]
-    layers.append(keras.layers.MaxPooling2D())
-    if slower:
-        layers.append(keras.layers.Lambda(lambda images: tf.math.cumsum(images, axis=1)))
+    sums = []
+    for _ in range(_SUMS[slower]):
+        sums.append(keras.layers.Lambda(lambda images: tf.math.cumsum(images / 32, axis=1)))
+    # Before the pooling there are four times as many values.
+    pooling = [keras.layers.MaxPooling2D()]
+    layers += sums + pooling if slower == 2 else pooling + sums
     layers += [keras.layers.GlobalAveragePooling2D(), keras.layers.Dense(10)]
     model = keras.Sequential(layers)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -42,7 +49,7 @@ def keras(folder: Path, *, slower: bool) -> None:
     tf.profiler.experimental.stop()
 
 
-def jax(folder: Path, *, slower: bool) -> None:
+def jax(folder: Path, *, slower: int) -> None:
     """A network of two layers; slower: some of its values are sorted."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
@@ -51,8 +58,8 @@ def jax(folder: Path, *, slower: bool) -> None:
     def loss(weights: Any, batch: Any) -> Any:
         hidden = jnp.tanh(batch @ weights)
         if slower:
-            ordered = jnp.sort(hidden[:, :_SORTED], axis=1)
-            hidden = jnp.concatenate([ordered, hidden[:, _SORTED:]], axis=1)
+            ordered = jnp.sort(hidden[:, : _SORTED[slower]], axis=1)
+            hidden = jnp.concatenate([ordered, hidden[:, _SORTED[slower] :]], axis=1)
         return jnp.mean((hidden @ weights) ** 2)
 
     train = jax.jit(lambda weights, batch: weights - 0.01 * jax.grad(loss)(weights, batch))
@@ -68,8 +75,8 @@ def jax(folder: Path, *, slower: bool) -> None:
     jax.profiler.stop_trace()
 
 
-def torch(folder: Path, *, slower: bool) -> None:
-    """A network of three layers; slower: three more products of matrices."""
+def torch(folder: Path, *, slower: int) -> None:
+    """A network of three layers; slower: more products of matrices."""
     import torch
     from torch.profiler import ProfilerActivity, profile
 
@@ -84,9 +91,8 @@ def torch(folder: Path, *, slower: bool) -> None:
 
     def step() -> None:
         values = batch
-        if slower:
-            for _ in range(3):
-                values = values @ mixing
+        for _ in range(_PRODUCTS[slower]):
+            values = values @ mixing
         optimizer.zero_grad()
         model(values).square().mean().backward()
         optimizer.step()
@@ -105,9 +111,9 @@ PROGRAMS = {"keras": keras, "jax": jax, "torch": torch}
 
 def main() -> None:
     """Write one profile into the folder."""
-    name, folder = sys.argv[1], Path(sys.argv[2])
+    name, folder, slower = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     folder.mkdir(parents=True, exist_ok=True)
-    PROGRAMS[name](folder, slower="slower" in sys.argv[3:])
+    PROGRAMS[name](folder, slower=slower)
 
 
 if __name__ == "__main__":

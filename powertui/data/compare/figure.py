@@ -29,6 +29,7 @@ class Family(str, Enum):
     TIME = "time"
     ENERGY = "energy"
     CATEGORY = "steps by category"
+    PHASE = "phases"
     RANK = "hosts and ranks"
     DEVICE_TIME = "time of the devices"
     OP = "ops"

@@ -10,6 +10,7 @@ from powertui.data.compare import (
     kernel_figures,
     memory_figures,
     op_figures,
+    phase_figures,
     power_figures,
     step_figures,
 )
@@ -55,6 +56,7 @@ def measure(part: ComparedPart) -> Measured:
     if lead is not None:
         values |= step_figures.time_values(lead)
         values |= step_figures.category_values(lead)
+        values |= phase_figures.phase_values(lead)
     power = power_figures.power_values(part)
     values |= power.values
     values |= step_figures.rank_values(part)
