@@ -48,13 +48,17 @@ def plot(
     scale: Iterable[AxisMark],
     axis: Iterable[AxisMark] = (),
     above: Iterable[Markup] = (),
+    low: bool = False,
 ) -> Markup:
-    """The picture with its scale at the left and its axis below; `above` lies on the picture."""
+    """The picture with its scale at the left and its axis below; `above` lies on the picture.
+
+    `low`: as high as a line of text or two.
+    """
     levels = [element("span", mark.words, style=f"bottom:{percent(mark.share)}") for mark in scale]
     return element(
         "div",
         element("div", *levels, class_="scale", aria_hidden="true"),
-        element("div", picture, *above, class_="shapes"),
+        element("div", picture, *above, class_="shapes low" if low else "shapes"),
         _axis_row(axis),
         class_="plot",
     )

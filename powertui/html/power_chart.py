@@ -54,6 +54,7 @@ def power_chart(course: PowerCourse) -> Markup | None:
             _lane(course, course.epochs, "epochs"),
             _lane(course, course.profiled, "profiled"),
             chart_frame.legend(_legend(course)),
+            _narrow_labels(course),
         ],
         aside=course.title,
         notes=[overview_lines.sentence(course.could_find)] if course.could_find else [],
@@ -114,6 +115,14 @@ def _finding_labels(course: PowerCourse) -> list[Markup]:
         style = f"{side};top:{row * 1.5:g}em"
         labels.append(element("span", finding.words, class_="finding-label", style=style))
     return labels
+
+
+def _narrow_labels(course: PowerCourse) -> Markup | None:
+    """The same below the chart, where it has no room for them: on a phone."""
+    if not course.findings:
+        return None
+    by_time = sorted(course.findings, key=lambda finding: finding.lo)
+    return element("ul", *(element("li", finding.words) for finding in by_time), class_="narrow")
 
 
 def _lane(course: PowerCourse, spans: Sequence[NamedSpan], kind: str) -> Markup | None:

@@ -20,6 +20,8 @@ _MAX_COLUMNS = 8
 _MAX_NAME_CELLS = 96  # kernels have names of thousands of characters
 _MAX_SENTENCE_CELLS = 300
 _MAX_READ_LETTERS = 1000  # at either end of a name: HLO text can be megabytes
+_MANY_COLUMNS = 5  # from which on a table is wider than a phone
+_SHORT_ROWS = 10
 _MIN_BAR_WEIGHT = 7  # of a column that has bars
 _SHORT_WORDS = 16  # letters that may stand in a narrow column
 _BADGES = frozenset(badge.value for badge in Badge)
@@ -50,8 +52,13 @@ def table_section(
         element("h3", title or table.title),
         _scrolled(table, columns, shown),
         element("p", more, class_="note") if more else None,
-        class_="table",
+        class_=_table_class(len(shown)),
     )
+
+
+def _table_class(row_count: int) -> str:
+    """A short table stays on one page of paper."""
+    return "table short" if row_count <= _SHORT_ROWS else "table"
 
 
 def rows_section(
@@ -82,7 +89,7 @@ def rows_section(
         element("h3", title) if title else None,
         _box(heads, body, title or headers[0]),
         more,
-        class_="table",
+        class_=_table_class(len(body)),
     )
 
 
@@ -108,10 +115,12 @@ def _scrolled(table: Table, columns: Sequence[Column], rows: Sequence[int]) -> M
 
 def _box(headers: Iterable[Markup], rows: Iterable[Markup], label: str) -> Markup:
     """A table in a box that scrolls, by the keyboard, too."""
-    head = element("thead", element("tr", *headers))
+    heads = list(headers)
+    head = element("thead", element("tr", *heads))
+    width = "many" if len(heads) >= _MANY_COLUMNS else None
     return element(
         "div",
-        element("table", head, element("tbody", *rows)),
+        element("table", head, element("tbody", *rows), class_=width),
         class_="scroll",
         tabindex="0",
         role="region",

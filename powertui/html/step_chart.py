@@ -27,6 +27,8 @@ def step_chart(chart: Chart) -> Markup | None:
     totals = parts.sum(axis=0)
     if not totals.any():
         return None
+    if len(totals) == 1:
+        return _one_step(chart, parts)
     top = stacked_bars.full_height(totals)
     bars, steps_each = _bars(totals)
     picture = _picture(chart, parts[:, bars], top)
@@ -49,6 +51,26 @@ def step_chart(chart: Chart) -> Markup | None:
             chart_frame.legend(_legend(chart, parts)),
         ],
         aside=", ".join(notes),
+    )
+
+
+def _one_step(chart: Chart, parts: Floats) -> Markup:
+    """A single step as a bar from left to right: there is no other to stand beside it."""
+    total = float(parts.sum())
+    ends = np.cumsum(parts[:, 0]) / total
+    shapes = []
+    start = 0.0
+    for number, end in enumerate(ends.tolist()):
+        shapes.append(svg_shapes.band(start * _COLUMNS, end * _COLUMNS, _class(chart, number)))
+        start = end
+    picture = svg_shapes.stretched(_COLUMNS, shapes, chart.title)
+    axis = [AxisMark(0, "0"), AxisMark(1, units.duration(round(total * PS_PER_S)))]
+    return chart_frame.figure(
+        chart.title,
+        [
+            chart_frame.plot(picture, scale=[], axis=axis, low=True),
+            chart_frame.legend(_legend(chart, parts)),
+        ],
     )
 
 

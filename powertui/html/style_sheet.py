@@ -31,6 +31,10 @@ _INKS = {
     "same": (114, 22),
 }
 
+# Where the first shade of a category on white looks like that of its neighbor in a step, another
+# of its shades: calls of a runtime beside work of the host.
+_LIGHT_SHADES = {"runtime": 3}
+
 _RULES = """
 *{box-sizing:border-box}
 html{font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;
@@ -126,7 +130,7 @@ th,td{padding:6px 12px;vertical-align:top}
 td{border-top:1px solid var(--rule);min-width:3.5em}
 td.number,th.number{text-align:right;white-space:nowrap}
 td.words{min-width:13em}
-td.marked{position:relative;padding-left:30px}
+td.marked{position:relative;padding-left:30px}td.marked.words{min-width:21em}
 td .dot{position:absolute;left:12px;top:.72em;margin:0}
 td.share{min-width:9.5em;position:relative}
 .bar{position:absolute;left:12px;top:.95em;height:6px;border-radius:3px;background:var(--line);
@@ -142,7 +146,10 @@ footer{font-size:.75rem;color:var(--soft);border-top:1px solid var(--rule);paddi
 .whisker,.point{fill:none;stroke:currentColor;stroke-width:2}
 .point{stroke-width:9;stroke-linecap:round}
 .more{fill:var(--line)}.less{fill:var(--c-matmul)}
-@media(max-width:640px){main{padding:24px 16px}.shapes{height:190px}
+.shapes.low{height:52px;background:none;border:0}
+.narrow{display:none;font-size:.8125rem;color:var(--found);margin-top:6px}
+@media(max-width:640px){.finding-label{display:none}.narrow{display:block}
+table.many{min-width:760px}main{padding:24px 16px}.shapes{height:190px}
 .plot,.lanes{grid-template-columns:3.6rem 1fr}.legend{margin-left:0}
 .figures{grid-template-columns:1fr 1fr;gap:16px}.figures b{font-size:1.25rem}
 .axis span:nth-child(even):not(.last){display:none}
@@ -154,7 +161,8 @@ header,section,figure,.table{margin-bottom:22px}
 tr,li,figure,.plot,.figures{break-inside:avoid}h2,h3{break-after:avoid}
 thead{display:table-header-group}h2.eyebrow{break-before:page;border:0;margin-top:0}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}
-.table{break-inside:avoid}th,td{padding:4px 7px}td.words{min-width:8em}td.share{min-width:8em}}
+.short{break-inside:avoid}th,td{padding:4px 7px}
+td.words,td.marked.words,td.share{min-width:8em}}
 """
 
 
@@ -175,7 +183,8 @@ def _variables(side: int) -> str:
     declared = [f"--{name}:{theme.hex_of(entries[side])}" for name, entries in _INKS.items()]
     for kind, (on_dark, on_light, _) in theme.CATEGORIES.items():
         shades = on_light if side else on_dark
-        declared.append(f"--c-{kind}:{theme.hex_of(shades[0])}")
+        shade = _LIGHT_SHADES.get(kind, 0) if side else 0
+        declared.append(f"--c-{kind}:{theme.hex_of(shades[shade])}")
     return ";".join(declared)
 
 
