@@ -37,19 +37,20 @@ def answer(gate: Gate) -> str:
 
 
 def _counts(rows: Sequence[GateRow]) -> str:
-    """How the others are: "Of 3 others 2 hold and 1 is not resolved."."""
+    """How the others are: "The other 3 hold.", "Of the other 3, 2 hold and 1 is not resolved."."""
     holding = sum(row.verdict is GateVerdict.WITHIN for row in rows)
     broken = sum(row.is_broken for row in rows)
-    parts = []
-    if holding:
-        parts.append(f"{holding} {'holds' if holding == 1 else 'hold'}")
-    if broken:
-        parts.append(f"{broken} {'does' if broken == 1 else 'do'} not hold")
-    undecided = len(rows) - holding - broken
-    if undecided:
-        parts.append(f"{undecided} {'is' if undecided == 1 else 'are'} not resolved")
-    noun = "other" if len(rows) == 1 else "others"
-    return f"Of {len(rows)} {noun} {' and '.join(parts)}."
+    groups = (
+        (holding, "holds", "hold"),
+        (broken, "does not hold", "do not hold"),
+        (len(rows) - holding - broken, "is not resolved", "are not resolved"),
+    )
+    parts = [(count, one if count == 1 else many) for count, one, many in groups if count]
+    if len(parts) == 1:
+        ((count, words),) = parts
+        return f"The other {words}." if count == 1 else f"The other {count} {words}."
+    listed = " and ".join(f"{count} {words}" for count, words in parts)
+    return f"Of the other {len(rows)}, {listed}."
 
 
 def row_sentence(row: GateRow) -> str:

@@ -150,7 +150,7 @@ def read_baseline(path: str) -> BaselineRuns:
             content = stream.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         words = getattr(error, "strerror", None) or "it cannot be opened"
-        raise UnreadableFile(path, words.lower(), hint=_SAVE_AGAIN) from None
+        raise UnreadableFile(path, words.lower(), hint="Check the path after --against.") from None
     try:
         return _baseline(_document(content))
     except _Damaged as damage:

@@ -9,6 +9,7 @@ from enum import Enum
 from powertui.data.compare.configuration import Setting, differing_settings
 from powertui.data.compare.figure import Basis
 from powertui.data.compare.run_scatter import MIN_RUNS
+from powertui.data.gate import quantities
 from powertui.data.gate.absent import NAME_CHARACTERS, missing, missing_in_baseline
 from powertui.data.gate.limits_asked import FixedLimit, Tolerance
 from powertui.data.gate.quantities import GateQuantity
@@ -126,7 +127,7 @@ def held_against(
         baseline="" if baseline is None else baseline.name,
         baseline_runs=0 if baseline is None else len(baseline.runs),
         configuration=configuration,
-        notes=tuple(_notes(runs, rows)),
+        notes=tuple(_notes(runs, rows, baseline)),
         allows_open=allows_open,
     )
 
@@ -245,18 +246,28 @@ def _needs_against(base: GateSamples, new: GateSamples, allowed: float) -> str:
     return runs_for_difference(base, new, allowed) or "a machine that varies less from run to run"
 
 
-def _notes(runs: Sequence[GatedRun], rows: Sequence[GateRow]) -> Iterator[str]:
+def _notes(
+    runs: Sequence[GatedRun], rows: Sequence[GateRow], baseline: BaselineRuns | None
+) -> Iterator[str]:
     for row in rows:
         if 0 < row.runs < len(runs):
             name = plain(row.quantity.name, NAME_CHARACTERS)
             yield f"{name}: {len(runs) - row.runs} of {len(runs)} runs lack it."
-    for row in rows:
-        if row.is_watched and row.verdict is GateVerdict.CANNOT_SAY and row.interval is not None:
-            yield (
-                f"{row.quantity.name} is only watched: {row.why}, so a change of a few slow steps "
-                f"would not be seen. To gate it: --tolerance '{row.quantity.name}="
-                f"{100 * (row.tolerance or 0.0):g}%'."
-            )
-    reasons = dict.fromkeys(run.no_power for run in runs if run.no_power)
-    if reasons and not any(row.quantity.is_power for row in rows):
-        yield f"Energy is not checked: {next(iter(reasons))}."
+    unresolved = [
+        row.quantity.name
+        for row in rows
+        if row.is_watched and row.verdict is GateVerdict.CANNOT_SAY and row.interval is not None
+    ]
+    if unresolved:
+        be = "is" if len(unresolved) == 1 else "are"
+        yield (
+            f"{' and '.join(unresolved)} {be} only watched, and too restless to say: a change of a "
+            f"few slow steps would not be seen. To gate: --tolerance '{unresolved[0]}=3%'."
+        )
+    is_checked = any(row.quantity.is_power for row in rows)
+    if baseline is not None and not is_checked and any(_has_power(run) for run in runs):
+        yield "Energy is not checked: the baseline has no power."
+
+
+def _has_power(run: GatedRun) -> bool:
+    return quantities.WATTS in run.values

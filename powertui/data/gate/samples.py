@@ -79,7 +79,7 @@ def samples_of_runs(runs: Sequence[GatedRun], name: str) -> GateSamples:
 
 
 def mean_interval(samples: GateSamples) -> GateInterval:
-    """What the quantity is."""
+    """What the quantity is. None can be less than 0."""
     if not samples.decides_by_runs:
         return _within_runs(samples)
     half = student.quantile_95(len(samples.values) - 1) * samples.deviation
@@ -87,7 +87,7 @@ def mean_interval(samples: GateSamples) -> GateInterval:
     below, above = samples.margins
     return GateInterval(
         value=samples.mean,
-        lo=samples.mean - math.hypot(half, below),
+        lo=max(0.0, samples.mean - math.hypot(half, below)),
         hi=samples.mean + math.hypot(half, above),
         basis=Basis.RUN_TO_RUN,
     )
@@ -102,7 +102,7 @@ def _within_runs(samples: GateSamples) -> GateInterval:
             return GateInterval(samples.mean)
         lows.append(value.value - math.hypot(half, value.below))
         highs.append(value.value + math.hypot(half, value.above))
-    return GateInterval(samples.mean, min(lows), max(highs), Basis.WITHIN_RUN)
+    return GateInterval(samples.mean, max(0.0, min(lows)), max(highs), Basis.WITHIN_RUN)
 
 
 def _drift_reach(value: GateValue) -> float | None:

@@ -64,7 +64,7 @@ def test_the_same_runs_are_within(place: Path, capsys: pytest.CaptureFixture[str
     lines = printed.splitlines()
     assert re.fullmatch(
         r"Within: step_median_s is \S+ ms, the baseline's \S+ ms \(\S+ %, 95 % \S+ to \S+ %; "
-        r"4 and 4 runs\), and may be 4 % above it\. Of 1 other 1 holds\.",
+        r"4 and 4 runs\), and may be 4 % above it\. The other holds\.",
         lines[0],
     ), lines[0]
     assert lines[1] == "4 runs, against the baseline main (4 runs)."
