@@ -50,6 +50,7 @@ def module(path: Path) -> str:
 
 
 @functools.cache
+@functools.cache
 def asked_for(source: str) -> set[tuple[str, str]]:
     """(module, name) of whatever a file takes from a module, by `from m import n`, as `m.n` or
     import_module("m").n.

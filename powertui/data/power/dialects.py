@@ -235,7 +235,9 @@ DIALECTS: tuple[Dialect | PlainTable | EnergyTable, ...] = (
         score=96,
     ),
     Dialect(
-        "kasa", signature=r"(?m)^\s*== (?:Energy|Emeter) ==\s*\n(?:.*\n){0,3}?\s*Power:", score=96
+        "kasa",
+        signature=r"(?m)^[ \t]*== (?:Energy|Emeter) ==[ \t\r]*\n(?:.*\n){0,3}?[ \t]*Power:",
+        score=96,
     ),
     Dialect(
         "carbontracker",
