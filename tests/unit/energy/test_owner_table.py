@@ -9,21 +9,14 @@ from typing import Any
 import pytest
 
 from powertui import cli
-from powertui.data.energy.findings import placed_search
-from powertui.data.energy.findings.placed_search import FoundLoads
 from tests.synthetic import owned
 from tests.unit.energy.later_owner_cases import LATER
 from tests.unit.energy.owner_cases import FIRST, Case
 from tests.unit.energy.owners_like_parts import LIKE_PARTS
 
+pytestmark = pytest.mark.usefixtures("nothing_is_searched")
+
 CASES = (*FIRST, *LATER, *LIKE_PARTS)
-
-
-@pytest.fixture(autouse=True)
-def _nothing_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These logs hold no bursts, and looking for some would take most of the time."""
-    nothing = FoundLoads((), None, None, reason="not looked for")
-    monkeypatch.setattr(placed_search, "loads_at_all_places", lambda *_, **__: nothing)
 
 
 def answer(folder: Path, case: Case, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

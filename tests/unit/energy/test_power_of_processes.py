@@ -20,6 +20,8 @@ from powertui.data.formats import filenames, registry
 from powertui.data.training.training import Training
 from powertui.data.training.training_energy import training_energy
 
+pytestmark = pytest.mark.usefixtures("nothing_is_searched")
+
 BEGINS_S = 1_760_000_000
 SECONDS = 100
 # what torch.profiler.tensorboard_trace_handler puts behind HOST_PID
