@@ -295,7 +295,7 @@ def _man(verbs: Sequence[DescribedVerb]) -> str:
         ".SH EXIT STATUS",
         (
             "0 done, 1 failed, 2 wrong usage or no terminal, 3 nothing readable, 130, 143 or 129 "
-            "interrupted."
+            "interrupted. Of check: 0 within, 1 above, 3 cannot say."
         ),
         "",
     ]

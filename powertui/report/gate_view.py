@@ -31,7 +31,7 @@ from powertui.report.gate_words import answer
 
 _Path: TypeAlias = "str | os.PathLike[str]"
 _Limits: TypeAlias = "Mapping[str, float | str] | Sequence[str]"
-_PARTS = ("run", "host", "epoch", "steps", "start", "end")
+_PARTS = ("run", "host", "epoch", "steps", "start", "end", "at")
 _READING = ("power", "tz", "step_marker", "max_memory", "aligning")
 
 
@@ -49,7 +49,7 @@ def check(
 
     `max` and `min` are {"J/step": 24} or ["J/step=24"]; `against` is a saved baseline or the path
     of one, `tolerance` "3%" or {"J/step": "3%"}, `folder` where baselines are saved. `run=`,
-    `host=`, `epoch=`, `steps=`, `start=` and `end=` narrow the runs; `power=`, `tz=`,
+    `host=`, `epoch=`, `steps=`, `start=`, `end=` and `at=` narrow the runs; `power=`, `tz=`,
     `step_marker=`, `max_memory=` and `aligning=` are those of `powertui.compare()`.
     Raises `UsageError` with the list of quantities for one that is not known.
     """

@@ -45,7 +45,10 @@ def _counts(rows: Sequence[GateRow]) -> str:
         (broken, "does not hold", "do not hold"),
         (len(rows) - holding - broken, "is not resolved", "are not resolved"),
     )
-    parts = [(count, one if count == 1 else many) for count, one, many in groups if count]
+    parts = []
+    for count, singular, plural in groups:
+        if count:
+            parts.append((count, singular if count == 1 else plural))
     if len(parts) == 1:
         ((count, words),) = parts
         return f"The other {words}." if count == 1 else f"The other {count} {words}."

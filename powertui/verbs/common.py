@@ -415,6 +415,7 @@ def one_part(parser: argparse.ArgumentParser) -> None:
         "--from", dest="from_", metavar="TIME", help="start of the window in trace time: 27.31s"
     )
     part.add_argument("--to", metavar="TIME", help="end of the window")
+    at(part)
 
 
 def part_of(args: argparse.Namespace) -> Asked:
@@ -428,6 +429,7 @@ def part_of(args: argparse.Namespace) -> Asked:
         "steps": args.steps,
         "start": args.from_,
         "end": args.to,
+        "at": args.at,
     }
     return Asked(**{name: [value] for name, value in given.items() if value is not None})
 

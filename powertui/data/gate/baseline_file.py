@@ -113,19 +113,23 @@ def _row_json(runs: Sequence[GatedRun], name: str) -> dict[str, Any]:
     if quantities.prefix_of(name):
         values = [value or GateValue(0.0) for value in values]
     row: dict[str, Any] = {"name": name, "runs": [_number(value) for value in values]}
-    measured = [value for value in values if value is not None]
-    if any(value.below or value.above for value in measured):
-        row["below"] = [None if value is None else _rounded(value.below) for value in values]
-        row["above"] = [None if value is None else _rounded(value.above) for value in values]
-    if any(value.is_fact for value in measured):
+    filled = [value or GateValue(0.0) for value in values]
+    if any(value.below or value.above for value in filled):
+        row["below"] = [_rounded(value.below) for value in filled]
+        row["above"] = [_rounded(value.above) for value in filled]
+    if any(value.is_fact for value in filled):
         row["fact"] = True
-    if len(runs) < MIN_RUNS and any(value.blocks for value in measured):
-        row["blocks"] = [[] if value is None else _all_rounded(value.blocks) for value in values]
+    # From three runs on their means decide, and nobody asks for what is inside one.
+    if len(runs) < MIN_RUNS and any(value.blocks for value in filled):
+        row["blocks"] = [_all_rounded(value.blocks) for value in filled]
     return row
 
 
 def _number(value: GateValue | None) -> float | None:
-    return None if value is None else _rounded(value.value)
+    if value is None:
+        return None
+    # Facts, such as bytes, never vary: a digit less would be a difference.
+    return value.value if value.is_fact else _rounded(value.value)
 
 
 def _rounded(number: float) -> float:
@@ -192,9 +196,8 @@ def _baseline(document: dict[str, Any]) -> BaselineRuns:
     runs = []
     for head, of_run, set_so in zip(heads, values, settings, strict=True):
         runs.append(_run(head, of_run, set_so))
-    left_out = document.get("left_out")
-    count = left_out if isinstance(left_out, int) and 0 <= left_out < 1 << 31 else 0
-    return BaselineRuns(_text(document, "name"), tuple(runs), count)
+    left_out = int(_finite(document.get("left_out", 0)))
+    return BaselineRuns(_text(document, "name"), tuple(runs), left_out)
 
 
 def _run(head: Any, values: dict[str, GateValue], settings: dict[str, str]) -> GatedRun:
@@ -223,8 +226,8 @@ def _values_of_row(row: Any, count: int) -> Iterator[GateValue | None]:
         yield GateValue(
             value=_finite(number),
             blocks=tuple(map(_finite, of_run)),
-            below=abs(_finite(less or 0.0)),
-            above=abs(_finite(more or 0.0)),
+            below=abs(_finite(less)),
+            above=abs(_finite(more)),
             is_fact=row.get("fact") is True,
         )
 

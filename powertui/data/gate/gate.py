@@ -153,6 +153,7 @@ def _limit_row(runs: Sequence[GatedRun], limit: FixedLimit) -> GateRow:
         return replace(row, why=why, needs=_at_least(MIN_RUNS))
     broken = GateVerdict.BELOW if limit.is_least else GateVerdict.ABOVE
     lo, hi, most = interval.lo, interval.hi, limit.value
+    # The least is the most of the negative: one rule for both.
     if limit.is_least:
         lo, hi, most = -hi, -lo, -most
     if hi <= most:
@@ -223,6 +224,7 @@ def _against_row(
     most = interval.hi if worse > 0 else -interval.lo
     if most <= allowed:
         return replace(row, verdict=GateVerdict.WITHIN)
+    # A difference above the tolerance is red only if chance alone would seldom make any.
     is_certain = interval.is_different and (interval.p is None or interval.p <= level)
     if is_certain and difference > allowed:
         broken = GateVerdict.BELOW if quantity.more_is_better else GateVerdict.ABOVE

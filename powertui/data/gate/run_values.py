@@ -252,11 +252,11 @@ def _total_joules(part: ComparedPart) -> GateValue | None:
 
 
 def _settings(part: ComparedPart) -> dict[str, str]:
-    kept = {}
+    settings = {}
     for name, value in configuration.settings(part).items():
         if name not in _UNSAVED_SETTINGS:
-            kept[name] = value[:_MAX_SETTING_CHARACTERS]
-    return kept
+            settings[name] = value[:_MAX_SETTING_CHARACTERS]
+    return settings
 
 
 def _start_ns(part: ComparedPart) -> int | None:

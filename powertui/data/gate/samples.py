@@ -82,6 +82,7 @@ def mean_interval(samples: GateSamples) -> GateInterval:
     """What the quantity is. None can be less than 0."""
     if not samples.decides_by_runs:
         return _within_runs(samples)
+    # Runs are independent of each other, as the steps of one are not.
     half = student.quantile_95(len(samples.values) - 1) * samples.deviation
     half /= math.sqrt(len(samples.values))
     below, above = samples.margins
@@ -127,6 +128,7 @@ def difference_interval(
         interval = _by_drift(base, new)
     if not with_margins or interval.lo is None or interval.hi is None:
         return interval
+    # Two sensors err independently of each other, and of how the runs vary.
     margin = math.hypot(max(base.margins), max(new.margins))
     return GateInterval(
         value=interval.value,
@@ -155,6 +157,7 @@ def _by_one_side(base: GateSamples, new: GateSamples) -> GateInterval:
     difference = new.mean - base.mean
     df = len(several.values) - 1
     error = several.deviation * math.sqrt(1 / len(base.values) + 1 / len(new.values))
+    # Values that are equal to nine digits are counts, which do not vary.
     if error <= 1e-9 * max(abs(base.mean), abs(new.mean)):
         return _by_scatter(difference, 0.0, 1.0 if abs(difference) <= error else 0.0)
     half = student.quantile_95(df) * error

@@ -24,7 +24,7 @@ def run(number: int, ops: int = 3) -> GatedRun:
     values = {
         "step_s": GateValue(0.05 + number / 1000, (0.05,) * 8),
         "J/step": GateValue(10.0 + number, (), 0.5, 0.6),
-        "memory_B": GateValue(1e9, is_fact=True),
+        "memory_B": GateValue(1234567891.0, is_fact=True),
     }
     for op in range(ops):
         values[f"op:name {op}"] = GateValue(1e-6 * (op + 1) * (1 + number / 7))
@@ -41,6 +41,7 @@ def test_what_was_saved_comes_back(tmp_path: Path) -> None:
     runs = [run(number) for number in range(2)]
     back = read_baseline(str(saved(tmp_path, runs)))
     assert back.name == "main"
+    assert back.runs[0].values["memory_B"].value == 1234567891.0
     assert back.left_out == 0
     for before, after in zip(runs, back.runs, strict=True):
         assert (after.name, after.steps, after.settings, after.start_ns) == (

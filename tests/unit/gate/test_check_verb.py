@@ -153,6 +153,8 @@ def test_a_part_of_the_runs_is_checked(place: Path, capsys: pytest.CaptureFixtur
     words = ("check", "base", "--run", "run1", "--steps", "0-29", "--max", "steps/s=99", "--json")
     document = json.loads(said(capsys, *words, "--no-power"))
     assert document["runs"] == ["run1, steps 0-29"]
+    words = ("check", "base/run1", "--at", "step 0-29", "--max", "steps/s=99", "--json")
+    assert json.loads(said(capsys, *words, "--no-power"))["runs"] == ["run1, step 0-29"]
 
 
 @pytest.mark.parametrize(
