@@ -33,7 +33,7 @@ from powertui.data.energy.counted_channels import MachineShare, counted_channels
 from powertui.data.energy.counted_energy import EnergyOfCounted
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
-from powertui.data.energy.idle import IdlePower
+from powertui.data.energy.idle import AROUND_PS, IdlePower
 from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.energy.measured_energy import (
     Energy,
@@ -45,7 +45,6 @@ from powertui.data.energy.owner_notes import Share
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
     PS_PER_NS,
-    PS_PER_S,
     Z95,
     Epochs,
     Figure,
@@ -61,11 +60,10 @@ from powertui.value_types import dataclass
 if TYPE_CHECKING:  # names alone: power is drawn before somebody looks at what stands out in it
     from powertui.data.energy.findings.finding import Findings, Ops
 
-_LONG_LOG_READINGS = 100_000  # from which on memory that was used to look at them is given back
-# Surroundings of a profile in which findings are looked for, on each side: at least this time, or
-# twice the profile, or this many readings. Chosen: long enough to learn noise
+LONG_LOG_READINGS = 100_000  # from which on memory that was used to look at them is given back
+# Surroundings of a profile in which findings are looked for, on each side: at least
+# `idle.AROUND_PS`, or twice the profile, or this many readings. Chosen: long enough to learn noise
 # from, and short enough that a log of a week costs no more than one of an hour.
-_MIN_SURROUNDINGS_PS = 1800 * PS_PER_S
 _MIN_SURROUNDING_READINGS = 2000
 
 
@@ -302,7 +300,7 @@ class Account:
     def near(self) -> PowerOnTrace | None:
         """The counted channels as one, in the surroundings of the profile alone."""
         lo, hi = self.trace.span
-        reach = max(_MIN_SURROUNDINGS_PS, 2 * (hi - lo))
+        reach = max(AROUND_PS, 2 * (hi - lo))
         around = lo - reach, hi + reach, _MIN_SURROUNDING_READINGS
         return summed_channels.summed([placing.within(row, *around) for row in self.channels])
 
@@ -375,7 +373,7 @@ def findings(profile: Profile, aligning: Aligning | None = None) -> Findings:
         account = energy_account(profile, how)
         ops = LongerOps(profile.trace)
         result = account.compare(ops, profile.opened.run.scalars, around=others_look_around)
-        is_long = account.power is not None and len(account.power.times) > _LONG_LOG_READINGS
+        is_long = account.power is not None and len(account.power.times) > LONG_LOG_READINGS
         if others_look_around and is_long:
             packed.give_back()
         if training is None:

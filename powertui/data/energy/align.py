@@ -21,6 +21,7 @@ from powertui.data.energy import (
     anchor,
     log_alignment,
     pins,
+    placing,
     power_owners,
     samples,
     sensor,
@@ -44,7 +45,6 @@ from powertui.data.logdir import RunEntry
 from powertui.data.model import IN_TRACE, NS_PER_S, PS_PER_S, PowerSeries, Run
 from powertui.errors import UsageError
 
-_MAX_TIME_PS = 1 << 62
 _MIN_WATTS_IN_WORDS = 0.5  # a kind of work that draws less is rounded to 0 W
 _MIN_STEP_SHARE = 0.01  # of the power: where a sensor's rounding is not known
 
@@ -52,7 +52,7 @@ _MIN_STEP_SHARE = 0.01  # of the power: where a sensor's rounding is not known
 def seconds(text: str) -> float:
     """A time as a person writes it: "1.25s", "-300ms", "2min", "12"."""
     time_ps = units.parse_time(text)
-    if time_ps is None or abs(time_ps) > _MAX_TIME_PS:
+    if time_ps is None or abs(time_ps) > placing.FARTHEST_PS:
         raise UsageError(f"`{text}` is not a time.", hint="Write it like 1.25s, -300ms or 2min.")
     return time_ps / PS_PER_S
 

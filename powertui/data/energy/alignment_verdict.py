@@ -21,6 +21,7 @@ from powertui.data.energy.offset_costs import (
     OffsetCosts,
 )
 from powertui.data.energy.offset_search import MAX_BASINS, NEGLIGIBLE_COST, SearchedOffsets
+from powertui.data.energy.robust_stats import TAILS
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 
@@ -43,7 +44,6 @@ _MARGIN_WINDOWS, _MIN_MARGIN_S = 3, 1.0
 # Of the power of the idle machine, or of a sensor's step: work that draws less draws nothing.
 _MIN_WORK_SHARE, _MIN_WORK_QUANTA = 0.005, 0.5
 _HUBER_SIGMAS = 1.345  # residuals from which on they weigh less: 95 % as exact as least squares
-_TAILS = (0.025, 0.975)  # of the 95 % interval
 
 # ── when an answer is sure ──
 _MIN_SURE_WEIGHT = 0.95  # in one place, as the 95 % interval promises; half and twice: no change
@@ -253,7 +253,7 @@ def _interval(offsets: Floats, weight: Floats) -> tuple[float, float]:
     """The 95 % interval of weighted offsets."""
     order = np.argsort(offsets, kind="stable")
     in_order, weight = offsets[order], weight[order]
-    low, high = (weighted_quantile(in_order, weight, tail) for tail in _TAILS)
+    low, high = (weighted_quantile(in_order, weight, tail) for tail in TAILS)
     return low, high
 
 

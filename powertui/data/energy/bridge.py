@@ -25,7 +25,7 @@ _MIN_DIFFERENCES = 4  # with fewer the spread of the whole log is taken
 # Share of the variance that a cut interval leaves open, because power that moves seldom leaves less
 # open than even noise.
 _CUT_INTERVAL_SHARE = 0.65
-_PAUSE_INTERVALS = 1.6  # usual intervals: a longer one is a pause
+PAUSE_INTERVALS = 1.6  # usual intervals: a longer one is a pause
 
 
 class Bridges(NamedTuple):
@@ -127,7 +127,7 @@ def within(knots: Int64s, level: Floats, known: Bools, usual_s: float) -> Floats
     length, None where all are.
     """
     seconds = np.diff(knots) / _PS_PER_S_FLOAT
-    is_long = known & (seconds > _PAUSE_INTERVALS * usual_s)
+    is_long = known & (seconds > PAUSE_INTERVALS * usual_s)
     rows = np.flatnonzero(is_long)
     if not len(rows):
         return None

@@ -17,14 +17,15 @@ from powertui.data.energy import (
 )
 from powertui.data.energy.alignment_places import Where
 from powertui.data.energy.clock_check import ClockOffset, Status, Verdict
-from powertui.data.energy.clock_words import RECORD_ENDS, clock_words
 from powertui.data.energy.edge_matching import OffsetWeights, weights_of_places
 from powertui.data.energy.log_alignment import (
     CLOCKS,
     LOCAL,
     MARKER,
+    RECORD_ENDS,
     Alignment,
     AlignmentContext,
+    clock_words,
     elsewhere,
     places_in_words,
     unplaced,

@@ -26,6 +26,7 @@ from powertui.data.energy.alignment_places import (
 )
 from powertui.data.energy.clock_kinds import ClockKind
 from powertui.data.energy.edge_matching import OffsetWeights
+from powertui.data.energy.robust_stats import TAILS
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats
 from powertui.value_types import dataclass
@@ -51,7 +52,6 @@ class _ClockRules:
 
 
 _RULES = _ClockRules()
-_TAILS = (0.025, 0.975)  # of the 95 % interval
 _PLACE_SURES = 4.0  # a place reaches so many times as far as it may be open
 
 # ── how finely offsets are weighed: bounds of time ──
@@ -154,7 +154,7 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
     if readings is None:
         return _believed(clock, posterior)
     best = posterior.place_around(posterior.densest, _PLACE_SURES * sure_s)
-    lo, hi = best.interval(_TAILS)
+    lo, hi = best.interval(TAILS)
     widest_s = 2 * max(clock.kind.believed_s, sure_s + best.newer_s + best.older_s)
     is_heavy = posterior.share_of(best) >= _RULES.min_sure_weight
     if is_heavy and hi - lo <= widest_s:
@@ -201,7 +201,7 @@ def _with_clock_on_grid(readings: OffsetWeights, clock: ClockOffset | None) -> O
 
 
 def _without_clock(posterior: _Posterior, sure_s: float) -> Verdict:
-    lo, hi = posterior.interval(_TAILS)
+    lo, hi = posterior.interval(TAILS)
     if hi - lo - posterior.newer_s - posterior.older_s <= 2 * sure_s:
         return Verdict("aligned", posterior.densest, lo, hi)
     return _ambiguous(posterior, sure_s)
@@ -209,7 +209,7 @@ def _without_clock(posterior: _Posterior, sure_s: float) -> Verdict:
 
 def _ambiguous(posterior: _Posterior, sure_s: float) -> Verdict:
     places = posterior.places(2 * sure_s)
-    lo, hi = posterior.interval(_TAILS)
+    lo, hi = posterior.interval(TAILS)
     offset = places[0].offset_s
     return Verdict("ambiguous", offset, min(lo, offset), max(hi, offset), places)
 
@@ -219,7 +219,7 @@ def _sure(clock: ClockOffset, posterior: _Posterior, sure_s: float) -> Verdict:
 
     A place that is known to seconds only does not confirm a clock.
     """
-    lo, hi = posterior.interval(_TAILS)
+    lo, hi = posterior.interval(TAILS)
     doubt_lo, doubt_hi = posterior.interval(_RULES.doubt_tails)
     at_clock = clock.middle_s
     by_readings = posterior.densest

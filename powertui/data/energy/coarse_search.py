@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy import nnls
+from powertui.data.energy.robust_stats import MIN_NOISE_OF_SWING
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
 
 MAX_CANDIDATES = 24  # that the finer passes get
-_MIN_NOISE_OF_SWING = 0.03  # as in signal_alignment: what kinds of work leave open anyway
 
 # ── the grid: bounds of time ──
 _FAST_REFRESH_S = 0.2  # a faster sensor gets cells of `_FAST_CELL_S`, a slower one half a refresh
@@ -106,7 +106,7 @@ def candidates(
 
     cells = np.maximum(cells, 1.0)
     swing_w = float(np.ptp(np.percentile(data.watts, (5, 95))))
-    noise = cells * (_MIN_NOISE_OF_SWING * swing_w) ** 2
+    noise = cells * (MIN_NOISE_OF_SWING * swing_w) ** 2
     variation = raw - (sums.total + rise_w * cells) ** 2 / cells
     residual_share = (residual + noise) / np.maximum(variation + noise, 1e-12)
     far_region = max(length * _FAR_REGION_SHARE, 2 * least)

@@ -13,7 +13,7 @@ from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, PowerKind
 
 # Refreshes between two readings from which on the straight line between them is a pause. Chosen:
 # one reading that is late is none, one that is missing is.
-PAUSE_REFRESHES = 1.6
+PAUSE_REFRESHES = bridge.PAUSE_INTERVALS
 _ROUNDING_MARGIN = 0.001  # relative, and more than what is lost where ps become seconds
 # How much the change across a whole window, and the one from reading to reading, count for the
 # slope. Tuned on simulated trainings; half and twice are not recorded.

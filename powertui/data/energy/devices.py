@@ -13,6 +13,7 @@ import enum
 from collections.abc import Collection, Mapping, Sequence
 
 from powertui.data.energy import scopes
+from powertui.data.energy.hostnames import MAX_LISTED_NAMES
 from powertui.data.model import (
     Badge,
     Device,
@@ -23,8 +24,6 @@ from powertui.data.model import (
     Trace,
 )
 from powertui.value_types import dataclass
-
-_MAX_NAMED = 4  # channels in one sentence
 
 
 class DeviceEvidence(str, enum.Enum):
@@ -151,7 +150,9 @@ class _Matching:
 
         likelier = device_signal.likelier_channels(scores, same_number)
         if likelier:
-            channels = [self.power[row].series.sensor.channel for row in likelier[:_MAX_NAMED]]
+            channels = [
+                self.power[row].series.sensor.channel for row in likelier[:MAX_LISTED_NAMES]
+            ]
             why = (
                 f"by its power it is {' or '.join(channels)}: {self.variable} has changed the order"
             )

@@ -15,6 +15,7 @@ from powertui.data.asked import Aligning
 from powertui.data.energy import account
 from powertui.data.energy.account import Account
 from powertui.data.energy.counted_energy import combined
+from powertui.data.energy.hostnames import MAX_LISTED_NAMES
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_NS
 from powertui.data.opened import Opened
@@ -22,7 +23,6 @@ from powertui.data.table import Place, Table, text_column
 from powertui.value_types import dataclass
 
 _NAMELESS = "\0"  # begins the key of a host without a name, which no name begins with
-_MAX_NAMED = 4  # hosts in one sentence
 _ALL = "all hosts"
 
 
@@ -132,9 +132,9 @@ def _sum(parts: Sequence[Energy | None], hosts: Sequence[str]) -> Energy | None:
 
 def without_hosts(drawn: Energy, lacking: Sequence[str]) -> Energy:
     """Not resolved: what some hosts drew, where nothing is known of these others."""
-    names = ", ".join(lacking[:_MAX_NAMED])
-    if len(lacking) > _MAX_NAMED:
-        names += f" and {len(lacking) - _MAX_NAMED} more"
+    names = ", ".join(lacking[:MAX_LISTED_NAMES])
+    if len(lacking) > MAX_LISTED_NAMES:
+        names += f" and {len(lacking) - MAX_LISTED_NAMES} more"
     return replace(
         drawn,
         resolved=False,

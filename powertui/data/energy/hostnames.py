@@ -13,6 +13,8 @@ import re
 
 from powertui.value_types import dataclass
 
+MAX_LISTED_NAMES = 4  # of hosts, channels or places in one sentence: more are counted
+
 # What a controller's name has beside its machine's: bmc-node17, node17-ipmi, node17.mgmt.cluster
 _MARK = r"(?:i?bmc|irmc|cimc|ipmi|ilom?|i?drac|imm|xcc|oob|lom|mgmt|mgt|management|redfish)"
 _MARKED = re.compile(rf"{_MARK}\d?")

@@ -43,7 +43,7 @@ _OFF_SHARE = 0.1  # of the power in the trace's pauses: a machine that draws les
 
 # ── where it is looked for ──
 # On each side of the run: longer ago the machine may have been set up differently.
-_AROUND_PS = 1800 * PS_PER_S
+AROUND_PS = 1800 * PS_PER_S
 # Readings, all places of a log together: 1,000,000 take 0.5 s of CPU. A log of a million readings
 # is hours or days long, and its levels are the same some seconds later.
 _MAX_READINGS_AT_PLACES = 1_000_000
@@ -244,7 +244,7 @@ def _readings_around(power: PowerOnTrace, when: When) -> tuple[Int64s, Floats, B
     sensor = series.sensor
     if len(power.times) != len(series) or not len(series):
         return None
-    around = (when.first - _AROUND_PS, when.last + _AROUND_PS)
+    around = (when.first - AROUND_PS, when.last + AROUND_PS)
     rows = slice(*np.searchsorted(power.times, around).tolist())
     late_ps = round(sensors.centre_s(sensor) * PS_PER_S)
     at, watts = power.times[rows] - late_ps, power.watts[rows]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy import nnls
+from powertui.data.energy.robust_stats import MIN_NOISE_OF_SWING, median_deviation, rounding_sigma
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Floats
@@ -31,8 +32,6 @@ _CHUNK_CELLS = 100_000
 _FREEDOM = 3.0
 # Of one reading. Chosen: that of a residual of 6 sigmas, so that none decides alone.
 _MAX_COST = 5.0
-_MEDIAN_TO_SIGMA = 1.4826
-_MIN_SIGMA_SWING = 0.03  # of the swing: levels are never as constant as the fit assumes
 _ROUGH_SIGMA_SWING = 0.25  # of the swing: the noise before anything is known of it
 _ORDINARY_SIGMAS = 2.5  # larger residuals are somebody else's work
 _MAX_LAG = 0.95  # correlation of neighbors: at 1 all readings together would count for nothing
@@ -58,14 +57,14 @@ def level_costs(data: Samples, shares: WindowShares, range_s: tuple[float, float
     offsets = _offsets_to_try(data, range_s)
     idle_w, high_w = np.percentile(data.watts, (2, 98))
     swing_w = max(float(high_w - idle_w), 1e-9)
-    least_sigma_w = max(_MIN_SIGMA_SWING * swing_w, data.quantum / 12**0.5)
+    least_sigma_w = max(MIN_NOISE_OF_SWING * swing_w, rounding_sigma(data.quantum))
     above_idle = data.watts - float(idle_w)
     # The noise is learned where a rough fit is best, and all offsets are judged by it.
     rough = offsets[:: max(1, len(offsets) // _MAX_ROUGH_OFFSETS)]
     rough_sigma_w = max(swing_w * _ROUGH_SIGMA_SWING, least_sigma_w)
     cost, residuals = _costs(above_idle, data, shares, rough, rough_sigma_w)
     best = residuals[int(np.argmin(cost))]
-    sigma_w = max(_MEDIAN_TO_SIGMA * float(np.median(np.abs(best))), least_sigma_w)
+    sigma_w = max(median_deviation(best), least_sigma_w)
     cost, residuals = _costs(above_idle, data, shares, offsets, sigma_w)
     lag = _lag(residuals[int(np.argmin(cost))], sigma_w)
     # Neighbors that are alike count as fewer readings.

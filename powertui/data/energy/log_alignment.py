@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from powertui import units
-from powertui.data.energy import expected_work, meeting, placing, window_shares
+from powertui.data.energy import clock_kinds, expected_work, meeting, placing, window_shares
 from powertui.data.energy.alignment_places import Fit, Where
 from powertui.data.energy.clock_check import Status
+from powertui.data.energy.hostnames import MAX_LISTED_NAMES
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.model import (
     PS_PER_NS,
@@ -43,8 +44,6 @@ OFFSET, PINNED, _NOTHING = "set by hand", "pinned by hand", "none"
 # Of a training: a profile that covers less of it says less of where a log is than the records of
 # the whole do. Chosen: half of it.
 MIN_COVERED_SHARE = 0.5
-_MAX_PS = 1 << 62  # beyond any moment of a trace
-_MAX_PLACES_IN_WORDS = 4
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def places_in_words(places: Sequence[Where]) -> list[str]:
     by_weight = sorted(places, key=lambda place: -place.weight)
     shown = [
         f"{place.offset_s:.2f} s ({units.percent(place.weight)})"
-        for place in by_weight[:_MAX_PLACES_IN_WORDS]
+        for place in by_weight[:MAX_LISTED_NAMES]
     ]
     rest = len(places) - len(shown)
     more = f" and {rest} more" if rest else ""
@@ -168,7 +167,9 @@ def placed(series: PowerSeries, alignment: Alignment) -> Placed:
 
 def put_on_trace(series: PowerSeries, alignment: Alignment) -> PowerOnTrace:
     if alignment.offset_s is None or alignment.lo_s is None or alignment.hi_s is None:
-        return placing.on_trace(series, 0, -_MAX_PS, _MAX_PS, "none", alignment.source)
+        return placing.on_trace(
+            series, 0, -placing.FARTHEST_PS, placing.FARTHEST_PS, "none", alignment.source
+        )
     on_axis = series
     if alignment.ppm:
         drift_ns = np.round(series.times * (alignment.ppm * 1e-6)).astype(np.int64)
@@ -285,3 +286,79 @@ class AlignmentContext:
 def whole_ns(span: tuple[int, int]) -> tuple[int, int]:
     """A span in ps as whole ns that hold all of it."""
     return span[0] // PS_PER_NS, -(-span[1] // PS_PER_NS)
+
+
+# What would show whether a clock is right.
+RECORD_ENDS = (
+    "Log power from before the training starts until after it ends: its start and end in the "
+    "readings show where the log is. Or give --offset."
+)
+
+
+class ClockWords(NamedTuple):
+    """What a clock is, or what takes its place, and what is known of it."""
+
+    subject: str  # "the clock of the BMC"
+    verb: str  # "is": not said beside a heading
+    known: str
+
+    @property
+    def clause(self) -> str:
+        """All of it, without a capital and a period."""
+        return " ".join(filter(None, (self.subject, self.verb, self.known)))
+
+    @property
+    def sentence(self) -> str:
+        """With both."""
+        clause = self.clause
+        if clause.startswith("the "):  # and not the name of a file
+            clause = f"T{clause[1:]}"
+        return f"{clause}."
+
+
+def clock_words(alignment: Alignment, file: str = "the log") -> ClockWords:
+    """What an alignment says of the clock of a log, or, where no clock was asked, of its place."""
+    owner = alignment.clock_owner
+    if alignment.lo_s is None or alignment.hi_s is None:
+        return ClockWords(file, "", "nothing aligns the log with this run")
+    half = f"± {_seconds((alignment.hi_s - alignment.lo_s) / 2, 2)}"
+    places = _places_in_words(alignment.places)
+    if not owner:
+        if alignment.status == "ambiguous":
+            return ClockWords(file, "", f"fits {places} by nothing but its readings")
+        return ClockWords(file, "is", f"aligned {_by(alignment.source)}, {half}")
+    # A log on another machine is named by its file alone, a BMC by both.
+    if owner == clock_kinds.FOREIGN.owner:
+        owner = file
+    elif file != owner and file != "the log":
+        owner = f"{owner} ({file})"
+    subject = f"the clock of {owner}"
+    if alignment.status == "clock corrected":
+        # A clock that is ahead writes later times, so they are moved back.
+        way = "ahead" if alignment.correction_s < 0 else "behind"
+        off = _seconds(abs(alignment.correction_s), 3)
+        return ClockWords(subject, "is", f"{off} {way} ({half}): its times are corrected")
+    if alignment.status == "aligned" and alignment.confirmed:
+        return ClockWords(subject, "", f"agrees with the edges of the training, {half}")
+    if alignment.status == "aligned":
+        return ClockWords(subject, "is", f"believed to {half}")
+    if alignment.status == "ambiguous":
+        return ClockWords(subject, "", f"does not decide between {places} that its readings fit")
+    return ClockWords(subject, "is", f"believed to {half}: whether it is right cannot be told")
+
+
+def _by(source: str) -> str:
+    """ "by wall clocks of both", "set by hand"."""
+    return source if "by " in source else f"by {source}"
+
+
+def _places_in_words(places: tuple[Where, ...]) -> str:
+    """ "3 places, up to 4.1 s apart,"; one place stands for itself."""
+    if len(places) < 2:
+        return "several places"
+    offsets = [place.offset_s for place in places]
+    return f"{len(places)} places, up to {_seconds(max(offsets) - min(offsets), 3)} apart,"
+
+
+def _seconds(time_s: float, digits: int) -> str:
+    return units.duration(round(time_s * PS_PER_S), digits)

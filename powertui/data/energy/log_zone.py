@@ -16,7 +16,7 @@ _ZONES = range(-24, 29)  # in half hours: UTC-12 to UTC+14
 _QUARTER_HOUR_ZONES = range(2 * -24, 2 * 29)  # some zones are a quarter of an hour beside those
 # Chance that log and run overlap in one of these zones though they do not belong together.
 _MAX_CHANCE_OVERLAP = 0.1
-_HALF_HOUR_S = 1800
+HALF_HOUR_S = 1800
 # Two programs on one machine read one clock, but not at the same moment.
 _SAME_MACHINE_NS = 10_000_000
 _DAYS_OF_LOG = 8  # that a log without dates may have run before the run began
@@ -39,9 +39,9 @@ def log_clock(series: PowerSeries, run: tuple[int, int], machine_s: int | None) 
         if _overlap(series, machine_clock, run):
             return machine_clock
     fits = [
-        at * _HALF_HOUR_S
+        at * HALF_HOUR_S
         for at in _ZONES
-        if _overlap(series, times.with_offset(series.clock, at * _HALF_HOUR_S), run)
+        if _overlap(series, times.with_offset(series.clock, at * HALF_HOUR_S), run)
     ]
     if len(fits) != 1:
         return machine_clock
@@ -63,7 +63,7 @@ def _may_overlap_by_chance(series: PowerSeries, run: tuple[int, int]) -> bool:
     together.
     """
     length_s = (int(series.times[-1]) - int(series.times[0]) + run[1] - run[0]) / NS_PER_S
-    return length_s > _MAX_CHANCE_OVERLAP * _HALF_HOUR_S
+    return length_s > _MAX_CHANCE_OVERLAP * HALF_HOUR_S
 
 
 def nowhere(series: PowerSeries, run: tuple[int, int]) -> bool:
@@ -73,7 +73,7 @@ def nowhere(series: PowerSeries, run: tuple[int, int]) -> bool:
     if not len(series) or series.clock.of_day_ns is not None:
         return False
     return not any(
-        _overlap(series, times.with_offset(series.clock, at * _HALF_HOUR_S // 2, ""), run)
+        _overlap(series, times.with_offset(series.clock, at * HALF_HOUR_S // 2, ""), run)
         for at in _QUARTER_HOUR_ZONES
     )
 
@@ -103,7 +103,7 @@ def nearest_gap(series: PowerSeries, run: tuple[int, int]) -> int:
     them nearest.
     """
     gaps = [
-        _gap(series, times.with_offset(series.clock, at * _HALF_HOUR_S // 2, ""), run)
+        _gap(series, times.with_offset(series.clock, at * HALF_HOUR_S // 2, ""), run)
         for at in _QUARTER_HOUR_ZONES
     ]
     return meeting.nearest(*(distance or 0 for distance in gaps))
@@ -129,7 +129,7 @@ def _on_the_day(series: PowerSeries, run: tuple[int, int], machine_s: int | None
     zone_s = series.clock.utc_offset_s if series.clock.utc_offset_s is not None else machine_s
     if zone_s is None and _may_overlap_by_chance(series, run):
         return None
-    zones = [zone_s] if zone_s is not None else [at * _HALF_HOUR_S for at in _ZONES]
+    zones = [zone_s] if zone_s is not None else [at * HALF_HOUR_S for at in _ZONES]
     clocks = {
         zero: zone
         for zone in zones

@@ -15,7 +15,7 @@ from pathlib import PurePath
 import numpy as np
 
 from powertui import units
-from powertui.data.energy import log_alignment, meeting
+from powertui.data.energy import log_alignment, meeting, placing
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.meeting import Span
 from powertui.data.model import PS_PER_NS, PowerOnTrace, Scope
@@ -35,7 +35,6 @@ _SCOPE_RANK = {
     Scope.UNKNOWN: 2,
 }
 _OTHER_SCOPE_RANK = 3
-_MAX_INT64 = (1 << 63) - 1  # ps
 
 _Key = tuple[bool, int, bool, bool, int, float, float, int]
 
@@ -82,7 +81,7 @@ def coverage(power: PowerOnTrace, span: Span) -> float:
     lo, hi = span
     if len(power.times) < 2 or power.status == "none" or hi <= lo:
         return 0.0
-    at = np.clip(power.times, max(lo, -_MAX_INT64), min(hi, _MAX_INT64))
+    at = np.clip(power.times, max(lo, -placing.FARTHEST_PS), min(hi, placing.FARTHEST_PS))
     series = power.series
     times_ns = power.times // PS_PER_NS
     is_known = ~sensors.holes(times_ns, power.watts, series.sensor, series.kind)

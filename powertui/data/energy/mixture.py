@@ -23,13 +23,13 @@ from powertui.data.energy.measured_energy import (
     interval_with_gain,
     intervals_with_gain,
 )
+from powertui.data.energy.robust_stats import TAILS
 from powertui.data.model import Bools, Floats, Int64s, PowerOnTrace, worst_badge
 
 # Places that together weigh less need not resolve a window. Chosen, not measured.
 MAX_UNRESOLVED_WEIGHT = 0.05
 _MAX_WORLDS = 1024  # combinations of the places of several logs: a bound of time
 _SIGMA_COLUMNS = ("sigma_quantum", "sigma_sampling", "sigma_edges", "sigma_timing")
-_INTERVAL_TAILS = (0.025, 0.975)  # of the 95 % interval
 _HALVINGS = 40  # each halves what is open: 40 leave 1e-12 of it
 
 
@@ -254,7 +254,7 @@ def _moments(
         (shares * np.where(counts, sigmas[-1], 0.0) ** 2).sum(axis=0)
         + (shares * (values - mean) ** 2).sum(axis=0)
     )
-    lo, hi = (_point(shares, values, np.maximum(within, 1e-12), tail) for tail in _INTERVAL_TAILS)
+    lo, hi = (_point(shares, values, np.maximum(within, 1e-12), tail) for tail in TAILS)
     return mean, timing, lo, hi
 
 

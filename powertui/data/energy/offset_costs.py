@@ -7,6 +7,7 @@ from dataclasses import fields
 import numpy as np
 
 from powertui.data.energy.placement_score import IDLE_SHARE, Likeness
+from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, MIN_NOISE_OF_SWING, rounding_sigma
 from powertui.data.energy.samples import Samples
 from powertui.data.energy.window_shares import WindowShares
 from powertui.data.model import Bools, Floats
@@ -25,9 +26,6 @@ MIN_SAMPLES = 6  # different readings
 MIN_READINGS_IN_PROFILE = 3
 
 # ── noise ──
-# Smallest believable residual, as a share of the power's swing: what a handful of kinds of work
-# leaves open anyway. Half: 3 won, 1 lost. Twice: 4 lost, 1 won.
-_MIN_NOISE_OF_SWING = 0.03
 _POWER_DRIFT_SHARE = 0.004  # of the power: it drifts by that much whatever runs
 _MIN_NOISE_OF_CHANGES = 0.1  # of the usual change from a reading to the next
 # Residuals nearer to each other are wrong together, because work that no trace shows lasts.
@@ -35,7 +33,6 @@ _MIN_NOISE_OF_CHANGES = 0.1  # of the usual change from a reading to the next
 _CORRELATION_S = 0.5
 _MAX_LAG = 0.99  # correlation of neighbours: at 1 all readings together would count for nothing
 _ORDINARY_SIGMAS = 3  # larger residuals are bursts that no trace explains
-_MEDIAN_TO_SIGMA = 1.4826  # of normally distributed values
 
 # ── the idle machine ──
 # The lowest reading is the idle machine's where another is within this share of the swing of it.
@@ -116,8 +113,8 @@ class OffsetCosts:
         inner_swing_w = float(np.percentile(data.watts, 95) - np.percentile(data.watts, 5))
         usual_change_w = float(np.median(np.abs(np.diff(self.data.watts))))
         return max(
-            data.quantum / 12**0.5,
-            _MIN_NOISE_OF_SWING * max(inner_swing_w, swing_w),
+            rounding_sigma(data.quantum),
+            MIN_NOISE_OF_SWING * max(inner_swing_w, swing_w),
             _POWER_DRIFT_SHARE * abs(self.middle),
             _MIN_NOISE_OF_CHANGES * usual_change_w,
             1e-9,
@@ -175,7 +172,7 @@ class OffsetCosts:
             if inside.sum() >= MIN_READINGS_IN_PROFILE:
                 residual, width = residual[inside], width[inside]
             deviation = float(np.median(np.abs(residual) / width))
-            self.like.scale = max(self.floor, _MEDIAN_TO_SIGMA * deviation)
+            self.like.scale = max(self.floor, MEDIAN_TO_SIGMA * deviation)
             lag = self.lag(residual)
             self.like.alike = max((1 + lag) / (1 - lag), self.together)
 

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from powertui.data.energy import host_columns, hostnames
-from powertui.data.energy.hostnames import HostName
+from powertui.data.energy.hostnames import MAX_LISTED_NAMES, HostName
 from powertui.data.energy.profiled_machines import HostEvidence, Machines
 from powertui.data.model import Badge, PowerSeries
 from powertui.value_types import dataclass
 
-MAX_LISTED_NAMES = 4  # in one sentence
 _NO_SUCH_HOST = "no host of this run has that name"
 _OTHER_FILE = "its file is named after another host"
 # Zeus writes a file for each GPU and names it so, also where hosts are called gpu17.

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from powertui.data.energy import host_columns, hostnames, power_owners
+from powertui.data.energy.hostnames import MAX_LISTED_NAMES
 from powertui.data.energy.owner_evidence import (
     ASSUMPTIONS,
-    MAX_LISTED_NAMES,
     Owner,
     can_be,
     is_called,

@@ -11,13 +11,13 @@ import numpy as np
 
 from powertui.data.model import PS_PER_NS, Bools, Int64s, LogPlace, PowerOnTrace, PowerSeries
 
-_MAX_NS = (1 << 62) // PS_PER_NS  # ns that int64 ps hold, with room for sums of two of them
-_MAX_INT64 = (1 << 63) - 1
+# ps on either side that int64 holds, with room for sums of two of them: farther than any trace.
+FARTHEST_PS = 1 << 62
 
 
 def fits(ns: int, offset_ps: int = 0) -> bool:
     """Whether int64 ps can hold a moment of a log whose zero lies at `offset_ps`."""
-    return abs(ns + offset_ps // PS_PER_NS) < _MAX_NS
+    return abs(ns + offset_ps // PS_PER_NS) < FARTHEST_PS // PS_PER_NS
 
 
 def on_trace(
@@ -70,7 +70,7 @@ def _moved(times: Int64s, offset_ps: int) -> tuple[Int64s, slice | Bools]:
             return cached, entry.rows
     shift, rest = divmod(offset_ps, PS_PER_NS)
     moved = times + shift
-    fits = np.abs(moved) < _MAX_NS
+    fits = np.abs(moved) < FARTHEST_PS // PS_PER_NS
     rows: slice | Bools = slice(None) if fits.all() else fits
     made = moved[rows] * PS_PER_NS + rest
     _lately.append(_Moved(weakref.ref(times), offset_ps, weakref.ref(made), rows))
@@ -112,8 +112,8 @@ def within(power: PowerOnTrace, lo_ps: int, hi_ps: int, least: int = 0) -> Power
         return power
     latest = max(one.offset_ps + one.half_ps for one in power.places) - power.offset_ps
     earliest = min(one.offset_ps - one.half_ps for one in power.places) - power.offset_ps
-    first = int(np.searchsorted(power.times, max(lo_ps - latest, -_MAX_INT64)))
-    end = int(np.searchsorted(power.times, min(hi_ps - earliest, _MAX_INT64), side="right"))
+    first = int(np.searchsorted(power.times, max(lo_ps - latest, -FARTHEST_PS)))
+    end = int(np.searchsorted(power.times, min(hi_ps - earliest, FARTHEST_PS), side="right"))
     middle = (first + end) // 2
     first, end = max(0, min(first, middle - least)), min(len(power.times), max(end, middle + least))
     if 2 * (end - first) > len(power.times):

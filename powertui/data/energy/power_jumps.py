@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, rounding_sigma
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Floats, Int64s
 from powertui.value_types import dataclass
@@ -31,13 +32,11 @@ _MIN_SWING_SHARE = 0.08
 _MIN_QUANTA = 1.5  # a value that toggles between two steps of the sensor is no jump
 
 # ── noise ──
-_MEDIAN_TO_SIGMA = 1.4826  # of normally distributed values
 # Of a 1 s sensor up to half of the differences contain an edge of epochs of 10 s, so that their
 # median is no noise.
 _QUIET_PERCENT = 30
 _QUIET_TO_SIGMA = 1 / 0.385  # of normally distributed values
 _MIN_NOISE_SWING_SHARE = 0.004  # less noise than this only means that the sensor rounds
-_UNIFORM_SIGMA = 12**-0.5  # standard error of what is anywhere in an interval
 
 # ── when it was ──
 _SHORT_WINDOW_SHARE = 0.5  # a window shorter than this part of the pace hides where a jump is
@@ -106,7 +105,7 @@ def find_jumps(data: Samples, longest_mean_s: float) -> PowerJumps:
 def _candidates(data: Samples, swing_w: float, skipped: int, longest: float) -> _Candidates:
     total = np.concatenate([[0.0], np.cumsum(data.watts - data.watts[0])])
     least_w = max(_MIN_SWING_SHARE * swing_w, _MIN_QUANTA * data.quantum)
-    reading_noise_w = max(_MIN_NOISE_SWING_SHARE * swing_w, data.quantum / 12**0.5)
+    reading_noise_w = max(_MIN_NOISE_SWING_SHARE * swing_w, rounding_sigma(data.quantum))
     rows, lengths, clearness = [], [], []
     for length in _MEAN_LENGTHS:
         row = np.arange(length + skipped, len(data) - length - skipped)
@@ -151,7 +150,7 @@ def _refined(data: Samples, rows: Int64s, pace: float, skipped: int) -> PowerJum
         by_noise_s = noise_w * float(np.sqrt((stands_for_s**2).sum())) / abs(step_w)
         hidden_s = 0.0
         if window_s < _SHORT_WINDOW_SHARE * stands_for_s.max():
-            hidden_s = _UNIFORM_SIGMA * float(stands_for_s.max())
+            hidden_s = rounding_sigma(float(stands_for_s.max()))
         variance = by_noise_s**2 + hidden_s**2 + (_MODEL_SIGMA_PACES * pace) ** 2
         sigma.append(float(np.sqrt(variance)))
         jump_w.append(step_w)
@@ -178,5 +177,5 @@ def _levels_beside(watts: Floats, rows: Int64s, index: int, skipped: int) -> tup
 def _noise_w(data: Samples) -> float:
     """The noise of one reading, rounding included."""
     differences = np.abs(np.diff(data.watts))
-    measured = _MEDIAN_TO_SIGMA * float(np.median(differences)) / 2**0.5
-    return max(measured, data.quantum / 12**0.5)
+    measured = MEDIAN_TO_SIGMA * float(np.median(differences)) / 2**0.5
+    return max(measured, rounding_sigma(data.quantum))

@@ -10,6 +10,7 @@ from dataclasses import field, replace
 import numpy as np
 
 from powertui.data.energy import sensor
+from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
 from powertui.data.model import (
     NS_PER_S,
     Z95,
@@ -26,7 +27,6 @@ from powertui.value_types import dataclass
 # ── the noise of each reading. Chosen: few enough to be of the same work, enough for a median ──
 _NOISE_READINGS = 15  # that show the noise of the one in their middle …
 _MAX_NOISE_SPAN_S = 3.0  # … within this time: among slower readings differences are what happened
-_MEDIAN_MOVE_TO_SIGMA = 1.4826 / 2**0.5  # of normally distributed readings
 
 # ── which windows come into question ──
 _HARMLESS_ERROR_SHARE = 0.25  # of a window: a smaller error changes nothing
@@ -142,7 +142,7 @@ class Samples:
         moved = np.pad(np.abs(np.diff(self.watts)), (reach, reach + 1), mode="reflect")
         windows = np.lib.stride_tricks.sliding_window_view(moved, 2 * reach + 1)
         usual_move = np.median(windows, axis=1)[: len(self)]
-        return replace(self, noise=np.asarray(_MEDIAN_MOVE_TO_SIGMA * usual_move))
+        return replace(self, noise=np.asarray(MEDIAN_TO_SIGMA / 2**0.5 * usual_move))
 
 
 def power_samples(series: PowerSeries) -> Samples:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.energy.robust_stats import INNER_TO_SIGMA, MEDIAN_TO_SIGMA
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
 
@@ -38,8 +39,6 @@ _MIN_BLOCKS = 3  # independent stretches of a series
 
 # ── noise ──
 _MIN_CORRELATION = 0.1  # of neighbors: less is chance in a series of a hundred values
-_MEDIAN_TO_SIGMA = 1.4826  # of normally distributed values
-_TRIMMED_TO_SIGMA = 1.26  # of a normal distribution without its outer tenth
 
 
 @dataclass(frozen=True)
@@ -289,10 +288,10 @@ def _noise(values: Floats, block: int) -> float:
     median_deviation = float(np.median(np.abs(means - np.median(means))))
     cut = len(means) // 20
     if cut:
-        spread = float(means[cut : len(means) - cut].std()) * _TRIMMED_TO_SIGMA
+        spread = float(means[cut : len(means) - cut].std()) * INNER_TO_SIGMA
     else:
         spread = float(means.std())
-    return max(_MEDIAN_TO_SIGMA * median_deviation, spread)
+    return max(MEDIAN_TO_SIGMA * median_deviation, spread)
 
 
 def _chance(

@@ -12,6 +12,7 @@ from dataclasses import field
 import numpy as np
 
 from powertui.data.energy import supplies
+from powertui.data.energy.hostnames import MAX_LISTED_NAMES
 from powertui.data.model import Device, PowerSeries, Scope, Sensor
 from powertui.value_types import dataclass
 
@@ -31,7 +32,6 @@ _TOTAL = re.compile(
 _WHOLE_SCOPES = (Scope.NODE, Scope.PLUG)  # of channels that hold a whole machine
 _PART_SCOPES = (Scope.GPU, Scope.PACKAGE, Scope.DRAM)
 _FEEDING = "together they feed the machine"
-_MAX_NAMED = 4  # channels in one sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,9 +311,9 @@ class _Machine:
         return [row], f"{self.named(self.series[row])} alone{rest}"
 
     def _together(self, rows: list[int], others: str, what: str) -> tuple[list[int], str]:
-        names = " + ".join(self.named(self.series[row]) for row in rows[:_MAX_NAMED])
-        if len(rows) > _MAX_NAMED:
-            names += f" + {len(rows) - _MAX_NAMED} more"
+        names = " + ".join(self.named(self.series[row]) for row in rows[:MAX_LISTED_NAMES])
+        if len(rows) > MAX_LISTED_NAMES:
+            names += f" + {len(rows) - MAX_LISTED_NAMES} more"
         unused = len(self.rows) - len(rows) - len(self.other_gpus)
         if unused:
             names += f" ({unused} {others}left out)"

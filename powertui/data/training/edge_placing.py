@@ -17,6 +17,7 @@ from powertui.data.energy import (
 from powertui.data.energy.clock_check import ClockOffset
 from powertui.data.energy.edge_matching import OffsetWeights
 from powertui.data.energy.log_alignment import Alignment
+from powertui.data.energy.log_zone import HALF_HOUR_S
 from powertui.data.energy.window_shares import OUTSIDE, WindowShares
 from powertui.data.model import NS_PER_S, Clock, PowerSeries
 from powertui.data.training import expected_edges
@@ -31,10 +32,9 @@ _CLOCK_ERROR_S = 0.010
 _MIN_OVERLAP_SHARE = 0.3
 _EPOCH_SHARE = 0.25  # of an epoch: longer means of readings hide its edges
 _MIN_SAMPLES = 8
-_HALF_HOUR_S = 1800.0
 _MAX_HALF_HOURS = 28  # time zones reach 14 hours
 _ZONE_S = 2.0  # beside whole half hours a clock in another zone is off as any other
-_MAX_HOURS_LOG_S = 6 * 3600.0  # a longer log would meet the training in its own zone, too
+_MAX_HOURS_LOG_S = 12 * HALF_HOUR_S  # a longer log would meet the training in its own zone, too
 # Of all offsets that were searched: a log that may be at more of them has no place. Chosen, not
 # measured.
 _MAX_OPEN_SHARE = 0.7
@@ -78,8 +78,8 @@ def hours_off(training: TrainingRecords, series: PowerSeries, clock: Clock) -> l
     if isinstance(weights, str):
         return []
     verdict = clock_check.judge(None, weights, data)
-    halves = round(verdict.offset_s / _HALF_HOUR_S)
-    beside_s = abs(verdict.offset_s - halves * _HALF_HOUR_S)
+    halves = round(verdict.offset_s / HALF_HOUR_S)
+    beside_s = abs(verdict.offset_s - halves * HALF_HOUR_S)
     if verdict.status != "aligned" or not 0 < abs(halves) <= _MAX_HALF_HOURS or beside_s > _ZONE_S:
         return []
     way = "ahead" if verdict.offset_s < 0 else "behind"

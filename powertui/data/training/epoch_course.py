@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy.findings.noise import calm, spread
+from powertui.data.energy.findings.noise import calm
+from powertui.data.energy.robust_stats import MEDIAN_ERROR, rounding_sigma, spread
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats, Int64s
 from powertui.value_types import dataclass
@@ -28,8 +29,6 @@ _MIN_COURSE_ERRORS = 3.0
 _MIN_EPOCH_READINGS = 3
 # Of the other epochs: so many of them draw less where that is usual.
 _NEARLY_ALL = 0.75
-# The error of a median over that of a mean, of normal values.
-_MEDIAN_ERROR = 1.25
 # Of what other epochs drew more or less: as well as their median tells what this one draws.
 _MIN_COURSE_ERROR = 0.1
 # Of an epoch: what happens within it moves by no more when epochs are uneven.
@@ -77,7 +76,7 @@ def epoch_course(data: Samples, residual: Floats, judged: Bools, epochs: _Spans)
     # The first epoch starts as well: its training is as long as that of the others.
     starts[0] = max(starts[0], epochs[0][1] - usual_s)
     grid = _grid(data, residual, judged, epochs)
-    rounding_w = data.quantum / 12**0.5
+    rounding_w = rounding_sigma(data.quantum)
     noise_w = max(spread(calm(residual[judged], rounding_w)), rounding_w)
     by_start = np.array([_line(grid, start, 1.0) for start in starts])
     by_end = np.array([_line(grid, end, -1.0) for _, end in epochs])
@@ -160,7 +159,7 @@ def _expected(others: Floats, cells: Int64s, grid: _Grid, noise_w: float) -> _Ra
     """The range around each of these cells, as most of the other epochs show it."""
     known = np.isfinite(others).sum(axis=0)
     lower, upper = _usual_range(others, known)
-    error = _MEDIAN_ERROR * noise_w / np.sqrt(np.maximum(known, 1))
+    error = MEDIAN_ERROR * noise_w / np.sqrt(np.maximum(known, 1))
     lower = np.where(np.abs(lower) < _MIN_COURSE_ERRORS * error, 0.0, lower)
     upper = np.where(np.abs(upper) < _MIN_COURSE_ERRORS * error, 0.0, upper)
     least, doubt_of_least = _around_cells(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from powertui.data.energy.findings.noise import MEDIAN_TO_SIGMA
+from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, noise_floor
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
@@ -95,8 +95,7 @@ def epoch_ends(
     tried = _tried_ends(usual_s)
     residuals = [fit(ends.share(lo, hi, epochs)) for ends in tried]
     without = fit(np.zeros(rows))
-    rounding_w = data.quantum / 12**0.5
-    floor = max(rounding_w, 1e-3 * float(np.median(data.watts[judged])))
+    floor = noise_floor(data.quantum, float(np.median(data.watts[judged])))
     deviation = min(float(np.median(np.abs(residual))) for residual in residuals)
     scale = max(MEDIAN_TO_SIGMA * deviation, floor)
 

@@ -13,13 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy.findings.noise import calm, spread
+from powertui.data.energy.findings.noise import calm
 from powertui.data.energy.findings.reading_windows import WindowPrior
 from powertui.data.energy.findings.readings import (
+    ELSEWHERE_DOUBT_SHARE,
+    MIN_INSIDE_SHARE,
+    UNLIKE_SHARE,
     Expectation,
     SensorReadings,
     unjudged_readings,
 )
+from powertui.data.energy.robust_stats import rounding_sigma, spread
 from powertui.data.energy.samples import Samples
 from powertui.data.model import NS_PER_S, Bools, Floats
 from powertui.data.training.epoch_course import epoch_course, usual_length
@@ -28,9 +32,7 @@ from powertui.data.training.kind_levels import MIN_READINGS, kind_levels
 from powertui.data.training.stretches import KINDS, PAUSE, STARTING, VALIDATION, Stretches
 from powertui.value_types import dataclass
 
-# A window is judged with this share of itself in the training. This and the others here are chosen,
-# not measured.
-_MIN_INSIDE_SHARE = 0.98
+# This and the others here are chosen, not measured.
 # Readings' worth of a kind, from which on it has a level of its own.
 _MIN_KIND_READINGS = 0.5
 # Stretches of a kind: of fewer no median can be told.
@@ -39,11 +41,8 @@ _MIN_STRETCHES = 4
 _LOOSE_KINDS = (VALIDATION, PAUSE, STARTING)
 # What is around the ends of epochs, where nothing but the readings tells.
 _ENDS = "ends of epochs"
-# Of the swing: what a kind that was hardly seen may draw more or less.
-_UNLIKE_SHARE = 0.5
-# Of the swing: how well the level of a kind is known at best, and outside the training.
+# Of the swing: how well the level of a kind is known at best.
 _MIN_LEVEL_ERROR = 0.01
-_OUTSIDE_ERROR = 0.25
 # Starting is over when so many readings, and readings of so many seconds, are at the level: no
 # farther from it than so many deviations.
 _SETTLED_READINGS = 3
@@ -105,7 +104,7 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
         lengths = [end - start for start, end in course.epochs]
         shortest_drift_s = 2 * float(np.median(lengths))
         starting = _starting_share(data, residual, course.epochs)
-        doubt = np.hypot(doubt, _UNLIKE_SHARE * fit.swing * starting)
+        doubt = np.hypot(doubt, UNLIKE_SHARE * fit.swing * starting)
     drift = _drift(data, residual, judged, shortest_drift_s)
     floor = ceiling = fit.expected + drift
     if len(course.epochs) >= 2:
@@ -119,7 +118,7 @@ def expected_course(data: Samples, course: KnownCourse, unsure: WindowPrior) -> 
         watts=np.where(good, data.watts, np.nan),
         floor=np.where(judged, floor, fit.low),
         ceiling=np.where(judged, ceiling, np.inf),
-        doubt=np.where(judged, doubt, _OUTSIDE_ERROR * fit.swing),
+        doubt=np.where(judged, doubt, ELSEWHERE_DOUBT_SHARE * fit.swing),
         judged=judged,
         quantum=data.quantum,
     )
@@ -130,8 +129,8 @@ def _judged_windows(data: Samples, course: KnownCourse, shares: Floats) -> Bools
     """Windows in the training, without those that only contain its start, or that a trace
     explains.
     """
-    in_training: Bools = shares.sum(axis=1) >= _MIN_INSIDE_SHARE
-    starting = shares[:, KINDS.index(STARTING)] >= 1 - _MIN_INSIDE_SHARE
+    in_training: Bools = shares.sum(axis=1) >= MIN_INSIDE_SHARE
+    starting = shares[:, KINDS.index(STARTING)] >= 1 - MIN_INSIDE_SHARE
     return np.asarray(in_training & ~starting & ~_covered(data, course.islands))
 
 
@@ -261,7 +260,7 @@ class _Doubts:
             count = int((self.course.stretches.kind == index).sum())
             # A pause to save draws what none between epochs does.
             if count < _MIN_STRETCHES or kind == PAUSE:
-                doubt = np.hypot(doubt, _UNLIKE_SHARE * self.fit.swing * shares[:, index])
+                doubt = np.hypot(doubt, UNLIKE_SHARE * self.fit.swing * shares[:, index])
         return doubt
 
     def _of_windows(self) -> Floats:
@@ -343,7 +342,7 @@ def _settled_at(data: Samples, residual: Floats, epochs: _Spans, latest: float) 
     end = epochs[-1][1]
     in_training = (data.lo >= start) & (data.hi <= end)
     noise_w = spread(calm(residual[in_training], data.quantum))
-    deviation = max(noise_w, data.quantum / 12**0.5)
+    deviation = max(noise_w, rounding_sigma(data.quantum))
     at_level = np.abs(residual) <= _SETTLED_DEVIATIONS * deviation
     in_start = (data.lo >= start) & (data.hi <= latest)
     settled = at_level & in_start & np.isfinite(residual)

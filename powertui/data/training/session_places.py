@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from powertui.data.energy.log_zone import HALF_HOUR_S
 from powertui.data.logdir import RunEntry
 from powertui.data.logdir.captured import Captured, when
 from powertui.data.model import NS_PER_S, PS_PER_NS, Trace
@@ -18,9 +19,10 @@ from powertui.data.training.training_parts import (
     PlacedSession,
 )
 
-_HALF_HOUR = 1800 * NS_PER_S
-_NEAR_NS = 120 * NS_PER_S  # of a whole half hour: a clock in another zone, or with summer time
-_BESIDE_NS = 120 * NS_PER_S  # so far before and after its scalars a program may well be profiled
+_HALF_HOUR = HALF_HOUR_S * NS_PER_S
+# Of a whole half hour: a clock in another zone, or with summer time. Before and after its scalars a
+# program may well be profiled, too.
+_NEAR_NS = 120 * NS_PER_S
 
 
 def unread(entry: RunEntry) -> tuple[PlacedSession, ...]:
@@ -102,7 +104,7 @@ def judged(island: PlacedSession, training: tuple[int, int] | None) -> PlacedSes
     if island.start is None or island.end is None or training is None or not island.trusted:
         return island
     first, last = training
-    slack = _BESIDE_NS + (last - first) // 10
+    slack = _NEAR_NS + (last - first) // 10
     off = _off(island, first, last)
     if abs(off) <= slack:
         return island

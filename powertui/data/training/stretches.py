@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.model import Bools, Floats, Int64s
+from powertui.data.model import NS_PER_S, Bools, Floats, Int64s
 from powertui.data.run.logged_epochs import LOGGED_NS
 from powertui.data.training.training_parts import Rate, TrainedEpoch, bounded_epochs
 from powertui.value_types import dataclass
@@ -30,7 +30,6 @@ _USUAL_RECORDS = 50
 # Of the steps of an interval: how well it is known how long those took that an epoch still had.
 # Chosen, not measured.
 _REST_ERROR = 0.1
-_SECOND_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +54,7 @@ class Stretches:
     def seconds(self, kind: str) -> float:
         """How long it did that."""
         start, end = self.spans(kind)
-        return float((end - start).sum()) / _SECOND_NS
+        return float((end - start).sum()) / NS_PER_S
 
     def shares(self, lo: Int64s, hi: Int64s) -> Floats:
         """[windows, kinds]: the share of each window (Unix ns) that each kind fills; the rest is

@@ -13,7 +13,7 @@ from powertui.data.energy import (
     integrate,
     window_energy,
 )
-from powertui.data.energy.account import Account
+from powertui.data.energy.account import LONG_LOG_READINGS, Account
 from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.measured_energy import Energy, above_idle
@@ -45,8 +45,6 @@ from powertui.value_types import dataclass
 
 _HOUR_NS = 3600 * NS_PER_S
 _MAX_HOURS = 24 * 400
-# From so many readings on, memory that working on them took is given back. Chosen, not measured.
-_GIVE_BACK_READINGS = 100_000
 _CHECKPOINT = "checkpoint"
 _NAMES = {VALIDATION: "validation", PAUSE: "pause", STARTING: "start-up"}
 
@@ -312,7 +310,7 @@ def _worked_out(axis: TrainingOnAxis) -> TrainingEnergy:
     owned = machines.power_of(axis.training)
     account, counted = training_account(axis, owned)
     findings = training_findings.findings_in_training(axis.training, axis, account)
-    if account.power is not None and len(account.power.times) > _GIVE_BACK_READINGS:
+    if account.power is not None and len(account.power.times) > LONG_LOG_READINGS:
         packed.give_back()
     return TrainingEnergy(
         seen=axis, account=account, findings=findings, owned=owned, counted=counted

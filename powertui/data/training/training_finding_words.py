@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from powertui import units
+from powertui.data.energy.findings.could_find import joined_spans
 from powertui.data.energy.findings.finding import Finding
-from powertui.data.energy.findings.promise import joined_spans
+from powertui.data.energy.findings.finding_texts import MIN_SLOWER_SHARE
 from powertui.data.model import PS_PER_S
 from powertui.data.training.epoch_parts import EpochPart
 
 _WOULD_SHOW = "not profiled: a capture here would show"
-# Of a stretch: steps that took longer by less are not worth the words. Chosen, not measured.
-_MIN_SECONDS_SHARE = 0.02
 
 
 def sentence(finding: Finding, where: str) -> str:
@@ -24,7 +23,7 @@ def sentence(finding: Finding, where: str) -> str:
         figures.append(units.difference(finding.delta_joules, "J"))
     length_s = (finding.end_ps - finding.start_ps) / PS_PER_S
     seconds = finding.delta_seconds
-    if seconds is not None and abs(seconds) >= _MIN_SECONDS_SHARE * length_s:
+    if seconds is not None and abs(seconds) >= MIN_SLOWER_SHARE * length_s:
         figures.append(f"{seconds:+.2f} s")
     drew = ", ".join(figures)
     return f"{where}: {drew} against the usual level of training; {_WOULD_SHOW}"

@@ -12,9 +12,9 @@ import numpy as np
 
 from powertui.data.energy.account import Account
 from powertui.data.energy.findings import finding_texts, placed_search
+from powertui.data.energy.findings.could_find import detection_limits
 from powertui.data.energy.findings.finding import Finding, Findings, Unopened
 from powertui.data.energy.findings.placed_search import FoundLoads
-from powertui.data.energy.findings.promise import detection_limits
 from powertui.data.energy.findings.reading_windows import WindowPrior
 from powertui.data.energy.findings.readings import Expectation, SensorReadings, held_against
 from powertui.data.energy.samples import Samples

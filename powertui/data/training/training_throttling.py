@@ -14,9 +14,6 @@ from powertui.data.model import PowerOnTrace
 from powertui.data.training.placed_training import PlacedTraining
 from powertui.data.training.training_on_axis import TrainingOnAxis
 
-# The longest ones are listed.
-_MAX_LISTED_STRETCHES = 20
-
 
 def throttled_in_training(
     training: PlacedTraining, axis: TrainingOnAxis, power: Sequence[PowerOnTrace]
@@ -46,7 +43,7 @@ def throttling_findings(
 ) -> list[tuple[Finding, ThrottledStretch]]:
     """The longest of them, by time, with the epoch that holds most of each."""
     longest = sorted(back, key=lambda stretch: stretch.start_ps - stretch.end_ps)[
-        :_MAX_LISTED_STRETCHES
+        : throttling.MAX_LISTED_STRETCHES
     ]
     return [
         (_told(training, axis, stretch), stretch)

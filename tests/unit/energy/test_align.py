@@ -13,7 +13,7 @@ from powertui import demo
 from powertui.data import loading, logdir
 from powertui.data.asked import Aligning, Pins, ReadOptions
 from powertui.data.energy import align, anchor, log_alignment, mixture
-from powertui.data.energy.clock_words import clock_words
+from powertui.data.energy.log_alignment import clock_words
 from powertui.data.model import Clock, Epoch, Epochs
 from powertui.data.power import times
 from powertui.errors import UsageError

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy.findings import could_find, edges, phases, stretch_search
+from powertui.data.energy.findings import could_find, edges, expected_power, stretch_search
 from powertui.data.energy.findings.finding_rules import same_stretch
 from powertui.data.energy.findings.noise import noise_of
 from powertui.data.energy.findings.power_stretch import Box, one_load
@@ -140,12 +140,15 @@ def test_a_load_that_meets_the_same_parts_of_steps_is_not_learnt_as_what_a_step_
     start[280:380] += 0.02  # … and for eight seconds others
     end = np.append(start[1:], start[-1] + 0.08)
     burst = (at > 22.4) & (at < 30.4)
-    learnt = phases.course(np.where(burst, 50.0, 0.0), at, at + 0.002, start, end)
+    learnt = expected_power.course_of_steps(np.where(burst, 50.0, 0.0), at, at + 0.002, start, end)
     assert np.abs(learnt).max() < 5
     own = np.where(
         ((at - 0.001) // 0.04).astype(int) % 2 == 0, 10.0, 0.0
     )  # what the parts themselves draw is learnt
-    assert np.abs(own - phases.course(own, at, at + 0.002, start, end))[~burst].mean() < 2
+    assert (
+        np.abs(own - expected_power.course_of_steps(own, at, at + 0.002, start, end))[~burst].mean()
+        < 2
+    )
 
 
 def test_two_loads_with_a_pause_are_two() -> None:

@@ -8,9 +8,8 @@ import pytest
 from powertui.data.energy import clock_alignment, clock_check, clock_kinds, power_jumps
 from powertui.data.energy.clock_check import ClockOffset, Verdict
 from powertui.data.energy.clock_kinds import FOREIGN, SAME_MACHINE
-from powertui.data.energy.clock_words import clock_words
 from powertui.data.energy.edge_matching import OffsetWeights
-from powertui.data.energy.log_alignment import unplaced
+from powertui.data.energy.log_alignment import clock_words, unplaced
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Clock, PowerKind, PowerSeries, Sensor
 from powertui.data.power import times

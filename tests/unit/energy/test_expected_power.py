@@ -9,7 +9,7 @@ from benchmarks.power_world import SENSORS, Fault, make, plan, record, write, wr
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
 from powertui.data.energy import account
-from powertui.data.energy.findings import pace, phases
+from powertui.data.energy.findings import expected_power
 from powertui.data.model import Clock, ScalarSeries
 from powertui.data.opened import Opened
 from tests.synthetic.long_training import long_training
@@ -26,7 +26,7 @@ def test_training_goes_on_where_its_scalars_come_at_their_usual_pace() -> None:
     at = [float(t) for t in range(10)] + [
         float(t) for t in range(25, 35)
     ]  # nothing for sixteen seconds in the middle
-    found = pace.training_pace(
+    found = expected_power.training_pace(
         (scalars(at, list(range(0, 200, 10))),),
         Clock(lo_ns=1_000_000_000_000, hi_ns=1_000_000_000_000, source="test"),
     )
@@ -37,8 +37,8 @@ def test_training_goes_on_where_its_scalars_come_at_their_usual_pace() -> None:
 def test_validation_and_an_unknown_clock_tell_no_pace() -> None:
     at, steps = [float(t) for t in range(20)], list(range(20))
     known = Clock(lo_ns=1_000_000_000_000, hi_ns=1_000_000_000_000, source="test")
-    assert not len(pace.training_pace((scalars(at, steps, "validation"),), known).start)
-    assert not len(pace.training_pace((scalars(at, steps),), Clock()).start)
+    assert not len(expected_power.training_pace((scalars(at, steps, "validation"),), known).start)
+    assert not len(expected_power.training_pace((scalars(at, steps),), Clock()).start)
 
 
 def test_what_a_step_draws_in_its_course_is_learnt_from_where_readings_lie_in_it() -> None:
@@ -46,9 +46,9 @@ def test_what_a_step_draws_in_its_course_is_learnt_from_where_readings_lie_in_it
     lo = np.arange(0, 59.9, 0.1)
     phase = ((lo + 0.005) % 0.4) / 0.4
     residual = np.where(phase < 0.5, 20.0, -20.0)
-    told = phases.course(residual, lo, lo + 0.01, start, start + 0.4)
+    told = expected_power.course_of_steps(residual, lo, lo + 0.01, start, start + 0.4)
     assert np.abs(residual - told).mean() < 2
-    assert not phases.course(
+    assert not expected_power.course_of_steps(
         residual, lo, lo + 1.0, start, start + 0.4
     ).any()  # a window longer than a step sees all of it
 

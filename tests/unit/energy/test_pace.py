@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.energy.findings import epoch_differences, pace
+from powertui.data.energy.findings import epoch_differences, expected_power
 from powertui.data.energy.fold import Folded
 from powertui.data.model import NS_PER_S, PS_PER_S, Clock, ScalarSeries
 
@@ -21,7 +21,7 @@ def test_values_that_are_logged_again_for_one_step_are_no_pace() -> None:
     pace.
     """
     series = logged([step for step in range(0, 200, 10) for _ in range(3)])
-    found = pace.training_pace([series], Clock(0, 0, "test"))
+    found = expected_power.training_pace([series], Clock(0, 0, "test"))
     assert len(found.start) == 19  # only where it went on
     assert (found.end - found.start).tolist() == [1.0] * 19
     assert found.holds(np.array([2.0, 2.2, 0.5]), np.array([3.0, 2.8, 1.5])).tolist() == [
@@ -33,10 +33,13 @@ def test_values_that_are_logged_again_for_one_step_are_no_pace() -> None:
 
 def test_a_pause_parts_the_usual_pace() -> None:
     series = logged([*range(0, 100, 10), *[100] * 5, *range(110, 210, 10)])
-    found = pace.training_pace([series], Clock(0, 0, "test"))
+    found = expected_power.training_pace([series], Clock(0, 0, "test"))
     assert found.start.tolist() == [0.0, 14.0]
     assert found.end.tolist() == [10.0, 24.0]
-    assert pace.training_pace([logged([0, 10])], Clock(0, 0, "test")) is pace.NOTHING
+    assert (
+        expected_power.training_pace([logged([0, 10])], Clock(0, 0, "test"))
+        is expected_power.NOTHING
+    )
 
 
 def test_windows_of_whole_steps_without_tracing_may_be_compared() -> None:

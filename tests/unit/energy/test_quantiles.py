@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from powertui.data.energy.quantiles import median_of_column, quantile_of_column
+from powertui.data.energy.robust_stats import median_of_column, quantile_of_column
 from powertui.data.model import Floats
 
 COLUMNS = arrays(np.float64, st.integers(1, 60), elements=st.floats(-1e6, 1e6))

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.power_world import SENSORS, make_whole, record, write_log, write_whole
 from powertui.data import logdir
 from powertui.data.asked import ReadOptions
-from powertui.data.energy.clock_words import clock_words
+from powertui.data.energy.log_alignment import clock_words
 from powertui.data.training.training import Training
 
 

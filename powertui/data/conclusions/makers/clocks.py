@@ -15,8 +15,7 @@ from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidenc
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.energy import account, placing
 from powertui.data.energy.account import Account
-from powertui.data.energy.clock_words import RECORD_ENDS, clock_words
-from powertui.data.energy.log_alignment import Alignment, Placed
+from powertui.data.energy.log_alignment import RECORD_ENDS, Alignment, Placed, clock_words
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S
 from powertui.plain import plain

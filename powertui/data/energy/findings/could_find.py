@@ -18,9 +18,17 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui import units
-from powertui.data.energy.findings import stretch_search
+from powertui.data.energy.findings import layers, stretch_search
 from powertui.data.energy.findings.finding import DetectionLimit
+from powertui.data.energy.findings.finding_rules import (
+    MIN_RUN_SHARE,
+    MIN_STRONG_S,
+    STRONG_SHARE,
+    expected_watts,
+    min_watts,
+)
 from powertui.data.energy.findings.noise import Noise
+from powertui.data.energy.findings.placed_search import FoundLoads
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.model import Bools, Floats, Int64s
 
@@ -381,3 +389,54 @@ def _middle(values: Floats, rows: Bools) -> Floats:
     lower = ordered[line, np.maximum(count - 1, 0) // 2]
     upper = ordered[line, count // 2]
     return np.asarray((lower + upper) / 2)
+
+
+_Span = tuple[float, float]  # s on the trace
+
+
+def detection_limits(
+    found: FoundLoads, span: _Span, run_joules: float, elsewhere: Sequence[_Span] = ()
+) -> tuple[Limits, str]:
+    """What would have been found in a span, also in words, or why nothing.
+
+    `elsewhere`: stretches that have limits of their own.
+    """
+    if found.expected is None or found.noise is None:
+        text = f"no burst could have been found: {found.reason}" if found.reason else ""
+        return Limits((), ()), text
+    readings = found.expected.readings
+    expected = expected_watts(readings.ceiling)
+    strong = StrongBurst(min_watts(expected, STRONG_SHARE), MIN_STRONG_S)
+    mattering = Mattering(min_watts(expected), MIN_RUN_SHARE * run_joules, strong)
+    unsure = doubtful(readings, span, mattering.watts)
+    # Where it drew less than expected a load shows the less of itself.
+    paused = []
+    for box in found.at_likeliest:
+        if box.watts < 0 and box.end - box.start >= SHORTEST_S:
+            paused.append(box.span)
+    unchecked = joined_spans([*unsure, *paused, *found.skipped])
+    unknown = beside(unchecked, elsewhere)
+    promised = limits(
+        readings,
+        found.noise,
+        span,
+        mattering,
+        apart=(*unknown, *elsewhere),
+        searched=SearchExtent(
+            looks=layers.piece_count(readings), longest_s=layers.longest_stretch_s(readings)
+        ),
+    )
+    promised = promised._replace(apart=unknown)
+    elsewhere_s = sum(end - start for start, end in elsewhere)
+    return promised, sentence(promised, span, elsewhere_s)
+
+
+def joined_spans(spans: Sequence[_Span]) -> list[_Span]:
+    """Spans by their start, those that overlap as one."""
+    joined: list[_Span] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined

@@ -13,6 +13,7 @@ import numpy as np
 from powertui.data.energy.findings.noise import Noise
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import SensorReadings, readings_subset
+from powertui.data.energy.robust_stats import TAILS
 from powertui.data.model import Bools, Floats, Int64s
 
 # Places of each edge that are weighed. Chosen, not measured.
@@ -132,8 +133,8 @@ def _interval(flat: Floats, likely: Floats) -> _Interval:
     """The likeliest value of one figure, and the interval that contains what either way comes
     out.
     """
-    low, high = np.percentile(flat, [2.5, 97.5])
-    likely_low, middle, likely_high = np.percentile(likely, [2.5, 50, 97.5])
+    low, high = np.quantile(flat, TAILS)
+    likely_low, middle, likely_high = np.quantile(likely, (TAILS[0], 0.5, TAILS[1]))
     return _Interval(
         min(float(low), float(likely_low)), float(middle), max(float(high), float(likely_high))
     )

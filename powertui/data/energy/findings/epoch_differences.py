@@ -16,11 +16,11 @@ from powertui.data.energy import fold as folding
 from powertui.data.energy import integrate, placing, samples, scan
 from powertui.data.energy.findings import neighbours, stretch_search
 from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
-from powertui.data.energy.findings.noise import MEDIAN_TO_SIGMA
 from powertui.data.energy.findings.placed_search import MIN_PLACE_WEIGHT, MIN_SURE_WEIGHT
 from powertui.data.energy.findings.power_stretch import Box, same_load
 from powertui.data.energy.findings.readings import SensorReadings, covered_share
 from powertui.data.energy.fold import Folded
+from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
 from powertui.data.energy.scan import ScannedStretch
 from powertui.data.model import PS_PER_S, Bools, Epochs, Floats, PowerOnTrace, Steps
 

@@ -10,10 +10,10 @@ not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from powertui.data.energy.findings import pace as paces
-from powertui.data.energy.findings import phases
 from powertui.data.energy.findings.kind_fit import (
     MIN_READINGS,
     Explained,
@@ -24,25 +24,84 @@ from powertui.data.energy.findings.kind_fit import (
     moved_windows,
 )
 from powertui.data.energy.findings.noise import centre
-from powertui.data.energy.findings.pace import Pace
 from powertui.data.energy.findings.reading_windows import WindowPrior, Windows
 from powertui.data.energy.findings.readings import (
+    ELSEWHERE_DOUBT_SHARE,
+    MIN_INSIDE_SHARE,
     Expectation,
     SensorReadings,
     unjudged_readings,
 )
 from powertui.data.energy.findings.work_columns import KindSeconds
 from powertui.data.energy.samples import Samples
-from powertui.data.model import Floats
+from powertui.data.model import NS_PER_S, Bools, Clock, Floats, ScalarSeries
+from powertui.value_types import dataclass
+
+_MIN_POINTS = 8  # logged values that tell a pace
+# Share of the median pace: a foreign load slows training, a pause for something else stops it.
+# Chosen, not measured.
+_MIN_PACE_SHARE = 0.6
+
+
+@dataclass(frozen=True, eq=False)
+class Pace:
+    """Stretches in which training went on as usual, s on the trace, in order and apart."""
+
+    start: Floats
+    end: Floats
+
+    def holds(self, lo: Floats, hi: Floats) -> Bools:
+        """Whether all of each window lies in such a stretch."""
+        if not len(self.start):
+            return np.zeros(len(lo), np.bool_)
+        row = np.searchsorted(self.start, lo, side="right") - 1
+        return np.asarray((row >= 0) & (hi <= self.end[np.maximum(row, 0)]))
+
+
+NOTHING = Pace(np.empty(0), np.empty(0))
+
+
+def training_pace(scalars: Sequence[ScalarSeries], clock: Clock) -> Pace:
+    """From the longest series of the training's own scalars, on the clock of a trace."""
+    if not clock.known:
+        return NOTHING
+    longest = _longest_series(scalars)
+    if longest is None:
+        return NOTHING
+    order = np.argsort(longest.wall_ns, kind="stable")
+    moments = (longest.wall_ns[order] - clock.mid_ns) / NS_PER_S
+    step = longest.steps[order].astype(np.float64)
+    length = np.diff(moments)
+    moved = np.diff(step)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(length > 0, moved / length, 0.0)
+    forward = rate > 0
+    if forward.sum() < _MIN_POINTS:
+        return NOTHING
+    usual_rate = float(np.median(rate[forward]))
+    usual = np.flatnonzero(rate >= _MIN_PACE_SHARE * usual_rate)
+    if not len(usual):
+        return NOTHING
+    opens = np.concatenate([[True], np.diff(usual) > 1])
+    closes = np.concatenate([opens[1:], [True]])
+    return Pace(moments[usual[opens]], moments[usual[closes] + 1])
+
+
+def _longest_series(scalars: Sequence[ScalarSeries]) -> ScalarSeries | None:
+    """The series of the training, and not of its validation, with most records."""
+    longest = None
+    for series in scalars:
+        if series.group == "validation" or len(series.steps) <= _MIN_POINTS:
+            continue
+        if longest is None or len(series.steps) > len(longest.steps):
+            longest = series
+    return longest
+
 
 _NONE: Floats = np.empty(0)
-# A window is inside the profile with this share of itself. Chosen, not measured.
-_MIN_INSIDE_SHARE = 0.98
 # One sigma of the level of usual training outside the profile, as a share of the power of work.
 # Chosen, not measured.
 _USUAL_DOUBT_SHARE = 0.1
-# The same where nothing is known of what ran. Chosen, not measured.
-_ELSEWHERE_DOUBT_SHARE = 0.25
 
 
 def expected_power(
@@ -50,7 +109,7 @@ def expected_power(
     work: KindSeconds,
     *,
     unsure: WindowPrior,
-    pace: Pace = paces.NOTHING,
+    pace: Pace = NOTHING,
     training: tuple[float, float] | None = None,
     steps: tuple[Floats, Floats] = (_NONE, _NONE),
 ) -> Expectation:
@@ -62,14 +121,14 @@ def expected_power(
     hi = data.hi
     good = np.isfinite(data.watts) & (data.watts > 0)
     inside = _inside(work, lo, hi)
-    within = good & (inside >= _MIN_INSIDE_SHARE)
+    within = good & (inside >= MIN_INSIDE_SHARE)
     windows: Windows | None = None
     if within.sum() >= MIN_READINGS:
         windows = fitted_windows(data=data, work=work, lo=lo, hi=hi, rows=within, unsure=unsure)
         lo, hi = moved_windows(lo, hi, windows.best.place, windows.best.length)
         inside = _inside(work, lo, hi)
-        within = good & (inside >= _MIN_INSIDE_SHARE)
-    usual = good & (inside < 1 - _MIN_INSIDE_SHARE) & pace.holds(lo, hi)
+        within = good & (inside >= MIN_INSIDE_SHARE)
+    usual = good & (inside < 1 - MIN_INSIDE_SHARE) & pace.holds(lo, hi)
     fit: KindFit | None = None
     if within.sum() >= MIN_READINGS:
         fit = fit_kinds(data=data, work=work, lo=lo, hi=hi, rows=within)
@@ -89,7 +148,7 @@ def expected_power(
     if fit is not None and windows is not None:
         explained = _explained(data=data, work=work, fit=fit, windows=windows, bounds=(lo, hi))
         residual = (data.watts - explained.watts)[within]
-        explained.watts[within] += phases.course(residual, lo[within], hi[within], *steps)
+        explained.watts[within] += course_of_steps(residual, lo[within], hi[within], *steps)
         residual = data.watts[within] - explained.watts[within]
         expected = explained.watts + centre(residual, explained.doubt[within])
         floor[within] = ceiling[within] = expected[within]
@@ -100,7 +159,7 @@ def expected_power(
     ceiling[usual] = level
     doubt[usual] = _USUAL_DOUBT_SHARE * swing
     elsewhere = ~(within | usual)
-    doubt[elsewhere] = _ELSEWHERE_DOUBT_SHARE * swing
+    doubt[elsewhere] = ELSEWHERE_DOUBT_SHARE * swing
     if training is not None:
         ceiling[elsewhere & (lo >= training[0]) & (hi <= training[1])] = level
     readings = SensorReadings(
@@ -152,3 +211,52 @@ def _inside(work: KindSeconds, lo: Floats, hi: Floats) -> Floats:
     begin, end = work.span
     overlap = np.clip(np.minimum(hi, end) - np.maximum(lo, begin), 0, None)
     return np.asarray(overlap / np.maximum(hi - lo, 1e-12))
+
+
+# Parts of a step at most. This and the others here are chosen, not measured.
+_MAX_PARTS = 24
+_MIN_PART_READINGS = 30  # readings of each part of a step, at least
+_MIN_PARTS = 4  # parts: fewer tell nothing
+# of the run: what most of them tell of a part is its own; a load of seconds may meet the same parts
+# of steps, too …
+_BLOCKS = 12
+_MIN_BLOCKS = 4  # … and what fewer tell may be that load
+_MIN_BLOCK_READINGS = 2  # readings of a part in one of them
+_MAX_LENGTH_DIFFERENCE = 0.3  # a step within this of the usual length is a usual one
+
+
+def course_of_steps(residual: Floats, lo: Floats, hi: Floats, start: Floats, end: Floats) -> Floats:
+    """What to add to the expectation of each reading; steps run from `start` to `end`, and all in
+    s.
+    """
+    out = np.zeros(len(residual))
+    length = end - start
+    if len(length) < _MIN_PART_READINGS:
+        return out
+    usual = float(np.median(length))
+    if float(np.median(hi - lo)) >= usual:
+        return out
+    middle = (lo + hi) / 2
+    row = np.clip(np.searchsorted(start, middle, side="right") - 1, 0, len(start) - 1)
+    inside = (
+        (middle >= start[row])
+        & (middle < end[row])
+        & (np.abs(length[row] - usual) < _MAX_LENGTH_DIFFERENCE * usual)
+    )
+    parts = min(_MAX_PARTS, int(inside.sum()) // _MIN_PART_READINGS)
+    if parts < _MIN_PARTS:
+        return out
+    at = np.minimum(
+        ((middle - start[row]) / np.maximum(length[row], 1e-12) * parts).astype(np.int64), parts - 1
+    )
+    when = np.arange(len(residual)) * _BLOCKS // len(residual)
+    for part in range(parts):
+        here = inside & (at == part)
+        levels = [
+            np.median(some)
+            for block in range(_BLOCKS)
+            if len(some := residual[here & (when == block)]) >= _MIN_BLOCK_READINGS
+        ]
+        if len(levels) >= _MIN_BLOCKS:
+            out[here] = np.median(levels)
+    return out

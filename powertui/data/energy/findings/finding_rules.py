@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from powertui.data.model import Floats
+from powertui.data.model import PS_PER_S, Floats, PowerOnTrace
+
+if TYPE_CHECKING:  # conclusions ask for the rules alone
+    from powertui.data.energy.findings.finding import Finding
 
 # A finding matters from these shares of the energy (or time) of its stretch and of the run on: the
 # promise to the user. Half and twice: no change in docs/energy-evidence.md.
@@ -23,6 +26,9 @@ MIN_STRONG_S = 10.0
 # which the log's clock was 0.7 s off (own/two_epochs_with_burst) was listed a second time as slower
 # steps; otherwise chosen, not measured.
 _MIN_SHARED_PART = 0.3
+# Two heights have one cause where neither is less than this share of the other. Half and twice: no
+# change in docs/energy-evidence.md.
+MIN_ALIKE_HEIGHT = 0.6
 
 _Figures = TypeVar("_Figures", float, Floats)
 
@@ -41,7 +47,12 @@ def same_stretch(first: tuple[float, float], second: tuple[float, float]) -> boo
     return _shared_part(first, second) >= _MIN_SHARED_PART
 
 
-def min_amount(of_stretch: float, of_run: float) -> float:
+def alike_heights(first: float, second: float) -> bool:
+    """Whether two heights (W above what was expected) may be of one load."""
+    return MIN_ALIKE_HEIGHT < first / second < 1 / MIN_ALIKE_HEIGHT
+
+
+def _min_amount(of_stretch: float, of_run: float) -> float:
     """The joules, or seconds, from which on a finding matters, by those of its stretch and run."""
     return max(MIN_STRETCH_SHARE * abs(of_stretch), MIN_RUN_SHARE * of_run)
 
@@ -51,7 +62,7 @@ def min_watts(expected: _Figures, share: float = MIN_STRETCH_SHARE) -> _Figures:
     return expected * share / (1 - share)
 
 
-def power_matters(
+def _power_matters(
     more: float, of_stretch: float, of_run: float, *, seconds: float, of_epoch: float | None = None
 ) -> bool:
     """Whether joules more (or less) than expected matter, by the joules of their stretch, of the
@@ -62,9 +73,57 @@ def power_matters(
         return True
     if of_epoch is not None:
         of_run = min(of_run, of_epoch * _MIN_EPOCH_SHARE / MIN_RUN_SHARE)
-    return abs(more) >= min_amount(of_stretch, of_run)
+    return abs(more) >= _min_amount(of_stretch, of_run)
 
 
 def expected_watts(ceiling: Floats) -> Floats:
     """What a load is added to, W; 0 where nothing is known to be expected."""
     return np.where(np.isfinite(ceiling), ceiling, 0.0)
+
+
+_Span = tuple[int, int]  # ps
+
+
+class RunTotals:
+    """Joules and seconds of the whole run, as far as they are known."""
+
+    def __init__(self, power: PowerOnTrace | None, span: _Span) -> None:
+        lo, hi = span
+        self._power = power
+        self.seconds = (hi - lo) / PS_PER_S
+        self.joules = 0.0
+        if power is not None and len(power.times):
+            begin = max(lo, int(power.times[0]))
+            end = min(hi, int(power.times[-1]))
+            if end > begin:
+                self.joules = self._joules_between(begin, end)
+
+    def matters(self, finding: Finding, epoch: _Span | None) -> bool:
+        """Whether a finding is large enough for its stretch, and for the run or its epoch."""
+        return self._joules_matter(finding, epoch) or self._seconds_matter(finding)
+
+    def _joules_between(self, start: int, end: int) -> float:
+        """The energy of a stretch; what no reading covers counts like the rest of it."""
+        from powertui.data.energy import integrate
+
+        assert self._power is not None
+        energy = integrate.energies(self._power, [start], [end])
+        return float(energy.covered_joules[0] / max(float(energy.coverage[0]), 1e-9))
+
+    def _joules_matter(self, finding: Finding, epoch: _Span | None) -> bool:
+        if finding.delta_joules is None or self._power is None or finding.may_be_nothing:
+            return False
+        end = max(finding.end_ps, finding.start_ps + 1)
+        return _power_matters(
+            finding.delta_joules,
+            self._joules_between(finding.start_ps, end),
+            self.joules,
+            seconds=(finding.end_ps - finding.start_ps) / PS_PER_S,
+            of_epoch=self._joules_between(*epoch) if epoch is not None else None,
+        )
+
+    def _seconds_matter(self, finding: Finding) -> bool:
+        if finding.delta_seconds is None or finding.kind == "power":
+            return False
+        length = (finding.end_ps - finding.start_ps) / PS_PER_S
+        return abs(finding.delta_seconds) >= _min_amount(length, self.seconds)

@@ -7,7 +7,7 @@ from powertui.data.energy.findings.finding import EPOCHS, UNEXPLAINED, Finding
 from powertui.data.model import PS_PER_S
 
 # Of a stretch: with less, its steps are not slower. Chosen, not measured.
-_MIN_SLOWER_SHARE = 0.02
+MIN_SLOWER_SHARE = 0.02
 
 
 def sentence(finding: Finding, *, asked: bool, outside: bool) -> str:
@@ -62,7 +62,7 @@ def _because(finding: Finding) -> str:
     length_s = (finding.end_ps - finding.start_ps) / PS_PER_S
     if UNEXPLAINED in finding.witnesses and (finding.delta_watts or 0.0) < 0:
         longer_s = finding.delta_seconds
-        is_slower = longer_s is not None and longer_s > _MIN_SLOWER_SHARE * length_s
+        is_slower = longer_s is not None and longer_s > MIN_SLOWER_SHARE * length_s
         if not is_slower and not finding.ops:
             return (
                 "the same work at the same pace: this stretch drew less, or those around it "

@@ -9,7 +9,6 @@ sensor (its window, its place on the trace) is doubt as well, wherever the expec
 
 from __future__ import annotations
 
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -17,28 +16,27 @@ import numpy as np
 from powertui.data.energy.findings import reading_windows
 from powertui.data.energy.findings import work_columns as work_kinds
 from powertui.data.energy.findings.reading_windows import WindowPrior, Windows
+from powertui.data.energy.findings.readings import UNLIKE_SHARE
 from powertui.data.energy.findings.work_columns import KindSeconds
-from powertui.data.energy.quantiles import median_of_column, quantile_of_column
+from powertui.data.energy.robust_stats import (
+    MAX_FIT_ROUNDS,
+    START_PERCENTILES,
+    TUKEY_CUT,
+    median_of_column,
+    noise_floor,
+    normal_scale,
+    quantile_of_column,
+    tukey_weights,
+)
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
 
 # Readings that a level needs. Chosen, not measured.
 MIN_READINGS = 8
-# Rounds of the robust fit, in the first third of which the smallest residuals alone give the scale.
-# Chosen, not measured.
-_MAX_FIT_ROUNDS = 30
-# Percentiles of the readings that a fit begins with, each in turn. Chosen, not measured.
-_START_PERCENTILES = (10, 25, 40, 50, 60, 75)
 # The share of the smallest residuals that gives their scale at first; half of them in the end,
 # because bursts may be many. Chosen, not measured.
 _FIRST_SHARE = 0.35
-# Tukey's constant: residuals farther off than this many deviations count nothing.
-_TUKEY_CUT = 4.685
-# What one kind of work may draw more or less than another, as a share of the power of work. From
-# compiling in recordings; at twice this, one simulated burst is not found (docs/energy-
-# evidence.md).
-_UNLIKE_SHARE = 0.5
 # A reading of steps contains less other work than this share. Half and twice: no change in
 # docs/energy-evidence.md.
 _MAX_OTHER_WORK = 0.1
@@ -94,8 +92,8 @@ class KindFit:
         more, less = _beyond_usual(columns, self.usual)
         unlike = more - less
         unlike[:, self.loose] = 0.0
-        ways += [*(_UNLIKE_SHARE * self.swing * unlike).T]
-        loose = _UNLIKE_SHARE * self.swing * columns[:, self.loose].sum(axis=1)
+        ways += [*(UNLIKE_SHARE * self.swing * unlike).T]
+        loose = UNLIKE_SHARE * self.swing * columns[:, self.loose].sum(axis=1)
         all_ways = np.array(ways)
         doubt = np.sqrt((all_ways**2).sum(axis=0) + loose**2)
         return Explained(watts, doubt, _few(all_ways))
@@ -114,9 +112,9 @@ def fit_kinds(data: Samples, work: KindSeconds, lo: Floats, hi: Floats, rows: Bo
         unlike=_unlike(columns, usual, loose),
         loose=loose,
         least_w=least_power(data),
-        floor=_noise_floor(data, watts),
+        floor=noise_floor(data.quantum, float(np.median(watts))),
     )
-    starts = np.percentile(watts, _START_PERCENTILES).tolist()
+    starts = np.percentile(watts, START_PERCENTILES).tolist()
     tried = [problem.from_level(start) for start in starts]
     scale = min(fit.scale for fit in tried)
 
@@ -125,7 +123,7 @@ def fit_kinds(data: Samples, work: KindSeconds, lo: Floats, hi: Floats, rows: Bo
         no worse than one off.
         """
         errors = np.abs(fit.residual) / np.sqrt(scale**2 + fit.variance)
-        return float(np.minimum(errors, _TUKEY_CUT).sum())
+        return float(np.minimum(errors, TUKEY_CUT).sum())
 
     best = min(tried, key=cost)
     return KindFit(
@@ -147,11 +145,11 @@ def fitted_windows(
     lo = lo[rows]
     hi = hi[rows]
     watts = data.watts[rows]
-    floor = _noise_floor(data, watts)
+    floor = noise_floor(data.quantum, float(np.median(watts)))
 
     def residuals(place: float, length: float) -> tuple[Floats, Floats]:
         columns = _columns(work, *moved_windows(lo, hi, place, length))
-        doubt = _UNLIKE_SHARE * first.swing * _unlike(columns, first.usual, first.loose)
+        doubt = UNLIKE_SHARE * first.swing * _unlike(columns, first.usual, first.loose)
         return _refit(columns=columns, watts=watts, doubt=doubt, known=first, floor=floor), doubt
 
     return reading_windows.fit_windows(residuals, unsure, floor)
@@ -164,8 +162,8 @@ def _refit(columns: Floats, watts: Floats, doubt: Floats, known: KindFit, floor:
     steady = doubt <= quantile_of_column(doubt, _STEADY_QUANTILE) + 1e-12
     residual = watts - columns @ coefficients
     for _ in range(_REFIT_ROUNDS):
-        scale = max(_scale(residual[steady], 0.5), floor)
-        weight = _robust_weights(residual, np.sqrt(scale**2 + doubt**2))
+        scale = max(normal_scale(residual[steady], 0.5), floor)
+        weight = _weights(residual, scale**2 + doubt**2)
         inner = (columns * weight[:, None]).T
         coefficients = np.linalg.solve(
             inner @ columns + precision, inner @ watts + precision @ prior
@@ -203,15 +201,15 @@ class _FitProblem:
         watts = self.watts
         swing = max(level - self.least_w, 0.1 * level)
         prior, precision = self._prior(level, swing)
-        variance = (_UNLIKE_SHARE * swing * self.unlike) ** 2
+        variance = (UNLIKE_SHARE * swing * self.unlike) ** 2
         coefficients = prior.copy()
         steady = self.unlike <= max(quantile_of_column(self.unlike, _STEADY_QUANTILE), 0.02)
         residual = watts - columns @ coefficients
-        first_rounds = _MAX_FIT_ROUNDS // 3
-        for turn in range(_MAX_FIT_ROUNDS):
+        first_rounds = MAX_FIT_ROUNDS // 3
+        for turn in range(MAX_FIT_ROUNDS):
             share = _FIRST_SHARE if turn < first_rounds else 0.5
-            scale = max(_scale(residual[steady], share), self.floor)
-            weight = _robust_weights(residual, np.sqrt(scale**2 + variance))
+            scale = max(normal_scale(residual[steady], share), self.floor)
+            weight = _weights(residual, scale**2 + variance)
             inner = (columns * weight[:, None]).T
             covariance = np.linalg.inv(inner @ columns + precision)
             before = coefficients
@@ -254,20 +252,9 @@ class _Attempt(NamedTuple):
     scale: float
 
 
-def _robust_weights(residual: Floats, sigma: Floats) -> Floats:
-    """Tukey's weights of readings, by their own errors: 0 for those far off."""
-    nearness = np.clip(1 - (residual / (_TUKEY_CUT * sigma)) ** 2, 0, None)
-    return np.asarray(nearness**2 / sigma**2)
-
-
-def _scale(residual: Floats, part: float) -> float:
-    """The deviation of normal residuals of which this part is as small as it is."""
-    return quantile_of_column(np.abs(residual), part) / NormalDist().inv_cdf(0.5 + part / 2)
-
-
-def _noise_floor(data: Samples, watts: Floats) -> float:
-    """No reading is known better than by its rounding, and by a thousandth of the usual power."""
-    return max(data.quantum / 12**0.5, 1e-3 * float(np.median(watts)))
+def _weights(residual: Floats, variance: Floats) -> Floats:
+    """Robust weights of readings, by their own errors: 0 for those far off."""
+    return tukey_weights(residual / np.sqrt(variance)) / variance
 
 
 def least_power(data: Samples) -> float:

@@ -21,14 +21,15 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy.findings import overlapping_loads, stretch_search
-from powertui.data.energy.findings.low_level import loads_above_level
-from powertui.data.energy.findings.noise import Noise, noise_of, spread
+from powertui.data.energy.findings.noise import Noise, noise_of
+from powertui.data.energy.findings.overlapping_loads import loads_above_level
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import (
     Expectation,
     SensorReadings,
     readings_subset,
 )
+from powertui.data.energy.robust_stats import noise_floor, spread
 from powertui.data.energy.samples import Samples
 
 # Readings that are looked at together. This and the others here are chosen, not measured.
@@ -247,7 +248,7 @@ def _most_errors(piece: SensorReadings) -> float:
 
 def _noise_w(spread_w: float, quantum: float) -> float:
     """The noise of a reading, which is rounded at least."""
-    return max(spread_w, quantum / math.sqrt(12), 1e-9)
+    return max(spread_w, noise_floor(quantum, 0.0))
 
 
 def _bounds(count: int) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ import numpy as np
 from powertui.data.energy import scan
 from powertui.data.energy.expected_work import TRACING_STEP_FACTOR
 from powertui.data.energy.findings.finding_rules import MIN_STRETCH_SHARE
-from powertui.data.energy.findings.noise import MEDIAN_TO_SIGMA
+from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s, Steps
 
 # Steps that show what is usual. This and the others here are chosen, not measured.

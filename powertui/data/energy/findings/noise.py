@@ -8,6 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from powertui.data.energy.robust_stats import MEDIAN_ERROR, scatter, spread
 from powertui.data.model import Bools, Floats
 from powertui.value_types import dataclass
 
@@ -31,10 +32,6 @@ _PRIOR_READINGS = 2.0
 _CENTER_BLOCKS = 15
 # Degrees of freedom of a doubt that was not learned from a sample. Chosen, not measured.
 _DOUBT_FREEDOM = 30.0
-# The median absolute deviation of a normal distribution is its standard deviation over this.
-MEDIAN_TO_SIGMA = 1.4826
-# The same for the root mean square of the inner nine tenths.
-_INNER_TO_SIGMA = 1.26
 # Stretches longer than any that scatter was learned from, as multiples of the longest.
 _DRIFT_LENGTHS = (4.0, 64.0, 4096.0)
 
@@ -94,7 +91,7 @@ def noise_of(values: Floats, floor: float, together: float = 1.0, usual_w: float
     report the same moment, as those of running means do. `usual_w`: what they usually show.
     """
     count = len(values)
-    one = max(_scatter(values), floor)
+    one = max(scatter(values), floor)
     # Few readings that happen to be alike do not show that there is no noise.
     expected = _PRIOR_READINGS * max(_PRIOR_NOISE_SHARE * usual_w, floor) ** 2
     one = math.sqrt((count * one**2 + expected) / (count + _PRIOR_READINGS))
@@ -109,7 +106,7 @@ def noise_of(values: Floats, floor: float, together: float = 1.0, usual_w: float
         means = (sums[length:] - sums[:-length]) / length
         independent = one / math.sqrt(length)
         continued = 0.9 * errors[-1] * math.sqrt(lengths[-1] / length)
-        errors.append(max(_scatter(means), independent, continued))
+        errors.append(max(scatter(means), independent, continued))
         lengths.append(float(length))
         if length <= memory_readings:
             alike = max(alike, length * (errors[-1] / one) ** 2)
@@ -133,13 +130,6 @@ def noise_of(values: Floats, floor: float, together: float = 1.0, usual_w: float
     )
 
 
-def spread(values: Floats) -> float:
-    """The median deviation, as that of a normal distribution."""
-    if not len(values):
-        return 0.0
-    return MEDIAN_TO_SIGMA * float(np.median(np.abs(values - np.median(values))))
-
-
 def centre(residual: Floats, doubt: Floats) -> float:
     """The median of the residuals' means over blocks of neighboring readings.
 
@@ -153,18 +143,6 @@ def centre(residual: Floats, doubt: Floats) -> float:
         return 0.0
     means = sure[: count * size].reshape(count, size).mean(axis=1)
     return float(np.median(means))
-
-
-def _scatter(values: Floats) -> float:
-    """A robust deviation: the larger of the median one and that of the inner nine tenths.
-
-    Of few values the median one often comes out too small.
-    """
-    if not len(values):
-        return 0.0
-    off = np.sort(np.abs(values - np.median(values)))
-    inner = off[: max(1, len(values) * 9 // 10)]
-    return max(spread(values), _INNER_TO_SIGMA * float(np.sqrt((inner**2).mean())))
 
 
 def _chance(score: float, freedom: float, blocks: float) -> float:
@@ -241,7 +219,7 @@ def certainty(beyond: Floats, weight: Floats, shared: float, noise: Noise) -> tu
     size = abs(mean)
     if len(beyond) >= _MIN_READINGS_FOR_MEDIAN:
         # A load lifts all readings of a stretch. What lifts the mean alone is noise with tails.
-        median = 1.25 * math.copysign(1.0, mean) * float(np.median(beyond))
+        median = MEDIAN_ERROR * math.copysign(1.0, mean) * float(np.median(beyond))
         size = min(size, max(median, 0.0))
     score = size / math.hypot(random, shared)
     blocks = noise.means if len(beyond) >= _MEMORY_READINGS else noise.blocks

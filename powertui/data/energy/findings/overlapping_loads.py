@@ -13,9 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy.findings import stretch_search
-from powertui.data.energy.findings.noise import Noise, spread
+from powertui.data.energy.findings.finding_rules import alike_heights
+from powertui.data.energy.findings.noise import Noise, centre
 from powertui.data.energy.findings.power_stretch import Box, one_load
-from powertui.data.energy.findings.readings import SensorReadings
+from powertui.data.energy.findings.readings import SensorReadings, covered_share
+from powertui.data.energy.robust_stats import noise_floor, spread
 from powertui.data.model import Bools, Floats
 
 # Stretches that are clearly apart: if there are more, the noise has such tails. This and the others
@@ -110,7 +112,7 @@ def _clusters(readings: SensorReadings) -> list[_Cluster]:
     if len(judged) < stretch_search.MIN_READINGS:
         return []
     usual_w = abs(float(np.median(readings.watts[readings.judged])))
-    floor = max(readings.quantum / 12**0.5, 1e-3 * usual_w)
+    floor = noise_floor(readings.quantum, usual_w)
     noise_w = max(spread(judged), floor)
     error = np.hypot(noise_w, readings.doubt / 2)
     far = np.flatnonzero(np.abs(beyond) > _FAR_ERRORS * error)
@@ -124,3 +126,49 @@ def _clusters(readings: SensorReadings) -> list[_Cluster]:
         if len(rows) >= _MIN_READINGS:
             clusters.append(_Cluster(int(rows[0]), int(rows[-1]) + 1))
     return clusters
+
+
+# So large a share of low readings may be the usual ones as well. Chosen, not measured.
+_MIN_USUAL_SHARE = 0.3
+
+
+class LoadsAbove(NamedTuple):
+    """Loads, the noise, and the readings with the level that they were held against."""
+
+    readings: SensorReadings
+    boxes: list[Box]
+    noise: Noise
+
+
+def loads_above_level(readings: SensorReadings, looks: int = 1) -> LoadsAbove:
+    """The loads against this expectation, or against its low level where that fits as well."""
+    boxes, noise = find_loads(readings, looks)
+    lower = _lower(readings, boxes)
+    if lower is not None:
+        lower_boxes, lower_noise = find_loads(lower, looks)
+        if lower_boxes and all(box.watts > 0 for box in lower_boxes):
+            return LoadsAbove(lower, lower_boxes, lower_noise)
+    return LoadsAbove(readings, boxes, noise)
+
+
+def _lower(readings: SensorReadings, boxes: Sequence[Box]) -> SensorReadings | None:
+    """The same compared with the level of its low stretches; None where there are no such.
+
+    They have to be a good part of it. Foreign load adds, and a load that is there for half of a run
+    is no more usual than its end.
+    """
+    down = [box for box in boxes if box.watts < 0]
+    if not down:
+        return None
+    longest = max(down, key=lambda box: box.end - box.start)
+    alike = [box for box in down if alike_heights(box.watts, longest.watts)]
+    shares = [covered_share(readings, box.start, box.end) for box in alike]
+    low = np.max(shares, axis=0) > 0.5
+    inside = readings.judged & (readings.floor == readings.ceiling)
+    if (low & inside).sum() < max(1, _MIN_USUAL_SHARE * inside.sum()):
+        return None
+    # By how far these readings themselves are below it: the height of a box is how far they are
+    # below what is beside them, too.
+    shift = centre(readings.beyond()[low & inside], readings.doubt[low & inside])
+    by = np.where(inside, shift, 0.0)
+    return replace(readings, floor=readings.floor + by, ceiling=readings.ceiling + by)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.energy.findings.finding_rules import same_stretch
+from powertui.data.energy.findings.finding_rules import alike_heights, same_stretch
 from powertui.data.energy.findings.readings import SensorReadings
 from powertui.data.model import Z95
 from powertui.value_types import dataclass
@@ -24,8 +24,6 @@ _MAX_AGAINST_SHARE = 0.25
 _SPARE_SHARE = 0.3
 # Of its own length: so much of a box may be past the end of the one that it is on.
 _MAX_STICKING_OUT = 0.1
-# The height of one load over that of the other, where the two are one.
-_SAME_HEIGHT_RANGE = (0.6, 1.7)
 
 
 @dataclass(frozen=True)
@@ -147,8 +145,7 @@ def _gap_in_load(before: Box, box: Box, readings: SensorReadings | None) -> floa
         return None
     if box.start < before.end - _MAX_STICKING_OUT * (box.end - box.start):
         return 0.0
-    lowest, highest = _SAME_HEIGHT_RANGE
-    if not lowest < box.watts / before.watts < highest:
+    if not alike_heights(box.watts, before.watts):
         return None
     both_s = box.end - before.start
     gap_s = box.start - before.end

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data.energy.findings.noise import noise_of, spread
-from powertui.data.energy.quantiles import quantile_of_column
+from powertui.data.energy.findings.noise import noise_of
+from powertui.data.energy.robust_stats import quantile_of_column, spread
 from powertui.data.model import Floats
 from powertui.value_types import dataclass
 

@@ -17,9 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy.findings import edges
-from powertui.data.energy.findings.noise import Noise, centre, certainty, noise_of, ordinary, spread
+from powertui.data.energy.findings.finding_rules import MIN_ALIKE_HEIGHT
+from powertui.data.energy.findings.noise import Noise, centre, certainty, noise_of, ordinary
 from powertui.data.energy.findings.power_stretch import Box, one_load
 from powertui.data.energy.findings.readings import SensorReadings, covered_share, readings_subset
+from powertui.data.energy.robust_stats import noise_floor, spread
 from powertui.data.model import Bools, Floats, Int64s
 
 # The chance that noise alone shows one stretch anywhere in the recording: the promise to the user.
@@ -32,9 +34,7 @@ MIN_ERRORS = 4.0
 MIN_READINGS = 6
 # A reading whose doubt is at most this share of a height shows where a stretch ends. Chosen.
 MAX_DOUBT_SHARE = 1 / 3
-# Another stretch as long is like this one from this share of its height on, and stretches like it
-# are common, so noise, when there are so many. Half and twice of both: no change.
-_MIN_ALIKE_HEIGHT = 0.6
+# Stretches like one another are noise when there are so many. Half and twice: no change.
 _COMMON_STRETCHES = 5
 # Of one recording. Chosen, not measured.
 _MAX_STRETCHES = 12
@@ -79,7 +79,7 @@ def find_stretches(
     """
     judged = np.flatnonzero(readings.judged)
     usual_w = float(np.median(np.abs(readings.watts[judged]))) if len(judged) else 0.0
-    floor = max(readings.quantum / math.sqrt(12), 1e-3 * usual_w, 1e-6)
+    floor = noise_floor(readings.quantum, usual_w)
     if len(judged) < MIN_READINGS:
         return [], noise_of(np.empty(0), floor)
     search = _Search(readings=readings, rows=judged, floor=floor, least=least, looks=looks)
@@ -267,7 +267,7 @@ class _Search:
         counts = np.concatenate([[0], np.cumsum(usable)])
         means = np.abs(_over(sums, length)) / length
         all_usable = _over(counts, length) == length
-        alike = np.flatnonzero((means > _MIN_ALIKE_HEIGHT * height) & all_usable)
+        alike = np.flatnonzero((means > MIN_ALIKE_HEIGHT * height) & all_usable)
         if len(alike) < _COMMON_STRETCHES:
             return False
         # Starts within one length of each other are the same stretch.
@@ -284,7 +284,7 @@ class _Search:
         self.looks += 1
         self.shortest = max(self.shortest + 1, math.ceil(1.5 * (last - first)))
         height = abs(float(self.beyond[first:last].mean()))
-        self.cut_off = max(_MIN_ALIKE_HEIGHT * height, _TAIL_DEVIATIONS * deviation)
+        self.cut_off = max(MIN_ALIKE_HEIGHT * height, _TAIL_DEVIATIONS * deviation)
         self.beyond = np.clip(self.beyond, -self.cut_off, self.cut_off)
         self.beyond -= centre(self.beyond[~self.explained], self.doubt[~self.explained])
 

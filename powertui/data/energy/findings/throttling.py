@@ -15,9 +15,8 @@ import numpy as np
 
 from powertui.data.energy import marks
 from powertui.data.energy.findings import neighbours
-from powertui.data.energy.findings.finding import EPOCHS, LIMIT, UNEXPLAINED, Finding
-from powertui.data.energy.findings.new_findings import time_finding
-from powertui.data.energy.findings.noise import MEDIAN_TO_SIGMA
+from powertui.data.energy.findings.finding import EPOCHS, LIMIT, UNEXPLAINED, Finding, time_finding
+from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA
 from powertui.data.model import (
     NS_PER_S,
     PS_PER_S,
@@ -33,6 +32,7 @@ from powertui.value_types import dataclass
 
 _THROTTLED = "throttled: "  # how the recorder names such windows: "throttled: CHANNEL (REASON)"
 # All of these are chosen, not measured.
+MAX_LISTED_STRETCHES = 20  # the longest ones
 _AT_LIMIT_SHARE = 0.02  # of the limit: a reading this near to it is at it
 _MIN_LIMITED_S, _MIN_LIMITED_READINGS = 1.0, 3  # less is a reading that happens to be there
 _BRIDGED_S = 1.0  # a regulator lets power off its limit for moments

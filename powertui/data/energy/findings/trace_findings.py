@@ -22,6 +22,7 @@ from powertui.data.energy.findings import (
     throttling,
     unexplained,
 )
+from powertui.data.energy.findings.could_find import detection_limits
 from powertui.data.energy.findings.explained_findings import FindingExplainer
 from powertui.data.energy.findings.finding import (
     EPOCHS,
@@ -32,17 +33,17 @@ from powertui.data.energy.findings.finding import (
     Findings,
     Ops,
     Unopened,
+    power_finding,
+    time_finding,
 )
 from powertui.data.energy.findings.finding_rules import (
     MIN_STRETCH_SHARE,
+    RunTotals,
     same_stretch,
 )
-from powertui.data.energy.findings.new_findings import power_finding, time_finding
 from powertui.data.energy.findings.placed_search import FoundLoads
 from powertui.data.energy.findings.power_stretch import Box
-from powertui.data.energy.findings.promise import detection_limits
 from powertui.data.energy.findings.readings import SensorReadings, covered_share, held_against
-from powertui.data.energy.findings.run_totals import RunTotals
 from powertui.data.energy.findings.step_places import StepPlaces
 from powertui.data.model import (
     PS_PER_S,
@@ -59,7 +60,6 @@ from powertui.value_types import dataclass
 
 # Where the place of the log is open by more than ± this, nothing is promised. Chosen.
 _MAX_PLACE_S = 2.0
-_MAX_LIMITED_STRETCHES = 20  # that a limit held back, the longest, are listed
 _NO_LIMITS = could_find.Limits((), ())
 
 
@@ -303,7 +303,7 @@ class _Joining:
             stretch for stretch in self.run.held if stretch.start_ps < hi and stretch.end_ps > lo
         ]
         longest = sorted(here, key=lambda stretch: stretch.start_ps - stretch.end_ps)
-        longest = longest[:_MAX_LIMITED_STRETCHES]
+        longest = longest[: throttling.MAX_LISTED_STRETCHES]
         if len(here) > len(longest):
             notes.append(
                 f"{len(here) - len(longest)} shorter stretches in which a limit held the run back: "

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from powertui.data.energy import expected_work
-from powertui.data.energy.findings import expected_power, pace, placed_search, work_columns
+from powertui.data.energy.findings import expected_power, placed_search, work_columns
 from powertui.data.energy.findings.placed_search import FoundLoads
 from powertui.data.energy.findings.reading_windows import WindowPrior
 from powertui.data.energy.findings.readings import Expectation
@@ -27,7 +27,7 @@ def unexplained_power(
     if trace.span[1] <= trace.span[0]:
         return FoundLoads((), None, None, reason="the profile is empty")
     work = work_columns.kind_seconds(trace, steps, expected_work.activities(trace))
-    usual_pace = pace.training_pace(scalars, trace.clock)
+    usual_pace = expected_power.training_pace(scalars, trace.clock)
     training_s = None
     if training is not None:
         training_s = (training[0] / PS_PER_S, training[1] / PS_PER_S)
