@@ -20,7 +20,9 @@ from powertui.report.gate_words import (
 )
 from powertui.report.page_style import Style, style_of
 
+# The verdict comes first: what a narrow terminal wraps is what it rests on.
 _HEADERS = (
+    "verdict",
     "quantity",
     "limit",
     "value",
@@ -28,7 +30,6 @@ _HEADERS = (
     "difference",
     "95 % interval",
     "from",
-    "verdict",
 )
 _MAX_SETTINGS = 12  # of the configuration, of a pull request
 _CELL_CHARACTERS = 48
@@ -38,7 +39,7 @@ def gate_page(gate: Gate, form: str) -> list[str]:
     """All lines."""
     style = style_of(form)
     lines = _answer(style, gate)
-    lines += style.table(_HEADERS, map(_cells, gate.rows), range(1, 6))
+    lines += style.table(_HEADERS, map(_cells, gate.rows), range(2, 7))
     lines += _reasons(style, gate)
     lines += _configuration(style, gate)
     if gate.notes:
@@ -63,6 +64,7 @@ def _answer(style: Style, gate: Gate) -> list[str]:
 def _cells(row: GateRow) -> list[str]:
     unit = row.quantity.unit
     return [
+        verdict_cell(row),
         row_name(row),
         limit_cell(row),
         in_quantity_unit(row.value, unit),
@@ -70,7 +72,6 @@ def _cells(row: GateRow) -> list[str]:
         difference_cell(row),
         interval_cell(row),
         basis_words(row) if row.runs else "",
-        verdict_cell(row),
     ]
 
 

@@ -85,8 +85,8 @@ def _bound(row: GateRow) -> str:
     if row.kind == "against":
         side = "below" if row.quantity.more_is_better else "above"
         return f"may be {_percent(row.tolerance or 0.0)} {side} it"
-    most = "least" if row.kind == "min" else "most"
-    return f"may be at {most} {in_quantity_unit(row.limit, row.quantity.unit)}"
+    words = "must be at least" if row.kind == "min" else "may be at most"
+    return f"{words} {in_quantity_unit(row.limit, row.quantity.unit)}"
 
 
 def limit_cell(row: GateRow) -> str:
@@ -153,7 +153,7 @@ def in_quantity_unit(value: float | None, unit: str) -> str:
     if unit == quantities.SHARE:
         return units.percent(value, 1)
     if unit == "steps/s":
-        return f"{value:.4g} steps/s"
+        return f"{value:.4g} /s"
     return in_unit(value, unit)
 
 

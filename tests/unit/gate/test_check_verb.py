@@ -68,7 +68,7 @@ def test_the_same_runs_are_within(place: Path, capsys: pytest.CaptureFixture[str
         lines[0],
     ), lines[0]
     assert lines[1] == "4 runs, against the baseline main (4 runs)."
-    assert [line.split()[0] for line in lines[3:8]] == [
+    assert [line.split()[1] for line in lines[3:8]] == [
         "quantity",
         "step_median_s",
         "W",
@@ -188,7 +188,7 @@ def test_markdown_begins_with_the_answer(place: Path, capsys: pytest.CaptureFixt
     assert lines[:2] == ["## Check", ""]
     assert lines[2].startswith("**Above: step\\_median\\_s is ")
     assert (
-        "| quantity | limit | value | baseline | difference | 95 % interval | from | verdict |"
+        "| verdict | quantity | limit | value | baseline | difference | 95 % interval | from |"
         in lines
     )
 
