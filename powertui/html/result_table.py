@@ -69,20 +69,26 @@ def rows_section(
     numbers: Collection[int] = (),
     left_out: int = 0,
 ) -> Markup:
-    """Rows of words below a title; `numbers` are the columns that stand at the right."""
+    """Rows of words below a title; `numbers` are the columns that stand at the right.
+
+    A column without any word is left out.
+    """
+    all_rows = list(rows)
+    filled = [index for index in range(len(headers)) if any(row[index] for row in all_rows)]
     body = []
-    for row in rows:
+    for row in all_rows:
         cells = []
-        for index, words in enumerate(row):
+        for index in filled:
+            words = row[index]
             class_ = "number" if index in numbers else None
             if class_ is None and len(words) > _SHORT_WORDS and not isinstance(words, Markup):
                 class_ = "words"
             cells.append(element("td", words, class_=class_))
         body.append(element("tr", *cells))
     heads = []
-    for index, header in enumerate(headers):
+    for index in filled:
         class_ = "number" if index in numbers else None
-        heads.append(element("th", header, class_=class_, scope="col"))
+        heads.append(element("th", headers[index], class_=class_, scope="col"))
     more = element("p", f"… {left_out:,} more", class_="note") if left_out > 0 else None
     return element(
         "section" if title else "div",

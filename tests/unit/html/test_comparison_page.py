@@ -12,9 +12,10 @@ from powertui.data.compare.causes import Cause
 from powertui.data.compare.comparison import compare
 from powertui.html import comparison_file, difference_bars
 from powertui.html.document import MAX_BYTES
+from powertui.html.result_table import rows_section
 from powertui.report.compare_sides import Asked, SideReading, sides
 from tests.synthetic.step_world import step_series, write_run
-from tests.unit.html.pages import check_safe
+from tests.unit.html.pages import PageReader, check_safe
 
 OPS = {"aten::mm": 0.6, "<script>&add</script>": 0.2}
 _RUNS = 3
@@ -56,6 +57,22 @@ def test_the_page_of_two_groups(groups: Path, tmp_path: Path) -> None:
     assert places == sorted(places)
     assert page.count('class="whisker"') >= 2
     assert comparison_file.comparison_page(comparison) == page
+
+
+def test_two_stretches_of_one_run(groups: Path, tmp_path: Path) -> None:
+    run = str(groups / "base" / "run0")
+    target = tmp_path / "page.html"
+    stretches = ["--steps", "0-29", "--steps", "30-59"]
+    assert cli.main(["compare", run, *stretches, "--html", str(target)]) == 0
+    read = check_safe(target.read_text(encoding="utf-8"))
+    assert "two stretches of one run" in read.of_class("answer")
+    assert "steps 0-29 →" in read.of_class("eyebrow")
+
+
+def test_a_column_without_words_is_left_out() -> None:
+    table = rows_section("causes", ("part", "time", "energy"), [["a", "1 s", ""], ["b", "", ""]])
+    read = PageReader(table)
+    assert read.texts == ["causes", "part", "time", "a", "1 s", "b"]
 
 
 def test_a_file_that_is_there_is_kept(groups: Path, tmp_path: Path) -> None:
