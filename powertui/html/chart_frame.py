@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from powertui.html.markup import Markup, element, percent, text
+from powertui.html.markup import Markup, element, optional, percent, text
 from powertui.value_types import dataclass
+
+_EDGE_SHARE = 0.02  # of an axis: about half of a word
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def figure(
     notes: Iterable[str] = (),
 ) -> Markup:
     """A chart below its title, with notes below it; `aside` stands at the right of the title."""
-    heading = element("h3", title, element("small", aside) if aside else None)
+    heading = element("h3", title, optional("small", aside))
     remarks = [element("p", note, class_="note") for note in notes]
     return element("figure", element("figcaption", heading), *body, *remarks)
 
@@ -68,12 +70,20 @@ def _axis_row(marks: Iterable[AxisMark]) -> Markup | None:
     """Words along a width. None without any."""
     words = []
     for mark in marks:
-        edge = "first" if mark.share < 0.02 else "last" if mark.share > 0.98 else None
         place = f"left:{percent(mark.share)}"
-        words.append(element("span", mark.words, class_=edge, style=place))
+        words.append(element("span", mark.words, class_=_edge(mark.share), style=place))
     if not words:
         return None
     return element("div", *words, class_="axis", aria_hidden="true")
+
+
+def _edge(share: float) -> str | None:
+    """At which end of an axis a place is: words there must not reach beyond it."""
+    if share < _EDGE_SHARE:
+        return "first"
+    if share > 1 - _EDGE_SHARE:
+        return "last"
+    return None
 
 
 def legend(entries: Iterable[LegendEntry]) -> Markup:

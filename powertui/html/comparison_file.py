@@ -179,5 +179,7 @@ def _sources(comparison: Comparison) -> Iterator[tuple[str, str]]:
 
 def _runs(side: ComparedSide) -> list[str]:
     names = [run for run in side.runs if run != side.name]
-    further = len(names) - _MAX_SIDE_RUNS
-    return [*names[:_MAX_SIDE_RUNS], *([f"… {further:,} more"] if further > 0 else [])]
+    shown = names[:_MAX_SIDE_RUNS]
+    if len(names) > len(shown):
+        shown.append(f"… {len(names) - len(shown):,} more")
+    return shown

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from powertui import units
 from powertui.data.conclusions.conclusion import Conclusion, Conclusions, Confidence
 from powertui.data.table import shown
-from powertui.html.markup import Markup, element, percent
+from powertui.html.markup import Markup, cut, element, left_out_note, percent
 from powertui.html.result_table import badge
 
 _MAX_LISTED = 12
@@ -36,12 +36,12 @@ def further_conclusions(conclusions: Conclusions) -> Markup | None:
         sentence = element("p", _limited(conclusion.sentence))
         rows.append(element("li", sentence, _costs(conclusion), *_advice(conclusion)))
     left_out = len(items) - len(rows)
-    more = element("p", f"… {left_out:,} more", class_="note") if left_out else None
+    more = left_out_note(left_out)
     return element("div", element("ol", *rows, class_="conclusions"), more, class_="table")
 
 
 def _limited(words: str) -> str:
-    return words if len(words) <= _MAX_SENTENCE else f"{words[:_MAX_SENTENCE]}…"
+    return cut(words, _MAX_SENTENCE)
 
 
 def _costs(conclusion: Conclusion) -> Markup:

@@ -55,6 +55,27 @@ def element(tag: str, *children: str | None, **attributes: str | float | None) -
     return Markup(f"{opening}{joined(children)}</{tag}>")
 
 
+def optional(tag: str, words: str, **attributes: str | float | None) -> Markup | None:
+    """An element with these words; None where there are none."""
+    if not words:
+        return None
+    return element(tag, words, **attributes)
+
+
+def left_out_note(count: int, noun: str = "") -> Markup | None:
+    """How many more there are than a page lists. None where it lists all."""
+    if count <= 0:
+        return None
+    return element("p", f"… {count:,} more {noun}".rstrip(), class_="note")
+
+
+def cut(words: str, letters: int) -> str:
+    """At most so many letters; a sign stands for what is left out."""
+    if len(words) <= letters:
+        return words
+    return f"{words[:letters]}…"
+
+
 def breakable(words: str) -> Markup:
     """Words that may go on in the next line behind each slash, as names of layers should."""
     return joined(words.replace("/", "/\n").split("\n"), "<wbr>")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from powertui.html.markup import Markup, element
+from powertui.html.markup import Markup, cut, element
 from powertui.report import run_page
 from powertui.report.facts import Facts
 
@@ -63,4 +63,4 @@ def _notes(notes: Sequence[str]) -> Iterable[Markup]:
 
 
 def _limited(words: str) -> str:
-    return words if len(words) <= _MAX_LETTERS else f"{words[:_MAX_LETTERS]}…"
+    return cut(words, _MAX_LETTERS)

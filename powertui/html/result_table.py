@@ -11,7 +11,7 @@ import numpy as np
 
 from powertui.data.model import Badge
 from powertui.data.table import Column, Table, plural
-from powertui.html.markup import Markup, breakable, element
+from powertui.html.markup import Markup, breakable, element, left_out_note, optional
 from powertui.plain import plain
 from powertui.terminal.theme import CATEGORIES
 from powertui.view import truncation
@@ -46,12 +46,11 @@ def table_section(
     if not shown or not columns:
         return None
     left_out = len(table) - len(shown)
-    more = f"… {left_out:,} more {plural(table.noun, left_out)}" if left_out else None
     return element(
         "section",
         element("h3", title or table.title),
         _scrolled(table, columns, shown),
-        element("p", more, class_="note") if more else None,
+        left_out_note(left_out, plural(table.noun, left_out)),
         class_=_table_class(len(shown)),
     )
 
@@ -89,12 +88,11 @@ def rows_section(
     for index in filled:
         class_ = "number" if index in numbers else None
         heads.append(element("th", headers[index], class_=class_, scope="col"))
-    more = element("p", f"… {left_out:,} more", class_="note") if left_out > 0 else None
     return element(
         "section" if title else "div",
-        element("h3", title) if title else None,
+        optional("h3", title),
         _box(heads, body, title or headers[0]),
-        more,
+        left_out_note(left_out),
         class_=_table_class(len(body)),
     )
 
@@ -167,9 +165,13 @@ def _cell(column: Column, row: int, mark: Markup | None, limit: int) -> Markup:
     if column.kind == "text":
         if words in _BADGES:
             return element("td", badge(words))
-        is_long = len(words) > _SHORT_WORDS
-        class_ = " ".join(filter(None, ("words" if is_long else "", "marked" if mark else "")))
-        return element("td", mark, breakable(short_name(words, limit)), class_=class_ or None)
+        classes = []
+        if mark is not None:
+            classes.append("marked")
+        if len(words) > _SHORT_WORDS:
+            classes.append("words")
+        name = breakable(short_name(words, limit))
+        return element("td", mark, name, class_=" ".join(classes) or None)
     return element("td", words, class_=_class(column))
 
 

@@ -18,7 +18,7 @@ from powertui.data.training.training import Training
 from powertui.html import key_figures, power_chart, step_chart
 from powertui.html.conclusion_list import further_conclusions, headline
 from powertui.html.document import Block, block
-from powertui.html.markup import Markup, element
+from powertui.html.markup import Markup, element, optional
 from powertui.html.note_list import ShownNote, note_list
 from powertui.html.provenance import provenance, run_provenance
 from powertui.html.result_table import table_section
@@ -79,7 +79,7 @@ def _below(place: PageRun) -> str:
 
 def title(name: str, subtitle: str, place: PageRun) -> Markup:
     """The name of what follows."""
-    small = element("small", subtitle) if subtitle else None
+    small = optional("small", subtitle)
     return element(place.title_level, name, small, class_="eyebrow", id=place.anchor)
 
 
