@@ -138,6 +138,13 @@ SCREENS: tuple[ScreenSpec, ...] = (
         lacks=_no_profile,
     ),
     ScreenSpec(
+        "pair",
+        "",
+        "Two timelines",
+        "powertui.screens.pair:PairScreen",
+        lacks=_no_profile,
+    ),
+    ScreenSpec(
         "live",
         "9",
         "Live",

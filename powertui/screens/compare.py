@@ -133,11 +133,25 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
             yield "row-show", "show it in the timeline"
         if self._result is not None and len(self._result.tables) > 1:
             yield "table-next", "next table"
+        yield "pair", "two timelines"
         yield "compare", "compare with another"
         yield "table-sort", "sort"
         yield "table-filter", "filter"
         yield "table-group", "group"
         yield "table-copy", "copy"
+
+    def action_pair(self) -> None:
+        """A and B as two timelines."""
+        from typing import cast
+
+        from powertui.screens.pair import PairScreen
+
+        if self._runs is None:
+            self.say("Choose what to compare first: = asks.", warn=True)
+            return
+        page = cast(PairScreen, self.shell.page("pair"))
+        page.lay(self._runs)
+        self.shell.show("pair", how="into")
 
     # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 

@@ -20,15 +20,18 @@ NOTHING_TO_COMPARE = (
     "them together."
 )
 
+_MAX_HOSTS = 64  # that are offered; chosen, not measured
+
 
 @dataclass(frozen=True)
 class CompareChoice:
-    """Another run, or two epochs of the run in front."""
+    """Another run, or two epochs or hosts of the run in front."""
 
     name: str
     about: str
     other: RunEntry | None = None
     epochs: tuple[int, int] | None = None
+    hosts: tuple[int, int] | None = None
     is_open: bool = False
 
     @property
@@ -36,16 +39,19 @@ class CompareChoice:
         """What tells it from the other choices."""
         if self.other is not None:
             return f"run:{self.other.path}:{self.other.name}"
+        if self.hosts is not None:
+            return f"hosts:{self.hosts}"
         return f"epochs:{self.epochs}"
 
 
 @dataclass(frozen=True, eq=False)
 class ComparedRun:
-    """One side: a run, or an epoch of it. Reading is left to the thread that compares."""
+    """One side: a run, or an epoch or a host of it. Reading is left to the thread that compares."""
 
     opened: Callable[[], Opened]
     aligning: Aligning
     epoch: int | None = None
+    host: int | None = None
 
     def part(self) -> ComparedPart:
         """The run with the stretch that is meant. Raises `PowertuiError` where it is gone."""
@@ -53,7 +59,11 @@ class ComparedRun:
         name = opened.name
         if self.epoch is not None:
             name = f"{name}, epoch {self.epoch}"
-        windows = tuple(self._window(opened, index) for index in range(len(opened.profiles)))
+        indexes = range(len(opened.profiles))
+        if self.host is not None:
+            indexes = range(self.host, self.host + 1)
+            name = f"{name} on {opened.profiles[self.host].host}"
+        windows = tuple(self._window(opened, index) for index in indexes)
         return ComparedPart(name, opened, windows, self.aligning)
 
     def _window(self, opened: Opened, index: int) -> HostWindow:
@@ -81,6 +91,7 @@ def compare_choices(shell: Shell) -> list[CompareChoice]:
         if run.path not in shown and run.profiles:
             shown.add(run.path)
             choices.append(CompareChoice(run.name, "open", other=run, is_open=True))
+    choices += _host_choices([trace.host for trace in session.run.traces] if session.run else [])
     choices += _epoch_choices([epoch.number for epoch in session.epochs.epochs])
     folder_runs = session.logdir.runs if session.logdir is not None else ()
     for run in folder_runs:
@@ -98,12 +109,27 @@ def _epoch_choices(epochs: list[int]) -> list[CompareChoice]:
     return choices
 
 
+def _host_choices(hosts: list[str]) -> list[CompareChoice]:
+    """Each later host against the first one."""
+    choices = []
+    for index in range(1, min(len(hosts), _MAX_HOSTS)):
+        name = f"host {hosts[0]} against {hosts[index]}"
+        choices.append(CompareChoice(name, "of this run", hosts=(0, index)))
+    return choices
+
+
 def compared_runs(shell: Shell, choice: CompareChoice) -> tuple[ComparedRun, ComparedRun] | None:
     """A and B: the run in front and the other one; None where no run is in front."""
     session = shell.session
     front = session.opened
     if front is None:
         return None
+    if choice.hosts is not None:
+        one, other = choice.hosts
+        return (
+            ComparedRun(lambda: front, session.aligning, host=one),
+            ComparedRun(lambda: front, session.aligning, host=other),
+        )
     if choice.epochs is not None:
         first, second = choice.epochs
         return (

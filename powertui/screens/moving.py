@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from powertui.screens.base import BaseScreen
 from powertui.view.navigation import Navigator
+from powertui.view.time_navigation import State
+from powertui.view.timeline_model import TimelineModel
 from powertui.widgets.timeline import Timeline
 
 
@@ -54,8 +58,18 @@ class Moving(BaseScreen):
         if bounds is not None:
             self.point_at(*bounds)
 
+    def action_mark(self) -> None:
+        """Begin a window at the cursor, or end it there."""
+        self.timeline.move(Navigator.mark)
+        self.footer()
+        state = self.timeline.state
+        if state is not None and state.mark is not None:
+            self.say("The window starts here. Move the cursor and press m again.")
+
     def same_in_other_epoch(self) -> None:
-        """The same batches in the next epoch: window, cursor and view move there."""
+        """The same batches in the next epoch: window, cursor and view move there. Where there is
+        no other epoch, in the next open run.
+        """
         from powertui.view.epoch_window import EpochShift, next_epoch_with_bounds
 
         model, state = self.timeline.model, self.timeline.state
@@ -65,12 +79,15 @@ class Moving(BaseScreen):
         if state.window is not None:
             middle = sum(state.window) // 2
         epoch = model.epoch_at(middle)
+        if epoch is None and self._same_in_other_run(model, state):
+            return
         if epoch is None:
             self.say("Put the cursor into an epoch first: { and } go to one.", warn=True)
             return
         other = next_epoch_with_bounds(model, epoch)
         if other is None:
-            self.say("This profile has only one epoch.")
+            if not self._same_in_other_run(model, state):
+                self.say("This profile has only one epoch, and no other run is open.")
             return
         shift = EpochShift(model, epoch, other)
         cursor = shift.moved(state.cursor_ps)
@@ -85,3 +102,21 @@ class Moving(BaseScreen):
             self.timeline.move(Navigator.set_window, *map(shift.moved, state.window))
         else:
             self.say(f"The same batches in epoch {model.epochs[other].number}.")
+
+    def _same_in_other_run(self, model: TimelineModel, state: State) -> bool:
+        """Mark the steps of the window in the next open run; False where none is open."""
+        if self.session.next_run() is None:
+            return False
+        lo, hi = state.window or (state.cursor_ps, state.cursor_ps + 1)
+        steps = model.steps
+        rows = np.flatnonzero((steps.start < hi) & (steps.ends() > lo) & (steps.number >= 0))
+        if not len(rows):
+            self.say("No step is marked here that the other run could have.")
+            return True
+        from powertui.screens.arriving import go_and_say
+
+        numbers = steps.number[rows]
+        place = f"step {int(numbers.min())}-{int(numbers.max())}"
+        self.shell.runs.open_next()
+        self.shell.run_worker(go_and_say(self.shell, place), group="place", exclusive=True)
+        return True

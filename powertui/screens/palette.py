@@ -59,7 +59,7 @@ def entries(page: str) -> list[PaletteLine]:
     out = [
         PaletteLine(f"show:{spec.name}", f"Show: {spec.title}", "", spec.key)
         for spec in SCREENS
-        if spec.name not in (page, "help", "tool", "compare")
+        if spec.name not in (page, "help", "tool", "compare", "pair")
     ]
     out += [
         PaletteLine(f"tool:{tool.name}", f"{_TOOL_TITLE}{tool.title}", tool.about, "")

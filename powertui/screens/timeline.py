@@ -412,13 +412,6 @@ class TimelineScreen(Moving):
 
     # ── panes ────────────────────────────────────────────────────────────────────────────────────
 
-    def action_mark(self) -> None:
-        self.timeline.move(Navigator.mark)
-        self.footer()
-        state = self.timeline.state
-        if state is not None and state.mark is not None:
-            self.say("The window starts here. Move the cursor and press m again.")
-
     def action_fold(self) -> None:
         """On a heading: fold it. On an event: its details."""
         if self.timeline.selection is not None:

@@ -44,6 +44,8 @@ class Action:
 
 _EVERYWHERE = ("*",)
 _TIMELINE = ("timeline",)
+_TIMELINES = ("timeline", "pair")  # one, or two above each other
+_COMPARE = ("compare",)
 _OPS = ("ops_pane",)  # the op table below the timeline, while it has the focus
 _LIST = ("open",)
 _LIVE = ("live",)
@@ -66,7 +68,7 @@ def _move(name: str, *amount: int) -> Callable[[Any], object]:
 
 # fmt: off
 ACTIONS: tuple[Action, ...] = (
-    *_section("Move", _TIMELINE,
+    *_section("Move", _TIMELINES,
         Action("zoom-in", ("w", "W", "plus"), "Zoom in", "at the cursor",
                do=lambda page: page.timeline.zoom_key(1)),
         Action("zoom-out", ("s", "S", "minus"), "Zoom out", "at the cursor",
@@ -85,7 +87,7 @@ ACTIONS: tuple[Action, ...] = (
         Action("go-start", ("g", "home"), "Go to the start", do=_move("start")),
         Action("go-end", ("G", "end"), "Go to the end", do=_move("end")),
     ),
-    *_section("Cursor", _TIMELINE,
+    *_section("Cursor", _TIMELINES,
         Action("event-left", ("left", "h"), "Event to the left", "in the row under the cursor",
                do=_move("move_event", -1)),
         Action("event-right", ("right", "l"), "Event to the right", "in the row under the cursor",
@@ -102,10 +104,12 @@ ACTIONS: tuple[Action, ...] = (
         Action("fold-all", ("z",), "Fold or unfold all",
                do=lambda page: page.timeline.fold_or_unfold_all()),
     ),
-    *_section("Steps and events", _TIMELINE,
+    *_section("Steps and events", _TIMELINES,
         Action("step-previous", ("left_square_bracket",), "Previous step",
                do=lambda page: page.step(-1)),
         Action("step-next", ("right_square_bracket",), "Next step", do=lambda page: page.step(1)),
+    ),
+    *_section("Steps and events", _TIMELINE,
         Action("step-marker", ("M",), "Choose what marks the steps", "of all that could"),
         Action("jump", ("J",), "Jump between launch and kernel",
                "from a call to its work on the device, and back",
@@ -118,7 +122,7 @@ ACTIONS: tuple[Action, ...] = (
                do=lambda page: page.epoch(-1)),
         Action("epoch-next", ("right_curly_bracket",), "Next epoch", do=lambda page: page.epoch(1)),
         Action("epoch-same", ("E",), "Same window in the other epoch",
-               "the same batches; of several epochs in the next one",
+               "the same batches; of several epochs in the next one, else in the next open run",
                do=lambda page: page.same_in_other_epoch()),
         Action("event-next", ("full_stop",), "Next event of the track", "in any of its lanes",
                do=_move("next_event", 1)),
@@ -133,8 +137,10 @@ ACTIONS: tuple[Action, ...] = (
         Action("hits", ("b",), "Hits by name", "count and total time of each name",
                do=lambda page: page.below.toggle_hits()),
     ),
-    *_section("Windows", _TIMELINE,
+    *_section("Windows", _TIMELINES,
         Action("mark", ("m",), "Mark a window", "again to end it; or drag with the mouse"),
+    ),
+    *_section("Windows", _TIMELINE,
         Action("details", ("i",), "Details of the event", "all its stats",
                do=lambda page: page.below.toggle_details()),
         Action("expand", ("x",), "Show long texts in full", "in the details",
@@ -293,8 +299,11 @@ ACTIONS: tuple[Action, ...] = (
     *_section("Tools", _TABLE,
         Action("table-copy", ("y",), "Copy the rows", "as CSV, to your own clipboard (OSC 52)"),
     ),
+    *_section("Tools", _COMPARE,
+        Action("pair", ("t",), "Two timelines", "A above B, step on step: one moves the other"),
+    ),
     *_section("Everywhere", ("open", "live", "symmetry", "alignment", "tool", "tools",
-                            "compare", "help"),
+                            "compare", "pair", "help"),
         Action("export-page", ("e",), "Export the page", "as a picture, SVG",
                do=lambda page: page.export_page()),
     ),

@@ -213,6 +213,18 @@ class TimeNavigator:
         ps = self._clamp(ps)
         self._set(self.viewport.reveal(ps), cursor_ps=ps)
 
+    def lay_on(
+        self, rung: int, start_ps: int, cursor_ps: int, window: tuple[int, int] | None
+    ) -> None:
+        """Cells of this length from this moment on: as another timeline above or below shows them,
+        also where this run has ended.
+        """
+        view = replace(self.viewport, rung=rung)
+        nearest_cell = (start_ps + view.cell_ps // 2) // view.cell_ps
+        self._set(
+            replace(view, cell0=nearest_cell), cursor_ps=self._clamp(cursor_ps), window=window
+        )
+
     def start(self) -> None:
         self.goto(self.model.span[0])
 

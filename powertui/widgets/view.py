@@ -62,8 +62,16 @@ class TimelineView(Vertical):
     TimelineView > Horizontal { height: 1fr; width: 1fr; }
     """
 
-    def __init__(self, *, theme: Theme, glyphs: str = "unicode", id: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        theme: Theme,
+        glyphs: str = "unicode",
+        id: str | None = None,
+        with_legend: bool = True,
+    ) -> None:
         super().__init__(id=id)
+        self._with_legend = with_legend
         options: dict[str, Any] = {"theme": theme, "glyphs": glyphs}
         self.strips = [PowerStrip(**options) for _ in range(MAX_POWER_STRIPS)]
         self.note = PowerNote(**options)
@@ -335,7 +343,8 @@ class TimelineView(Vertical):
         self.profiles.display = has_profiles and not inside
         self.steps.display = has_steps
         self.found.display = has_findings
-        self.sight.display = has_tracks and has_room and (inside or self._partly_inside)
+        is_near = inside or self._partly_inside
+        self.sight.display = self._with_legend and has_tracks and has_room and is_near
         self.note.display = has_note and not self._power
 
     def _near_heights(self, lane_rows: int) -> tuple[list[int], list[int]]:
