@@ -11,7 +11,7 @@ from powertui.data.logdir import Logdir, OtherFile, RunEntry
 from powertui.data.training.training import Training, Trainings
 from powertui.html.document import Block, document
 from powertui.html.html_file import HtmlFile
-from powertui.html.markup import Markup, element
+from powertui.html.markup import Markup, breakable, element
 from powertui.html.note_list import ShownNote
 from powertui.html.provenance import provenance
 from powertui.html.result_table import rows_section, short_name
@@ -140,7 +140,7 @@ def _run_row(anchor: str, known: Facts) -> list[str]:
     """The cells of a run; its name leads to its section."""
     name, *figures = summary.run_cells(known)
     words = short_name(name)
-    return [element("a", words, href=f"#{anchor}") if anchor else words, *figures]
+    return [element("a", breakable(words), href=f"#{anchor}") if anchor else words, *figures]
 
 
 def _unread(file: OtherFile) -> str:
