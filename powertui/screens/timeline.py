@@ -22,7 +22,6 @@ from powertui.screens.base import bindings_for
 from powertui.screens.below import PaneBelow
 from powertui.screens.moving import Moving
 from powertui.screens.noting import Noting
-from powertui.screens.place_command import place_command
 from powertui.screens.seeking import Seeking
 from powertui.screens.sight import SightCounting
 from powertui.screens.status import StatusLine
@@ -32,7 +31,6 @@ from powertui.terminal.theme import Theme
 from powertui.view.conclusion_line import conclusion_line
 from powertui.view.context import Context
 from powertui.view.navigation import Navigator
-from powertui.view.place_line import place_line
 from powertui.view.time_navigation import State
 from powertui.view.timeline_model import TimelineModel
 from powertui.widgets import background
@@ -488,6 +486,9 @@ class TimelineScreen(Moving):
         state = self.timeline.state
         if model is None or state is None:
             return
+        from powertui.screens.place_command import place_command
+        from powertui.view.place_line import place_line
+
         text = copied_facts.facts_text(model, state, self.view.power)
         text += f"\n{place_command(self.session, place_line(model, state))}"
         if self.shell.copy_text(text):
