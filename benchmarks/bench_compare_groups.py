@@ -230,36 +230,57 @@ def _differing(first: Sequence[list[Measured]], second: Sequence[list[Measured]]
 def _repeats(root: Path) -> None:
     alike = Table(
         "Ten recordings of one training, split into groups: families called different (≤ 5 %)",
-        ["training", "load", "steps", *(f"{n} and {n}: families; worst" for n in (3, 5))],
+        [
+            "training",
+            "load",
+            "steps",
+            *(f"{n} and {n}: families; worst" for n in (3, 5)),
+            "1 and 1: any figure",
+        ],
     )
     slower = Table(
-        "Five recordings with a slower op in turns with five without",
-        ["training", "which five", "op", "first in causes", "sentence"],
+        "Recordings with a slower op in turns with some without",
+        ["training", "without", "op", "first in causes", "sentence"],
     )
     for name, op in SLOWER_OPS.items():
         folders = sorted((root / name).glob("*[abc]"))
         runs = {folder.name: next(map(measure, _parts(folder))) for folder in folders}
         of_a = [run for turn, run in runs.items() if turn.endswith("a")]
         of_b = [run for turn, run in runs.items() if not turn.endswith("a")]
-        if len(of_a) < 2 * RUNS_A_SIDE or len(of_b) < RUNS_A_SIDE:
+        if not of_b:
+            continue
+        for which, chosen in _in_turns(of_a, len(of_b)):
+            slower.row(name, which, op, *_named(chosen, of_b))
+        if len(of_a) < 2 * RUNS_A_SIDE:
             continue
         shares = [_families_differing(of_a, count) for count in (3, 5)]
         medians = sorted(run.values[step_figures.TYPICAL_STEP].value for run in of_a)
         steps = f"{1e3 * medians[0]:.1f} to {1e3 * medians[-1]:.1f} ms"
-        alike.row(name, _loads(folders), steps, *shares)
-        for which, first in (("before each", 0), ("after each", 1)):
-            chosen = of_a[first::2]
-            together = comparison.judged(chosen, of_b)
-            found = causes.causes(together)
-            ops = [row.name for row in found if row.account == causes.BY_OP]
-            named = [row for row in ops if row not in (causes.OUTSIDE_OPS, causes.OTHER_OPS)]
-            words = sentence.answer(together, found, sentence.Counts(5, 5, same_run=False))
-            slower.row(name, which, op, named[0] if named else "", words)
+        alike.row(name, _loads(folders), steps, *shares, _pairs_differing(of_a))
     alike.note(
         f"All 126 splits into five and five; {DRAWN_SPLITS} drawn ones into three and three."
     )
     alike.print()
     slower.print()
+
+
+def _in_turns(of_a: list[Measured], count: int) -> Iterator[tuple[str, list[Measured]]]:
+    """As many of A as there are of B, each recorded just before or just after one of them."""
+    if len(of_a) == count:
+        yield "all", of_a
+        return
+    yield "before each", of_a[0::2]
+    yield "after each", of_a[1::2]
+
+
+def _named(a: Sequence[Measured], b: Sequence[Measured]) -> tuple[str, str]:
+    """The first op of the account, and the sentence."""
+    together = comparison.judged(a, b)
+    found = causes.causes(together)
+    ops = [row.name for row in found if row.account == causes.BY_OP]
+    named = [row for row in ops if row not in (causes.OUTSIDE_OPS, causes.OTHER_OPS)]
+    counts = sentence.Counts(len(a), len(b), same_run=False)
+    return named[0] if named else "", sentence.answer(together, found, counts)
 
 
 def _families_differing(runs: Sequence[Measured], count: int) -> str:
@@ -274,6 +295,16 @@ def _families_differing(runs: Sequence[Measured], count: int) -> str:
     worst = max(of_all, key=lambda family: wrong[family] / of_all[family])
     share = wrong.total() / of_all.total()
     return f"{share:.1%}; {worst.value} {wrong[worst] / of_all[worst]:.1%}"
+
+
+def _pairs_differing(runs: Sequence[Measured]) -> str:
+    """Of all pairs of single recordings, how many have a figure that is called different."""
+    pairs = list(combinations(runs, 2))
+    wrong = 0
+    for a, b in pairs:
+        rows = comparison.judged([a], [b]).figures
+        wrong += any(row.verdict is FigureVerdict.DIFFERS for row in rows)
+    return f"{wrong} of {len(pairs)}"
 
 
 def _splits(runs: int, count: int) -> Iterator[tuple[Sequence[int], Sequence[int]]]:

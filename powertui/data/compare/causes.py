@@ -21,9 +21,9 @@ POWER = "Power while steps run"
 OTHER_OPS = "Other ops"
 OUTSIDE_OPS = "Side by side, or outside ops"
 _MAX_OPS = 12  # that are named; the others are one row
-# Of the largest part: smaller ones that differ by themselves stay in their place. Chosen: a slice
-# of 0.4 ms stood before the sort of 10 ms that it was made for.
-_LEAST_SHARE_FIRST = 0.1
+# Of the largest part: smaller ones that differ by themselves stay in their place, as the sentence
+# names none that explains so little.
+_LEAST_SHARE_FIRST = 0.25
 _ROUNDING_S = 1e-12  # below it an account is closed
 # Categories of the step breakdown that are work of devices, and are explained by ops there.
 _DEVICE_CATEGORIES = (
