@@ -158,6 +158,15 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/unit/sampler/test_library.py",
     ),
     "powertui/view/": ("tests/unit/widgets",),
+    "powertui/view/host_map.py": ("tests/screens/test_host_map.py",),
+    "powertui/view/places.py": ("tests/unit/widgets", "tests/unit/test_places_in_words.py"),
+    "powertui/view/run_columns.py": ("tests/unit/report/test_run_in_a_row.py",),
+    "powertui/view/stacked_bars.py": ("tests/unit/test_stacked.py",),
+    "powertui/view/table_rows.py": (
+        "tests/unit/widgets",
+        "tests/unit/test_results.py",
+        "tests/unit/test_nested.py",
+    ),
     "powertui/view/navigation.py": (
         "tests/unit/widgets/test_navigation.py",
         "tests/screens/test_widgets_timeline.py",

@@ -9,6 +9,7 @@ import numpy as np
 from powertui.data.model import PS_PER_S, Badge
 from powertui.view.context import Context, Section
 from powertui.view.navigation import Navigator
+from powertui.view.surroundings import LabelledSpan, Surroundings
 from powertui.view.timeline_model import TimelineModel
 from tests.synthetic import traces
 from tests.synthetic.traces import MS
@@ -27,6 +28,19 @@ def at(ps: int, row: int = 0) -> Navigator:
     n.goto(ps)
     n.move_track(row)
     return n
+
+
+def test_a_finding_under_the_cursor_is_told_with_its_longest_text() -> None:
+    finding = LabelledSpan(20 * MS, 30 * MS, ("+59 W for 10 ms, +0.6 J", "+59 W"))
+    model = MODEL.within(Surroundings(MODEL.span, findings=(finding,)))
+
+    def found(at_ps: int) -> str | None:
+        n = Navigator(model, 100, 20)
+        n.goto(at_ps)
+        return section(Context.for_state(model, n.state), "cursor").get("found")
+
+    assert found(25 * MS) == "+59 W for 10 ms, +0.6 J"
+    assert found(35 * MS) is None
 
 
 def test_run_cursor_and_step() -> None:
