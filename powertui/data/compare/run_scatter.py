@@ -64,12 +64,6 @@ def _squared_error(values: Sequence[float]) -> float:
     return float(np.var(values, ddof=1)) / len(values)
 
 
-def runs_needed(a: Sequence[float], b: Sequence[float], difference: float) -> int | None:
-    """How many runs a side would show such a difference; None for more than anyone records."""
-    sigma = math.sqrt((float(np.var(a, ddof=1)) + float(np.var(b, ddof=1))) / 2)
-    return runs_to_find(difference, sigma)
-
-
 def runs_to_find(
     difference: float, run_sigma: float, *, more_than: int = 0, level: float = 0.05
 ) -> int | None:

@@ -16,25 +16,31 @@ _ABSENT = {
     quantities.INPUT_SHARE: "no event is known to be input",
     quantities.MEMORY: "no memory counter was recorded",
 }
+_NO_SUCH = {
+    quantities.OP: "no run has an op of this name",
+    quantities.KERNEL: "no run has a kernel of this name",
+    quantities.CATEGORY: "no run has a category of this name",
+}
 
 
 def missing(runs: Sequence[GatedRun], name: str) -> str:
     """Why no run has the quantity."""
-    is_power = not quantities.prefix_of(name) and quantities.quantity(name).is_power
-    if is_power:
+    prefix = quantities.prefix_of(name)
+    if not prefix and quantities.quantity(name).is_power:
         reasons = [run.no_power for run in runs if run.no_power]
         return reasons[0] if reasons else "the energy of the whole is not resolved"
     if name != quantities.MEMORY and not any(run.steps for run in runs):
         return "there are no steps"
-    prefix = quantities.prefix_of(name)
     if not prefix:
         return _ABSENT.get(name, "it is not a number here")
-    names = dict.fromkeys(other for run in runs for other in run.values)
-    kind = prefix.removesuffix(":")
-    near = quantities.near_names(name, names)
-    words = f"no run has {'an' if kind == 'op' else 'a'} {kind} of this name"
-    if near:
-        words += f"; near it: {', '.join(plain(other, NAME_CHARACTERS) for other in near)}"
+    words = _NO_SUCH[prefix]
+    # Nobody remembers an op's whole name: those that are like it are the way on.
+    names: dict[str, None] = {}
+    for run in runs:
+        names.update(dict.fromkeys(run.values))
+    near_names = [plain(near, NAME_CHARACTERS) for near in quantities.near_names(name, names)]
+    if near_names:
+        words += f"; near it: {', '.join(near_names)}"
     return words
 
 

@@ -207,19 +207,24 @@ def _against_row(
     row = replace(row, baseline=base.mean)
     if not new.values:
         return replace(row, why=missing(runs, quantity.name))
-    worse = -1.0 if quantity.more_is_better else 1.0
-    allowed = tolerance.share * abs(base.mean)
     interval = difference_interval(base, new, with_margins=other_sensors and quantity.is_power)
-    row = replace(
-        row,
-        value=new.mean,
-        limit=base.mean + worse * allowed,
-        interval=interval,
-        runs=len(new.values),
-    )
     if interval.lo is None or interval.hi is None:
         needs = f"{_at_least(MIN_RUNS)} in the baseline, and as many to check"
-        return replace(row, why="nothing shows how much it varies within a run", needs=needs)
+        why = "nothing shows how much it varies within a run"
+        return replace(row, value=new.mean, interval=interval, why=why, needs=needs)
+    return _judged_row(replace(row, value=new.mean, interval=interval), base, new, level)
+
+
+def _judged_row(row: GateRow, base: GateSamples, new: GateSamples, level: float) -> GateRow:
+    """The row with its verdict, by the interval of its difference."""
+    interval = row.interval
+    assert interval is not None
+    assert interval.lo is not None
+    assert interval.hi is not None
+    quantity = row.quantity
+    worse = -1.0 if quantity.more_is_better else 1.0
+    allowed = (row.tolerance or 0.0) * abs(base.mean)
+    row = replace(row, limit=base.mean + worse * allowed)
     difference = worse * interval.value
     most = interval.hi if worse > 0 else -interval.lo
     if most <= allowed:
@@ -255,11 +260,7 @@ def _notes(
         if 0 < row.runs < len(runs):
             name = plain(row.quantity.name, NAME_CHARACTERS)
             yield f"{name}: {len(runs) - row.runs} of {len(runs)} runs lack it."
-    unresolved = [
-        row.quantity.name
-        for row in rows
-        if row.is_watched and row.verdict is GateVerdict.CANNOT_SAY and row.interval is not None
-    ]
+    unresolved = [row.quantity.name for row in rows if _is_watched_in_vain(row)]
     if unresolved:
         be = "is" if len(unresolved) == 1 else "are"
         yield (
@@ -269,6 +270,12 @@ def _notes(
     is_checked = any(row.quantity.is_power for row in rows)
     if baseline is not None and not is_checked and any(_has_power(run) for run in runs):
         yield "Energy is not checked: the baseline has no power."
+
+
+def _is_watched_in_vain(row: GateRow) -> bool:
+    """Whether a quantity that only makes a check red could not be told."""
+    is_unresolved = row.verdict is GateVerdict.CANNOT_SAY and row.interval is not None
+    return row.is_watched and is_unresolved
 
 
 def _has_power(run: GatedRun) -> bool:

@@ -94,11 +94,20 @@ def _session(part: ComparedPart, with_ops: bool) -> GatedRun:
     return GatedRun(
         name=part.name,
         steps=steps,
-        values={name: value for name, value in values.items() if math.isfinite(value.value)},
+        values=_finite_values(values),
         settings=_settings(part),
         no_power="" if quantities.STEP_JOULES in values else power.why,
         start_ns=_start_ns(part),
     )
+
+
+def _finite_values(values: dict[str, GateValue]) -> dict[str, GateValue]:
+    """A damaged trace may give a NaN, which no limit could hold against."""
+    finite = {}
+    for name, value in values.items():
+        if math.isfinite(value.value):
+            finite[name] = value
+    return finite
 
 
 def _merged(sessions: Sequence[GatedRun]) -> GatedRun:
@@ -107,13 +116,13 @@ def _merged(sessions: Sequence[GatedRun]) -> GatedRun:
     if len(sessions) == 1:
         return first
     values: dict[str, GateValue] = {}
-    for name in dict.fromkeys(name for session in sessions for name in session.values):
-        parts = [session.values[name] for session in sessions if name in session.values]
+    for name, session_values in _by_name(sessions).items():
+        count = len(session_values)
         values[name] = GateValue(
-            value=sum(part.value for part in parts) / len(parts),
-            below=sum(part.below for part in parts) / len(parts),
-            above=sum(part.above for part in parts) / len(parts),
-            is_fact=parts[0].is_fact,
+            value=sum(value.value for value in session_values) / count,
+            below=sum(value.below for value in session_values) / count,
+            above=sum(value.above for value in session_values) / count,
+            is_fact=session_values[0].is_fact,
         )
     return replace(
         first,
@@ -121,6 +130,15 @@ def _merged(sessions: Sequence[GatedRun]) -> GatedRun:
         steps=sum(session.steps for session in sessions),
         values=values,
     )
+
+
+def _by_name(sessions: Sequence[GatedRun]) -> dict[str, list[GateValue]]:
+    """The values of each quantity, of the sessions that have it."""
+    by_name: dict[str, list[GateValue]] = {}
+    for session in sessions:
+        for name, value in session.values.items():
+            by_name.setdefault(name, []).append(value)
+    return by_name
 
 
 # ── one family each ──────────────────────────────────────────────────────────────────────────────
@@ -147,28 +165,38 @@ def _step_quantities(figures: Values) -> dict[str, GateValue]:
 
 
 def _category_quantities(figures: Values, steps: dict[str, GateValue]) -> dict[str, GateValue]:
-    seconds = {key.name: value for key, value in figures.items()}
+    seconds: dict[str, ComparedValue] = {}
     values = {}
-    for label, value in seconds.items():
-        values[f"{quantities.CATEGORY}{label}"] = _plain_value(value)
-    device = [seconds[_LABELS[name]] for name in _DEVICE_CATEGORIES if _LABELS[name] in seconds]
-    if device:
-        values[quantities.DEVICE] = GateValue(
-            value=sum(part.value for part in device),
-            blocks=tuple(map(sum, zip(*(part.blocks for part in device), strict=True))),
-        )
-    step, waiting = steps.get(quantities.STEP), seconds.get(_LABELS["input"])
+    for key, value in figures.items():
+        seconds[key.name] = value
+        values[f"{quantities.CATEGORY}{key.name}"] = _plain_value(value)
+    device = _device_time(seconds)
+    if device is not None:
+        values[quantities.DEVICE] = device
+    step = steps.get(quantities.STEP)
+    waiting = seconds.get(_LABELS["input"])
     # Without an event that is known to be input nobody knows whether steps wait for it.
     if waiting is not None and step is not None and step.value > 0:
         values[quantities.INPUT_SHARE] = _share_of_step(waiting, step)
     return values
 
 
+def _device_time(seconds: dict[str, ComparedValue]) -> GateValue | None:
+    """The categories of device work together; None where a step has none of them."""
+    labels = [_LABELS[name] for name in _DEVICE_CATEGORIES]
+    parts = [seconds[label] for label in labels if label in seconds]
+    if not parts:
+        return None
+    blocks_of_parts = zip(*(part.blocks for part in parts), strict=True)
+    total = sum(part.value for part in parts)
+    return GateValue(total, tuple(map(sum, blocks_of_parts)))
+
+
 def _share_of_step(waiting: ComparedValue, step: GateValue) -> GateValue:
     blocks: tuple[float, ...] = ()
     if len(waiting.blocks) == len(step.blocks) and all(step.blocks):
         pairs = zip(waiting.blocks, step.blocks, strict=True)
-        blocks = tuple(part / whole for part, whole in pairs)
+        blocks = tuple(wait_s / step_s for wait_s, step_s in pairs)
     return GateValue(waiting.value / step.value, blocks)
 
 
@@ -187,9 +215,10 @@ def _kernel_quantities(figures: Values, steps: int) -> dict[str, GateValue]:
     for key, value in figures.items():
         if key.family is Family.KERNEL_NAME and key.unit == "s":
             seconds[key.name] = seconds.get(key.name, 0.0) + value.value
-    return {
-        f"{quantities.KERNEL}{name}": GateValue(total / steps) for name, total in seconds.items()
-    }
+    values = {}
+    for name, total_s in seconds.items():
+        values[f"{quantities.KERNEL}{name}"] = GateValue(total_s / steps)
+    return values
 
 
 def _memory_quantities(figures: Values) -> dict[str, GateValue]:

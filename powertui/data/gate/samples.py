@@ -167,11 +167,12 @@ def _by_one_side(base: GateSamples, new: GateSamples) -> GateInterval:
 def _by_drift(base: GateSamples, new: GateSamples) -> GateInterval:
     """Few runs on either side: two runs of one program may differ by `RUN_TO_RUN_SHARE`."""
     difference = new.mean - base.mean
-    halves = [_drift_reach(value) for value in (*base.values, *new.values)]
-    known = [half for half in halves if half is not None]
-    if len(known) < len(halves):
-        return GateInterval(difference)
-    half = max(*known, RUN_TO_RUN_SHARE * abs(base.mean))
+    half = RUN_TO_RUN_SHARE * abs(base.mean)
+    for value in (*base.values, *new.values):
+        run_half = _drift_reach(value)
+        if run_half is None:
+            return GateInterval(difference)
+        half = max(half, run_half)
     return GateInterval(
         value=difference,
         lo=difference - half,
@@ -199,17 +200,24 @@ def runs_for_difference(base: GateSamples, new: GateSamples, difference: float) 
     """Which recording would show such a difference, as words; "" where none does."""
     if not base.decides_by_runs and not new.decides_by_runs:
         return f"{run_scatter.MIN_RUNS} runs in the baseline, and as many to check"
-    several = base if base.decides_by_runs else new
     if base.decides_by_runs and not new.decides_by_runs:
-        df, share = len(base.values) - 1, 1 / len(base.values)
-        reach = (student.quantile_95(df) + _POWER_80_SIGMA) * base.deviation
-        for count in range(len(new.values) + 1, _MAX_RUNS_NAMED + 1):
-            if reach * math.sqrt(share + 1 / count) <= difference:
-                return f"about {count} runs to check"
-    others = new if base.decides_by_runs and new.decides_by_runs else several
-    sigma = math.hypot(several.deviation, others.deviation) / math.sqrt(2)
+        count = _runs_beside(base, len(new.values), difference)
+        if count is not None:
+            return f"about {count} runs to check"
+    deviations = [side.deviation for side in (base, new) if side.decides_by_runs]
+    sigma = math.sqrt(sum(deviation**2 for deviation in deviations) / len(deviations))
     most_runs = min(len(base.values), len(new.values))
     count_a_side = run_scatter.runs_to_find(difference, sigma, more_than=most_runs)
     if count_a_side is None:
         return ""
     return f"about {count_a_side} runs to check and as many in the baseline"
+
+
+def _runs_beside(base: GateSamples, checked_runs: int, difference: float) -> int | None:
+    """How many runs would do beside a baseline that shows how runs vary; None for too many."""
+    reach = student.quantile_95(len(base.values) - 1) + _POWER_80_SIGMA
+    for count in range(checked_runs + 1, _MAX_RUNS_NAMED + 1):
+        error = base.deviation * math.sqrt(1 / len(base.values) + 1 / count)
+        if reach * error <= difference:
+            return count
+    return None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from powertui.data.compare import student
-from powertui.data.compare.run_scatter import differing, differing_in_order, runs_needed, welch
+from powertui.data.compare.run_scatter import differing, differing_in_order, runs_to_find, welch
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,13 @@ def test_three_percent_more_is_found_with_five_runs_a_side() -> None:
 
 
 def test_so_many_runs_as_are_named_find_it() -> None:
-    rng = np.random.default_rng(33)
-    a, b = rng.normal(1, 0.03, 40).tolist(), rng.normal(1, 0.03, 40).tolist()
-    count = runs_needed(a, b, 0.05)
+    count = runs_to_find(0.05, run_sigma=0.03)
     assert count is not None
-    assert 5 <= count <= 12
-    assert runs_needed(a, b, 1e-6) is None
+    rng = np.random.default_rng(33)
+    pairs = [(rng.normal(1, 0.03, count), rng.normal(1.05, 0.03, count)) for _ in range(400)]
+    found = sum(welch(a.tolist(), b.tolist()).p <= 0.05 for a, b in pairs)
+    assert 0.74 <= found / len(pairs) <= 0.95
+    assert runs_to_find(1e-6, run_sigma=0.03) is None
 
 
 def test_of_many_figures_without_a_difference_hardly_ever_one_differs() -> None:
