@@ -130,3 +130,8 @@ def test_a_name_says_what_was_found_where_the_column_has_no_room() -> None:
         table_rows.with_found("dense_1 · Relu  ", "_MklNativeFusedMatMul", "matmul", 31)
         == "dense_…· Relu (…iveFusedMatMul)"
     )
+
+
+def test_a_number_stands_to_the_right_and_one_that_is_not_known_is_a_dash() -> None:
+    column = Column("mean", "mean", "number", np.array([2.5, np.nan]))
+    assert [table_rows.cell(column, row, 6) for row in (0, 1)] == ["   2.5", "     –"]
