@@ -495,7 +495,7 @@ async def test_sessions_stand_below_their_training_and_fold_away(
     long_training(tmp_path / "many", sessions=tuple(range(10, 127, 13)))
     shell = make(tmp_path)
     async with shell.run_test(size=SIZE) as pilot:
-        table = await looked(shell, 14)
+        table = await concluded(shell, 14)
         await until_then(lambda: len(lines(table)) == 5)
         both = ["▾ one", "    train/session_1", "    train/session_0"]
         assert sorted(lines(table)) == sorted([*both, "▸ many (9)", "  two/train/session_0"])

@@ -144,7 +144,7 @@ def test_steps_that_are_dispatched_ahead_are_told_with_their_work(shared_data: P
     [
         "public/kineto_list_format",
         "public/kineto_hta_ns",
-        "public/tpu_v2_json_tools",
+        "public/jax_rocm_mi300_conv_legacy",
         "public/jax_rocm_mi300_gemm",
         "public/tf_gpu_multiworker",
         "own/trace_export",
