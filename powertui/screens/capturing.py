@@ -5,6 +5,7 @@ what becomes of it.
 from __future__ import annotations
 
 import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from powertui.capture.profile_session import CapturedProfile, Plan, Stage
     from powertui.data.logdir import RunEntry
     from powertui.screens.live import LiveScreen
+    from powertui.screens.shell import Shell
 
 __all__ = ["LiveCapture", "ServerDialog"]
 
@@ -112,24 +114,25 @@ class LiveCapture:
             page.feed.mark("profile")
         page.say(f"Capturing from {written} …")
         self._thread = threading.Thread(
-            target=self._take, args=(plan,), name="powertui-capture", daemon=True
+            target=self._take, args=(page.shell, plan), name="powertui-capture", daemon=True
         )
         self._thread.start()
 
-    def _take(self, plan: Plan) -> None:
+    def _take(self, shell: Shell, plan: Plan) -> None:
+        """Take the profile, in a thread. The page may be gone meanwhile, and its shell with it."""
         from powertui.capture import profile_session
 
         try:
-            profile = profile_session.take(plan, self._told)
+            profile = profile_session.take(plan, partial(self._told, shell))
             entry = (
                 next(iter(logdir.scan(str(profile.folder)).runs), None) if profile.files else None
             )
         except PowertuiError as error:
-            self._page.shell.from_thread(self._failed, error)
+            shell.from_thread(self._failed, error)
         else:
-            self._page.shell.from_thread(self._done, profile, entry)
+            shell.from_thread(self._done, profile, entry)
 
-    def _told(self, stage: Stage) -> bool:
+    def _told(self, shell: Shell, stage: Stage) -> bool:
         length = (
             f"{stage.past_s:.0f} of {stage.of_s:g} s"
             if stage.of_s is not None
@@ -140,7 +143,7 @@ class LiveCapture:
         )
         if words != self._said:
             self._said = words
-            self._page.shell.from_thread(self._page.say, words)
+            shell.from_thread(self._page.say, words)
         return self._stop.is_set()
 
     def _failed(self, error: PowertuiError) -> None:

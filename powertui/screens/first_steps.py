@@ -16,6 +16,7 @@ from powertui.plain import plain
 if TYPE_CHECKING:
     from powertui.capture.profile_session import Stage
     from powertui.screens.open import OpenScreen
+    from powertui.screens.shell import Shell
 
 RECORDED_S = 10.0
 _LOOK_EVERY_S = 0.5
@@ -68,9 +69,11 @@ class FirstSteps:
             self._page.say("One after another: Esc ends what goes on.")
             return
         self._stop.clear()
+        # Only the application's own thread may ask a page for its shell, and a thread that starts
+        # late may find the page gone.
         self._thread = threading.Thread(
             target=work,  # type: ignore[arg-type]
-            args=arguments,
+            args=(self._page.shell, *arguments),
             name="powertui-first-step",
             daemon=True,
         )
@@ -83,10 +86,9 @@ class FirstSteps:
         name = time.strftime("power-%Y%m%d-%H%M%S.csv")
         self._begin(self._record, str(Path(self._folder(), name)))
 
-    def _record(self, path: str) -> None:
+    def _record(self, shell: Shell, path: str) -> None:
         from powertui.sampler.session import record
 
-        shell = self._page.shell
         try:
             with record(path, strict=True):
                 end = time.monotonic() + RECORDED_S
@@ -115,11 +117,9 @@ class FirstSteps:
         if written:
             self._begin(self._capture, written, self._folder())
 
-    def _capture(self, written: str, folder: str) -> None:
+    def _capture(self, shell: Shell, written: str, folder: str) -> None:
         from powertui.capture import address, profile_session
         from powertui.capture.profile_session import Plan
-
-        shell = self._page.shell
 
         def on_stage(stage: Stage) -> bool:
             shell.from_thread(self._page.say, stage.sentence("Esc") or f"{stage.what} …")

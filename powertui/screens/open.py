@@ -76,6 +76,9 @@ class OpenScreen(BaseScreen):
         super().__init__()
         self._from_names: dict[str, KnownRun] = {}  # by path: facts that names alone give
         self._from_files: dict[str, KnownRun] = {}  # by path: facts of runs that were read
+        # Paths of those that have grown since: what was read of them is shown until they are read
+        # again, so that no row loses its place meanwhile.
+        self._outdated: set[str] = set()
         self._sizes: dict[str, int] = {}  # by path: size of the file when it was read
         self._stop = threading.Event()
         self._reader: threading.Thread | None = None
@@ -303,7 +306,8 @@ class OpenScreen(BaseScreen):
 
     def _is_readable(self, run: RunEntry) -> bool:
         """Whether a run that was not read yet may be read unasked."""
-        return run.path not in self._from_files and _is_cheap(run)
+        is_read = run.path in self._from_files and run.path not in self._outdated
+        return not is_read and _is_cheap(run)
 
     def _filtered(self, runs: Sequence[RunEntry], words: Sequence[str]) -> tuple[RunEntry, ...]:
         """The rows that contain all words, with the trainings and sessions that belong to them."""
@@ -396,7 +400,11 @@ class OpenScreen(BaseScreen):
         for run in folder.runs:  # a profile that was still being written is read again
             facts = self._from_files.get(run.path)
             has_changed = self._sizes.get(run.path, run.size) != run.size
-            if facts is not None and (has_changed or facts.growing):
+            if facts is None or not (has_changed or facts.growing):
+                continue
+            if _is_cheap(run):
+                self._outdated.add(run.path)
+            else:  # nobody reads it unasked: what was read may be wrong by now
                 del self._from_files[run.path]
         self._fill()
         self._group()
@@ -476,6 +484,7 @@ class OpenScreen(BaseScreen):
                 return
             if any(listed.path == run.path for listed in session.logdir.runs):
                 self._from_files[run.path], self._sizes[run.path] = facts, run.size
+                self._outdated.discard(run.path)
                 shell.from_thread(self._relist_soon)
 
         def check(_done: int, _total: int, _events: int, /) -> None:
@@ -646,6 +655,7 @@ class OpenScreen(BaseScreen):
             return
         self._stop.set()
         self._from_files.clear()
+        self._outdated.clear()
         self._sizes.clear()
         self.say("Searching the folder again …")
         self._follow(logdir.stream_all(folder.paths), again=True)
