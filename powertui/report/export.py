@@ -113,7 +113,7 @@ def write(
         if training is not None:
             _write_training(training, request, output)
             return 0
-    opened = trainings.opened(_one(entries, path))
+    opened = trainings.opened(trainings.found.only(name))
     run = opened.run
     if not run.traces:
         raise UnreadableFile(
@@ -218,19 +218,6 @@ def _write_training(
         total=training_energy(axis).energy(place.lo, place.hi, place.half),
     )
     text.write(sys.stderr, message)
-
-
-def _one(entries: Sequence[RunEntry], path: str) -> RunEntry:
-    if not entries:
-        raise UnreadableFile(
-            path, "holds no run", hint=f"See what is there: powertui doctor {path}"
-        )
-    if len(entries) > 1:
-        names = ", ".join(plain(entry.name, 80) for entry in entries[:6])
-        raise UsageError(
-            f"There are {len(entries)} runs here.", hint=f"Name one with --run: {names}"
-        )
-    return entries[0]
 
 
 def _host(run: Run, name: str | None) -> int:

@@ -19,7 +19,7 @@ from powertui.value_types import dataclass
 
 @dataclass(frozen=True)
 class NotePlace:
-    """NotePlace a note is to be, as a person typed it."""
+    """Where a note is to be, as a person typed it."""
 
     place: str | None = None
     host: str | None = None
@@ -28,17 +28,7 @@ class NotePlace:
 
 def noted_run(path: str, name: str | None) -> RunEntry:
     """The run that is meant. Raises where there is none, or more than one."""
-    entries = logdir.scan(path).chosen(name)
-    if not entries:
-        raise UnreadableFile(
-            path, "holds no run", hint=f"See what is there: powertui doctor {path}"
-        )
-    if len(entries) > 1:
-        names = ", ".join(plain(entry.name, 80) for entry in entries[:6])
-        raise UsageError(
-            f"There are {len(entries)} runs here.", hint=f"Name one with --run: {names}"
-        )
-    return entries[0]
+    return logdir.scan(path).only(name)
 
 
 def write_note(entry: RunEntry, words: str, where: NotePlace, reading: ReadOptions) -> int:

@@ -11,7 +11,7 @@ from powertui.data.logdir.entries import EventFile, OtherFile, PowerFile, RunEnt
 from powertui.data.logdir.moves import Move
 from powertui.data.logdir.trainings import TrainingEntry
 from powertui.data.model import Warn
-from powertui.errors import UsageError
+from powertui.errors import UnreadableFile, UsageError
 from powertui.plain import plain
 from powertui.value_types import dataclass
 
@@ -92,3 +92,17 @@ class Logdir:
             f"{what} named {plain(name, 80)!r}.",
             hint=f"There are: {names}" if names else "There are no runs here.",
         )
+
+    def only(self, name: str | None) -> RunEntry:
+        """The one run that a name means, or that there is. Raises where there is none, or more."""
+        runs = self.chosen(name)
+        if not runs:
+            raise UnreadableFile(
+                self.path, "holds no run", hint=f"See what is there: powertui doctor {self.path}"
+            )
+        if len(runs) > 1:
+            names = ", ".join(plain(run.name, 80) for run in runs[:6])
+            raise UsageError(
+                f"There are {len(runs)} runs here.", hint=f"Name one with --run: {names}"
+            )
+        return runs[0]
