@@ -8,12 +8,15 @@ import csv
 import gzip
 import io
 import json
+import math
 import os
 import sys
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from powertui.data import export
@@ -21,7 +24,7 @@ from powertui.data.energy import integrate
 from powertui.data.export import files as export_files
 from powertui.data.export import sheets
 from powertui.data.formats import registry
-from powertui.data.model import Mark, Names, Run, Stat
+from powertui.data.model import UNKNOWN, Clock, Mark, Names, Run, Stat
 from powertui.data.tools import op_stats
 from powertui.errors import PowertuiError, UsageError
 from tests.synthetic import Plan
@@ -342,6 +345,62 @@ def test_parquet_says_what_it_needs_or_holds_the_same_rows(run, power, tmp_path)
     wrote(run, power, path, "samples")
     wrote(run, power, tmp_path / "s.csv", "samples")
     assert pq.read_table(path).num_rows == len(read(tmp_path / "s.csv")[1])
+
+
+NO_CLOCK = Clock()
+
+
+def test_times_in_parquet_are_floats_with_the_exact_number_beside_them(
+    run, power, tmp_path
+) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    for what in ("samples", "steps", "ops", "events"):
+        wrote(run, power, tmp_path / f"{what}.parquet", what)
+        wrote(run, power, tmp_path / f"{what}.csv", what)
+        table = pq.read_table(tmp_path / f"{what}.parquet")
+        rows = read(tmp_path / f"{what}.csv")[1]
+        types = {field.name: str(field.type) for field in table.schema}
+        assert not [name for name in types.values() if name.startswith("decimal")]
+        exact = [name for name in types if name.endswith(("_ps", "_ns"))]
+        times = [name for name in rows[0] if name.endswith("_s")]
+        assert [name[:-3] for name in exact] == [name[:-2] for name in times]
+        for time_name, exact_name in zip(times, exact, strict=True):
+            assert types[time_name] == "double"
+            assert types[exact_name] == "int64"
+            per_s = 10 ** (12 if exact_name.endswith("_ps") else 9)
+            whole = table[exact_name].to_pylist()
+            for seconds, value in zip(table[time_name].to_pylist(), whole, strict=True):
+                if value is None:
+                    assert seconds is None
+                else:  # the nearest float, or the one beside it
+                    assert abs(seconds - value / per_s) <= math.ulp(seconds)
+            # The CSV of the same rows holds every digit.
+            written = [Decimal(row[time_name]) * per_s if row[time_name] else None for row in rows]
+            assert whole == written
+
+
+def test_pandas_calculates_with_the_times_of_a_parquet_file(run, power, tmp_path) -> None:
+    pytest.importorskip("pyarrow")
+    wrote(run, power, tmp_path / "e.parquet", "events")
+    frame = pd.read_parquet(tmp_path / "e.parquet")
+    assert (frame["duration_s"] * 1e3).sum() == pytest.approx(frame["duration_ps"].sum() / 1e9)
+
+
+def test_a_time_that_is_not_known_is_missing_in_both_columns(run, power, tmp_path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    steps = run.steps[0]
+    device = steps.device.copy()
+    device[0] = UNKNOWN
+    some_unknown = replace(run, steps=(replace(steps, device=device), *run.steps[1:]))
+    wrote(some_unknown, power, tmp_path / "s.parquet", "steps")
+    table = pq.read_table(tmp_path / "s.parquet")
+    assert table["device_s"].to_pylist()[0] is None
+    assert table["device_ps"].to_pylist()[0] is None
+    unknown_clock = replace(run.traces[0], clock=NO_CLOCK)
+    wrote(replace(run, traces=(unknown_clock,)), power, tmp_path / "e.parquet", "events")
+    table = pq.read_table(tmp_path / "e.parquet")
+    assert table["unix_start_s"].null_count == table.num_rows
+    assert table["unix_start_ns"].null_count == table.num_rows
 
 
 # ── files ────────────────────────────────────────────────────────────────────────────────────────

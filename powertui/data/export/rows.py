@@ -83,7 +83,7 @@ def _step_columns(names: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     yield "epoch", "", "integer"
     yield "step", "the program's own number", "integer"
     yield "name", "", "text"
-    yield "unix_start_s", "Unix time", "time"
+    yield "unix_start_s", "Unix time", "unix time"
     yield "start_utc", "the same as date and time", "moment"
     yield "start_s", "trace time", "time"
     yield "end_s", "the next step's start, or the end of the last channel", "time"
@@ -166,7 +166,7 @@ def _events(window: Window) -> Sheet:
     return Sheet(
         columns,
         batches,
-        ("time", "moment", "time", "time", "text", "text", "integer", "text", "text"),
+        ("unix time", "moment", "time", "time", "text", "text", "integer", "text", "text"),
     )
 
 

@@ -74,7 +74,7 @@ def samples(window: Window) -> Sheet:
 
 def _columns(names: Sequence[str], *, has_windows: bool) -> Iterator[tuple[str, str, str]]:
     """(name, what it holds, kind) of each column."""
-    yield "unix_s", "Unix time of the reading", "time"
+    yield "unix_s", "Unix time of the reading", "unix time"
     yield "time_utc", "the same as date and time", "moment"
     yield "trace_s", "the same on the profile's clock", "time"
     about = "the moment the reading is about: earlier by half the sensor's window and its delay"

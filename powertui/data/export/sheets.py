@@ -36,8 +36,21 @@ class Shared(NamedTuple):
     words: Vocabulary
 
 
+class PartialTicks(NamedTuple):
+    """Times of which some are not known: picoseconds, `UNKNOWN` for those."""
+
+    ps: Int64s
+
+    def cells(self) -> list[float | None]:
+        """In seconds; None for a time that is not known."""
+        times: list[float | None] = []
+        for value in self.ps.tolist():
+            times.append(value / PS_PER_S if value != UNKNOWN else None)
+        return times
+
+
 #: One column (a Shared: as many as its vocabulary is wide). Without any time: a list of None.
-ExportColumn: TypeAlias = "Ticks | Moments | Shared | Sequence[Cell]"
+ExportColumn: TypeAlias = "Ticks | PartialTicks | Moments | Shared | Sequence[Cell]"
 
 
 class Batch(NamedTuple):
@@ -52,7 +65,7 @@ class Sheet(NamedTuple):
 
     columns: tuple[tuple[str, str], ...]  # (name, what it holds in a few words)
     batches: Callable[[], Iterator[Batch]]
-    # "time" (exact decimal), "moment", "number", "integer" or "text": for formats with types.
+    # "time" (ps), "unix time" (ns), "moment", "number", "integer" or "text".
     kinds: tuple[str, ...]
 
 
@@ -62,13 +75,10 @@ def seconds(ps: Int64s) -> Ticks:
 
 
 def known_seconds(ps: Int64s) -> ExportColumn:
-    """As `seconds`, with None for a time that is not known."""
+    """As `seconds`, where some times may not be known."""
     if (ps != UNKNOWN).all():
         return seconds(ps)
-    times: list[float | None] = []
-    for value in ps.tolist():
-        times.append(value / PS_PER_S if value != UNKNOWN else None)
-    return times
+    return PartialTicks(ps)
 
 
 def unix_seconds(trace: Trace, ps: Int64s) -> ExportColumn:

@@ -13,21 +13,18 @@ import contextlib
 import gzip
 import json
 import math
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO
-
-import numpy as np
 
 from powertui import __version__
 from powertui.data import window as windows
 from powertui.data.energy.measured_energy import Energy
-from powertui.data.export import file_facts, perfetto
+from powertui.data.export import file_facts, parquet, perfetto
 from powertui.data.export import files as export_files
 from powertui.data.export import lines as export_lines
 from powertui.data.export import rows as export_rows
 from powertui.data.export.lines import CodeTexts, LinePart, Moments, Ticks
-from powertui.data.export.sheets import Batch, Cell, Shared, Sheet, Vocabulary
+from powertui.data.export.sheets import Batch, Cell, PartialTicks, Shared, Sheet, Vocabulary
 from powertui.data.model import PowerOnTrace, Run
 from powertui.data.notes import Note
 from powertui.data.window import Window
@@ -104,7 +101,7 @@ def write(
             facts_stream = files.enter_context(export_files.opened(beside, force=force))
             facts_stream.write(_notes(table, facts, energies))
         if kind == "parquet":
-            _parquet(stream, table, facts, counter)
+            counter.value = parquet.write_parquet(stream, table, facts)
         elif kind == "json":
             _write(stream, _json(table, facts, energies, counter), path)
         else:
@@ -241,6 +238,8 @@ class _Writer:
                 parts += [column, behind]
             elif isinstance(column, Moments):
                 parts += [*column.parts(self._quote), behind]
+            elif isinstance(column, PartialTicks):
+                parts.append([self._cell(value) + behind for value in column.cells()])
             elif isinstance(column, Shared):
                 parts.append((column.codes, self._texts(column.words, behind)))
             else:
@@ -311,89 +310,3 @@ def _json_cell(value: Cell) -> bytes:
     return json.dumps(
         None if isinstance(value, float) and not math.isfinite(value) else value
     ).encode()
-
-
-# ── Parquet ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def _parquet(
-    stream: BinaryIO, table: Sheet, facts: Sequence[tuple[str, Any]], counter: _Counter
-) -> None:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise UsageError(
-            "Parquet needs the package pyarrow, which is not installed.",
-            hint="pip install 'powertui[parquet]', or write CSV instead.",
-        ) from None
-    types = {
-        "time": pa.decimal128(38, 12),
-        "moment": pa.timestamp("ns", "UTC"),
-        "number": pa.float64(),
-        "integer": pa.int64(),
-        "text": pa.string(),
-    }
-    names = [name for name, _ in table.columns]
-    schema = pa.schema(
-        [pa.field(name, types[kind]) for name, kind in zip(names, table.kinds, strict=True)],
-        metadata={f"powertui.{i:02}.{key}": str(value) for i, (key, value) in enumerate(facts)},
-    )
-    with pq.ParquetWriter(stream, schema) as writer:
-        for batches in _groups(table.batches()):
-            arrays = [
-                pa.concat_arrays(pieces)
-                for pieces in zip(
-                    *(_arrays(pa, batch, table.kinds, types) for batch in batches), strict=True
-                )
-            ]
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
-            counter.value += sum(batch.rows for batch in batches)
-
-
-def _groups(batches: Iterator[Batch]) -> Iterator[list[Batch]]:
-    """Batches put together to row groups of a size that Parquet's readers like."""
-    group: list[Batch] = []
-    for batch in batches:
-        if batch.rows:
-            group.append(batch)
-        if sum(one.rows for one in group) >= 65536:
-            yield group
-            group = []
-    if group:
-        yield group
-
-
-def _arrays(pa: Any, batch: Batch, kinds: Sequence[str], types: dict[str, Any]) -> list[Any]:
-    """The columns of one batch as Arrow has them."""
-    arrays: list[Any] = []
-    for column in batch.columns:
-        kind = kinds[len(arrays)]
-        if isinstance(column, Ticks):
-            arrays.append(_decimals(pa, column).cast(types[kind]))
-        elif isinstance(column, Moments):
-            arrays.append(pa.array(column.ns).cast(types[kind]))
-        elif isinstance(column, Shared):
-            codes, rows = np.unique(column.codes, return_inverse=True)
-            for cells in zip(*(column.words.cells(code) for code in codes.tolist()), strict=True):
-                kind = kinds[len(arrays)]
-                words = pa.array([_typed(value, kind) for value in cells], type=types[kind])
-                arrays.append(words.take(pa.array(rows)))
-        else:
-            arrays.append(pa.array([_typed(value, kind) for value in column], type=types[kind]))
-    return arrays
-
-
-def _decimals(pa: Any, ticks: Ticks) -> Any:
-    """Sixteen bytes each, as Arrow lays decimals out: the number itself and its sign."""
-    halves = (ticks.values, ticks.values >> 63)
-    wide = np.stack(halves if sys.byteorder == "little" else halves[::-1], axis=1)
-    return pa.Array.from_buffers(
-        pa.decimal128(38, ticks.decimals), len(ticks.values), [None, pa.py_buffer(wide.tobytes())]
-    )
-
-
-def _typed(value: Cell, kind: str) -> object:
-    if value is None or value != value:
-        return None
-    return float(value) if kind == "number" else plain(str(value)) if kind == "text" else value
