@@ -30,6 +30,7 @@ from rich.cells import get_character_cell_size
 from rich.color_triplet import ColorTriplet
 from rich.segment import Segment
 
+from powertui.terminal import plus_minus
 from powertui.terminal.cells import (
     CODE_MASK,
     FIRST_CLUSTER,
@@ -66,6 +67,7 @@ class Painter:
         self.pens = Pens(color, page, ink)
         self.shift = shift
         self._translate = translator(glyphs, encoding)
+        self._is_ascii = glyphs == "ascii"
         self._clusters: list[str] = [""]
         self._cluster_ids: dict[str, int] = {"": TAIL}
         self.wanted: CellCodes = np.full((0, 0), SPACE, np.int64)
@@ -184,9 +186,12 @@ class Painter:
 
     def _to_show(self) -> CellCodes:
         """What is wanted, with one look for all spaces that look the same."""
-        spaces = (self.wanted & CODE_MASK) == SPACE
-        papers = np.array(self.pens.papers(), np.int64) << LOOK_SHIFT | SPACE
         to_show: CellCodes = self.wanted.copy()
+        if self._is_ascii and plus_minus.has_sign(to_show):
+            for row in to_show:
+                plus_minus.spell_out(row)
+        spaces = (to_show & CODE_MASK) == SPACE
+        papers = np.array(self.pens.papers(), np.int64) << LOOK_SHIFT | SPACE
         to_show[spaces] = papers[to_show[spaces] >> LOOK_SHIFT]
         return to_show
 

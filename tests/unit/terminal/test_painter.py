@@ -258,6 +258,44 @@ def test_every_glyph_set_keeps_to_its_characters(glyphs: str, encoding: str) -> 
     assert len(glass.screen.display[0].rstrip()) >= len(everything) - 1
 
 
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("2.617 kJ ±16 J    next", "2.617 kJ +-16 J   next"),
+        ("3,479 J ± 16  7 s", "3,479 J +- 16 7 s"),
+        ("±  ±   x", "+- +-  x"),
+        ("5 kJ ±23 J · a step 23 J ±120 mJ · x   y", "5 kJ +-23 J . a step 23 J +-120 mJ . x y"),
+        ("7.73±0.12 kJ │ other  panel", "7.73+-0.12 kJ| other  panel"),
+        ("energy ± 95 %│", "energy +-95 %|"),
+        ("energy ±95 %│", "energy+-95 %|"),
+        ("(±5 s by clock)│", "(+-5s by clock)|"),
+        ("±", "+-"),
+        ("│±│", "|+|"),
+    ],
+)
+def test_plus_minus_is_two_signs_in_ascii(line: str, shown: str) -> None:
+    painter = Painter("16", "ascii")
+    painter.resize(len(line) + (line == "±"), 1)
+    painter.put(0, 0, [Segment(line)])
+    painter.frame()
+    glass = pyte.Screen(painter.size[0], 1)
+    painter.invalidate()
+    pyte.Stream(glass).feed(painter.frame())
+    assert glass.display[0].rstrip() == shown
+
+
+def test_a_part_drawn_again_leaves_plus_minus_as_it_was() -> None:
+    painter = Painter("16", "ascii")
+    painter.resize(30, 1)
+    glass = pyte.Screen(30, 1)
+    stream = pyte.Stream(glass)
+    painter.put(0, 0, [Segment("2.617 kJ ±16 J    steady")])
+    stream.feed(painter.frame())
+    painter.put(0, 10, [Segment("94 J")])
+    stream.feed(painter.frame())
+    assert glass.display[0].rstrip() == "2.617 kJ +-94 J   steady"
+
+
 def test_colours_can_be_reduced_while_running() -> None:
     painter = Painter("true")
     painter.resize(WIDTH, HEIGHT)
