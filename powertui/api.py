@@ -87,6 +87,7 @@ def open(
     _check_unit(unit)
     logs = [power] if isinstance(power, (str, os.PathLike)) else power
     log_paths = tuple(str(Path(log).expanduser()) for log in logs)
+    settings = config.load()
     options = ReadOptions(
         step_marker=step_marker,
         tz=tz,
@@ -94,7 +95,8 @@ def open(
         find_power=not log_paths,
         limit=MemoryLimit.parse(max_memory),
         power_hosts=tuple((power_hosts or {}).items()),
-        usual_hosts=config.load().power_hosts,
+        usual_hosts=settings.power_hosts,
+        called_hosts=settings.called_hosts,
     )
     location = os.fspath(path)
     if location != "-" and not elsewhere.is_address(location):

@@ -77,6 +77,17 @@ class Config:
         tuple[str, str], ...
     ] = ()  # (a name in power logs, the host that it measures)
 
+    @property
+    def called_hosts(self) -> tuple[tuple[str, str], ...]:
+        """(an address, the name of the machine there) of every host that has both."""
+        pairs = []
+        for name, entry in self.hosts.items():
+            address = entry.source.rpartition("://")[2].rpartition("@")[2] or entry.host
+            address = re.split(r"[/?#]", address, maxsplit=1)[0]
+            if address and address != name:
+                pairs.append((address, name))
+        return tuple(pairs)
+
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "color": ("auto", "none", "16", "256", "true"),

@@ -218,7 +218,7 @@ class ReplayFeed:
             key = _key(channel_series, index)
             channel = Channel(
                 key.channel,
-                channel_series.sensor.host,
+                channel_series.sensor.shown_host,
                 channel_series.sensor.scope.value,
                 kind=channel_series.kind.value,
             )
@@ -307,7 +307,7 @@ class ReplayFeed:
 
 def _key(series: PowerSeries, index: int) -> ChannelKey:
     """Names of channels may be missing or repeat in foreign logs; keys must not."""
-    source = series.sensor.host or series.sensor.source or "log"
+    source = series.sensor.shown_host or series.sensor.source or "log"
     return ChannelKey(source, series.sensor.name or f"channel {index + 1}")
 
 

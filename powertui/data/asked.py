@@ -48,6 +48,8 @@ class ReadOptions:
         tuple[str, str], ...
     ] = ()  # whose power it is: (a name in the log, a host of the run), as a person said now
     usual_hosts: tuple[tuple[str, str], ...] = ()  # the same, as the config file says for every run
+    # (an address, what the config file calls the machine there)
+    called_hosts: tuple[tuple[str, str], ...] = ()
 
     @property
     def assigned_hosts(self) -> tuple[tuple[str, str], ...]:
@@ -57,6 +59,17 @@ class ReadOptions:
         names = {name.strip().casefold() for name, _ in self.power_hosts}
         usual = (pair for pair in self.usual_hosts if pair[0].strip().casefold() not in names)
         return (*self.power_hosts, *usual)
+
+    @property
+    def shown_names(self) -> tuple[tuple[str, str], ...]:
+        """(a host as a log names it, what tables call it).
+
+        Whose power it is says more than what the config file calls an address.
+        """
+        assigned = self.assigned_hosts
+        names = {name.strip().casefold() for name, _ in assigned}
+        called = (pair for pair in self.called_hosts if pair[0].casefold() not in names)
+        return (*assigned, *called)
 
 
 @dataclass(frozen=True)

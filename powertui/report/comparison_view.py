@@ -66,13 +66,15 @@ def read_options(
 ) -> ReadOptions:
     """How to read runs, from arguments that are those of `powertui.open()`."""
     logs = named_paths(power)
+    settings = config.load()
     return ReadOptions(
         step_marker=step_marker,
         tz=tz,
         power=logs,
         find_power=not logs,
         limit=MemoryLimit.parse(max_memory),
-        usual_hosts=config.load().power_hosts,
+        usual_hosts=settings.power_hosts,
+        called_hosts=settings.called_hosts,
     )
 
 

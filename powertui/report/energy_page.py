@@ -311,7 +311,7 @@ def _logs_page(
         resolutions = []
         for series in shown:
             sensor = series.sensor
-            resolutions.append([sensor.host, sensor.name, sensors.sentence(series)])
+            resolutions.append([sensor.shown_host, sensor.name, sensors.sentence(series)])
         lines += style.table(("host", "sensor", "resolves"), resolutions, ())
     return lines
 

@@ -180,7 +180,7 @@ def sensors_section(account: Account, writer: PageWriter) -> list[str]:
     for placement in account.placed[:_MAX_SENSORS]:
         series, alignment = placement.power.series, placement.alignment
         row = [
-            series.sensor.host,
+            series.sensor.shown_host,
             series.sensor.name,
             series.sensor.scope.value,
             series.sensor.source,

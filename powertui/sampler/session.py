@@ -255,5 +255,5 @@ def _targets(named: SourceArguments) -> Sequence[Target]:
         named = replace(named, hosts=hosts, sources=sources)
     if not named.hosts and not named.sources:
         return local_targets()
-    entries = config.load().hosts if named.hosts else {}
+    entries = config.load().hosts if named.hosts or named.sources else {}
     return targets(named, config=entries, environment=os.environ, ask=False)

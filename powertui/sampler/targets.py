@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -21,6 +24,9 @@ from powertui.sampler.urls import (
 )
 
 __all__ = ["SourceArguments", "Target", "targets"]
+
+# node17=10.0.0.7, node17=redfish://10.0.0.7: no host and no scheme holds "="
+_CALLED = re.compile(r"([\w.-]+)=(.+)").fullmatch
 
 _DEFAULT_TIMEOUT_S = 2.0  # for one answer; as `--help` says
 
@@ -56,7 +62,13 @@ def _needs_login(address: Address) -> bool:
 
 
 def _named(text: str, config: Mapping[str, NamedHost]) -> tuple[Address, NamedHost]:
-    """A --host: a name of the config file (with another port, perhaps), a host, or a whole URL."""
+    """A --host: a name of the config file (with another port, perhaps), a host, or a whole URL;
+    with a name for it in front, perhaps.
+    """
+    called = None if text in config else _CALLED(text)
+    if called:
+        address, named_entry = _named(called[2], config)
+        return address, replace(named_entry, name=called[1])
     if "://" in text:
         return parse_url(text), NamedHost("")
     entry = config.get(text)
@@ -168,14 +180,19 @@ def targets(
     if timeout is not None and not 0.05 <= timeout <= 3600:
         raise UsageError(f"A timeout of {timeout:g} s is not possible.")
     places = [_named(text, config or {}) for text in arguments.hosts]
-    places += [(parse_url(text), NamedHost("")) for text in arguments.sources]
-    machines = _machines(places)
+    places += [_named_source(text) for text in arguments.sources]
+    machines = _machines([*places, *_config_places(config or {})])
     passwords = _Passwords(arguments, environment, ask, find)
+    uses = Counter(place_of(address) for address, _ in places if address.host)
     chosen: list[Target] = []
     for address, entry in places:
         options = arguments.options(address, entry)
         if is_bmc(address.scheme):
-            options = replace(options, machine=machines.get(place_of(address), ""))
+            machine = machines.get(place_of(address), "")
+            options = replace(options, machine=machine)
+            # Of two sources of one machine, each keeps a name that tells them apart.
+            if not options.name and uses[place_of(address)] == 1:
+                options = replace(options, name=machine)
             if address.host:
                 address = replace(address, user=options.user)
         if _needs_login(address):
@@ -185,8 +202,28 @@ def targets(
     return chosen
 
 
+def _named_source(text: str) -> tuple[Address, NamedHost]:
+    """A --source: a URL, with a name for its machine in front, perhaps."""
+    called = _CALLED(text)
+    if called:
+        return parse_url(called[2]), NamedHost(called[1])
+    return parse_url(text), NamedHost("")
+
+
+def _config_places(config: Mapping[str, NamedHost]) -> list[tuple[Address, NamedHost]]:
+    """Where the machines of the config file are: one that is named by its address keeps its name.
+
+    An entry that is wrong is an error for who uses it, and for nobody else.
+    """
+    places = []
+    for name in config:
+        with contextlib.suppress(UsageError):
+            places.append(_named(name, config))
+    return places
+
+
 def _machines(places: Sequence[tuple[Address, NamedHost]]) -> dict[MachinePlace, str]:
-    """The names that the config file has for machines.
+    """The names that the command line and the config file have for machines.
 
     A machine that is named twice (IPMI and Redfish) keeps its first name.
     """

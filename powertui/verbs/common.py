@@ -255,6 +255,7 @@ def reading_of(args: argparse.Namespace) -> ReadOptions:
 
     columns = log_columns_of(args)
     # Whoever names a log means that one; what lies around is for those who name none.
+    settings = config.load()
     return ReadOptions(
         step_marker=args.step_marker,
         tz=args.tz,
@@ -263,7 +264,8 @@ def reading_of(args: argparse.Namespace) -> ReadOptions:
         columns=replace(columns, limit=limit_of(args)) if columns else None,
         limit=limit_of(args),
         power_hosts=power_hosts_of(args),
-        usual_hosts=config.load().power_hosts,
+        usual_hosts=settings.power_hosts,
+        called_hosts=settings.called_hosts,
     )
 
 
@@ -535,7 +537,7 @@ def sources(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="BMC[:PORT]",
-        help="a BMC, or a host named in the config file (repeatable)",
+        help="a BMC (NAME=BMC to name it), or a host named in the config file (repeatable)",
     )
     group.add_argument(
         "--source",
@@ -592,7 +594,7 @@ def targets_of(args: argparse.Namespace) -> list[Target]:
         sensors=args.sensor,
         timeout=args.timeout,
     )
-    hosts = config.load().hosts if args.host else {}
+    hosts = config.load().hosts if args.host or args.source else {}
     return targets(named, config=hosts, environment=os.environ)
 
 

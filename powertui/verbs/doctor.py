@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
         )
     power = common.power_files(args.power)
     columns = common.log_columns_of(args)
+    settings = config.load()
     reading = ReadOptions(
         tz=args.tz,
         columns=replace(columns, limit=common.limit_of(args)) if columns else None,
@@ -61,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
         find_power=not power,
         limit=common.limit_of(args),
         power_hosts=common.power_hosts_of(args),
-        usual_hosts=config.load().power_hosts,
+        usual_hosts=settings.power_hosts,
+        called_hosts=settings.called_hosts,
     )
     return doctor.tell(args.path, reading, common.form_of(args))

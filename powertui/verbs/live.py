@@ -117,11 +117,15 @@ def _title(hosts: Sequence[str], urls: Sequence[str]) -> str:
     """What is watched, in a few words."""
     if len(urls) > 1:
         return f"{len(urls)} {'hosts' if hosts else 'sources'}"
-    return str(hosts[0]) if hosts else urls[0].rpartition("://")[2].rpartition("@")[2] or urls[0]
+    if hosts:
+        return hosts[0].partition("=")[0]
+    return urls[0].rpartition("://")[2].rpartition("@")[2] or urls[0]
 
 
 def _replay(args: argparse.Namespace) -> Feed:
-    from powertui.data.power import registry
+    from powertui import config
+    from powertui.data.asked import ReadOptions
+    from powertui.data.power import called_hosts, registry
     from powertui.feed import ReplayFeed
 
     if not 0 < args.speed <= 1_000_000:
@@ -141,7 +145,12 @@ def _replay(args: argparse.Namespace) -> Feed:
             "has no reading to replay",
             hint=f"`powertui doctor {path}` shows what it looks like.",
         )
-    return ReplayFeed(log.series, title, speed=args.speed)
+    settings = config.load()
+    names = ReadOptions(
+        usual_hosts=settings.power_hosts, called_hosts=settings.called_hosts
+    ).shown_names
+    power = called_hosts.with_names(log.series, names)
+    return ReplayFeed(power, title, speed=args.speed)
 
 
 def _tell(feed: Feed, *, silent: bool) -> bool:

@@ -254,7 +254,9 @@ def sensors_found(question: Question) -> Result:
         text_column("name", "sensor", [series.sensor.name for series in all_series], weight=9),
         text_column("scope", "scope", scopes, weight=7),
         text_column("source", "source", [series.sensor.source for series in all_series], weight=6),
-        text_column("sensor_host", "host", [series.sensor.host for series in all_series], weight=1),
+        text_column(
+            "sensor_host", "host", [series.sensor.shown_host for series in all_series], weight=1
+        ),
         Column("readings", "readings", "integer", counts, weight=4),
         optional("span_s", "over", "number", spans, unit="s", weight=4),
         figures("poll_s", "polled", "s", "poll_s", 7),

@@ -52,7 +52,7 @@ class Sensor:
     name: str  # "Total Power"
     source: str  # the dialect or sampler: "powerboard", "nvidia-smi", "ipmi DCMI"
     scope: Scope = Scope.UNKNOWN
-    host: str = ""
+    host: str = ""  # as the log names it
     poll_s: Figure | None = None  # how often it was asked
     refresh_s: Figure | None = None  # how often its value really changes
     quantum_w: Figure | None = None  # the step of its readings
@@ -69,10 +69,18 @@ class Sensor:
     # How sure these are watts: ASSUMED where unit or scale is a guess, ESTIMATED of a model. No
     # figure made of them says more.
     scale: Badge = Badge.MEASURED
+    called: str = ""  # the host, as a person calls it on the command line or in the config file
+
+    @property
+    def shown_host(self) -> str:
+        """The name of its host for a person."""
+        return self.called or self.host
 
     @property
     def label(self) -> str:
         """Host and sensor, so that two hosts' channels are never called the same."""
+        if self.called:
+            return f"{self.called} {self.channel}"
         name = self.name or self.source or "power"
         return (
             name

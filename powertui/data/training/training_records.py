@@ -250,7 +250,12 @@ class TrainingRecords:
         if not paths:
             return power
         from powertui.data.energy import sensor as sensors
-        from powertui.data.power import hosts_like_parts, log_columns, repeated_logs
+        from powertui.data.power import (
+            called_hosts,
+            hosts_like_parts,
+            log_columns,
+            repeated_logs,
+        )
 
         columns = log_columns.columns_by_log(paths, options)
         for path in paths:
@@ -271,7 +276,10 @@ class TrainingRecords:
         ]
         if sum(len(series) for series in power) > GIVE_BACK_ROWS:
             packed.give_back()
-        return hosts_like_parts.with_hosts(power, self._host_names()) if power else power
+        if not power:
+            return power
+        power = hosts_like_parts.with_hosts(power, self._host_names())
+        return called_hosts.with_names(power, self.options.shown_names)
 
     def _host_names(self) -> Iterator[str]:
         """What the files of its sessions call their hosts."""

@@ -233,6 +233,39 @@ def test_a_machine_that_is_named_twice_keeps_its_first_name():
     assert [target.options.name for target in made] == ["a", "b", "", ""]
 
 
+def test_a_machine_that_is_named_by_its_address_has_its_name_of_the_config_file():
+    config = {
+        "node17": NamedHost("node17", host="10.0.0.7"),
+        "node18": NamedHost("node18", source="redfish://10.0.0.8:8443"),
+        "wrong": NamedHost("wrong", source="nonsense"),
+    }
+    named = SourceArguments(
+        hosts=["10.0.0.7", "10.0.0.9"],
+        sources=["redfish://10.0.0.8:8443", "redfish://10.0.0.8"],
+        password=Secret("pw"),
+    )
+    made = targets(named, config=config, environment={}, ask=False)
+    assert [target.options.machine for target in made] == ["node17", "", "node18", ""]
+    assert [target.options.name for target in made] == ["node17", "", "node18", ""]
+
+
+def test_a_machine_can_be_named_on_the_command_line():
+    named = SourceArguments(
+        hosts=["node17=10.0.0.7:700", "node18=redfish://10.0.0.8", "node19=bmc1"],
+        sources=["node20=ipmi://10.0.0.9", "prometheus://p:9090?instance=a"],
+        password=Secret("pw"),
+    )
+    config = {"bmc1": NamedHost("bmc1", host="10.0.0.19", user="viewer")}
+    made = targets(named, config=config, environment={}, ask=False)
+    assert [(target.options.machine, target.url) for target in made] == [
+        ("node17", "auto://10.0.0.7:700"),
+        ("node18", "redfish://10.0.0.8"),
+        ("node19", "auto://viewer@10.0.0.19"),
+        ("node20", "ipmi://10.0.0.9"),
+        ("", "prometheus://p:9090?instance=a"),
+    ]
+
+
 def test_another_port_of_a_named_host_is_another_machine():
     named = SourceArguments(hosts=["bmc1", "bmc1:700", "bmc1:9623"], password=Secret("x"))
     made = targets(named, config=CONFIG)
