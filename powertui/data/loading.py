@@ -174,11 +174,14 @@ class _Loader:
         """What is left to read, and the run."""
         self._read_power()
         if self.power:
-            from powertui.data.power import called_hosts, hosts_like_parts
+            from powertui.data.power import hosts_like_parts
 
             hosts = [name for trace in self.done for name in (trace.machine, trace.host)]
-            power = hosts_like_parts.with_hosts(self.power, hosts)
-            self.power = called_hosts.with_names(power, self.options.shown_names)
+            self.power = hosts_like_parts.with_hosts(self.power, hosts)
+            if self.options.shown_names:
+                from powertui.data.power import called_hosts
+
+                self.power = called_hosts.with_names(self.power, self.options.shown_names)
         self._power_in_traces()
         run = self._run()
         if self.errors and not run.traces and not run.scalars and not run.power:

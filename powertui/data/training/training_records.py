@@ -250,12 +250,7 @@ class TrainingRecords:
         if not paths:
             return power
         from powertui.data.energy import sensor as sensors
-        from powertui.data.power import (
-            called_hosts,
-            hosts_like_parts,
-            log_columns,
-            repeated_logs,
-        )
+        from powertui.data.power import hosts_like_parts, log_columns, repeated_logs
 
         columns = log_columns.columns_by_log(paths, options)
         for path in paths:
@@ -279,6 +274,10 @@ class TrainingRecords:
         if not power:
             return power
         power = hosts_like_parts.with_hosts(power, self._host_names())
+        if not self.options.shown_names:
+            return power
+        from powertui.data.power import called_hosts
+
         return called_hosts.with_names(power, self.options.shown_names)
 
     def _host_names(self) -> Iterator[str]:
