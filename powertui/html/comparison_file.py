@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from powertui import units
 from powertui.data.compare import causes as cause_accounts
-from powertui.data.compare.amounts import change, in_unit, signed
+from powertui.data.compare.amounts import both_names, change, in_unit, signed
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.comparison import ComparedSide, Comparison, compare
 from powertui.data.compare.figure import ComparedFigure, Family
@@ -110,7 +110,7 @@ def _waterfall(causes: Sequence[Cause], account: str) -> Markup | None:
     for cause, bar in zip(rows, bars[:-1], strict=True):
         share = "" if cause.share is None else units.percent(cause.share)
         seconds, joules = signed(cause.seconds, "s"), signed(cause.joules, "J")
-        cells.append([short(cause.name), bar, seconds, share, joules])
+        cells.append([both_names(cause.name, cause.name_b), bar, seconds, share, joules])
     seconds = signed(sum(cause.seconds for cause in rows), "s")
     joules = signed(compare_page.joules_together(rows), "J")
     cells.append(["together", bars[-1], seconds, "", joules])
@@ -125,7 +125,7 @@ def _family(family: FamilyRows) -> Markup:
     for figure in family.rows:
         cells.append(
             [
-                short(figure.name),
+                both_names(figure.name, figure.name_b),
                 in_unit(figure.a, figure.unit),
                 in_unit(figure.b, figure.unit),
                 signed(figure.difference, figure.unit),

@@ -11,6 +11,7 @@ from powertui.report.compare_sides import Asked, SideReading, sides
 _CSV_COLUMNS = (
     "family",
     "name",
+    "name_b",
     "within",
     "unit",
     "a",
@@ -50,5 +51,5 @@ def _csv_rows(comparison: Comparison) -> Iterator[list[object]]:
         yield [shown[column] for column in _CSV_COLUMNS]
     for row in comparison.unmatched:
         a, b = (row.value, None) if row.side == "a" else (None, row.value)
-        start = [row.family.value, row.name, row.within, row.unit, a, b]
+        start = [row.family.value, row.name, None, row.within, row.unit, a, b]
         yield [*start, *[None] * (len(_CSV_COLUMNS) - len(start))]

@@ -52,6 +52,7 @@ def json_figure(figure: ComparedFigure) -> Json:
     return {
         "family": figure.family.value,
         "name": figure.name,
+        "name_b": figure.name_b or None,
         "within": figure.within,
         "unit": figure.unit,
         "a": figure.a,
@@ -151,6 +152,7 @@ def _cause(cause: Cause) -> Json:
     return {
         "by": cause.account,
         "name": cause.name,
+        "name_b": cause.name_b or None,
         "seconds": cause.seconds,
         "share": cause.share,
         "joules": cause.joules,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from powertui import units
 from powertui.data.compare import causes as cause_accounts
-from powertui.data.compare.amounts import in_unit, signed
+from powertui.data.compare.amounts import both_names, cut, in_unit, ratio, signed
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.comparison import ComparedSide, Comparison, ConclusionChange
 from powertui.data.compare.figure import ComparedFigure, Family
@@ -30,7 +30,7 @@ _LISTED_FAMILIES = (
 )
 _LONG_FAMILIES = (Family.OP, Family.OPERATOR, Family.KERNEL, Family.KERNEL_NAME)
 MAX_ROWS = 10  # of a long family, and of what has no counterpart; --json has them all
-_NAME_CELLS = 48  # of ops and kernels, whose names may take a page
+_NAME_CELLS = 48  # of settings, ops and kernels, whose names may take a page
 
 
 def page(comparison: Comparison, form: str) -> list[str]:
@@ -111,13 +111,12 @@ def _figures(style: Style, figures: Sequence[ComparedFigure]) -> list[str]:
 
 def _cells(figure: ComparedFigure) -> list[str]:
     unit = figure.unit
-    ratio = "" if figure.ratio is None else f"{figure.ratio:.3f}"
     return [
-        short(figure.name),
+        both_names(figure.name, figure.name_b),
         in_unit(figure.a, unit),
         in_unit(figure.b, unit),
         signed(figure.difference, unit),
-        ratio,
+        ratio(figure),
         interval(figure),
         figure.verdict.value,
     ]
@@ -168,7 +167,8 @@ def joules_together(causes: Sequence[Cause]) -> float | None:
 
 def _cause_cells(cause: Cause) -> list[str]:
     share = "" if cause.share is None else units.percent(cause.share)
-    return [short(cause.name), signed(cause.seconds, "s"), share, signed(cause.joules, "J")]
+    name = both_names(cause.name, cause.name_b)
+    return [name, signed(cause.seconds, "s"), share, signed(cause.joules, "J")]
 
 
 def _conclusions(style: Style, comparison: Comparison) -> list[str]:
@@ -232,6 +232,4 @@ def _left_out(style: Style, count: int) -> list[str]:
 
 def short(name: str) -> str:
     """A name that fits into a column."""
-    if len(name) <= _NAME_CELLS:
-        return name
-    return f"{name[: _NAME_CELLS - 1]}…"
+    return cut(name, _NAME_CELLS)

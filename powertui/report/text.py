@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import math
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -121,9 +122,15 @@ def markdown(
 _MARKDOWN_ESCAPES = str.maketrans({char: "\\" + char for char in "\\`*_{}[]<>#|~"} | {"&": "&amp;"})
 
 
+# In a pull request `@name` calls a person, and `#12` is written into another thread. Neither an
+# entity nor a backslash keeps GitHub from that: it looks at the text when both are resolved.
+_CALLS_SOMEONE = re.compile(r"(?<=@)(?=\w)|(?<=#)(?=\d)")
+_NO_WIDTH = "\u200b"
+
+
 def markdown_text(text: str) -> str:
     """Text from a file inside a Markdown document: shown, not interpreted."""
-    return plain(text).translate(_MARKDOWN_ESCAPES)
+    return _CALLS_SOMEONE.sub(_NO_WIDTH, plain(text)).translate(_MARKDOWN_ESCAPES)
 
 
 _FENCE_ESCAPES = str.maketrans("`<>", "'()")

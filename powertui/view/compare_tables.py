@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from powertui.data.compare import causes as cause_accounts
-from powertui.data.compare.amounts import in_unit, signed
+from powertui.data.compare.amounts import both_names, in_unit, ratio, signed
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.comparison import Comparison, ConclusionChange
 from powertui.data.compare.configuration import Setting
@@ -71,7 +71,7 @@ def _figures(id: str, title: str, figures: Sequence[ComparedFigure], places: Pla
     judgements = [figure.judgement for figure in figures]
     differences = [figure.difference for figure in figures]
     columns = (
-        texts("figure", "figure", [figure.name for figure in figures]),
+        texts("figure", "figure", [_whole_name(figure) for figure in figures]),
         _amounts("a", "A", [figure.a for figure in figures], figures),
         _amounts("b", "B", [figure.b for figure in figures], figures),
         worded_numbers(
@@ -85,7 +85,7 @@ def _figures(id: str, title: str, figures: Sequence[ComparedFigure], places: Pla
             "ratio",
             "ratio",
             [figure.ratio for figure in figures],
-            ["" if figure.ratio is None else f"{figure.ratio:.3f}" for figure in figures],
+            [ratio(figure) for figure in figures],
             weight=4,
         ),
         worded_numbers(
@@ -110,6 +110,11 @@ def _figures(id: str, title: str, figures: Sequence[ComparedFigure], places: Pla
         place=lambda row: _figure_place(figures[row], places),
         noun="figure",
     )
+
+
+def _whole_name(row: ComparedFigure | Cause) -> str:
+    """Of both sides; whoever shows it cuts it to the room there is."""
+    return both_names(row.name, row.name_b, len(row.name) + len(row.name_b) + 8)
 
 
 def _amounts(
@@ -154,7 +159,7 @@ def _account(account: str, causes: Sequence[Cause], places: Places) -> Table:
     shares = _numbers(cause.share for cause in causes)
     joules = _numbers(cause.joules for cause in causes)
     columns = (
-        texts("part", "part of the difference of a step", [cause.name for cause in causes]),
+        texts("part", "part of the difference of a step", [_whole_name(cause) for cause in causes]),
         Column("seconds_s", "time", "duration", seconds_ps, weight=8, signed=True),
         Column("share", "share", "share", shares, weight=7, cells=_SHARE_CELLS),
         Column("joules", "energy", "number", joules, unit="J", weight=6, signed=True),

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from powertui import units
-from powertui.data.compare.figure import ComparedFigure
+from powertui.data.compare.figure import LEAST_MEASURED, ComparedFigure
 from powertui.data.model import PS_PER_S
-
-# Below half a nanosecond and a microjoule a difference is the rounding of the files.
-_LEAST_SHOWN = {"s": 0.5e-9, "J": 1e-6}
 
 
 def in_unit(value: float | None, unit: str) -> str:
     """A value with its unit; "" for None."""
     if value is None:
         return ""
-    if abs(value) < _LEAST_SHOWN.get(unit, 0.0):
+    if abs(value) < LEAST_MEASURED.get(unit, 0.0):
         value = 0.0
     if unit == "s":
         return units.duration(round(value * PS_PER_S))
@@ -24,7 +21,7 @@ def in_unit(value: float | None, unit: str) -> str:
 def signed(value: float | None, unit: str) -> str:
     """A difference with its sign: "+3.1 ms"."""
     words = in_unit(value, unit)
-    if value is None or value <= _LEAST_SHOWN.get(unit, 0.0):
+    if value is None or value <= LEAST_MEASURED.get(unit, 0.0):
         return words
     return f"+{words}"
 
@@ -41,9 +38,16 @@ def size_of_difference(figure: ComparedFigure) -> str:
     return in_unit(abs(figure.difference or 0.0), figure.unit)
 
 
+def ratio(figure: ComparedFigure) -> str:
+    """B as a multiple of A; "n/a" where A is 0, or so small that it is rounding."""
+    if figure.ratio is not None:
+        return f"{figure.ratio:.3f}"
+    return "" if figure.a is None or figure.b is None else "n/a"
+
+
 def change(figure: ComparedFigure) -> str:
     """The difference in percent with its interval: "+3.1 %, 95 % +1.2 to +5.0 %"."""
-    if not figure.a or figure.difference is None:
+    if not figure.a or figure.ratio is None or figure.difference is None:
         return "no ratio"
     words = _percent(figure.difference, figure.a)
     judgement = figure.judgement
@@ -52,6 +56,23 @@ def change(figure: ComparedFigure) -> str:
     lo = _percent(judgement.lo, figure.a)
     hi = _percent(judgement.hi, figure.a)
     return f"{words} %, 95 % {lo} to {hi} %"
+
+
+_SHARED_CELLS = 48  # of a table's name column
+
+
+def both_names(name: str, name_b: str, cells: int = _SHARED_CELLS) -> str:
+    """A name in so much room, and what B calls the same op: "fusion.3 (fusion.5 in B)"."""
+    if not name_b:
+        return cut(name, cells)
+    room = cells - len(" ( in B)")
+    name_b = cut(name_b, max(room // 2, room - len(name)))
+    return f"{cut(name, room - len(name_b))} ({name_b} in B)"
+
+
+def cut(name: str, cells: int) -> str:
+    """A name that fits into so much room."""
+    return name if len(name) <= cells else f"{name[: cells - 1]}…"
 
 
 def _percent(difference: float, a: float) -> str:

@@ -45,6 +45,7 @@ class Cause:
     share: float | None  # of the difference; None where there is none
     joules: float | None  # None without power on both sides
     differs: bool = False  # whether the part differs by itself, and is no small one
+    name_b: str = ""  # what B calls an op that has another name there
 
 
 def causes(matched: Matched) -> tuple[Cause, ...]:
@@ -89,6 +90,9 @@ def _account(matched: Matched, account: str, parts: _Seconds) -> tuple[Cause, ..
     if not parts:
         return ()
     rates = _Rates.of_sides(matched)
+    names_b = {}
+    if account == BY_OP:
+        names_b = {row.name: row.name_b for row in matched.figures if row.family is Family.OP}
     differing = _differing_names(matched, account)
     rows = []
     # What differs by itself comes first: a larger part may be one slow run.
@@ -104,6 +108,7 @@ def _account(matched: Matched, account: str, parts: _Seconds) -> tuple[Cause, ..
                 share=rates.share(seconds),
                 joules=rates.joules(seconds),
                 differs=name in first,
+                name_b=names_b.get(name, ""),
             )
         )
     if rates.more_power_j is not None:

@@ -19,6 +19,7 @@ from powertui.data.compare.figure import (
 from powertui.data.compare.judging import judge_family
 from powertui.data.compare.matching import Matched, MatchedStretches, Unmatched, matched
 from powertui.data.compare.measured import Measured, measure, merged
+from powertui.data.compare.op_counterparts import with_common_names
 from powertui.data.compare.part import AskedSide
 from powertui.errors import UnreadableFile
 from powertui.value_types import dataclass
@@ -97,7 +98,8 @@ def _measured(side: AskedSide) -> list[Measured]:
 
 def judged(a: Sequence[Measured], b: Sequence[Measured]) -> Matched:
     """All figures of both sides with their verdicts, family by family."""
-    together = matched(a, b, _stretches(a, b))
+    runs = with_common_names([*a, *b])
+    together = matched(runs[: len(a)], runs[len(a) :], _stretches(a, b))
     figures: list[ComparedFigure] = []
     unmatched: list[Unmatched] = []
     for family in Family:

@@ -39,6 +39,10 @@ class Family(str, Enum):
     MEMORY = "memory"
 
 
+# By unit: below half a nanosecond and a microjoule a value is the rounding of the files.
+LEAST_MEASURED = {"s": 0.5e-9, "J": 1e-6}
+
+
 @dataclass(frozen=True)
 class FigureSamples:
     """One figure of one side, in its unit."""
@@ -80,6 +84,7 @@ class ComparedFigure:
     b: float | None
     judgement: Judgement
     within: str = ""  # of a kernel its operator; of an op "device" or "host"
+    name_b: str = ""  # what B calls an op that has another name there
 
     @property
     def difference(self) -> float | None:
@@ -88,8 +93,10 @@ class ComparedFigure:
 
     @property
     def ratio(self) -> float | None:
-        """B as a multiple of A."""
-        return self.b / self.a if self.a and self.b is not None else None
+        """B as a multiple of A; None where A is nothing but the rounding of the files."""
+        if self.a is None or self.b is None or abs(self.a) <= LEAST_MEASURED.get(self.unit, 0.0):
+            return None
+        return self.b / self.a
 
     @property
     def verdict(self) -> FigureVerdict:

@@ -97,11 +97,18 @@ def matched(
                     b=samples_b.mean,
                     judgement=judge(samples_a, samples_b, within_run, name=key.name),
                     within=key.within,
+                    name_b=_name_in_b(b, key),
                 )
             )
             continue
         unmatched.append(_one_sided(key, samples_a, samples_b, places))
     return Matched(tuple(figures), tuple(unmatched))
+
+
+def _name_in_b(b: Sequence[Measured], key: ValueKey) -> str:
+    """What B calls it, where that is another name than A's."""
+    names = [run.values[key].own_name or key.name for run in b if key in run.values]
+    return names[0] if names and names[0] != key.name else ""
 
 
 def _one_sided(key: ValueKey, a: FigureSamples, b: FigureSamples, sides: _Places) -> Unmatched:

@@ -122,8 +122,10 @@ def merged(sessions: Sequence[Measured]) -> Measured:
     keys = dict.fromkeys(key for session in sessions for key in session.values)
     values: Values = {}
     for key in keys:
-        numbers = [session.values[key].value for session in sessions if key in session.values]
-        values[key] = ComparedValue(sum(numbers) / len(numbers))
+        having = [session.values[key] for session in sessions if key in session.values]
+        numbers = [value.value for value in having]
+        identity = next(filter(None, (value.identity for value in having)), None)
+        values[key] = ComparedValue(sum(numbers) / len(numbers), identity=identity)
     return replace(
         first,
         name=f"{first.name} and {len(sessions) - 1} more sessions",

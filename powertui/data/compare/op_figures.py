@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from powertui.data.compare.figure import Family
+from powertui.data.compare.op_identity import joined, op_identities
 from powertui.data.compare.part import ComparedPart, HostWindow
-from powertui.data.compare.values import ComparedValue, ValueKey, Values
+from powertui.data.compare.values import ComparedValue, OpIdentity, ValueKey, Values
 from powertui.data.model import PS_PER_S, Int64s
 from powertui.data.tools import name_classes, op_stats
 from powertui.data.tools.name_classes import NameClass
@@ -20,32 +22,49 @@ ON_DEVICE = "device"
 ON_HOST = "host"
 # Of these a thread of the host only waits: what it waits for runs on other threads, and is counted
 # there. XLA's executor waited for 93 ms while the sort that it waited for ran for 64.
-_WAITS_FOR_THREADS = re.compile(r"^ThunkExecutor::Execute \(wait|ThreadPool::Await$")
+# XLA also marks where an op ends, and that takes no time of its own.
+_NO_WORK = re.compile(r"^ThunkExecutor::Execute \(wait|ThreadPool::Await$|^end: ")
 _FRAMES = (NameClass.FRAME, NameClass.WAITING_FRAME, NameClass.PROFILER)
 
 
 def op_values(part: ComparedPart) -> Values:
     """The own time of each op for each step, of all hosts together."""
-    seconds: dict[ValueKey, float] = defaultdict(float)
+    ops: dict[ValueKey, _Op] = defaultdict(_Op)
     for window in part.windows:
-        _add_ops(seconds, window)
+        _add_ops(ops, window)
     steps = max((len(window.rows) for window in part.windows), default=0)
-    return {key: ComparedValue(own_s / max(1, steps)) for key, own_s in seconds.items()}
+    values: Values = {}
+    for key, op in ops.items():
+        identity = joined(sorted(op.identities)) if op.identities else None
+        values[key] = ComparedValue(op.own_s / max(1, steps), identity=identity)
+    return values
 
 
-def _add_ops(seconds: dict[ValueKey, float], window: HostWindow) -> None:
+@dataclass
+class _Op:
+    """An op of one name, on all lines and hosts."""
+
+    own_s: float = 0.0
+    identities: set[OpIdentity] = field(default_factory=set)
+
+
+def _add_ops(ops: dict[ValueKey, _Op], window: HostWindow) -> None:
     profile = window.profile
     stats = op_stats.op_stats(profile.trace, *window.bounds)
-    for row in _rows_of_ops(window, stats).tolist():
+    rows = _rows_of_ops(window, stats)
+    identities = op_identities(window, stats, rows)
+    for row in rows.tolist():
         name = without_replica(stats.trace.names.display(int(stats.name[row])))
         # The mark of a step is as long as the step, and no op.
         if profile.steps.is_own_mark(name):
             continue
         where = ON_DEVICE if stats.on_device[row] else ON_HOST
-        if where == ON_HOST and _WAITS_FOR_THREADS.search(name):
+        if where == ON_HOST and _NO_WORK.search(name):
             continue
-        own_s = int(stats.self_time[row]) / PS_PER_S
-        seconds[ValueKey(Family.OP, name, "s", where)] += own_s
+        op = ops[ValueKey(Family.OP, name, "s", where)]
+        op.own_s += int(stats.self_time[row]) / PS_PER_S
+        if row in identities:
+            op.identities.add(identities[row])
 
 
 def _rows_of_ops(window: HostWindow, stats: OpStats) -> Int64s:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare import power_figures, run_scatter, step_figures
-from powertui.data.compare.amounts import both_sides, change, signed, size_of_difference
+from powertui.data.compare.amounts import both_sides, change, cut, signed, size_of_difference
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.figure import Basis, ComparedFigure, FigureVerdict
 from powertui.data.compare.matching import Matched
@@ -16,6 +16,7 @@ from powertui.value_types import dataclass
 # of it two small parts of many were named, at twice it a difference of three parts had no source.
 _MIN_NAMED_SHARE = 0.25
 _CLOSING_ROWS = (cause_accounts.OTHER_OPS, cause_accounts.OUTSIDE_OPS, cause_accounts.POWER)
+_NAME_LETTERS = 100  # of a kernel's name, which may take a page
 _SUBJECTS = {
     step_figures.STEP.name: "A step takes",
     step_figures.TYPICAL_STEP.name: "The median step takes",
@@ -78,11 +79,17 @@ def _parts_that_differ(causes: Sequence[Cause]) -> str:
     ops = [cause for cause in causes if cause.account == cause_accounts.BY_OP and cause.differs]
     if not ops:
         return ""
-    named = " and ".join(f"{cause.name} ({signed(cause.seconds, 's')})" for cause in ops[:2])
+    named = " and ".join(_with_size(cause) for cause in ops[:2])
     if len(ops) == 1:
         return f" One op differs: {named}."
     others = f", and {len(ops) - 2} more" if len(ops) > 2 else ""
     return f" These ops differ: {named}{others}."
+
+
+def _with_size(cause: Cause) -> str:
+    """A part and how much longer it takes: "dot.3 (dot.5 in B; +1.2 ms)"."""
+    in_b = f"{cut(cause.name_b, _NAME_LETTERS)} in B; " if cause.name_b else ""
+    return f"{cut(cause.name, _NAME_LETTERS)} ({in_b}{signed(cause.seconds, 's')})"
 
 
 def _needs(matched: Matched, time: ComparedFigure) -> str:
@@ -125,7 +132,7 @@ def _source(causes: Sequence[Cause]) -> str:
     for account in (cause_accounts.BY_CATEGORY, cause_accounts.BY_OP):
         cause = _first_named(causes, account)
         if cause is not None:
-            parts.append(f"{cause.name} ({signed(cause.seconds, 's')})")
+            parts.append(_with_size(cause))
     if not parts:
         return ""
     return f", mostly {' and '.join(parts)}"

@@ -18,12 +18,27 @@ class ValueKey(NamedTuple):
     within: str = ""  # of a kernel its operator; of an op "device" or "host"
 
 
+class OpIdentity(NamedTuple):
+    """Where an op stands in its program, whatever its name."""
+
+    path: str  # "jit(step)/jvp(layer1)/dot_general"; of several programs or calls, all of them
+    shape: str  # of its value; of a PyTorch op the shapes of its inputs
+    is_numbered: bool  # whether a compiler named it, so that its number says nothing
+
+    @property
+    def end_of_path(self) -> str:
+        """What the op does: "dot_general"."""
+        return self.path.rpartition("/")[2]
+
+
 class ComparedValue(NamedTuple):
     """The figure of one run, and what shows how it varies within the run."""
 
     value: float
     blocks: tuple[float, ...] = ()  # its means over blocks of the compared steps
     series: Floats | None = None  # its value at every step of the run, compared or not
+    identity: OpIdentity | None = None  # of an op
+    own_name: str = ""  # of an op, where another run's name for it is used
 
 
 Values = dict[ValueKey, ComparedValue]

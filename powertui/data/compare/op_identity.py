@@ -1,0 +1,146 @@
+"""What an op is besides its name: where its program has it, and the shape it makes.
+
+Compilers number what they make. With one op more in front of a network, XLA gave 14 of the 40 ops
+of a step another number, and nine of those numbers belonged to another op before. Their paths and
+shapes stayed: `jit(step)/jvp(layer1)/dot_general`, `f32[512,384]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from powertui.data import hlo
+from powertui.data.compare.part import HostWindow
+from powertui.data.compare.torch_identity import torch_contexts
+from powertui.data.compare.values import OpIdentity
+from powertui.data.formats import kineto
+from powertui.data.model import Int64s, Process, ProcessKind, Stat, Trace, Track
+from powertui.data.run import marks
+from powertui.data.tools import op_sums
+from powertui.data.tools.op_stats import OpStats
+from powertui.data.window import touches
+
+# Ops whose identity is read, those with most own time: others explain nothing. Chosen.
+_MAX_OPS = 2_000
+_MAX_CONTEXTS = 8  # an op that more places share has no place of its own
+_STATS = ("hlo_op", "hlo_module", "program_id", "name", "tf_op", "shape")
+_LAYOUT = re.compile(r"\{[^{}]*\}")
+_NUMBER = re.compile(r"(?:[._]\d+)+(?=\.kd$|$)|\(\d+\)$")
+_KERNEL_SUFFIX = ".kd"
+_UNNAMED_PROGRAM = "XlaModule:"  # stands for the framework's op where XLA runs a whole program
+
+
+def without_number(name: str) -> str:
+    """A name without the number that tells it from others: of `fusion.12` and `fusion_12` the
+    fusion, of `jit_step(1234)` the program.
+    """
+    return _NUMBER.sub("", name).removesuffix(_KERNEL_SUFFIX) or name
+
+
+def op_identities(window: HostWindow, stats: OpStats, rows: Int64s) -> dict[int, OpIdentity]:
+    """By row what is known of these ops; those of which nothing is known are left out."""
+    rows = rows[np.argsort(-stats.self_time[rows], kind="stable")][:_MAX_OPS]
+    trace = window.profile.trace
+    found: dict[tuple[int, int], set[OpIdentity]] = defaultdict(set)
+    if trace.format == kineto.NAME:
+        for context in torch_contexts(window, stats, rows):
+            identity = OpIdentity(context.path, context.shape, context.is_compiled)
+            found[context.process, context.name].add(identity)
+    else:
+        reader = _XlaReader(window, stats.lo, stats.hi)
+        for number, process in enumerate(trace.processes):
+            names = stats.name[rows[stats.process[rows] == number]]
+            for index, identity in reader.identities(process, names):
+                found[number, index].add(identity)
+    identities = {}
+    for row in rows.tolist():
+        known = found.get((int(stats.process[row]), int(stats.name[row])))
+        if known:
+            identities[row] = joined(sorted(known))
+    return identities
+
+
+def joined(identities: Sequence[OpIdentity]) -> OpIdentity:
+    """An op that stands in several places: all of them, or none where they are too many."""
+    if len(identities) > _MAX_CONTEXTS:
+        return OpIdentity("", "", identities[0].is_numbered)
+    paths = " | ".join(dict.fromkeys(identity.path for identity in identities))
+    shapes = " | ".join(dict.fromkeys(identity.shape for identity in identities))
+    return OpIdentity(paths, shapes, all(identity.is_numbered for identity in identities))
+
+
+class _XlaReader:
+    """Reads what XLA's and TensorFlow's events say of their ops."""
+
+    def __init__(self, window: HostWindow, lo: int, hi: int) -> None:
+        self._trace: Trace = window.profile.trace
+        self._profile = window.profile
+        self._bounds = lo, hi
+
+    def identities(self, process: Process, names: Int64s) -> Iterator[tuple[int, OpIdentity]]:
+        """(name, what its first and its last event on each line say)."""
+        tracks = [track for track in process.tracks if op_sums.counts(track) and len(track.events)]
+        if process.kind is ProcessKind.HOST:
+            carried = marks.carried(self._trace, process, tracks, ("hlo_op",))["hlo_op"]
+            names = names[carried[names]]
+        for track in tracks if len(names) else ():
+            rows = _first_and_last(track, names, *self._bounds)
+            if not len(rows):
+                continue
+            events = track.events
+            columns = process.source.columns(events.positions(rows), _STATS)
+            for place, name in enumerate(events.name[rows].tolist()):
+                stats = _texts_of(self._trace.names.stats(name))
+                for stat in _STATS:
+                    stats[stat] = columns[stat].text(place) or stats.get(stat, "")
+                identity = self._identity(self._trace.names.display(name), stats)
+                if identity is not None:
+                    yield name, identity
+
+    def _identity(self, name: str, stats: dict[str, str]) -> OpIdentity | None:
+        op = stats["hlo_op"].rpartition("::")[2]
+        path = stats["name"] or stats["tf_op"]
+        shape = stats["shape"]
+        if op:
+            programs = hlo.modules(self._profile)
+            module = hlo.find(programs, stats["program_id"], stats["hlo_module"])
+            instruction = module.instructions.get(op) if module is not None else None
+            if instruction is not None:
+                path = instruction.provenance or path
+                shape = instruction.shape or shape
+        if path.endswith(_UNNAMED_PROGRAM):
+            path = ""
+        if not path and not shape:
+            return None
+        # A kernel of a library has a name of its own; the others are called after their op.
+        is_numbered = not op or _plain(name) == _plain(op)
+        return OpIdentity(path, _LAYOUT.sub("", shape), is_numbered)
+
+
+def _plain(name: str) -> str:
+    return name.removesuffix(_KERNEL_SUFFIX).replace(".", "_")
+
+
+def _texts_of(stats: Sequence[Stat]) -> dict[str, str]:
+    texts = {}
+    for stat in stats:
+        if stat.name in _STATS and not isinstance(stat.value, bytes):
+            texts[stat.name] = str(stat.value)
+    return texts
+
+
+def _first_and_last(track: Track, names: Int64s, lo: int, hi: int) -> Int64s:
+    """The rows of the first and of the last event of each name in a window."""
+    events = track.events
+    rows = np.flatnonzero(touches(events.start, events.end, lo, hi))
+    rows = rows[np.isin(events.name[rows], names)]
+    if not len(rows):
+        return rows
+    name = events.name[rows]
+    _, first = np.unique(name, return_index=True)
+    _, last = np.unique(name[::-1], return_index=True)
+    return np.unique(np.concatenate([rows[first], rows[len(rows) - 1 - last]]))

@@ -1,0 +1,163 @@
+"""Where PyTorch's kernels and compiled ops stand: modules, operator, shapes of the inputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.compare.part import HostWindow
+from powertui.data.model import Int64s, Process, Track
+from powertui.data.tools import torch_links
+from powertui.data.tools.op_stats import OpStats
+from powertui.data.tools.thread_time import FRAME_LINE_SUFFIX
+from powertui.data.tools.torch_links import DeviceStreams, HostCalls, Links
+from powertui.data.window import touches
+
+# Launches of a kernel that are looked at: the first of a window, which are the same ones in every
+# run of a program. Chosen; an encoder of 24 layers launches a kernel 24 times in a step.
+_LAUNCHES = 64
+_MODULE = "nn.Module: "
+_COMPILED = "triton_"  # what TorchInductor calls its kernels, numbered in the order it makes them
+_INSTANCE = re.compile(r"_\d+$")
+
+
+class TorchContext(NamedTuple):
+    """One place that an op was called from."""
+
+    process: int  # over Trace.processes
+    name: int  # of the op, into Trace.names
+    path: str  # "BertModel/BertLayer/Linear/aten::addmm"
+    shape: str  # of the operator's inputs
+    is_compiled: bool
+
+
+def torch_contexts(window: HostWindow, stats: OpStats, rows: Int64s) -> Iterator[TorchContext]:
+    """The places of kernels, and of the ops of the host that a compiler numbered."""
+    links = torch_links.torch_links(window.profile)
+    if links is None:
+        return
+    reader = _Reader(links)
+    on_device = stats.on_device[rows]
+    yield from reader.of_kernels(stats, stats.name[rows[on_device]])
+    names = stats.trace.names
+    compiled = [
+        name
+        for name in stats.name[rows[~on_device]].tolist()
+        if names.display(name).startswith(_COMPILED)
+    ]
+    yield from reader.of_operators(stats, np.array(compiled, np.int64))
+
+
+class _Reader:
+    def __init__(self, links: Links) -> None:
+        self._links = links
+        self._modules: dict[int, _Modules] = {}  # by line
+
+    @cached_property
+    def _lines(self) -> list[tuple[int, Process, Track]]:
+        """(number of the process, process, line), in the order of the trace."""
+        trace = self._links.trace
+        return [
+            (number, process, track)
+            for number, process in enumerate(trace.processes)
+            for track in process.tracks
+        ]
+
+    def of_kernels(self, stats: OpStats, names: Int64s) -> Iterator[TorchContext]:
+        device = self._links.device
+        operators = self._links.operator
+        rows = np.flatnonzero((operators >= 0) & np.isin(device.name, names))
+        rows = rows[self._inside(stats, device, rows)]
+        rows = _first_of_each(device.name[rows], rows)
+        for row, (path, shape) in zip(rows.tolist(), self._places(operators[rows]), strict=True):
+            number, _, _ = self._lines[int(device.line[row])]
+            yield self._context(number, int(device.name[row]), path, shape)
+
+    def of_operators(self, stats: OpStats, names: Int64s) -> Iterator[TorchContext]:
+        host = self._links.host
+        rows = np.flatnonzero(host.operator & np.isin(host.name, names))
+        rows = rows[self._inside(stats, host, rows)]
+        rows = _first_of_each(host.name[rows], rows)
+        for row, (path, shape) in zip(rows.tolist(), self._places(rows), strict=True):
+            number, _, _ = self._lines[int(host.line[row])]
+            yield self._context(number, int(host.name[row]), path, shape)
+
+    def _context(self, process: int, name: int, path: str, shape: str) -> TorchContext:
+        is_compiled = self._links.trace.names.display(name).startswith(_COMPILED)
+        return TorchContext(process, name, path, shape, is_compiled)
+
+    def _inside(self, stats: OpStats, events: HostCalls | DeviceStreams, rows: Int64s) -> Int64s:
+        """Which of these events touch the window."""
+        is_inside = np.zeros(len(rows), np.bool_)
+        lines = events.line[rows]
+        for line in np.unique(lines).tolist():
+            at = np.flatnonzero(lines == line)
+            columns = self._lines[line][2].events
+            place = events.row[rows[at]]
+            start = columns.start[place]
+            is_inside[at] = touches(start, start + columns.duration[place], stats.lo, stats.hi)
+        return np.flatnonzero(is_inside)
+
+    def _places(self, operators: Int64s) -> list[tuple[str, str]]:
+        """(path, shapes) of operators, given as rows of the host's calls."""
+        host = self._links.host
+        names = self._links.trace.names
+        places = [("", "")] * len(operators)
+        for line in np.unique(host.line[operators]).tolist():
+            at = np.flatnonzero(host.line[operators] == line)
+            _, process, track = self._lines[line]
+            positions = track.events.positions(host.row[operators[at]])
+            shapes = process.source.columns(positions, ("Input Dims",))["Input Dims"]
+            modules = self._modules.get(line)
+            if modules is None:
+                modules = self._modules[line] = _Modules(self._links, process, track)
+            for order, place in enumerate(at.tolist()):
+                operator = int(operators[place])
+                start = int(track.events.start[host.row[operator]])
+                name = _INSTANCE.sub("", names.full(int(host.name[operator])))
+                path = "/".join([*modules.around(start), name])
+                places[place] = path, shapes.text(order) or ""
+        return places
+
+
+class _Modules:
+    """The modules of a network that a thread runs, by when."""
+
+    def __init__(self, links: Links, process: Process, thread: Track) -> None:
+        names = links.trace.names
+        self._lanes: list[tuple[Int64s, Int64s, list[str]]] = []
+        for track in process.tracks:
+            if track.name != thread.name + FRAME_LINE_SUFFIX or track.key != thread.key:
+                continue
+            used = np.unique(track.events.name)
+            module_of = {
+                name: text.removeprefix(_MODULE)
+                for name, text in ((name, names.full(name)) for name in used.tolist())
+                if text.startswith(_MODULE)
+            }
+            is_module = np.isin(track.events.name, list(module_of))
+            for depth in range(track.lane_count):
+                rows = np.arange(track.lanes[depth], track.lanes[depth + 1])
+                rows = rows[is_module[rows]]
+                if len(rows):
+                    texts = [module_of[name] for name in track.events.name[rows].tolist()]
+                    self._lanes.append((track.events.start[rows], track.events.end[rows], texts))
+
+    def around(self, moment: int) -> Iterator[str]:
+        """Those that run at a moment, from the outermost on, without their numbers."""
+        for start, end, texts in self._lanes:
+            row = int(start.searchsorted(moment, side="right")) - 1
+            if row >= 0 and int(end[row]) > moment:
+                yield _INSTANCE.sub("", texts[row])
+
+
+def _first_of_each(names: Int64s, rows: Int64s) -> Int64s:
+    """The first rows of each name, so many of them."""
+    order = np.argsort(names, kind="stable")
+    ordered = names[order]
+    begins = np.searchsorted(ordered, ordered, side="left")
+    return rows[np.sort(order[np.arange(len(ordered)) - begins < _LAUNCHES])]
