@@ -119,8 +119,11 @@ def normalise(argv: Sequence[str]) -> list[str]:
 def _completions(words: Sequence[str]) -> int:
     from powertui import completion
 
-    shell = words[0].partition("=")[2] or (words[1] if len(words) > 1 else "")
-    print(completion.tell(shell, build_parser()), end="")
+    first, *rest = words
+    kind = first.partition("=")[2]
+    if not kind and rest:
+        kind, *rest = rest
+    print(completion.tell(kind, build_parser(), rest), end="")
     return 0
 
 

@@ -1,14 +1,17 @@
 """Completions for bash, zsh and fish, and the man page: all made from the arguments of the verbs,
 so that they cannot disagree.
 
-`powertui --completions bash` prints a script for that shell; `--completions hosts` the BMCs of the
-config file, which the scripts ask for; `--completions man` the man page. The package installs them
+`powertui --completions bash` prints a script for that shell; `--completions man` the man page. The
+scripts ask for what changes: `--completions hosts` prints the BMCs of the config file,
+`--completions runs WORDS` and `run-hosts WORDS` what the path among the words of a command line
+holds. The package installs them
 (share/); `scripts/completions.py` writes them there.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 
 from powertui import verbs
@@ -16,8 +19,11 @@ from powertui.errors import UsageError
 from powertui.value_types import dataclass
 
 SHELLS = ("bash", "zsh", "fish")
-_KINDS = (*SHELLS, "man", "hosts")
 _HOSTS = "hosts"  # what completes --host where it means a BMC, and no host of a run
+_RUNS = "runs"
+_RUN_HOSTS = "run-hosts"
+_ASKED = (_HOSTS, _RUNS, _RUN_HOSTS)  # what a script asks the program for
+_KINDS = (*SHELLS, "man", *_ASKED)
 _FILES = "files"
 
 
@@ -25,7 +31,7 @@ _FILES = "files"
 class Option:
     """One option of a verb.
 
-    `values` are its choices, or FILES, or HOSTS, or nothing that could be completed.
+    `values` are its choices, or _FILES, or one of _ASKED, or nothing that could be completed.
     """
 
     names: tuple[str, ...]
@@ -73,26 +79,73 @@ def _option(action: argparse.Action) -> Option:
         tuple(str(choice) for choice in action.choices) if action.choices and not flag else ""
     )
     if not values and not flag:
-        long = action.option_strings[-1]
-        files = _FILES if takes in ("FILE", "PATH", "DIR", "FOLDER") else ""
-        values = _HOSTS if long == "--host" and takes.startswith("BMC") else files
+        values = _values(action.option_strings[-1], takes)
     return Option(
         tuple(action.option_strings), (action.help or "").replace("%%", "%"), takes, values
     )
 
 
-def tell(kind: str, parser: argparse.ArgumentParser) -> str:
-    """What `--completions KIND` prints."""
-    if kind == _HOSTS:
-        from powertui import config
+def _values(option: str, takes: str) -> tuple[str, ...] | str:
+    """What an option takes that its parser has no list of."""
+    if option == "--tool":
+        from powertui.data.tools import registry
 
-        return "".join(f"{name}\n" for name in config.load().hosts)
+        return (*(tool.name for tool in registry.TOOLS), "list")
+    if option == "--page":
+        from powertui.screens import SCREENS
+
+        return tuple(screen.title.lower() for screen in SCREENS if screen.key)
+    if option == "--host":
+        return _HOSTS if takes.startswith("BMC") else _RUN_HOSTS
+    if option == "--run":
+        return _RUNS
+    return _FILES if takes in ("FILE", "PATH", "DIR", "FOLDER") else ""
+
+
+def tell(kind: str, parser: argparse.ArgumentParser, words: Sequence[str] = ()) -> str:
+    """What `--completions KIND` prints. `words` is the command line that is being written."""
+    if kind in _ASKED:
+        return "".join(f"{name}\n" for name in _asked_names(kind, words))
     makers = {"bash": _bash, "zsh": _zsh, "fish": _fish, "man": _man}
     if kind not in makers:
         raise UsageError(
             f"There are no completions for {kind!r}.", hint=f"There are: {', '.join(_KINDS)}."
         )
     return makers[kind](table(parser))
+
+
+def _asked_names(kind: str, words: Sequence[str]) -> list[str]:
+    """The names that a script asks for, each on one line: nothing where they cannot be had."""
+    from powertui.errors import PowertuiError
+
+    if kind == _HOSTS:
+        from powertui import config
+
+        return list(config.load().hosts)
+    path = _path_among(words)
+    if not path:
+        return []
+    from powertui.data import logdir
+
+    try:
+        runs = logdir.scan(path).runs
+    except (OSError, PowertuiError):
+        return []
+    if kind == _RUNS:
+        names = [run.name for run in runs]
+    else:
+        names = [file.host for run in runs for file in run.profiles if file.host]
+    # A name with a control character could be more than one line, or steer the terminal.
+    return [name for name in dict.fromkeys(names) if name.isprintable()]
+
+
+def _path_among(words: Sequence[str]) -> str:
+    """The folder or file that a command line names. Nothing is fetched from another machine."""
+    for word in words[1:]:
+        path = os.path.expanduser(word.strip("'\"").replace("\\ ", " "))
+        if not word.startswith("-") and word not in verbs.VERBS and os.path.exists(path):
+            return path
+    return "."
 
 
 # ── shells ───────────────────────────────────────────────────────────────────────────────────────
@@ -103,6 +156,14 @@ def _bash(verbs: Sequence[DescribedVerb]) -> str:
     names = " ".join(verb.name for verb in verbs)
     lines = [
         "# bash completion of powertui: made by `powertui --completions bash`",
+        "_powertui_ask() {",
+        # Names of runs come from files: `compgen -W` would run a $(command) in them.
+        "    local name kind=$1",
+        "    shift",
+        "    while IFS= read -r name; do",
+        '        [[ $name == "$cur"* ]] && COMPREPLY+=("$(printf %q "$name")")',
+        '    done < <(powertui --completions "$kind" "$@" 2>/dev/null)',
+        "}",
         "_powertui() {",
         "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} verb=open word",
         (
@@ -110,6 +171,9 @@ def _bash(verbs: Sequence[DescribedVerb]) -> str:
             f"{'|'.join(v.name for v in verbs)}) verb=$word ;; esac; done"
         ),
         "    COMPREPLY=()",
+        # --tool=NAME is three words for bash.
+        '    [[ $prev == "=" ]] && prev=${COMP_WORDS[COMP_CWORD-2]}',
+        '    [[ $cur == "=" ]] && cur=',
         '    case "$verb:$prev" in',
     ]
     for verb in verbs:
@@ -143,8 +207,8 @@ def _bash(verbs: Sequence[DescribedVerb]) -> str:
 
 
 def _bash_values(option: Option) -> str:
-    if option.values == _HOSTS:
-        return 'COMPREPLY=($(compgen -W "$(powertui --completions hosts 2>/dev/null)" -- "$cur"))'
+    if option.values in _ASKED:
+        return f'_powertui_ask {option.values} "${{COMP_WORDS[@]}}"'
     if option.values == _FILES:
         return 'COMPREPLY=($(compgen -f -- "$cur")); compopt -o filenames 2>/dev/null'
     return (
@@ -159,6 +223,9 @@ def _zsh(verbs: Sequence[DescribedVerb]) -> str:
     lines = [
         "#compdef powertui",
         "# zsh completion of powertui: made by `powertui --completions zsh`",
+        "_powertui_ask() {",
+        '    compadd -- ${(f)"$(powertui --completions $1 "${(@Q)words}" 2>/dev/null)"}',
+        "}",
         "_powertui() {",
     ]
     lines += ["    local -a verbs=("]
@@ -204,9 +271,9 @@ def _zsh_option(name: str, option: Option) -> str:
     )
     if not option.takes:
         return f"*{name}[{text}]"
-    if option.values == _HOSTS:
-        action = "compadd -- $(powertui --completions hosts 2>/dev/null)"
-        return f"*{name}=[{text}]:host:{{{action}}}"
+    if option.values in _ASKED:
+        what = "run" if option.values == _RUNS else "host"
+        return f"*{name}=[{text}]:{what}:{{_powertui_ask {option.values}}}"
     action = (
         "_files"
         if option.values == _FILES
@@ -240,8 +307,9 @@ def _fish(verbs: Sequence[DescribedVerb]) -> str:
                 for name in option.names
             )
             takes = "" if not option.takes else " -r" if option.values == _FILES else " -x"
-            if option.values == _HOSTS:
-                takes += " -a '(powertui --completions hosts 2>/dev/null)'"
+            if option.values in _ASKED:
+                asked = f"powertui --completions {option.values} (commandline -opc) 2>/dev/null"
+                takes += f" -a '({asked})'"
             elif option.values and option.values != _FILES:
                 takes += f" -a {_quoted(' '.join(option.values))}"
             lines.append(

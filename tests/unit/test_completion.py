@@ -180,6 +180,73 @@ def test_hosts_of_the_config_are_offered_where_a_bmc_is_meant_alone() -> None:
     offered = {
         line.split(":")[0].strip()
         for line in script.splitlines()
-        if "--completions hosts" in line and ":--host)" in line
+        if "_powertui_ask hosts" in line and ":--host)" in line
     }
     assert offered == {"record", "live", "capture", "sensors"}
+
+
+HOSTILE = "$(touch hacked)"
+
+
+@pytest.fixture
+def runs(place: Path) -> Path:
+    """Two runs in a logdir, one of them called like a command."""
+    for name in ("first run", HOSTILE):
+        folder = place / "logs" / name / "plugins" / "profile" / "2026_11_21_00_51_44"
+        folder.mkdir(parents=True)
+        (folder / "node17.xplane.pb").write_bytes(b"")
+    return place
+
+
+@pytest.mark.parametrize("shell", ["bash", "fish"])
+def test_tools_pages_runs_and_their_hosts(shell: str, runs: Path) -> None:
+    need(shell)
+    ask = {"bash": in_bash, "fish": in_fish}[shell]
+    assert ask("powertui report --tool k", runs) == ["kernel_stats", "kernel_summary"]
+    assert {"overview", "findings", "ops"} <= set(ask("powertui --page ", runs))
+    assert ask("powertui report logs --host ", runs) == ["node17"]
+    assert ask("powertui energy logs --run first", runs)[0].startswith("first")
+    assert ask("powertui energy power-of-today.csv --run first", runs) in ([], [""])
+    offered = " ".join(ask("powertui energy logs --run ", runs))
+    assert "touch" in offered
+    assert not list(runs.rglob("hacked"))
+
+
+def test_bash_offers_a_name_that_is_one_word(runs: Path) -> None:
+    need("bash")
+    (runs / "ask.sh").write_text(
+        f"{script('bash')}\nCOMP_WORDS=(powertui report logs --run first)\nCOMP_CWORD=4\n_powertui\n"
+        "eval \"printf '<%s>' ${COMPREPLY[0]}\"\n"
+    )
+    assert run(["bash", "--norc", "ask.sh"], runs) == "<first run/2026_11_21_00_51_44>"
+
+
+def test_bash_offers_values_behind_an_equals_sign(runs: Path) -> None:
+    need("bash")
+    assert in_bash("powertui report --tool = k", runs) == ["kernel_stats", "kernel_summary"]
+    assert "node17" in in_bash("powertui report logs --host =", runs)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("powertui report --tool kernel_su", "kernel_summary"),
+        ("powertui report logs --host no", "node17"),
+        ("powertui report logs --run first", "2026_11_21_00_51_44"),
+    ],
+    ids=("tool", "host", "run"),
+)
+def test_zsh_offers_tools_runs_and_hosts(line: str, found: str, runs: Path) -> None:
+    need("zsh")
+    assert found in in_zsh(line, runs)
+    assert not list(runs.rglob("hacked"))
+
+
+def test_names_that_steer_a_terminal_are_not_offered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "bad\x1b]0;x\x07" / "plugins" / "profile" / "2026_11_21_00_51_44"
+    folder.mkdir(parents=True)
+    (folder / "node17.xplane.pb").write_bytes(b"")
+    assert main(["--completions", "runs", "powertui", "report", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == ""
