@@ -11,8 +11,8 @@ holds. The package installs them
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from powertui import verbs
 from powertui.errors import UsageError
@@ -142,9 +142,13 @@ def _asked_names(kind: str, words: Sequence[str]) -> list[str]:
 def _path_among(words: Sequence[str]) -> str:
     """The folder or file that a command line names. Nothing is fetched from another machine."""
     for word in words[1:]:
-        path = os.path.expanduser(word.strip("'\"").replace("\\ ", " "))
-        if not word.startswith("-") and word not in verbs.VERBS and os.path.exists(path):
-            return path
+        if word.startswith("-") or word in verbs.VERBS:
+            continue
+        path = Path(word.strip("'\"").replace("\\ ", " "))
+        if word.startswith("~"):
+            path = path.expanduser()
+        if path.exists():
+            return str(path)
     return "."
 
 
