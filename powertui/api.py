@@ -385,6 +385,7 @@ class RunView:
         aligning: Aligning | None = None,
         compat: Compat = "corrected",
         match: str = "",
+        choice: str = "",
     ) -> Answer:
         """The answer of a tool of `powertui report --tool`.
 
@@ -393,7 +394,8 @@ class RunView:
 
         `aligning` is where the power is on the profile, for the tools that report power; `compat`
         by whose rules TensorBoard's tools are computed ("corrected", "tf2", "xprof"); `match` is a
-        regular expression for names, where a tool asks for it.
+        regular expression for names, where a tool asks for it; `choice` is which program or op, of
+        tools that can be asked about several.
         """
         tool = registry.get(name)
         lo, hi = _window(start, end, self.unit)
@@ -405,6 +407,7 @@ class RunView:
             aligning=aligning or Aligning(),
             compat=compat,
             match=match,
+            choice=choice,
         )
         if host == "all" and len(self.opened.profiles) > 1:
             result = tool.answer(replace(question, together=True))

@@ -85,6 +85,7 @@ class Module:
     name: str
     id: str
     proto: Any
+    buffers: Any = None  # which memory its values are put into; None: the file does not say
 
     @property
     def label(self) -> str:
@@ -96,10 +97,11 @@ class Module:
         """Its ops by name; those inside fusions too."""
         out = {}
         bodies = {computation.id: computation for computation in self.proto.computations}
+        frames = self.proto.stack_frame_index
         for computation in self.proto.computations:
             by_id = {op.id: op.name for op in computation.instructions}
             for op in computation.instructions:
-                out[op.name] = _instruction(op, by_id, bodies)
+                out[op.name] = _instruction(op, by_id, bodies, _source(op.metadata, frames))
         return out
 
 
@@ -131,9 +133,10 @@ def _modules(profile: Profile) -> Iterator[Module]:
             if not isinstance(proto, bytes) or len(proto) > _MAX_PROGRAM_BYTES:
                 continue
             try:
-                module = schemas.parsed("HloProto", proto).hlo_module
+                program = schemas.parsed("HloProto", proto)
             except schemas.Undecodable:
                 continue
+            module = program.hlo_module
             program_id = next((str(stat.value) for stat in stats if stat.name == "program_id"), "")
             match = _NUMBERED.match(label)
             name = match["name"] if match else label
@@ -141,11 +144,36 @@ def _modules(profile: Profile) -> Iterator[Module]:
                 module.name or name,
                 program_id or (match["id"] if match else str(module.id)),
                 module,
+                program.buffer_assignment,
             )
 
 
-def _instruction(op: Any, by_id: dict[int, str], bodies: dict[int, Any]) -> Instruction:
-    shape, size, padded = _shape(op.shape)
+def _source(meta: Any, frames: Any) -> str:
+    """The line of the person's program that an op came of: "train.py:17".
+
+    Programs of JAX 0.8 and later name a stack frame in its place; frames count from 1.
+    """
+    if meta.source_file:
+        return f"{meta.source_file}:{meta.source_line}"
+    try:
+        frame = frames.stack_frames[_from_one(meta.stack_frame_id)]
+        location = frames.file_locations[_from_one(frame.file_location_id)]
+        return f"{frames.file_names[_from_one(location.file_name_id)]}:{location.line}"
+    except IndexError:
+        return ""
+
+
+def _from_one(number: int) -> int:
+    """The place of what is counted from 1. Raises `IndexError` for 0, which names nothing."""
+    if number < 1:
+        raise IndexError(number)
+    return number - 1
+
+
+def _instruction(
+    op: Any, by_id: dict[int, str], bodies: dict[int, Any], source: str
+) -> Instruction:
+    shape, size, padded = shape_sizes(op.shape)
     operands = tuple(by_id.get(number, "") for number in op.operand_ids)
     fused: tuple[str, ...] = ()
     if op.opcode == "fusion":
@@ -158,7 +186,6 @@ def _instruction(op: Any, by_id: dict[int, str], bodies: dict[int, Any]) -> Inst
             )
     meta = op.metadata
     provenance = f"{meta.op_name}:{meta.op_type}" if meta.op_name and meta.op_type else meta.op_name
-    source = f"{meta.source_file}:{meta.source_line}" if meta.source_file else ""
     kind = f", kind={op.fusion_kind}" if op.fusion_kind else ""
     target = f', custom_call_target="{op.custom_call_target}"' if op.custom_call_target else ""
     expression = (
@@ -191,7 +218,7 @@ def category(opcode: str, fusion_kind: str = "") -> str:
     return opcode
 
 
-def _shape(shape: Any) -> tuple[str, int | None, int | None]:
+def shape_sizes(shape: Any) -> tuple[str, int | None, int | None]:
     """(as HLO text has it, bytes, bytes with the padding of its tiles)."""
     if shape.tuple_shapes:
         return _tuple_shape(shape.tuple_shapes)
@@ -217,7 +244,7 @@ def _tuple_shape(shapes: Sequence[Any]) -> tuple[str, int | None, int | None]:
     padded_sizes: list[int | None] = []
     has_padding = False
     for part in shapes:
-        text, size, padded = _shape(part)
+        text, size, padded = shape_sizes(part)
         texts.append(text)
         sizes.append(size)
         padded_sizes.append(padded if padded is not None else size)

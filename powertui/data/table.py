@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from powertui import units
 from powertui.data.model import PS_PER_S, PS_PER_US, Badge, Bools, Floats, Int64s
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.value_types import dataclass
+
+if TYPE_CHECKING:
+    from powertui.data.row_card import Card, Lead
 
 # What the values of a column are. It decides how they read, how they sort and where they stand:
 #   text      names and words
@@ -328,6 +331,8 @@ class Table:
     layer: bool = False  # the names are paths: rows can be put together by all but the last part
     # the row that each row lies in, -1 for those at the top: one level
     within: Int64s | None = None
+    card: Callable[[int], Card | None] | None = None  # all that is known of a row
+    lead: Callable[[int], Lead | None] | None = None  # the page that a row stands for
 
     def __len__(self) -> int:
         if not self.columns:
@@ -401,6 +406,8 @@ class Table:
             parts=(),
             wrappers=None,
             within=None,
+            card=None if self.card is None else _among(row_numbers, self.card),
+            lead=None if self.lead is None else _among(row_numbers, self.lead),
             total=None if total is None else lambda rows: total(row_numbers[rows]),
         )
 
@@ -470,9 +477,11 @@ class Chart:
     id: str
     title: str
     series: tuple[Series, ...]
-    kind: Literal["bar", "line"] = "bar"
+    # bars side by side, a line over numbers, points on two logarithmic axes
+    kind: Literal["bar", "line", "points"] = "bar"
     x_label: str = ""
     y_label: str = ""
+    y_unit: str = ""  # of what is drawn on a page: "B"
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,6 +38,7 @@ class ToolRequest:
     aligning: Aligning = field(default_factory=Aligning)
     compat: Compat = "corrected"
     match: str = ""  # a regular expression: only events with such names, where a tool asks for it
+    choice: str = ""  # what exactly, of tools that can be asked about several
     start: int | None = None  # the window, ps; None: from the beginning, or to the end
     end: int | None = None
     host: str | None = None  # only this one; "all": all of them as one answer
@@ -61,6 +62,7 @@ class ToolRequest:
             aligning=self.aligning,
             compat=self.compat,
             match=self.match,
+            choice=self.choice,
             together=together,
         )
 

@@ -59,6 +59,7 @@ class Session:
     trainings: KeptTrainings | None = None  # of the logdir as it was found last
     refused: set[str] = field(default_factory=set)  # paths of runs that could not be read
     tool: str = "op_stats"  # the tool that the tool page shows
+    choices: dict[str, str] = field(default_factory=dict)  # by tool: which program, which op
     _chosen: dict[str, Aligning] = field(default_factory=dict)  # by the run's path
     # By the run's path: the alignments before, each with whether a shift replaced it.
     _before: dict[str, list[tuple[Aligning, bool]]] = field(default_factory=dict)
@@ -275,3 +276,4 @@ class Session:
         self.cursor_ps = None
         self.cursor_goal = None
         self.notes = ()
+        self.choices = {}

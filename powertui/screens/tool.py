@@ -20,9 +20,10 @@ from powertui.plain import plain, width
 from powertui.report.writers import as_csv
 from powertui.screens import frame, heading
 from powertui.screens.base import BaseScreen, bindings_for
+from powertui.screens.row_leads import RowLeads
 from powertui.screens.status import Hint
-from powertui.view import table_order, truncation
-from powertui.widgets.lines import LinesPane, StyledLine
+from powertui.view import result_chart, table_order, truncation
+from powertui.widgets.lines import LinesPane, StyledLine, side_by_side
 from powertui.widgets.table import TableView
 
 # Tools that answer for the whole run, whatever window is marked.
@@ -30,6 +31,7 @@ _WHOLE_RUN_TOOLS = ("overview_page", "steps")
 # Actions that need no table: what is typed into the filter is applied to the table that comes.
 _NEED_NO_TABLE = ("tool-next", "tool-previous", "table-filter", "submit")
 _MAX_COPIED_ROWS = 200  # that the clipboard takes (chosen, not measured)
+_MAX_CHART_ROWS = 14  # of a chart above a table (chosen, not measured)
 _MIN_HEADING_CELLS = 40  # cells that the window of a table keeps beside its title
 
 
@@ -48,12 +50,14 @@ class ToolScreen(BaseScreen):
         self._is_asking = False  # whether a thread works on the request
         self._result: Result | None = None
         self._table = 0
+        self.leads = RowLeads(self, is_fixed=bool(tool))
 
     def body(self) -> ComposeResult:
         look = self.shell.look
         glyphs = self.shell.capabilities.glyphs
         yield Static("", id="title", markup=False)
         yield LinesPane(theme=look, glyphs=glyphs, id="facts")
+        yield LinesPane(theme=look, glyphs=glyphs, id="chart")
         yield Input(placeholder="filter: any part of a name", id="filter", compact=True)
         yield TableView(theme=look, glyphs=glyphs, id="rows")
         yield LinesPane(theme=look, glyphs=glyphs, id="notes")
@@ -94,7 +98,14 @@ class ToolScreen(BaseScreen):
             return
         lo, hi = self._window or (None, None)
         tool = self.tool
-        question = Question(session.opened, session.trace_index, lo, hi, session.aligning)
+        question = Question(
+            session.opened,
+            session.trace_index,
+            lo,
+            hi,
+            session.aligning,
+            choice=session.choices.get(tool.name, ""),
+        )
         request = (tool, question, session.run)
         if request == self._request and (self._result is not None or self._is_asking):
             return
@@ -152,12 +163,30 @@ class ToolScreen(BaseScreen):
     def show_facts(self, result: Result | None) -> None:
         """Show the facts above the table."""
         facts = result.facts if result is not None else ()
-        self._fill("#facts", [self._fact(fact) for fact in facts])
+        chart = self._chart(result)
+        lines = [self._fact(fact) for fact in facts]
+        most = max(1, self.size.height // 3)
+        if chart:  # both leave the table half of the page
+            lines = side_by_side(lines, self.size.width - 2)
+            most = max(1, self.size.height // 6)
+        self._fill("#facts", lines, most)
+        self._fill("#chart", chart, len(chart))
 
-    def _fill(self, name: str, lines: list[StyledLine]) -> None:
+    def _chart(self, result: Result | None) -> list[StyledLine]:
+        """The first chart of the answer that is drawn on a page, in a quarter of its height."""
+        charts = result.charts if result is not None else ()
+        for chart in charts:
+            rows = min(_MAX_CHART_ROWS, self.size.height // 4)
+            lines = result_chart.chart_lines(chart, self.size.width - 2, rows, self.table.glyphs)
+            if lines:
+                style = self.shell.look.style
+                return [tuple((words, style(role)) for words, role in line) for line in lines]
+        return []
+
+    def _fill(self, name: str, lines: list[StyledLine], most: int) -> None:
         pane = self.query_one(name, LinesPane)
         pane.display = bool(lines)
-        pane.styles.height = min(len(lines), max(1, self.size.height // 3))
+        pane.styles.height = min(len(lines), most)
         pane.set_lines(lines)
 
     def _show_table(self) -> None:
@@ -224,7 +253,7 @@ class ToolScreen(BaseScreen):
         for note in notes:
             for line in textwrap.wrap(plain(note, 300), cells, subsequent_indent="  "):
                 lines.append(((f" {line}", dim),))
-        self._fill("#notes", lines)
+        self._fill("#notes", lines, max(1, self.size.height // 3))
 
     def notes_shown(self, result: Result) -> Iterable[str]:
         """The notes below the table."""
@@ -232,9 +261,13 @@ class ToolScreen(BaseScreen):
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
         """Of the row under the cursor first."""
-        if self.table.place is not None:
-            yield "row-show", "show it in the timeline"
         table = self.table.table
+        if table is not None and self.table.row >= 0 and table.lead is not None:
+            yield "row-show", "show it"
+        elif table is not None and self.table.row >= 0 and table.card is not None:
+            yield "row-show", "all about it"
+        elif self.table.place is not None:
+            yield "row-show", "show it in the timeline"
         if table is None:
             if not self._fixed_tool:
                 yield "tool-previous+tool-next", "other tools"
@@ -262,6 +295,8 @@ class ToolScreen(BaseScreen):
     def closes(self) -> str:
         if self.query_one("#filter", Input).display:
             return "the filter"
+        if self.leads.is_way_back:
+            return "this choice"
         return ""
 
     def _style(self, role: str) -> Style:
@@ -290,18 +325,21 @@ class ToolScreen(BaseScreen):
         self.footer()
 
     def on_table_view_chosen(self, event: TableView.Chosen) -> None:
-        """Enter on a row: show it in the timeline."""
-        place = event.place
-        if place is None or place.lo is None:
+        """Enter on a row."""
+        has_lead = event.view.table is not None and (event.view.table.card or event.view.table.lead)
+        if not has_lead and (event.place is None or event.place.lo is None):
             self.say("This row has no place in the timeline.")
             return
-        hi = place.lo + 1  # a moment is shown as the shortest window
-        if place.hi is not None and place.hi > place.lo:
-            hi = place.hi
-        self.goto(place.lo, hi, mark=True)
+        self.leads.choose(event.view.table, event.row, event.place)
+
+    def first_table(self) -> None:
+        """The answer that comes is looked at from its beginning."""
+        self._table = 0
+        self._close_filter()
 
     def turn(self, by: int) -> None:
         """Another tool."""
+        self.leads.forget()
         names = [tool.name for tool in registry.TOOLS]
         number = names.index(self.tool.name) + by
         self.shell.show_tool(names[number % len(names)])
@@ -361,7 +399,10 @@ class ToolScreen(BaseScreen):
         self.table.restyle(self.shell.look, self.shell.capabilities.glyphs)
 
     def back(self) -> bool:
-        """Close the filter."""
+        """Close the filter, else go back to what led here."""
+        return self._close_filter() or self.leads.back()
+
+    def _close_filter(self) -> bool:
         box = self.query_one("#filter", Input)
         if not box.display:
             return False

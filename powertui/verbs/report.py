@@ -62,6 +62,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     tool.add_argument(
         "--match", metavar="REGEX", default="", help="with event_sets: only events with such names"
     )
+    tool.add_argument(
+        "--choice",
+        metavar="NAME",
+        default="",
+        help="with memory_viewer: this program, e.g. jit_step or jit_step:1 for memory space 1",
+    )
     common.reading(parser)
     common.output(parser, csv="one row per step, or the table of --tool", html=True)
 
@@ -101,6 +107,7 @@ def run(args: argparse.Namespace) -> int:
             aligning=aligning,
             compat=args.compat,
             match=args.match,
+            choice=args.choice,
             start=common.time_of(args.from_),
             end=common.time_of(args.to),
             host=args.host or (window.host if window is not None else None),

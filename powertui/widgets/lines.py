@@ -24,6 +24,26 @@ StyledLine = tuple[tuple[str, Style], ...]
 _WORDS = re.compile(r"\s*\S+\s*|\s+")
 
 
+_GAP_CELLS = 3  # between lines that are side by side
+
+
+def side_by_side(lines: Sequence[StyledLine], cells: int) -> list[StyledLine]:
+    """Two lines in one, the first half at the left, where that has room in so many cells."""
+    half = (len(lines) + 1) // 2
+    widths = [sum(width(words) for words, _ in line) for line in lines]
+    left_cells = max(widths[:half], default=0) + _GAP_CELLS
+    if len(lines) < 2 or left_cells + max(widths[half:]) > cells:
+        return list(lines)
+    joined: list[StyledLine] = []
+    for number in range(half):
+        line = lines[number]
+        if half + number < len(lines):
+            gap = (" " * (left_cells - widths[number]), line[-1][1])
+            line = (*line, gap, *lines[half + number])
+        joined.append(line)
+    return joined
+
+
 class LinesPane(Widget, can_focus=True):
     """Shows lines of styled pieces. What is too wide is cut with an ellipsis."""
 

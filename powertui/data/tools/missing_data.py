@@ -57,6 +57,13 @@ def _hlo_ops(profile: Profile) -> str:
     return "No event names an HLO op: XLA did not run this program, or it was not recorded."
 
 
+def _programs(profile: Profile) -> str:
+    has_programs = any(
+        process.name.startswith("/host:metadata") for process in profile.trace.processes
+    )
+    return "" if has_programs else "This profile holds no program of XLA."
+
+
 def _hlo_ops_or_device(profile: Profile) -> str:
     return _hlo_ops(profile) if not profile.trace.devices else ""
 
@@ -82,6 +89,7 @@ _REASONS: dict[str, Callable[[Profile], str]] = {
     "input_pipeline_analyzer": _steps,
     "kernel_stats": _device,
     "kernel_summary": _pytorch_on_device,
+    "memory_viewer": _programs,
     "op_profile": _hlo_ops_or_device,
     "ops_summary": _pytorch,
     "step_ops": _steps,

@@ -39,6 +39,7 @@ class Question:
     aligning: Aligning = field(default_factory=Aligning)
     compat: Compat = "corrected"
     match: str = ""  # a regular expression: only events with such names, where a tool asks for it
+    choice: str = ""  # what exactly, where a tool can be asked about several: a program, an op
     together: bool = (
         False  # of all hosts as one answer; only of tools that combine, and of whole profiles
     )
@@ -97,8 +98,8 @@ class Tool:
     combines: bool = False  # whether it can tell of all hosts together
 
     def answer(self, question: Question) -> Result:
-        """Ask it. The answer is kept with the run, so that asking again costs nothing; of windows,
-        the last one's.
+        """Ask it. The answer is kept with the run, so that asking again costs nothing; of windows
+        and choices, the last one's.
 
         Whoever asks about every step of a run does not want to hold all the answers. Raises
         `UsageError` where all hosts together are asked of a tool that answers for one at a time.
@@ -114,13 +115,21 @@ class Tool:
             "tool",
             self.name,
             "all" if question.together else question.host,
-            "whole" if is_everything else "window",
+            "whole" if is_everything and not question.choice else "part",
         )
-        key = (*kind, question.lo, question.hi, question.aligning, question.compat, question.match)
+        key = (
+            *kind,
+            question.lo,
+            question.hi,
+            question.aligning,
+            question.compat,
+            question.match,
+            question.choice,
+        )
         answer = question.opened.cached(
             key, lambda: _placeless(ask(question)) if question.together else ask(question)
         )
-        if not is_everything:
+        if kind[-1] == "part":
             question.opened.forget(*kind, but=key)
         return answer
 
@@ -192,6 +201,12 @@ TOOLS: tuple[Tool, ...] = (
         "Op profile",
         "Where the devices' time went, by category, program and scope, and how well it was used.",
         f"{_HERE}.op_profile:answer",
+    ),
+    Tool(
+        "memory_viewer",
+        "Memory of a program",
+        "The memory that XLA planned for a program: its peak, and the buffers that make it up.",
+        f"{_HERE}.memory_viewer:answer",
     ),
     Tool(
         "kernel_stats",

@@ -128,18 +128,40 @@ _SCHEMAS: dict[str, str] = {
         uint64 :value, legacy_json_value 9 string :value, string_value_iid 17 uint64 :value
     """,
     # xla/service/hlo.proto, xla/xla_data.proto
-    "HloProto": "hlo_module 1 HloModule",
-    "HloModule": (
-        "name 1 string, entry_computation_name 2 string, computations 3 "
-        "[HloComputation], id 5 int64"
-    ),
+    "HloProto": "hlo_module 1 HloModule, buffer_assignment 3 HloBufferAssignment",
+    "HloModule": """
+        name 1 string, entry_computation_name 2 string, computations 3 [HloComputation],
+        id 5 int64, entry_computation_id 6 int64, stack_frame_index 17 HloFrames
+    """,
     "HloComputation": "name 1 string, instructions 2 [HloInstruction], id 5 int64, root_id 6 int64",
     "HloInstruction": """
         name 1 string, opcode 2 string, shape 3 HloShape, metadata 7 HloMetadata, fusion_kind 11
         string, custom_call_target 28 string, id 35 int64, operand_ids 36 [int64],
         called_computation_ids 38 [int64]
     """,
-    "HloMetadata": "op_type 1 string, op_name 2 string, source_file 3 string, source_line 4 int32",
+    "HloMetadata": """
+        op_type 1 string, op_name 2 string, source_file 3 string, source_line 4 int32,
+        stack_frame_id 15 int32
+    """,
+    "HloFrames": "file_names 1 [string], file_locations 3 [HloLocation], stack_frames 4 [HloFrame]",
+    "HloLocation": "file_name_id 1 int32, line 3 int32, column 4 int32",
+    "HloFrame": "file_location_id 1 int32, parent_frame_id 2 int32",
+    "HloBufferAssignment": """
+        logical_buffers 1 [HloBuffer], buffer_allocations 3 [HloAllocation],
+        heap_simulator_traces 4 [HloHeapTrace]
+    """,
+    "HloBuffer": "id 1 int64, size 2 int64, defined_at 3 HloDefined, color 4 int64",
+    "HloDefined": "instruction_name 2 string, shape_index 3 [int64], instruction_id 4 int64",
+    "HloAllocation": """
+        index 1 int64, size 2 int64, is_thread_local 3 bool, is_reusable 4 bool,
+        is_entry_computation_parameter 5 bool, maybe_live_out 7 bool, color 8 int64,
+        assigned 9 [HloAssigned], is_tuple 11 bool, is_constant 12 bool
+    """,
+    "HloAssigned": "logical_buffer_id 1 int64, offset 2 int64, size 3 int64",
+    "HloHeapTrace": "events 1 [HloHeapEvent], buffer_allocation_index 3 int64",
+    "HloHeapEvent": """
+        kind 1 int32, buffer_id 2 int64, instruction_name 4 string, share_with_canonical_id 5 int64
+    """,
     "HloShape": (
         "element_type 2 int32, dimensions 3 [int64], tuple_shapes 4 [HloShape], layout 5 HloLayout"
     ),

@@ -1,0 +1,160 @@
+"""A chart of an answer as lines of text: a line over numbers as an area, points on two logarithmic
+axes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui import units
+from powertui.data.model import Floats
+from powertui.data.table import Chart, Series
+from powertui.terminal.glyphs import Glyphs
+from powertui.view import power_area
+from powertui.view.curve import Envelope
+
+_LABEL_CELLS = 11  # left of the area: "572.0 MB"
+_MIN_CELLS = 20  # a narrower chart shows nothing
+_MARKS = "●○◆◇▲△"  # of the series of points, in their order
+_ASCII_MARKS = "ox+*#@"
+
+ChartLine = tuple[tuple[str, str], ...]  # (text, role)
+
+
+def chart_lines(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLine]:
+    """The chart with its title above and its axis below; nothing where it has no room."""
+    if cells < _LABEL_CELLS + _MIN_CELLS or rows < 3:
+        return []
+    if chart.kind == "line":
+        return _area(chart, cells, rows - 1, glyphs)
+    if chart.kind == "points":
+        return _points(chart, cells, rows - 2, glyphs)
+    return []
+
+
+# ── a line ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _area(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLine]:
+    """The first series, with where its highest value is; the others are in the table."""
+    series = chart.series[0]
+    shape = _columns(series.y, cells - _LABEL_CELLS)
+    if not shape.known.any():
+        return []
+    highest = float(np.nanmax(shape.high))
+    scale = power_area.power_scale(0.0, highest or 1.0, rows)
+    lines: list[ChartLine] = [_peak_line(chart, series, cells, glyphs)]
+    drawn = power_area.draw_area(shape, scale, rows, glyphs)
+    for row, (words, role) in enumerate(zip(drawn, power_area.row_roles(scale, rows), strict=True)):
+        label = ""
+        if row == 0:
+            label = units.quantity(scale.axis.hi, chart.y_unit, 3)
+        elif row == rows - 1:
+            label = units.quantity(scale.axis.lo, chart.y_unit, 3)
+        lines.append(((f"{label:>{_LABEL_CELLS - 1}} ", "dim"), (words, role)))
+    return lines
+
+
+def _peak_line(chart: Chart, series: Series, cells: int, glyphs: Glyphs) -> ChartLine:
+    """The title, with a mark above the highest value."""
+    peak = int(np.nanargmax(series.y))
+    column = _LABEL_CELLS + peak * (cells - _LABEL_CELLS) // max(1, len(series.y))
+    title = f" {chart.title}"
+    words = f" {units.quantity(float(series.y[peak]), chart.y_unit)}"
+    at_left = column - len(words) - 1 > len(title)
+    if at_left:
+        column -= len(words) + 1
+        mark = f"{words} {glyphs.cursor}"
+    else:
+        column = max(column, len(title) + 1)
+        mark = f"{glyphs.cursor}{words}"
+    return ((title, "dim"), (" " * max(1, column - len(title)), "dim"), (mark, "text"))
+
+
+def _columns(values: Floats, columns: int) -> Envelope:
+    """Lowest and highest value of each column; a value that fills several columns is in each."""
+    count = len(values)
+    edges = np.arange(columns + 1) * count // columns
+    low = np.empty(columns)
+    high = np.empty(columns)
+    for column in range(columns):
+        part = values[edges[column] : max(edges[column] + 1, edges[column + 1])]
+        low[column] = part.min()
+        high[column] = part.max()
+    return Envelope(low, high)
+
+
+# ── points ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class _LogAxis(NamedTuple):
+    lo: float  # powers of ten
+    hi: float
+
+    def cell(self, value: float, cells: int) -> int:
+        """Which of so many cells a value is in."""
+        share = (math.log10(value) - self.lo) / (self.hi - self.lo)
+        return min(cells - 1, max(0, int(share * cells)))
+
+
+def _log_axis(values: list[float]) -> _LogAxis | None:
+    """Whole powers of ten around the values; None where none is above zero."""
+    positive = [value for value in values if value > 0 and math.isfinite(value)]
+    if not positive:
+        return None
+    lo = math.floor(math.log10(min(positive)))
+    hi = math.ceil(math.log10(max(positive)) + 1e-9)
+    return _LogAxis(lo, max(hi, lo + 1))
+
+
+def _points(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[ChartLine]:
+    """Series without a name at their points are drawn as lines of dots, the others as marks."""
+    xs = [float(x) for series in chart.series for x in series.x]
+    ys = [float(y) for series in chart.series for y in series.y]
+    x_axis = _log_axis(xs)
+    y_axis = _log_axis(ys)
+    if x_axis is None or y_axis is None or rows < 2:
+        return []
+    width = cells - _LABEL_CELLS
+    grid = [[" "] * width for _ in range(rows)]
+    marks = _MARKS if glyphs.braille else _ASCII_MARKS
+    legend = []
+    for number, series in enumerate(chart.series):
+        is_line = series.label.startswith("roof")
+        mark = glyphs.horizontal if is_line else marks[number % len(marks)]
+        legend.append(f"{mark} {series.label}")
+        for x, y in _drawn(series, is_line, width):
+            if x > 0 and y > 0:
+                row = rows - 1 - y_axis.cell(y, rows)
+                grid[row][x_axis.cell(x, width)] = mark
+    lines: list[ChartLine] = [((f" {chart.title}   {'   '.join(legend)}", "dim"),)]
+    for row, line in enumerate(grid):
+        label = ""
+        if row == 0:
+            label = units.quantity(10.0**y_axis.hi, chart.y_unit, 3)
+        elif row == rows - 1:
+            label = units.quantity(10.0**y_axis.lo, chart.y_unit, 3)
+        lines.append(((f"{label:>{_LABEL_CELLS - 1}} ", "dim"), ("".join(line), "text")))
+    first = f"{10.0**x_axis.lo:g}"
+    last = f"{10.0**x_axis.hi:g} {chart.x_label}"
+    gap = max(1, width - len(first) - len(last))
+    lines.append(((" " * _LABEL_CELLS + first + " " * gap + last, "dim"),))
+    return lines
+
+
+def _drawn(series: Series, is_line: bool, width: int) -> list[tuple[float, float]]:
+    """The points of a series; of a line, one for each cell between its ends too."""
+    points = [(float(x), float(y)) for x, y in zip(series.x, series.y, strict=True)]
+    if not is_line:
+        return points
+    line = []
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
+        if min(x0, y0, x1, y1) <= 0:
+            continue
+        for part in np.linspace(0.0, 1.0, width):
+            line.append((x0 * (x1 / x0) ** part, y0 * (y1 / y0) ** part))
+    return line
