@@ -15,7 +15,12 @@ import numpy as np
 
 from powertui.data.energy.reading_stretch import ReadingStretch, liveliest
 from powertui.data.energy.spectrum_gaps import window_from_gaps
-from powertui.data.energy.step_readings import VISIBLE_STEP_SHARE, StepCounts, count_steps
+from powertui.data.energy.step_readings import (
+    VISIBLE_STEP_SHARE,
+    StepCounts,
+    count_steps,
+    has_lone_step,
+)
 from powertui.data.energy.step_rise import SHARP_SHARE, sharpest_rise
 from powertui.data.model import Floats
 
@@ -114,6 +119,9 @@ def _by_gaps(stretch: ReadingStretch, rise: float, refresh_s: float) -> Smear | 
     window = window_from_gaps(stretch.level, rise)
     # A burst of power has such a spectrum, too, but begins at once.
     if window is None or rise < _MIN_RISE_OF_WINDOW * window:
+        return None
+    # Nor is a pause as long as the gaps tell one: dips of one length have such a spectrum.
+    if has_lone_step(stretch, window):
         return None
     longer = 0.0
     if rise > window:

@@ -7,6 +7,7 @@ between its levels, as often as the window is long.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,6 +23,10 @@ VISIBLE_STEP_SHARE = 1 - 2 * _QUIET_SHARE  # of the readings on a step that diff
 _MAX_BETWEEN = 2  # readings between the levels: more are a rise
 _LEVEL_READINGS = 2  # on either side, that are level
 _MIN_READINGS = 9
+# Of the swing over the window: a mean moves by one of it in a refresh while power stays within the
+# swing. Chosen, not measured.
+_LONE_STEP_SHARE = 1.5
+_PARTNER_SHARE = 0.3  # of a step, that the one the other way makes. Chosen, not measured.
 _SAME_DISTANCE_REFRESHES = 0.5  # distances between steps that differ by less are equal
 
 
@@ -50,6 +55,29 @@ def count_steps(stretch: ReadingStretch) -> tuple[StepCounts, StepCounts]:
     steps = [_with_between(stretch, moves, count, large_w) for count in range(_MAX_BETWEEN + 1)]
     larger = [some.larger(RISING_STEP_SHARE * stretch.swing) for some in steps]
     return _counts(steps), _counts(larger)
+
+
+def has_lone_step(stretch: ReadingStretch, window: float) -> bool:
+    """Whether power steps at once where a mean over `window` refreshes cannot.
+
+    A burst enters such a mean at once, and leaves it at once a window later: each of its steps has
+    one the other way a window before or after it.
+    """
+    least_w = max(_LARGE_STEP_SHARE, _LONE_STEP_SHARE / window) * stretch.swing
+    if least_w <= 0 or len(stretch.level) < _MIN_READINGS:
+        return False
+    moves = np.diff(stretch.level)
+    reach = math.ceil(window) + 1
+    steps = _with_between(stretch, np.abs(moves), 0, least_w)
+    for step in steps.at.astype(np.int64).tolist():
+        row = step + _LEVEL_READINGS  # of `moves`
+        first, end = row - reach, row + reach + 1
+        if first < 0 or end > len(moves):
+            continue
+        back_w = -moves[first:end] * np.sign(moves[row])
+        if back_w.max() < _PARTNER_SHARE * abs(moves[row]):
+            return True
+    return False
 
 
 class _Steps(NamedTuple):

@@ -143,7 +143,8 @@ def _by_clock(
     # Of a log alone nothing contradicts the clock: its own times are the axis.
     check = training.aligning.mode == "auto" and training.extent_ns is not None
     checked = edge_placing.place_by_clock(training, series, clock, check=check)
-    if not checked.is_sure:
+    # A clock that is only believed gives way to what ran in a profile, which may contradict it.
+    if not (checked.is_sure and checked.confirmed):
         by_session = _by_session(training, series)
         if by_session is not None and by_session[1].is_sure:
             return by_session
