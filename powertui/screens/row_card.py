@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rich.table import Table as Grid
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
@@ -21,7 +24,18 @@ _MAX_CHARS = 4_000  # of one text; an HLO expression has a few hundred
 
 
 class CardDialog(Dialog):
-    """Answers with the place or the lead that was chosen, or None."""
+    """Answers with the place or the lead that was chosen, or None.
+
+    The arrow keys choose where to go where there are several ways; else they scroll the card.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "move(1)", show=False),
+        Binding("up,k", "move(-1)", show=False),
+        Binding("pagedown", "page(1)", show=False),
+        Binding("pageup", "page(-1)", show=False),
+        Binding("enter", "choose", show=False),
+    ]
 
     def __init__(self, card: Card, place: Place | None, look: Theme) -> None:
         super().__init__()
@@ -44,16 +58,37 @@ class CardDialog(Dialog):
             yield Choices(*(Option(words) for words, _ in self._ways), markup=False, compact=True)
 
     def on_mount(self) -> None:
-        listed = self.query_one(OptionList)
-        listed.display = bool(self._ways)
+        ways = self.query_one(Choices)
+        ways.display = bool(self._ways)
+        ways.can_focus = False  # the keys are the card's own: it scrolls, too
+        self._facts_pane.can_focus = False
         if self._ways:
-            listed.highlighted = 0
-            self.set_focus(listed)
+            ways.highlighted = 0
+
+    @property
+    def _facts_pane(self) -> VerticalScroll:
+        return self.query_one("#card-facts", VerticalScroll)
+
+    def action_move(self, by: int) -> None:
+        """The way above or below; a line of the card where there is no other way."""
+        if len(self._ways) > 1:
+            self.query_one(Choices).move_highlight(by)
         else:
-            self.set_focus(self.query_one("#card-facts"))
+            self._facts_pane.scroll_relative(y=by, animate=False)
+
+    def action_page(self, by: int) -> None:
+        """A page of the card."""
+        rows = max(1, self._facts_pane.size.height - 1)
+        self._facts_pane.scroll_relative(y=by * rows, animate=False)
+
+    def action_choose(self) -> None:
+        """Go the way that is highlighted."""
+        highlighted = self.query_one(Choices).highlighted
+        if highlighted is not None:
+            self.answer(self._ways[highlighted][1])
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Enter, or a click."""
+        """A click."""
         event.stop()
         self.answer(self._ways[event.option_index][1])
 

@@ -78,3 +78,27 @@ async def test_a_program_is_chosen_in_its_list_and_esc_comes_back(
         await pilot.press("escape")
         await settled(pilot)
         assert shell.current().NAME == "timeline"  # type: ignore[union-attr]
+
+
+async def test_an_op_of_op_profile_has_a_card_that_scrolls(make: Maker, shared_data: Path) -> None:
+    shell = make(shared_data / JAX)
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        await shell.run_command("tool:op_profile")
+        await settled(pilot)
+        await pilot.press("slash", *"ynn_fusion.4", "enter", "enter")
+        await settled(pilot)
+        seen = [" ".join(line.split()) for line in lines(shell)]
+        assert any("self time 14.19 ms" in line for line in seen)
+        assert not any("expression" in line for line in seen)
+        await pilot.press("pagedown")
+        await settled(pilot)
+        seen = [" ".join(line.split()) for line in lines(shell)]
+        assert any("fused ops dot_general.4" in line for line in seen)
+        assert any("source /home/train/scripts/gen_jax.py:10" in line for line in seen)
+        assert any(
+            "expression %ynn_fusion.4 = f32[64,512]{1,0} fusion(%x.1," in line for line in seen
+        )
+        await pilot.press("enter")
+        await settled(pilot)
+        assert shell.current().NAME == "timeline"  # type: ignore[union-attr]

@@ -57,6 +57,20 @@ class DeviceOp:
         default_factory=list, repr=False
     )  # (line, event) of its longest run
 
+    @property
+    def expression(self) -> str:
+        """Its HLO text, as far as the profile keeps it."""
+        return self.text or (self.instruction.expression if self.instruction is not None else "")
+
+    @property
+    def provenance(self) -> str:
+        """The framework's op that it came of, with its type where it has one."""
+        if self.framework is None:
+            return ""
+        if not self.framework.form:
+            return self.framework.name
+        return f"{self.framework.name}:{self.framework.type}"
+
 
 @dataclass(frozen=True, eq=False)
 class DeviceOps:

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from powertui.data.model import PS_PER_S, Floats
-from powertui.data.table import Column, Place, Result, Table
-from powertui.data.tools import device_facts, xla_ops
+from powertui.data.row_card import Card
+from powertui.data.table import Column, Fact, Place, Result, Table
+from powertui.data.tools import device_facts, op_card, xla_ops
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.device_ops import DeviceOp
 from powertui.data.tools.registry import Question
@@ -72,8 +73,8 @@ def _table(
         words("program_id", "program", "Program id", lambda op: op.program_id or op.program, 3),
         words("category", "category", "HLO op category", lambda op: op.category, 6),
         words("hlo_op_name", "op", "HLO op name", lambda op: op.name, 9),
-        words("hlo_op_expression", "text", "HLO op text", expression, 0),
-        words("tf_op_name", "framework op", "Framework op name", provenance, 5),
+        words("hlo_op_expression", "text", "HLO op text", lambda op: op.expression, 0),
+        words("tf_op_name", "framework op", "Framework op name", lambda op: op.provenance, 5),
         Column("occurrences", "count", "integer", count, weight=7, head="#Occurrences"),
         us("total_time", "total", "Total time (us)", total, 6),
         us("avg_time", "average", "Avg. time (us)", total / each, 4),
@@ -162,6 +163,14 @@ def _table(
         empty=empty,
         key=("program_id", "hlo_op_name"),
         noun="op",
+        card=lambda row: _card(ops[row], whole),
+    )
+
+
+def _card(op: DeviceOp, whole: int) -> Card:
+    """All that is known of a row's op."""
+    return op_card.op_card(
+        op, (Fact("share", "of all time", op.self_time / max(1, whole), "share"),)
     )
 
 
@@ -169,20 +178,6 @@ def _costs(ops: Sequence[DeviceOp], what: str) -> Floats:
     """One cost of each op; NaN where the profile does not say."""
     return np.array(
         [np.nan if getattr(op, what) is None else getattr(op, what) for op in ops], np.float64
-    )
-
-
-def expression(op: DeviceOp) -> str:
-    """The HLO text of an op, as far as the profile keeps it."""
-    return op.text or (op.instruction.expression if op.instruction is not None else "")
-
-
-def provenance(op: DeviceOp) -> str:
-    """The framework's op that an op came of, with its type where it has one."""
-    if op.framework is None:
-        return ""
-    return (
-        op.framework.name if not op.framework.form else f"{op.framework.name}:{op.framework.type}"
     )
 
 

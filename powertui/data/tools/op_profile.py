@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.model import Floats
+from powertui.data.row_card import Card
 from powertui.data.table import (
     Column,
     Fact,
@@ -26,7 +27,7 @@ from powertui.data.table import (
     optional,
     text_column,
 )
-from powertui.data.tools import device_facts, hlo_stats, xla_ops
+from powertui.data.tools import device_facts, hlo_stats, op_card, xla_ops
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.device_ops import DeviceOp
 from powertui.data.tools.registry import Question
@@ -38,6 +39,7 @@ _IDLE = "IDLE"
 # Of a node's time: ops that take so much must say what they cost before the node's use of the
 # device is reported. Chosen, not measured.
 _MIN_COSTED_SHARE = 0.99
+_NO_USE = "its costs or the device's peaks are not known"
 
 
 @dataclass
@@ -110,6 +112,7 @@ def answer(question: Question) -> Result:
                 ),
                 key=("name",),
                 noun="node",
+                card=_cards(nodes, ran, devices),
             )
         )
     return Result(
@@ -239,6 +242,41 @@ def _places(rows: Sequence[_Row], question: Question) -> Callable[[int], Place |
     return place
 
 
+def _cards(
+    rows: Sequence[_Row], ran: XlaOps, devices: tuple[DeviceFacts, ...]
+) -> Callable[[int], Card]:
+    """All that is known of a row's op; of a row that stands for several, what they come to."""
+
+    def card(row: int) -> Card:
+        node = rows[row].node
+        facts = _node_facts(node, ran, devices)
+        if node.op is not None:
+            return op_card.op_card(node.op, facts)
+        own = [Fact("time", "time", node.self_time, "duration")]
+        if not node.is_idle:
+            inside = len(node.children)
+            own.append(Fact("occurrences", "count", node.occurrences, "integer"))
+            own.append(Fact("children", "nodes below it", inside, "integer"))
+        return Card(node.name, (*own, *facts))
+
+    return card
+
+
+def _node_facts(node: Node, ran: XlaOps, devices: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
+    """A node's shares of time and of what the device can do."""
+    whole = Fact("share", "of all time", node.self_time / max(1, ran.busy + ran.idle), "share")
+    if node.is_idle:
+        return (whole,)
+    busy = Fact("share_busy", "of the busy time", node.self_time / max(1, ran.busy), "share")
+    compute, memory = node.utilisation(devices)
+    return (
+        whole,
+        busy,
+        Fact("flops_use", "FLOP/s used", compute, "share", why=_NO_USE),
+        Fact("memory_use", "bandwidth used", memory, "share", why=_NO_USE),
+    )
+
+
 def _wasted(share: Floats, used: Sequence[tuple[float | None, float | None]]) -> Floats:
     """The share of time that a node would save if it used the device as well as possible.
 
@@ -272,9 +310,9 @@ def _op_texts(op: DeviceOp | None) -> _OpTexts:
     return _OpTexts(
         shape=instruction.shape if instruction is not None else "",
         fused=", ".join(instruction.fused) if instruction is not None else "",
-        provenance=hlo_stats.provenance(op),
+        provenance=op.provenance,
         source=op.source,
-        expression=hlo_stats.expression(op),
+        expression=op.expression,
     )
 
 

@@ -234,3 +234,46 @@ def test_what_tiles_make_of_a_shape(
 )
 def test_groups_of_ops(opcode: str, kind: str, category: str) -> None:
     assert hlo.category(opcode, kind) == category
+
+
+def test_an_op_and_a_node_of_several_have_cards(devices: Path) -> None:
+    table = ask(devices, "op_profile")["by_category"]
+    names = [row["name"].strip() for row in answers.rows(table)]
+    assert table.card is not None
+    shown = {}
+    for name in ("dot.2", "convolution", "IDLE"):
+        card = table.card(names.index(name))
+        assert card is not None
+        assert card.title == name
+        shown[name] = {fact.label: fact.text() for fact in card.facts}
+    assert shown["convolution"] == {
+        "time": "4 ms",
+        "count": "2",
+        "nodes below it": "1",
+        "of all time": "20.0%",
+        "of the busy time": "33.3%",
+        "FLOP/s used": "20.0%",
+        "bandwidth used": "0.5%",
+    }
+    assert shown["IDLE"] == {"time": "8 ms", "of all time": "40.0%"}
+    assert shown["dot.2"] == {
+        "category": "convolution",
+        "program": "(7)",
+        "self time": "4 ms",
+        "total time": "4 ms",
+        "count": "2",
+        "average": "2 ms",
+        "of all time": "20.0%",
+        "of the busy time": "33.3%",
+        "FLOP/s used": "20.0%",
+        "bandwidth used": "0.5%",
+        "FLOPs": "8 GFLOP",
+        "bytes": "2 MB",
+        "rate": "2 TFLOP/s",
+        "bandwidth": "500 MB/s",
+        "energy": "1 J",
+        "shape": "the profile holds no text of this op",
+        "framework op": "net/dense/MatMul:MatMul",
+        "source": "the program does not say",
+        "expression": "the profile holds no text of this op",
+    }
