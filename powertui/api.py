@@ -39,7 +39,7 @@ import pandas as pd
 
 from powertui import config
 from powertui.data import elsewhere, logdir
-from powertui.data.asked import Aligning, Compat, ReadOptions
+from powertui.data.asked import Aligning, Compat, ReadOptions, ResultSource
 from powertui.data.conclusions.conclusion_table import conclusion_table
 from powertui.data.conclusions.run_conclusions import run_conclusions
 from powertui.data.energy import account, host_energy, owner_notes, tables
@@ -386,6 +386,7 @@ class RunView:
         compat: Compat = "corrected",
         match: str = "",
         choice: str = "",
+        results: ResultSource = "ours",
     ) -> Answer:
         """The answer of a tool of `powertui report --tool`.
 
@@ -395,7 +396,8 @@ class RunView:
         `aligning` is where the power is on the profile, for the tools that report power; `compat`
         by whose rules TensorBoard's tools are computed ("corrected", "tf2", "xprof"); `match` is a
         regular expression for names, where a tool asks for it; `choice` is which program or op, of
-        tools that can be asked about several.
+        tools that can be asked about several. `results` is whose: "ours",
+        "recorded" (what the profiler stored beside the profile), or "differences" between both.
         """
         tool = registry.get(name)
         lo, hi = _window(start, end, self.unit)
@@ -408,6 +410,7 @@ class RunView:
             compat=compat,
             match=match,
             choice=choice,
+            results=results,
         )
         if host == "all" and len(self.opened.profiles) > 1:
             result = tool.answer(replace(question, together=True))
@@ -417,9 +420,9 @@ class RunView:
             return Answer(name, (("", tool.answer(question)),))
         # Every question is checked before the first is answered.
         questions = [_checked(replace(question, host=profile.index)) for profile in profiles]
-        results = map(tool.answer, questions)
+        answers = map(tool.answer, questions)
         hosts = [profile.host for profile in profiles]
-        return Answer(name, tuple(zip(hosts, results, strict=True)))
+        return Answer(name, tuple(zip(hosts, answers, strict=True)))
 
     # ── which hosts ──────────────────────────────────────────────────────────────────────────────
 

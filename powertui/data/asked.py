@@ -18,6 +18,10 @@ from powertui.value_types import dataclass
 Compat = Literal["corrected", "tf2", "xprof"]
 COMPAT: tuple[Compat, ...] = ("corrected", "tf2", "xprof")
 
+# Whose results a tool shows: computed here, stored by the profiler itself, or both compared.
+ResultSource = Literal["ours", "recorded", "differences"]
+RESULT_SOURCES: tuple[ResultSource, ...] = ("ours", "recorded", "differences")
+
 
 @dataclass(frozen=True)
 class LogColumns:

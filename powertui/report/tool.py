@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from powertui import __version__
 from powertui.data import logdir
-from powertui.data.asked import Aligning, Compat, ReadOptions
+from powertui.data.asked import Aligning, Compat, ReadOptions, ResultSource
+from powertui.data.logdir import RunEntry
 from powertui.data.opened import Opened
 from powertui.data.table import Result, Table, stacked, text_column
 from powertui.data.tools import registry
@@ -43,6 +44,7 @@ class ToolRequest:
     end: int | None = None
     host: str | None = None  # only this one; "all": all of them as one answer
     window: WindowWords | None = None  # in words, in place of `start` and `end`
+    results: ResultSource = "ours"  # or what the profiler stored itself, or both against each other
 
     def question(self, opened: Opened, host: int, *, together: bool = False) -> Question:
         """The same as a question about one run.
@@ -64,6 +66,7 @@ class ToolRequest:
             match=self.match,
             choice=self.choice,
             together=together,
+            results=self.results,
         )
 
 
@@ -83,8 +86,8 @@ def tell(path: str, run: str | None, reading: ReadOptions, request: ToolRequest,
     """
     tool = registry.get(request.tool)
     trainings = Trainings(logdir.scan(path), reading, request.aligning)
-    entries = trainings.found.chosen(run)
-    runs = trainings.each(entry for entry in entries if entry.profiles)
+    entries = _with_answers(trainings.found.chosen(run), tool, request)
+    runs = trainings.each(entries)
     answers = list(_ask(runs, tool, request))
     if not answers:
         raise UnreadableFile(
@@ -98,6 +101,30 @@ def tell(path: str, run: str | None, reading: ReadOptions, request: ToolRequest,
         several = len(answers) > 1
         text.out("\n".join(write(_titled(answer, several), form) for answer in answers))
     return 0
+
+
+def _with_answers(entries: Sequence[RunEntry], tool: Tool, request: ToolRequest) -> list[RunEntry]:
+    """The runs that can answer: those with a profile, and those whose profiler stored this page.
+
+    Raises `UsageError` where recorded results are asked for and no run has them.
+    """
+    if request.results == "ours" and not any(entry.results for entry in entries):
+        return [entry for entry in entries if entry.profiles]
+    from powertui.data.tools.recorded.answers import recorded_files, recorded_tools
+
+    recorded = [entry for entry in entries if tool.name in recorded_tools(entry)]
+    if request.results == "ours":
+        if tool.name == "recorded_results":
+            recorded = [entry for entry in entries if recorded_files(entry)]
+        return [entry for entry in entries if entry.profiles or entry in recorded]
+    if not recorded:
+        raise UsageError(
+            f"No run here has a recorded result of {tool.name}.",
+            hint="What the profiler stored: powertui report PATH --tool recorded_results",
+        )
+    if request.results == "differences":
+        return [entry for entry in recorded if entry.profiles]
+    return recorded
 
 
 def names(form: str) -> int:
@@ -135,22 +162,31 @@ def _ask(runs: Iterable[Opened], tool: Tool, request: ToolRequest) -> Iterator[_
             question = request.question(opened, 0, together=True)
             yield _HostAnswer(opened.name, "all hosts", tool.answer(question))
             continue
-        for profile in profiles:
-            hosts[profile.host] = None
-            if request.host not in (None, _ALL_HOSTS, profile.host):
+        for index, host in enumerate(_host_names(opened)):
+            hosts[host] = None
+            if request.host not in (None, _ALL_HOSTS, host):
                 continue
             answered = True
-            question = request.question(opened, profile.index)
-            if question.window[0] > question.window[1]:
+            question = request.question(opened, index)
+            if profiles and question.window[0] > question.window[1]:
                 raise UsageError(
                     "This window ends before it begins.",
                     hint="Times count from the profile's zero: --from 1.2s --to 1.5s",
                 )
-            yield _HostAnswer(opened.name, profile.host, tool.answer(question))
+            yield _HostAnswer(opened.name, host, tool.answer(question))
     if hosts and not answered:
         names = ", ".join(plain(name, 80) for name in hosts)
         hint = f"There are: {names}. {_ALL_HOSTS} combines them all."
         raise UsageError(f"There is no host {plain(str(request.host), 80)!r}.", hint=hint)
+
+
+def _host_names(opened: Opened) -> tuple[str, ...]:
+    """The hosts that a tool can be asked about; without a profile, those that left results."""
+    if opened.entry.profiles:
+        return tuple(profile.host for profile in opened.profiles)
+    from powertui.data.tools.recorded.answers import recorded_hosts
+
+    return recorded_hosts(opened.entry)
 
 
 def _as_dict(path: str, tool: Tool, answers: Sequence[_HostAnswer]) -> dict[str, Any]:

@@ -45,6 +45,12 @@ def _no_profile(session: Session) -> str:
     return "" if run is None or run.traces else "This run has no profile."
 
 
+def _nothing_stored(session: Session) -> str:
+    """Why pages are empty that show what a profiler stored where there is no profile."""
+    entry = session.entry
+    return "" if entry is not None and entry.results else _nothing_to_draw(session)
+
+
 def _nothing_to_draw(session: Session) -> str:
     """Why the timeline is empty: there is neither a profile nor anything else with times."""
     return "" if session.model is not None else _no_profile(session)
@@ -96,7 +102,7 @@ SCREENS: tuple[ScreenSpec, ...] = (
         "Overview",
         "powertui.screens.overview:OverviewScreen",
         tool="overview_page",
-        lacks=_nothing_to_draw,
+        lacks=_nothing_stored,
     ),
     ScreenSpec(
         "timeline",
@@ -128,7 +134,7 @@ SCREENS: tuple[ScreenSpec, ...] = (
         tool="steps",
         lacks=_no_steps,
     ),
-    ScreenSpec("tools", "7", "Tools", "powertui.screens.tools:ToolsScreen", lacks=_nothing_to_draw),
+    ScreenSpec("tools", "7", "Tools", "powertui.screens.tools:ToolsScreen", lacks=_nothing_stored),
     ScreenSpec("tool", "", "Tool", _TOOL),
     ScreenSpec(
         "compare",

@@ -15,6 +15,7 @@ from powertui.screens.tool import ToolScreen
 from powertui.view import overview_lines
 from powertui.widgets.lines import LinesPane, StyledLine
 
+_STORED = ("recorded", "differences")  # answers that are shown as any tool's
 _MIN_TABLE_LINES = 7  # lines that the table keeps
 _SMALL_WINDOW_LINES = 30  # lines of a window that has none to spare for notes
 
@@ -37,7 +38,7 @@ class OverviewScreen(ToolScreen):
     def ask(self, tool: Tool, question: Question) -> Result:
         """Of a run without a profile: what its power and its scalars tell."""
         training = self.session.training
-        if question.opened.profiles or training is None:
+        if question.opened.profiles or question.opened.entry.results or training is None:
             return super().ask(tool, question)
         from powertui.data.conclusions.run_conclusions import run_conclusions
         from powertui.data.overview.overview_conclusions import conclusion_facts
@@ -51,7 +52,7 @@ class OverviewScreen(ToolScreen):
 
     def show_facts(self, result: Result | None) -> None:
         """Sentences and the graph, as many lines as the window has room for."""
-        if result is not None and result.id != self.tool.name:
+        if result is not None and (result.id != self.tool.name or result.mode in _STORED):
             super().show_facts(result)
             return
         pane = self.query_one("#facts", LinesPane)

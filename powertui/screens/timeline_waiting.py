@@ -70,6 +70,8 @@ def shown_instead(session: Session) -> str:
     paragraphs = [f"{name} {what}"]
     for warning in run.warnings[:_MAX_WARNINGS]:
         paragraphs.append(plain(str(warning)))
+    if session.entry is not None and session.entry.results:
+        paragraphs.append("What the profiler itself stored of it is on pages 1 and 7.")
     paragraphs.append(f"`powertui doctor {plain(run.path)}` lists what there is.")
     return "\n\n".join(paragraphs)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.style import Style
@@ -12,6 +13,7 @@ from textual.binding import BindingType
 from textual.events import Resize
 from textual.widgets import Input, Static
 
+from powertui.data.asked import RESULT_SOURCES, ResultSource
 from powertui.data.table import Fact, Result
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question, Tool
@@ -30,6 +32,11 @@ from powertui.widgets.table import TableView
 _WHOLE_RUN_TOOLS = ("overview_page", "steps")
 # Actions that need no table: what is typed into the filter is applied to the table that comes.
 _NEED_NO_TABLE = ("tool-next", "tool-previous", "table-filter", "submit")
+_NEXT_RESULTS = {  # what the key of recorded results shows next
+    "ours": "as recorded",
+    "recorded": "differences",
+    "differences": "ours",
+}
 _MAX_COPIED_ROWS = 200  # that the clipboard takes (chosen, not measured)
 _MAX_CHART_ROWS = 14  # of a chart above a table (chosen, not measured)
 _MIN_HEADING_CELLS = 40  # cells that the window of a table keeps beside its title
@@ -51,6 +58,7 @@ class ToolScreen(BaseScreen):
         self._result: Result | None = None
         self._table = 0
         self.leads = RowLeads(self, is_fixed=bool(tool))
+        self._results: ResultSource = "ours"  # or what the profiler stored, or both compared
 
     def body(self) -> ComposeResult:
         look = self.shell.look
@@ -106,6 +114,8 @@ class ToolScreen(BaseScreen):
             session.aligning,
             choice=session.choices.get(tool.name, ""),
         )
+        if self._results != "ours" and self._recorded_sources():
+            question = replace(question, results=self._results)
         request = (tool, question, session.run)
         if request == self._request and (self._result is not None or self._is_asking):
             return
@@ -121,6 +131,24 @@ class ToolScreen(BaseScreen):
             self.shell.from_thread(self._answered, request, answer)
 
         self.run_worker(work, thread=True, exclusive=True, group="tool")
+
+    def _recorded_sources(self) -> tuple[ResultSource, ...]:
+        """What this page can show of what the profiler stored; none where it stored nothing."""
+        opened = self.session.opened
+        if opened is None or not opened.entry.results or not opened.entry.profiles:
+            return ()
+        from powertui.data.tools.recorded.answers import recorded_tools
+
+        return RESULT_SOURCES if self.tool.name in recorded_tools(opened.entry) else ()
+
+    def action_tool_results(self) -> None:
+        """What the profiler stored for this page, then against ours, then ours again."""
+        sources = self._recorded_sources()
+        if not sources:
+            self.say("The profiler stored no result of this page beside the profile.")
+            return
+        self._results = sources[(sources.index(self._results) + 1) % len(sources)]
+        self.session_changed()
 
     @property
     def is_behind(self) -> bool:
@@ -289,6 +317,8 @@ class ToolScreen(BaseScreen):
             yield "table-wrappers", "hide wrappers" if shown else "show wrappers"
         if self._result is not None and len(self._result.tables) > 1:
             yield "table-next", "next table"
+        if self._recorded_sources():
+            yield "tool-results", _NEXT_RESULTS[self._results]
         yield "tool-previous+tool-next", "other tools"
         yield "table-copy", "copy"
 

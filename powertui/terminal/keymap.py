@@ -277,6 +277,7 @@ ACTIONS: tuple[Action, ...] = (
         Action("tool-next", ("right_square_bracket",), "Next tool", do=lambda page: page.turn(1)),
         Action("tool-previous", ("left_square_bracket",), "Previous tool",
                do=lambda page: page.turn(-1)),
+        Action("tool-results", ("r",), "As the profiler stored it", "then the differences to ours"),
     ),
     *_section("Tools", _TABLE,
         Action("table-next", ("right", "l"), "Next table of this tool"),

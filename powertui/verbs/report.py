@@ -40,6 +40,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             "TensorFlow's as they were, today's converter's"
         ),
     )
+    tool.add_argument(
+        "--results",
+        choices=("ours", "recorded", "differences"),
+        default="ours",
+        help=(
+            "whose: computed from the profile (default), stored by the profiler beside it, or "
+            "the cells in which both differ"
+        ),
+    )
     common.group(parser, "output").add_argument(
         "--brief",
         action="store_true",
@@ -112,6 +121,7 @@ def run(args: argparse.Namespace) -> int:
             end=common.time_of(args.to),
             host=args.host or (window.host if window is not None else None),
             window=window,
+            results=args.results,
         )
         return tool.tell(args.path, args.run, reading, request, form)
     charts = None

@@ -20,6 +20,8 @@ _NO_STEPS = "No steps were found. Name what marks them: --step-marker REGEX."
 
 def missing_data(tool: str, opened: Opened, index: int) -> str:
     """Why this tool has nothing to say of the profile with this index; "" where it may have."""
+    if tool == "recorded_results" or (opened.entry.results and not opened.entry.profiles):
+        return _not_recorded(tool, opened)
     if tool in ("energy", "sensors"):
         return "" if opened.run.power else "No power log was found with this run."
     if not opened.profiles:
@@ -29,6 +31,16 @@ def missing_data(tool: str, opened: Opened, index: int) -> str:
         return ""
     profile = opened.profiles[min(index, len(opened.profiles) - 1)]
     return profile.cached(("missing data", tool), lambda: reason(profile))
+
+
+def _not_recorded(tool: str, opened: Opened) -> str:
+    """Of what the profiler stored itself: all there is where the run has no profile."""
+    from powertui.data.tools.recorded.answers import recorded_tools
+
+    tools = recorded_tools(opened.entry)
+    if tool == "recorded_results":
+        return "" if tools else "The profiler stored no result beside this profile."
+    return "" if tool in tools else "The profiler stored no result of this page."
 
 
 def _device(profile: Profile) -> str:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import field, replace
 from typing import cast
 
-from powertui.data.asked import Aligning, Compat
+from powertui.data.asked import Aligning, Compat, ResultSource
 from powertui.data.model import Trace
 from powertui.data.opened import Opened, Profile
 from powertui.data.table import Place, Result, nowhere
@@ -43,16 +43,17 @@ class Question:
     together: bool = (
         False  # of all hosts as one answer; only of tools that combine, and of whole profiles
     )
+    results: ResultSource = "ours"  # those that the profiler stored itself, or both
 
     @property
     def profile(self) -> Profile:
         """The host's profile. Raises `UsageError` for a run without any."""
         profiles = self.opened.profiles
         if not profiles:
-            raise UsageError(
-                f"{plain(self.opened.name, 80)} has no profile.",
-                hint="See what is there: powertui doctor PATH",
-            )
+            hint = "See what is there: powertui doctor PATH"
+            if self.opened.entry.results:
+                hint = "What the profiler stored: powertui report PATH --tool recorded_results"
+            raise UsageError(f"{plain(self.opened.name, 80)} has no profile.", hint=hint)
         return profiles[min(self.host, len(profiles) - 1)]
 
     @property
@@ -104,6 +105,8 @@ class Tool:
         Whoever asks about every step of a run does not want to hold all the answers. Raises
         `UsageError` where all hosts together are asked of a tool that answers for one at a time.
         """
+        if self._is_recorded(question):
+            return self._recorded(question)
         if question.together:
             self._can_combine(question)
         module, _, function = self.target.partition(":")
@@ -132,6 +135,30 @@ class Tool:
         if kind[-1] == "part":
             question.opened.forget(*kind, but=key)
         return answer
+
+    def _is_recorded(self, question: Question) -> bool:
+        """Whether the profiler's own result is meant: asked for, or all that is there."""
+        entry = question.opened.entry
+        if question.results != "ours":
+            return True
+        if entry.profiles or not entry.results:
+            return False
+        from powertui.data.tools.recorded.answers import recorded_tools
+
+        return self.name in recorded_tools(entry)
+
+    def _recorded(self, question: Question) -> Result:
+        """What the profiler stored for this tool, or how it differs from what is computed here."""
+        from powertui.data.tools.recorded.answers import recorded_answer
+        from powertui.data.tools.recorded.differences import differences
+
+        opened = question.opened
+        recorded = recorded_answer(opened, question.host, self.name, self.title)
+        if question.results != "differences" or not opened.entry.profiles:
+            return recorded
+        key = ("recorded differences", self.name, question.host, question.compat)
+        whole = replace(question, results="ours", lo=None, hi=None)
+        return opened.cached(key, lambda: differences(recorded, self.answer(whole)))
 
     def _can_combine(self, question: Question) -> None:
         if not self.combines:
@@ -286,6 +313,12 @@ TOOLS: tuple[Tool, ...] = (
         "Sensors",
         "Channels of power found with the run, and what each resolves.",
         f"{_ENERGY}:sensors_found",
+    ),
+    Tool(
+        "recorded_results",
+        "Recorded results",
+        "The pages that the profiler itself stored beside the profile, or without one.",
+        f"{_HERE}.recorded.answers:all_recorded",
     ),
 )
 

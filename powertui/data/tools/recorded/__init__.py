@@ -1,0 +1,1 @@
+"""Results that the profiler's own tools stored beside a profile, or without one."""

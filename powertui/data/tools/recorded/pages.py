@@ -1,0 +1,207 @@
+"""A recorded result as a page: the tables and values of its document, named as pages name them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from powertui.data.secret_values import shown_value
+from powertui.data.table import Column, Fact, Table
+from powertui.data.tools.recorded.documents import Document
+from powertui.data.tools.recorded.flattening import FlatTable, flattened
+from powertui.data.tools.recorded.known_tables import known_table
+from powertui.data.tools.recorded.recorded_columns import (
+    recorded_column,
+    recorded_fact,
+    text_of_type,
+    words_of,
+)
+from powertui.value_types import dataclass
+
+# Of a summary of steps; each row is one of its parts.
+_STATISTICS = ("average", "standard_deviation", "minimum", "maximum")
+# What the browser's tables hold, by their first column.
+_DATA_TABLES = {
+    "selfTimePercent": "The ops that took most time on the device",
+    "stepnum": "Steps",
+    "index": "Steps and cores",
+    "opName": "What the host does for the input",
+    "host_id": "Hosts",
+    "tip_type": "What to do",
+    "link": "What to do",
+}
+_STATEMENTS = ("statement", "statement_html", "summary_conclusion", "summary_next_step")
+_MAX_TREE_ROWS = 100_000  # nodes of an op profile. xprof keeps 100 of each level.
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedContent:
+    """What a result file holds."""
+
+    tables: tuple[Table, ...]
+    facts: tuple[Fact, ...]
+
+
+def recorded_content(document: Document) -> RecordedContent:
+    """The tables and facts of a document."""
+    if isinstance(document, list) and any("cols" in part for part in document if part):
+        return _data_tables(document)
+    trees = _op_trees(document)
+    if trees:
+        return RecordedContent(tuple(trees), ())
+    flat = flattened(document)
+    values, summaries = _without_summaries(flat.values)
+    tables = [_table(table) for table in flat.tables.values() if table.columns]
+    tables.sort(key=lambda table: known_table(table.id) is None)
+    facts = [recorded_fact(path, value) for path, value in values.items()]
+    return RecordedContent(
+        (*tables, *summaries), _statements_first([fact for fact in facts if fact is not None])
+    )
+
+
+def _statements_first(facts: list[Fact]) -> tuple[Fact, ...]:
+    """What the profiler concluded, before its figures."""
+    return tuple(sorted(facts, key=lambda fact: not fact.id.endswith(_STATEMENTS)))
+
+
+def _table(flat: FlatTable) -> Table:
+    known = known_table(flat.path)
+    columns = []
+    for name in flat.columns:
+        values = [row.get(name) for row in flat.rows]
+        columns.append(recorded_column(name, values, known.columns.get(name) if known else None))
+    if known is None:
+        return Table(flat.path, words_of(flat.path).capitalize(), tuple(columns))
+    return Table(known.id, known.title, tuple(columns), key=known.key, noun=known.noun)
+
+
+def _without_summaries(values: Mapping[str, Any]) -> tuple[dict[str, Any], list[Table]]:
+    """(values that are no part of a summary of times, the summaries as one table)"""
+    rest: dict[str, Any] = {}
+    rows: dict[str, dict[str, Any]] = {}
+    for path, value in values.items():
+        owner, _, name = path.rpartition(".")
+        if name in _STATISTICS and "percent" not in owner:
+            rows.setdefault(owner, {})[name] = value
+        else:
+            rest[path] = value
+    if not rows:
+        return rest, []
+    labels = [words_of(path.rpartition(".")[2]).removesuffix(" summary") for path in rows]
+    columns = [Column("what", "what", "text", labels, weight=9)]
+    for name in _STATISTICS:
+        numbers = [row.get(name) for row in rows.values()]
+        column = recorded_column(f"{name}_ms", numbers, None)
+        columns.append(column)
+    return rest, [Table("step_summary", "A step, on average", tuple(columns), noun="part")]
+
+
+# ── tables as the browser's tool draws them ──────────────────────────────────────────────────────
+
+
+def _data_tables(document: list[Any]) -> RecordedContent:
+    """A list of tables with typed columns, each with properties of its own."""
+    tables = []
+    facts: list[Fact] = []
+    for number, part in enumerate(document):
+        if not isinstance(part, dict):
+            continue
+        table = _data_table(part, number)
+        if table is not None:
+            tables.append(table)
+        for name, value in (part.get("p") or {}).items():
+            fact = recorded_fact(str(name), shown_value(str(name), value))
+            if fact is not None:
+                facts.append(replace(fact, id=f"table_{number + 1}.{name}"))
+    return RecordedContent(tuple(tables), _statements_first(facts))
+
+
+def _data_table(part: Mapping[str, Any], number: int) -> Table | None:
+    heads = [head for head in part.get("cols") or () if isinstance(head, dict)]
+    rows = [_cells(row, len(heads)) for row in part.get("rows") or ()]
+    if not heads:
+        return None
+    columns = []
+    for place, head in enumerate(heads):
+        id, values = str(head.get("id", place)), [row[place] for row in rows]
+        label = str(head.get("label") or id)
+        if head.get("type") == "string":
+            columns.append(text_of_type(id, label, values))
+        else:
+            columns.append(replace(recorded_column(id, values, None), label=label))
+    title = _DATA_TABLES.get(columns[0].id, f"Table {number + 1}")
+    return Table(f"table_{number + 1}", title, tuple(columns))
+
+
+def _cells(row: Any, count: int) -> list[Any]:
+    """The values of a row, as many as there are columns."""
+    cells = row.get("c") if isinstance(row, dict) else row
+    values = [cell.get("v") if isinstance(cell, dict) else cell for cell in cells or ()]
+    return [*values, *[None] * count][:count]
+
+
+# ── op profiles ──────────────────────────────────────────────────────────────────────────────────
+
+
+def _op_trees(document: Document) -> list[Table]:
+    """The trees of an op profile, a row for each node; none for any other document."""
+    if not isinstance(document, dict):
+        return []
+    trees = []
+    for name, root in document.items():
+        if isinstance(root, dict) and "children" in root and "metrics" in root:
+            trees.append(_tree_table(name, root))
+    return trees
+
+
+def _tree_table(name: str, root: dict[str, Any]) -> Table:
+    nodes = list(_nodes(root))
+    flat = FlatTable(name)
+    for level, node in nodes:
+        row = {"level": level, **flattened(_without_children(node)).values}
+        flat.rows.append(row)
+    columns = []
+    for path in flat.columns:
+        values = [row.get(path) for row in flat.rows]
+        column = recorded_column(path, values, None)
+        if path == "name":
+            levels = [row["level"] for row in flat.rows]
+            shown = [
+                f"{'  ' * level}{word}" for level, word in zip(levels, column.values, strict=True)
+            ]
+            column = Column("name", "node", "text", shown, weight=9)
+        columns.append(column)
+    return Table(name, words_of(name).capitalize(), tuple(columns), noun="node")
+
+
+def _nodes(root: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every node with its level, in the order of the tree."""
+    stack = [(0, root)]
+    given = 0
+    while stack and given < _MAX_TREE_ROWS:
+        level, node = stack.pop()
+        yield level, node
+        given += 1
+        children = [child for child in node.get("children") or () if isinstance(child, dict)]
+        stack.extend((level + 1, child) for child in reversed(children))
+
+
+def _without_children(node: dict[str, Any]) -> dict[str, Any]:
+    """A node with the lists in it as words: `feature 200 (aligned to 128)`."""
+    rest = {name: value for name, value in node.items() if name != "children"}
+    return {name: _worded(value) for name, value in rest.items()}
+
+
+def _worded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _worded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return "; ".join(_pairs(item) for item in value)
+    return value
+
+
+def _pairs(item: Any) -> str:
+    if isinstance(item, dict):
+        return ", ".join(f"{name} {value}" for name, value in item.items())
+    return str(item)

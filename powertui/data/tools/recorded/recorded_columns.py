@@ -1,0 +1,118 @@
+"""Columns and facts of recorded values: what a field holds follows from its name and its values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from powertui.data.model import PS_PER_NS, PS_PER_US
+from powertui.data.table import Column, ColumnKind, Fact
+from powertui.data.tools.recorded.known_tables import PS_PER_MS, KnownColumn
+
+_INTEGER = re.compile(r"-?\d{1,18}")  # int64 in JSON is a string
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_UNIT_WORD = re.compile(r"( in)? (us|ms|ns|ps|percent)$")  # the value is shown with its unit
+# The end of a field's name → kind, factor, unit.
+_NAMED_KINDS: tuple[tuple[re.Pattern[str], ColumnKind, float, str], ...] = (
+    (re.compile(r"(_us|[a-z]Us)$"), "duration", PS_PER_US, "us"),
+    (re.compile(r"(_ms(_summary)?|[a-z]Ms)$"), "duration", PS_PER_MS, "ms"),
+    (re.compile(r"(duration|time)(_ns|Ns)$"), "duration", PS_PER_NS, ""),
+    (re.compile(r"(_ps|[a-z]Ps)$"), "duration", 1, ""),
+    (re.compile(r"_fraction$"), "share", 1, ""),
+    # Fractions in spite of their names: 0.79 is drawn as 79 %.
+    (re.compile(r"^(selfTime|cumulativeTime|timeIn|selfTimeIn)Percent$"), "share", 1, ""),
+    (re.compile(r"metrics\.(time|flops)$"), "share", 1, ""),
+    (re.compile(r"_percent$"), "share", 0.01, "%"),
+    (
+        re.compile(r"(Bytes(InUse|UsageLifetime)?|_bytes|memoryCapacity|dataSize)$"),
+        "number",
+        1,
+        "B",
+    ),
+)
+
+
+def recorded_column(path: str, values: Sequence[Any], known: KnownColumn | None) -> Column:
+    """A column of one field; a record without it has no value there."""
+    how = known or _by_name(path, values)
+    if how.kind == "text":
+        words = ["" if value is None else _word(value) for value in values]
+        return Column(how.id, how.label, "text", words, weight=how.weight)
+    numbers = [None if value in (None, "") else float(value) for value in values]
+    present = np.array([number is not None for number in numbers], np.bool_)
+    array = np.array([0.0 if number is None else number for number in numbers])
+    if how.kind == "integer":
+        integers = [0 if value in (None, "") else int(value) for value in values]
+        array = np.array(integers, np.int64)
+    elif how.kind == "flag":
+        array = array.astype(np.bool_)
+    elif how.scale != 1:
+        array = array * how.scale
+    return Column(how.id, how.label, how.kind, array, how.unit, present=present, weight=how.weight)
+
+
+def text_of_type(path: str, label: str, values: Sequence[Any]) -> Column:
+    """A column that its document calls one of words, whatever they look like."""
+    words = ["" if value is None else _word(value) for value in values]
+    return Column(path, label, "text", words, weight=5)
+
+
+def recorded_fact(path: str, value: Any) -> Fact | None:
+    """A value that is in no table; None where it is empty."""
+    if value is None or value == "":
+        return None
+    how = _by_name(path, [value])
+    if how.kind == "text":
+        return Fact(path, words_of(path), _word(value))
+    if how.kind == "flag":
+        return Fact(path, words_of(path), bool(value), "flag")
+    number = float(value)
+    if not math.isfinite(number):
+        return Fact(path, words_of(path), None, why="not a number")
+    if how.kind == "integer":
+        return Fact(path, words_of(path), int(value), "integer")
+    return Fact(path, words_of(path), number * how.scale, how.kind, how.unit)
+
+
+def words_of(path: str) -> str:
+    """The name of a field as words: the last two parts of its path at most."""
+    parts = path.split(".")[-2:]
+    words = " ".join(_CAMEL.sub(" ", part).replace("_", " ") for part in parts)
+    return _UNIT_WORD.sub("", words.lower()).strip()
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _by_name(path: str, values: Sequence[Any]) -> KnownColumn:
+    """How a field that no page has is shown."""
+    label = words_of(path.rpartition(".")[2])
+    held = [value for value in values if value not in (None, "")]
+    if held and all(isinstance(value, bool) for value in held):
+        return KnownColumn(path, label, "flag")
+    are_integers = bool(held) and all(_is_integer(value) for value in held)
+    are_numbers = bool(held) and all(_is_number(value) or _is_integer(value) for value in held)
+    if not are_numbers:
+        return KnownColumn(path, label, "text", weight=5)
+    for pattern, kind, scale, unit in _NAMED_KINDS:
+        if pattern.search(path):
+            return KnownColumn(path, label, kind, scale, unit, weight=6)
+    return KnownColumn(path, label, "integer" if are_integers else "number", weight=4)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_integer(value: Any) -> bool:
+    """Whether a value fits a column of whole numbers."""
+    if isinstance(value, str):
+        return _INTEGER.fullmatch(value) is not None
+    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
