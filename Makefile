@@ -8,6 +8,7 @@
 #   make bench         the benchmarks (minutes)
 #   make parity        every cell against TensorBoard's profiler, into docs/parity.md (x86-64; 2 GB, minutes; PARITY=--help for less)
 #   make causes        programs with a known cause, recorded and judged by the first sentence (x86-64; 3 GB, minutes; CAUSES=--help for less)
+#   make ranges        the oldest and the newest versions that pyproject.toml allows (minutes)
 #   make fuzz          hostile input for the scanner and every reader (a minute; FUZZ=--help for more)
 #   make mutants       do the tests hold? small faults put into a copy, one by one
 #   make screenshots   draw the pictures in docs/ again
@@ -34,7 +35,7 @@ CAUSES_VENV ?= .causes-venv
 # Tests start thousands of processes. Each one would compile 270 modules again where compiled modules are not kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick test check lint monkey bench fuzz mutants parity causes screenshots cast strings dist bundle power-test clean
+.PHONY: ranges release site demo quick test check lint monkey bench fuzz mutants parity causes screenshots cast strings dist bundle power-test clean
 
 demo: $(PROGRAM)
 	$(BIN)/powertui demo
@@ -78,6 +79,9 @@ parity: $(PARITY_VENV)/.ready
 
 causes: $(CAUSES_VENV)/.ready
 	$(CAUSES_VENV)/bin/python -m scripts.causes $(CAUSES)
+
+ranges:
+	$(PYTHON) scripts/ranges.py $(RANGES)
 
 mutants: $(TESTS)
 	$(BIN)/python -m scripts.mutants $(MUTANTS)

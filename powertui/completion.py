@@ -146,7 +146,10 @@ def _path_among(words: Sequence[str]) -> str:
             continue
         path = Path(word.strip("'\"").replace("\\ ", " "))
         if word.startswith("~"):
-            path = path.expanduser()
+            try:
+                path = path.expanduser()
+            except RuntimeError:  # there is no such user
+                continue
         if path.exists():
             return str(path)
     return "."

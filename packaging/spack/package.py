@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # For Spack 1.0 and newer, in a repository of your own (`spack repo create`), there as
-# packages/py_powertui/package.py. Spack's own textual is older (5.3), and plotext and
-# python-ipmi are not among its packages: add those, or install with `make bundle`.
+# packages/py_powertui/package.py. Spack's own textual is older (5.3), and python-ipmi is
+# not among its packages: add those, or install with `make bundle`.
 
 from spack_repo.builtin.build_systems.python import PythonPackage
 
@@ -30,12 +30,11 @@ class PyPowertui(PythonPackage):
     depends_on("c", type="build")
     depends_on("python@3.10:", type=("build", "run"))
     depends_on("py-setuptools@77:", type="build")
-    depends_on("py-textual@8.2.8:8.2", type=("build", "run"))
+    depends_on("py-textual@6:8", type=("build", "run"))
     depends_on("py-rich@14.2:15", type=("build", "run"))
     depends_on("py-numpy@1.24:", type=("build", "run"))
     depends_on("py-pandas@1.5:", type=("build", "run"))
     depends_on("py-protobuf@4.21:", type=("build", "run"))
-    depends_on("py-plotext@5.3:5", type=("build", "run"))
     depends_on("py-python-ipmi@0.6.1:", type=("build", "run"))
     depends_on("py-h2@4.1:", type=("build", "run"))
     depends_on("py-cryptography", type=("build", "run"))

@@ -1,13 +1,12 @@
 """How long each step took, as a small chart for terminals: a stall and a slow start look different.
 
-plotext draws it, at most one dot for each place of the width. Of several steps in one dot the
+At most one dot for each place of the width. Of several steps in one dot the
 longest is drawn, so that no stall is lost.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data.model import PS_PER_S, Floats, Int64s
-from powertui.report import text
+from powertui.report import braille_plot, text
 from powertui.terminal import capabilities
 
 # Chosen by looking at charts, not measured.
@@ -23,7 +22,6 @@ MIN_STEPS = 10  # of fewer steps the median says as much
 _PLOT_ROWS = 6
 _MIN_COLUMNS = 40
 _MAX_COLUMNS = 120  # wider shows no more
-_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def room() -> int:
@@ -62,22 +60,16 @@ def _drawn(
     first_steps: Int64s, heights: Floats, top: float, step_count: int, columns: int
 ) -> list[str]:
     """The dots in their frame, with three labels on each axis."""
-    import plotext
-
     last = step_count - 1
-    plotext.clear_figure()
-    plotext.theme("clear")
-    plotext.plot_size(columns, _PLOT_ROWS + 3)  # the frame and the labels below it
-    plotext.plot(first_steps.tolist(), heights.tolist(), marker="braille")
-    plotext.ylim(0, top)
-    plotext.xlim(0, last)
-    time_labels = ["0", _time(top / 2), _time(top)]
-    plotext.yticks([0, top / 2, top], time_labels)
-    # Steps count from 1 for a person, and from 0 on the axis.
-    step_labels = ["1", f"{last // 2 + 1:,}", f"{step_count:,}"]
-    plotext.xticks([0, last / 2, last], step_labels)
-    picture = _ESCAPES.sub("", plotext.build())
-    return [line.rstrip() for line in picture.splitlines()]
+    return braille_plot.braille_plot(
+        first_steps / last,
+        heights / top,
+        columns=columns,
+        rows=_PLOT_ROWS,
+        row_labels=("0", _time(top / 2), _time(top)),
+        # Steps count from 1 for a person, and from 0 on the axis.
+        column_labels=("1", f"{last // 2 + 1:,}", f"{step_count:,}"),
+    )
 
 
 def _top(values: Floats) -> tuple[float, int]:

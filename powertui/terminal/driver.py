@@ -1,4 +1,4 @@
-"""The terminal as Textual sees it, with what Textual 8.2's Linux driver lacks.
+"""The terminal as Textual sees it, with what Textual's Linux driver lacks.
 
 * Output goes to standard output (Textual writes to standard error), through `OutputThread`.
 * The end of input (a closed pty, a dropped line) ends the program; Textual would spin or show a
@@ -10,8 +10,7 @@
 * The terminal can be given back at once, from a signal handler, at any moment between taking it and
   leaving it.
 
-The overridden names are Textual's own and private to it: this file is the one place that depends on
-them.
+The overridden names are Textual's own and private to it: `textual_private.py` lists them.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ from threading import Event, Thread, get_ident
 from typing import TYPE_CHECKING, Any
 
 from textual import events
-from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
 from powertui.terminal.output import OutputThread
+from powertui.terminal.textual_private import XTermParser
 
 if TYPE_CHECKING:
     from powertui.terminal.paced import PacedApp

@@ -1,7 +1,7 @@
 """The application's link to its terminal: Textual renders, the painter finds what differs, the gate
 says when it may leave.
 
-`PacedApp` overrides the one method through which Textual 8.2 shows a rendered screen. Screens,
+`PacedApp` overrides the one method through which Textual shows a rendered screen. Screens,
 dialogs and toasts are paced and reduced without knowing it. In tests that run without a terminal
 Textual's own path is untouched.
 """
@@ -16,7 +16,6 @@ from typing import Any, Generic, TypeVar
 from rich.color_triplet import ColorTriplet
 from rich.segment import Segment
 from rich.style import Style
-from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.app import App
 from textual.color import Color
 from textual.filter import LineFilter
@@ -29,6 +28,7 @@ from powertui.terminal.driver import ASK_POSITION, TerminalDriver
 from powertui.terminal.pacing import PaintGate, Quality
 from powertui.terminal.painter import Painter
 from powertui.terminal.signals import HANGUP, PATIENCE_S, leave, no_later_than
+from powertui.terminal.textual_private import ChopsUpdate, LayoutUpdate, rendered_rows
 from powertui.terminal.theme import hex_of
 
 ReturnType = TypeVar("ReturnType")
@@ -153,7 +153,7 @@ class PacedApp(App[ReturnType], Generic[ReturnType]):
 
     def drawn_rows(self, screen: Screen[Any]) -> list[Strip]:
         """What a screen shows, row by row; also of one that another one is in front of."""
-        return screen._compositor.render_strips()
+        return rendered_rows(screen)
 
     def svg_of(self, screen: Screen[Any]) -> str:
         """What a screen shows, as SVG."""

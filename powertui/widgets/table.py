@@ -80,7 +80,7 @@ class TableView(TableDrawing, can_focus=True):
             self.order = Order(column, descending)
             self.cursor = self.top = 0
             self._open = frozenset()
-        self._arrange()
+        self._lay_out_parts()
 
     def sort(self, id: str) -> None:
         """By this column; the same one again turns it round."""
@@ -133,7 +133,7 @@ class TableView(TableDrawing, can_focus=True):
 
     def _reorder(self, **changed: Any) -> None:
         self.order = replace(self.order, **changed)
-        self._arrange()
+        self._lay_out_parts()
 
     def sort_next(self) -> None:
         """By the next column that is shown."""
@@ -147,7 +147,7 @@ class TableView(TableDrawing, can_focus=True):
         """Only rows that hold the text in one of their words."""
         self._reorder(text=text)
 
-    def _arrange(self) -> None:
+    def _lay_out_parts(self) -> None:
         """Put the lines in order, in a thread where they are many."""
         table = self.table
         order = self.order

@@ -136,7 +136,7 @@ class TimelineView(Vertical):
         yield self.sight
 
     def on_mount(self) -> None:
-        self._arrange()
+        self._lay_out_parts()
 
     def show(
         self, model: TimelineModel, power: Sequence[PowerOnTrace] = (), *, keep: bool = True
@@ -145,7 +145,7 @@ class TimelineView(Vertical):
         self.set_power(power)
         self._roomy = self._roomy and keep
         self.timeline.show(model, keep=keep)
-        self._arrange()
+        self._lay_out_parts()
         self._follow_timeline()
 
     def _follow_timeline(self) -> None:
@@ -161,20 +161,20 @@ class TimelineView(Vertical):
             strip.set_power(series)
         self.marks.set_marks(marks.on_trace(self._power))
         self.overview.set_power(self._power[0] if self._power else None)
-        self._arrange()
+        self._lay_out_parts()
 
     def set_notes(self, notes: Sequence[MarkOnTrace]) -> None:
         """Draw what a person wrote. Without a note there is no lane for them."""
         if tuple(notes) != self.notes.marks:
             self.notes.set_marks(tuple(notes))
-            self._arrange()
+            self._lay_out_parts()
 
     def accompany(self, neighbors: Sequence[NeighborProfile]) -> None:
         """Draw these profiles of the training beside the one that is shown."""
         if self.timeline.accompany(neighbors):
             self.steps.neighbors = tuple(neighbors)
             self.steps.refresh()
-            self._arrange()
+            self._lay_out_parts()
             self._follow_timeline()
 
     def _covered(self) -> int:
@@ -223,7 +223,7 @@ class TimelineView(Vertical):
         """The picture stands: rows that the tracks leave free are used from now on."""
         if not self._roomy:
             self._roomy = True
-            self._arrange()
+            self._lay_out_parts()
 
     def set_values(self, chosen: Sequence[Strip], *, picked: bool = False) -> None:
         """Draw these scalars, counters and rates.
@@ -235,7 +235,7 @@ class TimelineView(Vertical):
             self._picked = picked
             for lane, strip in zip(self.values, self._chosen, strict=False):
                 lane.set_strip(strip)
-            self._arrange()
+            self._lay_out_parts()
 
     @property
     def chosen(self) -> tuple[Strip, ...]:
@@ -268,9 +268,9 @@ class TimelineView(Vertical):
         self.timeline.restyle(theme, glyphs)
 
     def on_resize(self, event: events.Resize) -> None:
-        self._arrange()
+        self._lay_out_parts()
 
-    def _arrange(self) -> None:
+    def _lay_out_parts(self) -> None:
         """Share the height out among power, lanes and tracks."""
         if not self.is_mounted or not self.size.width:
             return
@@ -401,7 +401,7 @@ class TimelineView(Vertical):
             return
         has_moved_in = self._was_inside != (self.inside, self._partly_inside)
         if has_moved_in or self._row_count != len(self.timeline.rows):
-            self._arrange()
+            self._lay_out_parts()
         for lane in self.lanes:
             lane.update_state(model, after)
         below = [(row.label, row.row is None) for row in self.timeline.below]

@@ -1,0 +1,80 @@
+"""A curve of braille dots in a frame, with labels on both axes, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from powertui.data.model import Bools, Floats
+
+_DOT_COLUMNS = 2  # of one character
+_DOT_ROWS = 4
+_BLANK = 0x2800  # Unicode's braille pattern without a dot
+# The bit of each dot of a character, row by row: Unicode counts the lowest row last.
+_BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]], np.int64)
+
+
+def braille_plot(
+    places: Floats,
+    heights: Floats,
+    *,
+    columns: int,
+    rows: int,
+    row_labels: Sequence[str],
+    column_labels: Sequence[str],
+) -> list[str]:
+    """The lines of the picture. `places` and `heights` are shares of the axes, 0 to 1.
+
+    `row_labels` are those of the bottom, the middle and the top; `column_labels` of the left, the
+    middle and the right.
+    """
+    margin = max(map(len, row_labels))
+    inside = columns - margin - 2  # without the frame
+    dots = _joined_dots(places, heights, inside * _DOT_COLUMNS, rows * _DOT_ROWS)
+    bottom, middle, top = row_labels
+    label_of_row = {rows - 1: bottom, (rows - 1) // 2: middle, 0: top}
+    ticks = (0, (inside - 1) // 2, inside - 1)
+    lines = [" " * margin + "┌" + "─" * inside + "┐"]
+    for row in range(rows):
+        label = label_of_row.get(row, "")
+        edge = "┤" if label else "│"
+        lines.append(f"{label:>{margin}}{edge}{_characters(dots, row)}│")
+    frame = ["─"] * inside
+    for tick in ticks:
+        frame[tick] = "┬"
+    lines.append(" " * margin + "└" + "".join(frame) + "┘")
+    lines.append(" " * (margin + 1) + _below(ticks, column_labels, inside))
+    return [line.rstrip() for line in lines]
+
+
+def _joined_dots(places: Floats, heights: Floats, width: int, height: int) -> Bools:
+    """Which dots are set: each point, and a straight line to the next one."""
+    dots = np.zeros((height, width), np.bool_)
+    x = np.rint(places * (width - 1)).astype(np.int64)
+    y = np.rint((1 - heights) * (height - 1)).astype(np.int64)
+    dots[y, x] = True
+    for first in range(len(x) - 1):
+        last = first + 1
+        count = max(abs(int(x[last] - x[first])), abs(int(y[last] - y[first]))) + 1
+        between_x = np.rint(np.linspace(x[first], x[last], count)).astype(np.int64)
+        between_y = np.rint(np.linspace(y[first], y[last], count)).astype(np.int64)
+        dots[between_y, between_x] = True
+    return dots
+
+
+def _characters(dots: Bools, row: int) -> str:
+    """One row of characters; a space where no dot is set."""
+    band = dots[row * _DOT_ROWS : (row + 1) * _DOT_ROWS]
+    cells = band.reshape(_DOT_ROWS, -1, _DOT_COLUMNS)
+    codes = (cells * _BITS[:, np.newaxis, :]).sum(axis=(0, 2))
+    return "".join(chr(_BLANK + code) if code else " " for code in codes.tolist())
+
+
+def _below(ticks: Sequence[int], labels: Sequence[str], width: int) -> str:
+    """The labels of the columns, each below the middle of its tick as far as there is room."""
+    text = [" "] * width
+    for tick, label in zip(ticks, labels, strict=True):
+        start = min(max(tick - len(label) // 2, 0), width - len(label))
+        text[start : start + len(label)] = label
+    return "".join(text)

@@ -1,0 +1,79 @@
+"""Run the tests that feel other versions of packages with the oldest and the newest versions that
+pyproject.toml allows: each set in an environment of its own, below .ranges/.
+
+    python3 scripts/ranges.py              both
+    python3 scripts/ranges.py oldest       one of them
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# Screens and their pictures feel Textual and rich; the rest feels numpy, pandas, protobuf and h2.
+TESTS = (
+    "tests/unit/terminal",
+    "tests/unit/api",
+    "tests/unit/test_export.py",
+    "tests/screens/test_frame.py",
+    "tests/screens/test_clicks.py",
+    "tests/screens/test_timeline_places.py",
+    "tests/e2e/test_first_picture.py",
+)
+# The oldest numpy and pandas have no wheel from this Python on.
+FIRST_PYTHON_WITHOUT_THEM = (3, 12)
+
+
+def main() -> int:
+    """Exit code 1 when a set fails."""
+    asked = sys.argv[1:] or ["oldest", "newest"]
+    failed = [kind for kind in asked if not passes(kind)]
+    for kind in failed:
+        print(f"The {kind} versions of pyproject.toml's ranges fail.", file=sys.stderr)
+    return int(bool(failed))
+
+
+def passes(kind: str) -> bool:
+    """Whether the tests pass with the oldest, or the newest, versions."""
+    environment = ROOT / ".ranges" / kind
+    python = environment / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    wanted = oldest() if kind == "oldest" else []
+    subprocess.run(
+        [*pip, "--upgrade", "--prefer-binary", "-e", ".[test]", *wanted], check=True, cwd=ROOT
+    )
+    names = ("textual", "rich", "numpy", "pandas", "protobuf", "h2", "python-ipmi")
+    shown = subprocess.run(
+        [python, "-m", "pip", "list", "--format", "freeze"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    print(kind, *[line for line in shown if line.partition("==")[0] in names], flush=True)
+    tests = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
+    return subprocess.run(tests, check=False, cwd=ROOT).returncode == 0
+
+
+def oldest() -> list[str]:
+    """`name==lower bound` of every dependency."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    block = text.partition("\ndependencies = [")[2].partition("\n]")[0]
+    pins = []
+    for name, extras, bound in re.findall(r'"([\w-]+)(\[[\w,]+\])?>=([\d.]+)', block):
+        if name == "tomli" or (
+            name in ("numpy", "pandas") and sys.version_info[:2] > FIRST_PYTHON_WITHOUT_THEM
+        ):
+            continue
+        pins.append(
+            f"{name}{extras}=={bound}.*" if bound.count(".") == 1 else f"{name}{extras}=={bound}"
+        )
+    return pins
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
