@@ -108,12 +108,17 @@ class PaneBelow:
             self._say_of(
                 of + heading.table_heading(profile, window, page.view.size.width - 2 - len(of))
             )
-        from powertui.data.tools import op_stats, op_table
+        from powertui.data.energy import op_energy
+        from powertui.data.tools import op_stats
+
+        aligning = session.aligning
 
         background.begin(
             page,
             "ops",
-            lambda check: op_table.result(op_stats.op_stats(trace, lo, hi, check)),
+            lambda check: op_energy.op_result(
+                op_stats.op_stats(trace, lo, hi, check), profile, aligning
+            ),
             lambda result: self._got_ops(trace, result),
         )
 

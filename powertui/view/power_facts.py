@@ -87,7 +87,8 @@ def _short(sensor: Sensor) -> str:
     device = scopes.device(sensor)
     if device is None or device.index is None:
         return sensor.channel
-    return f"GPU {device.index}"
+    kind = "AIU" if sensor.channel.startswith("AIU") else "GPU"
+    return f"{kind} {device.index}"
 
 
 @functools.lru_cache(maxsize=8)

@@ -18,6 +18,7 @@ from powertui.data import packed
 from powertui.data.asked import Aligning
 from powertui.data.by_number import ByNumber
 from powertui.data.energy import (
+    aiu_scale,
     align,
     devices,
     drawn_channels,
@@ -341,6 +342,14 @@ def energy_account(profile: Profile, aligning: Aligning | None = None) -> Accoun
 
 def placed_alone(profile: Profile, aligning: Aligning) -> tuple[Placed, ...]:
     """The power of a profile where profile and log place it, whatever training is around."""
+    return profile.opened.cached(
+        ("placed alone", profile.index, aligning),
+        lambda: aiu_scale.settled(placed_as_read(profile, aligning)),
+    )
+
+
+def placed_as_read(profile: Profile, aligning: Aligning) -> tuple[Placed, ...]:
+    """The same in the watts that trace and logs state."""
     opened = profile.opened
 
     def make() -> tuple[Placed, ...]:
@@ -349,7 +358,7 @@ def placed_alone(profile: Profile, aligning: Aligning) -> tuple[Placed, ...]:
             around_ns = opened.around.around_ns(profile)
         return align.place_all(opened.run, profile.index, opened.entry, aligning, around_ns)
 
-    return opened.cached(("placed alone", profile.index, aligning), make)
+    return opened.cached(("placed as read", profile.index, aligning), make)
 
 
 def key(index: int, aligning: Aligning) -> tuple[object, ...]:

@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from powertui.data.energy import scopes
 from powertui.data.energy.hostnames import MAX_LISTED_NAMES
 from powertui.data.model import (
+    IN_TRACE,
     Badge,
     Device,
     PowerOnTrace,
@@ -95,7 +96,12 @@ def pairs(
 
     compared = {row: power[row] for row in channels} if on_its_clock else {}
     scores = device_signal.follow_scores(trace, planes, compared)
-    identities = {number: _by_identity(planes[number], channels) for number in planes}
+    own = {
+        device.index: row
+        for row, device in channels.items()
+        if device.index is not None and power[row].series.sensor.source == IN_TRACE
+    }
+    identities = {number: _by_identity(planes[number], channels, own) for number in planes}
     signals = device_signal.by_signal(scores)
     matching = _Matching(
         power=power,
@@ -135,7 +141,8 @@ class _Matching:
         """The channel of one GPU, by the best evidence."""
         same_number = self._with_number(number)
         if by_identity is not None:
-            why = "by its UUID or PCI address"
+            is_own = self.power[by_identity].series.sensor.source == IN_TRACE
+            why = "counted by the device itself" if is_own else "by its UUID or PCI address"
             return Pair(name, by_identity, DeviceEvidence.IDENTITY, why)
         if by_signal is not None and by_signal == same_number:
             why = "by its number, and its power follows what ran there"
@@ -213,7 +220,13 @@ def is_same(first: Device, second: Device) -> bool:
     return first.index is not None and first.index == second.index
 
 
-def _by_identity(processes: Sequence[Process], channels: Mapping[int, Device]) -> int | None:
+def _by_identity(
+    processes: Sequence[Process], channels: Mapping[int, Device], own: Mapping[int, int]
+) -> int | None:
+    number = scopes.NUMBER.search(processes[0].name)
+    recorded = own.get(int(number[1])) if number is not None else None
+    if recorded is not None:  # the device itself counted it
+        return recorded
     identities: set[str] = set()
     for process in processes:
         for stat in process.stats:

@@ -16,8 +16,8 @@ from powertui.data.energy.hostnames import MAX_LISTED_NAMES
 from powertui.data.model import Device, PowerSeries, Scope, Sensor
 from powertui.value_types import dataclass
 
-# The number of a GPU, as logs and profiles write it.
-NUMBER = re.compile(r"(?:gpu|cuda|rocm|hip)[\s:#_\[-]*(\d{1,3})", re.IGNORECASE)
+# The number of a GPU or an AIU, as logs and profiles write it.
+NUMBER = re.compile(r"(?:gpu|cuda|rocm|hip|aiu)[\s:#_\[-]*(\d{1,3})", re.IGNORECASE)
 # A node whose peak is less than this share of what its parts draw is no node. Chosen: two sensors
 # of one thing differ by their gains, of ±5 % each, and by when they read.
 _MIN_NODE_SHARE = 0.85

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.formats import filenames, flow_ends, json_flows
+from powertui.data.formats import aiu_power, filenames, flow_ends, json_flows
 from powertui.data.formats.builder import LineQuota, ProcessBuilder, TraceBuilder
 from powertui.data.formats.hardware_counters import counter_unit
 from powertui.data.formats.json_args import ArgText
@@ -378,7 +378,8 @@ class _Collector:
         builder.draw(self.flows.arrows(shift_ps), lines)
         processes = {**self.processes, **self.ranged, "memory": "memory"}
         self.readings.build(builder, base_us, processes, _DIGITS)
-        return builder.build(self.names, complete=complete, warnings=source.warnings)
+        trace = builder.build(self.names, complete=complete, warnings=source.warnings)
+        return aiu_power.with_power(trace) if complete else trace
 
     def _build_devices(self, builder: TraceBuilder, put: _PutThread) -> None:
         """Each device as a process, with its streams as lines."""
@@ -392,7 +393,8 @@ class _Collector:
             only = next(iter(self.devices.values()))
         for device in sorted(streams):
             stats = self.devices.get(device, only)
-            process = builder.process(f"/device:GPU:{device}", stats, self.stats)
+            kind = "AIU" if aiu_power.is_described(stats) else "GPU"
+            process = builder.process(f"/device:{kind}:{device}", stats, self.stats)
             for stream, what, thread in streams[device]:
                 # A name with " - from #" is that of a line drawn from the work of another one.
                 label = f"{what} - from #{stream}" if what else f"Stream #{stream}"

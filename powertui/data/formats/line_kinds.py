@@ -53,6 +53,8 @@ _ALWAYS_DERIVED = frozenset(
         "TensorFlow Name Scope",
         "Source code",
         "ProcessLaunch Stats",
+        # From when an op was ready to when it ran on IBM's AIU, while others ran: no work.
+        "Cmpt Prep",
     )
 )
 _DERIVED_BASE, _DERIVED_LAST = 0xDEADBEEF, 0xDEADBEEF + 289

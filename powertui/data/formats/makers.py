@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 _GPU = re.compile(r"(?:\d+ )?GPU ?(\d+)|Device (\d+)|(?:RANK \d+ )?DEVICE (\d+)(?:\.\d+)?<.*>")
 _HOST = re.compile(r"(?:\d+ )?CPU ((?:HIP|HSA|roctx|markers|functions).*)", re.IGNORECASE)
+_AIU = re.compile(r"AIU (?:Device ?)?(\d{1,9})")
 _PLAIN = {"CUDA functions": "/device:GPU:0", "Ascend Hardware": "/device:NPU:0"}
 
 
@@ -17,12 +18,15 @@ def process_name(label: str) -> str:
     otherwise.
 
     rocprof: "1 GPU0", "0 CPU HIP API"; PyTorch up to 1.8: "CUDA functions"; unitrace: "RANK 0
-    DEVICE 1<node>"; nsys: "Device 0"; Ascend: "Ascend Hardware".
+    DEVICE 1<node>"; nsys: "Device 0"; Ascend: "Ascend Hardware"; IBM's AIU: "AIU 0", "AIU Device0".
     """
     gpu = _GPU.fullmatch(label)
     if gpu is not None:
         number = next(filter(None, gpu.groups()))
         return f"/device:GPU:{int(number)}"
+    aiu = _AIU.fullmatch(label)
+    if aiu is not None:
+        return f"/device:AIU:{int(aiu[1])}"
     if label in _PLAIN:
         return _PLAIN[label]
     host = _HOST.fullmatch(label)

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.formats import flow_ends, json_flows
-from powertui.data.formats.builder import MAX_PROCESSES, LineQuota, TraceBuilder
+from powertui.data.formats import aiu_power, flow_ends, json_flows
+from powertui.data.formats.aiu_lines import AiuRank
+from powertui.data.formats.builder import MAX_PROCESSES, LineQuota, ProcessBuilder, TraceBuilder
 from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import LONG_NAME, PID, TID, EventBatch, Tokens
 from powertui.data.formats.json_batch import NAME as TITLE
@@ -107,6 +108,7 @@ class _Collector:
         # Rows of async begins that wait for their ends, by pid, line and id.
         self._open_async: dict[tuple[Any, str, str], list[int]] = {}
         self.own_export: OwnExport | None = None  # where powertui itself wrote the file
+        self._is_aiu = False  # whether events hold the registers of IBM's AIU
 
     @property
     def memory(self) -> int:
@@ -327,6 +329,7 @@ class _Collector:
 
     def build(self, source: OpenedFile, *, complete: bool) -> Trace:
         """The trace of what came so far."""
+        self._is_aiu = aiu_power.is_in(source.head)
         # Each part is built from its own columns: a Trace that was handed out never changes.
         builder = TraceBuilder(
             source.path, self.builder.format, size=source.size, host=self.builder.host
@@ -348,7 +351,8 @@ class _Collector:
                 "has exactly the million events that TensorFlow's writer keeps: the rest may "
                 "be missing"
             )
-        return builder.build(self.names, complete=complete, warnings=source.warnings)
+        trace = builder.build(self.names, complete=complete, warnings=source.warnings)
+        return aiu_power.with_power(trace) if self._is_aiu and complete else trace
 
     def _restore_export(self, export: OwnExport, builder: TraceBuilder) -> None:
         """Clock, host and steps as they were when powertui wrote the file."""
@@ -375,8 +379,12 @@ class _Collector:
             threads_by_pid.setdefault(pid, []).append((tid, thread))
         tracks: dict[Any, Track | None] = {}
         for pid, threads in threads_by_pid.items():
-            name = process_name(self.processes.get(pid) or _default_name(pid, "process"))
-            process = builder.process(name, (), self.stats)
+            process: ProcessBuilder | AiuRank
+            if self._is_aiu:
+                process = AiuRank(builder, self.processes.get(pid, ""), pid, self.stats, self.names)
+            else:
+                name = process_name(self.processes.get(pid) or _default_name(pid, "process"))
+                process = builder.process(name, (), self.stats)
             for tid, thread in threads:
                 if not len(thread):
                     builder.findings.add(_STRAY_ENDS, count=len(thread.ends))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui.data.model.arrows import Arrows
-from powertui.data.model.ground import Bools, Clock, Floats, Int64s, UInt32s, UInt64s, Warn
+from powertui.data.model.ground import Badge, Bools, Clock, Floats, Int64s, UInt32s, UInt64s, Warn
 from powertui.data.wire.stored import FileState
 from powertui.value_types import dataclass
 
@@ -245,6 +245,7 @@ class Counter:
     times: Int64s  # ps since the profile's zero, ascending
     values: Floats  # what holds from each time on
     counted: CountedEvents | None = None  # where it was counted over events, with 0 between them
+    scale: Badge = Badge.MEASURED  # ASSUMED where its unit is a guess
 
     def __len__(self) -> int:
         return len(self.times)

@@ -2,15 +2,22 @@
 has counted.
 
 Its times are those of the events, so that nothing has to be aligned. What neither name nor unit
-calls watts or joules is no power.
+calls watts or joules is no power. What a device counted over stretches (IBM's AIU) is the mean of
+each of them.
 """
 
 from __future__ import annotations
 
+import re
+
+import numpy as np
+
 from powertui.data.model import (
     IN_TRACE,
     PS_PER_NS,
+    PS_PER_S,
     Counter,
+    Device,
     Floats,
     PowerSeries,
     Scope,
@@ -21,6 +28,7 @@ from powertui.data.power import assemble, counters, units
 from powertui.data.power.notes import Notes
 
 _MIN_READINGS = 2  # readings that make a series
+_NUMBER = re.compile(r"/device:[A-Z]+:(\d{1,5})$")
 
 
 def series(trace: Trace) -> tuple[PowerSeries, ...]:
@@ -35,6 +43,8 @@ def _series(trace: Trace, counter: Counter, notes: Notes) -> PowerSeries | None:
     unit = units.UNITS.get(counter.unit)
     if unit is None or units.no_power(counter.name):
         return None
+    if counter.counted is not None and unit.quantity == "power":
+        return _counted(trace, counter, unit.factor, notes)
     ns, values = counter.times // PS_PER_NS, counter.values * unit.factor
     scope = units.scope_of(counter.name)
     rail = unit.quantity == "energy" and scope is Scope.UNKNOWN
@@ -49,4 +59,38 @@ def _series(trace: Trace, counter: Counter, notes: Notes) -> PowerSeries | None:
         clock=trace.clock,
         notes=notes,
         joules=joules,
+    )
+
+
+def _counted(trace: Trace, counter: Counter, factor: float, notes: Notes) -> PowerSeries | None:
+    """Watts over stretches, as a channel of the device that counted them."""
+    assert counter.counted is not None
+    start, end, value = counter.counted
+    if not len(start):
+        return None
+    # A row before the first stretch and before each that does not follow the one before: from
+    # there on something is known.
+    begins = np.append(True, start[1:] > end[:-1])
+    at = np.concatenate((start[begins], end))
+    watts = np.concatenate((np.full(int(begins.sum()), np.nan), value * factor))
+    joules = watts * np.concatenate((np.zeros(int(begins.sum())), (end - start) / PS_PER_S))
+    order = np.argsort(at, kind="stable")
+    number = _NUMBER.search(counter.process)
+    device = Device(int(number[1])) if number else None
+    name = counter.process.rpartition("/device:")[2].replace(":", " ")
+    sensor = Sensor(
+        name=f"{name} {counter.name}".strip(),
+        source=IN_TRACE,
+        scope=Scope.GPU if device is not None else units.scope_of(counter.name),
+        host=trace.host,
+        device=device,
+        scale=counter.scale,
+    )
+    return assemble.power_series(
+        sensor,
+        at[order] // PS_PER_NS,
+        watts[order],
+        clock=trace.clock,
+        notes=notes,
+        joules=joules[order],
     )

@@ -1,5 +1,5 @@
-"""Collectives of a PyTorch trace: how often, how long, how much, and the bandwidth that comes of
-it.
+"""Collectives of a trace of PyTorch or of IBM's AIU: how often, how long, how much, and the
+bandwidth that comes of it.
 
 Bytes are those of the message; the bus bandwidth is what each link had to carry, as NCCL's tests
 define it. On one rank the time holds the wait for the slowest: its bandwidths are lower bounds.
@@ -25,8 +25,14 @@ _ARGS = (
     "Group size",
     "dtype",
     "Process Group Name",
+    "CollGroup",
+    "Bytes",
 )
-_KERNEL = re.compile(r"nccl|rccl|cross_device_reduce|hccl", re.IGNORECASE)
+# IBM's AIU: "SenRdmaSend_82227 [sync=AllReduce_all_reduce_4_s0_r1_0] DmaO", "HCOLL…".
+_KERNEL = re.compile(
+    r"nccl|rccl|cross_device_reduce|hccl|hcoll|\[sync=[^\]]*\] Dma[IO]$", re.IGNORECASE
+)
+_AIU_PART = re.compile(r"Rdma(Send|Receive|Recv)", re.IGNORECASE)
 _BYTES = {
     "float": 4,
     "int": 4,
@@ -114,6 +120,14 @@ def _kind(columns: Mapping[str, StatColumn], row: int, kernel: str) -> _Kind:
     def text(name: str) -> str:
         return columns[name].text(row) or ""
 
+    aiu_group = text("CollGroup")
+    if aiu_group:
+        # Each transfer of the group is an event of its own, of so many bytes.
+        part = _AIU_PART.search(kernel)
+        word = "receive" if part is not None and part[1].lower() != "send" else "send"
+        operation = aiu_group.partition("_")[0]
+        name = f"{operation} {word}" if part is not None else operation
+        return _Kind(name, aiu_group, None, "", _count(text("Bytes")))
     name = text("Collective name")
     if not name:
         return _Kind(kernel, "", None, "", None)

@@ -11,6 +11,7 @@ import numpy as np
 from powertui.data.model import Bools, Int64s, Trace
 from powertui.data.table import Column, Lazy, Place, Quick, Result, Table, TablePart
 from powertui.data.texts import CancelCheck
+from powertui.data.tools.op_joules import OpJoules
 from powertui.data.tools.op_stats import OpRow, OpStats, op_stats
 from powertui.data.tools.registry import Question, event_place
 
@@ -24,29 +25,42 @@ def answer(question: Question) -> Result:
     return result(op_stats(question.profile.trace, lo, hi), question.opened.name, question.host)
 
 
-def result(stats: OpStats, run: str = "", host: int = 0) -> Result:
-    """The op table as a `Result`.
+def result(
+    stats: OpStats,
+    run: str = "",
+    host: int = 0,
+    *,
+    energy: OpJoules | None = None,
+    notes: tuple[str, ...] = (),
+) -> Result:
+    """The op table as a `Result`, with what each op drew where that is known.
 
     Its texts are looked up row by row: a million names cost nothing until they are read.
     """
-    ops = stats.take(stats.order("self"))
-    tables = [_op_table(ops, run, host)]
+    order = stats.order("self")
+    ops = stats.take(order)
+    tables = [_op_table(ops, run, host, energy.take(order) if energy is not None else None)]
     if len(ops.copies):
         tables.append(_replica_table(ops, run, host))
-    return Result("op_stats", "Ops", (*tables, *_counted(stats.trace)))
+    return Result("op_stats", "Ops", (*tables, *_counted(stats.trace)), notes=notes)
 
 
-def _op_table(ops: OpStats, run: str, host: int) -> Table:
+def _op_table(ops: OpStats, run: str, host: int, energy: OpJoules | None) -> Table:
+    energy_columns = _energy_columns(energy) if energy is not None else ()
+    own_order = {column.id: column for column in energy_columns}
+
     def place(row: int) -> Place:
         return event_place(ops.trace, *ops.longest(row), run=run, host=host)
 
     def order(column: str, descending: bool, check: CancelCheck) -> Int64s:
+        if column in own_order:
+            return own_order[column].order(descending)
         return ops.order(_ORDER_KEYS.get(column, column), descending=descending, check=check)
 
     return Table(
         "ops",
         "Ops, most self time first",
-        _op_columns(ops),
+        (*_op_columns(ops), *energy_columns),
         place=place,
         order=("self_s", True),
         empty="No op ran in this window.",
@@ -86,6 +100,19 @@ def _op_columns(ops: OpStats) -> tuple[Column, ...]:
         Column("share", "share", "share", ops.share, weight=8),
         # Of no weight: it is part of what is written out, and of no screen.
         Column("full_name", "recorded as", "text", full_names, weight=0),
+    )
+
+
+def _energy_columns(energy: OpJoules) -> tuple[Column, ...]:
+    """What the device drew while each op ran; of an op none of whose calls has known power,
+    nothing.
+    """
+    is_known = energy.calls > 0
+    calls = Column("energy_calls", "with energy", "integer", energy.calls, weight=0)
+    return (
+        Column("energy_j", "energy", "number", energy.joules, "J", is_known, weight=8),
+        Column("energy_per_call_j", "a call", "number", energy.per_call, "J", is_known, weight=7),
+        calls,
     )
 
 

@@ -208,7 +208,7 @@ TOOLS: tuple[Tool, ...] = (
         "op_stats",
         "Ops",
         "What ran, by name: count, total and self time.",
-        f"{_HERE}.op_table:answer",
+        "powertui.data.energy.op_energy:answer",
     ),
     Tool(
         "framework_op_stats",
