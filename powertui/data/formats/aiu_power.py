@@ -130,7 +130,14 @@ class _Registers(NamedTuple):
 
     def rows(self, which: Int64s | Bools) -> _Registers:
         """Some of them."""
-        return _Registers(*(column[which] for column in self))
+        return _Registers(
+            total=self.total[which],
+            cycles=self.cycles[which],
+            start_cycles=self.start_cycles[which],
+            start=self.start[which],
+            end=self.end[which],
+            is_run=self.is_run[which],
+        )
 
 
 def _registers(process: Process) -> _Registers | None:
@@ -233,14 +240,21 @@ class _Power:
 
     def counter(self, process: str) -> Counter:
         """A level from each reading on, 0 in a hole; and the stretches as they were counted."""
-        known = np.isfinite(self.watts)
-        holes = np.flatnonzero(known[:-1] & (self.end[:-1] < self.start[1:]))
-        ends = np.append(self.end[holes], self.end[-1:])
-        times = np.concatenate((self.start, ends))
-        values = np.concatenate((np.where(known, self.watts, 0.0), np.zeros(len(ends))))
+        is_known = np.isfinite(self.watts)
+        is_last = np.append(self.end[:-1] < self.start[1:], True)
+        fall = self.end[is_last]
+        times = np.concatenate((self.start, fall))
+        values = np.concatenate((np.where(is_known, self.watts, 0.0), np.zeros(len(fall))))
         order = np.argsort(times, kind="stable")
-        counted = CountedEvents(self.start[known], self.end[known], self.watts[known])
-        return Counter(COUNTER, "W", process, times[order], values[order], counted, Badge.ASSUMED)
+        return Counter(
+            name=COUNTER,
+            unit="W",
+            process=process,
+            times=times[order],
+            values=values[order],
+            counted=CountedEvents(self.start[is_known], self.end[is_known], self.watts[is_known]),
+            scale=Badge.ASSUMED,
+        )
 
     def warnings(self, path: str, process: str) -> Iterator[Warn]:
         """What could not be believed."""
@@ -344,7 +358,9 @@ class _Edges(NamedTuple):
 
 def _rise(total: Int64s, cycles: Int64s) -> Floats:
     """W between readings that follow each other, if the sum wrapped once at most."""
-    return (np.diff(total) % _WRAP) / np.diff(cycles) * WATTS_PER_SUM
+    per_cycle: Floats = (np.diff(total) % _WRAP) / np.diff(cycles)
+    watts: Floats = per_cycle * WATTS_PER_SUM
+    return watts
 
 
 def _plausible(total: Int64s, cycles: Int64s) -> tuple[Int64s, int]:

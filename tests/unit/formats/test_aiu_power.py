@@ -42,7 +42,8 @@ def assert_equal(
 ) -> None:
     assert found.keys() == truth.keys()
     for key, (joules, calls) in truth.items():
-        assert found[key] == (pytest.approx(joules, rel=1e-9), calls), key
+        assert found[key][0] == pytest.approx(joules, rel=1e-9), key
+        assert found[key][1] == calls, key
 
 
 @pytest.mark.parametrize("cards", [1, 3])
