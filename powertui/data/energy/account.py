@@ -18,7 +18,6 @@ from powertui.data import packed
 from powertui.data.asked import Aligning
 from powertui.data.by_number import ByNumber
 from powertui.data.energy import (
-    aiu_scale,
     align,
     devices,
     drawn_channels,
@@ -45,6 +44,7 @@ from powertui.data.energy.measured_energy import (
 from powertui.data.energy.owner_notes import Share
 from powertui.data.logdir import RunEntry
 from powertui.data.model import (
+    IN_TRACE,
     PS_PER_NS,
     Z95,
     Epochs,
@@ -342,10 +342,16 @@ def energy_account(profile: Profile, aligning: Aligning | None = None) -> Accoun
 
 def placed_alone(profile: Profile, aligning: Aligning) -> tuple[Placed, ...]:
     """The power of a profile where profile and log place it, whatever training is around."""
-    return profile.opened.cached(
-        ("placed alone", profile.index, aligning),
-        lambda: aiu_scale.settled(placed_as_read(profile, aligning)),
-    )
+
+    def make() -> tuple[Placed, ...]:
+        channels = placed_as_read(profile, aligning)
+        if not any(channel.power.series.sensor.source == IN_TRACE for channel in channels):
+            return channels
+        from powertui.data.energy import aiu_scale
+
+        return aiu_scale.settled(channels)
+
+    return profile.opened.cached(("placed alone", profile.index, aligning), make)
 
 
 def placed_as_read(profile: Profile, aligning: Aligning) -> tuple[Placed, ...]:

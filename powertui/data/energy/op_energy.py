@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from powertui.data.asked import Aligning
-from powertui.data.energy import account, aiu_scale
-from powertui.data.energy.aiu_scale import Scale
 from powertui.data.opened import Profile
 from powertui.data.table import Result
-from powertui.data.tools import op_joules, op_table
+from powertui.data.tools import op_table
 from powertui.data.tools.op_stats import OpStats, op_stats
 from powertui.data.tools.registry import Question
+
+if TYPE_CHECKING:
+    from powertui.data.energy.aiu_scale import Scale
 
 ASSUMED = (
     "Energy is assumed: the AIU's power sum is taken as 12 V/512 a cycle, which IBM does not "
@@ -31,10 +34,14 @@ def op_result(
     stats: OpStats, profile: Profile | None, aligning: Aligning, *, run: str = "", host: int = 0
 ) -> Result:
     """The op table, with joules where the trace holds the power of its devices."""
-    if profile is None or not op_joules.has_power(stats.trace):
+    if profile is None or not any(counter.unit == "W" for counter in stats.trace.counters):
         return op_table.result(stats, run, host)
+    from powertui.data.tools import op_joules
+
     scale = own_scale(profile, aligning)
     energy = op_joules.op_joules(stats, scale.factor if scale is not None else 1.0)
+    if energy is None:
+        return op_table.result(stats, run, host)
     note = ASSUMED
     if scale is not None:
         note = f"Energy is by the AIU's power sum; {scale.sentence()}."
@@ -43,6 +50,8 @@ def op_result(
 
 def own_scale(profile: Profile, aligning: Aligning) -> Scale | None:
     """What a log beside the trace makes of its devices' own power; None where nothing does."""
+    from powertui.data.energy import account, aiu_scale
+
     return profile.cached(
         ("own scale", aligning),
         lambda: aiu_scale.found_scale(account.placed_as_read(profile, aligning)),

@@ -28,7 +28,6 @@ from powertui.data.model import (
     Names,
     Process,
     ProcessKind,
-    Stat,
     StatColumn,
     StatSource,
     Trace,
@@ -42,7 +41,6 @@ __all__ = [
     "COUNTER",
     "PHASES",
     "SAMPLED_EVENTS",
-    "is_in",
     "line_label",
     "with_power",
     "writes_registers",
@@ -65,18 +63,7 @@ PHASES = {"Cmpt Exec": 3, "Cmpt Prep": 2, "DmaI": 1, "DmaO": 4}
 _PHASE = re.compile(r"(?:^|\s)(Cmpt Exec|Cmpt Prep|DmaI|DmaO)$")
 _CYCLES = ("TS1", "TS2", "TS3", "TS4", "TS5")
 _SUM, _TORCH_SUM, _TORCH_CYCLES = "Power", "charge", "cycles_ts"
-_IS_AIU = re.compile(r"\bAIU\b|\bspyre\b", re.IGNORECASE)  # in a device's properties
 _NUMBER = re.compile(r"AIU:(\d+)$")
-
-
-def is_in(head: bytes) -> bool:
-    """Whether a trace's beginning holds the registers, in either spelling."""
-    return (b'"TS4"' in head and b'"Power"' in head) or b'"cycles_ts"' in head
-
-
-def is_described(stats: Iterable[Stat]) -> bool:
-    """Whether a device's properties, as PyTorch's traces list them, are those of an AIU."""
-    return any(_IS_AIU.search(str(stat.value)) is not None for stat in stats)
 
 
 def writes_registers(source: StatSource, positions: UInt64s) -> bool:
@@ -359,8 +346,7 @@ class _Edges(NamedTuple):
 def _rise(total: Int64s, cycles: Int64s) -> Floats:
     """W between readings that follow each other, if the sum wrapped once at most."""
     per_cycle: Floats = (np.diff(total) % _WRAP) / np.diff(cycles)
-    watts: Floats = per_cycle * WATTS_PER_SUM
-    return watts
+    return per_cycle * WATTS_PER_SUM
 
 
 def _plausible(total: Int64s, cycles: Int64s) -> tuple[Int64s, int]:
@@ -403,4 +389,5 @@ def _watts(total: Int64s, cycles: Int64s) -> tuple[Floats, int]:
 def _middle(values: Floats) -> Floats:
     """Those between the 5th and the 95th percentile: a short stretch is rounded coarsely."""
     lo, hi = np.percentile(values, (5, 95))
-    return values[(values >= lo) & (values <= hi)]
+    middle: Floats = values[(values >= lo) & (values <= hi)]
+    return middle

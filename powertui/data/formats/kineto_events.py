@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.formats import aiu_power, filenames, flow_ends, json_flows
+from powertui.data.formats import filenames, flow_ends, json_flows
 from powertui.data.formats.builder import LineQuota, ProcessBuilder, TraceBuilder
 from powertui.data.formats.hardware_counters import counter_unit
 from powertui.data.formats.json_args import ArgText
@@ -50,7 +50,7 @@ from powertui.data.formats.kineto_names import (
     kind_of,
 )
 from powertui.data.formats.launch_facts import LaunchFacts
-from powertui.data.formats.makers import TimeOrigin, origin_of, process_name
+from powertui.data.formats.makers import TimeOrigin, is_aiu, origin_of, process_name
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_US, Int64s, Stat, Trace, Track
@@ -379,7 +379,11 @@ class _Collector:
         processes = {**self.processes, **self.ranged, "memory": "memory"}
         self.readings.build(builder, base_us, processes, _DIGITS)
         trace = builder.build(self.names, complete=complete, warnings=source.warnings)
-        return aiu_power.with_power(trace) if complete else trace
+        if not complete or not any(is_aiu(stats) for stats in self.devices.values()):
+            return trace
+        from powertui.data.formats import aiu_power
+
+        return aiu_power.with_power(trace)
 
     def _build_devices(self, builder: TraceBuilder, put: _PutThread) -> None:
         """Each device as a process, with its streams as lines."""
@@ -393,7 +397,7 @@ class _Collector:
             only = next(iter(self.devices.values()))
         for device in sorted(streams):
             stats = self.devices.get(device, only)
-            kind = "AIU" if aiu_power.is_described(stats) else "GPU"
+            kind = "AIU" if is_aiu(stats) else "GPU"
             process = builder.process(f"/device:{kind}:{device}", stats, self.stats)
             for stream, what, thread in streams[device]:
                 # A name with " - from #" is that of a line drawn from the work of another one.

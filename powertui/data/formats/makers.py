@@ -5,11 +5,15 @@ their times count.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
+
+from powertui.data.model import Stat
 
 _GPU = re.compile(r"(?:\d+ )?GPU ?(\d+)|Device (\d+)|(?:RANK \d+ )?DEVICE (\d+)(?:\.\d+)?<.*>")
 _HOST = re.compile(r"(?:\d+ )?CPU ((?:HIP|HSA|roctx|markers|functions).*)", re.IGNORECASE)
 _AIU = re.compile(r"AIU (?:Device ?)?(\d{1,9})")
+_IS_AIU = re.compile(r"\bAIU\b|\bspyre\b", re.IGNORECASE)  # in a device's properties
 _PLAIN = {"CUDA functions": "/device:GPU:0", "Ascend Hardware": "/device:NPU:0"}
 
 
@@ -31,6 +35,16 @@ def process_name(label: str) -> str:
         return _PLAIN[label]
     host = _HOST.fullmatch(label)
     return f"/host:CPU {host[1]}" if host is not None else label
+
+
+def holds_aiu_registers(head: bytes) -> bool:
+    """Whether a trace's events hold the registers of IBM's AIU, by its beginning (aiu_power)."""
+    return b'"TS4"' in head and b'"Power"' in head
+
+
+def is_aiu(properties: Iterable[Stat]) -> bool:
+    """Whether a device is IBM's AIU, by its properties as PyTorch's traces list them."""
+    return any(_IS_AIU.search(str(stat.value)) is not None for stat in properties)
 
 
 class TimeOrigin(NamedTuple):

@@ -9,12 +9,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from powertui.data.formats import aiu_power, flow_ends, json_flows
-from powertui.data.formats.aiu_lines import AiuRank
+from powertui.data.formats import flow_ends, json_flows
 from powertui.data.formats.builder import MAX_PROCESSES, LineQuota, ProcessBuilder, TraceBuilder
 from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import LONG_NAME, PID, TID, EventBatch, Tokens
@@ -48,11 +47,14 @@ from powertui.data.formats.json_times import (
     clock_of,
     in_reach,
 )
-from powertui.data.formats.makers import TimeOrigin, origin_of, process_name
+from powertui.data.formats.makers import TimeOrigin, holds_aiu_registers, origin_of, process_name
 from powertui.data.formats.own_export import PROCESSES, OwnExport
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_NS, PS_PER_US, Int64s, Trace, Track
+
+if TYPE_CHECKING:
+    from powertui.data.formats.aiu_lines import AiuRank
 
 # TensorFlow drops events beyond this number when it writes this format.
 TENSORFLOW_MAX_EVENTS = 1_000_000
@@ -329,7 +331,7 @@ class _Collector:
 
     def build(self, source: OpenedFile, *, complete: bool) -> Trace:
         """The trace of what came so far."""
-        self._is_aiu = aiu_power.is_in(source.head)
+        self._is_aiu = holds_aiu_registers(source.head)
         # Each part is built from its own columns: a Trace that was handed out never changes.
         builder = TraceBuilder(
             source.path, self.builder.format, size=source.size, host=self.builder.host
@@ -352,7 +354,11 @@ class _Collector:
                 "be missing"
             )
         trace = builder.build(self.names, complete=complete, warnings=source.warnings)
-        return aiu_power.with_power(trace) if self._is_aiu and complete else trace
+        if not self._is_aiu or not complete:
+            return trace
+        from powertui.data.formats import aiu_power
+
+        return aiu_power.with_power(trace)
 
     def _restore_export(self, export: OwnExport, builder: TraceBuilder) -> None:
         """Clock, host and steps as they were when powertui wrote the file."""
@@ -381,6 +387,8 @@ class _Collector:
         for pid, threads in threads_by_pid.items():
             process: ProcessBuilder | AiuRank
             if self._is_aiu:
+                from powertui.data.formats.aiu_lines import AiuRank
+
                 process = AiuRank(builder, self.processes.get(pid, ""), pid, self.stats, self.names)
             else:
                 name = process_name(self.processes.get(pid) or _default_name(pid, "process"))

@@ -105,11 +105,6 @@ def _power(counter: Counter) -> CountedEvents | None:
     return counter.counted if counter.unit == "W" else None
 
 
-def has_power(trace: Trace) -> bool:
-    """Whether any device of a trace counted its own power."""
-    return any(_power(counter) is not None for counter in trace.counters)
-
-
 def op_joules(ops: OpStats, factor: float = 1.0) -> OpJoules | None:
     """What each row of an op table drew, times the factor; None where no device's power is
     known.

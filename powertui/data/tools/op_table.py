@@ -5,15 +5,18 @@ each replica, and the events that the profiler only counted.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from powertui.data.model import Bools, Int64s, Trace
 from powertui.data.table import Column, Lazy, Place, Quick, Result, Table, TablePart
 from powertui.data.texts import CancelCheck
-from powertui.data.tools.op_joules import OpJoules
 from powertui.data.tools.op_stats import OpRow, OpStats, op_stats
 from powertui.data.tools.registry import Question, event_place
+
+if TYPE_CHECKING:
+    from powertui.data.tools.op_joules import OpJoules
 
 # What `OpStats` calls the columns of the table.
 _ORDER_KEYS = {"total_s": "total", "self_s": "self", "average_s": "average", "full_name": "name"}
