@@ -29,9 +29,9 @@ from powertui.data.model import (
 )
 from powertui.plain import plain
 
-__all__ = ["Scale", "found_scale", "settled"]
+__all__ = ["SumScale", "found_scale", "settled"]
 
-MIN_READINGS = 5  # fewer leave the interval to chance
+_MIN_READINGS = 5  # fewer leave the interval to chance
 _STUDENT_T = 2.776  # of 4 degrees of freedom at 95 %; more readings need less
 _MIN_COVERED = 0.95  # of the time that a reading stands for, within the sum's stretches
 # A factor that is not known to this share settles nothing. A sensor that does not follow the sum
@@ -40,7 +40,7 @@ _MAX_HALF_SHARE = 0.25
 _DEFAULT_PERIOD_S = 1.0  # aiu-smi prints once a second
 
 
-class Scale(NamedTuple):
+class SumScale(NamedTuple):
     """A factor on the sum's assumed watts, with its 95 % interval, and what it was found from."""
 
     factor: float
@@ -69,7 +69,7 @@ class _Pairs(NamedTuple):
     summed: Floats
 
 
-def found_scale(channels: Sequence[Placed]) -> Scale | None:
+def found_scale(channels: Sequence[Placed]) -> SumScale | None:
     """The factor that makes the sums' watts those of a sensor of the same cards; None where no log
     settles it.
     """
@@ -110,7 +110,7 @@ def _is_sensor(power: PowerOnTrace) -> bool:
     return is_device and sensor.source != IN_TRACE and power.status == "aligned"
 
 
-def _scaled(channel: Placed, scale: Scale) -> Placed:
+def _scaled(channel: Placed, scale: SumScale) -> Placed:
     series = channel.power.series
     sensor = replace(
         series.sensor,
@@ -123,7 +123,7 @@ def _scaled(channel: Placed, scale: Scale) -> Placed:
     return log_alignment.placed(scaled, replace(channel.alignment, evidence=evidence))
 
 
-def _of_log(sums: Sequence[PowerOnTrace], sensors: Sequence[PowerOnTrace]) -> Scale | None:
+def _of_log(sums: Sequence[PowerOnTrace], sensors: Sequence[PowerOnTrace]) -> SumScale | None:
     """The factor by one log; at the ends of its place's interval, too: they widen the factor's."""
     first = sensors[0]
     shifts = (0, first.offset_lo_ps - first.offset_ps, first.offset_hi_ps - first.offset_ps)
@@ -140,7 +140,7 @@ def _of_log(sums: Sequence[PowerOnTrace], sensors: Sequence[PowerOnTrace]) -> Sc
     hi = max(each + width for each, width, _ in found)
     if lo <= 0 or max(hi - factor, factor - lo) > _MAX_HALF_SHARE * factor:
         return None
-    return Scale(factor, lo, hi, count, PurePath(first.series.path).name)
+    return SumScale(factor, lo, hi, count, PurePath(first.series.path).name)
 
 
 def _fit(pairs: Sequence[_Pairs]) -> tuple[float, float, int] | None:
@@ -151,7 +151,7 @@ def _fit(pairs: Sequence[_Pairs]) -> tuple[float, float, int] | None:
     summed = np.concatenate([pair.summed for pair in pairs])
     count = len(sensor)
     weight = float((summed**2).sum())
-    if count < MIN_READINGS or weight <= 0:
+    if count < _MIN_READINGS or weight <= 0:
         return None
     factor = float((sensor * summed).sum()) / weight
     variance = float(((sensor - factor * summed) ** 2).sum()) / (count - 1)

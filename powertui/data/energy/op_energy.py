@@ -12,7 +12,7 @@ from powertui.data.tools.op_stats import OpStats, op_stats
 from powertui.data.tools.registry import Question
 
 if TYPE_CHECKING:
-    from powertui.data.energy.aiu_scale import Scale
+    from powertui.data.energy.aiu_scale import SumScale
 
 ASSUMED = (
     "Energy is assumed: the AIU's power sum is taken as 12 V/512 a cycle, which IBM does not "
@@ -48,7 +48,7 @@ def op_result(
     return op_table.result(stats, run, host, energy=energy, notes=(note,))
 
 
-def own_scale(profile: Profile, aligning: Aligning) -> Scale | None:
+def own_scale(profile: Profile, aligning: Aligning) -> SumScale | None:
     """What a log beside the trace makes of its devices' own power; None where nothing does."""
     from powertui.data.energy import account, aiu_scale
 

@@ -38,18 +38,18 @@ from powertui.data.model import (
 from powertui.value_types import dataclass
 
 __all__ = [
-    "COUNTER",
-    "PHASES",
     "SAMPLED_EVENTS",
     "line_label",
     "with_power",
     "writes_registers",
 ]
 
-COUNTER = "power sum"  # the counter's name in a trace
-WATTS_PER_SUM = 12 / 512  # W for each unit of the sum a cycle: 12 V, 512 steps (acelyzer; unproven)
-MAX_WATTS = 75.0  # W, the limit of the card: what implies more is a damaged reading
-NOMINAL_HZ = 560e6  # cycles/s, where no event shows a rate (acelyzer's default; files show 557e6)
+_COUNTER = "power sum"  # the counter's name in a trace
+_WATTS_PER_SUM = (
+    12 / 512
+)  # W for each unit of the sum a cycle: 12 V, 512 steps (acelyzer; unproven)
+_MAX_WATTS = 75.0  # W, the limit of the card: what implies more is a damaged reading
+_NOMINAL_HZ = 560e6  # cycles/s, where no event shows a rate (acelyzer's default; files show 557e6)
 _WRAP = 1 << 32  # of the sum and of the cycles
 # Several wraps fit between two readings that are far apart. The one nearest to the usual power is
 # taken where the next one is this many times the spread of the sure ones away.
@@ -59,7 +59,7 @@ SAMPLED_EVENTS = 16  # of a line, looked at to know whose events it holds
 _MAX_READ_NAMES = 64  # of a line, looked at to label it
 
 # The kind of an event by its name, and the cycles that it lasts: from TS<n> to TS<n+1>.
-PHASES = {"Cmpt Exec": 3, "Cmpt Prep": 2, "DmaI": 1, "DmaO": 4}
+_PHASES = {"Cmpt Exec": 3, "Cmpt Prep": 2, "DmaI": 1, "DmaO": 4}
 _PHASE = re.compile(r"(?:^|\s)(Cmpt Exec|Cmpt Prep|DmaI|DmaO)$")
 _CYCLES = ("TS1", "TS2", "TS3", "TS4", "TS5")
 _SUM, _TORCH_SUM, _TORCH_CYCLES = "Power", "charge", "cycles_ts"
@@ -170,7 +170,7 @@ def _of_track(source: StatSource, track: Track) -> _Registers:
 
 def _line_phase(label: str) -> str:
     """What all events of a line are by its label ("DmaI 2"); "" where they are of several kinds."""
-    return next((phase for phase in PHASES if label.startswith(phase)), "")
+    return next((phase for phase in _PHASES if label.startswith(phase)), "")
 
 
 def _whole_numbers(column: StatColumn) -> tuple[Int64s, Bools]:
@@ -234,7 +234,7 @@ class _Power:
         values = np.concatenate((np.where(is_known, self.watts, 0.0), np.zeros(len(fall))))
         order = np.argsort(times, kind="stable")
         return Counter(
-            name=COUNTER,
+            name=_COUNTER,
             unit="W",
             process=process,
             times=times[order],
@@ -296,10 +296,10 @@ def _cycle_rate(registers: _Registers) -> float:
     length = (runs.cycles - runs.start_cycles) % _WRAP
     duration = (runs.end - runs.start).astype(np.float64)
     if not len(length):
-        return NOMINAL_HZ
+        return _NOMINAL_HZ
     measured = float(np.median(length / duration)) * PS_PER_S
     # A file of other meaning must not stretch the axis.
-    return measured if 0.5 < measured / NOMINAL_HZ < 2 else NOMINAL_HZ
+    return measured if 0.5 < measured / _NOMINAL_HZ < 2 else _NOMINAL_HZ
 
 
 def _unwrapped(registers: _Registers, rate: float) -> Int64s:
@@ -346,7 +346,7 @@ class _Edges(NamedTuple):
 def _rise(total: Int64s, cycles: Int64s) -> Floats:
     """W between readings that follow each other, if the sum wrapped once at most."""
     per_cycle: Floats = (np.diff(total) % _WRAP) / np.diff(cycles)
-    return per_cycle * WATTS_PER_SUM
+    return per_cycle * _WATTS_PER_SUM
 
 
 def _plausible(total: Int64s, cycles: Int64s) -> tuple[Int64s, int]:
@@ -355,7 +355,7 @@ def _plausible(total: Int64s, cycles: Int64s) -> tuple[Int64s, int]:
     A reading from which nothing plausible rises, and without which all is plausible, is damaged.
     """
     rows = np.arange(len(total))
-    too_much = np.flatnonzero(_rise(total, cycles) > MAX_WATTS)
+    too_much = np.flatnonzero(_rise(total, cycles) > _MAX_WATTS)
     damaged: list[int] = []
     for row in too_much.tolist():
         after = row + 2
@@ -363,7 +363,7 @@ def _plausible(total: Int64s, cycles: Int64s) -> tuple[Int64s, int]:
             damaged.append(row + 1)
             continue
         around = [row, after]
-        if _rise(total[around], cycles[around])[0] <= MAX_WATTS:
+        if _rise(total[around], cycles[around])[0] <= _MAX_WATTS:
             damaged.append(row + 1)
     return np.delete(rows, damaged), len(damaged)
 
@@ -371,9 +371,9 @@ def _plausible(total: Int64s, cycles: Int64s) -> tuple[Int64s, int]:
 def _watts(total: Int64s, cycles: Int64s) -> tuple[Floats, int]:
     """(W of each stretch, how many of them were told by the usual power alone)."""
     once = _rise(total, cycles)
-    wrap_w = _WRAP / np.diff(cycles) * WATTS_PER_SUM  # what one wrap more would mean
-    is_sure = wrap_w > MAX_WATTS
-    watts = np.where(is_sure & (once <= MAX_WATTS), once, np.nan)
+    wrap_w = _WRAP / np.diff(cycles) * _WATTS_PER_SUM  # what one wrap more would mean
+    is_sure = wrap_w > _MAX_WATTS
+    watts = np.where(is_sure & (once <= _MAX_WATTS), once, np.nan)
     sure = watts[np.isfinite(watts)]
     open_rows = np.flatnonzero(~is_sure)
     if not len(sure) or not len(open_rows):

@@ -50,7 +50,7 @@ class OpJoules:
         return OpJoules(self.joules[rows], self.calls[rows])
 
 
-class DevicePower(NamedTuple):
+class _DevicePower(NamedTuple):
     """The power of a device over stretches of time, as sums before each of their ends."""
 
     start: Int64s  # ps
@@ -83,7 +83,7 @@ class DevicePower(NamedTuple):
         return np.where(is_one, self.watts[row] * ((hi - lo) / PS_PER_S), otherwise)
 
 
-def device_power(trace: Trace, process: Process) -> DevicePower | None:
+def _device_power(trace: Trace, process: Process) -> _DevicePower | None:
     """What a device counted of its own power; None where it did not."""
     for counter in trace.counters:
         counted = _power(counter)
@@ -91,7 +91,7 @@ def device_power(trace: Trace, process: Process) -> DevicePower | None:
             start, end, watts = counted
             lengths = end - start
             joules = np.cumsum(watts * (lengths / PS_PER_S))
-            return DevicePower(
+            return _DevicePower(
                 start=start,
                 end=end,
                 watts=watts,
@@ -114,7 +114,7 @@ def op_joules(ops: OpStats, factor: float = 1.0) -> OpJoules | None:
     for number, process in enumerate(ops.trace.processes):
         if process.kind is not ProcessKind.DEVICE:
             continue
-        power = device_power(ops.trace, process)
+        power = _device_power(ops.trace, process)
         if power is None:
             continue
         any_known = True
@@ -138,7 +138,7 @@ def _rows_by_name(ops: OpStats, process: int) -> Mapping[int, int]:
     return {**row_of_name, **dict(zip(twin_names.tolist(), twin_rows.tolist(), strict=True))}
 
 
-def _events(ops: OpStats, process: Process, power: DevicePower) -> Iterator[tuple[Int64s, Floats]]:
+def _events(ops: OpStats, process: Process, power: _DevicePower) -> Iterator[tuple[Int64s, Floats]]:
     """(names, joules) of the events of each line in the window."""
     for track in process.tracks:
         if not op_sums.counts(track):

@@ -9,7 +9,7 @@ import pytest
 import powertui
 from powertui.data.asked import Aligning
 from powertui.data.energy import op_energy
-from powertui.data.energy.aiu_scale import Scale
+from powertui.data.energy.aiu_scale import SumScale
 from powertui.data.energy.op_energy import ASSUMED
 from powertui.data.model import Badge
 from powertui.data.opened import Opened
@@ -33,7 +33,7 @@ def opened(
     return run.opened
 
 
-def scale_of(run: Opened) -> Scale | None:
+def scale_of(run: Opened) -> SumScale | None:
     return op_energy.own_scale(run.profiles[0], Aligning())
 
 
