@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from powertui.data.asked import Aligning
 from powertui.data.compare.part import AskedSide, ComparedPart, HostWindow
 from powertui.data.logdir import RunEntry
+from powertui.data.model import Epochs, Steps
 from powertui.data.opened import Opened
 from powertui.report.export import WindowWords, profile_window
 from powertui.value_types import dataclass
@@ -80,7 +81,9 @@ def side_of(part: ComparedPart) -> AskedSide:
 
 
 def compare_choices(shell: Shell) -> list[CompareChoice]:
-    """The other open runs, pairs of epochs, then the other runs of the folder."""
+    """The other open runs, then parts of this run and the other runs of the folder: of these two
+    lists the shorter one first, so that both are in sight.
+    """
     session = shell.session
     front = session.entry
     if front is None:
@@ -91,13 +94,21 @@ def compare_choices(shell: Shell) -> list[CompareChoice]:
         if run.path not in shown and run.profiles:
             shown.add(run.path)
             choices.append(CompareChoice(run.name, "open", other=run, is_open=True))
-    choices += _host_choices([trace.host for trace in session.run.traces] if session.run else [])
-    choices += _epoch_choices([epoch.number for epoch in session.epochs.epochs])
+    parts = _host_choices([trace.host for trace in session.run.traces] if session.run else [])
+    parts += _epoch_choices(_epochs_with_steps(session.epochs, session.steps))
+    runs = []
     folder_runs = session.logdir.runs if session.logdir is not None else ()
     for run in folder_runs:
         if run.path not in shown and run.profiles and run.path not in session.refused:
-            choices.append(CompareChoice(run.name, "not open yet", other=run))
-    return choices
+            runs.append(CompareChoice(run.name, "not open yet", other=run))
+    shorter, longer = sorted((parts, runs), key=len)
+    return [*choices, *shorter, *longer]
+
+
+def _epochs_with_steps(epochs: Epochs, steps: Steps) -> list[int]:
+    """The numbers of epochs that the profile shows: others have nothing to compare."""
+    seen = set(steps.epoch.tolist())
+    return [epoch.number for at, epoch in enumerate(epochs.epochs) if at in seen]
 
 
 def _epoch_choices(epochs: list[int]) -> list[CompareChoice]:

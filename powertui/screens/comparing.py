@@ -19,7 +19,7 @@ def compare(shell: Shell) -> None:
     """Compare at once where one thing can be meant, else ask."""
     page = shell.current()
     if page is None or shell.session.entry is None:
-        shell.say("Open a run first: choose one and press Enter.", warn=True)
+        shell.say("Space marks two runs, Enter opens them together: then = compares.", warn=True)
         return
     if not shell.session.entry.profiles:
         shell.say("This run has no profile, so there are no steps to compare.", warn=True)

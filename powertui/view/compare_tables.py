@@ -20,7 +20,14 @@ from powertui.view.compare_columns import texts, worded_numbers
 from powertui.view.compare_places import Places
 from powertui.view.table_rows import ALWAYS
 
-_LONG_FAMILIES = (Family.OP, Family.OPERATOR, Family.KERNEL, Family.KERNEL_NAME)
+# Long families are tables of their own: ops are times of a step, kernels totals of the window.
+_LONG_FAMILIES = {
+    Family.OP: ("ops", "Ops, time in a step"),
+    Family.OPERATOR: ("operators", "Operators by their kernels, time in all"),
+    Family.KERNEL: ("kernels_by_operator", "Kernels by operator, time in all"),
+    Family.KERNEL_NAME: ("kernels", "Kernels, time in all"),
+}
+_MAX_BOTH_NAMES = 44  # letters of A's and B's name in one cell; longer ones are in two
 # Parts may be many times a difference that they nearly cancel out to: "-1,194.3%".
 _SHARE_CELLS = 9
 _CHANGES = {"came": "only in B", "went": "only in A"}
@@ -29,8 +36,6 @@ _CHANGES = {"came": "only in B", "went": "only in A"}
 def compare_result(comparison: Comparison, places: Places) -> Result:
     """The answer as tables, without those that have no row; figures come first."""
     timed = [figure for figure in comparison.figures if figure.unit != LAUNCHES]
-    long_figures = [figure for figure in timed if figure.family in _LONG_FAMILIES]
-    long_figures.sort(key=lambda figure: -abs(figure.difference or 0.0))
     tables = [
         _figures(
             "figures",
@@ -39,7 +44,7 @@ def compare_result(comparison: Comparison, places: Places) -> Result:
             places,
         ),
         *_causes(comparison.causes, places),
-        _figures("ops", "Ops and kernels", long_figures, places),
+        *_long_families(timed, places),
         _configuration(comparison.configuration),
         _conclusions(comparison.conclusions, places),
         _unmatched(comparison.unmatched),
@@ -51,6 +56,14 @@ def compare_result(comparison: Comparison, places: Places) -> Result:
         facts=_facts(comparison),
         notes=comparison.notes,
     )
+
+
+def _long_families(figures: Sequence[ComparedFigure], places: Places) -> Iterator[Table]:
+    """Ops and kernels, family by family, those that differ most first."""
+    for family, (id, title) in _LONG_FAMILIES.items():
+        rows = [figure for figure in figures if figure.family is family]
+        rows.sort(key=lambda figure: -abs(figure.difference or 0.0))
+        yield _figures(id, title, rows, places)
 
 
 def _facts(comparison: Comparison) -> tuple[Fact, ...]:
@@ -71,7 +84,7 @@ def _figures(id: str, title: str, figures: Sequence[ComparedFigure], places: Pla
     judgements = [figure.judgement for figure in figures]
     differences = [figure.difference for figure in figures]
     columns = (
-        texts("figure", "figure", [_whole_name(figure) for figure in figures]),
+        texts("figure", "figure", [_shown_name(figure) for figure in figures]),
         _amounts("a", "A", [figure.a for figure in figures], figures),
         _amounts("b", "B", [figure.b for figure in figures], figures),
         worded_numbers(
@@ -101,6 +114,7 @@ def _figures(id: str, title: str, figures: Sequence[ComparedFigure], places: Pla
             "verdict", "verdict", [judgement.verdict.value for judgement in judgements], weight=8
         ),
         texts("of", "of", [figure.family.value for figure in figures], weight=3),
+        *_names_in_b(figures),
         texts("needs", "to tell", [judgement.needs for judgement in judgements], weight=2),
     )
     return Table(
@@ -112,9 +126,20 @@ def _figures(id: str, title: str, figures: Sequence[ComparedFigure], places: Pla
     )
 
 
-def _whole_name(row: ComparedFigure | Cause) -> str:
-    """Of both sides; whoever shows it cuts it to the room there is."""
-    return both_names(row.name, row.name_b, len(row.name) + len(row.name_b) + 8)
+def _shown_name(row: ComparedFigure | Cause) -> str:
+    """With what B calls it, unless that is too long; of a time of the devices, whose it is."""
+    if isinstance(row, ComparedFigure) and row.family is Family.DEVICE_TIME:
+        return f"devices: {row.name}"
+    if len(row.name) + len(row.name_b) > _MAX_BOTH_NAMES:
+        return row.name
+    return both_names(row.name, row.name_b, 2 * _MAX_BOTH_NAMES)
+
+
+def _names_in_b(figures: Sequence[ComparedFigure]) -> Iterator[Column]:
+    """What B calls ops that have another name there, where any does."""
+    names = [figure.name_b for figure in figures]
+    if any(names):
+        yield texts("name_b", "name in B", names, weight=4)
 
 
 def _amounts(
@@ -159,7 +184,7 @@ def _account(account: str, causes: Sequence[Cause], places: Places) -> Table:
     shares = _numbers(cause.share for cause in causes)
     joules = _numbers(cause.joules for cause in causes)
     columns = (
-        texts("part", "part of the difference of a step", [_whole_name(cause) for cause in causes]),
+        texts("part", "part of the difference of a step", [_shown_name(cause) for cause in causes]),
         Column("seconds_s", "time", "duration", seconds_ps, weight=8, signed=True),
         Column("share", "share", "share", shares, weight=7, cells=_SHARE_CELLS),
         Column("joules", "energy", "number", joules, unit="J", weight=6, signed=True),

@@ -58,6 +58,7 @@ def change(figure: ComparedFigure) -> str:
     return f"{words} %, 95 % {lo} to {hi} %"
 
 
+_OTHER_NAME = " (another in B)"
 _SHARED_CELLS = 48  # of a table's name column
 
 
@@ -66,8 +67,12 @@ def both_names(name: str, name_b: str, cells: int = _SHARED_CELLS) -> str:
     if not name_b:
         return cut(name, cells)
     room = cells - len(" ( in B)")
-    name_b = cut(name_b, max(room // 2, room - len(name)))
-    return f"{cut(name, room - len(name_b))} ({name_b} in B)"
+    short_b = cut(name_b, max(room // 2, room - len(name)))
+    short_a = cut(name, room - len(short_b))
+    # Kernels of C++ may differ in their last letters alone, of hundreds.
+    if short_a != name and name_b.startswith(short_a.removesuffix("…")):
+        return f"{cut(name, cells - len(_OTHER_NAME))}{_OTHER_NAME}"
+    return f"{short_a} ({short_b} in B)"
 
 
 def cut(name: str, cells: int) -> str:

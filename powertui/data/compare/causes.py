@@ -19,7 +19,7 @@ BY_CATEGORY = "category"
 BY_OP = "op"
 POWER = "Power while steps run"
 OTHER_OPS = "Other ops"
-OUTSIDE_OPS = "Side by side, or outside ops"
+OUTSIDE_OPS = "Overlap, and time without ops"
 _MAX_OPS = 12  # that are named; the others are one row
 # Of the largest part: smaller ones that differ by themselves stay in their place, as the sentence
 # names none that explains so little.

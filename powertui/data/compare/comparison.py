@@ -16,6 +16,7 @@ from powertui.data.compare.figure import (
     FigureVerdict,
     Judgement,
 )
+from powertui.data.compare.joint_kernels import with_joint_kernels
 from powertui.data.compare.judging import judge_family
 from powertui.data.compare.matching import Matched, MatchedStretches, Unmatched, matched
 from powertui.data.compare.measured import Measured, measure, merged
@@ -99,7 +100,8 @@ def _measured(side: AskedSide) -> list[Measured]:
 def judged(a: Sequence[Measured], b: Sequence[Measured]) -> Matched:
     """All figures of both sides with their verdicts, family by family."""
     runs = with_common_names([*a, *b])
-    together = matched(runs[: len(a)], runs[len(a) :], _stretches(a, b))
+    sides = with_joint_kernels(runs[: len(a)], runs[len(a) :])
+    together = matched(*sides, _stretches(a, b))
     figures: list[ComparedFigure] = []
     unmatched: list[Unmatched] = []
     for family in Family:

@@ -6,7 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare import power_figures, run_scatter, step_figures
-from powertui.data.compare.amounts import both_sides, change, cut, signed, size_of_difference
+from powertui.data.compare.amounts import (
+    both_names,
+    both_sides,
+    change,
+    signed,
+    size_of_difference,
+)
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.figure import Basis, ComparedFigure, FigureVerdict
 from powertui.data.compare.matching import Matched
@@ -16,7 +22,7 @@ from powertui.value_types import dataclass
 # of it two small parts of many were named, at twice it a difference of three parts had no source.
 _MIN_NAMED_SHARE = 0.25
 _CLOSING_ROWS = (cause_accounts.OTHER_OPS, cause_accounts.OUTSIDE_OPS, cause_accounts.POWER)
-_NAME_LETTERS = 100  # of a kernel's name, which may take a page
+_NAME_LETTERS = 60  # of a kernel's name, which may take a page
 _SUBJECTS = {
     step_figures.STEP.name: "A step takes",
     step_figures.TYPICAL_STEP.name: "The median step takes",
@@ -71,25 +77,39 @@ def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts, need
     words = f"Cannot tell whether a step takes longer ({sizes})."
     if needs:
         words += f" To tell: {needs}."
-    return words + _parts_that_differ(causes)
+    return words + (_parts_that_differ(causes) or _largest_parts(causes))
 
 
 def _parts_that_differ(causes: Sequence[Cause]) -> str:
-    """Ops that differ by themselves, where the step as a whole varies too much to show it."""
-    ops = [cause for cause in causes if cause.account == cause_accounts.BY_OP and cause.differs]
-    if not ops:
-        return ""
-    named = " and ".join(_with_size(cause) for cause in ops[:2])
-    if len(ops) == 1:
-        return f" One op differs: {named}."
-    others = f", and {len(ops) - 2} more" if len(ops) > 2 else ""
-    return f" These ops differ: {named}{others}."
+    """Ops, else categories, that differ by themselves, where the step as a whole varies too much
+    to show it.
+    """
+    for account, one, several in (
+        (cause_accounts.BY_OP, "One op differs", "These ops differ"),
+        (cause_accounts.BY_CATEGORY, "One category differs", "These categories differ"),
+    ):
+        parts = [cause for cause in causes if cause.account == account and cause.differs]
+        if not parts:
+            continue
+        named = " and ".join(_with_size(cause) for cause in parts[:2])
+        if len(parts) == 1:
+            return f" {one}: {named}."
+        others = f", and {len(parts) - 2} more" if len(parts) > 2 else ""
+        return f" {several}: {named}{others}."
+    return ""
+
+
+def _largest_parts(causes: Sequence[Cause]) -> str:
+    """What most of the difference is here, though it may be chance."""
+    source = _source(causes)
+    return f" What was measured may be chance; it is{source.removeprefix(',')}." if source else ""
 
 
 def _with_size(cause: Cause) -> str:
     """A part and how much longer it takes: "dot.3 (dot.5 in B; +1.2 ms)"."""
-    in_b = f"{cut(cause.name_b, _NAME_LETTERS)} in B; " if cause.name_b else ""
-    return f"{cut(cause.name, _NAME_LETTERS)} ({in_b}{signed(cause.seconds, 's')})"
+    name = both_names(cause.name, cause.name_b, _NAME_LETTERS)
+    size = signed(cause.seconds, "s")
+    return f"{name[:-1]}; {size})" if cause.name_b else f"{name} ({size})"
 
 
 def _needs(matched: Matched, time: ComparedFigure) -> str:

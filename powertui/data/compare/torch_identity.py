@@ -14,7 +14,7 @@ from powertui.data.model import Int64s, Process, Track
 from powertui.data.tools import torch_links
 from powertui.data.tools.op_stats import OpStats
 from powertui.data.tools.thread_time import FRAME_LINE_SUFFIX
-from powertui.data.tools.torch_links import DeviceStreams, HostCalls, Links
+from powertui.data.tools.torch_links import COPIES, SETS, DeviceStreams, HostCalls, Links
 from powertui.data.window import touches
 
 # Launches of a kernel that are looked at: the first of a window, which are the same ones in every
@@ -70,7 +70,8 @@ class _Reader:
     def of_kernels(self, stats: OpStats, names: Int64s) -> Iterator[TorchContext]:
         device = self._links.device
         operators = self._links.operator
-        rows = np.flatnonzero((operators >= 0) & np.isin(device.name, names))
+        is_copy = device.of_kind(COPIES | SETS)
+        rows = np.flatnonzero((operators >= 0) & ~is_copy & np.isin(device.name, names))
         rows = rows[self._inside(stats, device, rows)]
         rows = _first_of_each(device.name[rows], rows)
         for row, (path, shape) in zip(rows.tolist(), self._places(operators[rows]), strict=True):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import powertui
+from powertui.data.compare.amounts import both_names
 from powertui.data.compare.figure import Family
 from powertui.data.compare.op_counterparts import counterparts
 from powertui.data.compare.values import OpIdentity, ValueKey
@@ -158,12 +159,12 @@ def test_kernels_of_one_operator_and_shape_are_the_same(
 ) -> None:
     a = write_torch(tmp_path / "a", "sm90_gemm", [[4], [8, 4]])
     view = powertui.compare(a, write_torch(tmp_path / "b", "Cijk_gemm", dims))
-    names_b = [row["name_b"] for row in view.json["figures"] if row["name"] == "sm90_gemm"]
-    only = {row["name"] for row in view.json["unmatched"] if row["family"] == "ops"}
+    names_b = {row["name"]: row["name_b"] for row in view.json["figures"]}
+    assert not [row for row in view.json["unmatched"] if row["family"] == "ops"]
     if is_same:
-        assert (names_b[0], only) == ("Cijk_gemm", set())
-    else:
-        assert only == {"sm90_gemm", "Cijk_gemm"}
+        assert names_b["sm90_gemm"] == "Cijk_gemm"
+    else:  # of another shape they are only what the operator asked for
+        assert names_b["kernels of aten::addmm"] is None
 
 
 def test_all_kernels_of_one_network_on_two_makers_devices_have_a_counterpart() -> None:
@@ -175,5 +176,48 @@ def test_all_kernels_of_one_network_on_two_makers_devices_have_a_counterpart() -
     on_device = {row["name_b"] or row["name"] for row in figures if row["within"] == "device"}
     assert "attn_fwd" in on_device  # of a flash attention's kernel
     left = [row for row in view.json["unmatched"] if row["family"] == "ops"]
-    assert {row["within"] for row in left} == {"host"}
+    on_device = {row["name"] for row in left if row["within"] == "device"}
+    assert on_device == {"Memcpy DtoH (Device -> Pinned)", "Memcpy DtoD (Device -> Device)"}
     assert seconds(view) == pytest.approx((2.4238e-3, 2.4009e-3), rel=1e-3)
+
+
+def test_kernels_that_one_operator_needs_more_of_are_one_op(tmp_path: Path) -> None:
+    def write(folder: Path, *kernels: tuple[str, list[list[int]], float]) -> Path:
+        rows = []
+        for number, (kernel, dims, micros) in enumerate(kernels):
+            start = 100.0 * number
+            call = {"correlation": number}
+            operator = ("cpu_op", "aten::addmm", start, 50.0)
+            rows.append(torch_json.event(operator, **{"Input Dims": dims}))
+            rows.append(
+                torch_json.event(("cuda_runtime", "cudaLaunchKernel", start + 10, 5), **call)
+            )
+            kernel_row = ("kernel", kernel, start + 20, micros)
+            rows.append(torch_json.event(kernel_row, thread=1, **call))
+        torch_json.write(folder, rows)
+        return folder
+
+    small, large = [[4], [8, 4]], [[4], [64, 4]]
+    a = write(tmp_path / "a", ("sm90_gemm", small, 10.0), ("sm90_gemm", large, 20.0))
+    b = write(tmp_path / "b", ("Cijk_MT16", small, 10.0), ("Cijk_MT128", large, 25.0))
+    view = powertui.compare(a, b)
+    rows = {row["name"]: row for row in view.json["figures"] if row["within"] == "device"}
+    assert set(rows) == {"kernels of aten::addmm"}
+    row = rows["kernels of aten::addmm"]
+    assert (row["a"], row["b"]) == pytest.approx((30e-6, 35e-6))
+    # Which kernels they are is in the list of kernels, on either side.
+    only = {row["name"] for row in view.json["unmatched"] if row["family"] == "kernels"}
+    assert only == {"sm90_gemm", "Cijk_MT16", "Cijk_MT128"}
+
+
+@pytest.mark.parametrize(
+    ("name", "name_b", "shown"),
+    [
+        ("dot.1", "", "dot.1"),
+        ("fusion.1", "fusion.12", "fusion.1 (fusion.12 in B)"),
+        ("x" * 60, "attn_fwd", "x" * 31 + "… (attn_fwd in B)"),
+        ("x" * 60 + "1", "x" * 60 + "2", "x" * 32 + "… (another in B)"),
+    ],
+)
+def test_a_table_shows_both_names_in_its_room(name: str, name_b: str, shown: str) -> None:
+    assert both_names(name, name_b, 48) == shown

@@ -1,0 +1,94 @@
+"""Kernels of one operator that are one op on one side and several on the other.
+
+Libraries choose kernels by device and shape: what one kernel does on an H100 two do on an MI300.
+None of them has a counterpart, but together they do the same: what the operator asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from powertui.data.compare.figure import Family
+from powertui.data.compare.measured import Measured
+from powertui.data.compare.op_figures import ON_DEVICE
+from powertui.data.compare.values import ComparedValue, OpIdentity, ValueKey
+
+# Of more operators together nobody can say what they do. Chosen: so many fit into a name.
+_MAX_OPERATORS = 3
+
+
+def with_joint_kernels(
+    a: Sequence[Measured], b: Sequence[Measured]
+) -> tuple[list[Measured], list[Measured]]:
+    """The same runs, with one op for kernels that stand for the same operators on both sides."""
+    sides = [_kernels(a), _kernels(b)]
+    names_a, names_b = ({key for run in runs for key in run.values} for runs in (a, b))
+    joint = _joint_names(_without(sides[0], names_b), _without(sides[1], names_a))
+    if not joint:
+        return list(a), list(b)
+    return [_joined_run(run, joint) for run in a], [_joined_run(run, joint) for run in b]
+
+
+def _kernels(runs: Iterable[Measured]) -> dict[ValueKey, frozenset[str]]:
+    """The operators of each kernel of a library."""
+    kernels = {}
+    for run in runs:
+        for key, value in run.values.items():
+            if key.family is Family.OP and key.within == ON_DEVICE and value.identity is not None:
+                operators = _operators(value.identity)
+                if operators:
+                    kernels[key] = operators
+    return kernels
+
+
+def _without(
+    kernels: Mapping[ValueKey, frozenset[str]], other: set[ValueKey]
+) -> dict[ValueKey, frozenset[str]]:
+    """Those that the other side lacks."""
+    return {key: operators for key, operators in kernels.items() if key not in other}
+
+
+def _operators(identity: OpIdentity) -> frozenset[str]:
+    """What launched a kernel; nothing for what a compiler made, which is an op of its own."""
+    if identity.is_numbered or not identity.path:
+        return frozenset()
+    return frozenset(path.rpartition("/")[2] for path in identity.path.split(" | "))
+
+
+def _joint_names(
+    a: Mapping[ValueKey, frozenset[str]], b: Mapping[ValueKey, frozenset[str]]
+) -> dict[ValueKey, ValueKey]:
+    """For each kernel of a group that both sides have the op that stands for all of it."""
+    groups: list[tuple[set[str], set[ValueKey]]] = []
+    for key, operators in (*a.items(), *b.items()):
+        names, members = set(operators), {key}
+        apart = []
+        for group in groups:
+            if group[0] & names:
+                names |= group[0]
+                members |= group[1]
+            else:
+                apart.append(group)
+        groups = [*apart, (names, members)]
+    joint = {}
+    for names, members in groups:
+        if len(names) > _MAX_OPERATORS:
+            continue
+        if members & a.keys() and members & b.keys():
+            name = f"kernels of {', '.join(sorted(names))}"
+            key = ValueKey(Family.OP, name, "s", ON_DEVICE)
+            joint.update(dict.fromkeys(members, key))
+    return joint
+
+
+def _joined_run(run: Measured, joint: Mapping[ValueKey, ValueKey]) -> Measured:
+    values = {}
+    for key, value in run.values.items():
+        group = joint.get(key)
+        if group is None:
+            values[key] = value
+        else:
+            before = values.get(group, ComparedValue(0.0))
+            values[group] = ComparedValue(before.value + value.value)
+    return replace(run, values=values)
