@@ -60,7 +60,7 @@ TASKS = (
         "Top op of epoch 1",
         "demo",
         ("colon", "type epoch 1", "enter", "t"),
-        ("epoch 1, exactly: 10.9 s, 100 steps", "conv2d_1_2 · Conv2DBackpropFilter"),
+        ("epoch 1: 10.9 s, 100 steps", "conv2d_1_2 · Conv2DBackpropFilter"),
         "100 calls, not those of its neighbours; the line above the table says of what it is",
     ),
     Task(
@@ -68,8 +68,8 @@ TASKS = (
         "Longest step, and why",
         "demo",
         ("6", "s", "i"),
-        ("epoch 0, step 0, exactly", "usual", "here", "tf.function-graph_building", "+638.8 ms"),
-        "Step 0, 1.522 s for 90.54 ms: it builds the graph. Usual beside here, with the difference",
+        ("epoch 0, step 0", "median", "here", "tf.function-graph_building", "+638.8 ms"),
+        "Step 0, 1.522 s for 90.54 ms: it builds the graph. The median is beside it, with the difference",
     ),
     Task(
         "epochs",
@@ -110,10 +110,10 @@ TASKS = (
         "two-runs",
         "Open two runs together",
         "logdirs",
-        ("space", "space", "enter", "equals_sign"),
+        ("space", "space", "equals_sign"),
         (
             "Cannot tell whether a step takes longer",
-            "3.484 ms in A, 3.619 ms in B",
+            "3.619 ms in A, 3.484 ms in B",
             "To tell",
         ),
         (
@@ -126,10 +126,10 @@ TASKS = (
         "Why did a step stall?",
         "demo",
         ("6", "s", "down", "i"),
-        ("step 74, exactly", "usual", "here", "share", "+18.74 ms", "51.8%"),
+        ("step 74", "median", "here", "share", "+18.74 ms", "51.8%"),
         (
-            "Step 74 of epoch 1: +18.74 ms, half of the stall, in one op; 32.25 ms usually, 50.99 "
-            "ms here"
+            "Step 74 of epoch 1: +18.74 ms, half of the stall, in one op; 32.25 ms in the median "
+            "step, 50.99 ms here"
         ),
     ),
     Task(

@@ -12,14 +12,17 @@ from powertui.screens.compare_choices import (
 
 if TYPE_CHECKING:
     from powertui.screens.compare import CompareScreen
+    from powertui.screens.open import OpenScreen
     from powertui.screens.shell import Shell
 
 
 def compare(shell: Shell) -> None:
     """Compare at once where one thing can be meant, else ask."""
     page = shell.current()
+    if page is not None and page.page_name == "open":
+        cast("OpenScreen", page).open_marked_to_compare()
     if page is None or shell.session.entry is None:
-        shell.say("Space marks two runs, Enter opens them together: then = compares.", warn=True)
+        shell.say("Mark two runs with Space first, or open one with Enter.", warn=True)
         return
     if not shell.session.entry.profiles:
         shell.say("This run has no profile, so there are no steps to compare.", warn=True)

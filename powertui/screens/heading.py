@@ -103,10 +103,10 @@ def _window_name(profile: Profile, window: tuple[int, int] | None) -> str:
     epochs = profile.epochs
     for epoch in range(len(epochs)):
         if epochs.bounds(epoch, profile.steps) == (lo, hi):
-            return f"epoch {epochs[epoch].number}, exactly"
+            return f"epoch {epochs[epoch].number}"
     steps = _steps_name(profile, lo, hi)
     if steps:
-        return f"{steps}, exactly"
+        return steps
     grid = units.resolution(hi - lo)
     return f"{units.instant(lo, grid)} to {units.instant(hi, grid)}"
 

@@ -534,14 +534,24 @@ class OpenScreen(BaseScreen):
         if facts is not None and facts.problem:
             self.say(facts.problem, warn=True)
         elif self._marked:
-            self._open_marked(run)
+            self._open_together((run, *self._marked_runs()))
         else:
             is_training = any(row is run for row, _ in self._trainings)
             self.shell.runs.open(self._profiled(run) or run, whole=is_training)
 
-    def _open_marked(self, first: RunEntry) -> None:
-        """Open the marked runs together, with this one in front."""
-        marked = (first, *self._marked_runs())
+    def open_marked_to_compare(self) -> bool:
+        """Open the marked runs together, in the order of their marks; whether two were marked."""
+        marked = self._marked_runs()
+        under_cursor = self._run(self.table.place)
+        if len(marked) == 1 and under_cursor is not None:
+            marked = (*marked, under_cursor)
+        if len({run.path for run in marked}) < 2:
+            return False
+        self._open_together(marked)
+        return True
+
+    def _open_together(self, marked: tuple[RunEntry, ...]) -> None:
+        """Open these runs together, with the first one in front."""
         self._marked = {}
         self._show_rows()
         profiled: dict[str, RunEntry] = {}  # by path: a training and its session may both be marked
@@ -585,7 +595,7 @@ class OpenScreen(BaseScreen):
             self.say("")
             return
         runs = f"{count:,} {plural('run', count)}"
-        self.say(f"{runs} marked. Enter opens them together; Space unmarks one.")
+        self.say(f"{runs} marked. Enter opens them together, = compares them; Space unmarks one.")
 
     def action_run_belongs(self) -> None:
         """Ask where the marked runs belong, else where parts of this training do."""

@@ -295,7 +295,7 @@ ACTIONS: tuple[Action, ...] = (
     ),
     *_section("Tools", _TOOL,
         Action("row-why", ("i",), "What took longer",
-               "in the step under the cursor, against a usual one; "
+               "in the step under the cursor, against the median step; "
                "on the overview: by which rules the numbers are counted"),
     ),
     *_section("Tools", _TABLE,

@@ -144,6 +144,11 @@ TERMS: tuple[Term, ...] = (
     ),
     Term("mark", "a moment with a name in a recording", ("timeline", "live")),
     Term("measured", badges.MEANING[Badge.MEASURED], _POWER),
+    Term(
+        "median step",
+        "the one in the middle, by length, of the steps that are like it",
+        ("overview", "symmetry", "tool"),
+    ),
     Term("not profiled", "a stretch of the training of which no profile was taken", ("timeline",)),
     Term("not resolved", badges.NOT_RESOLVED, _POWER),
     Term(
@@ -212,9 +217,6 @@ TERMS: tuple[Term, ...] = (
         "training",
         "all that one program did: its sessions, scalars and power on one axis",
         ("timeline", "open"),
-    ),
-    Term(
-        "usual step", "the median over the steps that are like it", ("overview", "symmetry", "tool")
     ),
     Term(
         "window",

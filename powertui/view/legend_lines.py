@@ -212,7 +212,7 @@ def _steps(content: VisibleContent) -> _List | None:
         rows.append(_Row(step.name, figures))
     title = "Longest steps here" if content.step_count > 1 else "The step here"
     if median is not None:
-        title = f"{title}, usual {units.duration(median, 3)}"
+        title = f"{title}, median {units.duration(median, 3)}"
     return _List(title, tuple(rows))
 
 
@@ -229,7 +229,7 @@ def _step_figures(step: LongStep, *, median_in_title: bool) -> str:
     more = f"{(step.length - step.usual) / step.usual:+.0%}".replace("%", " %")
     if median_in_title:
         return f"{length}  {more:>7}"
-    return f"{length}  usual {units.duration(step.usual, 3)}  {more}"
+    return f"{length}  median {units.duration(step.usual, 3)}  {more}"
 
 
 def _ops(content: VisibleContent) -> _List | None:

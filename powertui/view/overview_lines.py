@@ -138,7 +138,7 @@ def _steps(facts: dict[str, Fact], width: int) -> list[LinePieces]:
         median = facts["step_time_usual_s"].text()
         shortest = facts["step_time_min_s"].text()
         longest = facts["step_time_max_s"].text()
-        parts = [f"{count} steps", f"usual {median}", f"mean {mean}", f"{shortest} to {longest}"]
+        parts = [f"{count} steps", f"median {median}", f"mean {mean}", f"{shortest} to {longest}"]
     for id, words in (("step_work_s", "with its work"), ("run_step_time_s", "of all hosts")):
         if id in facts:
             parts.append(f"{facts[id].text()} {words}")

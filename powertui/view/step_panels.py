@@ -159,7 +159,7 @@ def _slowest_steps(steps: Result, glyphs: Glyphs) -> _Panel:
         length = units.duration(int(times[row]), 3).rjust(_LENGTH_CELLS)
         bar = _Bar(min(1.0, float(times[row]) / full_bar_s), "warn")
         lines.append(_barred(name, room, bar, length, glyphs))
-    title_unit = f"usual {units.duration(round(median_s), 3)}"
+    title_unit = f"median {units.duration(round(median_s), 3)}"
     return _Panel("slowest steps", title_unit, _STEPS_CELLS, lines)
 
 

@@ -222,4 +222,4 @@ async def test_without_a_run_one_has_to_be_opened(make: Maker) -> None:
         await settled(pilot)
         await pilot.press("equals_sign")
         message = shell.screen.query_one("#status", StatusLine).message
-        assert message == ("Space marks two runs, Enter opens them together: then = compares.")
+        assert message == "Mark two runs with Space first, or open one with Enter."

@@ -54,7 +54,7 @@ def answer(question: Question) -> Result:
     columns = (
         Column(
             "over_usual_s",
-            "against usual",
+            "over median",
             "duration",
             over,
             present=has_usual,
@@ -70,7 +70,7 @@ def answer(question: Question) -> Result:
             weight=7,
         ),
         text_column("went_to", "spent on", [causes[row] for row in rows.tolist()], weight=7),
-        Column("usual_s", "usual", "duration", usual[rows], present=has_usual, weight=3),
+        Column("usual_s", "median", "duration", usual[rows], present=has_usual, weight=3),
         text_column(
             "joules_why", "why no joules", [_why(energies, row) for row in rows.tolist()], weight=0
         ),
@@ -129,7 +129,9 @@ def _usual_facts(question: Question, usual: Int64s) -> list[Fact]:
         return []
     profile = question.profile
     with_work_ps = dispatched_step_ps(profile.trace, profile.steps)
-    subject = "a usual step takes" if with_work_ps is None else "asking for a usual step takes"
+    subject = (
+        "the median step takes" if with_work_ps is None else "asking for the median step takes"
+    )
     median_ps = int(np.median(usual_lengths))
     facts = [Fact("usual", subject, median_ps, "duration", why="the median")]
     if with_work_ps is not None:

@@ -27,7 +27,7 @@ def performance(steps: Breakdown, step_shares: Shares | None) -> list[Fact]:
     why = if_missing(deviation, "one step has none")
     facts = [
         Fact("steps", "steps", len(steps), "integer", why=_left_out(len(steps) - len(usual))),
-        Fact("step_time_usual_s", "usual step", round(times.usual), "duration", why="the median"),
+        Fact("step_time_usual_s", "median step", round(times.usual), "duration", why="the median"),
         Fact("step_time_s", "step time", round(times.mean), "duration"),
         Fact("step_time_deviation_s", "its deviation", deviation, "duration", why=why),
         Fact("step_time_min_s", "shortest", times.least, "duration"),

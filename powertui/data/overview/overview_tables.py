@@ -64,7 +64,7 @@ def _ps(id: str, label: str, value: Callable[[_Part], int | None], weight: int) 
 
 _PART_FIELDS: tuple[Field[_Part], ...] = (
     Field("category", "category", "text", lambda part: part.label, weight=9),
-    _ps("usual_s", "usual", lambda part: round(part.times.usual), 8),
+    _ps("usual_s", "median", lambda part: round(part.times.usual), 8),
     _ps("average_s", "average", lambda part: round(part.times.mean), 9),
     Field("share", "share", "share", lambda part: part.share, weight=9, always=True),
     _ps("deviation_s", "deviation", lambda part: part.deviation, 6),

@@ -275,13 +275,13 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "steps",
         "Steps",
-        "Every step: its times, its joules, how far it is from usual, and what its time went to.",
+        "Every step: its times, its joules, its distance from the median, what its time went to.",
         "powertui.data.energy.step_table:answer",
     ),
     Tool(
         "step_ops",
         "What took longer",
-        "A step against the usual one: each op here, usually, and its share of the difference.",
+        "A step against the median: each op in both, and its share of the difference.",
         f"{_HERE}.step_ops:answer",
     ),
     Tool(

@@ -63,13 +63,13 @@ def answer(question: Question) -> Result:
     usual_ps = middle * len(rows)
     why_usual = f"median of {len(others):,} steps"
     facts = (
-        Fact("steps", "compared with usual", _named(steps, rows)),
+        Fact("steps", "compared with the median", _named(steps, rows)),
         Fact("length_s", "here", here_ps, "duration"),
-        Fact("usual_s", "usual", usual_ps, "duration", why=why_usual),
+        Fact("usual_s", "median", usual_ps, "duration", why=why_usual),
         Fact("difference_s", "difference", here_ps - usual_ps, "duration"),
     )
     note = (
-        f"Usual: the median over {len(references)} steps of about the usual length. Ops of "
+        f"Median: over {len(references)} steps of about the median length. Ops of "
         "several threads run side by side."
     )
     table = _table(compared, here_ps - usual_ps, question)
@@ -224,11 +224,11 @@ def _table(compared: _Compared, difference_ps: int, question: Question) -> Table
 
     summary = "self time"
     if difference_ps:
-        summary += f"; the step took {units.duration(difference_ps)} more than usual"
+        summary += f"; the step took {units.duration(difference_ps)} more than the median"
     waits = np.array([name in category.HAND_OVER for name, _ in keys], np.bool_)
     return Table(
         "step_ops",
-        "Ops against usual",
+        "Ops against the median",
         tuple(_columns(compared, keys, difference_ps, question)),
         place=place,
         order=("difference_s", True),
@@ -263,7 +263,7 @@ def _columns(
     yield text_column("device", "device", [device for _, device in keys], weight=2)
     if any(number > 1 for number in replicas):
         yield int_column("replicas", "replicas", "integer", replicas, weight=3)
-    yield Column("usual_s", "usual", "duration", usual, weight=8)
+    yield Column("usual_s", "median", "duration", usual, weight=8)
     yield Column("here_s", "here", "duration", here, weight=9)
     yield Column("difference_s", "difference", "duration", longer, weight=9, signed=True)
     yield optional("share", "share", "share", shares, weight=7)

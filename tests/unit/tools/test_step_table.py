@@ -79,6 +79,6 @@ def test_a_step_that_is_only_asked_for_is_as_long_as_its_work(shared_data: Path)
     (run,) = api.open(str(shared_data / "own/sentences/jax_nomark"))
     opened = run.opened
     facts = {fact.id: fact for fact in registry.get("steps").answer(Question(opened)).facts}
-    assert facts["usual"].label == "asking for a usual step takes"
+    assert facts["usual"].label == "asking for the median step takes"
     assert facts["step_work_s"].value == pytest.approx(44.8e9, rel=0.01)
     assert runs.read(opened).step_ps == facts["step_work_s"].value

@@ -147,7 +147,7 @@ def test_a_legend_names_letter_and_share_of_every_kind_or_says_how_many_it_leave
 def test_a_narrow_panel_keeps_what_stands_out_and_a_line_tells_it_too() -> None:
     text = "\n".join("".join(piece for piece, _ in line) for line in panel(SEEN, 84, 8))
     assert "steps 46-71" in text
-    assert "Longest steps here, usual 10 ms" in text
+    assert "Longest steps here, median 10 ms" in text
     assert "Top ops here" in text
     (line,) = panel(SEEN, 84, 1)
     assert "steps 46-71" in "".join(piece for piece, _ in line)
