@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 LOADING = "still loading"
 
 
+_NO_POWER_UNITS = ("", "bytes")  # of counters, which nearly all have: no need to look closer
+
+
 class Beside:
     """What lies beside several runs of one training: its scalars and power logs, each file read
     once for all of them.
@@ -273,7 +276,11 @@ class _Loader:
             self.warnings += log.warnings
 
     def _power_in_traces(self) -> None:
-        recorded = [trace for trace in self.done if any(counter.unit for counter in trace.counters)]
+        recorded = [
+            trace
+            for trace in self.done
+            if any(counter.unit not in _NO_POWER_UNITS for counter in trace.counters)
+        ]
         if recorded:
             from powertui.data.power import in_trace
 

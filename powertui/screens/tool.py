@@ -113,6 +113,7 @@ class ToolScreen(BaseScreen):
             hi,
             session.aligning,
             choice=session.choices.get(tool.name, ""),
+            moment=session.cursor_ps if tool.of_moment else None,
         )
         if self._results != "ours" and self._recorded_sources():
             question = replace(question, results=self._results)

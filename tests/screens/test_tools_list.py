@@ -42,7 +42,7 @@ async def test_tools_are_listed_with_why_they_are_empty_found_by_letters_and_ope
         ]
         kernels = next(line for line in lines(shell) if "GPU kernels" in line)
         assert kernels.endswith("This profile describes no device.")
-        assert f"12 of {len(registry.TOOLS)} have data" in str(
+        assert f"14 of {len(registry.TOOLS)} have data" in str(
             shell.screen.query_one("#title").content
         )  # type: ignore[attr-defined]
         await pilot.press("slash", *"evs")

@@ -149,7 +149,7 @@ COMMANDS = {
     "report RUN --tool kernel_stats": (195, 30),
     "report RUN --json": (340, 128),
     "energy DEMO": (316, 182),
-    "demo --report": (370, 172),
+    "demo --report": (372, 172),
 }
 
 

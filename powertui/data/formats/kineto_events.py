@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
-from powertui.data.formats import filenames, flow_ends, json_flows
+from powertui.data.formats import filenames, flow_ends, json_flows, kineto_memory
 from powertui.data.formats.builder import LineQuota, ProcessBuilder, TraceBuilder
 from powertui.data.formats.hardware_counters import counter_unit
 from powertui.data.formats.json_args import ArgText
@@ -95,7 +96,7 @@ class _Collector:
         self.readings = CounterReadings()
         self.ranged: dict[Any, str] = {}  # the devices that a range profiler counted on
         self.flows = JsonFlows()
-        self.held: dict[str, float] = {}  # bytes since the start, by device
+        self.marks = kineto_memory.AllocatorMarks()
         self.counts_from: TimeOrigin | None = None
         self.count = 0
 
@@ -108,6 +109,7 @@ class _Collector:
             self.stats.memory
             + EVENT_BYTES * self.count
             + BYTES * self.readings.count
+            + kineto_memory.MARK_BYTES * len(self.marks)
             + flow_ends.BYTES * len(self.flows)
             + OBJECT_BYTES * objects
         )
@@ -271,29 +273,12 @@ class _Collector:
                 self.ranged[process] = process
 
     def _memory(self, event: dict[str, Any]) -> None:
-        """A mark of the allocator: the bytes that one call took or freed.
-
-        Newer files contain the bytes held in all, too.
-        """
-        args = event["args"]
-        if not isinstance(args, dict):
-            raise TypeError
-        kind, number = args.get("Device Type"), args.get("Device Id")
-        on_cpu = kind == 0 or (kind is None and number == -1)
-        device = "CPU" if on_cpu else f"GPU {number}"
+        """A mark of the allocator: the bytes that one call took or freed."""
         ts = float(event["ts"])
-        self.origin.ps(ts)  # raises for a time that cannot be
+        at = self.origin.ps(ts)  # raises for a time that cannot be
+        self.marks.take(event, at, self.readings)
         if 0 <= ts < self.first_us:
             self.first_us = ts
-        if "Total Allocated" in args:
-            allocated = float(args["Total Allocated"])
-            self.readings.put("memory", f"allocated {device}", "bytes", ts, allocated)
-            if "Total Reserved" in args:
-                reserved = float(args["Total Reserved"])
-                self.readings.put("memory", f"reserved {device}", "bytes", ts, reserved)
-            return
-        held = self.held[device] = self.held.get(device, 0.0) + float(args["Bytes"])
-        self.readings.put("memory", f"allocated {device} since the start", "bytes", ts, held)
 
     def _metadata(self, event: dict[str, Any]) -> None:
         args = event.get("args")
@@ -379,7 +364,12 @@ class _Collector:
         processes = {**self.processes, **self.ranged, "memory": "memory"}
         self.readings.build(builder, base_us, processes, _DIGITS)
         trace = builder.build(self.names, complete=complete, warnings=source.warnings)
-        if not complete or not any(is_aiu(stats) for stats in self.devices.values()):
+        if not complete:
+            return trace
+        if len(self.marks):
+            logs = self.marks.logs(trace, shift_ps, tracks, self.host)
+            trace = replace(trace, allocators=logs)
+        if not any(is_aiu(stats) for stats in self.devices.values()):
             return trace
         from powertui.data.formats import aiu_power
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from powertui.data import wire
+from powertui.data import texts, wire
 from powertui.data.formats import xplane_tables
 from powertui.data.formats.builder import LIMIT_PS, LineEvents, ProcessBuilder, TraceBuilder
 from powertui.data.formats.registry import ClockRule, Progress
@@ -26,7 +26,6 @@ from powertui.data.formats.xplane_tables import EventNames, PlaneStats, TextTabl
 from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, ProcessKind, Stat, Trace
 from powertui.data.wire import windows
 from powertui.data.wire.stored import Stored
-from powertui.data.wire.windows import MessagePart
 from powertui.errors import FileChanged, UnreadableFile
 
 NAME = "xplane"
@@ -35,7 +34,7 @@ NAME = "xplane"
 SLICE = 1 << (18 if wire.COMPILED else 16)
 _EVENT_BYTES = 45  # memory of an event: its columns, and the index that the screens draw by
 FIRST_PART = 1 << 16  # events of the first partial trace; each next one has twice as many
-# More than any profile has. A file of empty planes, lines or texts must not take minutes.
+# More than any profile has: a file of empty planes, lines or texts must not take minutes.
 _MAX_PLANES = 10_000
 _MAX_LINES = 100_000
 _MAX_TEXTS = 1000  # errors, warnings, host names, or stats of a plane
@@ -43,9 +42,7 @@ LONG_LINE = 1 << 18  # events of a line before which all shorter lines are shown
 # 2001 to 2096. Times of lines in here are Unix times; all others count from the session's start.
 _UNIX_NS = (10**18, 4 * 10**18)
 
-_ERROR = "profiler error: "
-_WARNING = "profiler warning: "
-
+_ERROR, _WARNING = "profiler error: ", "profiler warning: "
 _EMPTY_PLANE = b"\x0a\x00"
 
 
@@ -54,7 +51,7 @@ class _LineHead(NamedTuple):
     name: str
     timestamp_ns: int
     events: int
-    stretches: list[MessagePart]  # that hold them
+    stretches: list[windows.MessagePart]  # that hold them
     bad: int
 
 
@@ -155,7 +152,7 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
         )
     trace = builder.build(names, complete=True, warnings=source.warnings)
     try:
-        yield _with_counters(trace)
+        yield _with_counters(_with_allocations(trace))
     except FileChanged:  # what was read before is shown
         yield trace
 
@@ -180,8 +177,17 @@ def _shortest_first(planes: list[_Plane], builder: TraceBuilder) -> list[_PlaneL
     return lines
 
 
+def _with_allocations(trace: Trace) -> Trace:
+    """The trace with what its allocators did."""
+    if texts.beginning(trace.names, "MemoryAllocation", "MemoryDeallocation", whole=True).any():
+        from powertui.data.formats import xplane_allocations
+
+        return xplane_allocations.with_allocations(trace)
+    return trace
+
+
 def _with_counters(trace: Trace) -> Trace:
-    """The trace with what its devices counted; a trace of hosts alone needs no code for that."""
+    """The trace with what its devices counted."""
     if all(process.kind is not ProcessKind.DEVICE for process in trace.processes):
         return trace
     from powertui.data.formats import hardware_counters

@@ -17,6 +17,7 @@ from powertui.data.wire.stored import FileState
 from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
+    from powertui.data.model.allocations import AllocatorLog
     from powertui.data.model.steps import Epochs, Steps
     from powertui.data.texts import Texts
 
@@ -288,6 +289,8 @@ class Trace:
     # Of the access tokens and passwords that the file holds beside its events.
     secret_names: tuple[str, ...] = ()
     counters: tuple[Counter, ...] = ()
+    # What allocators took and gave back, where the trace recorded it.
+    allocators: tuple[AllocatorLog, ...] = ()
     arrows: Arrows | None = None  # from one event to another, where the trace draws any
     # Steps and epochs as they were when powertui exported this trace; None for all other traces.
     exported_steps: tuple[Steps, Epochs] | None = None

@@ -92,6 +92,12 @@ def _counters(profile: Profile) -> str:
     return "" if profile.trace.counters else "The trace recorded no counters."
 
 
+def _allocators(profile: Profile) -> str:
+    if profile.trace.allocators:
+        return ""
+    return "This profile holds no events of an allocator."
+
+
 _REASONS: dict[str, Callable[[Profile], str]] = {
     "collectives": _device,
     "counters": _counters,
@@ -102,6 +108,7 @@ _REASONS: dict[str, Callable[[Profile], str]] = {
     "kernel_stats": _device,
     "kernel_summary": _pytorch_on_device,
     "memory_viewer": _programs,
+    "memory_profile": _allocators,
     "op_profile": _hlo_ops_or_device,
     "ops_summary": _pytorch,
     "step_ops": _steps,

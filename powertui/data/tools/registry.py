@@ -40,6 +40,7 @@ class Question:
     compat: Compat = "corrected"
     match: str = ""  # a regular expression: only events with such names, where a tool asks for it
     choice: str = ""  # what exactly, where a tool can be asked about several: a program, an op
+    moment: int | None = None  # where the cursor is (ps), of tools that answer for a moment
     together: bool = (
         False  # of all hosts as one answer; only of tools that combine, and of whole profiles
     )
@@ -97,6 +98,7 @@ class Tool:
     about: str
     target: str  # "module:function", imported when it is asked
     combines: bool = False  # whether it can tell of all hosts together
+    of_moment: bool = False  # whether it also tells of the moment at which the cursor is
 
     def answer(self, question: Question) -> Result:
         """Ask it. The answer is kept with the run, so that asking again costs nothing; of windows
@@ -114,6 +116,8 @@ class Tool:
             "Callable[[Question], Result]", getattr(importlib.import_module(module), function)
         )
         is_everything = question.lo is None and question.hi is None
+        moment = question.moment if self.of_moment else None
+        is_everything = is_everything and moment is None
         kind = (
             "tool",
             self.name,
@@ -128,6 +132,7 @@ class Tool:
             question.compat,
             question.match,
             question.choice,
+            moment,
         )
         answer = question.opened.cached(
             key, lambda: _placeless(ask(question)) if question.together else ask(question)
@@ -295,6 +300,13 @@ TOOLS: tuple[Tool, ...] = (
         "Counters",
         "Memory in use, clock rates and other quantities that the trace recorded.",
         f"{_HERE}.counters:answer",
+    ),
+    Tool(
+        "memory_profile",
+        "Memory",
+        "What allocators held over time and at most, for which ops, and what is alive when.",
+        f"{_HERE}.memory_profile:answer",
+        of_moment=True,
     ),
     Tool(
         "energy",

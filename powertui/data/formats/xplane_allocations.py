@@ -1,0 +1,235 @@
+"""Allocators of TensorFlow and XLA in XPlanes: MemoryAllocation and MemoryDeallocation events.
+
+Each carries how full its allocator was afterwards and, where TensorFlow knows it, for which op the
+memory is. They are instants on the lines of threads; here they become one log an allocator, and
+counters of the bytes in use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data import texts
+from powertui.data.model import Bools, Counter, Int64s, ProcessKind, StatColumn, Trace
+from powertui.data.model.allocations import AllocationTexts, AllocatorLog, TextPool
+
+_TAKEN, _GIVEN_BACK = "MemoryAllocation", "MemoryDeallocation"
+_COUNTER_PROCESS = "memory"  # what counters of memory belong to
+_NAMES = ("allocator_name", "index_on_host", "device_ordinal")  # the later, the rarer
+_TEXTS = ("tf_op", "region_type", "data_type", "shape", "tensor_shapes")
+_NUMBERS = (
+    "bytes_allocated",
+    "bytes_reserved",
+    "bytes_available",
+    "fragmentation",
+    "peak_bytes_in_use",
+    "requested_bytes",
+    "allocation_bytes",
+    "addr",
+    "group_id",
+)
+_STATS = (*_NAMES, *_TEXTS, *_NUMBERS)
+# TensorFlow's DataType, by number; types.proto.
+_TYPES = {
+    0: "INVALID",
+    1: "float",
+    2: "double",
+    3: "int32",
+    4: "uint8",
+    5: "int16",
+    6: "int8",
+    7: "string",
+    8: "complex64",
+    9: "int64",
+    10: "bool",
+    11: "qint8",
+    12: "quint8",
+    13: "qint32",
+    14: "bfloat16",
+    15: "qint16",
+    16: "quint16",
+    17: "uint16",
+    18: "complex128",
+    19: "half",
+    20: "resource",
+    21: "variant",
+    22: "uint32",
+    23: "uint64",
+    24: "float8_e5m2",
+    25: "float8_e4m3fn",
+    29: "int4",
+    30: "uint4",
+}
+_REFERENCE = 100  # added to the number of a type: a reference to such a tensor
+_MAX_ALLOCATORS = 1000  # no machine has so many; what is beyond is one log together
+_UNNAMED = "unnamed"
+
+
+class _Part(NamedTuple):
+    """The events of one line."""
+
+    track: int
+    rows: Int64s  # of the line's events
+    times: Int64s
+    taken: Bools
+    order: Int64s  # the place in the file
+    columns: dict[str, StatColumn]
+
+
+def with_allocations(trace: Trace) -> Trace:
+    """The trace with the logs of its allocators and a counter for each."""
+    parts = _parts(trace)
+    if not parts:
+        return trace
+    logs = _logs(parts)
+    counters = tuple(counter for log in logs for counter in _counters_of_log(log))
+    return replace(trace, allocators=logs, counters=(*trace.counters, *counters))
+
+
+def _counters_of_log(log: AllocatorLog) -> tuple[Counter, ...]:
+    """What a log says of bytes, as counters."""
+    known = np.isfinite(log.allocated)
+    if not known.any():
+        return ()
+    counters = [
+        Counter(
+            f"allocated {log.allocator}",
+            "bytes",
+            _COUNTER_PROCESS,
+            log.times[known],
+            log.allocated[known],
+        )
+    ]
+    known = np.isfinite(log.reserved)
+    if (log.reserved[known] > 0).any():
+        name = f"reserved {log.allocator}"
+        counters.append(
+            Counter(name, "bytes", _COUNTER_PROCESS, log.times[known], log.reserved[known])
+        )
+    return tuple(counters)
+
+
+def _parts(trace: Trace) -> list[_Part]:
+    """The events of memory of all host lines, in the order of the file."""
+    is_taken = texts.beginning(trace.names, _TAKEN, whole=True)
+    is_given_back = texts.beginning(trace.names, _GIVEN_BACK, whole=True)
+    if not is_taken.any() and not is_given_back.any():
+        return []
+    parts = []
+    for number, (process, track) in enumerate(trace.tracks()):
+        if process.kind is not ProcessKind.HOST:
+            continue
+        events = track.events
+        rows = np.flatnonzero((is_taken | is_given_back)[events.name])
+        if not len(rows):
+            continue
+        positions = events.positions(rows)
+        parts.append(
+            _Part(
+                track=number,
+                rows=rows,
+                times=events.start[rows],
+                taken=is_taken[events.name[rows]],
+                order=positions.astype(np.int64),
+                columns=process.source.columns(positions, _STATS),
+            )
+        )
+    return parts
+
+
+def _logs(parts: list[_Part]) -> tuple[AllocatorLog, ...]:
+    """One log an allocator, by name."""
+    pool, names = TextPool(), TextPool()
+    allocator_parts = [_allocator_numbers(part, names) for part in parts]
+    allocator = np.concatenate(allocator_parts)
+    times = np.concatenate([part.times for part in parts])
+    taken = np.concatenate([part.taken for part in parts])
+    order = np.concatenate([part.order for part in parts])
+    track = np.concatenate([np.full(len(part.times), part.track, np.int32) for part in parts])
+    event = np.concatenate([part.rows for part in parts]).astype(np.int32)
+    op, region, dtype, shape = (
+        np.concatenate([_text_numbers(part, name, pool) for part in parts])
+        for name in ("tf_op", "region_type", "data_type", "shape")
+    )
+    ints, floats = {}, {}
+    for name in _NUMBERS:
+        ints[name] = np.concatenate([part.columns[name].ints for part in parts])
+        floats[name] = np.concatenate([part.columns[name].floats for part in parts])
+    has_step = np.concatenate([part.columns["group_id"].present for part in parts])
+    step = np.where(has_step, ints["group_id"], -1)
+    logs = []
+    for number, name in enumerate(names.texts):
+        rows = np.flatnonzero(allocator == number)
+        rows = rows[np.lexsort((order[rows], times[rows]))]
+        words = AllocationTexts(pool.texts, op[rows], region[rows], dtype[rows], shape[rows])
+        logs.append(
+            AllocatorLog(
+                allocator=name,
+                times=times[rows],
+                taken=taken[rows],
+                size=ints["allocation_bytes"][rows],
+                address=ints["addr"][rows],
+                allocated=floats["bytes_allocated"][rows],
+                reserved=floats["bytes_reserved"][rows],
+                free=floats["bytes_available"][rows],
+                fragmentation=floats["fragmentation"][rows],
+                lifetime_peak=floats["peak_bytes_in_use"][rows],
+                requested=floats["requested_bytes"][rows],
+                step=step[rows],
+                words=words,
+                track=track[rows],
+                event=event[rows],
+                order=order[rows],
+                reserved_beside=True,
+            )
+        )
+    return tuple(sorted(logs, key=lambda log: log.allocator))
+
+
+def _allocator_numbers(part: _Part, names: TextPool) -> Int64s:
+    """The number of each event's allocator: by its name, else by its device."""
+    by_stat = [_words(part.columns[stat]) for stat in _NAMES]
+    numbers = np.empty(len(part.times), np.int64)
+    for row, words in enumerate(zip(*by_stat, strict=True)):
+        name = next((word for word in words if word), _UNNAMED)
+        if name not in names and len(names) >= _MAX_ALLOCATORS:
+            name = _UNNAMED
+        numbers[row] = names.number(name)
+    return numbers
+
+
+def _text_numbers(part: _Part, stat: str, pool: TextPool) -> Int64s:
+    """The number of what each event says in words."""
+    column = part.columns[stat]
+    if stat == "shape" and not column.present.any():
+        column = part.columns["tensor_shapes"]
+    if stat == "data_type" and column.texts is None:
+        types, type_of = np.unique(column.ints, return_inverse=True)
+        numbers = np.array([pool.number(_type_name(number)) for number in types.tolist()], np.int64)
+        return np.where(column.present, numbers[type_of.ravel()], -1)
+    return np.array([pool.number(word) for word in _words(column)], np.int64)
+
+
+def _words(column: StatColumn) -> list[str]:
+    """A column as words, "" where an event has none."""
+    if column.texts is not None:
+        # Nearly always every event has text.
+        return [
+            text if text is not None else column.text(row) or ""
+            for row, text in enumerate(column.texts)
+        ]
+    words = [""] * len(column)
+    for row in np.flatnonzero(column.present).tolist():
+        words[row] = column.text(row) or ""
+    return words
+
+
+def _type_name(number: int) -> str:
+    """TensorFlow's name of a data type."""
+    name = _TYPES.get(number % _REFERENCE)
+    if name is None:
+        return f"type {number}"
+    return name if number < _REFERENCE else f"{name}_ref"

@@ -1,0 +1,86 @@
+"""For which operator memory was taken, where the trace marks allocations without a word on that.
+
+It is PyTorch's innermost operator around the mark, on the thread of the mark. One that only
+allocates for another (`aten::empty` inside `aten::mul`) counts where nothing else is around it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Bools, Int64s, Process, Trace, Track, UInt32s
+from powertui.data.model.allocations import AllocatorLog
+
+_OPERATORS = frozenset(("cpu_op", "operator"))  # categories of operators, old and new
+_ALLOCATING = (
+    "aten::empty",
+    "aten::new_empty",
+    "aten::resize_",
+)  # how names begin of those that only allocate
+_SHAPES, _TYPES = "Input Dims", "Input type"
+
+
+class AroundAllocations(NamedTuple):
+    """The operator around each event of a log: its name and its event; -1 for none."""
+
+    name: Int64s  # into Trace.names
+    event: Int64s  # the row on the event's line
+
+
+def operators_around(trace: Trace, log: AllocatorLog) -> AroundAllocations:
+    """The operators around the marks of a log."""
+    name = np.full(len(log), -1, np.int64)
+    event = np.full(len(log), -1, np.int64)
+    lines = np.unique(log.track[log.track >= 0]).tolist()
+    tracks = list(trace.tracks()) if lines else []
+    for line in lines:
+        rows = np.flatnonzero(log.track == line)
+        _, track = tracks[line]
+        is_operator, only_allocates = _operators(trace, track.events.name)
+        # A deeper lane holds what is inside, so the last that fits is the innermost.
+        for depth in range(track.lane_count):
+            lane = track.lane(depth)
+            at = np.searchsorted(lane.start, log.times[rows], side="right") - 1
+            inside = np.flatnonzero(at >= 0)
+            at = at[inside]
+            holds = lane.start[at] + lane.duration[at] >= log.times[rows[inside]]
+            holds &= is_operator[lane.name[at]]
+            holds &= ~only_allocates[lane.name[at]] | (name[rows[inside]] < 0)
+            chosen = rows[inside[holds]]
+            name[chosen] = lane.name[at[holds]]
+            event[chosen] = at[holds] + int(track.lanes[depth])
+    return AroundAllocations(name, event)
+
+
+def _operators(trace: Trace, names: UInt32s) -> tuple[Bools, Bools]:
+    """Which names are those of operators, and which of those only allocate."""
+    is_operator = np.zeros(len(trace.names), np.bool_)
+    only_allocates = np.zeros(len(trace.names), np.bool_)
+    for index in np.unique(names).tolist():
+        for stat in trace.names.stats(index):
+            if stat.name == "cat":
+                is_operator[index] = str(stat.value).lower() in _OPERATORS
+                only_allocates[index] = trace.names.full(index).startswith(_ALLOCATING)
+                break
+    return is_operator, only_allocates
+
+
+class OperatorInputs(NamedTuple):
+    """What an operator was given: shapes and types, as the trace has them."""
+
+    shapes: str
+    types: str
+
+
+def operator_inputs(process: Process, track: Track, event: int) -> OperatorInputs:
+    """The inputs of an operator; empty where the trace does not hold them."""
+    shapes = types = ""
+    for stat in process.source.event_stats(track.events.position_of(event)):
+        if stat.name == _SHAPES:
+            shapes = str(stat.value)[1:-1]
+        elif stat.name == _TYPES:
+            types = ", ".join(filter(None, re.findall(r'"([^"]*)"', str(stat.value))))
+    return OperatorInputs(shapes, types)

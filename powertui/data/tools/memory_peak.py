@@ -1,0 +1,135 @@
+"""What is in an allocator at its peak, by the rules of TensorFlow's converter.
+
+`xplane_to_memory_profile.cc`: the peak is the last event after which no more bytes had been in use,
+in the order of the file. Only events of the peak's step are replayed; what was there before is
+one row, "unused preallocated device memory". Step ids are those of the file; an event without one
+belongs to the step after the last that was named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.asked import Compat
+from powertui.data.model import Bools, Int64s
+from powertui.data.model.allocations import AllocatorLog
+
+# The converter's names for what came before the step: today, and in TensorFlow up to 2.x.
+BEFORE = "unused preallocated device memory"
+_BEFORE_TF2 = "preallocated/unknown"
+_STACK = "stack"
+
+
+class PeakRow(NamedTuple):
+    """Allocations at the peak that are alike."""
+
+    op: str
+    size: int  # bytes of each
+    requested: float  # NaN where it is not known
+    region: str
+    dtype: str
+    shape: str
+    occurrences: int = 1
+    event: int = -1  # of the first of them, among the log's; -1 for none
+
+    @property
+    def alike(self) -> tuple[object, ...]:
+        """What rows that are put together have in common."""
+        requested = -1.0 if np.isnan(self.requested) else self.requested
+        return (-self.size, -requested, self.op, self.region, self.dtype, self.shape)
+
+
+class Peak(NamedTuple):
+    """The moment at which most was in use."""
+
+    event: int  # of the log
+    in_use: float  # bytes
+
+
+def peak_event(log: AllocatorLog, is_asked: Bools) -> Peak | None:
+    """The peak among some events; None where none of them knows what is in use."""
+    rows = np.flatnonzero(is_asked & np.isfinite(log.in_use))
+    if not len(rows):
+        return None
+    in_use = log.in_use[rows]
+    at_most = rows[in_use == in_use.max()]
+    last = at_most[np.argmax(log.order[at_most])]
+    return Peak(int(last), float(in_use.max()))
+
+
+def lifetime_peak(log: AllocatorLog, compat: Compat) -> float | None:
+    """The most bytes that were ever in use; None where the allocator does not say.
+
+    The converters take what the last event of the file says, which is not the last in time.
+    """
+    known = np.flatnonzero(np.isfinite(log.lifetime_peak))
+    if not len(known):
+        return None
+    if compat == "corrected":
+        return float(log.lifetime_peak[known].max())
+    return float(log.lifetime_peak[known[np.argmax(log.order[known])]])
+
+
+def step_ids(log: AllocatorLog) -> Int64s:
+    """The step of each event, with those that the file does not say."""
+    known = log.step >= 0
+    last = np.maximum.accumulate(np.where(known, np.arange(len(log)), -1))
+    following = np.where(last >= 0, log.step[np.maximum(last, 0)] + 1, 0)
+    return np.where(known, log.step, following).astype(np.int64)
+
+
+def peak_rows(log: AllocatorLog, peak: Peak, compat: Compat = "corrected") -> list[PeakRow]:
+    """What is allocated at the peak, the largest first."""
+    steps = step_ids(log)
+    at_peak = np.flatnonzero(log.in_use == peak.in_use)
+    step = int(steps[at_peak[-1]])
+    until = log.times <= log.times[peak.event]
+    alive: dict[int, int] = {}
+    taken = given_back = given_back_before = 0
+    for event in np.flatnonzero(until & (steps == step)).tolist():
+        address, size = int(log.address[event]), int(log.size[event])
+        if log.taken[event]:
+            alive[address] = event
+            taken += size
+        else:
+            given_back += size
+            if alive.pop(address, None) is None:
+                given_back_before += size
+    rows = [allocation_row(log, event) for event in alive.values()]
+    before = int(log.allocated[peak.event]) - taken + given_back - given_back_before
+    if before > 0:
+        name = _BEFORE_TF2 if compat == "tf2" else BEFORE
+        rows.append(PeakRow(name, before, before, "persist/dynamic", "INVALID", "unknown"))
+    stack = log.reserved[peak.event]
+    if log.reserved_beside and stack > 0:
+        rows.append(PeakRow(_STACK, int(stack), stack, _STACK, "INVALID", "unknown"))
+    return list(together(rows))
+
+
+def allocation_row(log: AllocatorLog, event: int) -> PeakRow:
+    """One allocation."""
+    words = log.words
+    return PeakRow(
+        op=words.text(words.op[event]),
+        size=int(log.size[event]),
+        requested=float(log.requested[event]),
+        region=words.text(words.region[event]),
+        dtype=words.text(words.dtype[event]),
+        shape=words.text(words.shape[event]),
+        event=event,
+    )
+
+
+def together(rows: list[PeakRow]) -> Iterator[PeakRow]:
+    """Rows that are alike as one, the largest first."""
+    rows = sorted(rows, key=lambda row: row.alike)
+    counts: dict[tuple[object, ...], int] = {}
+    first: dict[tuple[object, ...], PeakRow] = {}
+    for row in rows:
+        counts[row.alike] = counts.get(row.alike, 0) + row.occurrences
+        first.setdefault(row.alike, row)
+    for key, row in first.items():
+        yield row._replace(occurrences=counts[key])

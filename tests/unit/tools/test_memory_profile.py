@@ -1,0 +1,362 @@
+"""`memory_profile`: TensorFlow's stored answers, and PyTorch's marks against a plain recount."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import powertui
+from powertui.data.formats import registry as formats
+from powertui.data.model.allocations import AllocatorLog
+from powertui.data.tools import memory_peak, memory_profile, registry
+from powertui.data.tools.allocation_views import AllocatorView
+from powertui.data.tools.registry import Question
+
+T4 = "public/e4040_hd2551/logs/fit/20231107-182500/train/plugins/profile/2023_11_07_18_25_02"
+T4_LATER = "public/e4040_yg2820/logs/fit/20221104-212610/train/plugins/profile/2022_11_04_21_26_12"
+# (profile, what is stored of it, by whose rules)
+STORED = {
+    "T4, TensorFlow 2.8": (
+        f"{T4}/instance-2.xplane.pb",
+        f"{T4}/instance-2.memory_profile.json.gz",
+        "tf2",
+    ),
+    "T4, the converter of 2026": (
+        f"{T4}/instance-2.xplane.pb",
+        "golden/gpu_tf_t4/memory_profile.json",
+        "xprof",
+    ),
+    "T4 of 2022": (
+        f"{T4_LATER}/instance-ecbm.xplane.pb",
+        f"{T4_LATER}/instance-ecbm.memory_profile.json.gz",
+        "tf2",
+    ),
+}
+
+
+class Snapshot(NamedTuple):
+    """One event as it is stored."""
+
+    at_ps: int
+    allocated: int
+    stack: int
+    free: int
+    fragmentation: float
+    lifetime_peak: int
+    taken: bool
+    requested: float
+    size: int
+    address: int
+    op: str
+    step: int
+    region: str
+    dtype: str
+    shape: str
+
+
+def _stored_snapshot(snapshot: dict[str, Any]) -> Snapshot:
+    stats, activity = snapshot["aggregationStats"], snapshot["activityMetadata"]
+    return Snapshot(
+        at_ps=int(snapshot["timeOffsetPs"]),
+        allocated=int(stats["heapAllocatedBytes"]),
+        stack=int(stats["stackReservedBytes"]),
+        free=int(stats["freeMemoryBytes"]),
+        fragmentation=stats["fragmentation"],
+        lifetime_peak=int(stats["peakBytesInUse"]),
+        taken=activity["memoryActivity"] == "ALLOCATION",
+        requested=float(activity["requestedBytes"]),
+        size=int(activity["allocationBytes"]),
+        address=int(activity["address"]),
+        op=activity["tfOpName"],
+        step=int(activity["stepId"]),
+        region=activity["regionType"],
+        dtype=activity["dataType"],
+        shape=activity["tensorShape"],
+    )
+
+
+def _our_snapshot(view: AllocatorView, event: int, step: int, line_ps: int) -> Snapshot:
+    log = view.log
+    allocation = memory_peak.allocation_row(log, view.source_event(event))
+    return Snapshot(
+        at_ps=int(log.times[event]) - line_ps,
+        allocated=int(log.allocated[event]),
+        stack=int(log.reserved[event]),
+        free=int(log.free[event]),
+        fragmentation=float(log.fragmentation[event]),
+        lifetime_peak=int(log.lifetime_peak[event]),
+        taken=bool(log.taken[event]),
+        requested=float(log.requested[event]),
+        size=int(log.size[event]),
+        address=int(log.address[event]),
+        op=allocation.op,
+        step=step,
+        region=allocation.region,
+        dtype=allocation.dtype,
+        shape=allocation.shape,
+    )
+
+
+def _stored(path: Path) -> dict[str, Any]:
+    data = path.read_bytes()
+    if path.suffix == ".gz":
+        data = gzip.decompress(data)
+    allocators: dict[str, Any] = json.loads(data)["memoryProfilePerAllocator"]
+    return allocators
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_every_snapshot_the_peak_and_its_table_are_those_of_tensorflow(
+    shared_data: Path, name: str
+) -> None:
+    profile, answer, compat = STORED[name]
+    stored = _stored(shared_data / answer)
+    trace = formats.read(shared_data / profile)
+    assert [log.allocator for log in trace.allocators] == sorted(stored)
+    for log in trace.allocators:
+        view = AllocatorView(trace, log)
+        theirs = stored[log.allocator]
+        summary = theirs["profileSummary"]
+        peak = memory_peak.peak_event(log, np.ones(len(log), np.bool_))
+        assert peak is not None
+        assert peak.in_use == int(summary["peakStats"]["peakBytesInUse"])
+        assert log.allocated[peak.event] == int(summary["peakStats"]["heapAllocatedBytes"])
+        assert peak.in_use + log.free[peak.event] == int(summary["memoryCapacity"])
+        lifetime = memory_peak.lifetime_peak(log, "xprof")
+        assert lifetime == int(summary["peakBytesUsageLifetime"])
+        # The converter counts from the line's own start: one number for all lines of a host.
+        line_ps = int(log.times[peak.event]) - int(summary["peakStatsTimePs"])
+        assert 0 <= line_ps < 10**9
+        steps = memory_peak.step_ids(log).tolist()
+        ours = [_our_snapshot(view, event, steps[event], line_ps) for event in range(len(log))]
+        snapshots = theirs.get("sampledTimelineSnapshots") or theirs["memoryProfileSnapshots"]
+        assert sorted(ours) == sorted(map(_stored_snapshot, snapshots))
+        rows = memory_peak.peak_rows(log, peak, compat)
+        assert [
+            (row.op, row.size, row.requested, row.region, row.dtype, row.shape, row.occurrences)
+            for row in rows
+        ] == _stored_rows(theirs)
+
+
+def _stored_rows(allocator: dict[str, Any]) -> list[tuple[Any, ...]]:
+    rows = []
+    for active in allocator["activeAllocations"]:
+        snapshot, special = int(active["snapshotIndex"]), int(active["specialIndex"])
+        if snapshot >= 0:
+            what = allocator["memoryProfileSnapshots"][snapshot]["activityMetadata"]
+        else:
+            what = allocator["specialAllocations"][special]
+        rows.append(
+            (
+                what["tfOpName"],
+                int(what["allocationBytes"]),
+                float(what["requestedBytes"]),
+                what["regionType"],
+                what["dataType"],
+                what["tensorShape"],
+                int(active["numOccurrences"]),
+            )
+        )
+    return rows
+
+
+def test_the_page_shows_that_peak(shared_data: Path) -> None:
+    run = powertui.open(shared_data / f"{T4}/instance-2.xplane.pb")[0]
+    result = registry.get("memory_profile").answer(Question(run.opened))
+    facts = {fact.label: fact.text() for fact in result.facts}
+    assert facts == {
+        "GPU_0_bfc peak": "163.6 MB",
+        "GPU_0_bfc peak at": "0.246s",
+        "GPU_0_bfc lifetime peak": "402.4 MB",
+        "gpu_host_bfc peak": "19.2 kB",
+        "gpu_host_bfc peak at": "0.243s",
+        "gpu_host_bfc lifetime peak": "19.46 kB",
+    }
+    table = result["peak"]
+    assert (
+        sum(table["total_bytes"].values) == 163_593_728 - 256 + 19_200
+    )  # the converter's sum, too
+    place = table.place(0)
+    assert place is not None
+    assert place.event is not None
+    trace = run.opened.profiles[0].trace
+    name = trace.track(place.track or 0).events.name[place.event]
+    assert trace.names.full(int(name)) == "MemoryAllocation"
+    assert len(result["events"]) == 298
+
+
+def test_bytes_in_use_are_a_strip_above_the_timeline(shared_data: Path) -> None:
+    path = "public/tf_gpu_multiworker/plugins/profile/GPU-multi-worker"
+    trace = formats.read(shared_data / path / "34.83.195.180_6003.xplane.pb")
+    most = {counter.name: int(counter.values.max()) for counter in trace.counters}
+    assert most == {
+        "allocated GPU_1_bfc": 4_013_344_768,
+        "allocated GPU_4_bfc": 6_208_853_760,
+        "allocated GPU_6_bfc": 6_210_111_488,
+        "allocated gpu_host_bfc": 605_952,
+    }
+
+
+# ── PyTorch's marks ──
+
+KINETO = (
+    "kineto_h100_timesformer/facebook_timesformer-base-finetuned-k400__1016002.json.gz",
+    "kineto_h100_bert/gaunernst_bert-small-uncased__1016001.json.gz",
+    "kineto_mi300_qwen/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",
+    "kineto_h100_qwen/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",
+    "kineto_mi300_basetime/mi300/gaunernst_bert-small-uncased__1016001.json.gz",
+    "kineto_mi300_bert/gaunernst_bert-small-uncased__1016001.json.gz",
+)
+
+
+class Mark(NamedTuple):
+    """One mark of an allocator, plainly read."""
+
+    ns: int
+    bytes: int
+    address: int
+    total: int
+
+
+def _marks(path: Path) -> dict[str, list[Mark]]:
+    """The marks of a file by device, by time."""
+    marks: dict[str, list[Mark]] = {}
+    for event in json.loads(gzip.decompress(path.read_bytes()))["traceEvents"]:
+        if event.get("name") != "[memory]":
+            continue
+        args = event["args"]
+        device = "CPU" if args["Device Type"] == 0 else f"GPU {args['Device Id']}"
+        ns = round(event["ts"] * 1000)
+        mark = Mark(ns, args["Bytes"], args["Addr"], args["Total Allocated"])
+        marks.setdefault(device, []).append(mark)
+    return {device: sorted(rows, key=lambda mark: mark.ns) for device, rows in marks.items()}
+
+
+def _alive_bytes(marks: list[Mark]) -> int:
+    """What of these marks is alive after all of them, counted one by one."""
+    alive: dict[int, int] = {}
+    for mark in marks:
+        if mark.bytes >= 0:
+            alive[mark.address] = mark.bytes
+        else:
+            alive.pop(mark.address, None)
+    return sum(alive.values())
+
+
+@pytest.mark.parametrize("name", KINETO)
+def test_bytes_alive_at_random_moments_are_a_plain_recount(shared_data: Path, name: str) -> None:
+    path = shared_data / "public" / name
+    marks = _marks(path)
+    trace = formats.read(path)
+    assert [log.allocator for log in trace.allocators] == sorted(marks)
+    chosen = random.Random(34)
+    for log in trace.allocators:
+        theirs = marks[log.allocator]
+        assert len(log) == len(theirs)
+        zero_ns = theirs[0].ns - int(log.times[0]) // 1000
+        view = AllocatorView(trace, log)
+        for _ in range(100):
+            ns = chosen.randint(theirs[0].ns, theirs[-1].ns)
+            until = [mark for mark in theirs if mark.ns <= ns]
+            moment = (ns - zero_ns) * 1000
+            alive = view.lives.alive(log, moment)
+            assert int(log.size[alive].sum()) == _alive_bytes(until)
+            # What the allocator itself says is in use is there, to the byte.
+            rows = view.rows_alive(moment, float(until[-1].total))
+            if until[-1].total >= _alive_bytes(until):
+                assert sum(row.size * row.occurrences for row in rows) == until[-1].total
+
+
+def test_who_allocated_and_when_it_was_freed(shared_data: Path) -> None:
+    run = powertui.open(shared_data / "public/kineto_h100_qwen")[0]
+    result = registry.get("memory_profile").answer(Question(run.opened))
+    peak = result["peak"]
+    first = {id: peak[id].value(1) for id in ("op", "occurrences", "shape", "region")}
+    assert first == {
+        "op": "aten::add",
+        "occurrences": 24,
+        "shape": "[16, 16, 559, 64], [16, 16, 559, 64], []",
+        "region": None,
+    }
+    assert peak["op"].value(0) == "allocated before the profile"
+    alive = result["alive"]
+    assert alive["op"].value(0) in ("aten::silu", "aten::mm", "aten::mul")
+    since, until = alive["since_s"].value(0), alive["until_s"].value(0)
+    assert isinstance(since, int)
+    assert isinstance(until, int)
+    assert since < int(peak["peak_s"].values[0]) < until
+    allocators = result["allocators"]
+    assert allocators["peak_bytes"].value(0) == 2_088_508_416
+    assert allocators["reserved_bytes"].value(0) == 2_629_828_608
+    # What nobody said is missing, and not 0.
+    for id in ("lifetime_peak_bytes", "fragmentation", "capacity_bytes"):
+        assert allocators[id].value(0) is None
+    assert allocators["reserved_bytes"].value(1) is None
+
+
+def test_what_is_alive_at_the_cursor(shared_data: Path) -> None:
+    run = powertui.open(shared_data / "public/kineto_h100_qwen")[0]
+    tool = registry.get("memory_profile")
+    log = run.opened.profiles[0].trace.allocators[1]
+    moment = int(log.times[500])
+    at_cursor = tool.answer(Question(run.opened, moment=moment))["alive"]
+    window_end = tool.answer(Question(run.opened, lo=0, hi=moment))["alive"]
+    of_gpu = [row for row in range(len(at_cursor)) if at_cursor["allocator"].value(row) == "GPU 0"]
+    lives = AllocatorView(run.opened.profiles[0].trace, log).lives
+    assert len(of_gpu) == len(lives.alive(log, moment))
+    assert at_cursor["bytes"].values.tolist() == window_end["bytes"].values.tolist()
+    assert at_cursor.title.startswith("Alive at 0.0")
+    other = tool.answer(Question(run.opened, moment=moment * 2))["alive"]
+    assert other["bytes"].values.tolist() != at_cursor["bytes"].values.tolist()
+
+
+def test_a_profile_without_an_allocator_says_so(shared_data: Path) -> None:
+    run = powertui.open(shared_data / "public/kineto_hta_cpu_only")[0]
+    result = registry.get("memory_profile").answer(Question(run.opened))
+    for table in result.tables:
+        assert table.empty == f"{memory_profile.EMPTY} {memory_profile.HOW}"
+
+
+def test_curves_keep_every_peak_of_many_points() -> None:
+    values = np.zeros(5432)
+    values[[7, 2500, 5431]] = (3.0, 9.0, 5.0)
+    rows = memory_profile.largest_of_boxes(values)
+    assert len(rows) == memory_profile.MAX_POINTS
+    assert {7, 2500, 5431} <= set(rows.tolist())
+    assert memory_profile.largest_of_boxes(np.zeros(10)).tolist() == list(range(10))
+
+
+def test_an_address_that_is_taken_twice_is_counted_once(tmp_path: Path) -> None:
+    marks = [(10, 512, 7), (20, 256, 7), (30, -256, 7), (40, -64, 9), (50, 32, 11)]
+    log = _log_of(tmp_path, [{"Bytes": size, "Addr": address} for _, size, address in marks])
+    lives = AllocatorView(formats.read(tmp_path / "t.pt.trace.json"), log).lives
+    assert lives.counterpart.tolist() == [1, 2, 1, -1, -1]
+    alive = [int(log.size[lives.alive(log, int(at))].sum()) for at in log.times]
+    assert alive == [512, 256, 0, 0, 32]
+    assert lives.from_before(log, 0).tolist() == [3]
+
+
+def _log_of(folder: Path, args: list[dict[str, int]]) -> AllocatorLog:
+    events = [
+        {
+            "ph": "i",
+            "name": "[memory]",
+            "pid": 1,
+            "tid": 1,
+            "ts": 10.0 * (number + 1),
+            "args": {"Device Type": 1, "Device Id": 0, **values},
+        }
+        for number, values in enumerate(args)
+    ]
+    events.append({"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 9})
+    path = folder / "t.pt.trace.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    (log,) = formats.read(path).allocators
+    assert log.allocator == "GPU 0 since the start"
+    return log
