@@ -11,11 +11,13 @@
 #   make ranges        the oldest and the newest versions that pyproject.toml allows (minutes)
 #   make fuzz          hostile input for the scanner and every reader (a minute; FUZZ=--help for more)
 #   make mutants       do the tests hold? small faults put into a copy, one by one
+#   make site          the pages as a static site in site/
 #   make screenshots   draw the pictures in docs/ again
 #   make cast          record the moving picture of README again (a test says when)
 #   make strings       every text that a person may read, file by file (STRINGS=screens for some of them)
 #   make power-test    the unit tests on an emulated POWER machine (root, qemu; an hour)
 #   make dist          an sdist, a wheel and a bill of materials (SPDX) in dist/
+#   make release       all of a release that needs no account, checked, in dist/ (minutes; RELEASING.md says what comes next)
 #   make bundle        one archive that installs without a network (BUNDLE="--machine ppc64le --python 3.11" for another machine)
 
 PYTHON ?= python3
@@ -31,6 +33,8 @@ READY   := $(VENV)/.ready
 # TensorBoard's profiler, TensorFlow and JAX are far from small, and none of them is for POWER.
 PARITY_VENV ?= .parity-venv
 CAUSES_VENV ?= .causes-venv
+RELEASE_VENV ?= .release-venv
+SITE_VENV ?= .site-venv
 
 # Tests start thousands of processes. Each one would compile 270 modules again where compiled modules are not kept.
 unexport PYTHONDONTWRITEBYTECODE
@@ -89,6 +93,9 @@ mutants: $(TESTS)
 screenshots: $(TESTS)
 	$(BIN)/python scripts/screenshots.py
 
+site: $(SITE_VENV)/.ready
+	$(SITE_VENV)/bin/python scripts/site.py
+
 # The moving picture of README, and the same as an asciicast.
 cast: $(TESTS)
 	$(BIN)/python scripts/cast.py
@@ -103,6 +110,9 @@ dist: $(READY)
 	rm -rf dist build
 	$(BIN)/python -m build --outdir dist .
 	set -e; for wheel in dist/*.whl; do $(BIN)/python scripts/sbom.py $$wheel > $${wheel%.whl}.spdx.json; done
+
+release: $(RELEASE_VENV)/.ready
+	$(RELEASE_VENV)/bin/python scripts/release.py
 
 bundle: $(PROGRAM)
 	$(BIN)/python scripts/bundle.py $(BUNDLE)
@@ -130,5 +140,14 @@ $(CAUSES_VENV)/.ready: $(SOURCES)
 	$(PYTHON) scripts/environment.py $(CAUSES_VENV) causes
 	touch $@
 
+$(RELEASE_VENV)/.ready: $(SOURCES)
+	$(PYTHON) scripts/environment.py $(RELEASE_VENV) release
+	touch $@
+
+$(SITE_VENV)/.ready:
+	$(PYTHON) -m venv $(SITE_VENV)
+	$(SITE_VENV)/bin/pip install --quiet --disable-pip-version-check "mkdocs>=1.6,<2" "mkdocs-material>=9.5,<10"
+	touch $@
+
 clean:
-	rm -rf $(VENV) $(PARITY_VENV) $(CAUSES_VENV) build dist *.egg-info powertui/data/wire/*.so benchmarks/generated
+	rm -rf $(VENV) $(PARITY_VENV) $(CAUSES_VENV) $(RELEASE_VENV) $(SITE_VENV) .ranges site build dist *.egg-info powertui/data/wire/*.so benchmarks/generated

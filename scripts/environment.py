@@ -23,6 +23,7 @@ WHAT = {
     "": "textual, rich, numpy, pandas and four small ones",
     "test": "pytest and its helpers",
     "dev": "pytest, ruff, mypy and build",
+    "release": "build, twine and auditwheel",
     "causes": "TensorFlow, Keras, JAX and PyTorch: about 3 GB",
     "parity": "TensorBoard's profiler, TensorFlow and JAX: about 2 GB",
 }
