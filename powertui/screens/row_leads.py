@@ -46,6 +46,20 @@ class RowLeads:
         shell.ask(CardDialog(card, table.place(row), shell.look), self.go)
         return True
 
+    def card_of_row(self) -> None:
+        """All that is known of the row under the cursor."""
+        view = self._page.table
+        if not self.show_card(view.table, view.row):
+            self._page.say("There is no more to this row than its columns.")
+
+    def go_to_place(self) -> None:
+        """The row under the cursor in the timeline."""
+        place = self._page.table.place
+        if place is None or place.lo is None:
+            self._page.say("This row has no place in the timeline.")
+        else:
+            self.go(place)
+
     def go(self, target: Place | Lead | None) -> None:
         """Where the person chose to go; None: nowhere."""
         if isinstance(target, Lead):

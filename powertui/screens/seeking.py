@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from powertui.data import search
+from powertui.data.row_card import Lead
 from powertui.data.texts import CancelCheck
 from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
@@ -139,6 +140,28 @@ class Seeking:
         self._timeline.move(Navigator.set_window, span.lo, span.hi)
         self.page.point_at(span.lo, span.hi)
         self.page.say(f"{findings.index(span) + 1} of {len(findings)}: {span.texts[0]}")
+
+    def op_graph(self) -> None:
+        """The operands and users of the XLA op under the cursor, on a page of their own."""
+        model = self._timeline.model
+        selected = self._timeline.selection
+        profile = self.page.session.profile
+        if model is None or selected is None or profile is None or profile.trace is not model.trace:
+            self.page.say("Move to an event first.")
+            return
+        from powertui.data.tools import hlo_choice
+
+        def find(_check: CancelCheck) -> Lead | None:
+            return hlo_choice.event_lead(profile, selected.track, selected.row)
+
+        background.begin(self.page, "op graph", find, self._to_graph)
+
+    def _to_graph(self, lead: Lead | None) -> None:
+        if lead is None:
+            self.page.say("This event names no op of a program that the profile holds.")
+            return
+        self.page.session.choices[lead.tool] = lead.choice
+        self.page.shell.show_tool(lead.tool, how="into")
 
     def jump(self) -> None:
         """From a call on the host to the work that it launched on a device, along an arrow that the

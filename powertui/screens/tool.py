@@ -292,7 +292,11 @@ class ToolScreen(BaseScreen):
         """Of the row under the cursor first."""
         table = self.table.table
         if table is not None and self.table.row >= 0 and table.lead is not None:
-            yield "row-show", "show it"
+            yield "row-show", "go to it"
+            if table.card is not None:
+                yield "row-card", "all about it"
+            if self.table.place is not None:
+                yield "row-timeline", "timeline"
         elif table is not None and self.table.row >= 0 and table.card is not None:
             yield "row-show", "all about it"
         elif self.table.place is not None:

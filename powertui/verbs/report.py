@@ -75,7 +75,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--choice",
         metavar="NAME",
         default="",
-        help="with memory_viewer: this program, e.g. jit_step or jit_step:1 for memory space 1",
+        help=(
+            "with memory_viewer: this program, e.g. jit_step or jit_step:1 for memory space 1; "
+            "with graph_viewer: a program or an op of it, e.g. jit_step/fusion.3"
+        ),
+    )
+    tool.add_argument(
+        "--dot",
+        action="store_true",
+        help="with graph_viewer: the program, or what is around the op, for Graphviz",
     )
     common.reading(parser)
     common.output(parser, csv="one row per step, or the table of --tool", html=True)
@@ -110,6 +118,14 @@ def run(args: argparse.Namespace) -> int:
             "--at is for one tool.",
             hint="Name it with --tool: `powertui report --tool list` has them all.",
         )
+    if args.dot:
+        from powertui.report import dot
+
+        if args.tool != "graph_viewer":
+            raise UsageError(
+                "--dot is for graph_viewer.", hint="Name it: --tool graph_viewer --dot"
+            )
+        return dot.tell(args.path, args.run, reading, args.choice, args.host)
     if args.tool is not None:
         request = tool.ToolRequest(
             args.tool,

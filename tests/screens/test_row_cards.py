@@ -102,3 +102,29 @@ async def test_an_op_of_op_profile_has_a_card_that_scrolls(make: Maker, shared_d
         await pilot.press("enter")
         await settled(pilot)
         assert shell.current().NAME == "timeline"  # type: ignore[union-attr]
+
+
+async def test_a_graph_is_walked_from_an_event_of_the_timeline_and_back(
+    make: Maker, shared_data: Path
+) -> None:
+    shell = make(shared_data / JAX)
+    async with shell.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot)
+        await pilot.press("slash", *"compare_select_fusion", "enter")
+        await settled(pilot)
+        await pilot.press("X")
+        await settled(pilot)
+        first = fact(shell, "op")
+        assert first.startswith("compare_select_fusion")
+        await pilot.press("down", "enter")
+        await settled(pilot)
+        assert fact(shell, "op") != first
+        await pilot.press("c")
+        await settled(pilot)
+        assert isinstance(shell.screen, CardDialog)
+        await pilot.press("escape", "escape")
+        await settled(pilot)
+        assert fact(shell, "op") == first
+        await pilot.press("t")
+        await settled(pilot)
+        assert shell.current().NAME == "timeline"  # type: ignore[union-attr]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from powertui.data import hlo
 from powertui.data.hlo import Module
 from powertui.data.opened import Profile
+from powertui.data.row_card import Lead
 from powertui.data.table import Place
 from powertui.data.tools import xla_ops
 from powertui.data.tools.device_ops import DeviceOp
@@ -13,6 +15,7 @@ from powertui.data.tools.registry import Question
 from powertui.errors import UsageError
 from powertui.plain import plain
 
+_STATS = ("hlo_op", "hlo_module", "program_id")
 _MAX_NAMED = 6  # programs that an error names
 
 
@@ -31,33 +34,64 @@ def named_module(modules: Iterable[Module], name: str) -> Module:
     raise UsageError(f"{plain(name, 60)} {what}.", hint=f"--choice takes: {labels}{more}")
 
 
-def _ops_that_ran(profile: Profile) -> dict[tuple[str, str], DeviceOp]:
-    """The HLO ops of the whole profile that have events, by (program, name).
+def _ops_that_ran(profile: Profile) -> dict[str, dict[str, DeviceOp]]:
+    """The HLO ops of the whole profile that have events, by program and name.
 
     A program is found by its label and by its number.
     """
 
-    def work() -> dict[tuple[str, str], DeviceOp]:
+    def work() -> dict[str, dict[str, DeviceOp]]:
         lo, hi = profile.trace.span
-        found: dict[tuple[str, str], DeviceOp] = {}
+        found: dict[str, dict[str, DeviceOp]] = {}
         for op in xla_ops.xla_ops(profile, lo, hi + 1, "corrected").ops:
             for program in (op.program, op.program_id):
                 if program:
-                    found.setdefault((program, op.hlo_op or op.name), op)
+                    found.setdefault(program, {}).setdefault(op.hlo_op or op.name, op)
         return found
 
     return profile.cached("hlo ops that ran", work)
 
 
-def _op_that_ran(question: Question, module: Module, name: str) -> DeviceOp | None:
-    """An op of a program as it ran; None where no event names it."""
+def ops_of(question: Question, module: Module) -> dict[str, DeviceOp]:
+    """The ops of a program that have events, by name."""
     ran = _ops_that_ran(question.profile)
-    return ran.get((module.label, name)) or ran.get((module.id, name))
+    return ran.get(module.label) or ran.get(module.id) or {}
+
+
+def graph_lead(module: Module, name: str) -> Lead:
+    """To an op of a program in its graph."""
+    return Lead("its operands and users", "graph_viewer", f"{module.label}/{name}")
+
+
+def op_lead(question: Question, op: DeviceOp) -> tuple[Lead, ...]:
+    """The same of an op that ran; nothing where the profile does not hold its program."""
+    programs = hlo.modules(question.profile)
+    module = hlo.find(programs, op.program_id, op.program.rpartition("(")[0])
+    name = op.hlo_op or op.name
+    if module is None or name not in module.instructions:
+        return ()
+    return (graph_lead(module, name),)
 
 
 def op_place(question: Question, module: Module, name: str) -> Place | None:
     """Where the longest event of an op is on the timeline."""
-    op = _op_that_ran(question, module, name)
+    op = ops_of(question, module).get(name)
     if op is None or not op.events:
         return None
     return question.event_place(*op.events[0])
+
+
+def event_lead(profile: Profile, track: int, event: int) -> Lead | None:
+    """To the op of a program that an event of the timeline stands for."""
+    tracks = list(profile.trace.tracks())
+    if not 0 <= track < len(tracks):
+        return None
+    process, line = tracks[track]
+    at = line.events.positions(slice(event, event + 1))
+    columns = process.source.columns(at, _STATS)
+    texts = {stat: columns[stat].text(0) or "" for stat in _STATS}
+    name = texts["hlo_op"].rpartition("::")[2]
+    module = hlo.find(hlo.modules(profile), texts["program_id"], texts["hlo_module"])
+    if module is None or name not in module.instructions:
+        return None
+    return graph_lead(module, name)

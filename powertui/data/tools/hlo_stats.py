@@ -14,7 +14,7 @@ import numpy as np
 from powertui.data.model import PS_PER_S, Floats
 from powertui.data.row_card import Card
 from powertui.data.table import Column, Fact, Place, Result, Table
-from powertui.data.tools import device_facts, op_card, xla_ops
+from powertui.data.tools import device_facts, hlo_choice, op_card, xla_ops
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.device_ops import DeviceOp
 from powertui.data.tools.registry import Question
@@ -163,15 +163,14 @@ def _table(
         empty=empty,
         key=("program_id", "hlo_op_name"),
         noun="op",
-        card=lambda row: _card(ops[row], whole),
+        card=lambda row: _card(ops[row], whole, question),
     )
 
 
-def _card(op: DeviceOp, whole: int) -> Card:
+def _card(op: DeviceOp, whole: int, question: Question) -> Card:
     """All that is known of a row's op."""
-    return op_card.op_card(
-        op, (Fact("share", "of all time", op.self_time / max(1, whole), "share"),)
-    )
+    share = Fact("share", "of all time", op.self_time / max(1, whole), "share")
+    return op_card.op_card(op, (share,), hlo_choice.op_lead(question, op))
 
 
 def _costs(ops: Sequence[DeviceOp], what: str) -> Floats:

@@ -233,6 +233,7 @@ def _card(row: _AtPeak, memory: ProgramMemory) -> Card:
             Fact("source", "source", buffer.op.source or None, why="the program does not say"),
             Fact("expression", "expression", buffer.op.expression),
         ]
+        leads = (hlo_choice.graph_lead(memory.module, buffer.op.name),)
     return Card(buffer.name, tuple(facts), leads)
 
 

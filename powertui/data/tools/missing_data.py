@@ -107,6 +107,7 @@ _REASONS: dict[str, Callable[[Profile], str]] = {
     "input_pipeline_analyzer": _steps,
     "kernel_stats": _device,
     "kernel_summary": _pytorch_on_device,
+    "graph_viewer": _programs,
     "memory_viewer": _programs,
     "memory_profile": _allocators,
     "op_profile": _hlo_ops_or_device,

@@ -8,15 +8,30 @@ from collections.abc import Sequence
 
 from powertui.data.hlo import Instruction
 from powertui.data.model import PS_PER_S
-from powertui.data.row_card import Card
+from powertui.data.row_card import Card, Lead
 from powertui.data.table import Fact, if_missing
 from powertui.data.tools.device_ops import DeviceOp
 
 _NO_TEXT = "the profile holds no text of this op"
+NO_EVENT = "no event of this profile names it"
 _NO_COST = "the profile does not say"
 
 
-def op_card(op: DeviceOp, more: Sequence[Fact] = ()) -> Card:
+def instruction_card(op: Instruction, program: str, leads: tuple[Lead, ...] = ()) -> Card:
+    """The card of an op without events."""
+    facts = (
+        Fact("category", "category", op.category),
+        Fact("program", "program", program),
+        Fact("self_time", "self time", None, "duration", why=NO_EVENT),
+        *_op_facts(op),
+        _text("provenance", "framework op", op.provenance, "none is named"),
+        _text("source", "source", op.source, "the program does not say"),
+        _text("expression", "expression", op.expression, _NO_TEXT),
+    )
+    return Card(op.name, facts, leads)
+
+
+def op_card(op: DeviceOp, more: Sequence[Fact] = (), leads: tuple[Lead, ...] = ()) -> Card:
     """The card of an op that ran; `more` is what a table knows of it beside that."""
     facts = [
         Fact("category", "category", op.category or None, why="unknown"),
@@ -32,7 +47,7 @@ def op_card(op: DeviceOp, more: Sequence[Fact] = ()) -> Card:
         _text("source", "source", op.source, "the program does not say"),
         _text("expression", "expression", op.expression, _NO_TEXT),
     ]
-    return Card(op.name, tuple(facts))
+    return Card(op.name, tuple(facts), leads)
 
 
 def _op_facts(instruction: Instruction | None) -> tuple[Fact, ...]:

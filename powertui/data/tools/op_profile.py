@@ -27,7 +27,7 @@ from powertui.data.table import (
     optional,
     text_column,
 )
-from powertui.data.tools import device_facts, hlo_stats, op_card, xla_ops
+from powertui.data.tools import device_facts, hlo_choice, hlo_stats, op_card, xla_ops
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.device_ops import DeviceOp
 from powertui.data.tools.registry import Question
@@ -112,7 +112,7 @@ def answer(question: Question) -> Result:
                 ),
                 key=("name",),
                 noun="node",
-                card=_cards(nodes, ran, devices),
+                card=_cards(nodes, ran, devices, question),
             )
         )
     return Result(
@@ -243,7 +243,7 @@ def _places(rows: Sequence[_Row], question: Question) -> Callable[[int], Place |
 
 
 def _cards(
-    rows: Sequence[_Row], ran: XlaOps, devices: tuple[DeviceFacts, ...]
+    rows: Sequence[_Row], ran: XlaOps, devices: tuple[DeviceFacts, ...], question: Question
 ) -> Callable[[int], Card]:
     """All that is known of a row's op; of a row that stands for several, what they come to."""
 
@@ -251,7 +251,7 @@ def _cards(
         node = rows[row].node
         facts = _node_facts(node, ran, devices)
         if node.op is not None:
-            return op_card.op_card(node.op, facts)
+            return op_card.op_card(node.op, facts, hlo_choice.op_lead(question, node.op))
         own = [Fact("time", "time", node.self_time, "duration")]
         if not node.is_idle:
             inside = len(node.children)

@@ -241,6 +241,12 @@ TOOLS: tuple[Tool, ...] = (
         f"{_HERE}.memory_viewer:answer",
     ),
     Tool(
+        "graph_viewer",
+        "Graph of a program",
+        "An op of XLA with its operands, its users and what is fused in it: a graph to walk.",
+        f"{_HERE}.graph_viewer:answer",
+    ),
+    Tool(
         "kernel_stats",
         "GPU kernels",
         "Kernels by name, shape and op: count, total, average, shortest, longest.",

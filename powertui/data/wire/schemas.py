@@ -135,9 +135,9 @@ _SCHEMAS: dict[str, str] = {
     """,
     "HloComputation": "name 1 string, instructions 2 [HloInstruction], id 5 int64, root_id 6 int64",
     "HloInstruction": """
-        name 1 string, opcode 2 string, shape 3 HloShape, metadata 7 HloMetadata, fusion_kind 11
-        string, custom_call_target 28 string, id 35 int64, operand_ids 36 [int64],
-        called_computation_ids 38 [int64]
+        name 1 string, opcode 2 string, shape 3 HloShape, metadata 7 HloMetadata,
+        parameter_number 9 int64, fusion_kind 11 string, custom_call_target 28 string, id 35 int64,
+        operand_ids 36 [int64], called_computation_ids 38 [int64]
     """,
     "HloMetadata": """
         op_type 1 string, op_name 2 string, source_file 3 string, source_line 4 int32,
