@@ -477,8 +477,9 @@ class Chart:
     id: str
     title: str
     series: tuple[Series, ...]
-    # bars side by side, a line over numbers, points on two logarithmic axes
-    kind: Literal["bar", "line", "points"] = "bar"
+    # bars side by side, a line over numbers, points on two logarithmic axes, hosts by what their
+    # time went to
+    kind: Literal["bar", "line", "points", "members"] = "bar"
     x_label: str = ""
     y_label: str = ""
     y_unit: str = ""  # of what is drawn on a page: "B"

@@ -39,6 +39,7 @@ _NEXT_RESULTS = {  # what the key of recorded results shows next
 }
 _MAX_COPIED_ROWS = 200  # that the clipboard takes (chosen, not measured)
 _MAX_CHART_ROWS = 14  # of a chart above a table (chosen, not measured)
+_MAX_MEMBER_ROWS = 18  # of hosts side by side: 16 bars, a title and a legend
 _MIN_HEADING_CELLS = 40  # cells that the window of a table keeps beside its title
 
 
@@ -206,10 +207,11 @@ class ToolScreen(BaseScreen):
         charts = result.charts if result is not None else ()
         for chart in charts:
             rows = min(_MAX_CHART_ROWS, self.size.height // 4)
+            if chart.kind == "members":  # a row for each of 16 hosts, where the page has them
+                rows = min(_MAX_MEMBER_ROWS, self.size.height // 2)
             lines = result_chart.chart_lines(chart, self.size.width - 2, rows, self.table.glyphs)
             if lines:
-                style = self.shell.look.style
-                return [tuple((words, style(role)) for words, role in line) for line in lines]
+                return [tuple((words, self._style(role)) for words, role in line) for line in lines]
         return []
 
     def _fill(self, name: str, lines: list[StyledLine], most: int) -> None:

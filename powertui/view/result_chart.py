@@ -14,7 +14,7 @@ from powertui import units
 from powertui.data.model import Floats
 from powertui.data.table import Chart, Series
 from powertui.terminal.glyphs import Glyphs
-from powertui.view import power_area
+from powertui.view import host_bars, power_area
 from powertui.view.curve import Envelope
 
 _LABEL_CELLS = 11  # left of the area: "572.0 MB"
@@ -33,6 +33,8 @@ def chart_lines(chart: Chart, cells: int, rows: int, glyphs: Glyphs) -> list[Cha
         return _area(chart, cells, rows - 1, glyphs)
     if chart.kind == "points":
         return _points(chart, cells, rows - 2, glyphs)
+    if chart.kind == "members":
+        return host_bars.member_lines(chart, cells, rows, glyphs)
     return []
 
 

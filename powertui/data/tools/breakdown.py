@@ -133,6 +133,19 @@ def step_breakdown(profile: Profile, compat: Compat) -> Breakdown:
     return profile.cached(("breakdown", compat), lambda: _make_breakdown(profile, compat))
 
 
+def uncut_breakdown(profile: Profile, compat: Compat) -> Breakdown:
+    """The same with the first and the last step, which today's converter leaves out of all pages
+    but that of hosts.
+    """
+    if compat != "xprof":
+        return step_breakdown(profile, compat)
+    has_device = event_types.has_device(profile.trace, compat)
+    return profile.cached(
+        "uncut breakdown",
+        lambda: _as_profilers_do(profile.trace, compat, has_device=has_device, is_cut=False),
+    )
+
+
 def _make_breakdown(profile: Profile, compat: Compat) -> Breakdown:
     steps = _all_steps(profile, compat)
     if compat != "corrected":
@@ -223,7 +236,9 @@ class _Flat:
 # ── steps as the profilers take them ─────────────────────────────────────────────────────────────
 
 
-def _as_profilers_do(trace: Trace, compat: Compat, *, has_device: bool) -> Breakdown:
+def _as_profilers_do(
+    trace: Trace, compat: Compat, *, has_device: bool, is_cut: bool = True
+) -> Breakdown:
     groups = grouping.find_groups(trace, lasting=False, by_number=trace.format != "xplane")
     device_lines, host_lines = event_types.typed_events(trace, compat)
     # xprof takes no event of the host where there is a device.
@@ -239,7 +254,7 @@ def _as_profilers_do(trace: Trace, compat: Compat, *, has_device: bool) -> Break
     # A step without any computing is none to the profilers.
     rows = np.flatnonzero((hi > lo) & computes)
     notes: list[str] = []
-    if compat == "xprof" and len(rows) > _MAX_WHOLE_STEPS:
+    if is_cut and compat == "xprof" and len(rows) > _MAX_WHOLE_STEPS:
         rows = rows[1:-1]
         notes.append(
             "The first and the last step are left out, as of every profile with more than "

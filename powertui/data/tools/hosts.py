@@ -11,7 +11,7 @@ steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -105,7 +105,16 @@ class Straggler(NamedTuple):
 
 def together(opened: Opened, compat: Compat) -> CommonSteps | None:
     """The hosts of a run with steps; None where fewer than two have some, or none in common."""
-    return opened.cached(("hosts", compat), lambda: _together(opened, compat))
+    return opened.cached(
+        ("hosts", compat), lambda: _together(opened, compat, breakdown.step_breakdown)
+    )
+
+
+def uncut_together(opened: Opened, compat: Compat) -> CommonSteps | None:
+    """The same with the steps that today's converter leaves out elsewhere."""
+    return opened.cached(
+        ("uncut hosts", compat), lambda: _together(opened, compat, breakdown.uncut_breakdown)
+    )
 
 
 def steps_of(question: Question) -> Breakdown:
@@ -126,11 +135,13 @@ def steps_of(question: Question) -> Breakdown:
     return every[0]
 
 
-def _together(opened: Opened, compat: Compat) -> CommonSteps | None:
+def _together(
+    opened: Opened, compat: Compat, broken_down: Callable[[Profile, Compat], Breakdown]
+) -> CommonSteps | None:
     profiles: list[Profile] = []
     every: list[Breakdown] = []
     for profile in opened.profiles:
-        steps = breakdown.step_breakdown(profile, compat)
+        steps = broken_down(profile, compat)
         if len(steps):
             profiles.append(profile)
             every.append(steps)

@@ -104,6 +104,7 @@ _REASONS: dict[str, Callable[[Profile], str]] = {
     "epochs": _epochs,
     "gpu_timeline": _pytorch_on_device,
     "hlo_stats": _hlo_ops,
+    "hosts": _steps,
     "input_pipeline_analyzer": _steps,
     "kernel_stats": _device,
     "kernel_summary": _pytorch_on_device,

@@ -296,6 +296,12 @@ TOOLS: tuple[Tool, ...] = (
         f"{_HERE}.step_ops:answer",
     ),
     Tool(
+        "hosts",
+        "Hosts",
+        "Every host side by side: a step by category, what the slowest one costs, who came late.",
+        "powertui.data.energy.hosts_page:answer",
+    ),
+    Tool(
         "epochs",
         "Epochs",
         "Every epoch: its start and end, its steps, its scalars.",
@@ -346,6 +352,7 @@ _ONCE = {
     "tensorflow_stats": "framework_op_stats",
     "input_pipeline": "input_pipeline_analyzer",
     "hlo_op_profile": "op_profile",
+    "pod_viewer": "hosts",
 }
 
 

@@ -1,0 +1,338 @@
+"""The hosts of a run side by side: one step of all of them by category, every step with the host
+that held the others up, what that cost, and who came late to collectives. TensorBoard's pod viewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from powertui.data.asked import Compat
+from powertui.data.energy import host_energy
+from powertui.data.model import PS_PER_S, Badge, Floats, Int64s
+from powertui.data.opened import Opened
+from powertui.data.table import (
+    Chart,
+    Column,
+    Fact,
+    Place,
+    Result,
+    Series,
+    Table,
+    int_column,
+    optional,
+    text_column,
+)
+from powertui.data.tools import breakdown, hosts, late_ranks
+from powertui.data.tools.breakdown import CATEGORIES
+from powertui.data.tools.hosts import CommonSteps
+from powertui.data.tools.late_ranks import MatchedCollectives
+from powertui.data.tools.registry import Question
+from powertui.value_types import dataclass
+
+_NO_STEPS = "No step was found: hosts are compared step by step."
+
+
+@dataclass(frozen=True, eq=False)
+class _Sides:
+    """The common steps of all hosts in figures, each [steps × hosts], ps."""
+
+    common: CommonSteps
+    lengths: Int64s
+    own: Int64s  # without collectives, in which whoever is early waits
+    parts: Int64s  # [steps × hosts × categories]
+
+    @property
+    def excess(self) -> Floats:
+        """By how much the slowest host of each step is over the median of the others."""
+        in_order = np.sort(self.own, axis=1)
+        others = in_order[:, : max(1, in_order.shape[1] - 1)]
+        return np.asarray(in_order[:, -1] - np.median(others, axis=1), np.float64)
+
+    @property
+    def slowest(self) -> Int64s:
+        """The slowest host of each step."""
+        return np.asarray(self.own.argmax(axis=1), np.int64)
+
+    def name(self, step: int) -> str:
+        """The step as the chief names it."""
+        chief = self.common.chief
+        row = int(self.common.rows[chief][step])
+        return self.common.steps[chief].names[row] or str(row)
+
+
+def answer(question: Question) -> Result:
+    """The hosts in the step of the window; without a window in the step that held up most."""
+    sides = question.opened.cached(
+        ("host sides", question.compat), lambda: _sides(question.opened, question.compat)
+    )
+    if sides is None:
+        return Result("hosts", "Hosts", facts=(Fact("steps", "steps", None, why=_NO_STEPS),))
+    late = late_ranks.matched_collectives(question)
+    step = _chosen_step(question, sides)
+    watts = _watts(question)
+    tables = [
+        _members(question, sides, step),
+        _steps(question, sides, watts),
+        *_devices(question, sides, step),
+        *_late_table(sides, late),
+        _pod(sides),
+    ]
+    return Result(
+        "hosts",
+        "Hosts",
+        tuple(tables),
+        tuple(_facts(sides, step, late, watts)),
+        (_chart(sides, step),),
+        notes=tuple(_notes(sides, late)),
+        mode=question.compat,
+    )
+
+
+def _sides(opened: Opened, compat: Compat) -> _Sides | None:
+    common = hosts.uncut_together(opened, compat) or _one_host(opened, compat)
+    if common is None:
+        return None
+    parts = [
+        np.stack([steps.category(id)[rows] for id, *_ in CATEGORIES], axis=1)
+        for steps, rows in zip(common.steps, common.rows, strict=True)
+    ]
+    return _Sides(
+        common,
+        common.lengths(),
+        common.lengths_without_collectives(),
+        np.stack(parts, axis=1),
+    )
+
+
+def _one_host(opened: Opened, compat: Compat) -> CommonSteps | None:
+    """The steps of the only host that has some; None where none has."""
+    for profile in opened.profiles:
+        steps = breakdown.uncut_breakdown(profile, compat)
+        if len(steps):
+            rows = np.arange(len(steps))
+            return CommonSteps((profile.host,), (steps,), (rows,), chief=0, by="number")
+    return None
+
+
+def _chosen_step(question: Question, sides: _Sides) -> int:
+    """The common step in the middle of the window, as the host in front has it; without a window
+    the one in which the slowest host is most behind.
+    """
+    common = sides.common
+    if question.lo is None or question.hi is None or question.together:
+        return int(sides.excess.argmax())
+    host = question.profile.host
+    if host not in common.hosts:
+        return int(sides.excess.argmax())
+    member = common.hosts.index(host)
+    start = common.steps[member].start[common.rows[member]]
+    middle = start + sides.lengths[:, member] // 2
+    return int(np.abs(middle - (question.lo + question.hi) // 2).argmin())
+
+
+def _watts(question: Question) -> float | None:
+    """What all hosts together drew on average; None where that is not known."""
+    opened = question.opened
+    if not opened.run.power:
+        return None
+    energy = host_energy.run_energy(opened, question.aligning)
+    if energy.total is None or energy.total.joules is None:
+        return None
+    spans = [profile.trace.span for profile in opened.profiles]
+    longest_s = max(hi - lo for lo, hi in spans) / PS_PER_S
+    return energy.total.joules / longest_s if longest_s else None
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _place(question: Question, sides: _Sides, step: int, member: int) -> Place:
+    """Where a step of a host is."""
+    common = sides.common
+    row = int(common.rows[member][step])
+    lo = int(common.steps[member].start[row])
+    names = [profile.host for profile in question.opened.profiles]
+    host = names.index(common.hosts[member])
+    hi = lo + int(common.steps[member].length[row])
+    return Place(run=question.opened.name, host=host, lo=lo, hi=hi)
+
+
+def _members(question: Question, sides: _Sides, step: int) -> Table:
+    """One step of every host."""
+    own = sides.own[step]
+    behind = _behind(own)
+    parts = sides.parts[step]
+    columns = [
+        text_column("host", "host", sides.common.hosts, weight=9),
+        Column("step_s", "step", "duration", sides.lengths[step], weight=8),
+        Column("own_s", "without collectives", "duration", own, weight=7),
+        Column("behind_s", "against the others", "duration", behind, weight=8, signed=True),
+    ]
+    for number, (id, label, *_) in enumerate(CATEGORIES):
+        weight = 6 if parts[:, number].any() else 2  # what no host did has room last
+        column = Column(f"{id}_s", label.lower(), "duration", parts[:, number], weight=weight)
+        columns.append(column)
+    columns.append(text_column("bottleneck", "mostly", _bottlenecks(parts), weight=5))
+    return Table(
+        "members",
+        f"Step {sides.name(step)}, host by host",
+        tuple(columns),
+        place=lambda member: _place(question, sides, step, member),
+        key=("host",),
+        noun="host",
+    )
+
+
+def _behind(times: Int64s) -> Int64s:
+    """By how much each time is over the median of the others."""
+    if len(times) < 2:
+        return np.zeros(len(times), np.int64)
+    others = [np.median(np.delete(times, member)) for member in range(len(times))]
+    return np.rint(times - np.array(others)).astype(np.int64)
+
+
+def _bottlenecks(parts: Int64s) -> list[str]:
+    """The category that took most of each row; of equals the later one, as TensorBoard does it."""
+    labels = [label for _, label, *_ in CATEGORIES]
+    last = len(labels) - 1
+    return [labels[last - int(row[::-1].argmax())] for row in parts]
+
+
+def _steps(question: Question, sides: _Sides, watts: float | None) -> Table:
+    """Every common step, with the host that was slowest in it and what that cost."""
+    count = sides.common.count
+    slowest = sides.slowest
+    names = [sides.common.hosts[member] for member in slowest.tolist()]
+    excess = sides.excess
+    joules = [None if watts is None else watts * ps / PS_PER_S for ps in excess.tolist()]
+    columns = (
+        text_column("step", "step", [sides.name(step) for step in range(count)], weight=9),
+        Column("step_s", "longest", "duration", sides.lengths.max(axis=1), weight=7),
+        text_column("slowest", "slowest host", names, weight=8),
+        Column("cost_s", "costs", "duration", np.rint(excess).astype(np.int64), weight=9),
+        optional("cost_j", "energy", "number", joules, unit="J", weight=6),
+    )
+    return Table(
+        "host_steps",
+        "Every step, and what its slowest host costs",
+        columns,
+        place=lambda step: _place(question, sides, step, int(slowest[step])),
+        key=("step",),
+        noun="step",
+    )
+
+
+def _devices(question: Question, sides: _Sides, step: int) -> Iterator[Table]:
+    """What every device of every host worked in the step."""
+    rows: list[tuple[str, str, int]] = []
+    for profile in question.opened.profiles:
+        if profile.host not in sides.common.hosts:
+            continue
+        member = sides.common.hosts.index(profile.host)
+        row = int(sides.common.rows[member][step])
+        for part in profile.steps.on:
+            places = np.flatnonzero(part.row == row)
+            if part.kind == "device" and len(places) and part.work[places[0]] >= 0:
+                rows.append((profile.host, part.name, int(part.work[places[0]])))
+    if len(rows) < 2:
+        return
+    work = np.array([ps for _, _, ps in rows], np.int64)
+    behind = _behind(work)
+    columns = (
+        text_column("host", "host", [host for host, _, _ in rows], weight=8),
+        text_column("device", "device", [device for _, device, _ in rows], weight=9),
+        Column("work_s", "work", "duration", work, weight=9),
+        Column("behind_s", "against the others", "duration", behind, weight=7, signed=True),
+    )
+    title = f"Step {sides.name(step)}, device by device"
+    yield Table("devices", title, columns, key=("host", "device"), noun="device")
+
+
+def _late_table(sides: _Sides, late: MatchedCollectives | None) -> Iterator[Table]:
+    """Who came last to the collectives that all hosts ran."""
+    if late is None:
+        return
+    latest, waited = late.latest, late.waited
+    count = late.lengths.shape[1]
+    times_last = np.bincount(latest, minlength=count).astype(np.int64)
+    sums = np.bincount(latest, weights=waited, minlength=count)
+    columns = (
+        text_column("host", "host", sides.common.hosts[:count], weight=9),
+        int_column("last", "came last in", "integer", times_last.tolist(), weight=8),
+        Column("waited_s", "others waited", "duration", np.rint(sums).astype(np.int64), weight=9),
+    )
+    title = f"Who came last to {len(late.lengths):,} collectives"
+    yield Table("late", title, columns, order=("waited_s", True), key=("host",), noun="host")
+
+
+def _pod(sides: _Sides) -> Table:
+    """Every step of every host, as TensorBoard's pod viewer has it."""
+    steps, members, kinds = sides.parts.shape
+    parts = sides.parts.reshape(steps * members, kinds)
+    names = [sides.name(step) for step in range(steps) for _ in range(members)]
+    columns = [
+        text_column("step", "step", names, weight=9),
+        text_column("host", "host", list(sides.common.hosts) * steps, weight=9),
+        Column("total_us", "step time", "duration", sides.lengths.reshape(-1), "us", weight=8),
+    ]
+    for number, (id, label, *_) in enumerate(CATEGORIES):
+        column = Column(f"{id}_us", label.lower(), "duration", parts[:, number], "us", weight=4)
+        columns.append(column)
+    columns.append(text_column("bottleneck", "mostly", _bottlenecks(parts), weight=5))
+    return Table("pod", "Every step of every host", tuple(columns), key=("step", "host"))
+
+
+def _chart(sides: _Sides, step: int) -> Chart:
+    """The step of every host by category."""
+    seconds = sides.parts[step] / PS_PER_S
+    series = [
+        Series(label, sides.common.hosts, seconds[:, number])
+        for number, (_, label, *_) in enumerate(CATEGORIES)
+        if seconds[:, number].any()
+    ]
+    title = f"Step {sides.name(step)} of each host by category"
+    return Chart("hosts", title, tuple(series), "members", y_label="time", y_unit="s")
+
+
+# ── facts and notes ──────────────────────────────────────────────────────────────────────────────
+
+
+def _facts(
+    sides: _Sides, step: int, late: MatchedCollectives | None, watts: float | None
+) -> Iterator[Fact]:
+    common = sides.common
+    yield Fact("hosts", "hosts", len(common.hosts), "integer")
+    yield Fact("steps", "steps that all have", common.count, "integer")
+    yield Fact("shown_step", "step shown", sides.name(step))
+    if len(common.hosts) < 2:
+        return
+    cost_ps = float(sides.excess.sum())
+    yield Fact("cost_s", "the slowest hosts cost", round(cost_ps), "duration")
+    joules = None if watts is None else watts * cost_ps / PS_PER_S
+    why = "" if watts is not None else "no power of all hosts is known"
+    badge = Badge.ESTIMATED if joules is not None else None
+    yield Fact("cost_j", "their energy", joules, "number", "J", badge, why=why)
+    stragglers = hosts.stragglers(sides.own)
+    if not stragglers:
+        yield Fact("straggler", "holds the others up", None, why="no host in most steps")
+    for straggler in stragglers[:1]:
+        name = common.hosts[straggler.member]
+        words = f"{name}, slowest in {straggler.slowest:,} of {common.count:,} steps"
+        yield Fact("straggler", "holds the others up", words)
+    if late is not None:
+        waited = int(late.waited.sum())
+        yield Fact("late_s", "waited in collectives", waited, "duration")
+
+
+def _notes(sides: _Sides, late: MatchedCollectives | None) -> Iterator[str]:
+    if len(sides.common.hosts) > 1:
+        yield (
+            "Costs: how far the slowest host of a step is over the median of the others, without "
+            "collectives, in which those wait. Energy: that time at the mean power of all hosts."
+        )
+        how = "their numbers" if sides.common.by == "number" else "the time at which they overlap"
+        yield f"Steps of different hosts are matched by {how}."
+    if late is not None and late.unmatched:
+        yield f"Collectives of {late.unmatched} kinds do not match between the hosts."
