@@ -5,6 +5,7 @@ Knows no tool.
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
@@ -28,6 +29,7 @@ from powertui.value_types import dataclass
 if TYPE_CHECKING:
     from powertui.report.export import WindowWords
 
+_OF_TRAININGS = ("end_to_end",)  # tools that need no profile: scalars tell them enough
 _ALL_HOSTS = "all"  # as the name of a host: all of them together
 
 
@@ -88,6 +90,8 @@ def tell(path: str, run: str | None, reading: ReadOptions, request: ToolRequest,
     trainings = Trainings(logdir.scan(path), reading, request.aligning)
     entries = _with_answers(trainings.found.chosen(run), tool, request)
     runs = trainings.each(entries)
+    if tool.name in _OF_TRAININGS and run is None:
+        runs = itertools.chain(runs, trainings.without_sessions())
     answers = list(_ask(runs, tool, request))
     if not answers:
         raise UnreadableFile(
@@ -184,6 +188,8 @@ def _host_names(opened: Opened) -> tuple[str, ...]:
     """The hosts that a tool can be asked about; without a profile, those that left results."""
     if opened.entry.profiles:
         return tuple(profile.host for profile in opened.profiles)
+    if not opened.entry.results:
+        return ("",)
     from powertui.data.tools.recorded.answers import recorded_hosts
 
     return recorded_hosts(opened.entry)

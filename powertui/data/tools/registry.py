@@ -308,6 +308,12 @@ TOOLS: tuple[Tool, ...] = (
         f"{_HERE}.epochs:answer",
     ),
     Tool(
+        "end_to_end",
+        "End to end",
+        "The whole training: start, tracing, steps, validation, checkpoints, gaps; joules of each.",
+        "powertui.data.training.end_to_end:answer",
+    ),
+    Tool(
         "counters",
         "Counters",
         "Memory in use, clock rates and other quantities that the trace recorded.",

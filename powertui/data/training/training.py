@@ -150,6 +150,14 @@ class Trainings:
             if (training := self.training_for(entry)) is not None:
                 training.let_go(entry)
 
+    def without_sessions(self) -> Iterator[Opened]:
+        """The trainings that nobody profiled, each opened as a run of its scalars and power."""
+        for training in self.all:
+            entry = training.entry
+            if not entry.sessions and entry.tfevents:
+                run = RunEntry(entry.name, entry.path, tfevents=entry.tfevents, power=entry.power)
+                yield Opened(run, self._options, around=training)
+
     def chosen(self, entries: Sequence[RunEntry], everything: bool) -> tuple[Training, ...]:
         """The trainings of these sessions; with `everything` also those without any session."""
         chosen_ids = {id(entry) for entry in entries}
