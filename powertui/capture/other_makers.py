@@ -19,5 +19,6 @@ AMD: rocprofv3 --sys-trace --output-format pftrace -- python train.py, then: pow
     JAX and TensorFlow on ROCm have their own servers: powertui capture HOST:PORT works there.""",
     "nvidia": """\
 NVIDIA: JAX and TensorFlow have their own servers: powertui capture HOST:PORT works there. For PyTorch: --other pytorch.
-    Nsight Systems: nsys profile --output FILE python train.py; its own files cannot be opened here.""",
+    Nsight Systems: nsys profile --trace cuda,nvtx --output FILE python train.py
+    nsys export --type sqlite -o FILE.sqlite FILE.nsys-rep, then: powertui FILE.sqlite""",
 }

@@ -9,6 +9,14 @@ READABLE = (
 )
 _OWN = "Record with the program's own profiler: torch.profiler, jax.profiler or tf.profiler."
 _NSIGHT = "is a report of NVIDIA Nsight, which only NVIDIA's tools read", _OWN
+_NSYS = (
+    "is a report of Nsight Systems, which only NVIDIA's tools read",
+    "Export it: nsys export --type sqlite -o report.sqlite report.nsys-rep",
+)
+_NSYS_TABLES = (
+    "is a database like those of Nsight Systems, without their tables",
+    "Export the report again: nsys export --type sqlite -o report.sqlite report.nsys-rep",
+)
 
 # What a file begins with.
 _MAGICS = (
@@ -55,8 +63,7 @@ _SQLITE = (
             "pftrace)."
         ),
     ),
-    ((b"CUPTI_ACTIVITY",), *_NSIGHT),
-    ((b"TARGET_INFO_",), *_NSIGHT),
+    ((b"CUPTI_ACTIVITY",), *_NSYS_TABLES),
 )
 _JSON = (
     (
@@ -95,7 +102,7 @@ _MEMORY_LISTS = re.compile(
 _RESULT = re.compile(
     r"(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|memory_viewer|memory_profile|pod_viewer)\.(pb|json(\.gz)?)$"
 )
-_NAMES = ((".nsys-rep", *_NSIGHT), (".qdrep", *_NSIGHT), (".ncu-rep", *_NSIGHT))
+_NAMES = ((".nsys-rep", *_NSYS), (".qdrep", *_NSYS), (".ncu-rep", *_NSIGHT))
 _PPROF = (b"\x32\x07samples", b"\x32\x03cpu", b"\x32\x0binuse_space", b"\x32\x0balloc_space")
 
 

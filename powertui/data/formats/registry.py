@@ -56,6 +56,7 @@ READERS = (
     "kineto",  # <worker>.<time>.pt.trace.json.gz: PyTorch
     # .pftrace: Perfetto itself, Neuron Explorer, and what was traced with the Perfetto SDK
     "perfetto",
+    "nsys",  # .sqlite: what Nsight Systems exports
     "rocprof",  # <pid>_results.json, <pid>_kernel_trace.csv: rocprofv3
     "trace_json",  # <host>.trace.json.gz: TensorFlow 2.2 on, JAX; plain Chrome traces
     "tf_trace",  # <host>.trace, local.trace: TensorFlow up to 2.1, tf.summary.trace_export
@@ -76,6 +77,7 @@ FILE_NAMES = {
     "perfetto": FileNames(
         ("pftrace", "perfetto-trace", "pftrace.gz", "perfetto-trace.gz"), certain=True
     ),
+    "nsys": FileNames(("sqlite",)),
     # Its files are named with an underscore: logdir/rocprof.py tells which belong together.
     "rocprof": FileNames(),
     "trace_json": FileNames(("trace.json.gz", "trace.json")),

@@ -49,6 +49,15 @@ def _series(trace: Trace, counter: Counter, notes: Notes) -> PowerSeries | None:
     scope = units.scope_of(counter.name)
     rail = unit.quantity == "energy" and scope is Scope.UNKNOWN
     sensor = Sensor(counter.name, IN_TRACE, Scope.RAIL if rail else scope, trace.host)
+    number = _NUMBER.search(counter.process)
+    if number is not None and scope in (Scope.UNKNOWN, Scope.GPU):
+        sensor = Sensor(
+            name=f"{_device_name(counter.process)} {counter.name}",
+            source=IN_TRACE,
+            scope=Scope.GPU,
+            host=trace.host,
+            device=Device(int(number[1])),
+        )
     joules: Floats | None = None
     if unit.quantity == "energy":
         joules, values = counters.intervals(ns, values, notes, counter.name)
@@ -77,7 +86,7 @@ def _counted(trace: Trace, counter: Counter, factor: float, notes: Notes) -> Pow
     order = np.argsort(at, kind="stable")
     number = _NUMBER.search(counter.process)
     device = Device(int(number[1])) if number else None
-    name = counter.process.rpartition("/device:")[2].replace(":", " ")
+    name = _device_name(counter.process)
     sensor = Sensor(
         name=f"{name} {counter.name}".strip(),
         source=IN_TRACE,
@@ -94,3 +103,8 @@ def _counted(trace: Trace, counter: Counter, factor: float, notes: Notes) -> Pow
         notes=notes,
         joules=joules[order],
     )
+
+
+def _device_name(process: str) -> str:
+    """A device as people write it: "GPU 0"."""
+    return process.rpartition("/device:")[2].replace(":", " ")

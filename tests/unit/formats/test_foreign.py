@@ -274,7 +274,7 @@ def test_it_is_refused_by_name_with_a_way_on(name: str) -> None:
         (
             b"SQLite format 3\0" + bytes(84) + b"CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL",
             "a.sqlite",
-            "Nsight",
+            "damaged database",
         ),
         (b"SQLite format 3\0" + bytes(84) + b"CREATE TABLE readings", "a.db", "SQLite"),
         (b"\x10\x00\x04FxT\x16\x00" + bytes(8), "trace.fxt", "magic-trace"),

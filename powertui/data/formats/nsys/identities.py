@@ -1,0 +1,130 @@
+"""Which process, thread and GPU a number of an export stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from powertui.data.formats.json_stats import stat
+from powertui.data.formats.nsys.database import MISSING, NsysDatabase
+from powertui.data.model import Int64s, Stat
+
+# A global number holds, from its highest bits: what kind of machine, which, the process and thread.
+_PID_SHIFT, _PART_MASK = 24, 0xFFFFFF
+_PROCESS_MASK = ~_PART_MASK
+_MAX_ROWS = 50_000  # of processes, threads and devices: more than are ever drawn
+_MAX_GPU = 10_000
+# What TARGET_INFO_GPU says of a GPU → the stat under which the program knows it.
+_GPU_FACTS = {
+    "name": "device_name",
+    "chipName": "chip",
+    "uuid": "uuid",
+    "busLocation": "pci_bus_id",
+    "totalMemory": "memory_size",
+    "memoryBandwidth": "memory_bandwidth",
+    "smCount": "core_count",
+    "clockRate": "clock_rate",
+    "computeMajor": "compute_cap_major",
+    "computeMinor": "compute_cap_minor",
+}
+
+
+class Identities:
+    """Everything that an export says of processes, threads and GPUs."""
+
+    def __init__(self, database: NsysDatabase) -> None:
+        self._ordinals: dict[int, int] = {}
+        self._pids: set[int] = set()
+        self._names: dict[int, str] = {}
+        for row in database.rows("PROCESSES", ["pid", "name"], _MAX_ROWS):
+            if isinstance(row.get("pid"), int) and isinstance(row.get("name"), str):
+                self._names[row["pid"]] = row["name"].rpartition("/")[2]
+        self._threads = _thread_names(database)
+        self._gpus: dict[tuple[int, int], int] = {}
+        for row in database.rows("TARGET_INFO_CUDA_DEVICE", ["gpuId", "cudaId", "pid"], _MAX_ROWS):
+            values = [row.get(name) for name in ("pid", "cudaId", "gpuId")]
+            if all(isinstance(value, int) for value in values):
+                pid, cuda, gpu = (int(value or 0) for value in values)
+                if 0 <= gpu < _MAX_GPU:
+                    self._gpus[pid, cuda] = gpu
+        self._facts: dict[int, tuple[Stat, ...]] = {}
+        for row in database.rows("TARGET_INFO_GPU", ["id", *_GPU_FACTS], _MAX_ROWS):
+            if isinstance(row.get("id"), int):
+                self._facts[row["id"]] = _facts(row)
+
+    def count_processes(self, numbers: Sequence[Int64s]) -> None:
+        """All processes that have events: one alone needs no number in its name."""
+        for column in numbers:
+            self._pids.update(self.pid(number) for number in pd.unique(column).tolist())
+
+    def ordinals(self, process: Int64s) -> Int64s:
+        """A small number for each process, the same in every table."""
+        codes, distinct = pd.factorize(process)
+        numbers = [
+            self._ordinals.setdefault(self.pid(int(number)), len(self._ordinals))
+            for number in distinct
+        ]
+        return np.array(numbers, np.int64)[codes] if numbers else np.empty(0, np.int64)
+
+    def processes_of(self, thread: Int64s) -> Int64s:
+        """The global number of the process of each thread."""
+        return np.where(thread == MISSING, MISSING, thread & _PROCESS_MASK)
+
+    def gpus(self, process: Int64s, device: Int64s) -> Int64s:
+        """The GPU of the machine that a process means by a number of CUDA's."""
+        gpus = np.clip(device, 0, _MAX_GPU)
+        if not self._gpus:
+            return gpus
+        codes, distinct = pd.factorize(process)
+        for code, number in enumerate(distinct.tolist()):
+            pid = self.pid(int(number))
+            for (owner, cuda), gpu in self._gpus.items():
+                if owner == pid and cuda != gpu:
+                    gpus[(codes == code) & (device == cuda)] = gpu
+        return gpus
+
+    @staticmethod
+    def pid(number: int) -> int:
+        """The process of a global number, as its system counts."""
+        return number >> _PID_SHIFT & _PART_MASK if number != MISSING else 0
+
+    @staticmethod
+    def tid(number: int) -> int:
+        """The thread of a global number."""
+        return number & _PART_MASK if number != MISSING else 0
+
+    def process_name(self, pid: int) -> str:
+        """The host process's line."""
+        if len(self._pids) < 2:
+            return "/host:CPU"
+        return f"/host:CPU {self._names.get(pid) or 'process'} {pid}"
+
+    def thread_name(self, number: int) -> str:
+        """As the program named it, else its number."""
+        return self._threads.get(number) or f"thread {self.tid(number)}"
+
+    def gpu_facts(self, gpu: int) -> tuple[Stat, ...]:
+        """What is known of a GPU."""
+        return self._facts.get(gpu, ())
+
+
+def _thread_names(database: NsysDatabase) -> dict[int, str]:
+    rows = database.rows("ThreadNames", ["globalTid", "nameId"], _MAX_ROWS)
+    named = {
+        row["globalTid"]: row["nameId"]
+        for row in rows
+        if isinstance(row.get("globalTid"), int) and isinstance(row.get("nameId"), int)
+    }
+    texts = database.texts(np.array(list(named.values()), np.int64))
+    return {number: texts[name] for number, name in named.items() if name in texts}
+
+
+def _facts(row: dict[str, object]) -> tuple[Stat, ...]:
+    facts = [stat("device_vendor", "Nvidia")]
+    for column, name in _GPU_FACTS.items():
+        value = row.get(column)
+        if isinstance(value, (int, float, str)):
+            facts.append(stat(name, value))
+    return tuple(facts)

@@ -1,0 +1,380 @@
+"""From the tables of an export to a trace: GPUs with streams, processes with threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from powertui.data.formats.builder import LineEvents, LineQuota, ProcessBuilder, TraceBuilder
+from powertui.data.formats.json_stats import PairNames, stat
+from powertui.data.formats.nsys import counters, step_ranges
+from powertui.data.formats.nsys.database import MISSING, NsysDatabase
+from powertui.data.formats.nsys.identities import Identities
+from powertui.data.formats.nsys.stats import NsysStats, StoredRows
+from powertui.data.formats.registry import Progress
+from powertui.data.formats.source import OpenedFile
+from powertui.data.model import PS_PER_NS, Bools, Clock, Int64s, Stat, Trace, UInt32s, UInt64s
+from powertui.errors import UnreadableFile
+from powertui.value_types import dataclass
+
+_KERNELS, _COPIES, _SETS = "KERNEL", "MEMCPY", "MEMSET"
+_GRAPHS, _CALLS, _DRIVER_CALLS = "GRAPH_TRACE", "RUNTIME", "DRIVER"
+_CUPTI = "CUPTI_ACTIVITY_KIND_"
+_NVTX = "NVTX_EVENTS"
+_NOT_DRAWN = {
+    "OSRT_API": "calls of the operating system are not drawn",
+    "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": "waits for streams and events are not drawn",
+    "SCHED_EVENTS": "moves between cores are not drawn",
+    "COMPOSITE_EVENTS": "samples of the CPU are not drawn",
+}
+# CUPTI's kinds of copies, in the words of PyTorch's traces.
+_COPY_KINDS = {
+    1: "HtoD",
+    2: "DtoH",
+    3: "HtoA",
+    4: "AtoH",
+    5: "AtoA",
+    6: "AtoD",
+    7: "DtoA",
+    8: "DtoD",
+    9: "HtoH",
+    10: "PtoP",
+}
+_PUSH_POP, _START_END, _MARK = 59, 60, 34  # of `eventType` in NVTX_EVENTS
+_MAX_RANGE_NAMES = 200_000  # more names than that are no steps of one name; chosen
+_LONGEST_NS = 1 << 51  # 26 days, as builder.LIMIT_PS: a longer time is damage
+_CLOCK_NS = 1_000_000  # the session's start is written to the µs; ± of its evidence
+_UNIX_NS = (10**17, 4 * 10**18)  # three years … 2096
+
+
+@dataclass(frozen=True, eq=False)
+class _Events:
+    """Events of one table that can be drawn."""
+
+    start: Int64s  # ns
+    length: Int64s
+    name: UInt32s
+    position: UInt64s
+    process: Int64s  # global process or thread number
+    lanes: tuple[Int64s, ...]  # what else tells one line from another
+
+
+def read(source: OpenedFile, progress: Progress) -> Trace:
+    """The whole trace."""
+    database = NsysDatabase(source)
+    try:
+        return _Assembly(source, database, progress).trace()
+    finally:
+        database.close()
+
+
+class _Assembly:
+    """One export on its way into a trace."""
+
+    def __init__(self, source: OpenedFile, database: NsysDatabase, progress: Progress) -> None:
+        self.source, self.database, self.progress = source, database, progress
+        self.builder = TraceBuilder(source.path, "nsys", size=source.size)
+        self.names, self.stats = PairNames(), NsysStats(source.path)
+        self.identities = Identities(database)
+        self.quota = LineQuota()
+        self.last_ns = 0
+        self._processes: dict[tuple[str, int], ProcessBuilder] = {}
+
+    def trace(self) -> Trace:
+        """Everything that the export holds and that is drawn."""
+        device_parts = [part for part in self._device_events() if len(part.start)]
+        host_parts = [part for part in self._host_events() if len(part.start)]
+        self.identities.count_processes([part.process for part in (*device_parts, *host_parts)])
+        self._add_devices(device_parts)
+        self._add_hosts(host_parts)
+        self.quota.say(self.builder.findings)
+        self.builder.clock = self._clock()
+        counters.add_counters(self.database, self.builder, self.identities, self.progress)
+        for table, cause in _NOT_DRAWN.items():
+            if self.database.has(table):
+                self.builder.findings.add(cause, table)
+        if not self.builder.events and not self.builder.counted:
+            raise UnreadableFile(
+                self.source.path,
+                "is an export of Nsight Systems without kernels, calls, ranges or metrics",
+                hint="Record with nsys profile --trace=cuda,nvtx, and export that report.",
+            )
+        self.progress(self.source.size, self.source.size, self.builder.events)
+        return self.builder.build(self.names, complete=True, warnings=self.source.warnings)
+
+    def _clock(self) -> Clock:
+        rows = self.database.rows("TARGET_INFO_SESSION_START_TIME", ["utcEpochNs"], 1)
+        epoch_ns = rows[0]["utcEpochNs"] if rows else None
+        if not isinstance(epoch_ns, int) or not _UNIX_NS[0] < epoch_ns < _UNIX_NS[1]:
+            return Clock()
+        return Clock(
+            epoch_ns - _CLOCK_NS,
+            epoch_ns + _CLOCK_NS,
+            "absolute timestamps",
+            "times count from the session's start, which the file states in UTC",
+        )
+
+    # ── what ran on GPUs ──
+
+    def _device_events(self) -> Iterator[_Events]:
+        for kind in (_KERNELS, _COPIES, _SETS, _GRAPHS):
+            table = _CUPTI + kind
+            if self.database.has(table, "start", "end"):
+                yield self._of_device_table(kind, table)
+
+    def _of_device_table(self, kind: str, table: str) -> _Events:
+        name_column = self._name_column(kind, table)
+        own = ("globalPid", "deviceId", "contextId", "streamId", "correlationId")
+        columns = self.database.integers(
+            table, ["start", "end", *own, *([name_column] if name_column else [])], self.progress
+        )
+        process = columns["globalPid"]
+        base = self._store(table, columns, process)
+        named = columns[name_column] if name_column else np.zeros(len(process), np.int64)
+        name = self._event_names(kind, named)
+        device = self.identities.gpus(process, columns["deviceId"])
+        lanes = (device, columns["contextId"], columns["streamId"])
+        return self._events(columns, name, base, process, lanes)
+
+    def _name_column(self, kind: str, table: str) -> str:
+        wanted = {
+            _KERNELS: ("demangledName", "shortName", "name", "mangledName"),
+            _COPIES: ("copyKind",),
+            _GRAPHS: ("graphId",),
+        }.get(kind, ())
+        there = self.database.tables[table]
+        return next((name for name in wanted if name in there), "")
+
+    def _event_names(self, kind: str, numbers: Int64s) -> UInt32s:
+        """An index for each event, by what its row names it."""
+        codes, distinct = pd.factorize(numbers)
+        distinct_ids = np.asarray(distinct, np.int64)
+        texts = self.database.texts(distinct_ids) if kind == _KERNELS else {}
+        indices = []
+        for number in distinct_ids.tolist():
+            if kind == _KERNELS:
+                text = texts.get(number) or f"kernel {number}"
+            elif kind == _COPIES:
+                text = f"Memcpy {_COPY_KINDS.get(number, '')}".strip()
+            elif kind == _GRAPHS:
+                text = f"CUDA graph {number}" if number > MISSING else "CUDA graph"
+            else:
+                text = "Memset"
+            indices.append(self.names.index(text, text))
+        return np.array(indices, np.uint32)[codes]
+
+    def _store(self, table: str, columns: dict[str, Int64s], process: Int64s) -> int:
+        """Keep where the rows of a table are; returns the position of the first."""
+        count = len(process)
+        correlation = columns.get("correlationId")
+        unique: Int64s | None = None
+        if correlation is not None and table != _NVTX:
+            # Each process counts its own from 1: together with its number they are unique.
+            owner = self.identities.ordinals(process)
+            unique = np.where(correlation > 0, owner << 40 | correlation & 0xFFFFFFFFFF, MISSING)
+        base = self.stats.next_base
+        self.stats.add(
+            StoredRows(
+                table=table,
+                columns=self.database.tables[table],
+                base=base,
+                count=count,
+                first_row=self.database.first_row(table, count) if count else None,
+                correlation=unique,
+            )
+        )
+        return base
+
+    def _events(
+        self,
+        columns: dict[str, Int64s],
+        name: UInt32s,
+        base: int,
+        process: Int64s,
+        lanes: tuple[Int64s, ...],
+        drawn: Bools | None = None,
+    ) -> _Events:
+        """Those whose times can be, as columns."""
+        start, end = columns["start"], columns["end"]
+        is_possible = (np.abs(start) < _LONGEST_NS) & (np.abs(end) < _LONGEST_NS)
+        impossible = int(len(start) - is_possible.sum())
+        self.builder.findings.add("events at impossible times were left out", count=impossible)
+        if drawn is not None:
+            is_possible &= drawn
+        position = np.arange(base, base + len(start), dtype=np.uint64)
+        length = end - start
+        if is_possible.all():
+            parts = _Events(start, length, name, position, process, lanes)
+        else:
+            rows = np.flatnonzero(is_possible)
+            parts = _Events(
+                start=start[rows],
+                length=length[rows],
+                name=name[rows],
+                position=position[rows],
+                process=process[rows],
+                lanes=tuple(lane[rows] for lane in lanes),
+            )
+        if len(parts.start):
+            self.last_ns = max(self.last_ns, int((parts.start + parts.length).max()))
+        return parts
+
+    def _add_devices(self, parts: Sequence[_Events]) -> None:
+        groups: dict[tuple[int, ...], list[tuple[_Events, Int64s]]] = {}
+        for part in parts:
+            for key, rows in _grouped((part.lanes[0], part.process, *part.lanes[1:])):
+                groups.setdefault(key, []).append((part, rows))
+        several = len({(key[0], key[1]) for key in groups}) > len({key[0] for key in groups})
+        for (gpu, process, context, stream), pieces in sorted(groups.items()):
+            if not self._admits(("device", gpu), pieces):
+                continue
+            label = f"Stream #{max(stream, 0)}"
+            if several:
+                label += f" of process {self.identities.pid(process)}"
+            if sum(key[0] == gpu and key[1] == process and key[3] == stream for key in groups) > 1:
+                label += f", context {context}"
+            device = self._process("device", gpu)
+            device.add(max(stream, 0), label, _line(pieces))
+
+    # ── what ran on the host ──
+
+    def _host_events(self) -> Iterator[_Events]:
+        for kind in (_CALLS, _DRIVER_CALLS):
+            table = _CUPTI + kind
+            if self.database.has(table, "start", "end"):
+                yield self._of_calls(table)
+        if self.database.has(_NVTX, "start"):
+            yield from self._of_ranges()
+
+    def _of_calls(self, table: str) -> _Events:
+        wanted = ["start", "end", "globalTid", "correlationId", "nameId"]
+        columns = self.database.integers(table, wanted, self.progress)
+        thread = columns["globalTid"]
+        base = self._store(table, columns, self.identities.processes_of(thread))
+        name = self._text_names(columns["nameId"], "CUDA call")
+        return self._events(columns, name, base, thread, (np.zeros(len(thread), np.int64),))
+
+    def _text_names(self, ids: Int64s, otherwise: str) -> UInt32s:
+        codes, distinct = pd.factorize(ids)
+        numbers = np.asarray(distinct, np.int64)
+        texts = self.database.texts(numbers)
+        named = [texts.get(number) or otherwise for number in numbers.tolist()]
+        # "cudaLaunchKernel_v7000": the version says nothing to a person.
+        short = [text.partition("_v")[0] if text.startswith("cu") else text for text in named]
+        return np.array([self.names.index(text, text) for text in short], np.uint32)[codes]
+
+    def _of_ranges(self) -> Iterator[_Events]:
+        """NVTX: pushed ranges and marks on their threads, started ones on a line of their own."""
+        wanted = ["start", "end", "eventType", "textId", "globalTid"]
+        columns = self.database.integers(_NVTX, wanted, self.progress)
+        thread, kind = columns["globalTid"], columns["eventType"]
+        base = self._store(_NVTX, columns, thread)
+        name = self._range_names(columns["textId"])
+        if "eventType" not in self.database.tables[_NVTX]:
+            kind = np.full(len(kind), _PUSH_POP, np.int64)
+        is_range = (kind == _PUSH_POP) | (kind == _START_END)
+        is_open = is_range & (columns["end"] < columns["start"])
+        last = int(max(self.last_ns, columns["end"].max(initial=0)))
+        self.builder.findings.add(
+            "ranges without an end were extended to the end of the trace", count=int(is_open.sum())
+        )
+        end = np.where(is_open, np.maximum(last, columns["start"]), columns["end"])
+        columns["end"] = np.where(kind == _MARK, columns["start"], end)
+        is_drawn = is_range | (kind == _MARK)
+        self._mark_steps(columns, name, thread, np.flatnonzero(kind == _PUSH_POP), base)
+        line = np.where(kind == _START_END, 1, 0).astype(np.int64)
+        yield self._events(columns, name, base, thread, (line,), is_drawn)
+
+    def _mark_steps(
+        self, columns: dict[str, Int64s], name: UInt32s, thread: Int64s, rows: Int64s, base: int
+    ) -> None:
+        """Tell the stats which pushed ranges are steps."""
+        distinct, of_row = np.unique(name[rows], return_inverse=True)
+        if len(distinct) > _MAX_RANGE_NAMES:
+            return
+        numbers = step_ranges.step_numbers(
+            [self.names.full(index) for index in distinct.tolist()],
+            of_row.ravel().astype(np.int64),
+            columns["start"][rows],
+            columns["end"][rows] - columns["start"][rows],
+            thread[rows],
+        )
+        is_step = numbers != step_ranges.NOT_A_STEP
+        self.stats.mark_steps(base + rows[is_step], numbers[is_step])
+
+    def _range_names(self, ids: Int64s) -> UInt32s:
+        """By their registered texts, else by those that the rows themselves hold."""
+        name = self._text_names(ids, "NVTX range")
+        if "text" not in self.database.tables[_NVTX]:
+            return name
+        for row, text in self.database.own_texts(_NVTX, "text", len(ids)):
+            name[row] = self.names.index(text, text)
+        return name
+
+    def _add_hosts(self, parts: Sequence[_Events]) -> None:
+        groups: dict[tuple[int, ...], list[tuple[_Events, Int64s]]] = {}
+        for part in parts:
+            for key, rows in _grouped((part.process, *part.lanes)):
+                groups.setdefault(key, []).append((part, rows))
+        for (thread, is_started), pieces in sorted(groups.items()):
+            pid = self.identities.pid(thread)
+            if not self._admits(("host", pid), pieces):
+                continue
+            label = self.identities.thread_name(thread)
+            if is_started:
+                label += " started ranges"
+            self._process("host", pid).add(self.identities.tid(thread), label, _line(pieces))
+
+    def _admits(self, place: tuple[str, int], pieces: Sequence[tuple[_Events, Int64s]]) -> bool:
+        if self.quota.admits(place):
+            return True
+        self.quota.left_out += sum(len(rows) for _, rows in pieces)
+        return False
+
+    def _process(self, side: str, number: int) -> ProcessBuilder:
+        key = (side, number)
+        if key not in self._processes:
+            facts: tuple[Stat, ...]
+            if side == "device":
+                name, facts = f"/device:GPU:{number}", self.identities.gpu_facts(number)
+            else:
+                name = self.identities.process_name(number)
+                facts = (stat("pid", number),)
+            self._processes[key] = self.builder.process(name, facts, self.stats)
+        return self._processes[key]
+
+
+def _grouped(columns: Sequence[Int64s]) -> Iterator[tuple[tuple[int, ...], Int64s]]:
+    """(values, rows) of each combination of columns."""
+    code = np.zeros(len(columns[0]), np.int64)
+    values: list[Int64s] = []
+    for column in columns:
+        codes, distinct = pd.factorize(column)
+        values.append(np.asarray(distinct, np.int64))
+        # Made dense each time: the product of the sizes might not fit.
+        code, _ = pd.factorize(code * len(distinct) + codes)
+    count = int(code.max(initial=-1)) + 1
+    if count == 1:
+        yield tuple(int(column[0]) for column in columns), np.arange(len(code))
+        return
+    narrow = code.astype(np.uint16) if count < 1 << 16 else code
+    order = np.argsort(narrow, kind="stable")
+    bounds = np.searchsorted(code[order], np.arange(count + 1))
+    for lo, hi in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        rows = order[lo:hi]
+        yield tuple(int(column[rows[0]]) for column in columns), rows
+
+
+def _line(pieces: Sequence[tuple[_Events, Int64s]]) -> LineEvents:
+    """The events of a line, in ps."""
+    if len(pieces) == 1 and len(pieces[0][1]) == len(pieces[0][0].start):
+        ((part, _),) = pieces
+        return LineEvents(part.start * PS_PER_NS, part.length * PS_PER_NS, part.name, part.position)
+    return LineEvents(
+        np.concatenate([part.start[rows] for part, rows in pieces]) * PS_PER_NS,
+        np.concatenate([part.length[rows] for part, rows in pieces]) * PS_PER_NS,
+        np.concatenate([part.name[rows] for part, rows in pieces]),
+        np.concatenate([part.position[rows] for part, rows in pieces]),
+    )

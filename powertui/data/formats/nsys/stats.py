@@ -1,0 +1,197 @@
+"""What an export says of each event, read from its row when somebody asks."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from powertui.data.formats import stat_columns
+from powertui.data.formats.json_stats import as_text, clean, stat
+from powertui.data.formats.nsys.database import connected
+from powertui.data.model import Int64s, Stat, StatColumn, UInt64s
+from powertui.value_types import dataclass
+
+_CORRELATION = "correlation_id"
+_DETAILS = "kernel_details"
+_STEP = "step_num"
+# How a kernel was launched, in the words of NVIDIA's collector in XPlanes: word → columns.
+_LAUNCH = {
+    "regs": ("registersPerThread",),
+    "static_shared": ("staticSharedMemory",),
+    "dynamic_shared": ("dynamicSharedMemory",),
+    "grid": ("gridX", "gridY", "gridZ"),
+    "block": ("blockX", "blockY", "blockZ"),
+}
+_LAUNCH_COLUMNS = tuple(name for names in _LAUNCH.values() for name in names)
+_NOT_SHOWN = frozenset(("start", "end", "correlationId", "text", "textId", "nameId"))
+_MAX_SINGLE_ROWS = 200  # more are read in one pass over the rows between
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows:
+    """The events of one table: their positions count from `base`."""
+
+    table: str
+    columns: frozenset[str]
+    base: int
+    count: int
+    first_row: int | None  # None: rows cannot be found again by their number
+    correlation: Int64s | None  # unique over all processes; negative where there is none
+
+
+class NsysStats:
+    """The stats of all events (model.StatSource)."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._tables: list[StoredRows] = []
+        self._lock = threading.Lock()
+        self._steps = (np.empty(0, np.int64), np.empty(0, np.int64))  # positions, numbers
+
+    @property
+    def next_base(self) -> int:
+        """The position of the first event of the next table."""
+        last = self._tables[-1] if self._tables else None
+        return 1 if last is None else last.base + last.count
+
+    def add(self, rows: StoredRows) -> None:
+        """The events of one more table."""
+        self._tables.append(rows)
+
+    def mark_steps(self, positions: Int64s, numbers: Int64s) -> None:
+        """These events are steps, with these numbers. Positions rise."""
+        self._steps = (positions, numbers)
+
+    def _step_numbers(self, positions: Int64s) -> Int64s:
+        marked, numbers = self._steps
+        if not len(marked):
+            return np.full(len(positions), -1, np.int64)
+        row = np.minimum(np.searchsorted(marked, positions), len(marked) - 1)
+        return np.where(marked[row] == positions, numbers[row], -1)
+
+    def event_stats(self, position: int) -> tuple[Stat, ...]:
+        """All that the row of an event says."""
+        for rows in self._tables:
+            if rows.base <= position < rows.base + rows.count:
+                return self._of_row(rows, position - rows.base)
+        return ()
+
+    def _of_row(self, rows: StoredRows, number: int) -> tuple[Stat, ...]:
+        shown = sorted(rows.columns - _NOT_SHOWN)
+        values = self._asked(rows, shown, np.array([number], np.int64))
+        stats = [
+            stat(clean(name), value)
+            for name, value in values.get(0, {}).items()
+            if isinstance(value, (int, float, str))
+        ]
+        details = _launch_text(values.get(0, {}))
+        if details is not None:
+            stats.append(stat(_DETAILS, details))
+        if rows.correlation is not None and rows.correlation[number] >= 0:
+            stats.append(stat(_CORRELATION, int(rows.correlation[number])))
+        step = int(self._step_numbers(np.array([rows.base + number], np.int64))[0])
+        if step >= 0:
+            stats.append(stat(_STEP, step))
+        return tuple(stats)
+
+    def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
+        """Each named stat for each of these events."""
+        at = positions.astype(np.int64)
+        fillers = {name: stat_columns.Filler(len(at)) for name in names}
+        if _STEP in fillers:
+            fillers[_STEP].put(slice(None), _integers(self._step_numbers(at)))
+        for rows in self._tables:
+            here = np.flatnonzero((at >= rows.base) & (at < rows.base + rows.count))
+            if not len(here):
+                continue
+            numbers = at[here] - rows.base
+            if _CORRELATION in fillers and rows.correlation is not None:
+                fillers[_CORRELATION].put(here, _integers(rows.correlation[numbers]))
+            stored = [name for name in names if name in rows.columns - _NOT_SHOWN]
+            if _DETAILS in fillers and rows.columns.issuperset(_LAUNCH_COLUMNS):
+                stored.append(_DETAILS)
+            if stored:
+                for name, column in self._stored(rows, stored, numbers).items():
+                    fillers[name].put(here, column)
+        return {name: filler.column() for name, filler in fillers.items()}
+
+    def _stored(
+        self, rows: StoredRows, names: Sequence[str], numbers: Int64s
+    ) -> dict[str, StatColumn]:
+        asked = [name for name in names if name != _DETAILS]
+        if _DETAILS in names:
+            asked += [name for name in _LAUNCH_COLUMNS if name not in asked]
+        values = self._asked(rows, asked, numbers)
+        columns: dict[str, StatColumn] = {}
+        for name in names:
+            texts: list[str | None] = []
+            for row in range(len(numbers)):
+                of_row = values.get(row, {})
+                value = _launch_text(of_row) if name == _DETAILS else of_row.get(name)
+                texts.append(None if value is None else as_text(value))
+            columns[name] = stat_columns.from_texts(texts)
+        return columns
+
+    def _asked(
+        self, rows: StoredRows, names: Sequence[str], numbers: Int64s
+    ) -> dict[int, dict[str, Any]]:
+        """The values of these columns by the place in `numbers`; what cannot be read is not
+        there.
+        """
+        if rows.first_row is None or not names:
+            return {}
+        wanted = numbers + rows.first_row
+        asked = ", ".join(f'"{name}"' for name in names)
+        query = f'SELECT rowid, {asked} FROM "{rows.table}" WHERE rowid '
+        found: dict[int, tuple[Any, ...]] = {}
+        with self._lock:
+            try:
+                connection = connected(self._path)
+                try:
+                    if len(wanted) <= _MAX_SINGLE_ROWS:
+                        for number in wanted.tolist():
+                            for row in connection.execute(query + "= ? LIMIT 1", (number,)):
+                                found[row[0]] = row[1:]
+                    else:
+                        ends = (int(wanted.min()), int(wanted.max()))
+                        is_wanted = set(wanted.tolist())
+                        limit = ends[1] - ends[0] + 1
+                        between = query + f"BETWEEN ? AND ? LIMIT {limit}"
+                        for row in connection.execute(between, ends):
+                            if row[0] in is_wanted:
+                                found[row[0]] = row[1:]
+                finally:
+                    connection.close()
+            except (sqlite3.Error, OSError):  # the file was replaced, or is damaged just there
+                return {}
+        return {
+            place: dict(zip(names, found[number], strict=True))
+            for place, number in enumerate(wanted.tolist())
+            if number in found
+        }
+
+
+def _integers(values: Int64s) -> StatColumn:
+    present = values >= 0
+    return StatColumn(
+        present=present,
+        ints=np.where(present, values, 0),
+        floats=np.where(present, values.astype(np.float64), np.nan),
+        texts=None,
+    )
+
+
+def _launch_text(values: dict[str, Any]) -> str | None:
+    """ "regs:32 static_shared:0 grid:128,1,1 block:256,1,1"; None where it is no launch."""
+    if not isinstance(values.get("gridX"), int):
+        return None
+    words = []
+    for word, names in _LAUNCH.items():
+        numbers = [values.get(name) for name in names]
+        if all(isinstance(number, int) for number in numbers):
+            words.append(f"{word}:{','.join(str(number) for number in numbers)}")
+    return " ".join(words)
