@@ -17,7 +17,7 @@ from powertui.terminal.glyphs import Glyphs
 from powertui.view import host_bars, power_area
 from powertui.view.curve import Envelope
 
-_LABEL_CELLS = 11  # left of the area: "572.0 MB"
+_LABEL_CELLS = 13  # left of the area: "100 GFLOP/s"
 _MIN_CELLS = 20  # a narrower chart shows nothing
 _MARKS = "●○◆◇▲△"  # of the series of points, in their order
 _ASCII_MARKS = "ox+*#@"

@@ -80,6 +80,11 @@ def _hlo_ops_or_device(profile: Profile) -> str:
     return _hlo_ops(profile) if not profile.trace.devices else ""
 
 
+def _ops_with_costs(profile: Profile) -> str:
+    reason = _hlo_ops_or_device(profile)
+    return reason if reason and _pytorch_on_device(profile) else ""
+
+
 def _steps(profile: Profile) -> str:
     return "" if len(profile.steps) else _NO_STEPS
 
@@ -113,6 +118,7 @@ _REASONS: dict[str, Callable[[Profile], str]] = {
     "memory_profile": _allocators,
     "op_profile": _hlo_ops_or_device,
     "ops_summary": _pytorch,
+    "roofline_model": _ops_with_costs,
     "step_ops": _steps,
     "steps": _steps,
     "tf_data_bottleneck_analysis": _tf_data,

@@ -235,6 +235,12 @@ TOOLS: tuple[Tool, ...] = (
         f"{_HERE}.op_profile:answer",
     ),
     Tool(
+        "roofline_model",
+        "Roofline",
+        "FLOPs and bytes of each op, its rates, and whether compute or memory bounds it.",
+        f"{_HERE}.roofline:answer",
+    ),
+    Tool(
         "memory_viewer",
         "Memory of a program",
         "The memory that XLA planned for a program: its peak, and the buffers that make it up.",

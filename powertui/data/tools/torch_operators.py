@@ -23,11 +23,11 @@ from powertui.value_types import dataclass
 def ops_summary(question: Question) -> Result:
     """Operators that launched work, and their categories."""
     links = torch_links.torch_links(question.profile)
-    launched: _Launched | None = None
+    launched: LaunchedWork | None = None
     notes: tuple[str, ...] = ()
     empty = torch_work.NO_PYTORCH
     if links is not None:
-        launched = _launched(links, question)
+        launched = launched_work(links, question)
         empty = torch_work.NO_WORK
         notes = torch_work.unlinked_note(links, question)
     return Result(
@@ -39,7 +39,7 @@ def ops_summary(question: Question) -> Result:
 
 
 @dataclass(frozen=True, eq=False)
-class _Launched:
+class LaunchedWork:
     """Operators (or bare calls) that launched work, one row for each time that one ran."""
 
     links: Links
@@ -64,7 +64,7 @@ def _launchers(links: Links) -> Int64s:
     return np.where(operator >= 0, operator, links.device.call)
 
 
-def _launched(links: Links, question: Question) -> _Launched:
+def launched_work(links: Links, question: Question) -> LaunchedWork:
     device = links.device
     host = links.host
     names = links.trace.names
@@ -85,7 +85,7 @@ def _launched(links: Links, question: Question) -> _Launched:
             categories.append(category_of(name, kernel))
         else:
             categories.append(call_category(name))
-    return _Launched(
+    return LaunchedWork(
         links=links,
         at=at,
         names=launcher_names,
@@ -132,7 +132,7 @@ class _Sums(NamedTuple):
     share: Floats  # of all direct time
 
 
-def _summed(launched: _Launched | None, texts: list[str], places: dict[str, int]) -> _Sums:
+def _summed(launched: LaunchedWork | None, texts: list[str], places: dict[str, int]) -> _Sums:
     """The times of launchers by their texts, each of which has a place."""
     row = np.array([places[text] for text in texts], np.int64)
     count = np.bincount(row, minlength=len(places))
@@ -154,7 +154,7 @@ def _summed(launched: _Launched | None, texts: list[str], places: dict[str, int]
     )
 
 
-def _ops(launched: _Launched | None, empty: str, question: Question) -> Table:
+def _ops(launched: LaunchedWork | None, empty: str, question: Question) -> Table:
     names = launched.names if launched is not None else []
     places: dict[str, int] = {}
     for name in names:
@@ -210,7 +210,7 @@ def _share_columns(sums: _Sums) -> tuple[Column, Column]:
     )
 
 
-def _categories(launched: _Launched | None, empty: str) -> Table:
+def _categories(launched: LaunchedWork | None, empty: str) -> Table:
     categories = launched.categories if launched is not None else []
     places = {category: place for place, category in enumerate(sorted(set(categories)))}
     sums = _summed(launched, categories, places)

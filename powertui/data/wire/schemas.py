@@ -137,8 +137,23 @@ _SCHEMAS: dict[str, str] = {
     "HloInstruction": """
         name 1 string, opcode 2 string, shape 3 HloShape, metadata 7 HloMetadata,
         parameter_number 9 int64, fusion_kind 11 string, custom_call_target 28 string, id 35 int64,
-        operand_ids 36 [int64], called_computation_ids 38 [int64]
+        operand_ids 36 [int64], called_computation_ids 38 [int64], window 15 HloWindow,
+        convolution_dimension_numbers 16 HloConvolution, dot_dimension_numbers 30 HloDot,
+        feature_group_count 50 int64, batch_group_count 61 int64
     """,
+    "HloWindow": "dimensions 1 [HloWindowDimension]",
+    "HloWindowDimension": """
+        size 1 int64, stride 2 int64, padding_low 3 int64, padding_high 4 int64, window_dilation 5
+        int64, base_dilation 6 int64
+    """,
+    "HloConvolution": """
+        kernel_input_feature_dimension 3 int64, kernel_output_feature_dimension 4 int64,
+        kernel_spatial_dimensions 6 [int64], input_batch_dimension 7 int64,
+        input_feature_dimension 8 int64, input_spatial_dimensions 11 [int64],
+        output_batch_dimension 9 int64, output_feature_dimension 10 int64,
+        output_spatial_dimensions 12 [int64]
+    """,
+    "HloDot": "lhs_contracting_dimensions 1 [int64]",
     "HloMetadata": """
         op_type 1 string, op_name 2 string, source_file 3 string, source_line 4 int32,
         stack_frame_id 15 int32

@@ -1,0 +1,295 @@
+"""FLOPs and bytes of each op, its rates, and what bounds it, as TensorBoard's `roofline_model`.
+
+A cost comes from the profile itself where it has one, else from the program's HLO by XLA's rules,
+else, of PyTorch, from the shapes of an operator's inputs. Where there is none, the row says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from powertui.data import hlo, hlo_costs
+from powertui.data.hlo_costs import OpCost, ProgramCosts
+from powertui.data.model import PS_PER_S, PS_PER_US
+from powertui.data.opened import Profile
+from powertui.data.table import Chart, Fact, Field, Place, Result, Series, Table, columns_of
+from powertui.data.tools import device_facts, torch_costs, torch_links, torch_operators, xla_ops
+from powertui.data.tools.device_facts import DeviceFacts
+from powertui.data.tools.device_ops import DeviceOp
+from powertui.data.tools.registry import Question
+from powertui.value_types import dataclass
+
+_SHAPES = ("Input Dims", "Input type", "Concrete Inputs")
+_RATE_CELLS = len("718.8 TFLOP/s")
+_ROOF_SPAN = 10.0  # how far beyond its ops a roof is drawn
+_NO_PROGRAM = "the profile holds no text of this op"
+_EMPTY = "No op of XLA ran here, and no operator of PyTorch that launched work on a device."
+_NO_PEAK = "the profile does not say enough about the device"
+
+
+@dataclass(frozen=True)
+class _Row:
+    """An op, all its runs together."""
+
+    name: str
+    kind: str
+    time: int  # ps
+    count: int
+    flops: float | None
+    bytes: float | None
+    basis: str  # "profile", "program", "input shapes"
+    why: str
+    place: tuple[int, int] | None  # (line, event)
+
+    @property
+    def seconds(self) -> float:
+        return self.time / PS_PER_S
+
+    @property
+    def flop_rate(self) -> float | None:
+        return self.flops / self.seconds if self.flops is not None and self.time else None
+
+    @property
+    def bandwidth(self) -> float | None:
+        return self.bytes / self.seconds if self.bytes is not None and self.time else None
+
+    @property
+    def intensity(self) -> float | None:
+        return self.flops / self.bytes if self.flops is not None and self.bytes else None
+
+
+@dataclass(frozen=True)
+class _Peaks:
+    """What the device can do; None where it is not known."""
+
+    flops: float | None
+    bandwidth: float | None
+
+    def bound_by(self, row: _Row) -> str:
+        """What limits an op: on which side of the ridge it is."""
+        if row.intensity is None or not self.flops or not self.bandwidth:
+            return ""
+        return "compute" if row.intensity >= self.flops / self.bandwidth else "memory"
+
+    def efficiency(self, row: _Row) -> float | None:
+        """The part of the roof above it that an op reaches."""
+        if row.intensity is None or row.flop_rate is None or not self.flops or not self.bandwidth:
+            return None
+        roof = min(self.flops, row.intensity * self.bandwidth)
+        return row.flop_rate / roof if roof else None
+
+
+def answer(question: Question) -> Result:
+    """The ops of the window, most time first."""
+    rows = [*_xla_rows(question), *_torch_rows(question)]
+    rows.sort(key=lambda row: (-row.time, row.name))
+    peaks = _peaks(device_facts.device_facts(question.profile.trace))
+    return Result(
+        "roofline_model",
+        "Roofline",
+        (_table(rows, peaks, question),),
+        facts=_facts(rows, peaks),
+        charts=_charts(rows, peaks),
+        notes=_notes(rows),
+        mode=question.compat,
+    )
+
+
+def _peaks(devices: Iterable[DeviceFacts]) -> _Peaks:
+    for device in devices:
+        if device.recorded:
+            return _Peaks(device.peak_flops, device.bandwidth)
+    return _Peaks(None, None)
+
+
+# ── XLA ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _xla_rows(question: Question) -> Iterable[_Row]:
+    ran = xla_ops.xla_ops(question.profile, *question.window, question.compat)
+    for op in ran.ops:
+        # Loops and branches: the ops inside them are listed themselves.
+        if not op.hlo_op or op.name.startswith("region") or op.category in ("while", "conditional"):
+            continue
+        flops, size, basis, why = op.flops, op.bytes, "profile", ""
+        if flops is None or size is None:
+            cost = _program_cost(question.profile, op)
+            basis, why = "program", cost.why
+            if flops is None and cost.flops is not None:
+                flops = cost.flops * op.occurrences
+            if size is None and cost.bytes is not None:
+                size = cost.bytes * op.occurrences
+        yield _Row(
+            name=op.name,
+            kind=op.category,
+            time=op.self_time,
+            count=op.occurrences,
+            flops=flops,
+            bytes=size,
+            basis=basis if flops is not None or size is not None else "",
+            why=why,
+            place=op.events[0] if op.events else None,
+        )
+
+
+def _program_cost(profile: Profile, op: DeviceOp) -> OpCost:
+    """Of one run, by the program's text."""
+    unknown = OpCost(None, 0.0, None, _NO_PROGRAM)
+    module = hlo.find(hlo.modules(profile), op.program_id, op.program.rpartition("(")[0])
+    if module is None:
+        return unknown
+    costs: ProgramCosts = profile.cached(
+        ("hlo costs", module.id), lambda: hlo_costs.program_costs(module)
+    )
+    return costs.cost(op.hlo_op) or unknown
+
+
+# ── PyTorch ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def _torch_rows(question: Question) -> Iterable[_Row]:
+    """Operators by name and shapes."""
+    links = torch_links.torch_links(question.profile)
+    if links is None:
+        return
+    launched = torch_operators.launched_work(links, question)
+    host = links.host
+    rows: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for number, name in enumerate(launched.names):
+        if host.operator[launched.at[number]]:
+            caller = int(launched.at[number])
+            shapes = _shapes(question.profile, int(host.line[caller]), int(host.row[caller]))
+            rows.setdefault((name, shapes), []).append(number)
+    for (name, shapes), numbers in rows.items():
+        cost = torch_costs.operator_cost(name, *shapes)
+        count = len(numbers)
+        longest = int(launched.at[max(numbers, key=lambda number: launched.direct[number])])
+        yield _Row(
+            name=f"{name} {shapes[0]}".strip(),
+            kind=launched.categories[numbers[0]],
+            time=round(float(launched.direct[numbers].sum()) * PS_PER_US),
+            count=count,
+            flops=None if cost.flops is None else cost.flops * count,
+            bytes=None if cost.bytes is None else cost.bytes * count,
+            basis="input shapes" if cost.flops is not None else "",
+            why=cost.why,
+            place=(int(host.line[longest]), int(host.row[longest])),
+        )
+
+
+def _shapes(profile: Profile, line: int, row: int) -> tuple[str, ...]:
+    """What was recorded of one call's inputs; "" for what was not."""
+    process, track = list(profile.trace.tracks())[line]
+    found = {
+        stat.name: str(stat.value)
+        for stat in process.source.event_stats(track.events.position_of(row))
+    }
+    return tuple(found.get(name, "") for name in _SHAPES)
+
+
+# ── as a table ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _table(rows: Sequence[_Row], peaks: _Peaks, question: Question) -> Table:
+    whole = max(1, sum(row.time for row in rows))
+    fields: tuple[Field[_Row], ...] = (
+        Field("name", "op", "text", lambda row: row.name, weight=9),
+        Field("category", "category", "text", lambda row: row.kind, weight=3),
+        Field("time_s", "time", "duration", lambda row: row.time, weight=9, always=True),
+        Field("share", "share", "share", lambda row: row.time / whole, weight=7),
+        Field("occurrences", "count", "integer", lambda row: row.count, weight=4, always=True),
+        Field("flops", "FLOPs", "number", lambda row: row.flops, "FLOP", weight=5),
+        Field("bytes", "bytes", "number", lambda row: row.bytes, "B", weight=5),
+        Field("flop_rate", "rate", "number", lambda row: row.flop_rate, "FLOP/s", weight=8),
+        Field("bandwidth", "memory", "number", lambda row: row.bandwidth, "B/s", weight=7),
+        Field("intensity", "FLOP/B", "number", lambda row: row.intensity, weight=8),
+        Field("bound_by", "bound by", "text", peaks.bound_by, weight=7),
+        Field("efficiency", "of the roof", "share", peaks.efficiency, weight=6),
+        Field("cost_from", "cost from", "text", _cost_from, weight=6),
+        Field("basis", "basis", "text", lambda row: row.basis, weight=0),
+        Field("why", "why none", "text", lambda row: row.why, weight=0),
+    )
+    columns = [
+        replace(column, cells=_RATE_CELLS) if column.id == "flop_rate" else column
+        for column in columns_of(rows, fields)
+    ]
+
+    def place(row: int) -> Place | None:
+        where = rows[row].place
+        return None if where is None else question.event_place(*where)
+
+    return Table(
+        "roofline",
+        "Ops, most time first",
+        tuple(columns),
+        place=place,
+        order=("time_s", True),
+        empty=_EMPTY,
+        key=("name", "time_s"),
+        noun="op",
+    )
+
+
+def _cost_from(row: _Row) -> str:
+    return row.basis or f"n/a: {row.why}"
+
+
+def _facts(rows: Sequence[_Row], peaks: _Peaks) -> tuple[Fact, ...]:
+    if not rows:
+        return ()
+    time = sum(row.time for row in rows)
+    costed = [row for row in rows if row.flops is not None]
+    covered = sum(row.time for row in costed) / max(1, time)
+    flops = sum(row.flops or 0.0 for row in costed)
+    rate = None
+    if costed and sum(row.time for row in costed):
+        rate = flops / sum(row.seconds for row in costed)
+    ridge = peaks.flops / peaks.bandwidth if peaks.flops and peaks.bandwidth else None
+    return (
+        Fact("flops", "FLOPs", flops if costed else None, "number", "FLOP", why="not known"),
+        Fact("covered", "of the ops' time known", covered, "share"),
+        Fact("flop_rate", "rate while they ran", rate, "number", "FLOP/s", why="not known"),
+        Fact("peak_flops", "peak of the device", peaks.flops, "number", "FLOP/s", why=_NO_PEAK),
+        Fact("peak_bandwidth", "its memory", peaks.bandwidth, "number", "B/s", why=_NO_PEAK),
+        Fact("ridge", "ridge", ridge, "number", "FLOP/B", why=_NO_PEAK),
+    )
+
+
+def _notes(rows: Sequence[_Row]) -> tuple[str, ...]:
+    notes = []
+    bases = {row.basis for row in rows}
+    if "program" in bases:
+        notes.append(
+            "Costs are counted from the program's text by XLA's rules: exponentials and their like "
+            "are no FLOPs, and bytes are what an op reads and writes, whatever caches hold."
+        )
+    if "input shapes" in bases:
+        notes.append(
+            "Costs are counted from the operators' input shapes: each value is read or written "
+            "once."
+        )
+    return tuple(notes)
+
+
+def _charts(rows: Sequence[_Row], peaks: _Peaks) -> tuple[Chart, ...]:
+    points = [
+        (row.intensity, row.flop_rate)
+        for row in rows
+        if row.intensity and row.flop_rate is not None and row.flop_rate > 0
+    ]
+    if not points:
+        return ()
+    x = np.array([intensity for intensity, _ in points], np.float64)
+    y = np.array([rate for _, rate in points], np.float64)
+    series = []
+    if peaks.flops and peaks.bandwidth:
+        ridge = peaks.flops / peaks.bandwidth
+        xs = np.array([min(x.min(), ridge / _ROOF_SPAN), ridge, max(x.max(), ridge * _ROOF_SPAN)])
+        roof = np.minimum(peaks.flops, xs * peaks.bandwidth)
+        series.append(Series("roof", xs, roof))
+    series.append(Series("ops", x, y))
+    title = "FLOP/s over FLOP a byte"
+    return (Chart("roofline", title, tuple(series), "points", "FLOP/B", "FLOP/s", "FLOP/s"),)

@@ -1,0 +1,206 @@
+"""FLOPs and bytes of PyTorch's operators from the shapes of their inputs (`record_shapes=True`):
+matrix products, convolutions, attention. A multiply-add is two FLOPs.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from powertui.data.hlo_costs import OpCost
+
+_MAX_TEXT = 20_000  # letters of recorded shapes that are read
+_WIDTHS = {
+    "c10::BFloat16": 2,
+    "c10::Half": 2,
+    "at::Half": 2,
+    "at::BFloat16": 2,
+    "float": 4,
+    "double": 8,
+    "int": 4,
+    "long": 8,
+    "signed char": 1,
+    "unsigned char": 1,
+    "c10::Float8_e4m3fn": 1,
+    "c10::Float8_e5m2": 1,
+    "c10::Float8_e4m3fnuz": 1,
+    "c10::Float8_e5m2fnuz": 1,
+}
+_NO_SHAPES = "its shapes were not recorded"
+_NO_RULE = "no rule for this operator"
+_OTHER_SHAPES = "its shapes do not fit the operator"
+
+_Dims = tuple[int, ...]
+
+
+def operator_cost(name: str, dims: str, types: str, concrete: str) -> OpCost:
+    """Of one run of an operator, from what was recorded of its inputs."""
+    rule = _RULES.get(name)
+    if rule is None:
+        return _unknown(_NO_RULE)
+    if not dims:
+        return _unknown(_NO_SHAPES)
+    shapes = _listed(dims)
+    if shapes is None:
+        return _unknown(_OTHER_SHAPES)
+    tensors = [_dims(shape) for shape in shapes]
+    try:
+        flops, output = rule(tensors, _listed(concrete) or [])
+    except (IndexError, ValueError, TypeError):
+        return _unknown(_OTHER_SHAPES)
+    return OpCost(flops, 0.0, _bytes(tensors, _listed(types) or [], output))
+
+
+def _unknown(why: str) -> OpCost:
+    return OpCost(None, 0.0, None, why)
+
+
+def _listed(text: str) -> list[Any] | None:
+    """Lists and numbers as they were recorded. Never evaluated: only literals are read."""
+    if not text or len(text) > _MAX_TEXT:
+        return None
+    try:
+        read = ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return list(read) if isinstance(read, list | tuple) else None
+
+
+def _dims(shape: Any) -> _Dims:
+    """The dimensions of one input; () for what is no tensor."""
+    if isinstance(shape, list | tuple) and all(type(dim) is int and dim >= 0 for dim in shape):
+        return tuple(shape)
+    return ()
+
+
+def _bytes(tensors: Sequence[_Dims], types: Sequence[Any], output: float) -> float | None:
+    """What an operator reads and writes, each value once; None for types without a known width."""
+    total = 0.0
+    first: int | None = None
+    for shape, type_name in zip(tensors, types, strict=False):
+        if not shape:
+            continue
+        width = _WIDTHS.get(str(type_name))
+        if width is None:
+            return None
+        first = first or width
+        total += width * math.prod(shape)
+    return total + output * first if first is not None else None
+
+
+# ── the rules: (FLOPs, values of the result) ─────────────────────────────────────────────────────
+
+
+def _mm(tensors: Sequence[_Dims], _concrete: Sequence[Any]) -> tuple[float, float]:
+    return _product(*tensors[:2])
+
+
+def _addmm(tensors: Sequence[_Dims], _concrete: Sequence[Any]) -> tuple[float, float]:
+    """With the sum of what is added."""
+    flops, output = _product(*tensors[1:3])
+    return flops + output, output
+
+
+def _product(a: _Dims, b: _Dims) -> tuple[float, float]:
+    """A product of matrices, or of as many of them as the first dimension counts."""
+    *batch, rows, inner = a
+    columns = b[-1]
+    if b[-2] != inner or list(b[:-2]) != batch:
+        raise ValueError
+    output = float(math.prod(batch) * rows * columns)
+    return 2 * inner * output, output
+
+
+def _convolution(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> tuple[float, float]:
+    """aten::convolution: its 3rd input is the bias, then stride, padding, dilation."""
+    has_bias = len(tensors[2]) == 1
+    return _taps(tensors, concrete, 3, 4, 5, 6, has_bias)
+
+
+def _library_convolution(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> tuple[float, float]:
+    """aten::cudnn_convolution: padding, stride, dilation behind the weights; no bias."""
+    return _taps(tensors, concrete, 3, 2, 4, None, False)
+
+
+def _miopen_convolution(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> tuple[float, float]:
+    """aten::miopen_convolution: the bias, then padding, stride, dilation."""
+    return _taps(tensors, concrete, 4, 3, 5, None, len(tensors[2]) == 1)
+
+
+def _taps(
+    tensors: Sequence[_Dims],
+    concrete: Sequence[Any],
+    stride: int,
+    padding: int,
+    dilation: int,
+    transposed: int | None,
+    has_bias: bool,
+) -> tuple[float, float]:
+    """Every value of the result sums over the kernel, as PyTorch and TraceLens count: the padding
+    too.
+    """
+    if transposed is not None and str(concrete[transposed]) == "True":
+        raise ValueError
+    (batch, _, *inputs), (outputs, features, *kernel) = tensors[:2]
+    strides, paddings, dilations = (
+        _numbers(concrete[place], len(inputs)) for place in (stride, padding, dilation)
+    )
+    spatial = [
+        (size + 2 * pad - spread * (taps - 1) - 1) // step + 1
+        for size, pad, spread, taps, step in zip(
+            inputs, paddings, dilations, kernel, strides, strict=True
+        )
+    ]
+    output = float(batch * outputs * math.prod(spatial))
+    flops = 2 * output * features * math.prod(kernel)
+    return flops + output * has_bias, output
+
+
+def _numbers(text: Any, count: int) -> list[int]:
+    """`[1, 1]`, or one number for all dimensions."""
+    listed = _listed(text) if isinstance(text, str) else text
+    if listed is None or not all(type(number) is int for number in listed):
+        raise ValueError
+    return list(listed) * count if len(listed) == 1 else list(listed)
+
+
+def _attention(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> tuple[float, float]:
+    """softmax(Q·Kᵀ)·V for [batch, heads, length, width]; of a causal one half is computed."""
+    return _heads(tensors, False, _is_true(concrete, 4))
+
+
+def _flash(tensors: Sequence[_Dims], concrete: Sequence[Any]) -> tuple[float, float]:
+    """aten::_flash_attention_forward: [batch, length, heads, width]; causal is its 9th input."""
+    return _heads(tensors, True, _is_true(concrete, 8))
+
+
+def _is_true(concrete: Sequence[Any], place: int) -> bool:
+    return place < len(concrete) and str(concrete[place]) == "True"
+
+
+def _heads(tensors: Sequence[_Dims], length_first: bool, causal: bool) -> tuple[float, float]:
+    query, key, value = tensors[:3]
+    if length_first:
+        query, key, value = (
+            (batch, heads, length, width) for batch, length, heads, width in (query, key, value)
+        )
+    batch, heads, length, width = query
+    products = 2 * batch * heads * length * key[2] * (width + value[3])
+    return float(products / 2 if causal else products), float(batch * heads * length * value[3])
+
+
+_Rule = Callable[[Sequence[_Dims], Sequence[Any]], tuple[float, float]]
+_RULES: dict[str, _Rule] = {
+    "aten::mm": _mm,
+    "aten::bmm": _mm,
+    "aten::addmm": _addmm,
+    "aten::baddbmm": _addmm,
+    "aten::convolution": _convolution,
+    "aten::_convolution": _convolution,
+    "aten::cudnn_convolution": _library_convolution,
+    "aten::miopen_convolution": _miopen_convolution,
+    "aten::_scaled_dot_product_flash_attention": _attention,
+    "aten::_flash_attention_forward": _flash,
+}

@@ -1,0 +1,122 @@
+"""FLOPs and bytes from the profile, the program, the shapes of inputs; what bounds an op."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from powertui.data.table import Result
+from powertui.data.tools import registry, torch_costs
+from powertui.data.tools.registry import Question
+from powertui.terminal.glyphs import UNICODE
+from powertui.view import result_chart
+from tests import answers
+from tests.synthetic import xplane
+from tests.unit.tools.opened_runs import opened
+from tests.unit.tools.test_op_profile import JAX, tpu
+
+BF16 = "['c10::BFloat16', 'c10::BFloat16', 'c10::BFloat16']"
+
+
+def ask(path: Path) -> Result:
+    return registry.get("roofline_model").answer(Question(opened(path)))
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "concrete", "flops", "size"),
+    [
+        ("aten::mm", "[[3, 5], [5, 7]]", "['', '']", 2 * 3 * 5 * 7, 2 * (15 + 35 + 21)),
+        ("aten::bmm", "[[2, 3, 5], [2, 5, 7]]", "", 2 * 2 * 3 * 5 * 7, 4 * (15 + 35 + 21)),
+        ("aten::addmm", "[[7], [3, 5], [5, 7]]", "", 2 * 3 * 5 * 7 + 21, 2 * (7 + 15 + 35 + 21)),
+        (
+            "aten::convolution",
+            "[[2, 6, 9, 9], [8, 3, 3, 3], [8], [], [], [], [], [], []]",
+            "['', '', '', '[2, 2]', '[1, 1]', '[1, 1]', 'False', '[0, 0]', '2']",
+            2 * 2 * 8 * 25 * 3 * 9 + 2 * 8 * 25,
+            2 * (2 * 6 * 81 + 8 * 27 + 8 + 2 * 8 * 25),
+        ),
+        (
+            "aten::cudnn_convolution",
+            "[[128, 3, 224, 224], [768, 3, 16, 16], [], [], [], [], [], [], []]",
+            "['', '', '[0, 0]', '[16, 16]', '[1, 1]', '1', 'False', 'False', 'True']",
+            2 * 128 * 768 * 196 * 3 * 256,
+            2 * (128 * 3 * 224 * 224 + 768 * 3 * 256 + 128 * 768 * 196),
+        ),
+        (
+            "aten::_flash_attention_forward",
+            "[[1, 141, 8, 64], [1, 141, 8, 64], [1, 141, 8, 64]]",
+            "['', '', '', '', '', '141', '141', '0.', 'False']",
+            2 * 8 * 141 * 141 * 128,
+            2 * 4 * 141 * 8 * 64,
+        ),
+        (
+            "aten::_scaled_dot_product_flash_attention",
+            "[[1, 8, 141, 64], [1, 8, 141, 64], [1, 8, 141, 64]]",
+            "['', '', '', '0.', 'True', 'False', '0.125']",
+            8 * 141 * 141 * 128,
+            2 * 4 * 141 * 8 * 64,
+        ),
+    ],
+)
+def test_an_operator_costs_what_its_shapes_say(
+    name: str, dims: str, concrete: str, flops: float, size: float
+) -> None:
+    cost = torch_costs.operator_cost(name, dims, BF16, concrete)
+    assert (cost.flops, cost.bytes, cost.why) == (flops, size, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "why"),
+    [
+        ("aten::gelu", "[[3, 5]]", "no rule for this operator"),
+        ("aten::mm", "", "its shapes were not recorded"),
+        ("aten::mm", "[[3, 5], [6, 7]]", "its shapes do not fit the operator"),
+        ("aten::mm", "[[3]]", "its shapes do not fit the operator"),
+        ("aten::mm", "__import__('os').getcwd()", "its shapes do not fit the operator"),
+        ("aten::convolution", "[[1, 1, 4], [1, 1, 2], []]", "its shapes do not fit the operator"),
+    ],
+)
+def test_a_cost_that_is_not_known_says_why(name: str, dims: str, why: str) -> None:
+    cost = torch_costs.operator_cost(name, dims, BF16, "")
+    assert (cost.flops, cost.bytes, cost.why) == (None, None, why)
+
+
+def test_costs_in_the_profile_come_first_and_peaks_say_what_bounds_an_op(tmp_path: Path) -> None:
+    (tmp_path / "one.xplane.pb").write_bytes(xplane.encode([tpu(0)]))
+    answer = ask(tmp_path)
+    rows = {row["name"]: row for row in answers.rows(answer["roofline"])}
+    dot = rows["dot.2"]
+    assert (dot["flops"], dot["bytes"], dot["basis"]) == (4e9, 1e6, "profile")
+    assert dot["flop_rate"] == pytest.approx(2e12)
+    assert (dot["intensity"], dot["bound_by"]) == (4000, "compute")
+    assert dot["efficiency"] == pytest.approx(0.2)
+    assert rows["fusion.3"]["bound_by"] == "memory"  # 0.02 FLOP/B, and the ridge is at 100
+    assert rows["fusion.3"]["efficiency"] == pytest.approx(0.5)
+    assert rows["copy.5.remat"]["cost_from"] == "n/a: the profile holds no text of this op"
+    assert rows["copy.5.remat"]["flops"] is None
+    (chart,) = answer.charts
+    lines = [
+        "".join(words for words, _ in line)
+        for line in result_chart.chart_lines(chart, 60, 8, UNICODE)
+    ]
+    assert "─ roof" in lines[0]
+    assert lines[-1].split() == ["0.01", "10000", "FLOP/B"]
+    assert sum(line.count("○") for line in lines[1:]) == 2  # two fusions are one point
+
+
+def test_a_program_of_jax_costs_what_its_text_says(shared_data: Path) -> None:
+    rows = {row["name"]: row for row in answers.rows(ask(shared_data / JAX)["roofline"])}
+    dot = rows["dot.1"]  # f32[512,512] of 64 rows, 20 times
+    assert dot["flops"] == 20 * 2 * 512 * 512 * 64
+    assert dot["bytes"] == 20 * 4 * (512 * 512 + 2 * 64 * 512)
+    assert (dot["basis"], dot["bound_by"]) == ("program", None)
+
+
+def test_operators_of_a_trace_have_costs(shared_data: Path) -> None:
+    rows = answers.rows(ask(shared_data / "public/kineto_h100_timesformer")["roofline"])
+    known = {row["name"]: row for row in rows if row["flops"] is not None}
+    conv = next(row for name, row in known.items() if name.startswith("aten::cudnn_convolution"))
+    assert conv["flops"] == 2 * 128 * 768 * 196 * 3 * 256
+    assert {row["category"] for row in known.values()} == {"GEMM", "CONV_fwd"}
+    assert len(known) == sum(row["category"] in ("GEMM", "CONV_fwd") for row in rows)
