@@ -13,7 +13,7 @@ Or let it write profiles by itself, and watch the logdir: powertui live --logdir
     torch.profiler.profile(schedule=…, on_trace_ready=torch.profiler.tensorboard_trace_handler(DIR))""",
     "neuron": """\
 AWS Neuron: neuron-profile capture -n MODEL.neff -s PROFILE.ntff, or NEURON_RT_INSPECT_ENABLE=1 in the environment of the program.
-    neuron-profile view -n MODEL.neff -s PROFILE.ntff --output-format perfetto, then: powertui FILE""",
+    neuron-explorer view -n MODEL.neff -s PROFILE.ntff --output-format json, then: powertui FILE""",
     "amd": """\
 AMD: rocprofv3 --sys-trace --output-format pftrace -- python train.py, then: powertui FILE
     JAX and TensorFlow on ROCm have their own servers: powertui capture HOST:PORT works there.""",

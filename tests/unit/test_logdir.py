@@ -98,11 +98,11 @@ def test_one_profile_a_host_and_the_second_form_kept_apart(tmp_path: Path) -> No
 def test_results_caches_and_unread_files_are_told_apart(tmp_path: Path) -> None:
     folder = tmp_path / "plugins/profile/r1"
     make(folder, "h.overview_page.pb", "h.kernel_stats.pb", "h.op_stats_v2.pb", "cache_version.txt")
-    make(folder, "neuron_trace.json", "h.xplane.riegeli")
+    make(folder, "neuron_hlo_op.json", "h.xplane.riegeli")
     (run,) = scan(tmp_path).runs
     assert not run.profiles
     assert {f.tool for f in run.results} == {"overview_page.pb", "kernel_stats.pb"}
-    assert {f.tool for f in run.unread} == {"neuron_trace.json", "xplane.riegeli"}
+    assert {f.tool for f in run.unread} == {"neuron_hlo_op.json", "xplane.riegeli"}
     assert {f.tool for f in run.ignored} == {"op_stats_v2.pb", "cache_version.txt"}
     assert run.hosts == ("", "h")
 

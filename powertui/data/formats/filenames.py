@@ -36,12 +36,9 @@ RESULTS = {
 # out of this table.
 _UNREAD = {
     "xplane.riegeli": "XPlane in a riegeli record file",
-    "neuron_trace.json": "AWS Neuron trace",
-    "neuron_op_timeline.json": "AWS Neuron op timeline",
     "neuron_op_timeline_split.json": "AWS Neuron op timeline",
     "neuron_framework_op.json": "AWS Neuron framework op table",
     "neuron_hlo_op.json": "AWS Neuron HLO op table",
-    "system_profile.json": "AWS Neuron system profile",
     "ntff": "AWS Neuron capture (closed format)",
     "neff": "AWS Neuron executable (closed format)",
 }

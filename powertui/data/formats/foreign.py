@@ -18,6 +18,15 @@ _NSYS_TABLES = (
     "Export the report again: nsys export --type sqlite -o report.sqlite report.nsys-rep",
 )
 
+_NEURON = (
+    "is a capture of AWS Neuron in a closed format, which only Neuron's tools read",
+    "Export it: neuron-explorer view -n MODEL.neff -s PROFILE.ntff --output-format json",
+)
+_NEURON_TABLE = (
+    "is a table of ops that torch-neuronx wrote: a result, no timeline",
+    "Open neuron_op_timeline.json or neuron_trace.json beside it.",
+)
+
 # What a file begins with.
 _MAGICS = (
     (b"PK\x03\x04", "looks like a zip archive", "Unpack it and name the file inside."),
@@ -102,7 +111,15 @@ _MEMORY_LISTS = re.compile(
 _RESULT = re.compile(
     r"(overview_page|input_pipeline|tensorflow_stats|kernel_stats|op_profile|memory_viewer|memory_profile|pod_viewer)\.(pb|json(\.gz)?)$"
 )
-_NAMES = ((".nsys-rep", *_NSYS), (".qdrep", *_NSYS), (".ncu-rep", *_NSIGHT))
+_NAMES = (
+    (".nsys-rep", *_NSYS),
+    (".qdrep", *_NSYS),
+    (".ncu-rep", *_NSIGHT),
+    (".ntff", *_NEURON),
+    (".neff", *_NEURON),
+    ("neuron_framework_op.json", *_NEURON_TABLE),
+    ("neuron_hlo_op.json", *_NEURON_TABLE),
+)
 _PPROF = (b"\x32\x07samples", b"\x32\x03cpu", b"\x32\x0binuse_space", b"\x32\x0balloc_space")
 
 

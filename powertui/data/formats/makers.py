@@ -14,7 +14,12 @@ _GPU = re.compile(r"(?:\d+ )?GPU ?(\d+)|Device (\d+)|(?:RANK \d+ )?DEVICE (\d+)(
 _HOST = re.compile(r"(?:\d+ )?CPU ((?:HIP|HSA|roctx|markers|functions).*)", re.IGNORECASE)
 _AIU = re.compile(r"AIU (?:Device ?)?(\d{1,9})")
 _IS_AIU = re.compile(r"\bAIU\b|\bspyre\b", re.IGNORECASE)  # in a device's properties
-_PLAIN = {"CUDA functions": "/device:GPU:0", "Ascend Hardware": "/device:NPU:0"}
+_PLAIN = {
+    "CUDA functions": "/device:GPU:0",
+    "Ascend Hardware": "/device:NPU:0",
+    # torch-neuronx' timeline of operators: one core, its work by module, framework op and HLO op
+    "Process Execution": "/device:NeuronCore:0",
+}
 
 
 def process_name(label: str) -> str:
@@ -56,6 +61,7 @@ class TimeOrigin(NamedTuple):
 
 _NS_OF = {  # where it stands → how many ns one of it is
     ("baseTimeNanoseconds",): 1,  # Kineto
+    ("neuronStartTimestampNs",): 1,  # torch-neuronx
     ("viztracer_metadata", "baseTimeNanoseconds"): 1,
     ("beginningOfTime",): 1_000,  # clang -ftime-trace
     ("otherData", "profile_start_ts"): 1_000_000,  # Bazel

@@ -56,6 +56,7 @@ READERS = (
     "kineto",  # <worker>.<time>.pt.trace.json.gz: PyTorch
     # .pftrace: Perfetto itself, Neuron Explorer, and what was traced with the Perfetto SDK
     "perfetto",
+    "neuron",  # system_profile.json, device_profile_model_N.json: Neuron Explorer
     "nsys",  # .sqlite: what Nsight Systems exports
     "rocprof",  # <pid>_results.json, <pid>_kernel_trace.csv: rocprofv3
     "trace_json",  # <host>.trace.json.gz: TensorFlow 2.2 on, JAX; plain Chrome traces
@@ -80,7 +81,11 @@ FILE_NAMES = {
     "nsys": FileNames(("sqlite",)),
     # Its files are named with an underscore: logdir/rocprof.py tells which belong together.
     "rocprof": FileNames(),
-    "trace_json": FileNames(("trace.json.gz", "trace.json")),
+    # torch-neuronx writes the last two.
+    "trace_json": FileNames(
+        ("trace.json.gz", "trace.json", "neuron_trace.json", "neuron_op_timeline.json")
+    ),
+    "neuron": FileNames(("system_profile.json",)),
     "tf_trace": FileNames(("trace",)),
 }
 # From this score on no reader of ours but the asked one comes into question: an XSpace whose first

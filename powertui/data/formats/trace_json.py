@@ -5,7 +5,8 @@ It is read as a stream. Times are µs with up to six decimals and come out as th
 `args` are kept as JSON text in one arena, where an event's position points, and are decoded when
 someone asks.
 
-Left alone: traces of PyTorch (kineto.py) and of Neuron, which have clocks and lanes of their own.
+torch-neuronx writes such traces, too: their member `neuronStartTimestampNs` says when they begin.
+Left alone: traces of PyTorch (kineto.py), which have clocks and lanes of their own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ NAME = "trace_json"
 # TF 2.2 saves the profile and writes `batch_<N>` then.
 CLOCK = ClockRule(batch_ns=(-1_000_000_000, 50_000_000))
 
-_FOREIGN = (*PYTORCH, b'"neuronStartTimestampNs"')
+_NEURON = b'"neuronStartTimestampNs"'
 
 
 def sniff(head: bytes, path: str) -> int:
@@ -30,7 +31,9 @@ def sniff(head: bytes, path: str) -> int:
     if first not in (b"{", b"["):
         return 0
     head = VIZTRACER.sub(b"", head)
-    if any(mark in head for mark in _FOREIGN) or ".pt.trace" in path:
+    if _NEURON in head and b'"traceEvents"' in head:
+        return 90
+    if any(mark in head for mark in PYTORCH) or ".pt.trace" in path:
         return 0
     if first == b"[":
         return 40 if b'"ph"' in head else 0

@@ -434,7 +434,6 @@ def test_an_empty_list_is_a_trace_without_events(tmp_path: Path) -> None:
     [
         '{"schemaVersion": 1, "deviceProperties": [], "traceEvents": [{"ph": "X"}]}',
         '{"traceEvents": [{"ph": "X", "cat": "cpu_op"}], "traceName": "x"}',
-        '{"displayTimeUnit": "ns", "neuronStartTimestampNs": 1, "traceEvents": [{"ph": "X"}]}',
     ],
 )
 def test_traces_of_other_profilers_are_left_alone(tmp_path: Path, content: str) -> None:

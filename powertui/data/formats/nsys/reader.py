@@ -349,10 +349,10 @@ class _Assembly:
 def _grouped(columns: Sequence[Int64s]) -> Iterator[tuple[tuple[int, ...], Int64s]]:
     """(values, rows) of each combination of columns."""
     code = np.zeros(len(columns[0]), np.int64)
-    values: list[Int64s] = []
     for column in columns:
+        if len(column) and int(column.min()) == int(column.max()):
+            continue  # nearly all: one process, one GPU, one context
         codes, distinct = pd.factorize(column)
-        values.append(np.asarray(distinct, np.int64))
         # Made dense each time: the product of the sizes might not fit.
         code, _ = pd.factorize(code * len(distinct) + codes)
     count = int(code.max(initial=-1)) + 1

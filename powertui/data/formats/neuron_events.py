@@ -1,0 +1,188 @@
+"""The events of Neuron Explorer's exports: NeuronCores as devices, their engines as lines."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from powertui.data.formats import neuron
+from powertui.data.formats.builder import LineQuota, ProcessBuilder, TraceBuilder
+from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean
+from powertui.data.formats.json_stream import JsonStream
+from powertui.data.formats.json_threads import ThreadEvents, thread_number
+from powertui.data.formats.registry import Progress
+from powertui.data.formats.source import OpenedFile
+from powertui.data.model import PS_PER_NS, Clock, Trace
+from powertui.errors import UnreadableFile
+
+_LONGEST_NS = 1 << 51  # 26 days, as builder.LIMIT_PS
+_UNIX_NS = (10**17, 4 * 10**18)  # three years … 2096
+_CLOCK_NS = 1_000  # ± of times that are written in Unix ns
+_EVENT_BYTES = 400  # memory of an event with its arguments, about
+_PROGRESS_EVENTS = 50_000
+_CORE = re.compile(r"(?:^|[^a-z])nc[-_:]?(\d{1,4})|NeuronCore[ _:-]?(\d{1,4})", re.IGNORECASE)
+# Where an instruction says on which engine it ran, the surest field first.
+_ENGINE_FIELDS = ("engine", "nc_engine", "group", "queue", "label")
+_UNUSABLE = "events without a usable timestamp or duration were left out"
+
+
+class _Exported:
+    """Sorts the events of an export to lines."""
+
+    def __init__(self, source: OpenedFile) -> None:
+        self.source = source
+        self.builder = TraceBuilder(source.path, neuron.NAME, size=source.size)
+        self.stats, self.names = ArgStats(), PairNames()
+        self.threads: dict[tuple[str, str], ThreadEvents] = {}  # by process and line
+        self.quota = LineQuota()
+        self.zero_ns: int | None = None  # of the first event: times may be those of the day
+        self.last_ps = 0
+        self.count = 0
+        self._readings: dict[tuple[str, str], list[tuple[int, float]]] = {}  # by name and unit
+
+    def add(self, event: Any, raw: str, *, of_device: bool) -> None:
+        """One item of the list."""
+        if not isinstance(event, dict):
+            self.builder.findings.add(_UNUSABLE)
+            return
+        start, length = _whole(event.get("timestamp")), _whole(event.get("duration"))
+        if start is None or length is None or not 0 <= length < _LONGEST_NS:
+            self.builder.findings.add(_UNUSABLE)
+            return
+        at = self._since_zero(start)
+        if at is None:
+            self.builder.findings.add("events at impossible times were left out")
+            return
+        place = _engine(event) if of_device else _system_place(event)
+        if place not in self.threads:
+            if not self.quota.admits(place[0]):
+                self.quota.left_out += 1
+                return
+            self.threads[place] = ThreadEvents()
+        name = _name(event, of_device=of_device)
+        index = self.names.index(name, name)
+        position = self.stats.add(event, f'"args": {raw}')
+        self.threads[place].add(at * PS_PER_NS, length * PS_PER_NS, index, position)
+        self.last_ps = max(self.last_ps, (at + length) * PS_PER_NS)
+        self.count += 1
+
+    def _since_zero(self, ns: int) -> int | None:
+        if self.zero_ns is None:
+            self.zero_ns = ns if _UNIX_NS[0] < ns < _UNIX_NS[1] else 0
+        at = ns - self.zero_ns
+        return at if abs(at) < _LONGEST_NS else None
+
+    def member(self, key: str, value: Any) -> None:
+        """A list beside the events: memory and processors over time."""
+        if key not in ("mem_usage", "cpu_util") or not isinstance(value, list):
+            return
+        for reading in value:
+            if not isinstance(reading, dict):
+                continue
+            at = _whole(reading.get("timestamp"))
+            if key == "mem_usage":
+                self._read(("memory in use", "bytes"), at, reading.get("usage"))
+            else:
+                cpu = clean(as_text(reading.get("cpu_id", "")))
+                self._read((f"CPU {cpu}".strip(), "%"), at, reading.get("util"))
+
+    def _read(self, key: tuple[str, str], at: int | None, value: Any) -> None:
+        if at is not None and isinstance(value, (int, float)):
+            self._readings.setdefault(key, []).append((at, float(value)))
+
+    def build(self) -> Trace:
+        """The trace of all that came."""
+        processes: dict[str, ProcessBuilder] = {}
+        for (process, label), thread in self.threads.items():
+            if process not in processes:
+                processes[process] = self.builder.process(process, (), self.stats)
+            line = thread.line(0, self.last_ps, final=True)
+            processes[process].add(thread_number(label), label, line)
+        for (name, unit), readings in self._readings.items():
+            known = [(self._since_zero(at), value) for at, value in readings]
+            times = np.array([at for at, _ in known if at is not None], np.int64) * PS_PER_NS
+            values = np.array([value for at, value in known if at is not None], np.float64)
+            self.builder.counter(name, unit, "", times, values)
+        if self.zero_ns:
+            self.builder.clock = Clock(
+                self.zero_ns - _CLOCK_NS,
+                self.zero_ns + _CLOCK_NS,
+                "absolute timestamps",
+                "times are Unix time in ns",
+            )
+        self.quota.say(self.builder.findings)
+        return self.builder.build(self.names, complete=True, warnings=self.source.warnings)
+
+
+def _whole(value: Any) -> int | None:
+    """A time in ns; None for what is no number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return int(value) if abs(value) < 1 << 62 else None
+
+
+def _name(event: dict[str, Any], *, of_device: bool) -> str:
+    """An event's name: of an instruction, the HLO op that it is of."""
+    fields = ("hlo_name", "opcode", "label") if of_device else ("name", "type")
+    for field in fields:
+        value = event.get(field)
+        if isinstance(value, str) and value:
+            return value
+    return "instruction" if of_device else "event"
+
+
+def _engine(event: dict[str, Any]) -> tuple[str, str]:
+    """The device and the engine of an instruction."""
+    core = _whole(event.get("nc_idx"))
+    number = core if core is not None and 0 <= core < 10_000 else 0
+    for field in _ENGINE_FIELDS:
+        value = event.get(field)
+        if isinstance(value, str) and value:
+            return f"/device:NeuronCore:{number}", clean(value)[:120]
+    return f"/device:NeuronCore:{number}", "instructions"
+
+
+def _system_place(event: dict[str, Any]) -> tuple[str, str]:
+    """Of an event of the runtime: a core by its group's name, else a process of the host."""
+    group = clean(as_text(event.get("group", "")))
+    instance = clean(as_text(event.get("instance_id", "")))
+    match = _CORE.search(group)
+    if match is not None:
+        return f"/device:NeuronCore:{int(match[1] or match[2])}", (group or "events")[:120]
+    process, thread = event.get("process_id"), event.get("thread_id")
+    name = f"/host:CPU {instance}".strip()
+    if process is not None:
+        name += f" process {clean(as_text(process))[:40]}"
+    label = group or "events"
+    return name, label if thread is None else f"{label} {clean(as_text(thread))[:40]}"[:120]
+
+
+def read(source: OpenedFile, progress: Progress) -> Trace:
+    """The whole trace, event by event."""
+    of_device = b'"trace_events"' not in source.head
+    items = neuron.DEVICE if of_device else neuron.SYSTEM
+    exported = _Exported(source)
+    stream = JsonStream(source.chunks(), items)
+    for key, value in stream:
+        if key != items or not stream.listed:
+            exported.member(key, value)
+            continue
+        exported.add(value, stream.raw(), of_device=of_device)
+        if exported.count % _PROGRESS_EVENTS == _PROGRESS_EVENTS - 1:
+            progress(source.done, source.size, exported.count)
+            too_much = source.limit.exceeded(exported.count * _EVENT_BYTES)
+            if too_much:
+                exported.builder.findings.add(f"its events take {too_much}: the rest was left out")
+                break
+    findings = exported.builder.findings
+    findings.add("damaged events were left out", count=stream.damaged)
+    if stream.problem:
+        findings.add(f"{stream.problem}; what came before was read")
+    if not exported.count:
+        problem = stream.problem or "is an export of Neuron Explorer without events"
+        hint = "Export it again: neuron-explorer view --output-format json"
+        raise UnreadableFile(source.path, problem, hint=hint)
+    progress(source.size, source.size, exported.count)
+    return exported.build()
