@@ -20,7 +20,6 @@ from powertui.data.model import Trace
 
 NAME = "neuron"
 
-SYSTEM, DEVICE = "trace_events", "instruction"
 _DEVICE_FIELDS = re.compile(rb'"(?:hlo_name|opcode)"')
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.formats import neuron
 from powertui.data.formats.builder import LineQuota, ProcessBuilder, TraceBuilder
 from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean
 from powertui.data.formats.json_stream import JsonStream
@@ -17,6 +16,7 @@ from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_NS, Clock, Trace
 from powertui.errors import UnreadableFile
 
+_SYSTEM, _DEVICE = "trace_events", "instruction"  # the lists of the two exports
 _LONGEST_NS = 1 << 51  # 26 days, as builder.LIMIT_PS
 _UNIX_NS = (10**17, 4 * 10**18)  # three years … 2096
 _CLOCK_NS = 1_000  # ± of times that are written in Unix ns
@@ -33,7 +33,7 @@ class _Exported:
 
     def __init__(self, source: OpenedFile) -> None:
         self.source = source
-        self.builder = TraceBuilder(source.path, neuron.NAME, size=source.size)
+        self.builder = TraceBuilder(source.path, "neuron", size=source.size)
         self.stats, self.names = ArgStats(), PairNames()
         self.threads: dict[tuple[str, str], ThreadEvents] = {}  # by process and line
         self.quota = LineQuota()
@@ -162,7 +162,7 @@ def _system_place(event: dict[str, Any]) -> tuple[str, str]:
 def read(source: OpenedFile, progress: Progress) -> Trace:
     """The whole trace, event by event."""
     of_device = b'"trace_events"' not in source.head
-    items = neuron.DEVICE if of_device else neuron.SYSTEM
+    items = _DEVICE if of_device else _SYSTEM
     exported = _Exported(source)
     stream = JsonStream(source.chunks(), items)
     for key, value in stream:
