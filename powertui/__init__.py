@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import powertui.libipmi as libipmi
     from powertui.api import open as open
-    from powertui.report.comparison_view import compare as compare
+    from powertui.comparison_view import compare as compare
     from powertui.report.gate_view import baseline as baseline
     from powertui.report.gate_view import check as check
     from powertui.sampler.session import record
@@ -44,7 +44,7 @@ def __getattr__(name: str) -> "Any":
     if name == "open":
         return importlib.import_module("powertui.api").open
     if name == "compare":
-        return importlib.import_module("powertui.report.comparison_view").compare
+        return importlib.import_module("powertui.comparison_view").compare
     if name in ("baseline", "check"):
         return getattr(importlib.import_module("powertui.report.gate_view"), name)
     if name == "record":

@@ -448,6 +448,18 @@ class RunView:
         """One below the other; for a run without a profile, no row of the same columns."""
         return as_frame.of_hosts(answers or [("", empty())])
 
+    def html(self, path: _Path, *, force: bool = False) -> None:
+        """Write the run as one page to send, as `powertui report --html` does.
+
+        Raises `UsageError` where the file is there, unless `force` replaces it.
+        """
+        from powertui.html import report_file
+        from powertui.html.html_file import HtmlFile
+
+        output = HtmlFile(os.fspath(path), force)
+        output.check()
+        output.save(report_file.opened_page(self.opened))
+
     def __repr__(self) -> str:
         hosts = plain(", ".join(self.hosts)) or "no host"
         return f"<Run {plain(self.name)}: {hosts}, {self.opened.entry.size:,} bytes of profiles>"

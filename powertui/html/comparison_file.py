@@ -15,7 +15,7 @@ from powertui.html import difference_bars
 from powertui.html.document import Block, block, document
 from powertui.html.html_file import HtmlFile
 from powertui.html.markup import Markup, element
-from powertui.html.note_list import ShownNote, note_list
+from powertui.html.note_list import ShownNote, note_list, shown_notes
 from powertui.html.provenance import provenance
 from powertui.html.result_table import badge, rows_section
 from powertui.report import compare_page
@@ -32,13 +32,33 @@ def write_comparison(
     asked: Asked,
     reading: SideReading,
     output: HtmlFile,
-    notes: Sequence[ShownNote] = (),
 ) -> int:
     """Write what differs from A to B."""
     output.check()
     comparison = compare(*sides(groups, asked, reading))
-    output.write(comparison_page(comparison, notes))
+    output.write(page_with_notes(comparison))
     return 0
+
+
+def page_with_notes(comparison: Comparison) -> str:
+    """The whole file, with what a person wrote on the runs."""
+    return comparison_page(comparison, _notes_of_sides(comparison))
+
+
+def _notes_of_sides(comparison: Comparison) -> list[ShownNote]:
+    """What a person wrote on the runs of either side, each run once."""
+    several = len(comparison.a.entries) + len(comparison.b.entries) > 2
+    notes = []
+    seen = set()
+    for label, side in (("A", comparison.a), ("B", comparison.b)):
+        for entry in side.entries:
+            if entry.path in seen:
+                continue
+            seen.add(entry.path)
+            run = f"{label}, {entry.name}" if several else label
+            for note in shown_notes(entry):
+                notes.append(ShownNote(f"{run}: {note.place}", note.words))
+    return notes
 
 
 def comparison_page(comparison: Comparison, notes: Sequence[ShownNote] = ()) -> str:

@@ -24,8 +24,13 @@ class HtmlFile:
 
     def write(self, page: str) -> None:
         """The page, whole or not at all. What was written is said on standard error."""
+        size = self.save(page)
+        name = "standard output" if self.path == files.STDOUT else plain(self.path)
+        text.write(sys.stderr, f"Wrote {name}: {units.size(size)}.")
+
+    def save(self, page: str) -> int:
+        """The same without a word; how many bytes it has."""
         encoded = page.encode()
         with files.opened(self.path, force=self.force) as stream:
             stream.write(encoded)
-        name = "standard output" if self.path == files.STDOUT else plain(self.path)
-        text.write(sys.stderr, f"Wrote {name}: {units.size(len(encoded))}.")
+        return len(encoded)

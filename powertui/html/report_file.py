@@ -8,11 +8,12 @@ from typing import TypeAlias
 from powertui.data import logdir
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.logdir import Logdir, OtherFile, RunEntry
+from powertui.data.opened import Opened
 from powertui.data.training.training import Training, Trainings
 from powertui.html.document import Block, document
 from powertui.html.html_file import HtmlFile
 from powertui.html.markup import Markup, breakable, element
-from powertui.html.note_list import ShownNote
+from powertui.html.note_list import ShownNote, shown_notes
 from powertui.html.provenance import provenance
 from powertui.html.result_table import rows_section, short_name
 from powertui.html.run_sections import PageRun, run_blocks, unread_blocks
@@ -56,6 +57,13 @@ def write_report(
     return 0 if page.is_readable else 3
 
 
+def opened_page(opened: Opened) -> str:
+    """The file of one run that is open."""
+    page = _RunsPage(Aligning(), several=False, notes_of=shown_notes)
+    page.add_opened(opened)
+    return document(opened.name, page.blocks)
+
+
 def _without_sessions(trainings: Iterable[Training]) -> list[Training]:
     """Trainings that no run stands for, as far as anything of them was logged."""
     chosen = []
@@ -87,19 +95,24 @@ class _RunsPage:
     def add_run(self, entry: RunEntry, trainings: Trainings, *, is_searched: bool) -> None:
         """Read a run, and add its section where runs are searched; its row in any case."""
         for opened in trainings.each([entry]):
-            run, problem = opened.run_or_problem()
-            profiles = opened.profiles if run is not None else ()
-            known = run_facts.of_run(entry, run, problem, profiles, self._aligning)
-            self.is_readable |= run is not None and summary.is_readable(entry, run)
-            if not is_searched:
-                self._listed.append(("", known))
-                continue
-            place = self._place(self._notes_of(entry) if self._notes_of is not None else ())
-            self._listed.append((place.anchor, known))
-            if profiles:
-                self.blocks += run_blocks(opened, known, place)
-            else:
-                self.blocks += unread_blocks(known, place)
+            self.add_opened(opened, is_searched=is_searched)
+
+    def add_opened(self, opened: Opened, *, is_searched: bool = True) -> None:
+        """The same of a run that is open."""
+        entry = opened.entry
+        run, problem = opened.run_or_problem()
+        profiles = opened.profiles if run is not None else ()
+        known = run_facts.of_run(entry, run, problem, profiles, self._aligning)
+        self.is_readable |= run is not None and summary.is_readable(entry, run)
+        if not is_searched:
+            self._listed.append(("", known))
+            return
+        place = self._place(self._notes_of(entry) if self._notes_of is not None else ())
+        self._listed.append((place.anchor, known))
+        if profiles:
+            self.blocks += run_blocks(opened, known, place)
+        else:
+            self.blocks += unread_blocks(known, place)
 
     def add_training(self, training: Training) -> None:
         """A training that was never profiled."""

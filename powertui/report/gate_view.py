@@ -24,10 +24,10 @@ from powertui.errors import UsageError
 from powertui.plain import plain
 from powertui.report.baseline import baseline_as_json
 from powertui.report.compare_sides import Asked, SideReading
-from powertui.report.comparison_view import named_paths, one_or_two, read_options
 from powertui.report.gate_json import GATE_COLUMNS, gate_as_json
 from powertui.report.gate_runs import GateRequest, run_gate, runs_to_save
 from powertui.report.gate_words import answer
+from powertui.report.python_arguments import named_paths, one_or_two, read_options
 
 _Path: TypeAlias = "str | os.PathLike[str]"
 _Limits: TypeAlias = "Mapping[str, float | str] | Sequence[str]"

@@ -308,14 +308,26 @@ class Navigator(TimeNavigator):
         return True
 
     def mark(self) -> None:
-        """Open a window at the cursor; the second time, close it: both cells belong to it."""
+        """Open a window at the cursor; the second time, close it: what is under the cursor at
+        either time belongs to it, a step as a whole.
+        """
+        mark = self.state.mark
+        if mark is None:
+            start, _ = self._stretch_at(self.state.cursor_ps)
+            self._set(mark=start, window=None)
+            return
+        one, other = self._stretch_at(mark), self._stretch_at(self.state.cursor_ps)
+        self.set_window(min(one[0], other[0]), max(one[1], other[1]))
+
+    def _stretch_at(self, ps: int) -> tuple[int, int]:
+        """The step that begins at a moment, where `[` and `]` go, else the cell that holds it."""
+        steps = self.model.steps
+        row = int(steps.start.searchsorted(ps))
+        if row < len(steps) and steps.start[row] == ps:
+            return ps, int(steps.ends()[row])
         cell = self.viewport.cell_ps
-        here = self.state.cursor_ps // cell * cell
-        if self.state.mark is None:
-            self._set(mark=here, window=None)
-        else:
-            lo, hi = sorted((self.state.mark, here))
-            self.set_window(lo, hi + cell)
+        start = ps // cell * cell
+        return start, start + cell
 
     def set_window(self, lo: int, hi: int) -> None:
         start, end = self.model.span

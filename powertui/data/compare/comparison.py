@@ -22,6 +22,7 @@ from powertui.data.compare.matching import Matched, MatchedStretches, Unmatched,
 from powertui.data.compare.measured import Measured, measure, merged
 from powertui.data.compare.op_counterparts import with_common_names
 from powertui.data.compare.part import AskedSide
+from powertui.data.logdir import RunEntry
 from powertui.errors import UnreadableFile
 from powertui.value_types import dataclass
 
@@ -32,6 +33,7 @@ class ComparedSide:
 
     name: str
     runs: tuple[str, ...]
+    entries: tuple[RunEntry, ...] = ()  # of the runs, for who looks for notes on them
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,8 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
 
 
 def _compared(side: AskedSide, runs: Sequence[Measured]) -> ComparedSide:
-    return ComparedSide(side.name, tuple(run.name for run in runs))
+    entries = tuple(entry for run in runs for entry in run.entries)
+    return ComparedSide(side.name, tuple(run.name for run in runs), entries)
 
 
 def _measured(side: AskedSide) -> list[Measured]:

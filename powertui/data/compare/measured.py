@@ -17,6 +17,7 @@ from powertui.data.compare import (
 from powertui.data.compare.part import ComparedPart
 from powertui.data.compare.values import ComparedValue, Values
 from powertui.data.conclusions.run_conclusions import run_conclusions
+from powertui.data.logdir import RunEntry
 from powertui.data.model import PS_PER_NS
 from powertui.value_types import dataclass
 
@@ -47,6 +48,7 @@ class Measured:
     no_power: str  # why there are no joules
     start_ns: int | None = None  # Unix time of its first event, where its clock is known
     notes: tuple[str, ...] = ()
+    entries: tuple[RunEntry, ...] = ()  # where its files are; several sessions have several
 
 
 def measure(part: ComparedPart) -> Measured:
@@ -73,6 +75,7 @@ def measure(part: ComparedPart) -> Measured:
         no_power=power.why,
         start_ns=_start_ns(part),
         notes=_notes(part),
+        entries=(part.opened.entry,),
     )
 
 
@@ -132,4 +135,5 @@ def merged(sessions: Sequence[Measured]) -> Measured:
         values=values,
         stretch=None,
         notes=tuple(note for session in sessions for note in session.notes),
+        entries=tuple(entry for session in sessions for entry in session.entries),
     )

@@ -13,9 +13,9 @@ import pytest
 
 import powertui
 from powertui import cli
+from powertui.comparison_view import ComparisonView
 from powertui.data.asked import Aligning
 from powertui.report import compare_json, compare_page
-from powertui.report.comparison_view import ComparisonView
 from tests.synthetic import step_world
 from tests.synthetic.step_world import step_series, write_run
 

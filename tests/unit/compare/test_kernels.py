@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import powertui
-from powertui.report.comparison_view import ComparisonView
+from powertui.comparison_view import ComparisonView
 
 _PUBLIC = Path(__file__).resolve().parents[4] / "shared" / "data" / "public"
 _PAIRS = (

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import powertui
-from powertui.report.comparison_view import ComparisonView
+from powertui.comparison_view import ComparisonView
 from tests.synthetic.step_world import UNIX_S, step_series, write_run
 
 _RUNS = 5

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import powertui
+from powertui.comparison_view import ComparisonView
 from powertui.data.compare.amounts import both_names
 from powertui.data.compare.figure import Family
 from powertui.data.compare.op_counterparts import counterparts
 from powertui.data.compare.values import OpIdentity, ValueKey
-from powertui.report.comparison_view import ComparisonView
 from tests.synthetic import torch_json
 from tests.synthetic.xplane import Event, Line, Plane, encode
 

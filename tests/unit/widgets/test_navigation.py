@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from powertui.errors import UsageError
 from powertui.view.navigation import Navigator
+from powertui.view.place_line import place_line
 from powertui.view.timeline_model import Selected, TimelineModel
 from powertui.view.timeline_rows import RowKind
 from tests.synthetic import traces
@@ -206,6 +207,20 @@ def test_a_window_is_marked_in_either_direction_and_given_up() -> None:
     assert n.clear()
     assert n.state.mark is None
     assert not n.clear()
+
+
+@pytest.mark.parametrize("forward", [True, False])
+def test_a_window_from_step_to_step_holds_both_as_a_whole(forward: bool) -> None:
+    n = navigator()
+    steps = MODEL.steps
+    first, last = (2, 4) if forward else (4, 2)
+    n.goto(int(steps.start[first]))
+    n.mark()
+    n.goto(int(steps.start[last]))
+    n.mark()
+    window = (int(steps.start[2]), int(steps.ends()[4]))
+    assert n.state.window == window
+    assert place_line(MODEL, n.state).endswith(f"step {steps.number[2]}-{steps.number[4]}")
 
 
 def test_escape_takes_back_one_thing_after_the_other() -> None:

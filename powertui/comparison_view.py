@@ -1,35 +1,31 @@
-"""`powertui.compare()`: what differs between two sides, as DataFrames."""
+"""`powertui.compare()`: what differs between two sides, as DataFrames or as a page."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pandas as pd
 
-from powertui import config
-from powertui.data import elsewhere
-from powertui.data.asked import Aligning, ReadOptions
+from powertui.data.asked import Aligning
 from powertui.data.compare.comparison import Comparison
 from powertui.data.compare.comparison import compare as compare_sides
-from powertui.data.limits import MemoryLimit
 from powertui.errors import UsageError
 from powertui.plain import plain
 from powertui.report import compare_json
 from powertui.report.compare_sides import Asked, SideReading, sides
+from powertui.report.python_arguments import GivenPath, named_paths, one_or_two, read_options
 
-_Path: TypeAlias = "str | os.PathLike[str]"
 _OPTIONS = ("run", "host", "epoch", "steps", "start", "end")
 
 
 def compare(
-    a: _Path | Sequence[_Path],
-    b: _Path | Sequence[_Path] | None = None,
+    a: GivenPath | Sequence[GivenPath],
+    b: GivenPath | Sequence[GivenPath] | None = None,
     *,
-    power: _Path | Sequence[_Path] = (),
+    power: GivenPath | Sequence[GivenPath] = (),
     tz: str | None = None,
     step_marker: str | None = None,
     max_memory: str | int | None = None,
@@ -55,26 +51,6 @@ def compare(
     asked = Asked(**{name: one_or_two(value) for name, value in parts.items()})
     return ComparisonView(
         compare_sides(*sides(groups, asked, SideReading(options, aligning or Aligning())))
-    )
-
-
-def read_options(
-    power: _Path | Sequence[_Path] = (),
-    tz: str | None = None,
-    step_marker: str | None = None,
-    max_memory: str | int | None = None,
-) -> ReadOptions:
-    """How to read runs, from arguments that are those of `powertui.open()`."""
-    logs = named_paths(power)
-    settings = config.load()
-    return ReadOptions(
-        step_marker=step_marker,
-        tz=tz,
-        power=logs,
-        find_power=not logs,
-        limit=MemoryLimit.parse(max_memory),
-        usual_hosts=settings.power_hosts,
-        called_hosts=settings.called_hosts,
     )
 
 
@@ -119,6 +95,18 @@ class ComparisonView:
         """What one side alone has: side, family, name, within, unit, value."""
         return _frame(self.json["unmatched"])
 
+    def html(self, path: GivenPath, *, force: bool = False) -> None:
+        """Write all of it as one page to send, as `powertui compare --html` does.
+
+        Raises `UsageError` where the file is there, unless `force` replaces it.
+        """
+        from powertui.html import comparison_file
+        from powertui.html.html_file import HtmlFile
+
+        output = HtmlFile(os.fspath(path), force)
+        output.check()
+        output.save(comparison_file.page_with_notes(self.comparison))
+
     def __repr__(self) -> str:
         return f"<Comparison: {plain(self.sentence)}>"
 
@@ -126,20 +114,3 @@ class ComparisonView:
 def _frame(rows: list[dict[str, Any]], columns: list[str] | None = None) -> pd.DataFrame:
     frame: pd.DataFrame = pd.DataFrame(rows, columns=columns)
     return frame
-
-
-def named_paths(named: _Path | Sequence[_Path]) -> tuple[str, ...]:
-    """One path, or several."""
-    listed = [named] if isinstance(named, (str, os.PathLike)) else named
-    return tuple(_expanded(os.fspath(path)) for path in listed)
-
-
-def _expanded(path: str) -> str:
-    return path if elsewhere.is_address(path) else str(Path(path).expanduser())
-
-
-def one_or_two(value: Any) -> Sequence[Any]:
-    """What was given for both sides, or for each of them."""
-    if value is None:
-        return ()
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
