@@ -18,7 +18,7 @@ from powertui.data.opened import Profile
 from powertui.data.tools import covered_time, event_types, op_sums
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
 from powertui.data.tools.event_types import MARK, EventType, Typed
-from powertui.data.tools.name_classes import NameClass, name_classes
+from powertui.data.tools.name_classes import NameClass, any_class, name_classes
 from powertui.data.tools.sorted_columns import last_begun
 from powertui.value_types import dataclass
 
@@ -121,9 +121,9 @@ class _Layers:
 
     def add(self, activity: ActivityKind, start: Int64s, end: Int64s) -> None:
         """Some more of one activity."""
-        has_length = end > start
-        if has_length.any():
-            self._parts[activity].append(union(start[has_length], end[has_length]))
+        added = joined([CoveredTime(start, end)])
+        if len(added.start):
+            self._parts[activity].append(added)
 
     def give_what_is_delayed(self, delayed: ActivityKind, delaying: ActivityKind) -> None:
         """Where the one mostly goes on beside the other, their common time is the other's."""
@@ -196,12 +196,31 @@ def _leaves(track: Track) -> Int64s:
     for depth in range(track.lane_count):
         lane = track.lane(depth)
         lane_begin = int(track.lanes[depth])
-        self_time = lane.duration
+        is_leaf = lane.duration > 0
         if depth + 1 < track.lane_count:
-            inner = op_sums.covered(track.lane(depth + 1), lane.start, lane.end)
-            self_time = self_time - inner
-        leaves.append(np.flatnonzero(2 * self_time > lane.duration) + lane_begin)
+            inner = track.lane(depth + 1)
+            # Most operations hold no other one: only those that may are asked what they hold.
+            rows = _rows_with_others(lane, inner)
+            lengths = lane.duration[rows]
+            if len(rows):
+                start = lane.start[rows]
+                self_time = lengths - op_sums.covered(inner, start, start + lengths)
+                is_leaf[rows] = 2 * self_time > lengths
+        leaves.append(np.flatnonzero(is_leaf) + lane_begin)
     return np.concatenate(leaves)
+
+
+def _rows_with_others(lane: Events, inner: Events) -> Int64s:
+    """The events of a lane that one of the lane below may touch, ascending."""
+    if len(inner) >= len(lane):
+        return np.arange(len(lane))
+    first = lane.end.searchsorted(inner.start, side="right")
+    after_last = lane.start.searchsorted(inner.end, side="left")
+    touches = after_last > first
+    # How many of the events below touch each one: they begin there, and end after the last one.
+    change = np.bincount(first[touches], minlength=len(lane) + 1)
+    change -= np.bincount(after_last[touches], minlength=len(lane) + 1)
+    return np.flatnonzero(np.cumsum(change[:-1]))
 
 
 # What an event says of the events inside it, where these say nothing themselves.
@@ -219,6 +238,7 @@ _NOT_CALLING = (
     NameClass.INPUT_AHEAD,
     NameClass.CALLED_PYTHON,
 )
+_FRAMES = (NameClass.FRAME, NameClass.WAITING_FRAME, NameClass.PROFILER)
 _INHERITING = (NameClass.SILENT, NameClass.RUNTIME, NameClass.WAIT)
 
 
@@ -233,7 +253,7 @@ def _with_inherited(track: Track, name_class: UInt8s) -> UInt8s:
         lane = slice(int(track.lanes[depth]), int(track.lanes[depth + 1]))
         outer_class = classes[holder]
         inner_class = classes[lane]
-        inherits = np.isin(outer_class, _INHERITED) & np.isin(inner_class, _INHERITING)
+        inherits = any_class(outer_class, _INHERITED) & any_class(inner_class, _INHERITING)
         inherits |= outer_class == NameClass.COMPILE
         classes[lane] = np.where(held & inherits, outer_class, inner_class)
     return np.asarray(classes, np.uint8)
@@ -253,14 +273,14 @@ def _holders(track: Track, depth: int) -> tuple[Bools, Int64s]:
 def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
     """Put one thread into the layers; return how many small operations were called in crowds."""
     events = line.track.events
-    kind = line.types_for(np.arange(len(events)))
+    kind = line.types
     if _INPUT_LINE.search(line.track.name):
         _add_input_line(layers, events, kind, classes)
         return 0
     is_mark = kind == MARK
     own_class = np.where(is_mark, NameClass.SILENT, classes[events.name]).astype(np.uint8)
     name_class = _with_inherited(line.track, own_class)
-    is_frame = np.isin(name_class, (NameClass.FRAME, NameClass.WAITING_FRAME, NameClass.PROFILER))
+    is_frame = any_class(name_class, _FRAMES)
     waits_for_input = (kind == EventType.WAIT_INPUT) & ~is_frame
     is_call = ~is_frame & ~is_mark & ~waits_for_input
     leaf = _leaves(line.track)
@@ -273,7 +293,7 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
     for activity, chosen in (
         (ActivityKind.INPUT, waits_for_input),
         (ActivityKind.WAITING, name_class == NameClass.WAIT),
-        (ActivityKind.RUNTIME, is_call & ~np.isin(name_class, _NOT_CALLING)),
+        (ActivityKind.RUNTIME, is_call & ~any_class(name_class, _NOT_CALLING)),
         (ActivityKind.CALLED_PYTHON, name_class == NameClass.CALLED_PYTHON),
         (ActivityKind.INPUT_AHEAD, name_class == NameClass.INPUT_AHEAD),
         (ActivityKind.PROGRAM, name_class == NameClass.PROGRAM),
@@ -282,7 +302,7 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
         (ActivityKind.COPYING, copy & is_long),
         (ActivityKind.COMPUTING, operation & is_long),
     ):
-        layers.add(activity, events.start[chosen], events.end[chosen])
+        layers.add(activity, *line.times(np.flatnonzero(chosen)))
     if is_pool(line.track.name):
         return 0  # the program called these operations elsewhere
     crowds = _crowds(events, leaf[is_call[leaf]])
@@ -334,11 +354,12 @@ def _long_by_name(events: Events, rows: Bools) -> Bools:
 def _add_input_line(layers: _Layers, events: Events, kind: UInt8s, classes: UInt8s) -> None:
     """A thread of the input pipeline: someone waits for a batch, or batches are prepared."""
     waited = kind == EventType.WAIT_INPUT
-    layers.add(ActivityKind.INPUT, events.start[waited], events.end[waited])
+    end = events.end
+    layers.add(ActivityKind.INPUT, events.start[waited], end[waited])
     python = classes[events.name] == NameClass.CALLED_PYTHON
-    layers.add(ActivityKind.INPUT_PYTHON, events.start[python], events.end[python])
+    layers.add(ActivityKind.INPUT_PYTHON, events.start[python], end[python])
     busy = (kind != MARK) & ~waited
-    layers.add(ActivityKind.INPUT_AHEAD, events.start[busy], events.end[busy])
+    layers.add(ActivityKind.INPUT_AHEAD, events.start[busy], end[busy])
 
 
 def _crowds(events: Events, rows: Int64s) -> CoveredTime:
@@ -376,16 +397,14 @@ _DEVICE_INPUT = (EventType.WAIT_INPUT, EventType.WAIT_HOST)
 
 
 def _add_device_line(layers: _Layers, line: Typed) -> None:
-    events = line.track.events
-    kind = line.types_for(np.arange(len(events)))
+    kind = line.types
     for activity, kinds in (
         (ActivityKind.DEVICE_COMPUTING, _DEVICE_COMPUTING),
         (ActivityKind.DEVICE_COPYING, _DEVICE_COPYING),
         (ActivityKind.COLLECTIVE, _DEVICE_MEETING),
         (ActivityKind.INPUT, _DEVICE_INPUT),
     ):
-        chosen = np.isin(kind, kinds)
-        layers.add(activity, events.start[chosen], events.end[chosen])
+        layers.add(activity, *line.times(np.flatnonzero(np.isin(kind, kinds))))
 
 
 # ── Python's frames ──────────────────────────────────────────────────────────────────────────────
@@ -465,7 +484,7 @@ def _meetings(lines: list[Typed], classes: UInt8s) -> Iterator[CoveredTime]:
         computing: list[CoveredTime] = []
         for line in device_lines:
             events = line.track.events
-            kind = line.types_for(np.arange(len(events)))
+            kind = line.types
             has_length = events.duration > 0
             meeting.append(_time_of(events, np.isin(kind, _DEVICE_MEETING) & has_length))
             computing.append(_time_of(events, np.isin(kind, _DEVICE_COMPUTING) & has_length))

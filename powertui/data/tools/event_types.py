@@ -145,6 +145,13 @@ class Typed(NamedTuple):
     rows: Int64s  # events whose type their stats tell, ascending
     kinds: UInt8s  # of those
 
+    @property
+    def types(self) -> UInt8s:
+        """The types of all events."""
+        kind = self.by_name[self.track.events.name]
+        kind[self.rows] = self.kinds
+        return kind
+
     def types_for(self, rows: Int64s | Int32s) -> UInt8s:
         """The types of these events."""
         kind = self.by_name[self.track.events.name[rows]]

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Collection
 
 import numpy as np
 
 from powertui.data.category import Category, work_category
-from powertui.data.model import UInt8s
+from powertui.data.model import Bools, UInt8s
 from powertui.data.opened import Profile
 
 _COMPILED = re.compile(r"compiled", re.IGNORECASE)
@@ -82,6 +83,13 @@ CALLS = (
     NameClass.PROGRAM,
     NameClass.FUNCTION,
 )
+
+
+def any_class(classes: UInt8s, chosen: Collection[NameClass]) -> Bools:
+    """Which of these are one of the chosen ones: a look into a table of 256, faster than `isin`."""
+    is_chosen = np.zeros(256, np.bool_)
+    is_chosen[list(chosen)] = True
+    return is_chosen[classes]
 
 
 def name_classes(profile: Profile) -> UInt8s:

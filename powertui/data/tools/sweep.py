@@ -82,33 +82,53 @@ def sweep_events(
 
     `lo` and `hi`: a stretch of each group that will be asked about.
     """
-    first = lo.copy()
-    last = np.maximum(lo, hi)
-    np.minimum.at(first, group, start)
-    np.maximum.at(last, group, end)
+    first, last = _bounds(group, start, end, lo, np.maximum(lo, hi))
     axis_length = (last - first).sum(dtype=np.float64)
     if len(lo) > 1 and float(axis_length) > _MAX_AXIS_PS:
         return _in_halves(group, start, end, kind, lo, hi)
     # One picosecond apart, so that no stretch of one group touches one of the next.
     room = last - first + 1
     shift = np.cumsum(room) - room - first
-    axis_start = start + shift[group]
-    axis_end = end + shift[group]
-    # The last boundary of each group: nothing stands beyond it.
-    final = np.full(len(lo), np.iinfo(np.int64).min)
-    np.maximum.at(final, group, axis_end)
+    event_shift = _of_each(shift, group)
+    axis_start = start + event_shift
+    axis_end = end + event_shift
+    # Events of no length are few, and none where the caller has left them out: what only they ask
+    # for is worked out for them alone.
+    has_length = end > start
+    moments = _Moments(group, axis_start, axis_end, len(lo)) if not has_length.all() else None
     cover = (_NONE, _NONE)
-    higher_starts = _NONE
+    higher_starts: list[Int64s] = []
     covers: list[tuple[Int64s, Int64s]] = [cover] * KINDS
     for number in range(KINDS - 1, 0, -1):
         rows = np.flatnonzero(kind == number)
         if len(rows):
             starts = axis_start[rows]
-            cover = _with(cover, higher_starts, starts, axis_end[rows], final[group[rows]])
-            if number > 1:
-                higher_starts = np.sort(np.concatenate([higher_starts, starts]))
+            lasting = has_length[rows]
+            cover = _with(cover, starts[lasting], axis_end[rows[lasting]])
+            if moments is not None and not lasting.all():
+                dots = rows[~lasting]
+                cover = moments.left_standing(cover, higher_starts, dots, starts[lasting])
+            higher_starts.append(starts)
         covers[number] = cover
     return Sweep(shift, tuple(covers))
+
+
+def _of_each(values: Int64s, group: Int64s) -> Int64s:
+    """The value of each event's group: one number, where there is one group."""
+    return values if len(values) == 1 else values[group]
+
+
+def _bounds(
+    group: Int64s, start: Int64s, end: Int64s, lo: Int64s, hi: Int64s
+) -> tuple[Int64s, Int64s]:
+    """(the first, the last moment of each group): of its events, and of what is asked about."""
+    if len(lo) == 1 and len(start):
+        return np.minimum(lo, start.min()), np.maximum(hi, end.max())
+    first = lo.copy()
+    last = hi.copy()
+    np.minimum.at(first, group, start)
+    np.maximum.at(last, group, end)
+    return first, last
 
 
 def _in_halves(
@@ -135,36 +155,43 @@ def _in_halves(
 
 
 def _with(
-    cover: tuple[Int64s, Int64s],
-    higher_starts: Int64s,
-    start: Int64s,
-    end: Int64s,
-    final: Int64s,
+    cover: tuple[Int64s, Int64s], start: Int64s, end: Int64s
 ) -> tuple[Int64s, Int64s]:
-    """The union with events of one type more.
+    """The union with events of one type more, all of some length."""
+    return union(np.concatenate([cover[0], start]), np.concatenate([cover[1], end]))
 
-    `higher_starts`: when events of higher types start, ascending. `final`: the last boundary in the
-    group of each event.
-    """
-    has_length = end > start
-    cover = union(
-        np.concatenate([cover[0], start[has_length]]),
-        np.concatenate([cover[1], end[has_length]]),
-    )
-    # What an event of no length leaves standing, as xprof's own sweep does.
-    moments, first_at = np.unique(start[~has_length], return_index=True)
-    if not len(moments):
-        return cover
-    free = ~CoveredTime(*cover).hold(moments) & ~among(higher_starts, moments)
-    moments = moments[free]
-    until = final[~has_length][first_at[free]]
-    if len(moments):
-        for ending in (higher_starts, np.sort(start[has_length])):
-            until = np.minimum(until, _next_after(ending, moments))
-    return union(
-        np.concatenate([cover[0], moments]),
-        np.concatenate([cover[1], np.maximum(until, moments)]),
-    )
+
+class _Moments:
+    """What events of no length leave standing, as xprof's own sweep does."""
+
+    def __init__(self, group: Int64s, start: Int64s, end: Int64s, groups: int) -> None:
+        self._group = group
+        self._start = start
+        # The last boundary of each group: nothing stands beyond it.
+        self._final = np.full(groups, np.iinfo(np.int64).min)
+        np.maximum.at(self._final, group, end)
+
+    def left_standing(
+        self,
+        cover: tuple[Int64s, Int64s],
+        higher_starts: list[Int64s],
+        dots: Int64s,
+        starts: Int64s,
+    ) -> tuple[Int64s, Int64s]:
+        """A cover with what events of no length add to it.
+
+        `higher_starts`: when events of higher types start. `dots`: the rows of the events of no
+        length. `starts`: when the others of their type start.
+        """
+        higher = np.sort(np.concatenate([_NONE, *higher_starts]), kind="stable")
+        moments, first_at = np.unique(self._start[dots], return_index=True)
+        free = ~CoveredTime(*cover).hold(moments) & ~among(higher, moments)
+        moments = moments[free]
+        until = self._final[self._group[dots[first_at[free]]]]
+        if len(moments):
+            for ending in (higher, np.sort(starts, kind="stable")):
+                until = np.minimum(until, _next_after(ending, moments))
+        return _with(cover, moments, np.maximum(until, moments))
 
 
 def _next_after(values: Int64s, moments: Int64s) -> Int64s:
