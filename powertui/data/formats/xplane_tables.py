@@ -140,7 +140,9 @@ class PlaneStats:
             for name, filler in fillers.items():
                 count = len(keys_by_name[name])
                 kind, bits, end = _first_values(scan, first, count)
-                filler.put(filled_rows, self._column(data, kind, bits, end))
+                # Most parts hold no value of most stats, which a new filler says already.
+                if (kind != wire.NO_VALUE).any():
+                    filler.put(filled_rows, self._column(data, kind, bits, end))
                 first += count
         self._stored.check()
         for name, filler in fillers.items():
