@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from powertui import __version__, units
 from powertui.data import logdir
@@ -48,9 +48,11 @@ def tell(
     if form == "csv":
         return _csv(entries, reading)
     trainings = Trainings(scan, reading, aligning)
-    answers = list(_read(entries, trainings, aligning, charts))
-    runs = [run for run, _ in answers]
+    describes = form != "json"
+    answers = list(_read(entries, trainings, aligning, charts, describes=describes))
+    runs = [answer.facts for answer in answers]
     chosen = trainings.chosen(entries, name is None)
+    described = _described(chosen, entries, answers)
     # Scalars and power without a profile are a training; scalars alone are one whose profile is
     # missing.
     has_training_alone = any(
@@ -67,29 +69,42 @@ def tell(
         }
         text.out(text.to_json(document))
     elif form == "markdown":
-        text.out("\n".join(_markdown(scan, runs, chosen)))
+        text.out("\n".join(_markdown(scan, runs, described)))
     else:
         from powertui.report import training_page
 
         lines = []
         if runs or not has_training_alone:
             lines += _text(scan, runs)
-        lines += training_page.summaries(chosen)
+        lines += training_page.summaries(described)
         text.out("\n".join(lines))
-    is_any_readable = any(readable for _, readable in answers)
+    is_any_readable = any(answer.readable for answer in answers)
     return 0 if is_any_readable or has_training_alone else 3
 
 
+class _Answer(NamedTuple):
+    """What is said of one run."""
+
+    facts: Facts
+    readable: bool
+    training_says_more: bool  # than this run, the only one of its training
+
+
 def _read(
-    entries: Sequence[RunEntry], trainings: Trainings, aligning: Aligning, charts: Charts | None
-) -> Iterator[tuple[Facts, bool]]:
-    """The facts of each run, and whether anything of it could be read.
+    entries: Sequence[RunEntry],
+    trainings: Trainings,
+    aligning: Aligning,
+    charts: Charts | None,
+    *,
+    describes: bool,
+) -> Iterator[_Answer]:
+    """What is said of each run; of its training only if that is to be described.
 
     The traces of a run are let go of before the next.
     """
     is_searched = len(entries) <= MAX_SEARCHED_RUNS
 
-    def read(entry: RunEntry) -> tuple[Facts, bool]:
+    def read(entry: RunEntry) -> _Answer:
         for opened in trainings.each([entry]):
             run, problem = opened.run_or_problem()
             readable = run is not None and is_readable(entry, run)
@@ -103,10 +118,36 @@ def _read(
             else:
                 answer["findings"] = None
                 answer |= _NOT_SEARCHED
-        return answer, readable
+        # Asked here, where the logs of this run have been read: of thousands of runs that is in
+        # another process, and the first one would read all of them again.
+        training = trainings.training_for(entry) if describes else None
+        return _Answer(answer, readable, training is not None and _says_more(training))
 
     largest = max((entry.size for entry in entries), default=0)
     return many.each(read, entries, largest)
+
+
+def _says_more(training: Training) -> bool:
+    if len(training.entry.sessions) != 1:
+        return True
+    from powertui.report import training_page
+
+    return training_page.deserves_page(training)
+
+
+def _described(
+    trainings: Sequence[Training], entries: Sequence[RunEntry], answers: Sequence[_Answer]
+) -> list[Training]:
+    """The trainings that say more than the runs in them."""
+    says_more = {
+        id(entry): answer.training_says_more for entry, answer in zip(entries, answers, strict=True)
+    }
+    described = []
+    for training in trainings:
+        sessions = training.entry.sessions
+        if len(sessions) != 1 or says_more[id(sessions[0])]:
+            described.append(training)
+    return described
 
 
 def is_readable(entry: RunEntry, run: Run) -> bool:

@@ -79,13 +79,9 @@ def windows(energy: TrainingEnergy) -> list[TrainingWindow]:
 
 
 def summaries(trainings: Sequence[Training]) -> list[str]:
-    """A few lines for each training that is more than one session."""
-    described = []
-    for training in trainings:
-        if deserves_page(training) or not training.entry.sessions:
-            described.append(training)
+    """A few lines for each training."""
     lines: list[str] = []
-    for training in described[:MAX_DESCRIBED]:
+    for training in trainings[:MAX_DESCRIBED]:
         lines += ["", *_summary(training)]
     return lines
 

@@ -217,6 +217,7 @@ def liveliness(series: PowerSeries) -> float:
     if len(watts) < MIN_SAMPLES:
         return -1.0
     step_w = series.sensor.quantum_w.value if series.sensor.quantum_w else 0.0
-    swing_w = float(np.percentile(watts, 95) - np.percentile(watts, 5))
+    low_w, high_w = np.percentile(watts, (5, 95))
+    swing_w = float(high_w - low_w)
     least_step_w = _MIN_STEP_SHARE * abs(float(np.median(watts)))
     return swing_w / max(step_w, least_step_w, 1e-9)

@@ -287,8 +287,9 @@ def _steady(at: Int64s, watts: Floats, seconds: float) -> _SteadyLevels:
     count = max(_MIN_SAMPLES, min(readings, len(at)))
     blocks = np.lib.stride_tricks.sliding_window_view(watts, count)
     last_block = len(blocks) - 1
-    half_overlapping = np.arange(0, len(blocks), max(1, count // 2))
-    starts = np.unique(np.append(half_overlapping, last_block))
+    starts = np.arange(0, len(blocks), max(1, count // 2))  # half overlapping
+    if starts[-1] != last_block:
+        starts = np.append(starts, last_block)
     levels = np.median(blocks[starts], axis=1)
     return _SteadyLevels(float(levels.min()), float(levels[0]), float(levels[-1]))
 

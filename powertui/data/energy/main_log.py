@@ -90,13 +90,18 @@ def coverage(power: PowerOnTrace, span: Span) -> float:
 
 def logs(power: Sequence[PowerOnTrace], span: Span) -> list[Log]:
     """All logs, the main one first."""
+    unordered = [
+        _log(path, rows, [power[row] for row in rows], span)
+        for path, rows in _rows_by_file(power).items()
+    ]
+    return sorted(unordered, key=lambda log: log.key)
+
+
+def _rows_by_file(power: Sequence[PowerOnTrace]) -> dict[str, list[int]]:
     files: dict[str, list[int]] = {}
     for row, channel in enumerate(power):
         files.setdefault(channel.series.path, []).append(row)
-    unordered = [
-        _log(path, rows, [power[row] for row in rows], span) for path, rows in files.items()
-    ]
-    return sorted(unordered, key=lambda log: log.key)
+    return files
 
 
 def _log(path: str, rows: Sequence[int], channels: Sequence[PowerOnTrace], span: Span) -> Log:
@@ -118,6 +123,8 @@ def _log(path: str, rows: Sequence[int], channels: Sequence[PowerOnTrace], span:
 
 def order(power: Sequence[PowerOnTrace], span: Span) -> list[int]:
     """The channels, those of the main log first; those of one log stay in its order."""
+    if len(_rows_by_file(power)) < 2:  # a week's readings are gone through to weigh a log
+        return list(range(len(power)))
     return [row for log in logs(power, span) for row in log.rows]
 
 
@@ -125,9 +132,9 @@ def why(power: Sequence[PowerOnTrace], span: Span) -> str:
     """ "bmc.csv is the main log, not gpu.csv: it measures more of the machine"; "" where there is
     only one log.
     """
-    by_rank = logs(power, span)
-    if len(by_rank) < 2:
+    if len(_rows_by_file(power)) < 2:
         return ""
+    by_rank = logs(power, span)
     names = [PurePath(log.path).name or "the log" for log in by_rank]
     if len(set(names)) < len(names):
         names = [log.path for log in by_rank]

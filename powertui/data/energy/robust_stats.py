@@ -77,7 +77,7 @@ def median_deviation(residual: Floats) -> float:
 
 def spread(values: Floats) -> float:
     """The deviation of values around their median, likewise."""
-    return median_deviation(values - np.median(values)) if len(values) else 0.0
+    return median_deviation(values - median_of_column(values)) if len(values) else 0.0
 
 
 def scatter(values: Floats) -> float:
@@ -87,9 +87,9 @@ def scatter(values: Floats) -> float:
     """
     if not len(values):
         return 0.0
-    off = np.sort(np.abs(values - np.median(values)))
+    off = np.sort(np.abs(values - median_of_column(values)))
     inner = off[: max(1, len(values) * 9 // 10)]
-    return max(spread(values), INNER_TO_SIGMA * float(np.sqrt((inner**2).mean())))
+    return max(median_deviation(off), INNER_TO_SIGMA * float(np.sqrt((inner**2).mean())))
 
 
 def normal_scale(residual: Floats, share: float) -> float:

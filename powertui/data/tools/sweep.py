@@ -154,9 +154,7 @@ def _in_halves(
     )
 
 
-def _with(
-    cover: tuple[Int64s, Int64s], start: Int64s, end: Int64s
-) -> tuple[Int64s, Int64s]:
+def _with(cover: tuple[Int64s, Int64s], start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
     """The union with events of one type more, all of some length."""
     return union(np.concatenate([cover[0], start]), np.concatenate([cover[1], end]))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from statistics import NormalDist
 
 import numpy as np
@@ -80,8 +81,13 @@ class Noise:
 
     def over(self, lengths: npt.ArrayLike) -> Floats:
         """The same for many lengths."""
-        log_errors = np.interp(np.log(lengths), np.log(self.lengths), np.log(self.errors))
-        return np.asarray(np.exp(log_errors))
+        log_lengths, log_errors = self._logs
+        return np.asarray(np.exp(np.interp(np.log(lengths), log_lengths, log_errors)))
+
+    @cached_property
+    def _logs(self) -> tuple[Floats, Floats]:
+        """The logarithms of lengths and errors: a search asks for one length after the other."""
+        return np.log(self.lengths), np.log(self.errors)
 
 
 def noise_of(values: Floats, floor: float, together: float = 1.0, usual_w: float = 0.0) -> Noise:
