@@ -480,6 +480,16 @@ class TimelineScreen(Moving):
         """Tie the nearest edge of power to the cursor."""
         nudging.pin(self.shell, self.session.cursor_ps)
 
+    def action_overlap(self) -> None:
+        """What runs at the same time as the selected event: its stretch becomes the window."""
+        model, selected = self.session.model, self.timeline.selection
+        if model is None or selected is None:
+            self.say("Select an event first: Enter, or a click.")
+            return
+        lo, hi = model.extent(selected)
+        self.session.window = (lo, max(hi, lo + 1))
+        self.shell.show_tool("overlap", how="into")
+
     def action_copy(self) -> None:
         """The facts of what is selected, to the clipboard."""
         model = self.timeline.model

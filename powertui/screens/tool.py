@@ -29,7 +29,7 @@ from powertui.widgets.lines import LinesPane, StyledLine, side_by_side
 from powertui.widgets.table import TableView
 
 # Tools that answer for the whole run, whatever window is marked.
-_WHOLE_RUN_TOOLS = ("overview_page", "steps")
+_WHOLE_RUN_TOOLS = ("overview_page", "steps", "end_to_end", "run_environment", "recorded_results")
 # Actions that need no table: what is typed into the filter is applied to the table that comes.
 _NEED_NO_TABLE = ("tool-next", "tool-previous", "table-filter", "submit")
 _NEXT_RESULTS = {  # what the key of recorded results shows next

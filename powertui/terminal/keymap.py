@@ -147,6 +147,7 @@ ACTIONS: tuple[Action, ...] = (
                do=lambda page: page.below.toggle_details()),
         Action("expand", ("x",), "Show long texts in full", "in the details",
                do=lambda page: page.details.toggle()),
+        Action("overlap", ("I",), "What runs at the same time", "as the selected event"),
         Action("ops", ("t",), "Op table", "of the marked window, else the visible one",
                do=lambda page: page.below.toggle_ops()),
         Action("sort", ("o",), "Sort by the next column", "of the op table"),

@@ -290,6 +290,12 @@ TOOLS: tuple[Tool, ...] = (
         f"{_HERE}.event_sets:answer",
     ),
     Tool(
+        "overlap",
+        "Overlap",
+        "What runs at the same time as an event or a window, on all lines, by name and time.",
+        f"{_HERE}.overlap:answer",
+    ),
+    Tool(
         "steps",
         "Steps",
         "Every step: its times, its joules, its distance from the median, what its time went to.",
@@ -349,6 +355,12 @@ TOOLS: tuple[Tool, ...] = (
         "Sensors",
         "Channels of power found with the run, and what each resolves.",
         f"{_ENERGY}:sensors_found",
+    ),
+    Tool(
+        "run_environment",
+        "Run environment",
+        "Where and how the program ran: command, versions, hosts, devices, all that files say.",
+        f"{_HERE}.run_environment:answer",
     ),
     Tool(
         "recorded_results",

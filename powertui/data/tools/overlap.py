@@ -1,0 +1,102 @@
+"""What runs at the same time: every line's events in a window, by name, with the time they share
+with it. Asked about the stretch of one event, it says what overlaps that event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import Trace
+from powertui.data.table import Fact, Field, Place, Result, Table, columns_of
+from powertui.data.tools.registry import Question
+from powertui.data.window import Cut, window_summary
+
+_MAX_ROWS = 10_000  # names on lines; those that share least are left out (chosen, not measured)
+
+
+class _Overlap(NamedTuple):
+    """The events of one name on one line."""
+
+    process: str
+    line: str
+    name: str
+    events: int
+    shared: int  # ps, each moment of a lane once
+    share: float  # of the window
+    track: int
+    event: int  # the one that shares most
+
+
+def answer(question: Question) -> Result:
+    """What overlaps the window, what shares most time first."""
+    lo, hi = question.window
+    trace = question.profile.trace
+    rows = sorted(_overlaps(trace, lo, hi), key=lambda row: (-row.shared, -row.events))
+    listed = rows[:_MAX_ROWS]
+
+    def place(row: int) -> Place:
+        return question.event_place(listed[row].track, listed[row].event)
+
+    table = Table(
+        "overlap",
+        "What runs at the same time, longest overlap first",
+        columns_of(listed, _FIELDS),
+        place=place,
+        order=("shared_s", True),
+        empty="Nothing was recorded in this window.",
+        key=("process", "line", "name"),
+        noun="name",
+    )
+    facts = (
+        Fact("window_s", "the window", hi - lo, "duration"),
+        Fact("lines", "lines with events", len({row.track for row in rows}), "integer"),
+        Fact("events", "events", sum(row.events for row in rows), "integer"),
+    )
+    notes = ("An event counts by the part of it that lies in the window.",)
+    return Result("overlap", "Overlap", (table,), facts, notes=notes)
+
+
+def _overlaps(trace: Trace, lo: int, hi: int) -> Iterator[_Overlap]:
+    """Each name on each line that has events in [lo, hi)."""
+    by_track: dict[int, list[Cut]] = {}
+    for cut in window_summary(trace, lo, hi).cuts(derived=False):
+        by_track.setdefault(cut.number, []).append(cut)
+    for number, cuts in by_track.items():
+        rows = np.concatenate([np.arange(cut.first, cut.last) for cut in cuts])
+        process, track = cuts[0].process, cuts[0].track
+        events = track.events
+        start = np.maximum(events.start[rows], lo)
+        end = np.minimum(events.start[rows] + events.duration[rows], hi)
+        inside = np.maximum(end - start, 0)
+        names, place = np.unique(events.name[rows], return_inverse=True)
+        counts = np.bincount(place)
+        # Of one name that lies in itself the inner events add to its time.
+        shared = np.bincount(place, weights=inside)
+        longest_first = np.lexsort((-inside, place))
+        first_of_name = np.searchsorted(place[longest_first], np.arange(len(names)))
+        for row, name in enumerate(names.tolist()):
+            yield _Overlap(
+                process=process.name,
+                line=track.name,
+                name=trace.names.full(name),
+                events=int(counts[row]),
+                shared=int(shared[row]),
+                share=float(shared[row]) / max(1, hi - lo),
+                track=number,
+                event=int(rows[longest_first[first_of_name[row]]]),
+            )
+
+
+_FIELDS = (
+    Field[_Overlap]("name", "name", "text", lambda row: row.name, weight=9),
+    Field[_Overlap]("line", "line", "text", lambda row: row.line, weight=6),
+    Field[_Overlap]("process", "process", "text", lambda row: row.process, weight=4),
+    Field[_Overlap]("count", "count", "integer", lambda row: row.events, weight=6, always=True),
+    Field[_Overlap](
+        "shared_s", "overlap", "duration", lambda row: row.shared, weight=9, always=True
+    ),
+    Field[_Overlap]("share", "share", "share", lambda row: row.share, weight=8, always=True),
+)
