@@ -109,6 +109,11 @@ def sides(
     """
     runs = _OpenedRuns(reading)
     words = asked.side(0), asked.side(1)
+    if len(groups) > 1 and not all(groups):
+        raise UsageError(
+            "One side names no run.",
+            hint="A pattern such as base/* may have matched nothing there.",
+        )
     named = [group for group in groups if group]
     if len(named) == 1:
         (paths,) = named

@@ -26,6 +26,8 @@ from powertui.data.logdir import RunEntry
 from powertui.errors import UnreadableFile
 from powertui.value_types import dataclass
 
+_SAME = "A and B are the same steps of the same run, so nothing can differ."
+
 
 @dataclass(frozen=True)
 class ComparedSide:
@@ -69,10 +71,13 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
     causes = cause_accounts.causes(together)
     same_run = _stretches(runs_a, runs_b) is not None
     sides = sentence.Counts(len(runs_a), len(runs_b), same_run)
+    answer = sentence.answer(together, causes, sides)
+    if _are_the_same(runs_a, runs_b):
+        answer = f"{_SAME} {answer}"
     return Comparison(
         a=_compared(a, runs_a),
         b=_compared(b, runs_b),
-        sentence=sentence.answer(together, causes, sides),
+        sentence=answer,
         configuration=configuration.differing_settings(
             [run.settings for run in runs_a], [run.settings for run in runs_b]
         ),
@@ -82,6 +87,16 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
         unmatched=together.unmatched,
         notes=_notes(runs_a, runs_b),
     )
+
+
+def _are_the_same(a: Sequence[Measured], b: Sequence[Measured]) -> bool:
+    """Whether both sides are the same steps of the same run: named twice, most likely unmeant."""
+    if len(a) != 1 or len(b) != 1:
+        return False
+    first, second = a[0].stretch, b[0].stretch
+    if first is None or second is None:
+        return False
+    return (first.run, first.first, first.last) == (second.run, second.first, second.last)
 
 
 def _compared(side: AskedSide, runs: Sequence[Measured]) -> ComparedSide:

@@ -133,11 +133,24 @@ def test_parts_of_one_run_go_through_the_same_call(
     assert document["conclusions"] == []
 
 
+def test_a_run_beside_itself_is_called_that(
+    groups: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = paths(groups, "base")[0]
+    document = json.loads(output(capsys, run, run, "--json"))
+    assert document["sentence"].startswith(
+        "A and B are the same steps of the same run, so nothing can differ. "
+    )
+    assert {row["difference"] for row in document["figures"]} == {0.0}
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["base"], "base holds 3 runs; two are needed."),
         (["base", "new", "base"], "Two sides are needed."),
+        (["base", "--"], "One side names no run."),
+        (["--", "new"], "One side names no run."),
         (
             ["base", "--steps", "1-2", "--steps", "3-4", "--steps", "5-6"],
             "--steps is given 3 times.",
