@@ -53,8 +53,8 @@ _MAGICS = (
     (b"tr\xfdP", "is a Tracy capture", "Export it first: tracy-export writes a Chrome trace."),
     (
         b"\x80\x04\x95",
-        "is a Python pickle (such as PyTorch's memory snapshots)",
-        "Open a snapshot at pytorch.org/memory_viz.",
+        "is a Python pickle, and no memory snapshot of PyTorch",
+        "Write a snapshot with torch.cuda.memory._dump_snapshot: it opens.",
     ),
     (
         b"# tracer:",

@@ -60,6 +60,7 @@ READERS = (
     "nsys",  # .sqlite: what Nsight Systems exports
     "rocprof",  # <pid>_results.json, <pid>_kernel_trace.csv: rocprofv3
     "trace_json",  # <host>.trace.json.gz: TensorFlow 2.2 on, JAX; plain Chrome traces
+    "torch_snapshot",  # of any name: torch.cuda.memory._dump_snapshot
     "tf_trace",  # <host>.trace, local.trace: TensorFlow up to 2.1, tf.summary.trace_export
 )
 
@@ -86,6 +87,7 @@ FILE_NAMES = {
         ("trace.json.gz", "trace.json", "neuron_trace.json", "neuron_op_timeline.json")
     ),
     "neuron": FileNames(("system_profile.json",)),
+    "torch_snapshot": FileNames(),  # nobody agrees on a name: the content decides
     "tf_trace": FileNames(("trace",)),
 }
 # From this score on no reader of ours but the asked one comes into question: an XSpace whose first

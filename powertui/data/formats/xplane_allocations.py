@@ -85,11 +85,11 @@ def with_allocations(trace: Trace) -> Trace:
     if not parts:
         return trace
     logs = _logs(parts)
-    counters = tuple(counter for log in logs for counter in _counters_of_log(log))
+    counters = tuple(counter for log in logs for counter in counters_of_log(log))
     return replace(trace, allocators=logs, counters=(*trace.counters, *counters))
 
 
-def _counters_of_log(log: AllocatorLog) -> tuple[Counter, ...]:
+def counters_of_log(log: AllocatorLog) -> tuple[Counter, ...]:
     """What a log says of bytes, as counters."""
     known = np.isfinite(log.allocated)
     if not known.any():

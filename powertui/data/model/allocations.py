@@ -24,6 +24,23 @@ class AllocationTexts:
 
 
 @dataclass(frozen=True, eq=False)
+class MemorySegments:
+    """What an allocator had reserved at the end, piece by piece."""
+
+    address: Int64s
+    size: Int64s  # bytes
+    active: Int64s  # bytes in use
+    largest_free: Int64s  # bytes of the largest block that is not in use
+    blocks: Int64s  # how many there are
+    stream: Int64s
+    kinds: tuple[str, ...]  # "small", "large"
+    lines: tuple[str, ...]  # the line of code that made the allocator reserve it
+
+    def __len__(self) -> int:
+        return len(self.size)
+
+
+@dataclass(frozen=True, eq=False)
 class AllocatorLog:
     """What one allocator did. Events are by time; of equal times in the order of the file."""
 
@@ -47,8 +64,7 @@ class AllocatorLog:
     # PyTorch reserves memory and allocates in it. TensorFlow's reserved bytes are stacks beside
     # what is allocated.
     reserved_beside: bool = False
-    # Whether the log begins with the program, so that what it does not hold was never allocated.
-    from_start: bool = False
+    segments: MemorySegments | None = None
 
     def __len__(self) -> int:
         return len(self.times)

@@ -84,6 +84,8 @@ class AllocatorView:
         before = in_use - float(self.log.size[alive].sum())
         if before > 0:
             rows.append(PeakRow(_BEFORE, int(before), np.nan, "", "", ""))
+        if self.log.segments is not None:
+            return list(memory_peak.by_op(rows))
         return list(memory_peak.together(rows))
 
     def alive(self, moment_ps: int) -> Iterator[tuple[int, int]]:

@@ -27,13 +27,19 @@ class PeakRow(NamedTuple):
     """Allocations at the peak that are alike."""
 
     op: str
-    size: int  # bytes of each
+    size: int  # bytes of each; -1 where they differ
     requested: float  # NaN where it is not known
     region: str
     dtype: str
     shape: str
     occurrences: int = 1
     event: int = -1  # of the first of them, among the log's; -1 for none
+    differing_bytes: int = 0  # of all of them, where they differ
+
+    @property
+    def total(self) -> int:
+        """Bytes of all of them."""
+        return self.differing_bytes if self.size < 0 else self.size * self.occurrences
 
     @property
     def alike(self) -> tuple[object, ...]:
@@ -133,3 +139,22 @@ def together(rows: list[PeakRow]) -> Iterator[PeakRow]:
         first.setdefault(row.alike, row)
     for key, row in first.items():
         yield row._replace(occurrences=counts[key])
+
+
+def by_op(rows: list[PeakRow]) -> Iterator[PeakRow]:
+    """All rows of an op as one, the largest first: where nothing else is known of an allocation."""
+    of_op: dict[str, list[PeakRow]] = {}
+    for row in rows:
+        of_op.setdefault(row.op, []).append(row)
+    merged = []
+    for same in of_op.values():
+        largest = max(same, key=lambda row: row.size)
+        alike = all(row.size == largest.size for row in same)
+        merged.append(
+            largest._replace(
+                size=largest.size if alike else -1,
+                differing_bytes=sum(row.total for row in same),
+                occurrences=sum(row.occurrences for row in same),
+            )
+        )
+    yield from sorted(merged, key=lambda row: (-row.total, row.op))

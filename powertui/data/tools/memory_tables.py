@@ -9,7 +9,7 @@ import numpy as np
 
 from powertui import units
 from powertui.data.model import Floats, Int64s
-from powertui.data.model.allocations import AllocatorLog
+from powertui.data.model.allocations import AllocatorLog, MemorySegments
 from powertui.data.table import (
     Column,
     Field,
@@ -39,6 +39,7 @@ def tables(question: Question, peaks: Sequence[AllocatorPeak], empty: str) -> tu
         _alive_table(question, peaks, empty),
         _allocator_table(question, peaks, empty),
         _event_table(question, peaks, empty),
+        *_segment_tables(question, peaks),
     )
 
 
@@ -65,15 +66,15 @@ def _peak_table(question: Question, peaks: Sequence[AllocatorPeak], empty: str) 
             if row.event >= 0:
                 place = _place(question, view, row.event)
             rows.append(_InPeak(view.log.allocator, row, at_ps, place))
-    rows.sort(key=lambda each: -each.row.size * each.row.occurrences)
+    rows.sort(key=lambda each: -each.row.total)
     fields: tuple[Field[_InPeak], ...] = (
         Field("op", "op", "text", lambda each: plain(each.row.op, _MAX_OP_CHARS), weight=10),
         Field(
             "total_bytes", "bytes", "number",
-            lambda each: float(each.row.size * each.row.occurrences), "B", 9,
+            lambda each: float(each.row.total), "B", 9,
         ),
         Field("occurrences", "count", "integer", lambda each: each.row.occurrences, weight=8),
-        Field("bytes", "each", "number", lambda each: float(each.row.size), "B", 5),
+        Field("bytes", "each", "number", lambda each: _each(each.row), "B", 5),
         Field("requested_bytes", "requested each", "number", lambda e: e.row.requested, "B", 3),
         Field("region", "region", "text", lambda each: plain(each.row.region, 40), weight=6),
         Field("dtype", "type", "text", lambda each: plain(each.row.dtype, 80), weight=4),
@@ -91,6 +92,11 @@ def _peak_table(question: Question, peaks: Sequence[AllocatorPeak], empty: str) 
         key=("allocator", "op", "region", "dtype", "shape", "bytes"),
         noun="kind",
     )
+
+
+def _each(row: PeakRow) -> float | None:
+    """Bytes of one allocation; None where they differ."""
+    return float(row.size) if row.size >= 0 else None
 
 
 # ── alive ──
@@ -165,7 +171,11 @@ def _nothing_alive(peaks: Sequence[AllocatorPeak], empty: str) -> str:
 
 
 def _address(each: _Alive) -> str:
-    return hex(int(each.view.log.address[each.row.event]) & (1 << 64) - 1)
+    return _hex(int(each.view.log.address[each.row.event]))
+
+
+def _hex(address: int) -> str:
+    return hex(address & (1 << 64) - 1)
 
 
 # ── allocators ──
@@ -244,6 +254,66 @@ def _numbers(values: Sequence[float | None]) -> Floats:
 
 def _bytes(id: str, label: str, values: Floats, weight: int) -> Column:
     return Column(id, label, "number", values.astype(np.float64), "B", weight=weight)
+
+
+# ── segments ──
+
+
+class _OfSegment(NamedTuple):
+    """A segment of one allocator."""
+
+    allocator: str
+    segments: MemorySegments
+    row: int
+
+
+def _segment_tables(question: Question, peaks: Sequence[AllocatorPeak]) -> tuple[Table, ...]:
+    """What was reserved at the end, of allocators whose segments are known."""
+    rows = [
+        _OfSegment(view.log.allocator, view.log.segments, row)
+        for view, _, _ in peaks
+        if view.log.segments is not None
+        for row in range(len(view.log.segments))
+    ]
+    if not any(view.log.segments is not None for view, _, _ in peaks):
+        return ()
+    rows.sort(key=lambda each: -int(each.segments.size[each.row]))
+    fields: tuple[Field[_OfSegment], ...] = (
+        Field(
+            "address", "address", "text",
+            lambda e: _hex(int(e.segments.address[e.row])), weight=8,
+        ),
+        Field("bytes", "bytes", "number", lambda e: float(e.segments.size[e.row]), "B", 10),
+        Field(
+            "active_bytes", "in use", "number",
+            lambda e: float(e.segments.active[e.row]), "B", 9,
+        ),
+        Field(
+            "largest_free_bytes", "largest free block", "number",
+            lambda e: float(e.segments.largest_free[e.row]), "B", 7,
+        ),
+        Field("blocks", "blocks", "integer", lambda e: int(e.segments.blocks[e.row]), weight=6),
+        Field("kind", "kind", "text", lambda e: plain(e.segments.kinds[e.row], 40), weight=4),
+        Field("stream", "stream", "integer", lambda e: int(e.segments.stream[e.row]), weight=3),
+        Field(
+            "op", "reserved by", "text",
+            lambda e: plain(e.segments.lines[e.row], _MAX_OP_CHARS), weight=5,
+        ),
+        Field("allocator", "allocator", "text", lambda e: plain(e.allocator, 60), weight=4),
+    )  # fmt: skip
+    end = question.profile.trace.span[1]
+    place = Place(question.opened.name, question.host, end, end + 1)
+    table = Table(
+        "segments",
+        "Segments at the end",
+        columns_of(rows, fields),
+        place=lambda _row: place,
+        order=("bytes", True),
+        empty="No segment was reserved at the end.",
+        key=("allocator", "address"),
+        noun="segment",
+    )
+    return (table,)
 
 
 # ── events ──

@@ -1,0 +1,322 @@
+"""The records of PyTorch's memory snapshots, as columns.
+
+torch/cuda/_memory_viz.py describes them:
+
+    snapshot  segments, device_traces (a list of events for each device)
+    segment   device, address, total_size, stream, segment_type, blocks, frames
+    block     address, size, requested_size, state, frames; older ones: history
+    event     action, addr, size, stream, time_us (newer), device_free (of "oom"), frames
+    frame     filename, line, name
+
+Dicts and lists are folded into these columns as they close, so that a snapshot of a gigabyte takes
+no more than some gigabytes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from powertui.data.formats.plain_pickle import FoldedAway, ItemList, PlainPickle, items_of
+from powertui.data.formats.stat_columns import wrap
+from powertui.data.model import Floats, Int64s
+
+# What events do, by the allocator's words. `free_requested` comes before `free_completed`, when no
+# stream uses the memory any more.
+_ACTIONS = (
+    "alloc",
+    "free_completed",
+    "free_requested",
+    "segment_alloc",
+    "segment_free",
+    "segment_map",
+    "segment_unmap",
+    "oom",
+    "snapshot",
+)
+ALLOC, FREE, _REQUESTED, SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP, OOM, _ = range(9)
+_OTHER_ACTION = len(_ACTIONS)
+_ACTION_NUMBERS = {action: number for number, action in enumerate(_ACTIONS)}
+_MAX_BYTES = 1 << 60  # more than any device has
+_NOTHING = -1
+_NO_TIME = -1
+
+
+class StackFrame(NamedTuple):
+    """One call of a stack."""
+
+    file: str
+    line: int
+    function: str
+
+
+class Segment(NamedTuple):
+    """Memory that the allocator reserved in one piece."""
+
+    device: int
+    address: int
+    size: int
+    stream: int
+    kind: str  # "small", "large"
+    blocks: tuple[range, ...]  # rows of the blocks
+    stack: int
+
+
+class _Rows(FoldedAway):
+    """Records in a list, row by row."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, rows: range) -> None:
+        super().__init__(shared=False)
+        self.rows = rows
+
+
+class _Event(_Rows):
+    """Events."""
+
+    __slots__ = ()
+
+
+class _Block(_Rows):
+    """Blocks."""
+
+    __slots__ = ()
+
+
+class _SegmentRow(_Rows):
+    """Segments."""
+
+    __slots__ = ()
+
+
+class _Reference(FoldedAway):
+    """A frame or a stack, by its number; many records refer to the same."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        super().__init__(shared=True)
+        self.number = number
+
+
+class _FrameReference(_Reference):
+    __slots__ = ()
+
+
+class _StackReference(_Reference):
+    __slots__ = ()
+
+
+class SnapshotRecords:
+    """Everything that a snapshot holds, as it comes (`plain_pickle.Folding`)."""
+
+    def __init__(self, path: str) -> None:
+        self.machine = PlainPickle(path, self)
+        self.frames: list[StackFrame] = []
+        self.stacks: list[tuple[int, ...]] = []  # the frames of each, the innermost first
+        self.action = array("B")
+        self.address, self.size = array("q"), array("q")
+        self.time_us, self.free = array("q"), array("q")
+        self.stack = array("i")
+        self.block_address, self.block_size = array("q"), array("q")
+        self.block_requested = array("q")
+        self.block_active, self.block_stack = array("B"), array("i")
+        self.segments: list[Segment] = []
+        self.damaged = 0  # records that say impossible things
+        self._frame_numbers: dict[StackFrame, _FrameReference] = {}
+        self._stack_numbers: dict[tuple[int, ...], _StackReference] = {}
+
+    # ── folding ──
+
+    def dict_closed(self, items: dict[Any, Any]) -> Any:
+        """A record as a row of its columns; other dicts as they are."""
+        if "action" in items:
+            return self._event(items)
+        if "filename" in items and "line" in items:
+            return self._frame(items)
+        if "state" in items and "size" in items:
+            return self._block(items)
+        if "total_size" in items and "blocks" in items:
+            return self._segment(items)
+        return items
+
+    def items_closed(self, items: list[Any]) -> list[Any]:
+        """Rows of one kind that follow each other, as one."""
+        if not isinstance(items[0] if items else None, _Rows):
+            return items
+        kept: list[Any] = []
+        for item in items:
+            last = kept[-1] if kept else None
+            if (
+                isinstance(item, _Rows)
+                and isinstance(last, _Rows)
+                and type(item) is type(last)
+                and item.rows.start == last.rows.stop
+            ):
+                last.rows = range(last.rows.start, item.rows.stop)
+                continue
+            kept.append(item)
+        return kept
+
+    def _event(self, items: dict[Any, Any]) -> FoldedAway:
+        row = len(self.action)
+        size = _bytes(items.get("size"))
+        action = _ACTION_NUMBERS.get(_text(items.get("action")), _OTHER_ACTION)
+        if size == _NOTHING and action != _OTHER_ACTION:
+            action, size = _OTHER_ACTION, 0
+            self.damaged += 1
+        self.action.append(action)
+        self.address.append(_address(items.get("addr", items.get("address"))))
+        self.size.append(size)
+        self.time_us.append(_time(items.get("time_us")))
+        self.free.append(_bytes(items.get("device_free")))
+        self.stack.append(self._stack(items.get("frames")))
+        return _Event(range(row, row + 1))
+
+    def _block(self, items: dict[Any, Any]) -> FoldedAway:
+        row = len(self.block_size)
+        size = _bytes(items.get("size"))
+        if size == _NOTHING:
+            size = 0
+            self.damaged += 1
+        self.block_size.append(size)
+        self.block_address.append(_address(items.get("address")))
+        self.block_requested.append(_bytes(items.get("requested_size")))
+        self.block_active.append(_text(items.get("state")).startswith("active"))
+        frames = items.get("frames")
+        history = items.get("history")
+        if frames is None and isinstance(history, ItemList) and history.items:
+            frames = items_of(history.items[0]).get("frames")
+        self.block_stack.append(self._stack(frames))
+        return _Block(range(row, row + 1))
+
+    def _segment(self, items: dict[Any, Any]) -> FoldedAway:
+        row = len(self.segments)
+        size = _bytes(items.get("total_size"))
+        if size == _NOTHING:
+            size = 0
+            self.damaged += 1
+        blocks = items.get("blocks")
+        rows = blocks.items if isinstance(blocks, ItemList) else []
+        self.segments.append(
+            Segment(
+                device=max(0, _integer(items.get("device"))),
+                address=_address(items.get("address")),
+                size=size,
+                stream=_integer(items.get("stream")),
+                kind=_text(items.get("segment_type")),
+                blocks=tuple(item.rows for item in rows if isinstance(item, _Block)),
+                stack=self._stack(items.get("frames")),
+            )
+        )
+        return _SegmentRow(range(row, row + 1))
+
+    def _frame(self, items: dict[Any, Any]) -> FoldedAway:
+        file, function = _text(items["filename"]), _text(items.get("name"))
+        frame = StackFrame(file, _integer(items["line"]), function)
+        known = self._frame_numbers.get(frame)
+        if known is None:
+            known = self._frame_numbers[frame] = _FrameReference(len(self.frames))
+            self.frames.append(frame)
+        return known
+
+    def _stack(self, value: Any) -> int:
+        """The number of a list of frames; -1 for none."""
+        if isinstance(value, _StackReference):
+            return value.number
+        if not isinstance(value, ItemList) or not value.items:
+            return _NOTHING
+        numbers = tuple(item.number for item in value.items if isinstance(item, _FrameReference))
+        known = self._stack_numbers.get(numbers)
+        if known is None:
+            known = self._stack_numbers[numbers] = _StackReference(len(self.stacks))
+            self.stacks.append(numbers)
+        self.machine.forget(value, known)
+        return known.number
+
+    # ── the whole ──
+
+    def segment_rows(self, top: Any) -> Iterator[Segment]:
+        """The segments of the snapshot: of its own list, or of a bare list of segments."""
+        listed = items_of(top).get("segments") if not isinstance(top, ItemList) else top
+        for rows in _runs(listed, _SegmentRow):
+            yield from self.segments[rows.start : rows.stop]
+
+    def event_rows(self, top: Any) -> list[Int64s]:
+        """The rows of the events of each device, in their order."""
+        traces = items_of(top).get("device_traces")
+        devices = []
+        left = len(self.action)  # no event is listed twice
+        for listed in traces.items if isinstance(traces, ItemList) else []:
+            rows = [np.arange(run.start, run.stop, dtype=np.int64) for run in _runs(listed, _Event)]
+            left -= sum(map(len, rows))
+            if left < 0:
+                break
+            devices.append(np.concatenate([np.zeros(0, np.int64), *rows]))
+        return devices
+
+
+def is_snapshot(top: Any) -> bool:
+    """Whether this is what a snapshot is at its top, even where nothing is in it."""
+    return "segments" in items_of(top) and "device_traces" in items_of(top)
+
+
+def columns_of_blocks(records: SnapshotRecords, blocks: tuple[range, ...]) -> BlockColumns:
+    """The blocks of a segment."""
+    rows = np.concatenate([np.zeros(0, np.int64), *(np.arange(r.start, r.stop) for r in blocks)])
+    rows = rows.astype(np.int64)
+    size = np.frombuffer(records.block_size, np.int64)[rows]
+    requested = np.frombuffer(records.block_requested, np.int64)[rows]
+    return BlockColumns(
+        address=np.frombuffer(records.block_address, np.int64)[rows],
+        size=size,
+        requested=np.where(requested >= 0, requested, size),
+        active=np.frombuffer(records.block_active, np.uint8)[rows].astype(np.float64),
+        stack=np.frombuffer(records.block_stack, np.int32)[rows].astype(np.int64),
+    )
+
+
+class BlockColumns(NamedTuple):
+    """Pieces of a segment."""
+
+    address: Int64s
+    size: Int64s
+    requested: Int64s  # bytes that were asked for; the size where that is not known
+    active: Floats  # 1: in use
+    stack: Int64s
+
+
+def _runs(listed: Any, kind: type[_Rows]) -> Iterator[range]:
+    for item in listed.items if isinstance(listed, ItemList) else []:
+        if isinstance(item, kind):
+            yield item.rows
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _integer(value: Any) -> int:
+    """A whole number that fits a column; -1 for all else."""
+    if isinstance(value, int) and -(1 << 62) < value < 1 << 62:
+        return int(value)
+    return -1
+
+
+def _bytes(value: Any) -> int:
+    """A number of bytes; -1 for what cannot be one."""
+    number = _integer(value)
+    return number if 0 <= number < _MAX_BYTES else _NOTHING
+
+
+def _address(value: Any) -> int:
+    return wrap(value) if isinstance(value, int) else 0
+
+
+def _time(value: Any) -> int:
+    number = int(value) if isinstance(value, float) and abs(value) < 1e17 else _integer(value)
+    return number if number > 0 else _NO_TIME

@@ -1,0 +1,345 @@
+"""A memory snapshot of PyTorch as a trace: see `torch_snapshot`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui import units
+from powertui.data.formats import snapshot_records, stat_columns
+from powertui.data.formats.builder import LineEvents, TraceBuilder
+from powertui.data.formats.json_stats import PairNames, clean
+from powertui.data.formats.json_times import clock_of
+from powertui.data.formats.registry import Progress
+from powertui.data.formats.snapshot_records import (
+    ALLOC,
+    FREE,
+    OOM,
+    SEGMENT_ALLOC,
+    SEGMENT_FREE,
+    SEGMENT_MAP,
+    SEGMENT_UNMAP,
+    BlockColumns,
+    Segment,
+    SnapshotRecords,
+    columns_of_blocks,
+)
+from powertui.data.formats.source import OpenedFile
+from powertui.data.formats.user_line import user_line
+from powertui.data.formats.xplane_allocations import counters_of_log
+from powertui.data.model import (
+    PS_PER_US,
+    Bools,
+    Floats,
+    Int32s,
+    Int64s,
+    Stat,
+    StatColumn,
+    Trace,
+    UInt64s,
+)
+from powertui.data.model.allocations import AllocationTexts, AllocatorLog, MemorySegments
+from powertui.errors import UnreadableFile
+
+_MAX_DEVICES = 1000  # no machine has more
+_MEMORY_TIMES = 3  # bytes of memory for each byte of a snapshot: measured, with numpy's copies
+_MAX_OOM = 20  # that are told one by one
+_MAX_STACK_FRAMES = 60  # of a stack that is shown
+# The lines of a device, and the actions on each.
+_LINES = (
+    ("allocations", (ALLOC,)),
+    ("frees", (FREE,)),
+    ("segments", (SEGMENT_ALLOC, SEGMENT_FREE, SEGMENT_MAP, SEGMENT_UNMAP)),
+    ("out of memory", (OOM,)),
+)
+
+
+def load(source: OpenedFile, progress: Progress, format: str) -> Trace:
+    """Read it. Raises `UnreadableFile` for a pickle that is no snapshot, or not plain data."""
+    source.limit.check(source.path, _MEMORY_TIMES * source.size)
+    records = SnapshotRecords(source.path)
+    records.machine.progress = lambda: progress(source.done, source.size, len(records.action))
+    top = records.machine.load(source.chunks())
+    segments = list(records.segment_rows(top))
+    devices = records.event_rows(top)
+    if not segments and not any(map(len, devices)) and not snapshot_records.is_snapshot(top):
+        raise UnreadableFile(
+            source.path,
+            "is a pickle of plain data that is no memory snapshot of PyTorch",
+            hint="Write one with torch.cuda.memory._dump_snapshot.",
+        )
+    return _Assembly(source, records, segments, devices, format).trace()
+
+
+class _EventStats:
+    """What the snapshot says of each event (model.StatSource)."""
+
+    def __init__(self, records: SnapshotRecords) -> None:
+        self._records = records
+
+    def event_stats(self, position: int) -> tuple[Stat, ...]:
+        """Bytes, address and the stack of calls."""
+        records, row = self._records, position - 1
+        if not 0 <= row < len(records.action):
+            return ()
+        stats = [
+            Stat("bytes", records.size[row], "int64"),
+            Stat("address", hex(records.address[row] & (1 << 64) - 1), "str"),
+        ]
+        number = records.stack[row]
+        if number >= 0:
+            frames = [records.frames[frame] for frame in records.stacks[number]]
+            calls = [clean(f"{f.file}:{f.line} {f.function}") for f in frames[:_MAX_STACK_FRAMES]]
+            stats.append(Stat("stack", "\n".join(calls), "str"))
+        return tuple(stats)
+
+    def columns(self, positions: UInt64s, names: Sequence[str]) -> dict[str, StatColumn]:
+        """None of the stats that others ask for in bulk."""
+        return {name: stat_columns.absent(len(positions)) for name in names}
+
+
+class _Device(NamedTuple):
+    """The events of one device, by time, and what the snapshot found there at its end."""
+
+    number: int
+    rows: Int64s  # of the records
+    times: Int64s  # ps
+    action: Int64s
+    size: Int64s
+    segments: list[Segment]
+    blocks: BlockColumns
+
+
+class _Assembly:
+    """From the records to the trace."""
+
+    def __init__(
+        self,
+        source: OpenedFile,
+        records: SnapshotRecords,
+        segments: list[Segment],
+        devices: list[Int64s],
+        format: str,
+    ) -> None:
+        self._records = records
+        self._segments = segments
+        self._devices = devices[:_MAX_DEVICES]
+        self._builder = TraceBuilder(source.path, format, size=source.size)
+        self._warnings = source.warnings
+        self._lines = [
+            user_line([records.frames[frame] for frame in stack]) for stack in records.stacks
+        ]
+        self._time_us = np.frombuffer(records.time_us, np.int64)
+        self._action = np.frombuffer(records.action, np.uint8)
+        self._size = np.frombuffer(records.size, np.int64)
+        known = self._time_us[self._time_us > 0]
+        self._timed = len(known) == len(self._time_us)
+        self._base_us = int(known.min()) if len(known) else 0
+
+    def trace(self) -> Trace:
+        """The trace of all devices."""
+        records, builder = self._records, self._builder
+        if self._timed and self._base_us:
+            builder.clock = clock_of(float(self._base_us), None)
+        elif len(self._time_us):
+            builder.findings.add("the snapshot has no times: events are drawn one µs apart")
+        builder.findings.add("records that say impossible sizes were left out", "", records.damaged)
+        names, stats = PairNames(), _EventStats(records)
+        code_of_stack = [names.index(line, line) for line in map(_or_unknown, self._lines)]
+        code_of_stack.append(names.index("no stack recorded", "no stack recorded"))
+        codes = np.array(code_of_stack, np.uint32)
+        stacks = np.frombuffer(records.stack, np.int32)
+        logs = []
+        for device in self._with_blocks():
+            process = builder.process(f"GPU {device.number} memory", (), stats)
+            for key, (label, actions) in enumerate(_LINES):
+                on_line = np.isin(device.action, actions)
+                rows = device.rows[on_line]
+                line = LineEvents(
+                    device.times[on_line].copy(),
+                    np.zeros(len(rows), np.int64),
+                    codes[stacks[rows]],
+                    (rows + 1).astype(np.uint64),
+                )
+                process.add(key, label, line)
+            self._tell_out_of_memory(device)
+            logs.append(self._log(device))
+        trace = builder.build(names, complete=True, warnings=self._warnings)
+        logs = [_on_lines(trace, log) for log in logs]
+        counters = tuple(counter for log in logs for counter in counters_of_log(log))
+        span = trace.span
+        return replace(trace, allocators=tuple(logs), counters=counters, span=span)
+
+    def _with_blocks(self) -> Iterator[_Device]:
+        by_device: dict[int, list[Segment]] = {}
+        for segment in self._segments:
+            by_device.setdefault(min(segment.device, _MAX_DEVICES), []).append(segment)
+        for number in range(max([len(self._devices), *(n + 1 for n in by_device)], default=0)):
+            rows = self._devices[number] if number < len(self._devices) else np.zeros(0, np.int64)
+            segments = by_device.get(number, [])
+            if not len(rows) and not segments:
+                continue
+            times = np.arange(len(rows), dtype=np.int64) * PS_PER_US
+            if self._timed:
+                times = (self._time_us[rows] - self._base_us) * PS_PER_US
+                order = np.argsort(times, kind="stable")
+                rows, times = rows[order], times[order]
+            blocks = columns_of_blocks(
+                self._records, tuple(run for segment in segments for run in segment.blocks)
+            )
+            action, size = self._action[rows].astype(np.int64), self._size[rows]
+            yield _Device(number, rows, times, action, size, segments, blocks)
+
+    def _tell_out_of_memory(self, device: _Device) -> None:
+        """Each time that the device had no memory left, as a warning."""
+        for place in np.flatnonzero(device.action == OOM)[:_MAX_OOM].tolist():
+            row = int(device.rows[place])
+            asked = units.quantity(float(device.size[place]), "B")
+            free = self._records.free[row]
+            at = units.instant(int(device.times[place]), PS_PER_US)
+            had = f", {units.quantity(float(free), 'B')} were free" if free >= 0 else ""
+            line = self._lines[self._records.stack[row]] if self._records.stack[row] >= 0 else ""
+            what = f"out of memory at {at}: {asked} were asked for{had}"
+            self._builder.findings.add(f"{what} ({line})" if line else what, f"GPU {device.number}")
+
+    def _log(self, device: _Device) -> AllocatorLog:
+        """The allocations of a device, those from before its first event first."""
+        records = self._records
+        is_event = np.isin(device.action, (ALLOC, FREE))
+        rows = device.rows[is_event]
+        taken = device.action[is_event] == ALLOC
+        size, address = device.size[is_event], np.frombuffer(records.address, np.int64)[rows]
+        blocks = device.blocks
+        active = blocks.active > 0
+        before = np.flatnonzero(active & ~_is_alive(blocks.address, address, taken))
+        delta = np.where(taken, size, -size)
+        in_use = int(blocks.requested[active].sum())
+        allocated = (in_use - _sums_after(delta)).astype(np.float64)
+        level = in_use - int(delta.sum())  # before the first event
+        allocated = np.concatenate((np.full(len(before), float(level)), allocated))
+        reserved = _reserved(device)
+        start = int(device.times[0]) if len(device.times) else 0
+        at_start = reserved[0] if len(reserved) else float("nan")
+        stack = np.frombuffer(records.stack, np.int32)[rows]
+        stack = np.concatenate((blocks.stack[before].astype(np.int32), stack))
+        count = len(before) + len(rows)
+        log_reserved = np.concatenate((np.full(len(before), at_start), reserved[1:][is_event]))
+        impossible = (allocated < 0) | (log_reserved < 0)
+        self._builder.findings.add(
+            "bytes in use come out below 0, as events are missing: they are not shown",
+            f"GPU {device.number}",
+            int(impossible.sum()),
+        )
+        allocated[allocated < 0] = np.nan
+        log_reserved[log_reserved < 0] = np.nan
+        unknown = np.broadcast_to(np.float64("nan"), count)
+        none: Int32s = np.broadcast_to(np.int32(-1), count)
+        pool = [clean(line) for line in self._lines]
+        return AllocatorLog(
+            allocator=f"GPU {device.number}",
+            times=np.concatenate((np.full(len(before), start), device.times[is_event])),
+            taken=np.concatenate((np.ones(len(before), np.bool_), taken)),
+            size=np.concatenate((blocks.requested[before], size)),
+            address=np.concatenate((blocks.address[before], address)),
+            allocated=allocated,
+            reserved=log_reserved,
+            free=log_reserved - allocated,
+            fragmentation=_fragmentation(device, count),
+            lifetime_peak=unknown,
+            requested=unknown,
+            step=np.broadcast_to(np.int64(-1), count),
+            words=AllocationTexts(tuple(pool), _known(stack, pool), none, none, none),
+            track=none,
+            event=none,
+            order=np.concatenate((np.full(len(before), -1), rows)),
+            segments=_segment_columns(device, self._lines),
+        )
+
+
+def _or_unknown(line: str) -> str:
+    return line or "no stack recorded"
+
+
+def _known(stack: Int32s, lines: list[str]) -> Int32s:
+    """The stacks whose line is known; -1 for the others."""
+    known = np.array([bool(line) for line in lines] + [False], np.bool_)
+    return np.where(known[stack], stack, -1).astype(np.int32)
+
+
+def _sums_after(delta: Int64s) -> Int64s:
+    """What all later values add up to, for each."""
+    sums: Int64s = delta.sum() - np.cumsum(delta)
+    return sums
+
+
+def _is_alive(wanted: Int64s, address: Int64s, taken: Bools) -> Bools:
+    """Which of these addresses the events leave allocated at their end."""
+    _, last = np.unique(address[::-1], return_index=True)
+    last = len(address) - 1 - last
+    alive: Bools = np.isin(wanted, address[last[taken[last]]])
+    return alive
+
+
+def _reserved(device: _Device) -> Floats:
+    """Bytes in segments: before the first event, then after each."""
+    sign = np.zeros(len(device.action), np.int64)
+    sign[np.isin(device.action, (SEGMENT_ALLOC, SEGMENT_MAP))] = 1
+    sign[np.isin(device.action, (SEGMENT_FREE, SEGMENT_UNMAP))] = -1
+    delta = sign * device.size
+    end = sum(segment.size for segment in device.segments)
+    levels = (end - _sums_after(delta)).astype(np.float64)
+    return np.concatenate(([float(end - int(delta.sum()))], levels))
+
+
+def _fragmentation(device: _Device, count: int) -> Floats:
+    """1 - the largest free block / all that is free; it is known of the last event only."""
+    values = np.full(count, np.nan)
+    free = device.blocks.size[device.blocks.active == 0]
+    if count and free.sum() > 0:
+        values[-1] = 1 - float(free.max()) / float(free.sum())
+    return values
+
+
+def _segment_columns(device: _Device, lines: list[str]) -> MemorySegments:
+    """The segments of a device as columns."""
+    used, largest, count, line = [], [], [], []
+    at = 0
+    for segment in device.segments:
+        blocks = sum(len(run) for run in segment.blocks)
+        active = device.blocks.active[at : at + blocks] > 0
+        size = device.blocks.size[at : at + blocks]
+        used.append(int(size[active].sum()))
+        largest.append(int(size[~active].max(initial=0)))
+        count.append(blocks)
+        line.append(lines[segment.stack] if segment.stack >= 0 else "")
+        at += blocks
+    return MemorySegments(
+        address=np.array([segment.address for segment in device.segments], np.int64),
+        size=np.array([segment.size for segment in device.segments], np.int64),
+        active=np.array(used, np.int64),
+        largest_free=np.array(largest, np.int64),
+        blocks=np.array(count, np.int64),
+        stream=np.array([segment.stream for segment in device.segments], np.int64),
+        kinds=tuple(clean(segment.kind) for segment in device.segments),
+        lines=tuple(clean(each) for each in line),
+    )
+
+
+def _on_lines(trace: Trace, log: AllocatorLog) -> AllocatorLog:
+    """The log, with the line and row of each event in the trace."""
+    track = np.full(len(log), -1, np.int32)
+    event = np.full(len(log), -1, np.int32)
+    row_of = np.argsort(log.order, kind="stable")
+    orders = log.order[row_of]
+    for number, (process, line) in enumerate(trace.tracks()):
+        if process.name != f"{log.allocator} memory" or not len(line.events):
+            continue
+        wanted = line.events.position.astype(np.int64) - 1
+        place = np.minimum(np.searchsorted(orders, wanted), len(orders) - 1)
+        found = np.flatnonzero(orders[place] == wanted) if len(orders) else np.zeros(0, np.int64)
+        track[row_of[place[found]]] = number
+        event[row_of[place[found]]] = found
+    return replace(log, track=track, event=event)

@@ -1,0 +1,131 @@
+"""PyTorch's memory snapshots, made from their schema: read without unpickling, held against what
+the allocator did.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import powertui
+from powertui.data.formats import registry as formats
+from powertui.data.tools import registry
+from powertui.data.tools.registry import Question
+from powertui.errors import UnreadableFile
+from tests.synthetic.torch_snapshot import Allocator, snapshot
+
+
+def _written(folder: Path, content: Any, protocol: int = 4) -> Path:
+    path = folder / "no name that says anything"
+    path.write_bytes(pickle.dumps(content, protocol))
+    return path
+
+
+def _allocator(count: int = 300, device: int = 0) -> Allocator:
+    allocator = Allocator(device, seed=device)
+    allocator.run(count)
+    return allocator
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_every_level_is_what_the_allocator_had(tmp_path: Path, protocol: int) -> None:
+    allocator = _allocator()
+    trace = formats.read(_written(tmp_path, snapshot(allocator), protocol))
+    assert trace.format == "torch_snapshot"
+    (log,) = trace.allocators
+    zero_us = allocator.events[0]["time_us"]
+    truth = dict(allocator.levels)
+    ours = {
+        at_ps // 10**6 + zero_us: level
+        for at_ps, level in zip(log.times.tolist(), log.allocated.tolist(), strict=True)
+    }
+    assert ours == truth
+    assert {counter.name for counter in trace.counters} == {"allocated GPU 0", "reserved GPU 0"}
+    assert log.reserved[-1] == sum(segment["total_size"] for segment in allocator.listed())
+
+
+def test_a_full_ring_of_events_changes_no_level(tmp_path: Path) -> None:
+    allocator = _allocator()
+    whole = formats.read(_written(tmp_path, snapshot(allocator))).allocators[0]
+    log = formats.read(_written(tmp_path, snapshot(allocator, kept=12))).allocators[0]
+    before = int((log.order < 0).sum())
+    assert before > 0, "blocks of the snapshot that no event allocated"
+    count = len(log) - before
+    assert log.allocated[before:].tolist() == whole.allocated[-count:].tolist()
+    assert log.reserved[before:].tolist() == whole.reserved[-count:].tolist()
+
+
+def test_the_page_shows_lines_of_the_user_and_segments(tmp_path: Path) -> None:
+    allocator = _allocator()
+    run = powertui.open(_written(tmp_path, snapshot(allocator)))[0]
+    result = registry.get("memory_profile").answer(Question(run.opened))
+    peak = result["peak"]
+    assert set(peak["op"].values) == {
+        "train.py:31 loss",
+        "model.py:12 forward",
+        "adam.py:160 _init_group",
+        "CUDACachingAllocator.cpp:0 malloc(int)",
+    }
+    most = max(level for _, level in allocator.levels)
+    assert peak["total_bytes"].values.sum() == most
+    assert len(result["segments"]) == allocator.segments
+    place = result["events"].place(3)
+    assert place is not None
+    assert place.event is not None
+    assert place.track is not None
+
+
+def test_running_out_of_memory_is_told(tmp_path: Path) -> None:
+    allocator = _allocator(5)
+    allocator.event("oom", 0, 3 << 30, "loss", device_free=1 << 30)
+    trace = formats.read(_written(tmp_path, snapshot(allocator)))
+    (warning,) = trace.warnings
+    assert warning.cause.endswith("3.221 GB were asked for, 1.074 GB were free (train.py:31 loss)")
+
+
+class _Call:
+    def __init__(self, target: Any, *args: Any) -> None:
+        self._answer = (target, args)
+
+    def __reduce__(self) -> Any:
+        return self._answer
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_a_pickle_that_would_run_something_is_refused(tmp_path: Path, protocol: int) -> None:
+    victim = tmp_path / "made"
+    content = {"segments": [_Call(os.mkdir, str(victim))], "device_traces": []}
+    with pytest.raises(UnreadableFile, match=r"would import posix.mkdir .*: it was not run"):
+        formats.read(_written(tmp_path, content, protocol))
+    assert not victim.exists()
+
+
+def test_other_pickles_are_named_and_cut_ones_said(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile, match="is a Python pickle, and no memory snapshot"):
+        formats.read(_written(tmp_path, {"weights": [1, 2]}))
+    with pytest.raises(UnreadableFile, match="plain data that is no memory snapshot"):
+        formats.read(_written(tmp_path, {"segments": 5}))
+    path = _written(tmp_path, snapshot(_allocator()))
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(UnreadableFile, match="ends in its middle"):
+        formats.read(path)
+
+
+def test_a_small_pickle_cannot_take_much_memory(tmp_path: Path) -> None:
+    path = tmp_path / "deep"
+    path.write_bytes(b"\x80\x04}\x8c\x08segments" + b"]" * 5_000_000 + b".")
+    with pytest.raises(UnreadableFile, match=r"many times its size|more values in one container"):
+        formats.read(path)
+
+
+def test_a_list_that_holds_the_events_twice_counts_them_once(tmp_path: Path) -> None:
+    content = snapshot(_allocator(50))
+    content["device_traces"] = content["device_traces"] * 500
+    trace = formats.read(_written(tmp_path, content))
+    assert len(trace.allocators) == 1
+    assert np.isfinite(trace.allocators[0].allocated).all()
