@@ -44,6 +44,10 @@ class _ClockRules:
     min_sure_weight: float = 0.95  # within one place
     min_reading_weight: float = 0.5  # there by the readings alone: else only the clock is sure
     min_believed_weight: float = 0.5  # within the clock's interval, where no place is sure
+    # Where no place is sure, odds that the clock is right, by those before any reading. Of 155
+    # right clocks (seeds 700 to 715) none fell below 0.91, of 41 believed ones that were 2 to 30 s
+    # off 22 did.
+    min_odds_left: float = 0.75
     min_vague_s: float = 2.0  # a clock that is known to less than this needs no confirmation
     doubt_tails: tuple[float, float] = (0.005, 0.995)  # a clock beyond these is contradicted
     min_doubt_s: float = 0.2  # sensors are late by as much as that anyway
@@ -161,10 +165,23 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
         by_readings = _posterior(None, readings, data)
         if by_readings.share_of(best) >= _RULES.min_reading_weight:
             return _sure(clock, best, sure_s)
+    if _is_doubted(clock, readings, posterior, data):
+        return _ambiguous(posterior, sure_s)
+    return _believed(clock, posterior.between(*clock.believed))
+
+
+def _is_doubted(
+    clock: ClockOffset, readings: OffsetWeights, posterior: _Posterior, data: Samples
+) -> bool:
+    """Whether the readings speak against the clock, though for no other place."""
     lo, hi = clock.believed
-    if posterior.share(lo, hi) >= _RULES.min_believed_weight:
-        return _believed(clock, posterior.between(lo, hi))
-    return _ambiguous(posterior, sure_s)
+    lo, hi = lo - _RULES.min_doubt_s, hi + _RULES.min_doubt_s
+    silent = readings._replace(log_weight=np.zeros(len(readings.offset_s)))
+    before = _posterior(clock, silent, data).share(lo, hi)
+    after = posterior.share(lo, hi)
+    if not _RULES.min_believed_weight <= after < _RULES.min_sure_weight:
+        return after < _RULES.min_believed_weight
+    return after * (1 - before) < _RULES.min_odds_left * before * (1 - after)
 
 
 def _posterior(

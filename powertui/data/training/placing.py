@@ -146,9 +146,16 @@ def _by_clock(
     # A clock that is only believed gives way to what ran in a profile, which may contradict it.
     if not (checked.is_sure and checked.confirmed):
         by_session = _by_session(training, series)
-        if by_session is not None and by_session[1].is_sure:
+        if by_session is not None and _says_more(by_session[1], checked):
             return by_session
     return clock.mid_ns, checked
+
+
+def _says_more(by_session: Alignment, by_edges: Alignment) -> bool:
+    """Whether the work of a profile shows more of a clock than the edges of the training did."""
+    if by_session.confirmed or by_session.status in ("clock corrected", "ambiguous"):
+        return True
+    return by_session.is_sure and by_edges.status != "ambiguous"
 
 
 def zero_of_first(training: TrainingRecords, base: int) -> Moment:
