@@ -42,7 +42,7 @@ _TAIL = re.compile(r"(?:\d+|[a-z])")  # node_12, host-a: what tells hosts with o
 _OTHERS = re.compile(
     r"others?|foreign|neighbou?rs?|remote|peers?|unrelated|elsewhere|cluster|racks?|rooms?|"
     r"aisle|facility|building|site|datacent(?:er|re)|vms?|guests?|hypervisors?|containers?|pods?|"
-    r"routers?|cooling|chillers?|hvac|crac"
+    r"routers?|cooling|chillers?|hvac|crac|solar|pv|photovoltaics?|generators?|inverters?"
 )
 _OF_MANY = re.compile(r"cluster|racks?|rooms?|aisle|facility|building|datacent(?:er|re)")
 # What machines are for that train nothing: node1-login is not node1.

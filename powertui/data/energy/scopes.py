@@ -24,6 +24,7 @@ _MIN_NODE_SHARE = 0.85
 # Input of a machine over what its board reads: supplies lose 5 to 20 %, more at little load. At 1.1
 # a plug and a BMC of one machine would be two things.
 _MAX_SUPPLY_RATIO = 1.3
+_GPU_WORD = re.compile(r"(?<![a-z])gpu", re.IGNORECASE)
 _READ_IN_A_WAY = re.compile(r" \([^()]*\)$")  # behind a name: "GPU 0 (average)"
 _NUMBERED = re.compile(r"\d+")
 _TOTAL = re.compile(
@@ -244,11 +245,17 @@ class _Machine:
             channel = self.series[row]
             if channel.sensor.scope not in _PART_SCOPES or row in self.other_gpus:
                 continue
-            if self._is_total_of_parts(channel):
+            if self._is_total_of_parts(channel) or self._is_memory_of_gpu(channel):
                 continue
             if not any(_overlap(channel, self.series[part]) for part in parts):
                 parts.append(row)
         return parts
+
+    def _is_memory_of_gpu(self, channel: PowerSeries) -> bool:
+        """Whether a channel is the memory on a GPU's board, which the GPU's own power holds."""
+        sensor = channel.sensor
+        names_gpu = sensor.scope is Scope.DRAM and _GPU_WORD.search(sensor.name)
+        return bool(names_gpu and self._of_scope(Scope.GPU))
 
     def _is_total_of_parts(self, channel: PowerSeries) -> bool:
         """Whether a channel is what several parts beside it draw together: `Total_GPU_Power` beside

@@ -194,6 +194,14 @@ LATER = (
         None,
     ),
     Case(
+        "the memory on a GPU's board",
+        G1,
+        {"power.csv": wide({"gpu0_power_w": 200, "gpu0_memory_power_w": 50})},
+        {"vm": 200},
+        200,
+    ),
+    Case("solar power", VM, {"power.csv": wide({"solar_power_w": 300})}, {"vm": None}, None),
+    Case(
         "outlets with what is plugged in",
         VM,
         {"pdu.csv": long(["outlet", "device"], [(1, "vm", 200), (2, "nas", 333)])},

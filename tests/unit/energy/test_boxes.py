@@ -7,7 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy.findings import could_find, edges, expected_power, stretch_search
+from powertui.data.energy.findings import (
+    could_find,
+    edges,
+    expected_power,
+    open_ends,
+    stretch_search,
+)
 from powertui.data.energy.findings.finding_rules import same_stretch
 from powertui.data.energy.findings.noise import noise_of
 from powertui.data.energy.findings.power_stretch import Box, one_load
@@ -338,6 +344,22 @@ def test_a_load_goes_on_where_nothing_is_judged_as_long_as_readings_show_it() ->
     )[0]
     assert (round(box.start), round(box.end)) == (10, 40)
     assert box.watts == pytest.approx(60, rel=0.1)
+
+
+def test_a_load_that_ends_where_readings_do_not_tell_may_have_lasted_longer() -> None:
+    """As validation began at 28 s its ceiling hid the rest of a load that ended at 32 s."""
+    taken = readings(60, 0.5, 0.5, [(20.0, 32.0, 40.0)])
+    validates = (taken.hi > 28.0) & (taken.hi <= 36.0)
+    unsure = replace(taken, ceiling=np.where(validates, 260.0, taken.ceiling))
+    (found,) = stretch_search.find_stretches(unsure)[0]
+    assert found.end < 29.0
+    box = open_ends.with_open_ends(found, unsure)
+    assert box.span == found.span
+    assert box.end_within[0] < 32.0 <= box.end_within[1] < 37.0
+    assert box.lo_joules < 480 < box.hi_joules
+    assert box.start_within == found.start_within
+    certain = open_ends.with_open_ends(found, taken)  # the same readings, each ceiling known
+    assert certain.end_within[1] < 33.0
 
 
 def test_a_doubt_that_is_up_here_and_down_there_hides_no_load() -> None:

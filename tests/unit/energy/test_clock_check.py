@@ -80,6 +80,16 @@ def test_readings_that_like_all_offsets_alike_leave_the_clock_as_it_is() -> None
     assert (verdict.status, verdict.lo_s, verdict.hi_s) == ("cannot tell", -2.0, 2.0)
 
 
+def test_readings_that_speak_against_a_clock_but_for_no_other_place_leave_it_in_doubt() -> None:
+    """Its two seconds were claimed: joules were those of a place that the readings do not fit."""
+    many = [(float(at), 0.0) for at in range(-60, 61, 6) if at]
+    verdict = clock_check.judge(FOREIGN_CLOCK, weights([*many, (0.0, -2.5)], 1.0, -4.0), LOG)
+    assert verdict.status == "ambiguous"
+    assert verdict.lo_s < -12.0
+    assert verdict.hi_s > 12.0
+    assert 0.5 < sum(place.weight for place in verdict.places if abs(place.offset_s) < 2.5) < 0.9
+
+
 @pytest.mark.parametrize("kind", [FOREIGN, SAME_MACHINE])
 @pytest.mark.parametrize("off_s", [0.6, -2.0, 15.0, -30.0, 300.0])
 def test_readings_that_are_sure_correct_a_clock(off_s: float, kind: clock_kinds.ClockKind) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks.power_world import FORGETFUL, SENSORS, make, plan, record
 from powertui.data.energy import averaging_window, integrate, placing, sensor, step_rise
-from powertui.data.energy.reading_stretch import ReadingStretch
+from powertui.data.energy.reading_stretch import ReadingStretch, liveliest
+from powertui.data.energy.step_readings import has_lone_step
 from powertui.data.model import Badge, PowerKind, PowerSeries, Scope, Sensor
 
 TICK = 0.001
@@ -113,6 +114,22 @@ def test_a_window_whose_steps_rise_more_slowly_than_it_lets_them_is_not_known_we
     found = averaging_window.look(said, 0.1)
     assert found is not None
     assert abs(found.window_s - 1.0) < 3 * found.sd_s
+
+
+def test_dips_of_one_length_are_not_taken_for_a_mean_where_power_steps_at_once() -> None:
+    """Validation of half a second after each epoch: its dips have the spectrum of such a mean."""
+    rng = np.random.default_rng(7)
+    watts = 650 + np.convolve(rng.normal(0, 20, 900), np.ones(5) / 5, "same")
+    for start in range(120, 850, 90):
+        watts[start : start + 5] -= 130
+    watts[:60] = 60 + rng.normal(0, 0.5, 60)
+    stretch = liveliest(np.round(watts, 1))
+    assert has_lone_step(stretch, 5.0)
+    mean = np.convolve(np.concatenate([watts[:1].repeat(4), watts]), np.ones(5) / 5, "valid")
+    assert not has_lone_step(liveliest(np.round(mean, 1)), 5.0)
+    # A burst enters a mean at once, and leaves it a window later.
+    mean[300:305] += 400
+    assert not has_lone_step(liveliest(mean), 5.0)
 
 
 def test_too_few_readings_and_readings_that_never_change_tell_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,29 @@ def test_a_log_that_begins_late_is_not_laid_where_training_would_draw_nothing(
     assert found.lo_s is not None
     assert found.hi_s is not None
     assert found.lo_s < truth < found.hi_s, "it began 5 minutes after the training"
+
+
+def test_what_ran_in_a_profile_contradicts_a_clock_that_the_records_leave_believed(
+    tmp_path: Path,
+) -> None:
+    """nvidia-smi reads the training's own clock, which is believed to 10 ms; here it is 7 s ahead.
+
+    The run said so, and its training counted the watts of other epochs as measured.
+    """
+    shutil.copytree(demo.folder() / "logs", tmp_path / "logs")
+    rows = (demo.folder() / "power.csv").read_text().splitlines()[1:]
+    lines = ["timestamp, index, power.draw [W]"]
+    for at, watts in (row.split(",")[:2] for row in rows):
+        stamp = datetime.fromtimestamp(float(at) + 7.0, timezone.utc)
+        lines.append(f"{stamp:%Y/%m/%d %H:%M:%S}.{stamp.microsecond // 1000:03d}, 0, {watts} W")
+    log = tmp_path / "gpu.csv"
+    log.write_text("\n".join(lines) + "\n")
+    (entry,) = logdir.scan(tmp_path / "logs").trainings
+    training = Training(entry, ReadOptions(power=(str(log),), tz="UTC"))
+    assert all(training.opened(run).profiles[0].trace for run in entry.sessions)
+    (channel,) = training.power
+    assert channel.alignment.status == "clock corrected"
+    assert channel.alignment.correction_s == pytest.approx(-7.0, abs=0.4)
 
 
 def test_a_session_that_covers_its_training_may_place_its_power_whatever_the_records_tell(

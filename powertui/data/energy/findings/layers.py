@@ -22,6 +22,7 @@ import numpy as np
 
 from powertui.data.energy.findings import overlapping_loads, stretch_search
 from powertui.data.energy.findings.noise import Noise, noise_of
+from powertui.data.energy.findings.open_ends import with_open_ends
 from powertui.data.energy.findings.overlapping_loads import loads_above_level
 from powertui.data.energy.findings.power_stretch import Box
 from powertui.data.energy.findings.readings import (
@@ -97,6 +98,7 @@ def find_in_layers(data: Samples, expect: Callable[[Samples], Expectation]) -> L
         if number == 0:
             finest = replace(finest, readings=readings)
             noise = layer_noise
+    boxes = [with_open_ends(box, finest.readings) for box in boxes]
     boxes.sort(key=lambda box: box.start)
     return LayerFindings(expected=finest, boxes=boxes, noise=noise, skipped=tuple(skipped))
 

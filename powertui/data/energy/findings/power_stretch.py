@@ -10,7 +10,7 @@ import numpy as np
 
 from powertui.data.energy.findings.finding_rules import alike_heights, same_stretch
 from powertui.data.energy.findings.readings import SensorReadings
-from powertui.data.model import Z95
+from powertui.data.model import Z95, Bools
 from powertui.value_types import dataclass
 
 # Of both together: a pause no longer than this does not part a load. This and the others here are
@@ -153,22 +153,29 @@ def _gap_in_load(before: Box, box: Box, readings: SensorReadings | None) -> floa
         return 0.0
     if readings is None or gap_s > _MAX_UNSEEN_SHARE * both_s:
         return None
-    return gap_s if _may_hold(readings, before, box) else None
+    return gap_s if _may_hold_between(readings, before, box) else None
 
 
-def _may_hold(readings: SensorReadings, before: Box, box: Box) -> bool:
+def _may_hold_between(readings: SensorReadings, before: Box, box: Box) -> bool:
     """Whether hardly a reading between two boxes speaks against the load that both are of."""
     after_first = readings.lo >= before.end - 1e-9
     before_second = readings.hi <= box.start + 1e-9
     rows = readings.judged & after_first & before_second
-    height = (before.watts + box.watts) / 2
-    rest = readings.watts[rows] - height
-    spare = 2 * readings.doubt[rows] + _SPARE_SHARE * abs(height)
-    is_high_enough = rest >= readings.floor[rows] - spare
-    is_low_enough = rest <= readings.ceiling[rows] + spare
-    against = int((~(is_high_enough & is_low_enough)).sum())
+    holds = may_hold(readings, (before.watts + box.watts) / 2)[rows]
+    against = int((~holds).sum())
     # A reading that straddles an epoch's end may be anywhere.
-    return against <= max(1, _MAX_AGAINST_SHARE * len(rest))
+    return against <= max(1, _MAX_AGAINST_SHARE * len(holds))
+
+
+def may_hold(readings: SensorReadings, height: float) -> Bools:
+    """Which readings may hold so much (W) that nothing explains, those of which nothing can be said
+    included.
+    """
+    rest = readings.watts - height
+    spare = 2 * readings.doubt + _SPARE_SHARE * abs(height)
+    is_high_enough = rest >= readings.floor - spare
+    is_low_enough = rest <= readings.ceiling + spare
+    return np.asarray(~readings.judged | (is_high_enough & is_low_enough))
 
 
 def _united(first: Box, second: Box, gap_s: float) -> Box:
