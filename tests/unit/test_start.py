@@ -148,8 +148,8 @@ COMMANDS = {
     "doctor RUN": (156, 30),
     "report RUN --tool kernel_stats": (195, 30),
     "report RUN --json": (340, 128),
-    "energy DEMO": (316, 182),
-    "demo --report": (372, 172),
+    "energy DEMO": (317, 183),
+    "demo --report": (373, 173),
 }
 
 
