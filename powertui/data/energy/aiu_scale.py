@@ -2,7 +2,8 @@
 
 The sum's unit is a guess (`formats.aiu_power`). Where a log of the same cards is aligned with the
 trace, `aiu-smi` say, each of its readings is held against the mean of the sum over the time that it
-stands for: one factor for all cards, with its interval.
+stands for: one factor for all cards, with its interval. Where the log's clock leaves its place open
+by seconds, the place is found as well.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ _MIN_COVERED = 0.95  # of the time that a reading stands for, within the sum's s
 # A factor that is not known to this share settles nothing. A sensor that does not follow the sum
 # leaves such an interval.
 _MAX_HALF_SHARE = 0.25
+_PLACES = 81  # of a log whose clock leaves ±2 s open: one each 50 ms, a twentieth of its period
+_MAX_OPEN_PS = 10 * PS_PER_S  # a place that is open by more is not looked for here
+_CHI2 = 3.84  # twice the fall of the log likelihood at the ends of a 95 % interval
+_ROUNDING_W2 = 0.1**2 / 12  # W²; aiu-smi prints tenths
 _DEFAULT_PERIOD_S = 1.0  # aiu-smi prints once a second
 
 
@@ -107,7 +112,8 @@ def _is_sum(series: PowerSeries) -> bool:
 def _is_sensor(power: PowerOnTrace) -> bool:
     sensor = power.series.sensor
     is_device = sensor.scope is Scope.GPU and sensor.device is not None
-    return is_device and sensor.source != IN_TRACE and power.status == "aligned"
+    # Where its place is open by seconds, the ends of that interval widen the factor's.
+    return is_device and sensor.source != IN_TRACE and power.status != "none"
 
 
 def _scaled(channel: Placed, scale: SumScale) -> Placed:
@@ -123,28 +129,44 @@ def _scaled(channel: Placed, scale: SumScale) -> Placed:
     return log_alignment.placed(scaled, replace(channel.alignment, evidence=evidence))
 
 
+class _Fit(NamedTuple):
+    """The line through zero that fits a sensor's readings best, at one place of its log."""
+
+    factor: float
+    half: float  # of its 95 % interval
+    readings: int
+    variance: float  # W², of what the line leaves
+
+
 def _of_log(sums: Sequence[PowerOnTrace], sensors: Sequence[PowerOnTrace]) -> SumScale | None:
-    """The factor by one log; at the ends of its place's interval, too: they widen the factor's."""
+    """The factor by one log: over all its places that fit the sum about as well as the best one.
+
+    Sum and sensor show the same power, so that they find the place within what its clock leaves
+    open.
+    """
     first = sensors[0]
-    shifts = (0, first.offset_lo_ps - first.offset_ps, first.offset_hi_ps - first.offset_ps)
-    found: list[tuple[float, float, int]] = []
-    for shift in dict.fromkeys(shifts):
-        pairs = list(_pairs(sums, sensors, shift))
-        fit = _fit(pairs)
+    lo, hi = first.offset_lo_ps - first.offset_ps, first.offset_hi_ps - first.offset_ps
+    if hi - lo > _MAX_OPEN_PS:
+        return None
+    fits: list[_Fit] = []
+    for shift in np.unique([*np.linspace(lo, hi, _PLACES).astype(np.int64), 0]).tolist():
+        fit = _fit(list(_pairs(sums, sensors, shift)))
         if fit is not None:
-            found.append(fit)
-    if not found or len(found) < len(dict.fromkeys(shifts)):
+            fits.append(fit)
+    if not fits:
         return None
-    factor, _, count = found[0]
-    lo = min(each - width for each, width, _ in found)
-    hi = max(each + width for each, width, _ in found)
-    if lo <= 0 or max(hi - factor, factor - lo) > _MAX_HALF_SHARE * factor:
+    best = min(fits, key=lambda fit: fit.variance)
+    # The likelihood of normal readings falls by the logarithm of their variance.
+    allowed = best.variance * float(np.exp(_CHI2 / best.readings))
+    likely = [fit for fit in fits if fit.variance <= allowed]
+    least = min(fit.factor - fit.half for fit in likely)
+    most = max(fit.factor + fit.half for fit in likely)
+    if least <= 0 or max(most - best.factor, best.factor - least) > _MAX_HALF_SHARE * best.factor:
         return None
-    return SumScale(factor, lo, hi, count, PurePath(first.series.path).name)
+    return SumScale(best.factor, least, most, best.readings, PurePath(first.series.path).name)
 
 
-def _fit(pairs: Sequence[_Pairs]) -> tuple[float, float, int] | None:
-    """(factor, half of its interval, readings): the line through zero that fits best."""
+def _fit(pairs: Sequence[_Pairs]) -> _Fit | None:
     if not pairs:
         return None
     sensor = np.concatenate([pair.sensor for pair in pairs])
@@ -155,7 +177,8 @@ def _fit(pairs: Sequence[_Pairs]) -> tuple[float, float, int] | None:
         return None
     factor = float((sensor * summed).sum()) / weight
     variance = float(((sensor - factor * summed) ** 2).sum()) / (count - 1)
-    return factor, _STUDENT_T * (variance / weight) ** 0.5, count
+    half = _STUDENT_T * (variance / weight) ** 0.5
+    return _Fit(factor, half, count, variance + _ROUNDING_W2)
 
 
 def _pairs(

@@ -201,7 +201,10 @@ def one_each(power: Sequence[PowerOnTrace]) -> dict[int, Device]:
     first.
     """
     devices: dict[int, Device] = {}
-    for row, channel in enumerate(power):
+    # What a device counted itself comes before what another sensor read of it.
+    rows = sorted(range(len(power)), key=lambda row: power[row].series.sensor.source != IN_TRACE)
+    for row in rows:
+        channel = power[row]
         sensor = channel.series.sensor
         device = scopes.device(sensor)
         if sensor.scope is not Scope.GPU or channel.status == "none" or device is None:

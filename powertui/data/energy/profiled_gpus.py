@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from powertui.data.energy import devices, scopes
 from powertui.data.energy.devices import Pair
-from powertui.data.model import Device, PowerOnTrace, Scope, Trace
+from powertui.data.model import IN_TRACE, Device, PowerOnTrace, Scope, Trace
 
 
 def other_gpus(
@@ -29,6 +29,8 @@ def other_gpus(
     gpu_rows = [
         row for row, channel in enumerate(power) if channel.series.sensor.scope is Scope.GPU
     ]
+    # What a device of the profile counted itself is its own, whatever a person gave to it.
+    gpu_rows = [row for row in gpu_rows if power[row].series.sensor.source != IN_TRACE]
     assigned_gpus = [row for row in gpu_rows if row in assigned]
     if assigned_gpus and len(assigned_gpus) < len(gpu_rows):
         return frozenset(gpu_rows) - frozenset(assigned_gpus)

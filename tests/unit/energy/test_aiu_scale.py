@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import powertui
 from powertui.data.asked import Aligning
-from powertui.data.energy import op_energy
+from powertui.data.energy import account, aiu_scale, devices, op_energy, profiled_gpus
 from powertui.data.energy.aiu_scale import SumScale
 from powertui.data.energy.op_energy import ASSUMED
 from powertui.data.model import Badge
@@ -51,16 +52,14 @@ def test_joules_and_their_badge_follow_the_scale(tmp_path: Path) -> None:
     run = opened(tmp_path)
     scale = scale_of(run)
     assert scale is not None
-    from powertui.data.energy.account import energy_account
-
-    account = energy_account(run.profiles[0])
-    own = next(channel for channel in account.placed if channel.power.series.path.endswith("json"))
+    counted = account.energy_account(run.profiles[0])
+    own = next(channel for channel in counted.placed if channel.power.series.path.endswith("json"))
     sensor = own.power.series.sensor
     assert sensor.scale is Badge.ESTIMATED
     assert sensor.gain is not None
     assert sensor.gain.value == pytest.approx(scale.half / scale.factor)
     assert scale.sentence() in own.alignment.evidence
-    energy = account.energy(0, 10 * 10**12)
+    energy = counted.energy(0, 10 * 10**12)
     assert energy is not None
     assert energy.badge is Badge.ESTIMATED
     made = [
@@ -90,3 +89,42 @@ def test_a_sensor_that_does_not_follow_settles_nothing(tmp_path: Path) -> None:
 
 def test_a_few_readings_settle_nothing(tmp_path: Path) -> None:
     assert scale_of(opened(tmp_path, seconds=4.5)) is None
+
+
+@pytest.mark.parametrize("shift_s", [-1, 1])
+def test_a_clock_that_is_seconds_off_is_found_by_the_sum_itself(
+    tmp_path: Path, shift_s: int
+) -> None:
+    made = list(aiu_traces.ops(12.0))
+    aiu_traces.write_flex(tmp_path / "raw.json", made, ZERO_S * 1_000_000)
+    log = tmp_path / "aiu-smi.txt"
+    aiu_traces.write_log(log, made, ZERO_S, 1.53)
+    run = powertui.open(tmp_path, tz="UTC")[0].opened
+    placed = account.placed_as_read(run.profiles[0], Aligning())
+    moved = []
+    for channel in placed:
+        power = channel.power
+        if power.series.path == str(log):
+            late_ps = shift_s * 10**12
+            power = replace(
+                power,
+                times=power.times + late_ps,
+                offset_ps=power.offset_ps + late_ps,
+                offset_lo_ps=power.offset_ps + late_ps - 2 * 10**12,
+                offset_hi_ps=power.offset_ps + late_ps + 2 * 10**12,
+                status="ambiguous",
+            )
+        moved.append(replace(channel, power=power))
+    scale = aiu_scale.found_scale(moved)
+    assert scale is not None
+    assert scale.lo < 1.53 < scale.hi
+    assert scale.half < 0.03 * 1.53
+
+
+def test_a_log_that_a_person_gave_to_the_host_does_not_displace_the_sum(tmp_path: Path) -> None:
+    run = opened(tmp_path)
+    power = [placed.power for placed in account.placed_as_read(run.profiles[0], Aligning())]
+    given = [row for row, each in enumerate(power) if each.series.path.endswith("aiu-smi.txt")]
+    own = devices.pairs(run.run.traces[0], power)
+    assert [power[pair.channel or 0].series.sensor.name for pair in own] == ["AIU 0 power sum"]
+    assert profiled_gpus.other_gpus(run.run.traces, power, lambda: own, given) == frozenset()

@@ -123,7 +123,7 @@ def test_samples_are_counters_with_their_unit(tmp_path: Path) -> None:
     )
     # CUPTI's own power meter is a sensor of the run.
     (power,) = in_trace.series(trace)
-    assert power.sensor.name == "power_mw"
+    assert power.sensor.name == "GPU 0 power_mw"
     assert float(power.watts[0]) == pytest.approx(250.0)
 
 
