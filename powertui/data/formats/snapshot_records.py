@@ -127,6 +127,7 @@ class SnapshotRecords:
         self.block_active, self.block_stack = array("B"), array("i")
         self.segments: list[Segment] = []
         self.damaged = 0  # records that say impossible things
+        self._no_stack = _StackReference(_NOTHING)
         self._frame_numbers: dict[StackFrame, _FrameReference] = {}
         self._stack_numbers: dict[tuple[int, ...], _StackReference] = {}
 
@@ -228,7 +229,10 @@ class SnapshotRecords:
         """The number of a list of frames; -1 for none."""
         if isinstance(value, _StackReference):
             return value.number
-        if not isinstance(value, ItemList) or not value.items:
+        if not isinstance(value, ItemList):
+            return _NOTHING
+        if not value.items:
+            self.machine.forget(value, self._no_stack)
             return _NOTHING
         numbers = tuple(item.number for item in value.items if isinstance(item, _FrameReference))
         known = self._stack_numbers.get(numbers)
