@@ -68,7 +68,10 @@ def answer(question: Question) -> Result:
         ("host sides", question.compat), lambda: _sides(question.opened, question.compat)
     )
     if sides is None:
-        return Result("hosts", "Hosts", facts=(Fact("steps", "steps", None, why=_NO_STEPS),))
+        nothing = (text_column("host_name", "host", ()),)
+        table = Table("members", "Hosts", nothing, empty=_NO_STEPS, noun="host")
+        fact = Fact("steps", "steps", None, why=_NO_STEPS)
+        return Result("hosts", "Hosts", (table,), (fact,))
     late = late_ranks.matched_collectives(question)
     step = _chosen_step(question, sides)
     watts = _watts(question)
@@ -165,7 +168,7 @@ def _members(question: Question, sides: _Sides, step: int) -> Table:
     behind = _behind(own)
     parts = sides.parts[step]
     columns = [
-        text_column("host", "host", sides.common.hosts, weight=9),
+        text_column("host_name", "host", sides.common.hosts, weight=9),
         Column("step_s", "step", "duration", sides.lengths[step], weight=8),
         Column("own_s", "without collectives", "duration", own, weight=7),
         Column("behind_s", "against the others", "duration", behind, weight=8, signed=True),
@@ -180,7 +183,7 @@ def _members(question: Question, sides: _Sides, step: int) -> Table:
         f"Step {sides.name(step)}, host by host",
         tuple(columns),
         place=lambda member: _place(question, sides, step, member),
-        key=("host",),
+        key=("host_name",),
         noun="host",
     )
 
@@ -241,13 +244,13 @@ def _devices(question: Question, sides: _Sides, step: int) -> Iterator[Table]:
     work = np.array([ps for _, _, ps in rows], np.int64)
     behind = _behind(work)
     columns = (
-        text_column("host", "host", [host for host, _, _ in rows], weight=8),
+        text_column("host_name", "host", [host for host, _, _ in rows], weight=8),
         text_column("device", "device", [device for _, device, _ in rows], weight=9),
         Column("work_s", "work", "duration", work, weight=9),
         Column("behind_s", "against the others", "duration", behind, weight=7, signed=True),
     )
     title = f"Step {sides.name(step)}, device by device"
-    yield Table("devices", title, columns, key=("host", "device"), noun="device")
+    yield Table("devices", title, columns, key=("host_name", "device"), noun="device")
 
 
 def _late_table(sides: _Sides, late: MatchedCollectives | None) -> Iterator[Table]:
@@ -259,12 +262,12 @@ def _late_table(sides: _Sides, late: MatchedCollectives | None) -> Iterator[Tabl
     times_last = np.bincount(latest, minlength=count).astype(np.int64)
     sums = np.bincount(latest, weights=waited, minlength=count)
     columns = (
-        text_column("host", "host", sides.common.hosts[:count], weight=9),
+        text_column("host_name", "host", sides.common.hosts[:count], weight=9),
         int_column("last", "came last in", "integer", times_last.tolist(), weight=8),
         Column("waited_s", "others waited", "duration", np.rint(sums).astype(np.int64), weight=9),
     )
     title = f"Who came last to {len(late.lengths):,} collectives"
-    yield Table("late", title, columns, order=("waited_s", True), key=("host",), noun="host")
+    yield Table("late", title, columns, order=("waited_s", True), key=("host_name",), noun="host")
 
 
 def _pod(sides: _Sides) -> Table:
@@ -274,14 +277,14 @@ def _pod(sides: _Sides) -> Table:
     names = [sides.name(step) for step in range(steps) for _ in range(members)]
     columns = [
         text_column("step", "step", names, weight=9),
-        text_column("host", "host", list(sides.common.hosts) * steps, weight=9),
+        text_column("host_name", "host", list(sides.common.hosts) * steps, weight=9),
         Column("total_us", "step time", "duration", sides.lengths.reshape(-1), "us", weight=8),
     ]
     for number, (id, label, *_) in enumerate(CATEGORIES):
         column = Column(f"{id}_us", label.lower(), "duration", parts[:, number], "us", weight=4)
         columns.append(column)
     columns.append(text_column("bottleneck", "mostly", _bottlenecks(parts), weight=5))
-    return Table("pod", "Every step of every host", tuple(columns), key=("step", "host"))
+    return Table("pod", "Every step of every host", tuple(columns), key=("step", "host_name"))
 
 
 def _chart(sides: _Sides, step: int) -> Chart:

@@ -59,7 +59,7 @@ def answer(question: Question) -> Result:
             "hosts",
             "Hosts",
             columns_of([_Host(profile) for profile in opened.profiles], _HOST_FIELDS),
-            key=("host",),
+            key=("host_name",),
             noun="host",
         ),
         Table(
@@ -67,7 +67,7 @@ def answer(question: Question) -> Result:
             "Everything that the files say",
             columns_of(stated, _STATED_FIELDS),
             empty="The files say nothing beside their events.",
-            key=("host", "process", "name"),
+            key=("host_name", "process", "name"),
             noun="fact",
         ),
     )
@@ -117,7 +117,7 @@ def _stated(profile: Profile) -> Iterator[_Stated]:
 
 
 _HOST_FIELDS = (
-    Field[_Host]("host", "host", "text", lambda row: row.profile.host, weight=9),
+    Field[_Host]("host_name", "host", "text", lambda row: row.profile.host, weight=9),
     Field[_Host]("machine", "machine", "text", lambda row: row.profile.trace.machine, weight=6),
     Field[_Host]("process_id", "process", "text", lambda row: row.process_id, weight=4),
     Field[_Host]("format", "format", "text", lambda row: row.profile.trace.format, weight=5),
@@ -139,5 +139,5 @@ _STATED_FIELDS = (
     Field[_Stated]("name", "name", "text", lambda row: row.name, weight=9),
     Field[_Stated]("value", "value", "text", lambda row: row.value, weight=9),
     Field[_Stated]("process", "from", "text", lambda row: row.process, weight=5),
-    Field[_Stated]("host", "host", "text", lambda row: row.host, weight=3),
+    Field[_Stated]("host_name", "host", "text", lambda row: row.host, weight=3),
 )

@@ -5,6 +5,7 @@ what lay between, each with its joules. TPUEstimator's own ten spans where its l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from powertui.data.energy.measured_energy import Energy
@@ -92,7 +93,8 @@ def answer(question: Question) -> Result:
 
 
 def _nothing(why: str) -> Result:
-    return Result("end_to_end", "End to end", facts=(Fact("spans", "spans", None, why=why),))
+    fact = Fact("spans", "spans", None, why=why)
+    return Result("end_to_end", "End to end", (replace(_sums_table(()), empty=why),), (fact,))
 
 
 # ── any training ─────────────────────────────────────────────────────────────────────────────────
