@@ -77,9 +77,10 @@ def release(out: Path) -> None:
 def built_twice(folder: Path, out: Path) -> list[Path]:
     """The archives, in `out`, after both builds agreed."""
     outputs = []
+    commit = subprocess.check_output(["git", "rev-parse", "HEAD"], text=True, cwd=ROOT).strip()
     for number in ("first", "second"):
         source, made = folder / number / "source", folder / number / "made"
-        export_tree(source)
+        export_tree(source, commit)
         step(f"the {number} build", lambda s=source, m=made: build(s, m))
         outputs.append(made)
     archives = []
@@ -90,13 +91,13 @@ def built_twice(folder: Path, out: Path) -> list[Path]:
     return archives
 
 
-def export_tree(target: Path) -> None:
+def export_tree(target: Path, commit: str) -> None:
     """The committed files alone: what lies about here belongs in no archive."""
     target.mkdir(parents=True)
     changed = subprocess.check_output(["git", "status", "--porcelain"], text=True, cwd=ROOT)
     if changed:
         raise ValueError("there are changes that are not committed")
-    tree = subprocess.check_output(["git", "archive", "HEAD"], cwd=ROOT)
+    tree = subprocess.check_output(["git", "archive", commit], cwd=ROOT)
     subprocess.run(["tar", "-x", "-C", target], input=tree, check=True)
 
 
