@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 
-from powertui.report import many
+from powertui.data.asked import Aligning, ReadOptions
+from powertui.data.training.training_records import Logs, TrainingRecords
+from powertui.report import many, summary
 
 
 def children() -> set[str]:
@@ -58,3 +62,22 @@ def test_whoever_stops_listening_leaves_no_process_behind() -> None:
     assert next(answers)
     answers.close()  # type: ignore[attr-defined]
     assert children() == before
+
+
+def test_logs_that_another_process_has_read_are_not_read_again(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(5):
+        shutil.copytree(data / "logdirs" / "jax_cpu", tmp_path / f"training_{number}")
+    read_here: list[str] = []
+    read_logs = TrainingRecords._read_logs
+
+    def counted(records: TrainingRecords) -> Logs:
+        read_here.append(records.name)
+        return read_logs(records)
+
+    monkeypatch.setattr(TrainingRecords, "_read_logs", counted)
+    monkeypatch.setattr(many, "_process_count", lambda items, largest: 2)
+    summary.tell(str(tmp_path), None, ReadOptions(), Aligning(), "text")
+    assert "training_4" in capsys.readouterr().out
+    assert len(read_here) <= 1  # the first run is read here, for what is imported with it

@@ -28,6 +28,14 @@ def moments(time: CoveredTime) -> npt.NDArray[np.bool_]:
     return out
 
 
+@given(stretches)
+def test_a_union_covers_what_its_stretches_cover(pairs: list[tuple[int, int]]) -> None:
+    expected = np.zeros(MOMENTS, np.bool_)
+    for first, length in pairs:
+        expected[first : first + length] = True
+    assert np.array_equal(moments(covered(pairs)), expected)
+
+
 @given(stretches, stretches)
 def test_common_and_left_moments(
     first: list[tuple[int, int]], second: list[tuple[int, int]]
