@@ -8,7 +8,6 @@ import sys
 from powertui import __version__
 from powertui.import_path import too_old
 
-
 _OBJECTS_BEFORE_COLLECTING = 20_000  # chosen: 5 collections in `demo --report`, not 122
 
 
