@@ -193,7 +193,8 @@ def _behind(times: Int64s) -> Int64s:
     if len(times) < 2:
         return np.zeros(len(times), np.int64)
     others = [np.median(np.delete(times, member)) for member in range(len(times))]
-    return np.rint(times - np.array(others)).astype(np.int64)
+    behind: Int64s = np.rint(times - np.array(others)).astype(np.int64)
+    return behind
 
 
 def _bottlenecks(parts: Int64s) -> list[str]:
