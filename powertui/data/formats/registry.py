@@ -79,6 +79,7 @@ FILE_NAMES = {
     "perfetto": FileNames(
         ("pftrace", "perfetto-trace", "pftrace.gz", "perfetto-trace.gz"), certain=True
     ),
+    "neuron": FileNames(("system_profile.json",)),
     "nsys": FileNames(("sqlite",)),
     # Its files are named with an underscore: logdir/rocprof.py tells which belong together.
     "rocprof": FileNames(),
@@ -86,7 +87,6 @@ FILE_NAMES = {
     "trace_json": FileNames(
         ("trace.json.gz", "trace.json", "neuron_trace.json", "neuron_op_timeline.json")
     ),
-    "neuron": FileNames(("system_profile.json",)),
     "torch_snapshot": FileNames(),  # nobody agrees on a name: the content decides
     "tf_trace": FileNames(("trace",)),
 }

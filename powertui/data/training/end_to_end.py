@@ -192,7 +192,7 @@ def _mean_w(joules: float | None, ps: int) -> float | None:
 _SUM_FIELDS = (
     Field[_Sum]("kind", "what", "text", lambda row: row.kind, weight=9),
     Field[_Sum]("count", "spans", "integer", lambda row: row.spans, weight=4, always=True),
-    Field[_Sum]("time_s", "time", "duration", lambda row: row.length, weight=9, always=True),
+    Field[_Sum]("total_s", "time", "duration", lambda row: row.length, weight=9, always=True),
     Field[_Sum]("share", "share", "share", lambda row: row.share, weight=7, always=True),
     Field[_Sum]("joules", "energy", "number", lambda row: row.joules, "J", 8),
     Field[_Sum](

@@ -128,7 +128,7 @@ def test_the_spans_of_a_long_training_add_up_to_the_whole(shared_data: Path) -> 
         kinds = {row["kind"]: row for row in rows(result["kinds"])}
         assert list(kinds) == ["before", "start, with the first steps", "training", "gap", "after"]
         assert kinds["training"]["count"] == 6
-        assert sum(row["time_s"] for row in kinds.values()) == pytest.approx(78.84, abs=0.005)
+        assert sum(row["total_s"] for row in kinds.values()) == pytest.approx(78.84, abs=0.005)
         assert sum(row["joules"] for row in kinds.values()) == pytest.approx(whole_j, rel=1e-9)
 
 
