@@ -7,7 +7,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from powertui.data import search
-from powertui.data.row_card import Lead
 from powertui.data.texts import CancelCheck
 from powertui.errors import PowertuiError, UsageError
 from powertui.plain import plain
@@ -18,6 +17,7 @@ from powertui.widgets import background
 from powertui.widgets.timeline import Timeline
 
 if TYPE_CHECKING:
+    from powertui.data.row_card import Lead
     from powertui.screens.timeline import TimelineScreen
 
 _MIN_EVENT_CELLS = 3  # an event that is narrower on screen cannot be seen
