@@ -136,6 +136,9 @@ def _devices(trace: Trace) -> Iterator[Check]:
     elif devices:
         what = f"{text.plural(len(devices), 'device')} present, none recorded anything"
         yield Check("devices", "missing", what, _GPU_FIX)
+    elif trace.format == "torch_snapshot":
+        what = "a snapshot of a device's memory: it holds allocations, and no steps or kernels"
+        yield Check("devices", "note", what)
     else:
         what = (
             "a CPU-only run: kernel statistics, device memory and roofline do not apply to "

@@ -6,6 +6,7 @@ else, of PyTorch, from the shapes of an operator's inputs. Where there is none, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -23,10 +24,12 @@ from powertui.data.tools.registry import Question
 from powertui.value_types import dataclass
 
 _SHAPES = ("Input Dims", "Input type", "Concrete Inputs")
-_RATE_CELLS = len("718.8 TFLOP/s")
+# The second shape ends in 20 cells; with more there is no room for a rate beside it at 80 columns.
+_COLUMN_CELLS = {"flop_rate": len("718.8 TFLOP/s"), "shapes": 20}
 _ROOF_SPAN = 10.0  # how far beyond its ops a roof is drawn
 _NO_PROGRAM = "the profile holds no text of this op"
 _EMPTY = "No op of XLA ran here, and no operator of PyTorch that launched work on a device."
+_ONE_SHAPE = re.compile(r"\[([\d, ]+)\]")  # one input of `Input Dims`
 _NO_PEAK = "the profile does not say enough about the device"
 
 
@@ -36,6 +39,7 @@ class _Row:
 
     name: str
     kind: str
+    shapes: str  # of an operator's inputs; "" where the name alone tells which op it is
     time: int  # ps
     count: int
     flops: float | None
@@ -125,6 +129,7 @@ def _xla_rows(question: Question) -> Iterable[_Row]:
         yield _Row(
             name=op.name,
             kind=op.category,
+            shapes="",
             time=op.self_time,
             count=op.occurrences,
             flops=flops,
@@ -168,8 +173,9 @@ def _torch_rows(question: Question) -> Iterable[_Row]:
         count = len(numbers)
         longest = int(launched.at[max(numbers, key=lambda number: launched.direct[number])])
         yield _Row(
-            name=f"{name} {shapes[0]}".strip(),
+            name=name,
             kind=launched.categories[numbers[0]],
+            shapes=_shape_words(shapes[0]),
             time=round(float(launched.direct[numbers].sum()) * PS_PER_US),
             count=count,
             flops=None if cost.flops is None else cost.flops * count,
@@ -178,6 +184,12 @@ def _torch_rows(question: Question) -> Iterable[_Row]:
             why=cost.why,
             place=(int(host.line[longest]), int(host.row[longest])),
         )
+
+
+def _shape_words(recorded: str) -> str:
+    """`[[512], [141, 512], []]` as `512 · 141×512`: inputs without a shape are numbers."""
+    lists: list[str] = _ONE_SHAPE.findall(recorded)
+    return " · ".join(dims.replace(", ", "×") for dims in lists)
 
 
 def _shapes(profile: Profile, line: int, row: int) -> tuple[str, ...]:
@@ -197,6 +209,7 @@ def _table(rows: Sequence[_Row], peaks: _Peaks, question: Question) -> Table:
     whole = max(1, sum(row.time for row in rows))
     fields: tuple[Field[_Row], ...] = (
         Field("name", "op", "text", lambda row: row.name, weight=9),
+        Field("shapes", "input shapes", "text", lambda row: row.shapes, weight=8),
         Field("category", "category", "text", lambda row: row.kind, weight=3),
         Field("time_s", "time", "duration", lambda row: row.time, weight=9, always=True),
         Field("share", "share", "share", lambda row: row.time / whole, weight=7),
@@ -213,7 +226,7 @@ def _table(rows: Sequence[_Row], peaks: _Peaks, question: Question) -> Table:
         Field("why", "why none", "text", lambda row: row.why, weight=0),
     )
     columns = [
-        replace(column, cells=_RATE_CELLS) if column.id == "flop_rate" else column
+        replace(column, cells=_COLUMN_CELLS.get(column.id, column.cells))
         for column in columns_of(rows, fields)
     ]
 
@@ -228,7 +241,7 @@ def _table(rows: Sequence[_Row], peaks: _Peaks, question: Question) -> Table:
         place=place,
         order=("time_s", True),
         empty=_EMPTY,
-        key=("name", "time_s"),
+        key=("name", "shapes", "time_s"),
         noun="op",
     )
 

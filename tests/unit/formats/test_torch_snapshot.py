@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import powertui
+from powertui import cli
 from powertui.data.formats import registry as formats
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
@@ -78,6 +79,16 @@ def test_the_page_shows_lines_of_the_user_and_segments(tmp_path: Path) -> None:
     assert place is not None
     assert place.event is not None
     assert place.track is not None
+
+
+def test_the_doctor_knows_what_a_snapshot_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _written(tmp_path, snapshot(_allocator()))
+    assert cli.main(["doctor", str(path)]) == 0
+    told = capsys.readouterr().out
+    assert "a snapshot of a device's memory: it holds allocations, and no steps" in told
+    assert "CPU-only" not in told
 
 
 def test_running_out_of_memory_is_told(tmp_path: Path) -> None:
