@@ -144,8 +144,9 @@ def of_entry(entry: RunEntry) -> Iterator[Check]:
     if not entry.profiles and (why := facts.why_no_timeline(entry)):
         do = "" if entry.results or entry.unread else _PROFILE_HOW
         if entry.results:
+            name = "neuron_op_timeline.json" if entry.of_neuron else "HOST.xplane.pb"
             do = (
-                "copy HOST.xplane.pb from the machine that was profiled; newer versions write "
+                f"copy {name} from the machine that was profiled; newer versions write "
                 "it beside these files"
             )
         yield Check("timeline", "missing", why, do)

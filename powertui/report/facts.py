@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from powertui.data import elsewhere
+from powertui.data.formats.foreign import way_to_open
 from powertui.data.logdir import Logdir, OtherFile, RunEntry
 from powertui.data.model import (
     NS_PER_S,
@@ -132,14 +133,18 @@ def why_no_timeline(entry: RunEntry) -> str:
     if entry.profiles:
         return ""
     if entry.unread:
-        kinds = sorted({file.what for file in entry.unread})
-        return f"no timeline: formats not supported yet: {', '.join(kinds)}"
+        unread = ", ".join(sorted({file.what for file in entry.unread}))
+        ways = sorted({way_to_open(file.path) for file in entry.unread})
+        if all(ways):
+            return f"no timeline: {unread}. {' '.join(ways)}"
+        return f"no timeline: formats not supported yet: {unread}"
     if entry.results:
         kinds = sorted({file.tool for file in entry.results})
+        origin = "a neuron_op_timeline.json" if entry.of_neuron else "an xplane.pb or trace.json.gz"
         return (
             "no timeline: there are only finished results of the profiler's own tools "
             f"({', '.join(kinds)}); "
-            "they were made from an xplane.pb or trace.json.gz that is not here"
+            f"they were made from {origin} that is not here"
         )
     if entry.power and entry.tfevents:
         return "no timeline: there is no profile, only power and tfevents"
@@ -429,7 +434,8 @@ def why_unread(file: OtherFile) -> str:
     """Why a file that is known by its name was not read."""
     if file.tool == "tmp":
         return file.what
-    return f"{file.what}; format not supported yet"
+    way = way_to_open(file.path)
+    return f"{file.what}. {way}" if way else f"{file.what}; format not supported yet"
 
 
 def short_path(path: str) -> str:

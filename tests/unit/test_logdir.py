@@ -98,13 +98,13 @@ def test_one_profile_a_host_and_the_second_form_kept_apart(tmp_path: Path) -> No
 def test_results_caches_and_unread_files_are_told_apart(tmp_path: Path) -> None:
     folder = tmp_path / "plugins/profile/r1"
     make(folder, "h.overview_page.pb", "h.kernel_stats.pb", "h.op_stats_v2.pb", "cache_version.txt")
-    make(folder, "neuron_hlo_op.json", "h.xplane.riegeli")
+    make(folder, "model.neff", "h.xplane.riegeli")
     (run,) = scan(tmp_path).runs
     assert not run.profiles
     assert {f.tool for f in run.results} == {"overview_page.pb", "kernel_stats.pb"}
-    assert {f.tool for f in run.unread} == {"neuron_hlo_op.json", "xplane.riegeli"}
+    assert {f.tool for f in run.unread} == {"neff", "xplane.riegeli"}
     assert {f.tool for f in run.ignored} == {"op_stats_v2.pb", "cache_version.txt"}
-    assert run.hosts == ("", "h")
+    assert run.hosts == ("h", "model")
 
 
 def test_an_empty_run_folder_says_so(tmp_path: Path) -> None:

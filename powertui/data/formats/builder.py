@@ -75,7 +75,7 @@ _TRACK_ORDER = {
     TrackKind.COUNTER: 5,
     TrackKind.OTHER: 6,
 }
-_PROCESS_ORDER = {
+PROCESS_ORDER = {
     ProcessKind.DEVICE: 0,
     ProcessKind.HOST: 1,
     ProcessKind.OTHER: 2,
@@ -405,7 +405,7 @@ class TraceBuilder:
         """The trace with what there is so far."""
         processes = sorted(
             (process.build() for process in self._processes),
-            key=lambda process: (_PROCESS_ORDER[process.kind], _natural(process.name)),
+            key=lambda process: (PROCESS_ORDER[process.kind], _natural(process.name)),
         )
         return Trace(
             arrows=self._drawn(processes),

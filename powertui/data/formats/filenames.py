@@ -30,15 +30,17 @@ RESULTS = {
     "memory_viewer.json": "memory viewer (old JSON)",
     "pod_viewer.json": "pod viewer (old JSON)",
     "hlo_proto.pb": "HLO module",
+    "neuron_framework_op.json": "AWS Neuron framework op table",
+    "neuron_hlo_op.json": "AWS Neuron HLO op table",
 }
+
+# Results that nobody else names so: they are a run wherever they lie, without a host's name.
+CERTAIN_RESULTS = frozenset({"neuron_framework_op.json", "neuron_hlo_op.json"})
 
 # What other profilers write and no reader takes. A reader that names one of these suffixes takes it
 # out of this table.
 _UNREAD = {
     "xplane.riegeli": "XPlane in a riegeli record file",
-    "neuron_op_timeline_split.json": "AWS Neuron op timeline",
-    "neuron_framework_op.json": "AWS Neuron framework op table",
-    "neuron_hlo_op.json": "AWS Neuron HLO op table",
     "ntff": "AWS Neuron capture (closed format)",
     "neff": "AWS Neuron executable (closed format)",
 }

@@ -24,7 +24,7 @@ _NEURON = (
 )
 _NEURON_TABLE = (
     "is a table of ops that torch-neuronx wrote: a result, no timeline",
-    "Open neuron_op_timeline.json or neuron_trace.json beside it.",
+    "Give its folder: powertui report FOLDER --tool neuron_ops",
 )
 
 # What a file begins with.
@@ -121,6 +121,11 @@ _NAMES = (
     ("neuron_hlo_op.json", *_NEURON_TABLE),
 )
 _PPROF = (b"\x32\x07samples", b"\x32\x03cpu", b"\x32\x0binuse_space", b"\x32\x0balloc_space")
+
+
+def way_to_open(path: str) -> str:
+    """What makes a file that opens of one whose format is closed, by its name; "" of all others."""
+    return next((hint for ending, _, hint in _NAMES if path.endswith(ending)), "")
 
 
 def named(head: bytes, path: str) -> tuple[str, str] | None:

@@ -83,9 +83,15 @@ FILE_NAMES = {
     "nsys": FileNames(("sqlite",)),
     # Its files are named with an underscore: logdir/rocprof.py tells which belong together.
     "rocprof": FileNames(),
-    # torch-neuronx writes the last two.
+    # torch-neuronx writes the last three.
     "trace_json": FileNames(
-        ("trace.json.gz", "trace.json", "neuron_trace.json", "neuron_op_timeline.json")
+        (
+            "trace.json.gz",
+            "trace.json",
+            "neuron_trace.json",
+            "neuron_op_timeline.json",
+            "neuron_op_timeline_split.json",
+        )
     ),
     "torch_snapshot": FileNames(),  # nobody agrees on a name: the content decides
     "tf_trace": FileNames(("trace",)),

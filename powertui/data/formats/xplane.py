@@ -152,7 +152,7 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
         )
     trace = builder.build(names, complete=True, warnings=source.warnings)
     try:
-        yield _with_counters(_with_allocations(trace))
+        yield _with_neuron(_with_counters(_with_allocations(trace)), source)
     except FileChanged:  # what was read before is shown
         yield trace
 
@@ -193,6 +193,15 @@ def _with_counters(trace: Trace) -> Trace:
     from powertui.data.formats import hardware_counters
 
     return hardware_counters.with_counters(trace)
+
+
+def _with_neuron(trace: Trace, source: OpenedFile) -> Trace:
+    """The trace with the timelines that torch-neuronx puts into planes as JSON."""
+    if all("/plugins/neuron/" not in process.name for process in trace.processes):
+        return trace
+    from powertui.data.formats import neuron_planes
+
+    return neuron_planes.with_timelines(trace, source.limit)
 
 
 def _bounded(

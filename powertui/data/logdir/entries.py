@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from powertui.data.formats.filenames import MARKERS_FOLDER
+from powertui.data.formats.filenames import CERTAIN_RESULTS, MARKERS_FOLDER
 from powertui.data.model import Warn
 from powertui.value_types import dataclass
 
@@ -87,6 +87,11 @@ class RunEntry:
                 {f.host for f in self.profiles} | {f.host for f in (*self.results, *self.unread)}
             )
         )
+
+    @property
+    def of_neuron(self) -> bool:
+        """Whether its results are tables of AWS Neuron alone, which come with another timeline."""
+        return all(file.tool in CERTAIN_RESULTS for file in self.results)
 
     @property
     def size(self) -> int:

@@ -78,7 +78,7 @@ class SortedFiles:
             self.ignored.append(other_file._replace(what=filenames.CACHES[tool]))
         elif tool not in filenames.RESULTS:
             self.unread.append(other_file._replace(what=filenames.unread()[tool]))
-        elif host or self._is_run_folder:
+        elif host or self._is_run_folder or tool in filenames.CERTAIN_RESULTS:
             self.results.append(other_file._replace(what=filenames.RESULTS[tool]))
 
     def _add_by_content(self, file: FoundFile) -> None:

@@ -15,6 +15,7 @@ from powertui.data.tools.framework import Framework, framework_of
 
 _NO_DEVICE = "This profile describes no device."
 _NOT_PYTORCH = "Only profiles of PyTorch have this."
+_NOT_NEURON = "This run has no operators of AWS Neuron."
 _NO_STEPS = "No steps were found. Name what marks them: --step-marker REGEX."
 
 
@@ -27,7 +28,7 @@ def missing_data(tool: str, opened: Opened, index: int) -> str:
     if not opened.profiles:
         return "This run has no profile."
     reason = _REASONS.get(tool)
-    if reason is None:
+    if reason is None or (tool == "neuron_ops" and _has_neuron_table(opened)):
         return ""
     profile = opened.profiles[min(index, len(opened.profiles) - 1)]
     return profile.cached(("missing data", tool), lambda: reason(profile))
@@ -41,6 +42,11 @@ def _not_recorded(tool: str, opened: Opened) -> str:
     if tool == "recorded_results":
         return "" if tools else "The profiler stored no result beside this profile."
     return "" if tool in tools else "The profiler stored no result of this page."
+
+
+def _has_neuron_table(opened: Opened) -> bool:
+    """Whether a table of operators is stored beside the profile."""
+    return any(file.tool.startswith("neuron_") for file in opened.entry.results)
 
 
 def _device(profile: Profile) -> str:
@@ -103,6 +109,12 @@ def _allocators(profile: Profile) -> str:
     return "This profile holds no events of an allocator."
 
 
+def _neuron(profile: Profile) -> str:
+    from powertui.data.tools.neuron_ops import has_operators
+
+    return "" if has_operators(profile.trace) else _NOT_NEURON
+
+
 _REASONS: dict[str, Callable[[Profile], str]] = {
     "collectives": _device,
     "counters": _counters,
@@ -116,6 +128,7 @@ _REASONS: dict[str, Callable[[Profile], str]] = {
     "graph_viewer": _programs,
     "memory_viewer": _programs,
     "memory_profile": _allocators,
+    "neuron_ops": _neuron,
     "op_profile": _hlo_ops_or_device,
     "ops_summary": _pytorch,
     "roofline_model": _ops_with_costs,

@@ -260,6 +260,12 @@ TOOLS: tuple[Tool, ...] = (
         combines=True,
     ),
     Tool(
+        "neuron_ops",
+        "Neuron operators",
+        "AWS Neuron: framework and HLO ops by core, fused ops opened, and the operator timeline.",
+        f"{_HERE}.neuron_ops:answer",
+    ),
+    Tool(
         "gpu_timeline",
         "GPU timeline",
         "PyTorch: how the devices spent their time; exposed communication and copies.",

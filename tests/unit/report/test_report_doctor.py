@@ -251,7 +251,7 @@ def test_results_alone(doctor: Doctor, tmp_path: Path) -> None:
 def test_caches_and_unread_files_are_named(doctor: Doctor, tmp_path: Path) -> None:
     profile(run_folder(tmp_path))
     (run_folder(tmp_path) / "vm.op_stats_v2.pb").write_bytes(b"x")
-    (run_folder(tmp_path) / "neuron_hlo_op.json").write_bytes(b"{}")
+    (run_folder(tmp_path) / "model.neff").write_bytes(b"{}")
     said = doctor(tmp_path)["files", "note"]
     assert any("safe to delete" in one for one in said)
     assert any("AWS Neuron" in one for one in said)

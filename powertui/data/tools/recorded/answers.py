@@ -12,6 +12,7 @@ from powertui.data.logdir.entries import OtherFile, RunEntry
 from powertui.data.logdir.run_files import file_name
 from powertui.data.opened import Opened
 from powertui.data.table import Fact, Result, Table, int_column, text_column
+from powertui.data.tools.recorded import neuron_tables
 from powertui.data.tools.recorded.documents import read_document, readable_results
 from powertui.data.tools.recorded.pages import RecordedContent, recorded_content
 from powertui.errors import UnreadableFile, UsageError
@@ -36,6 +37,8 @@ TOOL_OF_FILE = {
     "memory_viewer.json": "memory_viewer",
     "pod_viewer.json": "hosts",
     "tf_data_bottleneck_analysis.json": "tf_data_bottleneck_analysis",
+    "neuron_framework_op.json": "neuron_ops",
+    "neuron_hlo_op.json": "neuron_ops",
 }
 
 
@@ -86,6 +89,7 @@ def recorded_answer(opened: Opened, index: int, tool: str, title: str) -> Result
         _titled(tables),
         (_source(files), *facts),
         notes=(
+            *(note for _, content in contents for note in content.notes),
             "The profiler computed this when it recorded the run. powertui shows it unchanged.",
         ),
         mode=_RECORDED,
@@ -131,10 +135,16 @@ def _with_values(content: RecordedContent) -> tuple[Table, ...]:
 
 def _content(opened: Opened, file: OtherFile) -> RecordedContent:
     """What a file holds, read once."""
-    return opened.cached(
-        ("recorded", file.path),
-        lambda: recorded_content(read_document(file, opened.options.limit)),
-    )
+
+    def read() -> RecordedContent:
+        document = read_document(file, opened.options.limit)
+        view = neuron_tables.VIEWS.get(file.tool)
+        if view is None:
+            return recorded_content(document)
+        ops = neuron_tables.read_ops(document, view, file.path)
+        return neuron_tables.op_content(ops)
+
+    return opened.cached(("recorded", file.path), read)
 
 
 def _source(files: list[OtherFile]) -> Fact:

@@ -41,6 +41,7 @@ class RecordedContent:
 
     tables: tuple[Table, ...]
     facts: tuple[Fact, ...]
+    notes: tuple[str, ...] = ()  # what a reader of the tables must know
 
 
 def recorded_content(document: Document) -> RecordedContent:

@@ -1,0 +1,297 @@
+"""AWS Neuron's tables of operators: `neuron_framework_op.json` and `neuron_hlo_op.json`.
+
+    {"ops": [{…}, …], "total_time": ns}
+
+Amazon documents the columns of its page (Op Name, Occurrences, Neuron Device, NeuronCore, Time
+(ns), Time %) and not the names of the fields, and no recorded file lies here. A field is therefore
+known by its words, in any spelling; a table without names or times is refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from powertui.data.model import PS_PER_NS, PS_PER_US
+from powertui.data.table import Column, Fact, Table, optional, text_column
+from powertui.data.tools.recorded.documents import Document
+from powertui.data.tools.recorded.pages import RecordedContent
+from powertui.errors import UnreadableFile
+from powertui.plain import plain
+from powertui.value_types import dataclass
+
+# Which ops a table lists, by the suffix of its file.
+VIEWS = {"neuron_framework_op.json": "framework", "neuron_hlo_op.json": "HLO"}
+
+_NAMES = ("opname", "name", "op", "operator", "operatorname", "hloopname", "frameworkopname")
+_COUNTS = ("occurrences", "numoccurrences", "count", "calls")
+_DEVICES = ("neurondevice", "neurondeviceid", "device", "deviceid")
+_CORES = ("neuroncore", "neuroncoreid", "core", "coreid", "ncidx")
+_SHARES = ("timepercent", "percent", "percentage", "timepercentage", "pct", "timepct")
+_FUSED = ("fusedops", "fused", "fusedoperators", "ops", "children", "operators")
+# Words of a time → ps in one of its unit; without a unit it is ns, as the page's column.
+_TIMES = {
+    "timens": PS_PER_NS,
+    "durationns": PS_PER_NS,
+    "totaltimens": PS_PER_NS,
+    "timeus": PS_PER_US,
+    "durationus": PS_PER_US,
+    "timems": 1000 * PS_PER_US,
+    "time": PS_PER_NS,
+    "duration": PS_PER_NS,
+    "totaltime": PS_PER_NS,
+}
+_MAX_PS = 1 << 62
+_MAX_NAMED_FIELDS = 8  # in the sentence that refuses a table
+_HINT = "Its operator timeline opens: neuron_op_timeline.json. The vendor's tool shows the table."
+
+
+@dataclass(frozen=True)
+class NeuronOp:
+    """One row: an operator on one core. None: the file does not say."""
+
+    name: str
+    count: int | None
+    device: str
+    core: str
+    time: int | None  # ps
+    share: float | None  # 0 to 1
+    fused: tuple[NeuronOp, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Where it ran, in words."""
+        return " ".join(part for part in (self.device, self.core) if part)
+
+
+@dataclass(frozen=True, eq=False)
+class NeuronOps:
+    """A table of operators."""
+
+    view: str  # "framework", "HLO"
+    ops: tuple[NeuronOp, ...]
+    total: int | None  # ps; of the whole execution, where the file says so
+    unusable: int = 0  # records without a name or a time
+
+
+def read_ops(document: Document, view: str, path: str) -> NeuronOps:
+    """The operators of a document. Raises `UnreadableFile` where it lacks what a table needs."""
+    members = document if isinstance(document, dict) else {"ops": document}
+    records = members.get("ops")
+    if not isinstance(records, list):
+        names = _listed(str(name) for name in members)
+        raise UnreadableFile(
+            path, f"has no list `ops`, which a table of ops has: {names}", hint=_HINT
+        )
+    fields = [_by_words(record) for record in records if isinstance(record, dict)]
+    ops = [_op(record) for record in fields]
+    usable = tuple(op for op in ops if op.name and op.time is not None)
+    if records and not usable:
+        named = _listed(str(name) for name in (records[0] if fields else ()))
+        lacks = "a time" if any(op.name for op in ops) else "a name"
+        raise UnreadableFile(
+            path, f"is a table of ops in which no row has {lacks}; its fields: {named}", hint=_HINT
+        )
+    total = _time(_by_words(members))
+    return NeuronOps(view, usable, total, len(records) - len(usable))
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = [plain(name, 40) for name, _ in zip(names, range(_MAX_NAMED_FIELDS), strict=False)]
+    return ", ".join(shown) or "none"
+
+
+def _by_words(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record by its fields' words: "Time (ns)", `time_ns` and `timeNs` are one."""
+    spelled = ((str(name).replace("%", "percent").lower(), value) for name, value in record.items())
+    return {re.sub(r"[^a-z0-9]", "", name): value for name, value in spelled}
+
+
+def _op(record: Mapping[str, Any]) -> NeuronOp:
+    lists = (record[name] for name in _FUSED if isinstance(record.get(name), list))
+    fused: list[Any] = next(lists, [])
+    return NeuronOp(
+        name=_word(record, _NAMES),
+        count=_count(record),
+        device=_numbered(_word(record, _DEVICES), "device"),
+        core=_numbered(_word(record, _CORES), "core"),
+        time=_time(record),
+        share=_share(record),
+        fused=tuple(_fused_op(part) for part in fused),
+    )
+
+
+def _fused_op(part: Any) -> NeuronOp:
+    """An operator inside a fused one: often a name alone."""
+    if isinstance(part, dict):
+        return _op(_by_words(part))
+    return NeuronOp(str(part), None, "", "", None, None)
+
+
+def _word(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    for name in names:
+        value = record.get(name)
+        if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
+            return str(value)
+    return ""
+
+
+def _numbered(word: str, noun: str) -> str:
+    """A bare number with what it numbers."""
+    return f"{noun} {word}" if word.isdecimal() else word
+
+
+def _number(value: Any) -> float | None:
+    """A number that is not negative, also as text ("12", "3.5 %")."""
+    if isinstance(value, str):
+        value = value.strip().removesuffix("%").replace(",", "").strip()
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def _count(record: Mapping[str, Any]) -> int | None:
+    numbers = (_number(record.get(name)) for name in _COUNTS)
+    return next((int(number) for number in numbers if number is not None and number < 2**62), None)
+
+
+def _time(record: Mapping[str, Any]) -> int | None:
+    for name, unit_ps in _TIMES.items():
+        number = _number(record.get(name))
+        if number is not None and number * unit_ps < _MAX_PS:
+            return round(number * unit_ps)
+    return None
+
+
+def _share(record: Mapping[str, Any]) -> float | None:
+    numbers = (_number(record.get(name)) for name in _SHARES)
+    return next((number / 100 for number in numbers if number is not None), None)
+
+
+# ── as tables ────────────────────────────────────────────────────────────────────────────────────
+
+
+def op_content(table: NeuronOps) -> RecordedContent:
+    """A table as a page shows it."""
+    return RecordedContent(_op_tables(table), _op_facts(table), _op_notes(table))
+
+
+def _op_tables(table: NeuronOps) -> tuple[Table, ...]:
+    """The ops of a table, most time first, with what is fused in them; then each core's share."""
+    ordered = sorted(table.ops, key=lambda op: (-(op.time or 0), op.name))
+    whole = _whole(table)
+    rows: list[NeuronOp] = []
+    within: list[int] = []
+    for op in ordered:
+        parent = len(rows)
+        rows.append(op)
+        within.append(-1)
+        for part in op.fused:
+            rows.append(part)
+            within.append(parent)
+    owners = ["" if owner < 0 else rows[owner].name for owner in within]
+    shares = [
+        _share_of(row, whole, is_top=owner < 0) for row, owner in zip(rows, within, strict=True)
+    ]
+    columns = (
+        text_column("op", "op", [row.name for row in rows], weight=9),
+        text_column("fused_in", "fused in", owners, weight=4),
+        optional("occurrences", "count", "integer", [row.count for row in rows], weight=6),
+        text_column("device", "device", [row.device for row in rows], weight=5),
+        text_column("core", "core", [row.core for row in rows], weight=7),
+        optional("time_s", "time", "duration", [row.time for row in rows], weight=9),
+        optional("share", "share", "share", shares, weight=8),
+    )
+    id = f"{table.view.lower()}_ops"
+    view = table.view[0].upper() + table.view[1:]
+    ops = Table(
+        id,
+        f"{view} ops on NeuronCores, most time first",
+        tuple(column for column in columns if not _is_empty(column)),
+        order=("time_s", True),
+        empty="The table lists no op.",
+        key=("op", "core") if any(row.core for row in rows) else ("op",),
+        noun="op",
+        within=np.array(within, np.int64) if any(op.fused for op in ordered) else None,
+    )
+    return (ops, *_by_core(table, whole))
+
+
+def _is_empty(column: Column) -> bool:
+    """Whether a column of a table with rows says nothing."""
+    if column.kind == "text":
+        return bool(len(column)) and not any(column.values)
+    return bool(len(column)) and column.unknown
+
+
+def _whole(table: NeuronOps) -> int:
+    """What shares are of, ps: the file's own total, else the sum of the ops."""
+    return table.total or sum(op.time or 0 for op in table.ops)
+
+
+def _share_of(op: NeuronOp, whole: int, *, is_top: bool) -> float | None:
+    """As the file says, else its time of the whole; of fused ops only as the file says."""
+    if op.share is not None or not is_top:
+        return op.share
+    return (op.time or 0) / whole if whole else None
+
+
+def _by_core(table: NeuronOps, whole: int) -> tuple[Table, ...]:
+    """The time of each core, where the file names several places."""
+    times: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str], int] = {}
+    for op in table.ops:
+        key = op.device, op.core
+        times[key] = times.get(key, 0) + (op.time or 0)
+        counts[key] = counts.get(key, 0) + 1
+    if not any(any(key) for key in times):
+        return ()
+    keys = sorted(times, key=lambda key: -times[key])
+    columns = (
+        text_column("device", "device", [device for device, _ in keys], weight=8),
+        text_column("core", "core", [core for _, core in keys], weight=9),
+        optional("ops", "ops", "integer", [counts[key] for key in keys], weight=5),
+        optional("time_s", "time", "duration", [times[key] for key in keys], weight=9),
+        optional(
+            "share",
+            "share",
+            "share",
+            [times[key] / whole if whole else None for key in keys],
+            weight=8,
+        ),
+    )
+    shown = tuple(column for column in columns if not _is_empty(column))
+    title = f"Time by core ({table.view} ops)"
+    return (Table(f"{table.view.lower()}_cores", title, shown, noun="core"),)
+
+
+def _op_facts(table: NeuronOps) -> tuple[Fact, ...]:
+    """What all ops of a table come to."""
+    view = table.view
+    time = sum(op.time or 0 for op in table.ops)
+    facts = [Fact(f"{view.lower()}_time", f"time of {view} ops", time, "duration")]
+    if table.total is not None:
+        label = f"total time recorded ({view})"
+        facts.append(Fact(f"{view.lower()}_total", label, table.total, "duration"))
+    return tuple(facts)
+
+
+def _op_notes(table: NeuronOps) -> tuple[str, ...]:
+    """What a reader of the table must know."""
+    notes = []
+    if table.unusable:
+        notes.append(
+            f"{table.unusable} rows of the {table.view} table have no name or no time: left out."
+        )
+    if table.ops and all(op.share is None for op in table.ops):
+        base = "the total time that the file states" if table.total else "the sum of all ops"
+        notes.append(f"The {table.view} table states no percentages: shares are of {base}.")
+    return tuple(notes)
