@@ -108,7 +108,7 @@ def write(
     trainings = Trainings(logdir.scan(path), reading, aligning)
     entries = trainings.found.chosen(name)
     request = words.request(reading.tz)
-    if output.what == "samples" and request is not None:
+    if output.what in export.OF_POWER and request is not None:
         training = _training_meant(trainings, entries, request)
         if training is not None:
             _write_training(training, request, output)
@@ -123,7 +123,7 @@ def write(
     profile = opened.profiles[index]
     request = request if words.is_of_training else None
     training = trainings.training_for(opened.entry)
-    outside = output.what == "samples"
+    outside = output.what in export.OF_POWER
     if training is None or request is None:
         lo, hi = profile_window(words, run, index, outside=outside)
     else:
@@ -208,7 +208,7 @@ def _write_training(
         0,
         place.lo,
         place.hi,
-        what="samples",
+        what=output.what,
         path=output.path,
         format=output.format,
         force=output.force,

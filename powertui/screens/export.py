@@ -36,9 +36,10 @@ _MEANINGS = {
     "ops": "count, total, self and share of every op",
     "events": "every event as recorded",
     "perfetto": "events and power as JSON, for ui.perfetto.dev",
+    "openmetrics": "power and steps with Unix times, for Prometheus",
     "page": "a picture of this page as SVG",
 }
-_ENDINGS = {"perfetto": "json", "page": "svg"}  # csv for all else
+_ENDINGS = {"perfetto": "json", "openmetrics": "om", "page": "svg"}  # csv for all else
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,14 @@ class PageOnScreen:
 def offered(session: Session) -> tuple[str, ...]:
     """What there is to export of the run in front."""
     events = session.run is not None and session.run.event_count > 0
+    power = any(channel.status != "none" for channel in session.power)
     there = {
-        "samples": any(channel.status != "none" for channel in session.power),
+        "samples": power,
         "steps": events and len(session.steps) > 0,
         "ops": events,
         "events": events,
         "perfetto": events,
+        "openmetrics": power,
     }
     return tuple(what for what in export.WHAT if there[what])
 
@@ -96,7 +99,7 @@ class ExportDialog(Dialog):
         with Vertical(id="export"):
             yield Static(self._title(), id="export-title", markup=False)
             options = [
-                Option(Text.assemble((f"{what:<10}", "bold"), _MEANINGS.get(what, "")), id=what)
+                Option(Text.assemble((f"{what:<12}", "bold"), _MEANINGS.get(what, "")), id=what)
                 for what in self._offered
             ]
             yield Choices(*options, markup=False, compact=True)
@@ -119,7 +122,9 @@ class ExportDialog(Dialog):
 
     def _file_words(self, what: str = "") -> str:
         """Which files can be written, above the box."""
-        endings = {"page": ".svg", "perfetto": ".json"}.get(what, ".csv, .json or .parquet")
+        endings = {"page": ".svg", "perfetto": ".json", "openmetrics": ".om"}.get(
+            what, ".csv, .json or .parquet"
+        )
         return f"File ({endings}); Enter writes, Esc cancels"
 
     def on_mount(self) -> None:

@@ -7,15 +7,16 @@ import dataclasses
 
 from powertui.verbs import common
 
-HELP = "write a window of a run as CSV, Parquet or Perfetto JSON"
+HELP = "write a window of a run as CSV, Parquet, Perfetto JSON or OpenMetrics"
 USAGE = "[OPTIONS] PATH [POWER_LOG ...]"
 ABOUT = """\
 Writes power samples, steps, ops or events of exactly one window. Without options for the
-window, of the whole run."""
+window, of the whole run. `openmetrics` is for a database such as Prometheus."""
 EXAMPLES = (
     ("powertui export ~/logs --epoch 1 --steps 185-258", "these steps, as CSV"),
     ("powertui export ~/logs --at 27.31s-28.78s", "a place that y copied"),
     ("powertui export ~/logs --marked -o window", "the window marked last in the timeline"),
+    ("powertui export ~/logs --what openmetrics -o run.om", "power and steps for Prometheus"),
 )
 
 # Options that name a window as well as --at.
@@ -31,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     window = common.group(parser, "the window")
     output.add_argument(
         "--what",
-        choices=("samples", "steps", "ops", "events", "perfetto"),
+        choices=("samples", "steps", "ops", "events", "perfetto", "openmetrics"),
         default="samples",
         help="what the file holds (default: samples)",
     )

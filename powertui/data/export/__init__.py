@@ -1,5 +1,5 @@
 """A window of a run as a file."""
 
-from powertui.data.export.writing import FORMATS, WHAT, write
+from powertui.data.export.writing import FORMATS, OF_POWER, WHAT, write
 
-__all__ = ["FORMATS", "WHAT", "write"]
+__all__ = ["FORMATS", "OF_POWER", "WHAT", "write"]

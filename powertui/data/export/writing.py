@@ -1,5 +1,5 @@
-"""A window of a run as a file: CSV, Parquet, JSON, or a trace that Perfetto opens. One content per
-file.
+"""A window of a run as a file: CSV, Parquet, JSON, a trace that Perfetto opens, or OpenMetrics. One
+content per file.
 
 CSV is RFC 4180 and nothing else, so that every program reads it as it is: run, clock, alignment,
 sensors and the window's energy stand in a file beside it, or above it in `#` lines when that is
@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 from powertui import __version__
 from powertui.data import window as windows
 from powertui.data.energy.measured_energy import Energy
-from powertui.data.export import file_facts, parquet, perfetto
+from powertui.data.export import file_facts, openmetrics, parquet, perfetto
 from powertui.data.export import files as export_files
 from powertui.data.export import lines as export_lines
 from powertui.data.export import rows as export_rows
@@ -31,7 +31,9 @@ from powertui.data.window import Window
 from powertui.errors import UsageError
 from powertui.plain import cell, plain
 
-WHAT = ("samples", "steps", "ops", "events", "perfetto")
+WHAT = ("samples", "steps", "ops", "events", "perfetto", "openmetrics")
+# What holds the readings of a window, where nothing was profiled, too.
+OF_POWER = ("samples", "openmetrics")
 FORMATS = ("csv", "parquet", "json")
 _FACTS_SUFFIX = ".about.json"  # what a CSV file stands on, beside it
 
@@ -92,6 +94,8 @@ def write(
         with export_files.opened(path, force=force) as stream:
             _write(stream, perfetto.chunks(window, facts, counter, notes), path)
         return f"Wrote {counter.value:,} lines of trace to {_shown(path)}."
+    if what == "openmetrics":
+        return _write_openmetrics(window, run.name, path, force, facts, energies)
     table = export_rows.table(window, what)
     facts.insert(4, ("content", what))
     beside = path + _FACTS_SUFFIX if kind == "csv" and not comments and _plain_file(path) else ""
@@ -99,7 +103,7 @@ def write(
         stream = files.enter_context(export_files.opened(path, force=force))
         if beside:
             facts_stream = files.enter_context(export_files.opened(beside, force=force))
-            facts_stream.write(_notes(table, facts, energies))
+            facts_stream.write(_notes(table.columns, facts, energies))
         if kind == "parquet":
             counter.value = parquet.write_parquet(stream, table, facts)
         elif kind == "json":
@@ -109,6 +113,33 @@ def write(
     answer = f"Wrote {counter.value:,} {what} to {_shown(path)}."
     if energies and what in ("samples", "steps"):
         answer += f" The window: {file_facts.in_words(energies[0][1])}."
+    return answer + (f" Based on: {_shown(beside)}." if beside else "")
+
+
+def _write_openmetrics(
+    window: Window,
+    run: str,
+    path: str,
+    force: bool,
+    facts: list[tuple[str, Any]],
+    energies: Sequence[tuple[str, Energy]],
+) -> str:
+    """The format has no room for facts: they are in a file beside it, as those of CSV."""
+    facts.insert(4, ("content", "openmetrics"))
+    beside = path + _FACTS_SUFFIX if _plain_file(path) else ""
+    counter = openmetrics.SampleCounter()
+    with contextlib.ExitStack() as files:
+        stream = files.enter_context(export_files.opened(path, force=force))
+        if beside:
+            facts_stream = files.enter_context(export_files.opened(beside, force=force))
+            facts_stream.write(_notes((), facts, energies))
+        _write(stream, openmetrics.chunks(window, run, counter), path)
+    answer = f"Wrote {counter.written:,} samples to {_shown(path)}."
+    if counter.left_out:
+        answer += (
+            f" Left out {counter.left_out:,} in the same millisecond as a later one: Prometheus"
+            " keeps one a millisecond."
+        )
     return answer + (f" Based on: {_shown(beside)}." if beside else "")
 
 
@@ -130,12 +161,14 @@ def _plain_file(path: str) -> bool:
 
 
 def _notes(
-    table: Sheet, facts: Sequence[tuple[str, Any]], energies: Sequence[tuple[str, Energy]]
+    columns: Sequence[tuple[str, str]],
+    facts: Sequence[tuple[str, Any]],
+    energies: Sequence[tuple[str, Energy]],
 ) -> bytes:
-    """What a CSV file stands on, as JSON."""
+    """What a CSV or OpenMetrics file stands on, as JSON."""
     head = {
         **_head(facts, energies),
-        "columns": [{"name": name, "holds": meaning} for name, meaning in table.columns],
+        "columns": [{"name": name, "holds": meaning} for name, meaning in columns],
     }
     return json.dumps(head, indent=1).encode() + b"\n"
 
@@ -176,15 +209,23 @@ def _format(what: str, path: str, asked: str | None) -> str:
                 hint="Give the file a name like trace.json.",
             )
         return "json"
+    if what == "openmetrics":
+        if asked is not None:
+            raise UsageError(
+                f"OpenMetrics is a text of its own, not {asked}.", hint="Leave --format out."
+            )
+        return "text"
     return known_format or "csv"
 
 
 def _check(window: Window, what: str) -> None:
-    if what == "samples" and not any(series.status != "none" for series in window.power):
+    if what in OF_POWER and not any(series.status != "none" for series in window.power):
         raise UsageError(
             "There is no power on this profile's clock, so there are no samples.",
             hint="Name a log with --power FILE.",
         )
+    if what == "openmetrics":
+        openmetrics.check(window)
     if what == "steps" and not len(window.step_rows()):
         raise UsageError(
             "There is no step in this window.",

@@ -12,6 +12,11 @@ import re
 from powertui.data.power import table
 
 _COMMENT = "# powertui: "  # the first line of an export with comments
+#: What a window that was exported as OpenMetrics says of its watts, in its first line. Other
+#: programs' metrics of the same name do not say it.
+OPENMETRICS_WATTS = (
+    "Power as the sensor read it, at the moment that the reading is about. NaN: not known."
+)
 # The first key of every answer in JSON, and of what a window in JSON is about.
 _JSON = re.compile(r'\s*\{\s*("powertui":\s*"|"about":\s*\[\s*\[\s*"powertui")')
 #: Columns that no other table has together, and what it is that has them. Of "joules: GPU 0" only
@@ -33,7 +38,7 @@ def own_export(head: str) -> str:
         return "an answer of powertui in JSON"
     first = ""
     for line in head.split("\n"):
-        if line.startswith(_COMMENT):
+        if line.startswith(_COMMENT) or line.endswith(OPENMETRICS_WATTS):
             return "a window that powertui exported"
         if line.strip() and not line.startswith("#"):
             first = line
