@@ -205,7 +205,7 @@ async def test_export_offers_what_is_there(make: Maker, tmp_path: Path) -> None:
             lambda: shell.session.complete and shell.session.model is not None, "the log is read"
         )
         await settled(pilot)
-        assert offered(shell.session) == ("samples",)
+        assert offered(shell.session) == ("samples", "openmetrics")
         await pilot.press("e")
         await until(lambda: isinstance(shell.screen, ExportDialog), "the form")
         shell.screen.query_one(Input).value = str(tmp_path / "out.csv")
