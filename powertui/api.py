@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias, overload
+from typing import Any, TypeAlias, overload
 
 import pandas as pd
 
@@ -447,6 +447,25 @@ class RunView:
     ) -> pd.DataFrame:
         """One below the other; for a run without a profile, no row of the same columns."""
         return as_frame.of_hosts(answers or [("", empty())])
+
+    def plot(
+        self, *, host: str | None = None, start: float | None = None, end: float | None = None
+    ) -> Any:
+        """Draw power, findings, steps and epochs of one host, by default of the first.
+
+        The answer is a `matplotlib.figure.Figure`: a notebook shows it, and
+        `.savefig("run.png")` writes it. Raises `UsageError` where matplotlib is not installed, or
+        where the run has no profile.
+        """
+        from powertui.report import run_plot
+
+        profiles = self._profiles(host)
+        if not profiles:
+            raise UsageError(
+                "This run has no profile to draw.", hint="run.power has the readings of its logs."
+            )
+        question = self._question(profiles[0], start, end)
+        return run_plot.run_figure(profiles[0], *question.window)
 
     def html(self, path: _Path, *, force: bool = False) -> None:
         """Write the run as one page to send, as `powertui report --html` does.

@@ -120,7 +120,7 @@ def test_steps_and_epochs_have_their_number_where_they_start(run, made, power, t
     starts = (made.steps.start / 1e12 + zero).tolist()
     assert [time for time, _ in numbers[:-1]] == pytest.approx(starts, abs=0.0011)
     assert math.isnan(numbers[-1][1])
-    seconds = ((made.steps.ends() - made.steps.start) / 1e12).tolist()
+    seconds = (made.steps.duration / 1e12).tolist()
     assert [value for _, value in lengths[:-1]] == pytest.approx(seconds)
     epochs = [epoch.number for epoch in made.epochs]
     assert [value for _, value in of(text, "powertui_epoch")[:-1]] == epochs

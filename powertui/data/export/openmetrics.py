@@ -212,7 +212,7 @@ def _steps(about: dict[str, str], window: Window) -> tuple[_Series, _Series]:
     # A step without a number of the program's own has that of its place in the list.
     own = steps.number[rows]
     numbers = np.where(own >= 0, own, rows).astype(float)
-    lengths = (ends - steps.start[rows]) / PS_PER_S
+    lengths = steps.duration[rows] / PS_PER_S
     return (
         _Series(about, at, np.append(numbers, np.nan)),
         _Series(about, at, np.append(lengths, np.nan)),
