@@ -8,6 +8,7 @@ What cannot be counted is None, with the reason: a library's routine, most of al
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -38,6 +39,18 @@ _FLOP_PER_MULTIPLY_ADD = 2
 _POINTER_BYTES = 8
 _MAX_TAPS = 1 << 24  # positions of one dimension of a convolution that are looked at
 _MAX_DEPTH = 30  # computations inside computations
+_NO_DIMENSION = -1
+# Routines that XLA's cost analysis for GPUs counts.
+_PRODUCTS = frozenset(("__cublas$gemm", "__cublas$lt$matmul", "__cublas$lt$matmul$f8"))
+_CONVOLUTIONS = frozenset(
+    (
+        "__cudnn$convForward",
+        "__cudnn$convBackwardInput",
+        "__cudnn$convBackwardFilter",
+        "__cudnn$convBiasActivationForward",
+        "__cudnn$convForwardGraph",
+    )
+)
 _LIBRARY = "it calls a library's routine, whose work the program does not describe"
 _UNKNOWN = "no rule is known for this op"
 
@@ -89,13 +102,29 @@ class ProgramCosts:
         if depth > _MAX_DEPTH:
             return OpCost(None, 0.0, None, "it is nested too deeply")
         if op.opcode == "custom-call":
-            return OpCost(None, 0.0, None, _LIBRARY)
+            return self._routine(op)
         if op.opcode in _CALLS:
             return self._called(op, depth)
         operands = self._operands(op)
         flops, transcendentals = self._arithmetic(op, operands, depth)
         why = _UNKNOWN if flops is None else ""
         return OpCost(flops, transcendentals, _bytes(op, operands), why)
+
+    def _routine(self, op: Any) -> OpCost:
+        """A library's routine: products and convolutions, as XLA counts them; no others."""
+        operands = self._operands(op)
+        result = _first_result(op)
+        flops = None
+        if op.custom_call_target in _PRODUCTS:
+            flops = _dot_flops(result, operands, _contracted(op.backend_config))
+        elif op.custom_call_target in _CONVOLUTIONS:
+            flops = _convolution(op, operands)
+        if flops is None:
+            return OpCost(None, 0.0, None, _LIBRARY)
+        inputs = sum(_size(operand.shape) for operand in operands)
+        # Of a convolution XLA leaves out the scratch memory, which is its second result.
+        outputs = result if op.custom_call_target in _CONVOLUTIONS else op.shape
+        return OpCost(flops, 0.0, inputs + _size(outputs))
 
     def _operands(self, op: Any) -> list[Any]:
         beside = self._names[_computation_number(op)]
@@ -224,12 +253,37 @@ def _dot(op: Any, operands: Sequence[Any]) -> float | None:
     """Each element of the result is a sum over the contracted dimensions."""
     if not operands:
         return None
+    return _dot_flops(op.shape, operands, op.dot_dimension_numbers.lhs_contracting_dimensions)
+
+
+def _dot_flops(result: Any, operands: Sequence[Any], contracted: Sequence[int]) -> float | None:
+    if not operands:
+        return None
     dims = operands[0].shape.dimensions
-    contracted = op.dot_dimension_numbers.lhs_contracting_dimensions
     if any(not 0 <= number < len(dims) for number in contracted):
         return None
     width = math.prod(dims[number] for number in contracted)
-    return float(_FLOP_PER_MULTIPLY_ADD * _elements(op.shape) * width)
+    return float(_FLOP_PER_MULTIPLY_ADD * _elements(result) * width)
+
+
+def _contracted(config: bytes) -> tuple[int, ...]:
+    """The dimensions of the left operand that a library's product sums over.
+
+    Its configuration is JSON: of its own, or below `gemm_backend_config`. Raises nothing: what it
+    does not say makes the product's cost unknown.
+    """
+    try:
+        members = json.loads(config)
+        members = members.get("gemm_backend_config", members)
+        dims = members["dot_dimension_numbers"]["lhs_contracting_dimensions"]
+        return tuple(int(number) for number in dims)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return (_NO_DIMENSION,)
+
+
+def _first_result(op: Any) -> Any:
+    """The result of a routine; what follows it is scratch memory or a by-product."""
+    return op.shape.tuple_shapes[0] if op.shape.tuple_shapes else op.shape
 
 
 def _convolution(op: Any, operands: Sequence[Any]) -> float | None:
@@ -237,7 +291,7 @@ def _convolution(op: Any, operands: Sequence[Any]) -> float | None:
     if len(operands) < 2:
         return None
     numbers = op.convolution_dimension_numbers
-    lhs, out = operands[0].shape.dimensions, op.shape.dimensions
+    lhs, out = operands[0].shape.dimensions, _first_result(op).dimensions
     kernel = operands[1].shape.dimensions
     try:
         taps = 1.0

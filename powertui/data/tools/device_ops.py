@@ -23,6 +23,7 @@ from powertui.data.opened import Profile
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import kernels, op_names, tensor_cores
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
+from powertui.data.tools.op_costs import fill_costs
 from powertui.data.tools.sorted_columns import last_begun
 from powertui.data.window import touches
 from powertui.value_types import dataclass
@@ -42,6 +43,7 @@ class DeviceOp:
     source: str = ""
     eager: bool = False
     occurrences: int = 0
+    runs: int = 0  # of the op itself: one may launch several kernels, which `occurrences` counts
     total: int = 0
     self_time: int = 0
     kernel_time: int = 0  # of its kernels
@@ -51,6 +53,8 @@ class DeviceOp:
     model_flops: float | None = None
     energy: float | None = None  # J
     stalled: float | None = None  # ps
+    cost_basis: str = ""  # whence FLOPs and bytes are known: "profile", "program"
+    why_no_cost: str = ""  # what of them is not known, and why
     text: str = ""  # the HLO text, where the event itself is named so
     instruction: Instruction | None = field(default=None, repr=False)
     events: list[tuple[int, int]] = field(
@@ -121,11 +125,17 @@ def device_ops(
                     ops[key] = _new(facts, key, programs, compat)
                 named_ps += self_ps
                 _add(ops[key], facts, runs, line.number)
+            for key, count in _executions(line, keys, lo, hi).items():
+                ops[key].runs += count
         bounds = _span(lines[0].process, lo, hi)
         if bounds is not None:
             device_ps = bounds[1] - bounds[0]
             span += device_ps
             idle += max(0, device_ps - named_ps)
+    if compat == "xprof":  # to which every kernel is a run of its op
+        for op in ops.values():
+            op.runs = op.occurrences
+    fill_costs(profile, ops.values())
     return DeviceOps(tuple(ops.values()), idle, unnamed, span, len(lines_by_device))
 
 
@@ -148,6 +158,32 @@ def _runs_by_kind(line: DeviceLine, lo: int, hi: int) -> Iterator[tuple[int, _Ru
     borders = np.flatnonzero(np.diff(codes[by_kind])) + 1
     for chosen in np.split(by_kind, borders):
         yield int(codes[chosen[0]]), _Runs(rows[chosen], length[chosen], self_time[chosen])
+
+
+_Key = tuple[str, str]
+
+
+def _executions(line: DeviceLine, keys: Sequence[_Key | None], lo: int, hi: int) -> dict[_Key, int]:
+    """How often each op ran on a line.
+
+    Kernels of one op that follow each other are one run of it: a convolution unfolds its input and
+    multiplies. Runs of one op that follow each other are as many as its most frequent kernel.
+    """
+    rows, _ = kernels.inside(line.track, lo, hi)
+    codes = line.facts[rows]
+    kinds, kernel_counts = np.unique(codes, return_counts=True)
+    numbers: dict[_Key, int] = {}
+    number_of_code = np.full(len(keys), -1, np.int64)
+    counts: dict[_Key, int] = {}
+    for code, count in zip(kinds.tolist(), kernel_counts.tolist(), strict=True):
+        key = keys[code]
+        if key is not None:
+            number_of_code[code] = numbers.setdefault(key, len(numbers))
+            counts[key] = max(counts.get(key, 0), count)
+    sequence = number_of_code[codes]
+    first = sequence[np.flatnonzero(np.diff(sequence, prepend=-2))]
+    stretches = np.bincount(first[first >= 0], minlength=len(numbers))
+    return {key: max(counts[key], int(stretches[number])) for key, number in numbers.items()}
 
 
 def merged(parts: Sequence[DeviceOps]) -> DeviceOps:
@@ -175,6 +211,7 @@ def merged(parts: Sequence[DeviceOps]) -> DeviceOps:
 def _merge(op: DeviceOp, further: DeviceOp) -> None:
     """Add another host's figures of an op."""
     op.occurrences += further.occurrences
+    op.runs += further.runs
     op.total += further.total
     op.self_time += further.self_time
     op.kernel_time += further.kernel_time

@@ -14,7 +14,7 @@ import numpy as np
 from powertui.data.model import PS_PER_S, Floats
 from powertui.data.row_card import Card
 from powertui.data.table import Column, Fact, Place, Result, Table
-from powertui.data.tools import device_facts, hlo_choice, op_card, xla_ops
+from powertui.data.tools import device_facts, hlo_choice, op_card, op_costs, xla_ops
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.device_ops import DeviceOp
 from powertui.data.tools.registry import Question
@@ -32,8 +32,7 @@ def answer(question: Question) -> Result:
         if ran.on_host and ops
         else []
     )
-    if ops and all(op.flops is None for op in ops):
-        notes.append("This profile does not say what its ops cost: rates and bounds are not known.")
+    notes += use_notes(ops, facts)
     return Result(
         "hlo_stats",
         "HLO ops",
@@ -182,6 +181,22 @@ def _costs(ops: Sequence[DeviceOp], what: str) -> Floats:
 
 def _rematerialized(op: DeviceOp) -> str:
     return "Yes" if ".remat" in op.name else "No"
+
+
+def use_notes(ops: Sequence[DeviceOp], facts: tuple[DeviceFacts, ...]) -> list[str]:
+    """Whence the costs are, and why it is not known how well the device was used, where it is
+    not.
+    """
+    if not ops:
+        return []
+    notes = []
+    if any(op.cost_basis == "program" for op in ops):
+        notes.append("Costs that the profile does not report are counted from the program's text.")
+    reasons = [op_costs.missing_costs(ops), op_costs.missing_peaks(facts)]
+    why = "; ".join(reason for reason in reasons if reason)
+    if why:
+        notes.append(f"Use of the device is n/a where empty: {why}.")
+    return notes
 
 
 def _bound(op: DeviceOp, facts: tuple[DeviceFacts, ...]) -> str:

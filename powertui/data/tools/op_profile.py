@@ -30,15 +30,13 @@ from powertui.data.table import (
 from powertui.data.tools import device_facts, hlo_choice, hlo_stats, op_card, xla_ops
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.device_ops import DeviceOp
+from powertui.data.tools.op_costs import MIN_COSTED_SHARE
 from powertui.data.tools.registry import Question
 from powertui.data.tools.xla_ops import XlaOps
 from powertui.value_types import dataclass
 
 _MAX_CHILDREN = 100  # of one node, as TensorBoard keeps them
 _IDLE = "IDLE"
-# Of a node's time: ops that take so much must say what they cost before the node's use of the
-# device is reported. Chosen, not measured.
-_MIN_COSTED_SHARE = 0.99
 _NO_USE = "its costs or the device's peaks are not known"
 
 
@@ -74,7 +72,7 @@ class Node:
 
     def utilisation(self, facts: tuple[DeviceFacts, ...]) -> tuple[float | None, float | None]:
         """(of FLOP/s, of bandwidth); None where too few of its ops say what they cost."""
-        min_costed = _MIN_COSTED_SHARE * self.self_time
+        min_costed = MIN_COSTED_SHARE * self.self_time
         flops = self.flops if self.flops_time >= min_costed else None
         size = self.bytes if self.bytes_time >= min_costed else None
         return hlo_stats.utilisation(flops, size, self.self_time, facts)
@@ -120,7 +118,7 @@ def answer(question: Question) -> Result:
         "Op profile",
         tuple(tables),
         facts=_facts(ran, devices),
-        notes=_notes(ran, ops),
+        notes=_notes(ran, ops, devices),
         mode=question.compat,
     )
 
@@ -344,13 +342,11 @@ def _facts(ran: XlaOps, devices: tuple[DeviceFacts, ...]) -> tuple[Fact, ...]:
     )
 
 
-def _notes(ran: XlaOps, ops: Sequence[DeviceOp]) -> tuple[str, ...]:
-    notes = []
+def _notes(
+    ran: XlaOps, ops: Sequence[DeviceOp], devices: tuple[DeviceFacts, ...]
+) -> tuple[str, ...]:
+    notes: list[str] = []
     if ran.on_host and ops:
         notes.append("These ops ran on the host: TensorBoard does not list them.")
-    if ops and all(op.flops is None and op.bytes is None for op in ops):
-        notes.append(
-            "This profile does not say what its ops cost, so how well they used the device is "
-            "not known."
-        )
+    notes += hlo_stats.use_notes(ops, devices)
     return tuple(notes)

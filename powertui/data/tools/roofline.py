@@ -12,14 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data import hlo, hlo_costs
-from powertui.data.hlo_costs import OpCost, ProgramCosts
 from powertui.data.model import PS_PER_S, PS_PER_US
 from powertui.data.opened import Profile
 from powertui.data.table import Chart, Fact, Field, Place, Result, Series, Table, columns_of
 from powertui.data.tools import device_facts, torch_costs, torch_links, torch_operators, xla_ops
 from powertui.data.tools.device_facts import DeviceFacts
-from powertui.data.tools.device_ops import DeviceOp
 from powertui.data.tools.registry import Question
 from powertui.value_types import dataclass
 
@@ -27,7 +24,6 @@ _SHAPES = ("Input Dims", "Input type", "Concrete Inputs")
 # The second shape ends in 20 cells; with more there is no room for a rate beside it at 80 columns.
 _COLUMN_CELLS = {"flop_rate": len("718.8 TFLOP/s"), "shapes": 20}
 _ROOF_SPAN = 10.0  # how far beyond its ops a roof is drawn
-_NO_PROGRAM = "the profile holds no text of this op"
 _EMPTY = "No op of XLA ran here, and no operator of PyTorch that launched work on a device."
 _ONE_SHAPE = re.compile(r"\[([\d, ]+)\]")  # one input of `Input Dims`
 _NO_PEAK = "the profile does not say enough about the device"
@@ -118,38 +114,18 @@ def _xla_rows(question: Question) -> Iterable[_Row]:
         # Loops and branches: the ops inside them are listed themselves.
         if not op.hlo_op or op.name.startswith("region") or op.category in ("while", "conditional"):
             continue
-        flops, size, basis, why = op.flops, op.bytes, "profile", ""
-        if flops is None or size is None:
-            cost = _program_cost(question.profile, op)
-            basis, why = "program", cost.why
-            if flops is None and cost.flops is not None:
-                flops = cost.flops * op.occurrences
-            if size is None and cost.bytes is not None:
-                size = cost.bytes * op.occurrences
         yield _Row(
             name=op.name,
             kind=op.category,
             shapes="",
             time=op.self_time,
             count=op.occurrences,
-            flops=flops,
-            bytes=size,
-            basis=basis if flops is not None or size is not None else "",
-            why=why,
+            flops=op.flops,
+            bytes=op.bytes,
+            basis=op.cost_basis,
+            why=op.why_no_cost,
             place=op.events[0] if op.events else None,
         )
-
-
-def _program_cost(profile: Profile, op: DeviceOp) -> OpCost:
-    """Of one run, by the program's text."""
-    unknown = OpCost(None, 0.0, None, _NO_PROGRAM)
-    module = hlo.find(hlo.modules(profile), op.program_id, op.program.rpartition("(")[0])
-    if module is None:
-        return unknown
-    costs: ProgramCosts = profile.cached(
-        ("hlo costs", module.id), lambda: hlo_costs.program_costs(module)
-    )
-    return costs.cost(op.hlo_op) or unknown
 
 
 # ── PyTorch ──────────────────────────────────────────────────────────────────────────────────────

@@ -21,6 +21,7 @@ from powertui.data.run.marks import rows_named
 from powertui.data.table import Column, Fact, Place, Table, text_column
 from powertui.data.tools import device_facts, top_ops, tpu_cores
 from powertui.data.tools.device_facts import DeviceFacts
+from powertui.data.tools.op_costs import MIN_COSTED_SHARE, missing_costs, missing_peaks
 from powertui.data.tools.registry import Question
 from powertui.data.tools.suggestions import Signals
 from powertui.data.tools.tpu_cores import TpuSteps
@@ -28,7 +29,6 @@ from powertui.data.tools.tpu_cores import TpuSteps
 _ALLOCATORS = ("bytes_allocated", "bytes_reserved", "bytes_available")
 _COLLECTIVES = ("all-reduce", "all-gather", "reduce-gather")
 _AT_ONCE = 1 << 16
-_TOLD = 0.99  # of the ops' time, before what they cost says how well the devices were used
 
 
 class Use(NamedTuple):
@@ -42,6 +42,7 @@ class Use(NamedTuple):
     memory_told: bool = (
         False  # by the collector; False: from what the ops say that they read and write
     )
+    why: str = ""  # what is not known of the last three, for this reason
 
     @property
     def arithmetic(self) -> float | None:
@@ -58,6 +59,9 @@ def device_use(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
         for name in ("matrix_unit_utilization_percent", "hbm_utilization_percent")
     )
     flops, roofline, moved = _by_costs(profile, lo, hi, compat)
+    why = ""
+    if flops is None or (moved is None and memory is None):
+        why = _why_unknown(profile, lo, hi, compat)
     return Use(
         duty=tpu_cores.duty_cycle(profile, lo, hi),
         matrix=matrix,
@@ -65,6 +69,7 @@ def device_use(profile: Profile, lo: int, hi: int, compat: Compat) -> Use:
         roofline=roofline,
         memory=moved if memory is None else memory,
         memory_told=memory is not None,
+        why=why,
     )
 
 
@@ -80,11 +85,12 @@ def _mean(parts: Sequence[Use]) -> Use:
         return parts[0]
     by_name = {
         name: [value for part in parts if (value := getattr(part, name)) is not None]
-        for name in Use._fields[:-1]
+        for name in Use._fields[:-2]
     }
     return Use(
         **{name: float(np.mean(values)) if values else None for name, values in by_name.items()},
         memory_told=all(part.memory_told for part in parts),
+        why=next((part.why for part in parts if part.why), ""),
     )
 
 
@@ -110,7 +116,7 @@ def _by_costs(
         return None, None, None
     # An op that holds others says what they cost, too: only those that hold none are added.
     leaves = [op for op in ops.ops if op.total == op.self_time]
-    min_costed_ps = _TOLD * (ops.busy + ops.unnamed)
+    min_costed_ps = MIN_COSTED_SHARE * (ops.busy + ops.unnamed)
     flops = _sum_of_costs([(op.flops, op.self_time) for op in leaves], min_costed_ps)
     size = _sum_of_costs([(op.bytes, op.self_time) for op in leaves], min_costed_ps)
     span_s, busy_s = ops.span / PS_PER_S, ops.busy / PS_PER_S
@@ -124,6 +130,18 @@ def _by_costs(
         memory_bound = flops / size * peaks.bandwidth
         roofline = min(1.0, flops / busy_s / min(peaks.peak_flops, memory_bound))
     return of_peak, roofline, of_memory
+
+
+def _why_unknown(profile: Profile, lo: int, hi: int, compat: Compat) -> str:
+    """Why it is not known how well the devices were used."""
+    peaks = missing_peaks(device_facts.device_facts(profile.trace))
+    if peaks:
+        return peaks
+    ops = top_ops.on_devices(profile, lo, hi, compat)
+    unnamed_share = ops.unnamed / max(1, ops.busy + ops.unnamed)
+    if unnamed_share > 1 - MIN_COSTED_SHARE:
+        return f"the profile names no op for {unnamed_share:.0%} of the devices' work"
+    return missing_costs(ops.ops)
 
 
 def _peaks(trace: Trace) -> DeviceFacts | None:
@@ -143,7 +161,7 @@ def _sum_of_costs(costs: Sequence[tuple[float | None, int]], min_costed_ps: floa
 
 
 def facts(use: Use) -> list[Fact]:
-    """Those that are known."""
+    """Those that are known; of what ops of devices use, else the reason."""
     reported = "as the profile reports"
     why_duty = "of their programs' time the cores compute: not in infeed, outfeed and host copies"
     why_flops = "from what the ops say that they compute, idle time too"
@@ -161,6 +179,8 @@ def facts(use: Use) -> list[Fact]:
     for id, label, share, why in rows:
         if share is not None:
             facts.append(Fact(id, label, share, "share", why=why))
+        elif use.why and id in ("flops_utilization", "hbm_utilization"):
+            facts.append(Fact(id, label, None, "share", why=f"n/a: {use.why}"))
     return facts
 
 

@@ -11,7 +11,7 @@ from powertui.data.asked import Compat
 from powertui.data.model import Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.opened import Profile
 from powertui.data.run import marks
-from powertui.data.tools import device_ops, op_names, op_stack
+from powertui.data.tools import device_ops, op_costs, op_names, op_stack
 from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.tools.device_ops import DeviceOp, DeviceOps
 from powertui.data.window import touches
@@ -68,6 +68,9 @@ def _on_host(profile: Profile, lo: int, hi: int) -> XlaOps:
                 op = ops[key] = _new(name, stats, module)
             event = (numbers[id(track)], row)
             _add(op, int(length[place]), int(self_time[place]), event)
+    for op in ops.values():
+        op.runs = op.occurrences
+    op_costs.fill_costs(profile, ops.values())
     return XlaOps(tuple(ops.values()), idle, True)
 
 

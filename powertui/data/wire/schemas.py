@@ -139,7 +139,7 @@ _SCHEMAS: dict[str, str] = {
         parameter_number 9 int64, fusion_kind 11 string, custom_call_target 28 string, id 35 int64,
         operand_ids 36 [int64], called_computation_ids 38 [int64], window 15 HloWindow,
         convolution_dimension_numbers 16 HloConvolution, dot_dimension_numbers 30 HloDot,
-        feature_group_count 50 int64, batch_group_count 61 int64
+        feature_group_count 50 int64, batch_group_count 61 int64, backend_config 43 bytes
     """,
     "HloWindow": "dimensions 1 [HloWindowDimension]",
     "HloWindowDimension": """

@@ -182,11 +182,13 @@ def test_use_follows_from_what_ops_cost(tmp_path: Path) -> None:
 
 
 def test_use_is_unknown_where_ops_do_not_say_what_they_cost(tmp_path: Path) -> None:
-    value = facts(page(run(tmp_path, core(0, FAST))))
-    assert (
-        not {"flops_utilization", "roofline_utilization", "hbm_utilization", "mxu_utilization"}
-        & value.keys()
-    )
+    answer = page(run(tmp_path, core(0, FAST)))
+    value = facts(answer)
+    assert not {"roofline_utilization", "mxu_utilization"} & value.keys()
+    reasons = {fact.id: fact.why for fact in answer.facts}
+    for use in ("flops_utilization", "hbm_utilization"):
+        assert value[use] is None
+        assert reasons[use].startswith("n/a: ")
 
 
 @pytest.mark.parametrize(
