@@ -149,7 +149,8 @@ COMMANDS = {
     "report RUN --tool kernel_stats": (195, 30),
     "report RUN --json": (340, 128),
     "energy DEMO": (317, 183),
-    "demo --report": (373, 173),
+    # one more, which tells what ops of XLA cost
+    "demo --report": (374, 173),
 }
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from powertui.data import hlo, hlo_costs
-from powertui.data.hlo_costs import OpCost, ProgramCosts
+from powertui.data import hlo
 from powertui.data.opened import Profile
 
 if TYPE_CHECKING:
+    from powertui.data.hlo_costs import OpCost, ProgramCosts
     from powertui.data.tools.device_facts import DeviceFacts
     from powertui.data.tools.device_ops import DeviceOp
 
@@ -35,6 +35,10 @@ def fill_costs(profile: Profile, ops: Iterable[DeviceOp]) -> None:
 
 def _fill(profile: Profile, op: DeviceOp) -> None:
     cost = _program_cost(profile, op)
+    if cost is None:
+        op.why_no_cost = _NO_PROGRAM
+        op.cost_basis = _FROM_PROFILE if op.flops is not None or op.bytes is not None else ""
+        return
     op.why_no_cost = cost.why
     has_cost = op.flops is not None or op.bytes is not None
     if op.flops is None and cost.flops is not None:
@@ -47,16 +51,17 @@ def _fill(profile: Profile, op: DeviceOp) -> None:
         op.cost_basis = _FROM_PROFILE
 
 
-def _program_cost(profile: Profile, op: DeviceOp) -> OpCost:
-    """Of one run, by the program's text."""
-    unknown = OpCost(None, 0.0, None, _NO_PROGRAM)
+def _program_cost(profile: Profile, op: DeviceOp) -> OpCost | None:
+    """Of one run, by the program's text; None where the profile has none."""
     module = hlo.find(hlo.modules(profile), op.program_id, op.program.rpartition("(")[0])
     if module is None:
-        return unknown
+        return None
+    from powertui.data import hlo_costs  # not for runs without a program of XLA
+
     costs: ProgramCosts = profile.cached(
         ("hlo costs", module.id), lambda: hlo_costs.program_costs(module)
     )
-    return costs.cost(op.hlo_op) or unknown
+    return costs.cost(op.hlo_op)
 
 
 def missing_costs(ops: Sequence[DeviceOp]) -> str:
