@@ -63,7 +63,16 @@ def _tables(version: str) -> dict[str, str]:
         "TARGET_INFO_GPU_METRICS": "typeId INTEGER, sourceId INTEGER, typeName TEXT, "
         "metricId INTEGER, metricName TEXT",
     }
+    tables["OSRT_API"] = _CALL.format(t=kind) + ", nestingLevel INTEGER, callchainId INTEGER"
     if version == "2025.6":
+        tables["COMPOSITE_EVENTS"] = (
+            "id INTEGER NOT NULL PRIMARY KEY, start INTEGER NOT NULL, cpu INTEGER, threadState "
+            "INTEGER, globalTid INTEGER, cpuCycles INTEGER NOT NULL"
+        )
+        tables["SAMPLING_CALLCHAINS"] = (
+            "id INTEGER NOT NULL, symbol INTEGER NOT NULL, module INTEGER NOT NULL, "
+            "unresolved INTEGER, originalIP INTEGER, stackDepth INTEGER NOT NULL"
+        )
         tables["GPU_METRICS"] = "rawTimestamp INTEGER, " + tables["GPU_METRICS"]
         tables["META_DATA_EXPORT"] = "name TEXT, value TEXT"
         tables["CUPTI_ACTIVITY_KIND_GRAPH_TRACE"] = (
@@ -123,6 +132,14 @@ class _Export:
             globalTid=global_tid(pid, pid),
         )
 
+    def sample(self, pid: int, number: int, at: int) -> None:
+        """A sample of the CPU; every third has no stack."""
+        self.add("COMPOSITE_EVENTS", id=number, start=at, globalTid=global_tid(pid, pid))
+        if number % 3:
+            for depth, symbol in enumerate((f"load_{number % 2}", "main")):
+                symbol_id = self.text(symbol)
+                self.add("SAMPLING_CALLCHAINS", id=number, symbol=symbol_id, stackDepth=depth)
+
     def step(self, pid: int, rank: int, number: int) -> None:
         at = number * 1_000_000 + rank * 1_000
         one = 3 * number + 1  # its first correlation: each process counts its own
@@ -179,6 +196,14 @@ class _Export:
             correlationId=one + 10_000,
             **work,
         )
+        self.add(
+            "OSRT_API",
+            start=at + 720_000,
+            end=at + 790_000 + number,
+            globalTid=global_tid(pid, pid),
+            nameId=self.text("pthread_cond_wait"),
+        )
+        self.sample(pid, rank * STEPS + number, at + 5_000)
         change = {"start": at + 30_000, "memKind": 2, "bytes": 1 << 20, **work}
         self.add("CUDA_GPU_MEMORY_USAGE_EVENTS", memoryOperationType=0, **change)
         if number % 3 == 2:

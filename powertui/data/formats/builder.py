@@ -266,9 +266,18 @@ class ProcessBuilder:
         self._tracks: list[Track] = []
 
     def add(
-        self, key: int, name: str, line: LineEvents, aggregates: Aggregates | None = None
+        self,
+        key: int,
+        name: str,
+        line: LineEvents,
+        aggregates: Aggregates | None = None,
+        *,
+        derived: bool = False,
     ) -> Track | None:
-        """One line with its events, in any order. A line without any event is no track."""
+        """One line with its events, in any order. A line without any event is no track.
+
+        `derived`: it says again, in other words, what another line of its thread holds.
+        """
         trace = self._trace
         line.validate(
             trace.earliest,
@@ -284,7 +293,7 @@ class ProcessBuilder:
         order, lanes = pack(line.start, line.duration)
         if order is not None:
             line.take(order)
-        return self.add_packed(key, name, line.events, lanes, span, aggregates)
+        return self.add_packed(key, name, line.events, lanes, span, aggregates, derived=derived)
 
     def add_packed(
         self,
@@ -294,6 +303,8 @@ class ProcessBuilder:
         lanes: Int64s,
         span: tuple[int, int] | None,
         aggregates: Aggregates | None = None,
+        *,
+        derived: bool = False,
     ) -> Track:
         """One line whose events are valid and lie lane by lane already; `span` is when the first
         starts and the last ends.
@@ -301,7 +312,8 @@ class ProcessBuilder:
         if span is not None:
             self._trace.saw(*span)
         kind, label = track_kind(name, self.kind), self._label(key, name)
-        track = Track(key, label, kind, is_derived(key, name, self.kind), events, lanes, aggregates)
+        derived = derived or is_derived(key, name, self.kind)
+        track = Track(key, label, kind, derived, events, lanes, aggregates)
         self._tracks.append(track)
         self._trace.events += len(events) + (len(aggregates) if aggregates else 0)
         return track

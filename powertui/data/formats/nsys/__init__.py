@@ -31,9 +31,20 @@ _TABLES = (
 )
 
 
-def sniff(head: bytes, path: str) -> int:  # noqa: ARG001
-    """A SQLite database with tables that Nsight Systems alone names so."""
-    return 97 if head.startswith(_SQLITE) and any(name in head for name in _TABLES) else 0
+def sniff(head: bytes, path: str) -> int:
+    """A SQLite database with tables that Nsight Systems alone names so.
+
+    With many tables their list does not fit into the first page, and may begin anywhere: then the
+    database itself is asked.
+    """
+    if not head.startswith(_SQLITE):
+        return 0
+    if any(name in head for name in _TABLES):
+        return 97
+    from powertui.data.formats.nsys.database import schema_text
+
+    listed = schema_text(path)
+    return 97 if any(name in listed for name in _TABLES) else 0
 
 
 def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:

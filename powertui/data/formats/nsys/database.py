@@ -20,6 +20,7 @@ from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import Int64s
 from powertui.errors import UnreadableFile
+from powertui.opening import open_for_reading
 
 MISSING = -1  # stands for NULL, and for a column that a version does not write
 
@@ -29,6 +30,8 @@ _MIN_ROW_BYTES = 4  # no row of a table takes less: a damaged tree may lead roun
 # its size can hold is a file that leads nowhere.
 _STEPS_PER_ROW, _FREE_STEPS = 100, 50_000_000
 _STEPS_PER_CHECK = 1_000_000
+_MAX_LOOKS = 1  # of so many steps, while a thousand names of tables are listed: 30,000 steps
+_MAX_SCHEMA_BYTES = 1 << 20  # of a damaged file that are searched for names of tables; chosen
 _MAX_TEXT_CHARS = 1 << 16
 _MAX_ASKED_IDS = 500  # in one statement
 _EXPORT_AGAIN = "Export it again: nsys export --type sqlite -o OUT.sqlite REPORT.nsys-rep"
@@ -92,29 +95,37 @@ class NsysDatabase:
         """Whether a table is there, with all of these columns."""
         return self.tables.get(table, frozenset()).issuperset(columns) and table in self.tables
 
-    def integers(self, table: str, columns: Sequence[str], progress: Progress) -> dict[str, Int64s]:
-        """Columns as whole numbers, in the table's order; those that are not there as `MISSING`."""
+    def integers(
+        self, table: str, columns: Sequence[str], progress: Progress, *, zero: str = ""
+    ) -> dict[str, Int64s]:
+        """Columns as whole numbers, in the table's order; those that are not there as `MISSING`.
+
+        Only rows in which the column `zero` is 0, where one is named.
+        """
         there = [name for name in columns if name in self.tables[table]]
         missing = [name for name in columns if name not in there]
         if not there:
             return {name: np.empty(0, np.int64) for name in columns}
         with self.errors():
-            found = self._read(table, there, progress)
+            found = self._read(table, there, progress, zero)
         count = len(found[there[0]])
         return {**found, **{name: np.full(count, MISSING, np.int64) for name in missing}}
 
-    def _read(self, table: str, columns: Sequence[str], progress: Progress) -> dict[str, Int64s]:
+    def _read(
+        self, table: str, columns: Sequence[str], progress: Progress, zero: str
+    ) -> dict[str, Int64s]:
+        rows = f'"{table}"' + (f' WHERE "{zero}" = 0' if zero else "")
         try:
-            return self._chunks(table, [f'"{name}"' for name in columns], columns, progress)
+            return self._chunks(rows, [f'"{name}"' for name in columns], columns, progress)
         except (TypeError, ValueError):  # a NULL, or a text where a number should be
             cast = [f'CAST(IFNULL("{name}", {MISSING}) AS INTEGER)' for name in columns]
-            return self._chunks(table, cast, columns, progress)
+            return self._chunks(rows, cast, columns, progress)
 
     def _chunks(
-        self, table: str, asked: Sequence[str], columns: Sequence[str], progress: Progress
+        self, rows: str, asked: Sequence[str], columns: Sequence[str], progress: Progress
     ) -> dict[str, Int64s]:
         limit = self.size // _MIN_ROW_BYTES
-        cursor = self._connection.execute(f'SELECT {", ".join(asked)} FROM "{table}" LIMIT {limit}')
+        cursor = self._connection.execute(f"SELECT {', '.join(asked)} FROM {rows} LIMIT {limit}")
         kind = np.dtype([(name, np.int64) for name in columns])
         parts: list[npt.NDArray[Any]] = []
         count = 0
@@ -182,6 +193,35 @@ class NsysDatabase:
                 {name: _short(value) for name, value in zip(there, row, strict=True)}
                 for row in found
             ]
+
+
+def schema_text(path: str) -> bytes:
+    """The names of a database's tables, one a line; of a damaged one the bytes that may hold them.
+
+    Nothing of a pipe, which cannot be read twice.
+    """
+    looks = 0
+
+    def is_too_long() -> int:
+        nonlocal looks
+        looks += 1
+        return int(looks > _MAX_LOOKS)
+
+    if not Path(path).is_file():
+        return b""
+    try:
+        connection = connected(path, is_too_long)
+        try:
+            query = "SELECT name FROM sqlite_master WHERE type = 'table' LIMIT 1000"
+            names = [str(name) for (name,) in connection.execute(query)]
+        finally:
+            connection.close()
+        return "\n".join(names).encode("utf-8", "replace")
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError):
+        with open_for_reading(path) as file:
+            return file.read(_MAX_SCHEMA_BYTES)
+    except OSError:
+        return b""
 
 
 def _short(value: Any) -> Any:

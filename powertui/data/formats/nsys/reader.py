@@ -24,10 +24,8 @@ _GRAPHS, _CALLS, _DRIVER_CALLS = "GRAPH_TRACE", "RUNTIME", "DRIVER"
 _CUPTI = "CUPTI_ACTIVITY_KIND_"
 _NVTX = "NVTX_EVENTS"
 _NOT_DRAWN = {
-    "OSRT_API": "calls of the operating system are not drawn",
     "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": "waits for streams and events are not drawn",
     "SCHED_EVENTS": "moves between cores are not drawn",
-    "COMPOSITE_EVENTS": "samples of the CPU are not drawn",
 }
 # CUPTI's kinds of copies, in the words of PyTorch's traces.
 _COPY_KINDS = {
@@ -42,6 +40,12 @@ _COPY_KINDS = {
     9: "HtoH",
     10: "PtoP",
 }
+_OSRT, _SAMPLES, _CHAINS = "OSRT_API", "COMPOSITE_EVENTS", "SAMPLING_CALLCHAINS"
+# The lines of a thread, by number: what its program called, and beside that its started ranges, its
+# calls of the operating system and where the CPU's samples found it. The last two say again what
+# the thread did meanwhile: they are drawn and searched, and no table adds their time to its calls'.
+_CALL_LINE, _STARTED_LINE, _SYSTEM_LINE, _SAMPLE_LINE = range(4)
+_LINE_NAMES = ("", " started ranges", " operating system", " samples")
 _PUSH_POP, _START_END, _MARK = 59, 60, 34  # of `eventType` in NVTX_EVENTS
 _MAX_RANGE_NAMES = 200_000  # more names than that are no steps of one name; chosen
 _LONGEST_NS = 1 << 51  # 26 days, as builder.LIMIT_PS: a longer time is damage
@@ -247,14 +251,44 @@ class _Assembly:
                 yield self._of_calls(table)
         if self.database.has(_NVTX, "start"):
             yield from self._of_ranges()
+        if self.database.has(_OSRT, "start", "end", "globalTid"):
+            yield self._of_calls(_OSRT, _SYSTEM_LINE)
+        if self.database.has(_SAMPLES, "start", "globalTid"):
+            yield self._of_samples()
 
-    def _of_calls(self, table: str) -> _Events:
+    def _of_calls(self, table: str, line: int = _CALL_LINE) -> _Events:
         wanted = ["start", "end", "globalTid", "correlationId", "nameId"]
         columns = self.database.integers(table, wanted, self.progress)
         thread = columns["globalTid"]
         base = self._store(table, columns, self.identities.processes_of(thread))
-        name = self._text_names(columns["nameId"], "CUDA call")
-        return self._events(columns, name, base, thread, (np.zeros(len(thread), np.int64),))
+        name = self._text_names(columns["nameId"], "CUDA call" if line == _CALL_LINE else "call")
+        return self._events(columns, name, base, thread, (np.full(len(thread), line, np.int64),))
+
+    def _of_samples(self) -> _Events:
+        """Moments at which the CPU was found in a thread, by the function on top of its stack."""
+        columns = self.database.integers(_SAMPLES, ["id", "start", "globalTid"], self.progress)
+        columns["end"] = columns["start"]
+        thread = columns["globalTid"]
+        base = self._store(_SAMPLES, columns, thread)
+        symbols = self._top_symbols(columns["id"])
+        name = self._text_names(symbols, "sample")
+        line = np.full(len(thread), _SAMPLE_LINE, np.int64)
+        return self._events(columns, name, base, thread, (line,))
+
+    def _top_symbols(self, samples: Int64s) -> Int64s:
+        """The text's number of the function in which each sample was taken."""
+        symbols = np.full(len(samples), MISSING, np.int64)
+        if not self.database.has(_CHAINS, "id", "symbol", "stackDepth"):
+            return symbols
+        tops = self.database.integers(_CHAINS, ["id", "symbol"], self.progress, zero="stackDepth")
+        order = np.argsort(tops["id"], kind="stable")
+        ids = tops["id"][order]
+        if not len(ids):
+            return symbols
+        at = np.minimum(np.searchsorted(ids, samples), len(ids) - 1)
+        has_stack = ids[at] == samples
+        symbols[has_stack] = tops["symbol"][order][at[has_stack]]
+        return symbols
 
     def _text_names(self, ids: Int64s, otherwise: str) -> UInt32s:
         codes, distinct = pd.factorize(ids)
@@ -284,7 +318,7 @@ class _Assembly:
         columns["end"] = np.where(kind == _MARK, columns["start"], end)
         is_drawn = is_range | (kind == _MARK)
         self._mark_steps(columns, name, thread, np.flatnonzero(kind == _PUSH_POP), base)
-        line = np.where(kind == _START_END, 1, 0).astype(np.int64)
+        line = np.where(kind == _START_END, _STARTED_LINE, _CALL_LINE).astype(np.int64)
         yield self._events(columns, name, base, thread, (line,), is_drawn)
 
     def _mark_steps(
@@ -318,14 +352,17 @@ class _Assembly:
         for part in parts:
             for key, rows in _grouped((part.process, *part.lanes)):
                 groups.setdefault(key, []).append((part, rows))
-        for (thread, is_started), pieces in sorted(groups.items()):
+        for (thread, line), pieces in sorted(groups.items()):
             pid = self.identities.pid(thread)
             if not self._admits(("host", pid), pieces):
                 continue
-            label = self.identities.thread_name(thread)
-            if is_started:
-                label += " started ranges"
-            self._process("host", pid).add(self.identities.tid(thread), label, _line(pieces))
+            label = self.identities.thread_name(thread) + _LINE_NAMES[line]
+            self._process("host", pid).add(
+                self.identities.tid(thread),
+                label,
+                _line(pieces),
+                derived=line in (_SYSTEM_LINE, _SAMPLE_LINE),
+            )
 
     def _admits(self, place: tuple[str, int], pieces: Sequence[tuple[_Events, Int64s]]) -> bool:
         if self.quota.admits(place):
