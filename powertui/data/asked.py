@@ -10,6 +10,7 @@ from dataclasses import field, replace
 from typing import Literal
 
 from powertui.data.limits import MACHINE, MemoryLimit
+from powertui.power_server import PowerServer
 from powertui.value_types import dataclass
 
 # By whose rules TensorBoard's tools are computed: TensorFlow's up to 2.10 with copies told as
@@ -45,6 +46,8 @@ class ReadOptions:
     step_marker: str | None = None  # a regular expression: events with such names start a step
     tz: str | None = None  # zone of local times in names and logs: "America/Sao_Paulo", "-03:00"
     power: tuple[str, ...] = ()  # power logs that were named, beside those that lie with the run
+    # The servers among them, by their address: how each is reached.
+    servers: tuple[tuple[str, PowerServer], ...] = ()
     find_power: bool = True  # also take the logs that lie with the run
     columns: LogColumns | None = None
     limit: MemoryLimit = MACHINE  # of the memory that one file may take
@@ -54,6 +57,10 @@ class ReadOptions:
     usual_hosts: tuple[tuple[str, str], ...] = ()  # the same, as the config file says for every run
     # (an address, what the config file calls the machine there)
     called_hosts: tuple[tuple[str, str], ...] = ()
+
+    def server(self, path: str) -> PowerServer | None:
+        """The server that a name in `power` means; None for a file's."""
+        return dict(self.servers).get(path)
 
     @property
     def assigned_hosts(self) -> tuple[tuple[str, str], ...]:

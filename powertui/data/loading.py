@@ -30,6 +30,7 @@ from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
     from powertui.data.power.options import PowerLog
+    from powertui.power_server import PowerQuestion, PowerServer, ServerAnswer
 
 LOADING = "still loading"
 
@@ -48,6 +49,8 @@ class Beside:
         self._outcomes: dict[tuple[str, str, LogColumns | None], object] = {}
         self._tails: dict[str, tfevents.Tail] = {}
         self._stamps: dict[str, FileState | None] = {}
+        self._answers: dict[str, tuple[PowerQuestion, ServerAnswer]] = {}  # by the server's address
+        self._logs: dict[str, PowerLog] = {}  # the same, read
 
     def tfevents(self, path: str, group: str, limit: MemoryLimit) -> EventLog:
         """A tfevents file. Raises `UnreadableFile` every time when it cannot be read."""
@@ -65,6 +68,25 @@ class Beside:
         return cast(
             "PowerLog", self._once(("power", path, options), lambda: power.load(path, options))
         )
+
+    def fetched(
+        self, url: str, server: PowerServer, question: PowerQuestion, options: LogColumns
+    ) -> PowerLog:
+        """What a server has of a time. It is asked again only for what it was not asked for yet."""
+        from powertui.data.power import fetched
+
+        with self._lock:
+            known = self._answers.get(url)
+            if known is not None:
+                asked, answer = known
+                has_hosts = not asked.hosts or question.hosts <= asked.hosts
+                if has_hosts and answer.covers(question):
+                    return self._logs[url]
+                question = question.joined(asked)
+            answer = fetched.fetch(server, url, question)
+            self._answers[url] = question, answer
+            self._logs[url] = fetched.load(url, answer, options)
+            return self._logs[url]
 
     def look_again(self) -> bool:
         """Whether anything came since: what was appended to scalars is read now, a power log that
@@ -297,7 +319,7 @@ class _Loader:
         columns = log_columns.columns_by_log(paths, options)
         for path in paths:
             try:
-                log = self.beside.power(path, columns[path])
+                log = self._power_log(path, columns[path])
             except UnreadableFile as error:
                 if path in self.options.power:
                     raise  # it was asked for by name
@@ -311,3 +333,14 @@ class _Loader:
             kept, warnings = repeated_logs.without_repeats(self.power)
             self.power = list(kept)
             self.warnings += warnings
+
+    def _power_log(self, path: str, columns: LogColumns) -> PowerLog:
+        server = self.options.server(path)
+        if server is None:
+            return self.beside.power(path, columns)
+        hosts = [name for trace in self.done for name in (trace.machine, trace.host)]
+        from powertui.data import server_question
+
+        bounds = server_question.bounds_of_run(self.done, self.logs)
+        question = server_question.question(path, bounds, hosts, self.options)
+        return self.beside.fetched(path, server, question, columns)

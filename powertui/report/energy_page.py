@@ -21,6 +21,7 @@ from powertui.data.training.training_energy import TrainingEnergy, training_ener
 from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.data.training.training_window import TrainingWindow
 from powertui.plain import plain
+from powertui.power_server import is_server
 from powertui.report import energy_sections, training_page
 from powertui.report.energy_table import PageWriter
 from powertui.report.energy_words import (
@@ -230,6 +231,8 @@ def _page(
             lines += energy_sections.windows_section(trace, writer)
         if account.counted:  # else they are the answer
             lines += writer.lines(trace.notes)
+    if not options.is_verbose:
+        lines += writer.lines(_server_words(run))
     if findings is not None:
         lines += energy_sections.findings_section(findings, writer)
     if options.is_verbose:
@@ -239,6 +242,13 @@ def _page(
         lines += _warnings_section(run, writer)
     lines.append("")
     return lines
+
+
+def _server_words(run: Run) -> list[str]:
+    """What servers were asked for and how fine their power is, each sentence once."""
+    warnings = [*run.warnings, *(warn for series in run.power for warn in series.warnings)]
+    words = [str(warn) for warn in warnings if is_server(warn.file)]
+    return list(dict.fromkeys(words))
 
 
 def _warnings_section(run: Run, writer: PageWriter) -> list[str]:

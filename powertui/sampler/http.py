@@ -298,6 +298,8 @@ class Http:
                 raise TimeoutError(f"no {begun}answer within {self.timeout:g} s") from None
             if len(raw) > self.largest:
                 raise TooLarge
+            if response.length:  # of what its head has announced
+                raise http.client.IncompleteRead(raw, response.length)
             keep = response.isclosed() and not response.will_close
         except TooLarge:
             raise TooLarge(
@@ -328,4 +330,6 @@ def _readable(error: Exception) -> OSError:
         return OSError("no TLS there")
     if isinstance(error, OSError):
         return OSError(error.strerror or type(error).__name__)
+    if isinstance(error, http.client.IncompleteRead):
+        return OSError("the answer ended before it was whole")
     return OSError("an answer that is not HTTP")

@@ -15,17 +15,15 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Sequence
-from email.utils import parsedate_to_datetime
 from itertools import pairwise
-from typing import Any
 
 from powertui.errors import NotSupported, PowertuiError, SensorError, UsageError
-from powertui.sampler import prometheus_api
-from powertui.sampler.http import Http, TooLarge, basic, number
-from powertui.sampler.prometheus_api import SeriesSamples, escaped, means, results, samples_of
+from powertui.sampler.http import TooLarge, number
+from powertui.sampler.prometheus_api import SeriesSamples, means, merged, results, samples_of
 from powertui.sampler.prometheus_metrics import METRICS, counts_joules, scope_of, watts_of_one
+from powertui.sampler.prometheus_server import PrometheusConnection, selector
 from powertui.sampler.source import AnswerTime, Channel, Info, Options, Reading, Stamp
-from powertui.sampler.urls import Address, join_host_port
+from powertui.sampler.urls import Address
 
 __all__ = ["PrometheusSource", "make"]
 
@@ -34,13 +32,11 @@ _LOOKBACK_S = 300.0  # of the first question, which shows how often the server s
 _DEFAULT_SPACING_S = 60.0  # assumed between two samples until that is known
 _COUNTER_LOOKBACK_SPACINGS = 3  # in which a counter's value before the first one is looked for
 _STALE_SPACINGS = 3.5  # without a sample a series has no value: three scrapes may fail
-_MAX_ANSWER_BYTES = 4 << 20  # 100,000 samples
 # Where an answer would be larger, only the last minute is asked for, then less.
 _SHORT_LOOKBACK_S = 60.0
 _SHORTEST_LOOKBACK_S = 15.0
 _OPENING_TIMEOUT_FACTOR = 5  # an answer about minutes takes longer than one about seconds
 _MAX_CHANNELS = 10_000  # chosen, far above any cluster that one recording is for
-_CLOCK_OFFSET_S = 2.0  # between our clock and the server's that is worth a note
 _MIN_TIMEOUT_S = 0.5  # a query is computed before it is answered
 
 
@@ -48,23 +44,12 @@ class PrometheusSource:
     min_period = 0.2
 
     def __init__(self, address: Address, options: Options) -> None:
-        self._options, self._address = options, address
-        self.name = join_host_port(address.host, address.port)
+        self._address = address
         self.channels: tuple[Channel, ...] = ()
         self.reconnects = 0
-        tls = address.query.get("tls") == "1"
-        self._prefix = address.path.rstrip("/")
         self._timeout = max(options.timeout, _MIN_TIMEOUT_S)
-        self._http = Http(
-            address.host,
-            address.port or 9090,
-            tls=tls,
-            insecure=options.insecure,
-            timeout=self._timeout,
-            largest=_MAX_ANSWER_BYTES,
-        )
-        if options.user:
-            self._http.headers["Authorization"] = basic(options.user, options.password)
+        self._server = PrometheusConnection(address, options, self._timeout)
+        self.name = self._server.name
         self.selector = ""
         self._counts = False  # the metric counts joules
         self._unit = 1.0  # watts, or joules, of one unit of the metric
@@ -75,22 +60,16 @@ class PrometheusSource:
 
     # asking
 
-    def _ask(self, path: str, **parameters: Any) -> Any:
-        data, self._date = prometheus_api.ask(
-            self._http, self.name, f"{self._prefix}/api/v1/{path}", parameters
-        )
-        return data
-
     def _vectors(self, seconds: float, end: float) -> list[SeriesSamples]:
         """A range vector's raw samples."""
         before = _COUNTER_LOOKBACK_SPACINGS * self.spacing if self._counts else 0.0
         range_ms = max(1, round((seconds + before) * 1000))
-        data = self._ask("query", query=f"{self.selector}[{range_ms}ms]", time=f"{end:.3f}")
+        data = self._server.ask("query", query=f"{self.selector}[{range_ms}ms]", time=f"{end:.3f}")
         # A second more on both sides: the server's clock is not ours.
         since, until = end - seconds - 1, end + 1
-        all_series = [
+        all_series = merged(
             samples_of(entry, since - before, until, self._unit) for entry in results(data)
-        ]
+        )
         if not self._counts:
             return all_series
         return [means(series, since) for series in all_series]
@@ -105,18 +84,15 @@ class PrometheusSource:
         raise refused
 
     def open(self) -> Info:
-        self._http.timeout = _OPENING_TIMEOUT_FACTOR * self._timeout
+        self._server.http.timeout = _OPENING_TIMEOUT_FACTOR * self._timeout
         try:
             self.selector = self._choose()
             self._counts, self._unit = counts_joules(self.selector), watts_of_one(self.selector)
             shorter = (_SHORT_LOOKBACK_S, _SHORTEST_LOOKBACK_S)
-            recent = self._recent(_LOOKBACK_S, time.time(), shorter)
+            recent = self._recent(_LOOKBACK_S, self._server_time(time.time()), shorter)
         except OSError as error:
             self.close()
-            raise SensorError(
-                f"{self.name} does not answer: {error}.",
-                hint="Check the address. 9090 is the usual port.",
-            ) from None
+            raise self._server.unreachable(error) from None
         except PowertuiError:
             self.close()
             raise
@@ -126,49 +102,48 @@ class PrometheusSource:
                 f"{self.name} has no sample of {self.selector} in the last five minutes.",
                 hint="Check that the exporter is running.",
             )
-        self._http.timeout = self._timeout
+        self._server.http.timeout = self._timeout
         self._learn(recent)
         for series in recent:
             newest = series.samples[-1][0] if series.samples else 0.0
-            if time.time() - newest <= _STALE_SPACINGS * self.spacing:
+            if self._server_time(time.time()) - newest <= _STALE_SPACINGS * self.spacing:
                 newest -= 1e-3  # a fresh sample is the first to be yielded
             if channel := self._channel(series.labels):
                 self._last[channel] = newest
         facts = {"query": self.selector, "scraped every": f"{self.spacing:g} s"}
-        notes = self._clock_note()
-        return Info("prometheus", str(self._address), "", self.channels, facts, notes)
+        address = str(self._address)
+        return Info("prometheus", address, "", self.channels, facts, self._notes())
+
+    def _server_time(self, our_time: float) -> float:
+        """What the server's clock shows at a moment of ours."""
+        return our_time + self._server.ahead_s
 
     def _choose(self) -> str:
-        matchers = ""
-        if instances := self._address.query.get("instance"):
-            pattern = "|".join(f"{instance}(:[0-9]+)?" for instance in instances.split("|"))
-            matchers = f'{{instance=~"{escaped(pattern)}"}}'
-        query = self._address.query.get("query") or self._address.query.get("match")
-        if query:
-            if matchers and "{" in query:
-                raise UsageError(
-                    "prometheus: give either instance= or a query with its own {labels}."
-                )
-            return query + matchers
+        if named := self._server.named_selector():
+            return named
         for metric in METRICS:
-            if results(self._ask("query", query=f"count({metric}{matchers})")):
-                return metric + matchers
+            chosen = selector(metric, self._server.matchers())
+            if results(self._server.ask("query", query=f"count({chosen})")):
+                return chosen
         raise NotSupported(
             f"{self.name} has no power metric that powertui knows.",
             hint="Name one: prometheus://…?query=METRIC.",
         )
 
-    def _clock_note(self) -> tuple[str, ...]:
-        try:
-            offset = parsedate_to_datetime(self._date).timestamp() - time.time()
-        except (TypeError, ValueError):
-            return ()
-        # The server's Date is cut to seconds: half a second behind on average.
-        if abs(offset + 0.5) <= _CLOCK_OFFSET_S:
-            return ()
-        direction = "ahead of" if offset > 0 else "behind"
-        note = f"The clock of {self.name} is {abs(offset):.0f} s {direction} ours"
-        return (f"{note}; its samples carry its time.",)
+    def _notes(self) -> tuple[str, ...]:
+        notes = []
+        if ahead_s := self._server.ahead_s:
+            direction = "ahead of" if ahead_s > 0 else "behind"
+            notes.append(
+                f"The clock of {self.name} is {abs(ahead_s):.0f} s {direction} ours; the times of "
+                "its samples are corrected by that."
+            )
+        if self._server.missing:
+            notes.append(
+                f"{self.name} says that its answer is not whole: {self._server.missing}. "
+                "Hosts may be missing."
+            )
+        return tuple(notes)
 
     # series and channels
 
@@ -219,10 +194,11 @@ class PrometheusSource:
 
     def read(self) -> list[Reading]:
         stamp = Stamp.now()
-        oldest = min(self._last.values(), default=stamp.t - _LOOKBACK_S)
-        seconds = min(max(stamp.t - oldest, 2 * self.spacing), _LOOKBACK_S)
+        now = self._server_time(stamp.t)
+        oldest = min(self._last.values(), default=now - _LOOKBACK_S)
+        seconds = min(max(now - oldest, 2 * self.spacing), _LOOKBACK_S)
         try:
-            recent = self._recent(seconds, stamp.t, (_SHORT_LOOKBACK_S, 2 * self.spacing))
+            recent = self._recent(seconds, now, (_SHORT_LOOKBACK_S, 2 * self.spacing))
         except (OSError, SensorError) as error:
             self._down = True
             why = error.message.rstrip(".") if isinstance(error, SensorError) else str(error)
@@ -238,7 +214,7 @@ class PrometheusSource:
             readings += self._new_readings(series, stamp, rtt)
         asked = AnswerTime(stamp.t, stamp.mono, rtt)
         for channel_name, last in self._last.items():
-            age = stamp.t - last
+            age = now - last
             if age > _STALE_SPACINGS * self.spacing:
                 readings.append(
                     asked.gap(self.name, channel_name, f"no new sample for {age:.0f} s")
@@ -255,7 +231,8 @@ class PrometheusSource:
             if moment <= self._last.get(channel, 0.0):
                 continue
             self._last[channel] = moment
-            scraped = AnswerTime(moment, stamp.mono - (stamp.t - moment), rtt)
+            our_moment = moment - self._server.ahead_s
+            scraped = AnswerTime(our_moment, stamp.mono - (stamp.t - our_moment), rtt)
             watts = number(sample)
             if watts is None:
                 why = _NOT_INCREASED if self._counts else "not a number"
@@ -265,7 +242,7 @@ class PrometheusSource:
         return readings
 
     def close(self) -> None:
-        self._http.close()
+        self._server.close()
 
 
 def _labels_that_differ(all_series: list[SeriesSamples]) -> set[str]:

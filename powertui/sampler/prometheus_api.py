@@ -7,17 +7,39 @@ Samples are asked for raw (a range vector), with the moments at which Prometheus
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from itertools import pairwise
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from powertui.errors import AuthenticationFailed, SensorError
+from powertui.plain import plain
 from powertui.sampler.http import Http, number
 
-__all__ = ["SeriesSamples", "ask", "escaped", "means", "results", "samples_of"]
+__all__ = [
+    "Answer",
+    "Busy",
+    "Parameters",
+    "SeriesSamples",
+    "ask",
+    "clock_ahead",
+    "escaped",
+    "labels_of",
+    "means",
+    "merged",
+    "results",
+    "samples_of",
+]
 
+Parameters = Mapping[str, str | Sequence[str]]
 
 _MAX_NUMBER_CHARS = 64  # chosen: a double needs 25
+_MAX_LABEL_CHARS = 4096  # chosen: no exporter has longer ones
+_MAX_CAUSE_CHARS = 300  # of a server's own words in a message
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_CLOCK_TOLERANCE_S = 2.0  # between our clock and the server's: less is not worth a note
 
 
 class SeriesSamples(NamedTuple):
@@ -32,29 +54,68 @@ def escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def ask(http: Http, server: str, path: str, parameters: dict[str, Any]) -> tuple[Any, str]:
-    """(the data of the answer, the server's Date). Raises SensorError, OSError."""
-    answer = http.request("POST", path, form=urlencode(parameters))
-    if answer.refused:
+class Answer(NamedTuple):
+    """What came back for one question."""
+
+    data: Any
+    date: str  # the server's clock, as it writes it
+    missing: str = ""  # why it says itself that its answer is not whole
+
+
+class Busy(SensorError):
+    """The server has no time for this question now."""
+
+    def __init__(self, message: str, wait_s: float) -> None:
+        super().__init__(message, hint="Ask again later, or for less.")
+        self.wait_s = wait_s  # what it asks to wait, or what is usual
+
+
+# Asked of every server, for those that would rather answer with a part (Thanos, VictoriaMetrics).
+_WHOLE_ANSWERS = {"partial_response": "false", "deny_partial_response": "1"}
+_BUSY = {
+    429: "has had too many questions and refuses more for now (status 429)",
+    503: "is starting or overloaded and refuses questions for now (status 503)",
+}
+_USUAL_WAIT_S = 1.0
+_MAX_WAIT_S = 10.0
+
+
+def ask(http: Http, server: str, path: str, parameters: Parameters) -> Answer:
+    """One question. Raises SensorError (Busy, AuthenticationFailed), OSError."""
+    form = urlencode({**parameters, **_WHOLE_ANSWERS}, doseq=True)
+    reply = http.request("POST", path, form=form)
+    if reply.status in _BUSY:
+        wait_s = number(reply.headers.get("retry-after"))
+        wait_s = _USUAL_WAIT_S if wait_s is None else min(max(wait_s, 0.0), _MAX_WAIT_S)
+        raise Busy(f"{server} {_BUSY[reply.status]}.", wait_s)
+    if reply.refused:
         raise SensorError(
-            f"{server}: {answer.refused}.", hint="Check that this is a Prometheus server."
+            f"{server}: {reply.refused}.", hint="Check that this is a Prometheus server."
         )
-    if answer.status in (401, 403):
+    if reply.status in (401, 403):
         raise AuthenticationFailed(
-            f"{server} refuses the request (status {answer.status}).",
-            hint="Name a user with --user.",
+            f"{server} refuses the request (status {reply.status}).",
+            hint="Name a user: --user with --source, prometheus://USER@server with --power.",
         )
-    if (
-        answer.status != 200
-        or not isinstance(answer.body, dict)
-        or answer.body.get("status") != "success"
-    ):
-        cause = answer.body.get("error", "") if isinstance(answer.body, dict) else ""
+    body = reply.body if isinstance(reply.body, dict) else {}
+    if reply.status != 200 or body.get("status") != "success":
+        cause = plain(str(body.get("error", "")), _MAX_CAUSE_CHARS)
         raise SensorError(
-            f"{server} answers with status {answer.status}. {str(cause)[:300]}".strip(),
+            f"{server} answers with status {reply.status}. {cause}".strip(),
             hint="Check that this is a Prometheus server.",
         )
-    return answer.body.get("data"), answer.headers.get("date", "")
+    return Answer(body.get("data"), reply.headers.get("date", ""), _missing(body))
+
+
+def _missing(body: dict[str, Any]) -> str:
+    """Why an answer is not whole, in the server's words; "" of one that is."""
+    warnings = body.get("warnings")
+    for warning in warnings if isinstance(warnings, list) else ():
+        if isinstance(warning, str) and not warning.startswith("PromQL"):  # of the question
+            return plain(warning, _MAX_CAUSE_CHARS)
+    if body.get("isPartial") is True:
+        return "some of its stores did not answer"
+    return ""
 
 
 def results(data: Any) -> list[dict[str, Any]]:
@@ -65,22 +126,72 @@ def results(data: Any) -> list[dict[str, Any]]:
     return [entry for entry in entries if isinstance(entry, dict)]
 
 
+def labels_of(metric: Any) -> dict[str, str]:
+    """The labels of a series; what is no text is no label."""
+    if not isinstance(metric, dict):
+        return {}
+    return {
+        name: value
+        for name, value in metric.items()
+        if isinstance(value, str) and len(value) <= _MAX_LABEL_CHARS
+    }
+
+
 def samples_of(entry: dict[str, Any], since: float, until: float, unit: float) -> SeriesSamples:
-    """The samples of one series in a stretch of time; what is no sample is left out."""
-    metric, pairs = entry.get("metric"), entry.get("values")
-    labels = {}
-    if isinstance(metric, dict):
-        labels = {str(name): str(value) for name, value in metric.items()}
-    samples = []
+    """The samples of one series in a stretch of time, by time; what is no sample is left out.
+
+    A moment with two different values has none: nobody knows which is right.
+    """
+    pairs = entry.get("values")
+    by_moment: dict[float, float] = {}
+    last, is_sorted = -math.inf, True
     for pair in pairs if isinstance(pairs, list) else ():
         if not isinstance(pair, list) or len(pair) != 2:
             continue
-        moment, value = number(pair[0]), pair[1]
-        if moment is None or not isinstance(value, (str, int, float)):
+        moment, value = _moment(pair[0]), _sample_value(pair[1])
+        if moment is None or value is None or not since <= moment <= until:
             continue
-        if since <= moment <= until:
-            samples.append((moment, _float(value) * unit))
-    return SeriesSamples(labels, samples)
+        value *= unit
+        if moment in by_moment and by_moment[moment] != value:
+            value = math.nan
+        by_moment[moment] = value
+        is_sorted, last = is_sorted and moment >= last, moment
+    samples = list(by_moment.items())
+    return SeriesSamples(labels_of(entry.get("metric")), samples if is_sorted else sorted(samples))
+
+
+def _moment(value: Any) -> float | None:
+    """Unix seconds as Prometheus writes them: a JSON number."""
+    return number(value) if isinstance(value, (int, float)) else None
+
+
+def _sample_value(value: Any) -> float | None:
+    """A value as Prometheus writes it, a number in quotes: NaN of any other text, None of what is
+    no text.
+
+    Python would take "1_000", "\u0661" and true for numbers as well.
+    """
+    if not isinstance(value, str):
+        return None
+    if len(value) > _MAX_NUMBER_CHARS or not _NUMBER.fullmatch(value):
+        return math.nan
+    result = float(value)
+    return result if math.isfinite(result) else math.nan
+
+
+def merged(all_series: Iterable[SeriesSamples]) -> list[SeriesSamples]:
+    """One series for each set of labels. Where two of one set differ, neither is believed."""
+    by_labels: dict[tuple[tuple[str, str], ...], SeriesSamples] = {}
+    for series in all_series:
+        key = tuple(sorted(series.labels.items()))
+        known = by_labels.get(key)
+        if known is not None:
+            values = dict(known.samples)
+            for moment, value in series.samples:
+                values[moment] = value if values.get(moment, value) == value else math.nan
+            series = series._replace(samples=sorted(values.items()))
+        by_labels[key] = series
+    return list(by_labels.values())
 
 
 def means(series: SeriesSamples, since: float) -> SeriesSamples:
@@ -96,11 +207,17 @@ def means(series: SeriesSamples, since: float) -> SeriesSamples:
     return series._replace(samples=watts)
 
 
-def _float(value: str | float) -> float:
-    """A value as Prometheus writes it: "NaN" and "+Inf" too. What is no number is NaN."""
-    if isinstance(value, str) and len(value) >= _MAX_NUMBER_CHARS:
-        return math.nan
+def clock_ahead(date: str, asked_s: float, answered_s: float) -> float:
+    """How far a server's clock is ahead of ours (s), by the Date of its answer.
+
+    0 where the two may agree, and where it writes none.
+    """
     try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return math.nan
+        theirs = parsedate_to_datetime(date).timestamp()
+    except (TypeError, ValueError):
+        return 0.0
+    # The Date is cut to seconds, and was written at some moment between question and answer.
+    least, most = theirs - answered_s, theirs + 1.0 - asked_s
+    if least <= _CLOCK_TOLERANCE_S and most >= -_CLOCK_TOLERANCE_S:
+        return 0.0
+    return (least + most) / 2

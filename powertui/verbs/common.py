@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from powertui.data.asked import Aligning, LogColumns, ReadOptions
     from powertui.data.limits import MemoryLimit
     from powertui.data.training.named_windows import WindowRequest
+    from powertui.power_server import PowerServer
     from powertui.report.compare_sides import Asked
     from powertui.report.export import WindowWords
     from powertui.sampler.targets import Target
@@ -128,7 +129,10 @@ def _must_be_there(path: str, hint: str) -> None:
     import os.path
 
     from powertui.data import elsewhere
+    from powertui.power_server import is_server
 
+    if is_server(path):
+        return
     if path not in ("", "-") and not elsewhere.is_address(path) and not os.path.lexists(path):
         from powertui.errors import UnreadableFile
 
@@ -140,10 +144,11 @@ def power_files(named: list[str]) -> tuple[str, ...]:
     from pathlib import Path
 
     from powertui.data import elsewhere
+    from powertui.power_server import is_server
 
     out: list[str] = []
     for path in named:
-        if not Path(path).is_dir() and not elsewhere.is_address(path):
+        if is_server(path) or (not Path(path).is_dir() and not elsewhere.is_address(path)):
             out.append(path)
             continue
         from powertui.data import logdir
@@ -186,8 +191,9 @@ def how_to_read(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="a power log, or a folder of them, beside the run (repeatable)",
+        help="a power log, a folder of them or prometheus://SERVER, beside the run (repeatable)",
     )
+    _power_login(power)
     power.add_argument("--no-power", action="store_true", help="do not look for power logs")
     log_columns(power)
     power.add_argument(
@@ -215,6 +221,40 @@ def log_columns(options: argparse._ActionsContainer) -> None:
     options.add_argument("--unit", choices=UNITS, help="unit of that column")
     options.add_argument(
         "--tz", metavar="ZONE", help="time zone of local times: a name, or an offset like -03:00"
+    )
+
+
+def _power_login(options: argparse._ActionsContainer) -> None:
+    """How to log in at a server that `--power` names."""
+    options.add_argument(
+        "--password-file",
+        metavar="FILE",
+        help="file with the password for prometheus://USER@SERVER, readable only by you",
+    )
+    options.add_argument(
+        "--insecure", action="store_true", help="accept any TLS certificate of that server"
+    )
+
+
+def _power_servers(args: argparse.Namespace) -> tuple[tuple[str, PowerServer], ...]:
+    """How the servers that `--power` names are reached, each by its address."""
+    from powertui.power_server import is_server
+
+    named = [path for path in args.power if is_server(path)]
+    if not named:
+        return ()
+    import os
+
+    from powertui.sampler.prometheus_fetch import PrometheusPower
+    from powertui.sampler.targets import SourceArguments, targets
+
+    login = SourceArguments(
+        sources=named, password_file=args.password_file or "", insecure=args.insecure
+    )
+    reached = targets(login, environment=os.environ)
+    return tuple(
+        (path, PrometheusPower(target.url, target.options))
+        for path, target in zip(named, reached, strict=True)
     )
 
 
@@ -260,6 +300,7 @@ def reading_of(args: argparse.Namespace) -> ReadOptions:
         step_marker=args.step_marker,
         tz=args.tz,
         power=power_files(args.power),
+        servers=_power_servers(args),
         find_power=not (args.no_power or args.power),
         columns=replace(columns, limit=limit_of(args)) if columns else None,
         limit=limit_of(args),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -89,6 +90,14 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
     notes = Notes(source.path)
     is_json = source.head_text.lstrip()[:1] in ("{", "[")
     metrics = _json(source, notes) if is_json else _text(source, notes)
+    guess = "Prometheus: unit and channel by the metric's name"
+    return log_of_metrics(source.path, metrics, notes, options, guess)
+
+
+def log_of_metrics(
+    path: str, metrics: list[Metric], notes: Notes, options: LogColumns, guess: str
+) -> PowerLog:
+    """The channels of metrics, however they came."""
     series: list[PowerSeries] = []
     names: set[tuple[str, str]] = set()
     is_guessed = False
@@ -110,17 +119,21 @@ def load(source: LogFile, options: LogColumns) -> PowerLog:
         series.append(channel)
     if not series:
         raise UnreadableFile(
-            source.path,
+            path,
             "comes from Prometheus, but holds no metric in watts or joules",
             hint=(
                 "A counter of joules needs two scrapes. Query "
                 "ipmi_dcmi_power_consumption_watts, or give --unit W."
             ),
         )
-    guess = "Prometheus: unit and channel by the metric's name"
     if is_guessed:
         guess += "; watts assumed where it has none"
-    return PowerLog(source.path, NAME, tuple(series), notes.warnings(), guess)
+    return PowerLog(path, NAME, tuple(series), notes.warnings(), guess)
+
+
+def machine_of(labels: Mapping[str, str]) -> str:
+    """The machine that a series is about, as its labels name it."""
+    return labeled_sensor(labels, is_sure=True, host="").host
 
 
 def _may_be_power(name: str) -> bool:
@@ -128,7 +141,7 @@ def _may_be_power(name: str) -> bool:
     return units.means_power(name) and not _SHARED_OUT.search(name)
 
 
-class _Metric(NamedTuple):
+class Metric(NamedTuple):
     """One metric with one set of labels."""
 
     labels: dict[str, str]
@@ -137,11 +150,11 @@ class _Metric(NamedTuple):
     clock: Clock
 
 
-def _with_joined_modes(metrics: list[_Metric]) -> list[_Metric]:
+def _with_joined_modes(metrics: list[Metric]) -> list[Metric]:
     """Kepler counts idle and dynamic energy apart: the two become their sum, at the times at which
     both were read.
     """
-    joined: list[_Metric] = []
+    joined: list[Metric] = []
     rows: dict[tuple[tuple[str, str], ...], int] = {}
     for metric in metrics:
         if metric.labels.get("mode") not in ("idle", "dynamic"):
@@ -156,10 +169,10 @@ def _with_joined_modes(metrics: list[_Metric]) -> list[_Metric]:
     return joined
 
 
-def _sum(first: _Metric, second: _Metric) -> _Metric:
+def _sum(first: Metric, second: Metric) -> Metric:
     ns, rows_of_first, rows_of_second = np.intersect1d(first.ns, second.ns, return_indices=True)
     values = first.values[rows_of_first] + second.values[rows_of_second]
-    return _Metric(first.labels, ns, values, second.clock)
+    return Metric(first.labels, ns, values, second.clock)
 
 
 def _value(text: Any) -> float:
@@ -178,7 +191,7 @@ def _stamp(text: str) -> int | None:
     return int(column.ns[0]) if column.kind == "absolute" and column.ok[0] else None
 
 
-def _json(source: LogFile, notes: Notes) -> list[_Metric]:
+def _json(source: LogFile, notes: Notes) -> list[Metric]:
     """The series of a query's answer, on one zero."""
     metrics: list[tuple[dict[str, str], Int64s, Floats]] = []
     for entry in _results(_answer(source, notes)):
@@ -195,7 +208,7 @@ def _json(source: LogFile, notes: Notes) -> list[_Metric]:
             metrics.append((labels, column.ns[column.ok], values[column.ok]))
     zero = min((int(ns.min()) for _, ns, _ in metrics), default=0)
     clock = Clock(zero, zero, times.ABSOLUTE, "Prometheus' time stamps")
-    return [_Metric(labels, ns - zero, values, clock) for labels, ns, values in metrics]
+    return [Metric(labels, ns - zero, values, clock) for labels, ns, values in metrics]
 
 
 def _answer(source: LogFile, notes: Notes) -> Any:
@@ -313,11 +326,11 @@ class _Scrapes:
         column = column_times.TimeColumn(no_times, no_rows, kind, "times of the scrapes")
         return times.clock(column, zero_ns)
 
-    def metrics(self, notes: Notes) -> list[_Metric]:
+    def metrics(self, notes: Notes) -> list[Metric]:
         """The series, on one zero."""
         zero = self.first_ns()
         clock = self.clock(zero)
-        metrics: list[_Metric] = []
+        metrics: list[Metric] = []
         for labels, points in self.points.items():
             if zero is not None:
                 notes.drop_all((point.line for point in points if point.ns is None), "has no time")
@@ -325,11 +338,11 @@ class _Scrapes:
             if points:
                 ns = np.array([point.ns or 0 for point in points], np.int64)
                 values = np.array([point.value for point in points])
-                metrics.append(_Metric(dict(labels), ns - (zero or 0), values, clock))
+                metrics.append(Metric(dict(labels), ns - (zero or 0), values, clock))
         return metrics
 
 
-def _text(source: LogFile, notes: Notes) -> list[_Metric]:
+def _text(source: LogFile, notes: Notes) -> list[Metric]:
     """The metrics of scraped text, on one zero."""
     scrapes = _scrapes(source.text.split("\n"), notes)
     has_several = any(len(points) > 1 for points in scrapes.points.values())
@@ -372,7 +385,7 @@ def _scrapes(lines: list[str], notes: Notes) -> _Scrapes:
 
 
 def _series(
-    metric: _Metric, unit: Unit | None, options: LogColumns, notes: Notes
+    metric: Metric, unit: Unit | None, options: LogColumns, notes: Notes
 ) -> PowerSeries | None:
     """One channel. `unit` None: nothing names it, and it is taken for watts."""
     sensor = labeled_sensor(metric.labels, is_sure=unit is not None, host=options.host)

@@ -7,23 +7,12 @@ from collections.abc import Mapping
 
 from powertui.data.model import Badge, Device, Scope, Sensor
 from powertui.data.power import devices, units
+from powertui.power_server import HOST_LABELS
 
 _SOURCE = "prometheus"
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
 _SELECTOR = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)?\{(.+)\}")
 _MAX_SELECTOR_CHARS = 2000  # of a column's name; chosen, not measured
-# Labels that name the machine, before those of the exporter, which may run elsewhere.
-_HOSTS = (
-    "Hostname",
-    "hostname",
-    "nodename",
-    "node_name",
-    "node",
-    "host",
-    "exported_instance",
-    "instance",
-    "target",
-)
 # Labels that are equal for all channels of an exporter, or name a device in another way.
 _SKIP_LABELS = {
     "mode",
@@ -40,7 +29,7 @@ _SKIP_LABELS = {
     "pci_bus_id",
     "path",
     "device",
-    *_HOSTS,
+    *HOST_LABELS,
 }
 
 
@@ -64,7 +53,7 @@ def written_labels(text: str) -> dict[str, str]:
 def labeled_sensor(labels: Mapping[str, str], *, is_sure: bool, host: str) -> Sensor:
     """What a metric measures, by its name and its labels."""
     metric = labels.get("__name__", "power")
-    named_host = next((labels[key] for key in _HOSTS if labels.get(key)), "")
+    named_host = next((labels[key] for key in HOST_LABELS if labels.get(key)), "")
     # Most exporters are named by their address: the port is theirs, not the machine's.
     host_without_port = re.sub(r":\d{1,5}$", "", named_host)
     short = re.sub(r"_(watts?|milliwatts|microwatts|joules_total|joules)$", "", metric)

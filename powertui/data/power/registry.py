@@ -162,7 +162,14 @@ def load(path: str, options: LogColumns | None = None) -> PowerLog:
     log = _load(reader, source, options)
     if not log.series:
         raise UnreadableFile(path, f"looks like {reader.name}, but has no readings", hint=_HINT)
-    log = _plausible(log, has_unit=options.unit is not None or reader.units_written)
+    return checked(log, has_unit=options.unit is not None or reader.units_written)
+
+
+def checked(log: PowerLog, *, has_unit: bool) -> PowerLog:
+    """A log as read, without what is no reading of power. Raises `UnreadableFile` when nothing is
+    left.
+    """
+    log = _plausible(log, has_unit=has_unit)
     log = _with_guess(_with_shared_times(log))
     if sum(map(len, log.series)) > _LARGE_LOG_READINGS:
         packed.give_back()

@@ -8,7 +8,8 @@ from powertui.data import packed
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.logdir import TrainingEntry
 from powertui.data.model import Mark
-from powertui.data.training.training_records import GIVE_BACK_ROWS, TrainingRecords
+from powertui.data.training.training_logs import GIVE_BACK_ROWS
+from powertui.data.training.training_records import TrainingRecords
 
 if TYPE_CHECKING:  # what places power is imported when somebody asks for it
     from powertui.data.training.placing import PlacedChannel

@@ -14,14 +14,14 @@ from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from powertui.data import packed
-from powertui.data.asked import Aligning, LogColumns, ReadOptions
+from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.formats import filenames
 from powertui.data.formats.tfevents import EventLog
 from powertui.data.loading import Beside
 from powertui.data.logdir import RunEntry, TrainingEntry
 from powertui.data.model import NS_PER_S, Mark, PowerSeries, Warn
 from powertui.data.opened import Opened, Profile
-from powertui.data.training import epoch_scalars, rate, session_places, stretches
+from powertui.data.training import epoch_scalars, rate, session_places, stretches, training_logs
 from powertui.data.training.rate import SessionSteps
 from powertui.data.training.stretches import Stretches
 from powertui.data.training.training_parts import (
@@ -35,9 +35,6 @@ from powertui.data.training.training_parts import (
 from powertui.errors import UnreadableFile
 from powertui.value_types import dataclass
 
-# From so many readings or records on, memory that reading them took is given back to the system:
-# below that it costs more time than it saves. Chosen, not measured.
-GIVE_BACK_ROWS = 1 << 20
 # Records of each epoch from which on they show how its steps ran. Chosen, not measured.
 _MIN_EPOCH_RECORDS = 3
 # A profile's head gives its start to a millisecond; what is known no better than this comes from a
@@ -165,8 +162,11 @@ class TrainingRecords:
     @property
     def islands(self) -> tuple[PlacedSession, ...]:
         """Where its sessions are, by time; last those without a place or a credible clock."""
+        return self._islands(self.scalar_span)
+
+    def _islands(self, scalar_span: tuple[int, int] | None) -> tuple[PlacedSession, ...]:
         places = [
-            session_places.judged(place, self.scalar_span)
+            session_places.judged(place, scalar_span)
             for entry in self.entry.sessions
             for place in self._places(entry)
         ]
@@ -225,7 +225,7 @@ class TrainingRecords:
     def _read_logs(self) -> Logs:
         warnings: list[Warn] = []
         events = self._read_events(warnings)
-        power = self._read_power(warnings)
+        power = training_logs.read_power(self, warnings, events)
         return Logs(tuple(events), tuple(power), tuple(warnings))
 
     def _read_events(self, warnings: list[Warn]) -> list[EventLog]:
@@ -238,54 +238,22 @@ class TrainingRecords:
                 continue
             events.append(log)
             warnings += log.warnings
-            if log.records > GIVE_BACK_ROWS:
+            if log.records > training_logs.GIVE_BACK_ROWS:
                 packed.give_back()  # each window of a file takes many times what is kept of it
         return events
 
-    def _read_power(self, warnings: list[Warn]) -> list[PowerSeries]:
-        power: list[PowerSeries] = []
-        options = self.options.columns or LogColumns(tz=self.options.tz, limit=self.options.limit)
-        beside = [file.path for file in self.entry.power] if self.options.find_power else []
-        paths = list(dict.fromkeys((*self.options.power, *beside)))
-        if not paths:
-            return power
-        from powertui.data.energy import sensor as sensors
-        from powertui.data.power import hosts_like_parts, log_columns, repeated_logs
-
-        columns = log_columns.columns_by_log(paths, options)
-        for path in paths:
-            try:
-                read = self.beside.power(path, columns[path])
-            except UnreadableFile as error:
-                if path in self.options.power:
-                    raise  # it was asked for by name
-                warnings.append(Warn(error.path, "", error.cause))
-                continue
-            power += read.series
-            warnings += read.warnings
-        kept, repeated = repeated_logs.without_repeats(power)
-        warnings += repeated
-        power = [
-            series if series.sensor.poll_s is not None else sensors.describe(series)
-            for series in kept
-        ]
-        if sum(len(series) for series in power) > GIVE_BACK_ROWS:
-            packed.give_back()
-        if not power:
-            return power
-        power = hosts_like_parts.with_hosts(power, self._host_names())
-        if not self.options.shown_names:
-            return power
-        from powertui.data.power import called_hosts
-
-        return called_hosts.with_names(power, self.options.shown_names)
-
-    def _host_names(self) -> Iterator[str]:
+    def host_names(self) -> Iterator[str]:
         """What the files of its sessions call their hosts."""
         for session in self.entry.sessions:
             for file in session.profiles:
                 writer = filenames.trace_writer(PurePath(file.path).name)
                 yield writer.host if writer is not None else file.host
+
+    def machines(self) -> Iterator[str]:
+        """What the sessions that somebody has read call the machines they ran on."""
+        for opened in self.read_sessions():
+            for profile in opened.profiles:
+                yield profile.trace.machine
 
     @property
     def warnings(self) -> tuple[Warn, ...]:
@@ -362,10 +330,7 @@ class TrainingRecords:
         return self._memory.value("scalar_span", self._read_scalar_span)
 
     def _read_scalar_span(self) -> tuple[int, int] | None:
-        logs = [log for log in self.logs.events if not log.is_marker]
-        first = [log.first_ns for log in logs if log.first_ns is not None]
-        last = [log.last_ns for log in logs if log.last_ns is not None]
-        return (min(first), max(last)) if first and last else None
+        return training_logs.scalar_span(self.logs.events)
 
     @property
     def extent_ns(self) -> tuple[int, int] | None:
@@ -373,9 +338,13 @@ class TrainingRecords:
 
         None where neither shows it.
         """
-        firm: list[int] = list(self.scalar_span or ())
+        return self.extent_with(self.scalar_span)
+
+    def extent_with(self, scalar_span: tuple[int, int] | None) -> tuple[int, int] | None:
+        """The same, with a span of scalars that is known already."""
+        firm: list[int] = list(scalar_span or ())
         vague: list[int] = []
-        for place in self.islands:
+        for place in self._islands(scalar_span):
             if place.start is None or place.end is None:
                 continue
             is_read = self._is_read(place.entry)

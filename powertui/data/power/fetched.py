@@ -1,0 +1,88 @@
+"""The power of a run as a server answered it, read like any log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from powertui.data.asked import LogColumns
+from powertui.data.model import NS_PER_S, Badge, Clock, Figure, PowerSeries, worst_badge
+from powertui.data.power import prometheus, registry, times
+from powertui.data.power.notes import Notes
+from powertui.data.power.options import PowerLog
+from powertui.errors import PowertuiError, UnreadableFile
+from powertui.power_server import PowerQuestion, PowerServer, ServerAnswer
+
+_MIN_SAMPLES = 2.0  # in a window that is resolved: as `energy.measured_energy.MIN_REFRESHES`
+_CLOCK_ERROR_NS = NS_PER_S  # of the server's clock against ours, as its answers show it
+
+
+def fetch(server: PowerServer, url: str, question: PowerQuestion) -> ServerAnswer:
+    """Ask a server. Raises `UnreadableFile`, as for a log that cannot be read."""
+    try:
+        return server.fetch(question)
+    except PowertuiError as error:
+        problem = error.message.rstrip(".")
+        raise UnreadableFile(url, problem, hint=error.hint) from None
+
+
+def load(url: str, answer: ServerAnswer, options: LogColumns) -> PowerLog:
+    """A server's answer as a log. Raises `UnreadableFile` when it holds no power."""
+    notes = Notes(url)
+    metrics = []
+    zero_ns = round(min((one.times_s[0] for one in answer.series), default=0.0) * NS_PER_S)
+    clock = _clock(answer, zero_ns)
+    for series in answer.series:
+        # A float holds today's Unix seconds to a quarter of a microsecond.
+        ns = np.round(np.asarray(series.times_s, np.float64) * NS_PER_S).astype(np.int64) - zero_ns
+        values = np.asarray(series.values, np.float64)
+        metrics.append(prometheus.Metric(dict(series.labels), ns, values, clock))
+    for note in answer.notes:
+        notes.say(note)
+    log = prometheus.log_of_metrics(url, metrics, notes, options, _resolution_words(answer))
+    if answer.step_s is not None:
+        step_s = answer.step_s
+        log = replace(log, series=tuple(_of_means(series, step_s) for series in log.series))
+    return registry.checked(log, has_unit=True)
+
+
+def _clock(answer: ServerAnswer, zero_ns: int) -> Clock:
+    """Where its zero lies by the server's clock, which may have been as wrong then as it is now."""
+    detail = "the server's time stamps"
+    lo_ns, hi_ns = zero_ns, zero_ns
+    if answer.ahead_s:
+        right_ns = zero_ns - round(answer.ahead_s * NS_PER_S)
+        lo_ns = min(zero_ns, right_ns - _CLOCK_ERROR_NS)
+        hi_ns = max(zero_ns, right_ns + _CLOCK_ERROR_NS)
+        direction = "ahead of" if answer.ahead_s > 0 else "behind"
+        detail += f", whose clock is {abs(answer.ahead_s):.0f} s {direction} ours now"
+    return Clock(lo_ns, hi_ns, times.ABSOLUTE, detail)
+
+
+def _of_means(series: PowerSeries, step_s: float) -> PowerSeries:
+    """A channel of means over steps: each reading is the mean of the step before it."""
+    if series.joules is not None:  # a counter's steps lose nothing
+        return series
+    sensor = series.sensor
+    sensor = replace(
+        sensor,
+        window_s=Figure(step_s, Badge.MEASURED),
+        scale=worst_badge((sensor.scale, Badge.ESTIMATED)),
+    )
+    return replace(series, sensor=sensor)
+
+
+def _resolution_words(answer: ServerAnswer) -> str:
+    """What came, how fine it is and what that resolves: the end of a sentence."""
+    machines = {prometheus.machine_of(series.labels) for series in answer.series}
+    of_machines = f"{len(machines)} of {answer.machine_count} machines"
+    finest_s = _MIN_SAMPLES * (answer.step_s or answer.spacing_s)
+    resolved = f"it resolves windows from {finest_s:.3g} s on at best"
+    every = f"one every {answer.spacing_s:.3g} s"
+    if answer.step_s is None:
+        return f"all samples of {of_machines}, {every}; {resolved}"
+    return (
+        f"means over {answer.step_s:g} s of {of_machines}, because its samples ({every}) are too "
+        f"many to fetch; {resolved}"
+    )

@@ -1,0 +1,77 @@
+"""Power of a run that a server holds: what it is asked, what it answers, and how it is reached.
+
+Readers of runs (`data/`) ask, and know no network; `sampler/` answers, and knows no run. Both know
+what is here, with the standard library alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+SCHEMES = ("prometheus",)  # of addresses that `--power` takes beside paths
+# Labels that name the machine, before those of the exporter, which may run elsewhere.
+HOST_LABELS = (
+    "Hostname",
+    "hostname",
+    "nodename",
+    "node_name",
+    "node",
+    "host",
+    "exported_instance",
+    "instance",
+    "target",
+)
+
+
+def is_server(path: str) -> bool:
+    """Whether what `--power` names is a server, and no file."""
+    return path.partition("://")[0].lower() in SCHEMES and "://" in path
+
+
+class PowerQuestion(NamedTuple):
+    """Which power is asked for: when (Unix s) and of which machines."""
+
+    start_s: float
+    end_s: float
+    # As the run, and a person, call its machines; empty: all that the server has.
+    hosts: frozenset[str] = frozenset()
+
+    def joined(self, other: PowerQuestion) -> PowerQuestion:
+        """What answers both questions."""
+        hosts = self.hosts | other.hosts if self.hosts and other.hosts else frozenset()
+        return PowerQuestion(min(self.start_s, other.start_s), max(self.end_s, other.end_s), hosts)
+
+
+class ServerSeries(NamedTuple):
+    """One metric with one set of labels."""
+
+    labels: Mapping[str, str]
+    times_s: Sequence[float]  # Unix s, ascending, by the server's clock
+    values: Sequence[float]  # watts, or joules of a counter; NaN where the server has no number
+    # Each value is the mean since the one before: the server was asked for means.
+    is_mean: bool = False
+
+
+class ServerAnswer(NamedTuple):
+    """The power of a run as a server has it."""
+
+    series: tuple[ServerSeries, ...]
+    start_s: float  # what was asked for, with what lies around the run
+    end_s: float
+    machine_count: int  # of the machines that the server has power of, how many there are
+    spacing_s: float  # between two samples as the server scraped them
+    step_s: float | None  # of means that were asked for instead; None: all samples came
+    ahead_s: float  # the server's clock against ours; 0 where they agree as far as can be seen
+    notes: tuple[str, ...] = ()
+
+    def covers(self, question: PowerQuestion) -> bool:
+        """Whether it holds what another question asks for, machines aside."""
+        return self.start_s <= question.start_s and question.end_s <= self.end_s
+
+
+class PowerServer(Protocol):
+    """A server that can be asked for the power of a run."""
+
+    def fetch(self, question: PowerQuestion) -> ServerAnswer:
+        """The power of a run. Raises PowertuiError in one sentence."""

@@ -1,0 +1,189 @@
+"""The power of a run, fetched from a real Prometheus that holds known watts."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from powertui.data import logdir
+from powertui.data.model import NS_PER_S, PS_PER_S
+from powertui.data.opened import Opened
+from powertui.demo import folder
+from powertui.power_server import PowerQuestion
+from powertui.sampler import prometheus_fetch
+from powertui.sampler.prometheus_fetch import PrometheusPower
+from powertui.sampler.source import Options
+
+pytestmark = pytest.mark.e2e
+DCMI = "ipmi_dcmi_power_consumption_watts"
+DEMO_START_S = 1795224823.636  # of the demo's profile, which is 21.8 s long
+START_S = 1_795_000_000.0
+
+
+def wave(moment: float) -> float:
+    """Watts that are known at each moment: 300 W, and 100 W up and down in 200 s."""
+    return 300.0 + 100.0 * math.sin(2 * math.pi * moment / 200.0)
+
+
+def joules(start_s: float, end_s: float) -> float:
+    """What `wave` draws between two moments."""
+    turn = 2 * math.pi / 200.0
+    return 300.0 * (end_s - start_s) + 100.0 / turn * (
+        math.cos(turn * start_s) - math.cos(turn * end_s)
+    )
+
+
+def energy_json(powertui, *words: str) -> dict:
+    process = powertui("energy", str(folder()), "--json", *words)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    return json.loads(out)
+
+
+def fetched(prometheus, *, hosts=(), length_s=3600.0, query=""):
+    server = PrometheusPower(prometheus.url + query, Options(timeout=60.0))
+    return server.fetch(PowerQuestion(START_S, START_S + length_s, frozenset(hosts)))
+
+
+def test_joules_of_a_run_are_those_of_its_own_host_within_one_percent(prometheus, powertui):
+    begin = math.floor(DEMO_START_S) - 200
+    prometheus.fill(
+        DCMI,
+        [
+            (f'instance="{host}:9290"', begin + n + 0.25, factor * wave(begin + n + 0.25))
+            for host, factor in (("node2", 3.0), ("vm", 1.0))
+            for n in range(420)
+        ],
+    )
+    prometheus.start()
+    (run,) = energy_json(powertui, "--power", prometheus.url)["runs"]
+    assert [sensor["host"] for sensor in run["sensors"]] == ["vm"]
+    energy = run["profile"]
+    (entry,) = logdir.scan(str(folder())).runs
+    trace = Opened(entry).profiles[0].trace
+    start_ps, end_ps = trace.span
+    zero_s = trace.clock.mid_ns / NS_PER_S
+    truth = joules(zero_s + start_ps / PS_PER_S, zero_s + end_ps / PS_PER_S)
+    assert energy["joules"] == pytest.approx(truth, rel=0.01)
+    assert energy["lo"] <= truth <= energy["hi"]
+
+
+def test_the_page_says_which_resolution_it_got_and_what_that_resolves(prometheus, powertui):
+    begin = math.floor(DEMO_START_S) - 200
+    prometheus.fill(DCMI, [('instance="vm:9290"', begin + 5.0 * n, 246.0) for n in range(84)])
+    prometheus.start()
+    process = powertui("energy", str(folder()), "--power", prometheus.url)
+    out, err = process.communicate(timeout=120)
+    assert not err
+    assert (
+        "read as all samples of 1 of 1 machines, one every 5 s; it resolves windows from 10 s on "
+        "at best" in " ".join(out.split())
+    )
+
+
+def test_a_fleet_in_which_nobody_is_called_like_the_run_is_refused_with_a_way_on(
+    prometheus, powertui
+):
+    begin = math.floor(DEMO_START_S) - 20
+    prometheus.fill(
+        DCMI, [(f'instance="n{h:02}:9290"', begin + n, 246.0) for h in range(12) for n in range(60)]
+    )
+    prometheus.start()
+    process = powertui("energy", str(folder()), "--power", prometheus.url)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 3
+    assert not out
+    assert "has power of 12 machines" in err
+    assert "--power-host MACHINE=HOST" in err
+    named = energy_json(powertui, "--power", prometheus.url, "--power-host", "n07=vm")
+    assert [sensor["host"] for sensor in named["runs"][0]["sensors"]] == ["n07"]
+
+
+def test_samples_in_several_answers_are_those_of_one(prometheus, monkeypatch):
+    prometheus.fill(
+        DCMI,
+        [
+            (f'instance="{h}"', START_S + 5.0 * n, wave(START_S + 5.0 * n))
+            for h in "ab"
+            for n in range(720)
+        ],
+    )
+    prometheus.start()
+    whole = fetched(prometheus)
+    monkeypatch.setattr(prometheus_fetch, "_CHUNK_SAMPLES", 100)
+    parts = fetched(prometheus)
+    assert parts.series == whole.series
+    assert [len(series.times_s) for series in whole.series] == [720, 720]
+    assert (whole.spacing_s, whole.step_s, whole.machine_count) == (5.0, None, 2)
+
+
+def test_what_is_too_much_comes_as_means_in_steps_with_the_same_joules(prometheus, monkeypatch):
+    """More points than a server answers at once, and a hole that stays one."""
+    prometheus.fill(
+        DCMI,
+        [
+            ('instance="a"', START_S + n, wave(START_S + n))
+            for n in range(-200, 25_000)
+            if not 9_000 <= n < 9_600
+        ],
+    )
+    prometheus.start()
+    monkeypatch.setattr(prometheus_fetch, "_MAX_RAW_SAMPLES", 10_000)
+    monkeypatch.setattr(prometheus_fetch, "_MIN_STEP_SPACINGS", 1)
+    answer = fetched(prometheus, length_s=24_000.0)
+    assert answer.step_s == 2.0
+    (series,) = answer.series
+    assert series.is_mean
+    assert len(series.values) == 12_300
+    inside = [
+        (t, w)
+        for t, w in zip(series.times_s, series.values, strict=True)
+        if START_S < t <= START_S + 8_000
+    ]
+    sum_j = sum(w * 2.0 for _, w in inside)
+    assert sum_j == pytest.approx(joules(inside[0][0] - 2.0, inside[-1][0]), rel=0.002)
+    hole = [
+        w
+        for t, w in zip(series.times_s, series.values, strict=True)
+        if START_S + 9_010 < t < START_S + 9_590
+    ]
+    assert len(hole) > 280
+    assert all(math.isnan(w) for w in hole)
+
+
+def test_steps_of_a_counter_keep_all_of_its_joules(prometheus, monkeypatch):
+    metric = "kepler_node_platform_joules_total"
+    samples = [
+        ('instance="a"', START_S + 3.0 * n, 1000.0 + joules(START_S, START_S + 3.0 * n))
+        for n in range(-30, 4_000)
+    ]
+    prometheus.fill(metric, samples)
+    prometheus.start()
+    monkeypatch.setattr(prometheus_fetch, "_MAX_RAW_SAMPLES", 1_000)
+    answer = fetched(prometheus, length_s=11_000.0)
+    assert answer.step_s == 10.0
+    (series,) = answer.series
+    truth = {moment: value for _, moment, value in samples}
+    assert len(series.times_s) > 1_100
+    assert all(
+        truth[t] == pytest.approx(value, rel=1e-12)
+        for t, value in zip(series.times_s, series.values, strict=True)
+    )
+
+
+def test_only_the_machines_of_the_run_are_asked_for(prometheus):
+    prometheus.fill(
+        DCMI,
+        [
+            (f'instance="bmc-node{h:02}.mgmt:9290"', START_S + 10.0 * n, 100.0 + h)
+            for h in range(20)
+            for n in range(60)
+        ],
+    )
+    prometheus.start()
+    answer = fetched(prometheus, hosts={"node07.cluster.example"}, length_s=600.0)
+    assert [series.labels["instance"] for series in answer.series] == ["bmc-node07.mgmt:9290"]
+    assert set(answer.series[0].values) == {107.0}
+    assert answer.machine_count == 20
