@@ -53,7 +53,7 @@ class ServerSeries(NamedTuple):
     is_mean: bool = False
 
 
-class ServerAnswer(NamedTuple):
+class FetchedPower(NamedTuple):
     """The power of a run as a server has it."""
 
     series: tuple[ServerSeries, ...]
@@ -73,5 +73,5 @@ class ServerAnswer(NamedTuple):
 class PowerServer(Protocol):
     """A server that can be asked for the power of a run."""
 
-    def fetch(self, question: PowerQuestion) -> ServerAnswer:
+    def fetch(self, question: PowerQuestion) -> FetchedPower:
         """The power of a run. Raises PowertuiError in one sentence."""

@@ -30,7 +30,7 @@ from powertui.value_types import dataclass
 
 if TYPE_CHECKING:
     from powertui.data.power.options import PowerLog
-    from powertui.power_server import PowerQuestion, PowerServer, ServerAnswer
+    from powertui.power_server import FetchedPower, PowerQuestion, PowerServer
 
 LOADING = "still loading"
 
@@ -49,7 +49,7 @@ class Beside:
         self._outcomes: dict[tuple[str, str, LogColumns | None], object] = {}
         self._tails: dict[str, tfevents.Tail] = {}
         self._stamps: dict[str, FileState | None] = {}
-        self._answers: dict[str, tuple[PowerQuestion, ServerAnswer]] = {}  # by the server's address
+        self._answers: dict[str, tuple[PowerQuestion, FetchedPower]] = {}  # by the server's address
         self._logs: dict[str, PowerLog] = {}  # the same, read
 
     def tfevents(self, path: str, group: str, limit: MemoryLimit) -> EventLog:

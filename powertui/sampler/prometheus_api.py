@@ -19,9 +19,9 @@ from powertui.plain import plain
 from powertui.sampler.http import Http, number
 
 __all__ = [
-    "Answer",
     "Busy",
     "Parameters",
+    "QueryAnswer",
     "SeriesSamples",
     "ask",
     "clock_ahead",
@@ -54,7 +54,7 @@ def escaped(value: str) -> str:
     return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-class Answer(NamedTuple):
+class QueryAnswer(NamedTuple):
     """What came back for one question."""
 
     data: Any
@@ -80,7 +80,7 @@ _USUAL_WAIT_S = 1.0
 _MAX_WAIT_S = 10.0
 
 
-def ask(http: Http, server: str, path: str, parameters: Parameters) -> Answer:
+def ask(http: Http, server: str, path: str, parameters: Parameters) -> QueryAnswer:
     """One question. Raises SensorError (Busy, AuthenticationFailed), OSError."""
     form = urlencode({**parameters, **_WHOLE_ANSWERS}, doseq=True)
     reply = http.request("POST", path, form=form)
@@ -104,7 +104,7 @@ def ask(http: Http, server: str, path: str, parameters: Parameters) -> Answer:
             f"{server} answers with status {reply.status}. {cause}".strip(),
             hint="Check that this is a Prometheus server.",
         )
-    return Answer(body.get("data"), reply.headers.get("date", ""), _missing(body))
+    return QueryAnswer(body.get("data"), reply.headers.get("date", ""), _missing(body))
 
 
 def _missing(body: dict[str, Any]) -> str:

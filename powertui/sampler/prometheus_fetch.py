@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from powertui.errors import NotSupported, SensorError
-from powertui.power_server import HOST_LABELS, PowerQuestion, ServerAnswer, ServerSeries
+from powertui.power_server import HOST_LABELS, FetchedPower, PowerQuestion, ServerSeries
 from powertui.sampler.http import TooLarge
 from powertui.sampler.prometheus_api import (
     SeriesSamples,
@@ -72,7 +72,7 @@ class PrometheusPower:
         self._address: Address = parse_url(url)
         self._options = options
 
-    def fetch(self, question: PowerQuestion) -> ServerAnswer:
+    def fetch(self, question: PowerQuestion) -> FetchedPower:
         """The power of a run. Raises PowertuiError in one sentence."""
         server = PrometheusConnection(self._address, self._options, self._timeout())
         try:
@@ -103,7 +103,7 @@ class _Fetch:
     def _length_s(self) -> int:
         return self.end_s - self.start_s
 
-    def answer(self) -> ServerAnswer:
+    def answer(self) -> FetchedPower:
         """Everything that was asked for."""
         chosen = [part for part in self._choose() if part.sample_count]
         if not chosen:
@@ -125,7 +125,7 @@ class _Fetch:
         gaps = [b - a for series in found for a, b in pairwise(series.times_s)]
         if step_s is None and gaps:
             spacing_s = statistics.median(gaps)
-        return ServerAnswer(
+        return FetchedPower(
             series=tuple(series for series in found if len(series.times_s)),
             start_s=self.start_s,
             end_s=self.end_s,

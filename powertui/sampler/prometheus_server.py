@@ -11,7 +11,7 @@ from typing import Any
 from powertui.errors import SensorError, UsageError
 from powertui.sampler import prometheus_api
 from powertui.sampler.http import Http, basic
-from powertui.sampler.prometheus_api import Answer, escaped
+from powertui.sampler.prometheus_api import QueryAnswer, escaped
 from powertui.sampler.source import Options
 from powertui.sampler.urls import Address, join_host_port
 
@@ -65,7 +65,7 @@ class PrometheusConnection:
                 self._wait(busy.wait_s * 2**attempt)
         raise AssertionError("unreachable")
 
-    def _ask(self, path: str, parameters: prometheus_api.Parameters) -> Answer:
+    def _ask(self, path: str, parameters: prometheus_api.Parameters) -> QueryAnswer:
         asked_s = time.time()
         self.requests += 1
         answer = prometheus_api.ask(

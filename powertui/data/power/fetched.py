@@ -12,13 +12,13 @@ from powertui.data.power import prometheus, registry, times
 from powertui.data.power.notes import Notes
 from powertui.data.power.options import PowerLog
 from powertui.errors import PowertuiError, UnreadableFile
-from powertui.power_server import PowerQuestion, PowerServer, ServerAnswer
+from powertui.power_server import FetchedPower, PowerQuestion, PowerServer
 
 _MIN_SAMPLES = 2.0  # in a window that is resolved: as `energy.measured_energy.MIN_REFRESHES`
 _CLOCK_ERROR_NS = NS_PER_S  # of the server's clock against ours, as its answers show it
 
 
-def fetch(server: PowerServer, url: str, question: PowerQuestion) -> ServerAnswer:
+def fetch(server: PowerServer, url: str, question: PowerQuestion) -> FetchedPower:
     """Ask a server. Raises `UnreadableFile`, as for a log that cannot be read."""
     try:
         return server.fetch(question)
@@ -27,7 +27,7 @@ def fetch(server: PowerServer, url: str, question: PowerQuestion) -> ServerAnswe
         raise UnreadableFile(url, problem, hint=error.hint) from None
 
 
-def load(url: str, answer: ServerAnswer, options: LogColumns) -> PowerLog:
+def load(url: str, answer: FetchedPower, options: LogColumns) -> PowerLog:
     """A server's answer as a log. Raises `UnreadableFile` when it holds no power."""
     notes = Notes(url)
     metrics = []
@@ -47,7 +47,7 @@ def load(url: str, answer: ServerAnswer, options: LogColumns) -> PowerLog:
     return registry.checked(log, has_unit=True)
 
 
-def _clock(answer: ServerAnswer, zero_ns: int) -> Clock:
+def _clock(answer: FetchedPower, zero_ns: int) -> Clock:
     """Where its zero lies by the server's clock, which may have been as wrong then as it is now."""
     detail = "the server's time stamps"
     lo_ns, hi_ns = zero_ns, zero_ns
@@ -73,7 +73,7 @@ def _of_means(series: PowerSeries, step_s: float) -> PowerSeries:
     return replace(series, sensor=sensor)
 
 
-def _resolution_words(answer: ServerAnswer) -> str:
+def _resolution_words(answer: FetchedPower) -> str:
     """What came, how fine it is and what that resolves: the end of a sentence."""
     machines = {prometheus.machine_of(series.labels) for series in answer.series}
     of_machines = f"{len(machines)} of {answer.machine_count} machines"
