@@ -7,11 +7,13 @@ Nothing here imports more than the standard library: a screen stands before anyt
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from powertui.data.limits import MACHINE, MemoryLimit
-from powertui.power_server import PowerServer
 from powertui.value_types import dataclass
+
+if TYPE_CHECKING:
+    from powertui.power_server import PowerServer
 
 # By whose rules TensorBoard's tools are computed: TensorFlow's up to 2.10 with copies told as
 # copies; the same with all that those releases took them for; the converter of today, which counts

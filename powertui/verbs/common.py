@@ -129,9 +129,8 @@ def _must_be_there(path: str, hint: str) -> None:
     import os.path
 
     from powertui.data import elsewhere
-    from powertui.power_server import is_server
 
-    if is_server(path):
+    if _is_server(path):
         return
     if path not in ("", "-") and not elsewhere.is_address(path) and not os.path.lexists(path):
         from powertui.errors import UnreadableFile
@@ -139,16 +138,24 @@ def _must_be_there(path: str, hint: str) -> None:
         raise UnreadableFile(path, "no such file or directory", hint=hint)
 
 
+def _is_server(path: str) -> bool:
+    """Whether what `--power` names is a server."""
+    if "://" not in path:
+        return False
+    from powertui.power_server import is_server
+
+    return is_server(path)
+
+
 def power_files(named: list[str]) -> tuple[str, ...]:
     """The power logs that `--power` names. A folder stands for those in it."""
     from pathlib import Path
 
     from powertui.data import elsewhere
-    from powertui.power_server import is_server
 
     out: list[str] = []
     for path in named:
-        if is_server(path) or (not Path(path).is_dir() and not elsewhere.is_address(path)):
+        if _is_server(path) or (not Path(path).is_dir() and not elsewhere.is_address(path)):
             out.append(path)
             continue
         from powertui.data import logdir
@@ -238,9 +245,7 @@ def _power_login(options: argparse._ActionsContainer) -> None:
 
 def _power_servers(args: argparse.Namespace) -> tuple[tuple[str, PowerServer], ...]:
     """How the servers that `--power` names are reached, each by its address."""
-    from powertui.power_server import is_server
-
-    named = [path for path in args.power if is_server(path)]
+    named = [path for path in args.power if _is_server(path)]
     if not named:
         return ()
     import os

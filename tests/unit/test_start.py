@@ -147,10 +147,10 @@ COMMANDS = {
     "sensors": (43, 1),
     "doctor RUN": (156, 30),
     "report RUN --tool kernel_stats": (195, 30),
-    "report RUN --json": (340, 128),
-    "energy DEMO": (317, 183),
+    "report RUN --json": (340, 129),  # one more: the power beside a training, by itself
+    "energy DEMO": (318, 185),  # that one, and what a server of power is asked
     # one more, which tells what ops of XLA cost
-    "demo --report": (374, 173),
+    "demo --report": (375, 174),
 }
 
 
