@@ -150,7 +150,7 @@ COMMANDS = {
     "report RUN --json": (340, 129),  # one more: the power beside a training, by itself
     "energy DEMO": (318, 185),  # that one, and what a server of power is asked
     # one more, which tells what ops of XLA cost
-    "demo --report": (375, 174),
+    "demo --report": (376, 175),
 }
 
 
