@@ -166,6 +166,11 @@ class Health:
             span = self.last.mono - self.started_mono
         return Joules(self.joules, self.covered_s, span, self.readings - self.gaps)
 
+    def counted(self) -> tuple[Joules, Reading | None]:
+        """All energy so far, and the last reading that is in it."""
+        with self._lock:
+            return self.total(), self.last_value
+
     def between(self, lo: float, hi: float, *, hold: bool = False) -> Joules:
         """Energy between two monotonic times.
 

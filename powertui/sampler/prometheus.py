@@ -12,14 +12,17 @@ one.
 
 from __future__ import annotations
 
+import re
 import statistics
 import time
 from collections.abc import Sequence
 from itertools import pairwise
 
 from powertui.errors import NotSupported, PowertuiError, SensorError, UsageError
+from powertui.power_server import HOST_LABELS
 from powertui.sampler.http import TooLarge, number
 from powertui.sampler.prometheus_api import SeriesSamples, means, merged, results, samples_of
+from powertui.sampler.prometheus_hosts import machine_label
 from powertui.sampler.prometheus_metrics import METRICS, counts_joules, scope_of, watts_of_one
 from powertui.sampler.prometheus_server import PrometheusConnection, selector
 from powertui.sampler.source import AnswerTime, Channel, Info, Options, Reading, Stamp
@@ -154,7 +157,7 @@ class PrometheusSource:
             gaps += [after[0] - before[0] for before, after in pairwise(series.samples)]
         if gaps:
             self.spacing = max(round(statistics.median(gaps), 3), 0.001)
-        shown = _labels_that_differ(all_series) - {"__name__", "job", "instance"}
+        shown = _labels_that_differ(all_series) - {"__name__", "job", "instance", *HOST_LABELS}
         channels = list(self.channels)
         for series in all_series:
             key = tuple(sorted(series.labels.items()))
@@ -166,7 +169,7 @@ class PrometheusSource:
         self.channels = tuple(channels)
 
     def _unique_name(self, labels: dict[str, str], shown: set[str]) -> str:
-        parts = [labels.get("instance", "")]
+        parts = [labels.get(machine_label(labels), "")]
         parts += [value for label, value in sorted(labels.items()) if label in shown]
         name = _clean(" ".join(part for part in parts if part))
         name = name or f"series {len(self._channel_names) + 1}"
@@ -177,10 +180,10 @@ class PrometheusSource:
         return unique
 
     def _new_channel(self, name: str, labels: dict[str, str]) -> Channel:
-        instance, metric = labels.get("instance", ""), labels.get("__name__", "")
+        machine, metric = labels.get(machine_label(labels), ""), labels.get("__name__", "")
         return Channel(
             name,
-            host=_clean(instance.rpartition(":")[0] or instance),
+            host=_clean(re.sub(r":[0-9]{1,5}$", "", machine)),
             scope=scope_of(metric, labels),
             kind="interval" if self._counts else "sampled",
             note=_clean(metric),

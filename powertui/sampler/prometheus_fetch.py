@@ -26,7 +26,7 @@ from powertui.sampler.prometheus_api import (
     samples_of,
 )
 from powertui.sampler.prometheus_hosts import chosen_machines, machine_label
-from powertui.sampler.prometheus_metrics import METRICS, counts_joules, watts_of_one
+from powertui.sampler.prometheus_metrics import COUNTER_OF, METRICS, counts_joules, watts_of_one
 from powertui.sampler.prometheus_server import PrometheusConnection, selector
 from powertui.sampler.source import Options
 from powertui.sampler.urls import Address, parse_url
@@ -186,6 +186,8 @@ class _Fetch:
             if wanted is None or labels.get(machine_label(labels), "") in wanted:
                 by_metric.setdefault(labels.get("__name__", ""), []).append(labels)
         for metric, series in by_metric.items():
+            if COUNTER_OF.get(metric) in by_metric:
+                continue
             query = named or selector(metric, [*matchers, *_machine_matchers(series, wanted)])
             yield self._counted(query, metric, wanted, len(series))
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["METRICS", "counts_joules", "scope_of", "watts_of_one"]
+__all__ = ["COUNTER_OF", "METRICS", "counts_joules", "scope_of", "watts_of_one"]
 
 # Exporters' names for watts, the most telling first.
 METRICS = (
+    "powertui_power_watts",  # our own exporter (exporter.py)
+    "powertui_energy_joules_total",
     "ipmi_dcmi_power_consumption_watts",
     "redfish_chassis_power_powercontrol_power_consumed_watts",
     "ipmi_power_watts",
@@ -25,6 +27,9 @@ METRICS = (
     "kepler_node_cpu_watts",
     "kepler_node_package_joules_total",
 )
+# Watts that are left out where the same exporter counts joules: those lose nothing between scrapes.
+COUNTER_OF = {"powertui_power_watts": "powertui_energy_joules_total"}
+_OWN_PREFIX = "powertui_"
 _MICROWATTS_SUFFIX = "_microwatts"  # a metric whose name ends so counts in µW
 _JOULES_SUFFIX = "_joules_total"  # a metric whose name ends so counts joules
 _NODE_WORDS = ("dcmi", "consumed", "omnistat_vendor_power", "kepler_node_platform")
@@ -47,6 +52,8 @@ def watts_of_one(selector: str) -> float:
 
 def scope_of(metric: str, labels: Mapping[str, str]) -> str:
     """What part of a machine a metric is about, as far as its name says."""
+    if metric.startswith(_OWN_PREFIX):
+        return labels.get("scope", "unknown")
     if any(word in metric for word in _NODE_WORDS):
         # Kepler before 0.10 has idle and dynamic power as two series of one node.
         return "unknown" if "mode" in labels else "node"

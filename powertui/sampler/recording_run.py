@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from powertui.errors import PowertuiError
 from powertui.plain import plain
@@ -23,6 +23,9 @@ from powertui.sampler.recorder import Event
 from powertui.sampler.source import Info, Stamp
 from powertui.sampler.targets import Target
 from powertui.units import percent, quantity
+
+if TYPE_CHECKING:
+    from powertui.sampler.exporter import ExporterAddress
 
 __all__ = ["RecordingPlan", "add_energies", "channel_lines", "complete", "rows_in", "run"]
 
@@ -80,6 +83,7 @@ class RecordingPlan:
     sync: float | None = None  # s between two waits for the disk
     pulse: bool = False  # load the CPU in pulses first, to align by
     quiet: bool = False
+    exporter: ExporterAddress | None = None  # where what is read can be scraped
 
 
 def run(
@@ -105,6 +109,38 @@ def run(
     )
     talker = _Talker(plan.quiet, status=not command)
     recorder.on_event(talker.event)
+    with _exported(plan, recorder, talker):
+        return _record(plan, recorder, talker, energies, beside)
+
+
+@contextlib.contextmanager
+def _exported(plan: RecordingPlan, recorder: RecorderProcess, talker: _Talker) -> Iterator[None]:
+    """While this goes on, what is read can be scraped."""
+    if plan.exporter is None:
+        yield
+        return
+    from powertui.sampler.exporter import Exporter
+
+    # Before anything is recorded: a port that is taken is said at once.
+    exporter = Exporter(plan.exporter, lambda: [health for _, health in recorder.health()])
+    talker.say(f"exporting to http://{exporter.address}/metrics")
+    if exporter.is_open_to_others:
+        talker.say("everybody who reaches this address can read it: it asks for no password")
+    exporter.start()
+    try:
+        yield
+    finally:
+        exporter.stop()
+
+
+def _record(
+    plan: RecordingPlan,
+    recorder: RecorderProcess,
+    talker: _Talker,
+    energies: EnergyFunction,
+    beside: CommandCompanion,
+) -> int:
+    command = plan.command
     recorder.start()
     begin = Stamp.now()
     try:

@@ -18,6 +18,7 @@ Records until the command ends, until --duration has passed, or until Ctrl+C. Wi
 --host and --source it reads the sensors of this machine. Readings are on the disk at once;
 what could not be read is a gap with its reason."""
 if TYPE_CHECKING:
+    from powertui.sampler.exporter import ExporterAddress
     from powertui.sampler.targets import Target
 
 _MAX_STEPS_S = 60.0  # of a profile by steps: longer ones are too large to read
@@ -29,6 +30,10 @@ EXAMPLES = (
     (
         "powertui record --profile-server 9012 --logdir ~/logs --steps 100-110 -- python train.py",
         "and a profile of ten steps",
+    ),
+    (
+        "powertui record --exporter :9400 -o power.csv",
+        "and Prometheus can scrape what is read",
     ),
     ("powertui record --source rapl: --duration 60", "a minute of this machine's own counters"),
 )
@@ -46,6 +51,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--pulse",
         action="store_true",
         help="load the CPU in three pulses first, as a marker to align by",
+    )
+    recording.add_argument(
+        "--exporter",
+        metavar="[HOST]:PORT",
+        help="answer scrapes of Prometheus with what is read; on loopback where HOST is left out",
     )
     group = parser.add_argument_group("a profile of the command")
     group.add_argument(
@@ -104,8 +114,17 @@ def run(args: argparse.Namespace) -> int:
         sync=common.sync_of(args),
         pulse=args.pulse,
         quiet=args.quiet,
+        exporter=_exporter(args.exporter),
     )
     return recording_run.run(plan, energies=_energies, **_beside(args, command, plan.targets))
+
+
+def _exporter(named: str | None) -> ExporterAddress | None:
+    if named is None:
+        return None
+    from powertui.sampler.exporter import exporter_address
+
+    return exporter_address(named)
 
 
 def _beside(

@@ -10,6 +10,7 @@ from powertui.data.power import devices, units
 from powertui.power_server import HOST_LABELS
 
 _SOURCE = "prometheus"
+_OWN_PREFIX = "powertui_"  # of the metrics of `record --exporter`
 _LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"')
 _SELECTOR = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)?\{(.+)\}")
 _MAX_SELECTOR_CHARS = 2000  # of a column's name; chosen, not measured
@@ -65,6 +66,8 @@ def labeled_sensor(labels: Mapping[str, str], *, is_sure: bool, host: str) -> Se
     # Kepler names the packages of a node "kepler_node_package": not the node is meant.
     part = re.sub("^(kepler_)?node_", "", short)
     scope = units.scope_of(f"{part} {rest}")
+    if metric.startswith(_OWN_PREFIX):
+        name, scope = labels.get("channel", short), _own_scope(labels)
     return Sensor(
         name,
         f"{_SOURCE} {short}",
@@ -73,6 +76,12 @@ def labeled_sensor(labels: Mapping[str, str], *, is_sure: bool, host: str) -> Se
         device=_device(labels) if scope is Scope.GPU else None,
         scale=Badge.MEASURED if is_sure else Badge.ASSUMED,
     )
+
+
+def _own_scope(labels: Mapping[str, str]) -> Scope:
+    """What a channel of our own exporter covers, as it says itself."""
+    written = labels.get("scope", "")
+    return Scope(written) if written in Scope._value2member_map_ else Scope.UNKNOWN
 
 
 def _device(labels: Mapping[str, str]) -> Device | None:
