@@ -107,8 +107,9 @@ def many(gram: Floats, moment: Floats, *, exact: bool = True) -> Floats:
 
 
 def _with_ridge(gram: Floats, moment: Floats, ridge: Floats) -> Floats:
-    diagonal = ridge[..., None] * np.eye(gram.shape[-1])
-    solution = np.linalg.solve(gram + diagonal, moment[..., None])
+    system = gram.copy()
+    np.einsum("...kk->...k", system)[...] += ridge  # its diagonal, in place
+    solution = np.linalg.solve(system, moment[..., None])
     return np.asarray(solution[..., 0], np.float64)
 
 

@@ -17,10 +17,6 @@ from powertui.value_types import dataclass
 # neighbouring residuals say the same. What half and twice of a value do to 27 logs stands in
 # docs/energy-evidence.md, summed up here as "lost" (no longer sure) and "won" (now sure and right).
 
-# Costs are in units of the ordinary residual's (see placement_score), divided by how many
-# neighbouring residuals say the same. What half and twice of a value do to 27 logs stands in
-# docs/energy-evidence.md, summed up here as "lost" (no longer sure) and "won" (now sure and right).
-
 # ── how many readings make a fit. Chosen: with fewer than kinds of work every fit is exact ──
 MIN_SAMPLES = 6  # different readings
 MIN_READINGS_IN_PROFILE = 3
@@ -105,6 +101,7 @@ class OffsetCosts:
         forgetful_ways = ((-forget_s, price) for forget_s, price in data.forgets)
         self.ways = ((1.0, 0.0), *data.windows, *forgetful_ways)
         self.main = 1.0  # the way that is looked at first
+        self._averaged: tuple[Samples, float, Samples] | None = None
 
     def _smallest_noise(self, data: Samples, swing_w: float) -> float:
         """The smallest noise (W) that is credible: rounding, and what a handful of categories
@@ -124,7 +121,11 @@ class OffsetCosts:
         """The readings of a sensor that averages so."""
         if way == 1.0:
             return data
-        return data.scaled(way) if way > 0 else data.forgetting(-way)
+        # The last one is remembered: what `Likeness` remembers is of these readings themselves.
+        if self._averaged is None or self._averaged[0] is not data or self._averaged[1] != way:
+            averaged = data.scaled(way) if way > 0 else data.forgetting(-way)
+            self._averaged = data, way, averaged
+        return self._averaged[2]
 
     def shift(self, way: float) -> float:
         """How much later an offset is given than windows of this way are: the integrals centre

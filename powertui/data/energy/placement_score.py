@@ -95,6 +95,23 @@ _CHUNK_CELLS = 30_000  # readings times offsets at once: they fit into a process
 _GOLDEN_RATIO = 0.6180339887498949
 
 
+class _Described(NamedTuple):
+    """What all offsets share, whatever the width of an ordinary residual."""
+
+    pace_s: float  # from a reading to the next
+    width: Floats  # of each reading's residual, in ordinary ones
+    usual_work: Floats  # columns of windows all over the profile
+
+
+class _Laid(NamedTuple):
+    """Readings at some offsets, whatever the width of an ordinary residual."""
+
+    columns: Floats  # [offsets, readings, kinds]
+    state: States
+    unrecorded: Floats  # share of the training that the log does not cover
+    uncovered: Floats  # the same of the profile
+
+
 class _Readings(NamedTuple):
     """What all offsets share."""
 
@@ -103,6 +120,8 @@ class _Readings(NamedTuple):
     steady: Floats  # price of being like the reading before
     rates: Rates
     usual_work: Floats  # columns of windows all over the profile
+    foreign_price: Floats  # what power above the prediction costs at most
+    foreign_from: Floats  # residuals above this are somebody else's work
 
 
 class _Prior(NamedTuple):
@@ -128,6 +147,9 @@ class Likeness:
     alike: float = 1.0  # how many neighbouring residuals say the same thing
     idle: float = IDLE_SHARE  # of the swing: so far the idle machine may stand above the floor
     usual_w: float = 0.0  # where it is likeliest, above the floor
+    # The last ones: whoever looks for the width asks for the same offsets again and again.
+    _described: tuple[Samples, _Described] | None = None
+    _laid: tuple[Samples, tuple[bytes, float], _Laid] | None = None
 
     def costs(
         self, offsets: Floats, data: Samples, ppm: float = 0.0, *, exact: bool = True
@@ -143,32 +165,62 @@ class Likeness:
         chunk = max(1, _CHUNK_CELLS // max(len(data), 1))
         for start in range(0, len(offsets), chunk):
             part = slice(start, start + chunk)
-            offset = offsets[part, None]
-            lo, hi = data.lo * stretch + offset, data.hi * stretch + offset
-            columns = self.shares.work(lo, hi, data.forget_s)  # [offsets, readings, kinds]
-            state = known_state((lo + hi) / 2, self.shares)
-            fitted, residual = self._fit(columns, readings, state, prior, exact)
+            laid = self._laid_at(offsets[part], data, stretch)
+            fitted, residual = self._fit(laid, readings, prior, exact)
             idle = (readings.above - fitted[:, :1]) / readings.sigma
             levels = _power_levels(fitted, readings.usual_work)
             busy = _level_price(readings.above, levels, readings.sigma)
-            unrecorded = _uncovered_share(data, offset[:, 0], self.shares.training)
-            cost = self._price(residual, idle, busy, state, readings, unrecorded)
-            uncovered = _uncovered_share(data, offset[:, 0], self.shares.span)
-            total[part] = self._with_prior(cost, fitted, prior, uncovered)
+            cost = self._price(residual, idle, busy, laid, readings)
+            total[part] = self._with_prior(cost, fitted, prior, laid.uncovered)
             watts[part] = fitted
         watts[:, 0] += self.base_w
         return total, watts
 
+    def _laid_at(self, offsets: Floats, data: Samples, stretch: float) -> _Laid:
+        """The readings at these offsets."""
+        key = offsets.tobytes(), stretch
+        last = self._laid
+        if last is not None and last[0] is data and last[1] == key:
+            return last[2]
+        offset = offsets[:, None]
+        lo, hi = data.lo * stretch + offset, data.hi * stretch + offset
+        laid = _Laid(
+            columns=self.shares.work(lo, hi, data.forget_s),
+            state=known_state((lo + hi) / 2, self.shares),
+            unrecorded=_uncovered_share(data, offsets, self.shares.training),
+            uncovered=_uncovered_share(data, offsets, self.shares.span),
+        )
+        self._laid = data, key, laid
+        return laid
+
+    def _describe(self, data: Samples) -> _Described:
+        last = self._described
+        if last is not None and last[0] is data:
+            return last[1]
+        described = _Described(
+            pace_s=float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0,
+            width=self.widths(data),
+            usual_work=self._usual_work(float(np.median(data.hi - data.lo))),
+        )
+        self._described = data, described
+        return described
+
     def _readings(self, data: Samples) -> _Readings:
+        described = self._describe(data)
         above = data.watts - self.base_w
-        sigma = self.scale * self.widths(data)
-        pace = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
+        sigma = self.scale * described.width
+        steady = _change_price(above, sigma)
+        rates = price_rates(described.pace_s, self.alike)
+        foreign_price = np.minimum(_MAX_PRICE_ABOVE, steady + rates.lasting)
+        growth = np.expm1(foreign_price / _STUDENT_T_FACTOR)
         return _Readings(
             above=above,
             sigma=sigma,
-            steady=_change_price(above, sigma),
-            rates=price_rates(pace, self.alike),
-            usual_work=self._usual_work(float(np.median(data.hi - data.lo))),
+            steady=steady,
+            rates=rates,
+            usual_work=described.usual_work,
+            foreign_price=foreign_price,
+            foreign_from=np.sqrt(2 * _STUDENT_T_FACTOR * growth),
         )
 
     def _prior(self, readings: int) -> _Prior:
@@ -195,17 +247,14 @@ class Likeness:
         )
 
     def _fit(
-        self,
-        columns: Floats,
-        readings: _Readings,
-        state: States,
-        prior: _Prior,
-        exact: bool,
+        self, laid: _Laid, readings: _Readings, prior: _Prior, exact: bool
     ) -> tuple[Floats, Floats]:
         """The watts of each kind of work at each offset, and what they leave, in sigmas."""
         above, sigma = readings.above, readings.sigma
+        columns = laid.columns
+        is_profiled = laid.state == IN_PROFILE
         trust = (self.scale / sigma) ** 2
-        weight = np.where(state == IN_PROFILE, 1.0, _OUTSIDE_WEIGHT) * trust
+        weight = np.where(is_profiled, 1.0, _OUTSIDE_WEIGHT) * trust
         iterations = _FIT_ITERATIONS if exact else _FIT_ITERATIONS - 1
         for iteration in range(iterations):
             is_last = iteration == iterations - 1
@@ -218,8 +267,7 @@ class Likeness:
             residual = (above - (columns @ fitted[..., None])[..., 0]) / sigma
             if not is_last:
                 idle = (above - fitted[:, :1]) / sigma
-                going_on = readings.steady + readings.rates.lasting
-                weight = trust * self._weight(residual, idle, state, going_on)
+                weight = trust * _weight(residual, idle, is_profiled, readings.foreign_from)
         return fitted, residual
 
     def _with_prior(self, cost: Floats, fitted: Floats, prior: _Prior, uncovered: Floats) -> Floats:
@@ -296,34 +344,21 @@ class Likeness:
         hi = np.asarray(lo + min(window_s, last - first), np.float64)
         return self.shares.work(lo, hi)
 
-    def _weight(self, residual: Floats, idle: Floats, state: States, going_on: Floats) -> Floats:
-        """How much each reading counts in the next iteration.
-
-        Outside the profile the level of the idle machine at most.
-        """
-        weight = 1 / (1 + residual**2 / (2 * _STUDENT_T_FACTOR))
-        # Where more is left over than a foreign load costs, it is one.
-        foreign_price = np.minimum(_MAX_PRICE_ABOVE, going_on)
-        foreign_from = np.sqrt(2 * _STUDENT_T_FACTOR * np.expm1(foreign_price / _STUDENT_T_FACTOR))
-        weight = np.where(residual > foreign_from, _FOREIGN_WEIGHT * weight, weight)
-        counts = (state == IN_PROFILE) | (np.abs(idle) < _IDLE_RADIUS)
-        return np.asarray(np.where(counts, weight, _NO_WEIGHT))
-
     def _price(
         self,
         residual: Floats,
         idle: Floats,
         busy: Floats,
-        state: States,
+        laid: _Laid,
         readings: _Readings,
-        unrecorded: Floats,
     ) -> Floats:
         """What the readings of each offset cost in all."""
+        state = laid.state
         profiled = _residual_price(residual)
-        most_above = np.minimum(_MAX_PRICE_ABOVE, readings.steady + readings.rates.lasting)
-        profiled = np.where(residual > 0, np.minimum(profiled, most_above), profiled)
+        capped = np.minimum(profiled, readings.foreign_price)
+        profiled = np.where(residual > 0, capped, profiled)
         likely = Likely(_residual_price(idle), busy, readings.steady)
-        outside = unprofiled_prices(likely, state, readings.rates, unrecorded, self.alike)
+        outside = unprofiled_prices(likely, state, readings.rates, laid.unrecorded, self.alike)
         unprofiled = np.where(state == IN_TRAINING, outside.training, outside.anything)
         cost = np.where(state == IN_PROFILE, profiled, unprofiled)
         return np.asarray(cost.sum(axis=1) + outside.goes_on + outside.ended)
@@ -352,6 +387,18 @@ class Likeness:
         cost = _residual_price(residual)
         cost = np.where(residual > 0, np.minimum(cost, _MAX_PRICE_ABOVE), cost)
         return float(cost.sum())
+
+
+def _weight(residual: Floats, idle: Floats, is_profiled: Bools, foreign_from: Floats) -> Floats:
+    """How much each reading counts in the next iteration.
+
+    Outside the profile the level of the idle machine at most.
+    """
+    weight = 1 / (1 + residual**2 / (2 * _STUDENT_T_FACTOR))
+    # Where more is left over than a foreign load costs, it is one.
+    weight = np.where(residual > foreign_from, _FOREIGN_WEIGHT * weight, weight)
+    counts = is_profiled | (np.abs(idle) < _IDLE_RADIUS)
+    return np.asarray(np.where(counts, weight, _NO_WEIGHT))
 
 
 def _power_levels(fitted: Floats, usual_work: Floats) -> Floats:

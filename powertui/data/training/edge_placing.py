@@ -59,10 +59,17 @@ def place_by_clock(
     kind = clock_kinds.MARKED if clock.source == log_alignment.MARKER else kind
     half = clock.half_ns / NS_PER_S
     offset = ClockOffset(-half, half, kind)
-    data = samples.power_samples(series)
-    weights = _weights_of_edges(training, data, clock.mid_ns, offset.search_range)
-    readings = None if isinstance(weights, str) else weights
-    verdict = clock_check.judge(offset, readings, data)
+
+    def judge() -> clock_check.Verdict:
+        data = samples.power_samples(series)
+        weights = _weights_of_edges(training, data, clock.mid_ns, offset.search_range)
+        readings = None if isinstance(weights, str) else weights
+        return clock_check.judge(offset, readings, data)
+
+    # Power is placed again whenever a session was read. That changes no edge, and this takes most
+    # of the time.
+    name = f"clock of {series.path} {series.sensor.name} {series.sensor.device}"
+    verdict = training.told_by_epochs(name, judge, (clock.mid_ns, offset))
     return clock_alignment.checked(by_clock, offset, verdict)
 
 

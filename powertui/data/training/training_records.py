@@ -386,6 +386,15 @@ class TrainingRecords:
     def _find_stretches(self) -> Stretches:
         return stretches.training_stretches(self.rate, self.epochs)
 
+    def told_by_epochs(
+        self, name: str, make: Callable[[], _Value], depends_on: object
+    ) -> _Value:
+        """What depends on when it ran, its epochs and stretches, and on nothing else that changes
+        beside `depends_on`: remembered.
+        """
+        _ = self.rate  # a session that was read may have changed it, which is counted now
+        return self._memory.value(name, make, (self._rate_changes, depends_on))
+
     def _clock_marks(self) -> Iterator[Mark]:
         """Marks and windows of recordings whose log has a clock of its own, in Unix ns."""
         run = self.extent_ns
