@@ -7,6 +7,7 @@ it is divided by. Three minutes on two cores; `QUICK_TURNS=9` takes longer and i
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import statistics
@@ -342,6 +343,8 @@ def many(rows: Rows) -> None:
 
 def main() -> None:
     """The table; QUICK_ROWS=pictures,reports,long_logs,many for a part of it."""
+    # As a package is installed: where PYTHONDONTWRITEBYTECODE is set, every start would compile it.
+    compileall.compile_dir(ROOT / "powertui", quiet=1)
     rows = Rows()
     parts = {"pictures": pictures, "reports": reports, "long_logs": long_logs, "many": many}
     for name in os.environ.get("QUICK_ROWS", ",".join(parts)).split(","):

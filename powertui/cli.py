@@ -14,7 +14,7 @@ from powertui import __version__, verbs
 from powertui.errors import PowertuiError, UsageError
 from powertui.standard_streams import ReaderLeft
 from powertui.terminal import signals
-from powertui.verbs.parser import Parser
+from powertui.verbs.parser import HelpFormatter, Parser
 
 _EXAMPLE_WIDTH = 44  # cells of an example, with what it does beside it
 _EXIT_CODES = (
@@ -37,9 +37,13 @@ _OPTIONS = ("-h", "--help", "--version", "--licenses", "--clear-cache", "--compl
 _WITHOUT_DATA = ("record", "sensors")
 
 
-def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+def build_parser(
+    only: str | None = None, *, with_arguments: bool = True
+) -> argparse.ArgumentParser:
     """The whole tree, or what one verb needs of it: nobody waits for the arguments of the
     others.
+
+    Without the arguments of any verb it can print its help and its version.
     """
     names = (only,) if only is not None else verbs.VERBS
     loaded = {name: verbs.load(name) for name in names}
@@ -47,7 +51,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         prog="powertui",
         description="Where a training run's time and energy went, in a terminal.",
         epilog=f"{_examples(loaded)}\n\n{_EXIT_CODES}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     parser.verb = only or ""
     parser.add_argument(
@@ -73,10 +77,11 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
             help=verb.HELP,
             description=f"{verb.HELP[0].upper()}{verb.HELP[1:]}.\n\n{verb.ABOUT}",
             epilog=_examples({name: verb}),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=HelpFormatter,
             allow_abbrev=False,  # `--password x` must not be taken for `--password-file x`
         )
-        verb.arguments(arguments)
+        if with_arguments:
+            verb.arguments(arguments)
     return parser
 
 
@@ -185,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if words[0] == "--clear-cache":
             return _clear_cache()
         verb = words[0] if words[0] in verbs.VERBS else None
-        args = build_parser(verb).parse_args(words)
+        args = build_parser(verb, with_arguments=verb is not None).parse_args(words)
         _check_clock()
         if args.verb not in _WITHOUT_DATA:
             _check_machine()

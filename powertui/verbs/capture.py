@@ -8,7 +8,6 @@ import argparse
 import os
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from powertui.errors import PowertuiError, SensorError, UsageError
@@ -238,6 +237,8 @@ def _prepare(args: argparse.Namespace, opens: bool) -> None:
 
 
 def _plan(args: argparse.Namespace) -> Plan:
+    from pathlib import Path
+
     from powertui.capture import address, session_files
     from powertui.capture.profile_session import Plan
 
@@ -461,6 +462,8 @@ def _open(args: argparse.Namespace, capture: CapturedProfile, plan: Plan) -> boo
 
     True where the terminal is gone or somebody ended us.
     """
+    from pathlib import Path
+
     from powertui.terminal import signals
     from powertui.verbs import open as opening
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 
 from powertui.verbs import common
 
@@ -84,7 +83,9 @@ def run(args: argparse.Namespace) -> int:
 
     window = common.at_of(args, *_OTHER_WINDOWS)
     if window is not None:
-        window = dataclasses.replace(window, host=args.host or window.host)
+        from dataclasses import replace
+
+        window = replace(window, host=args.host or window.host)
     window = window or export.WindowWords(
         start=args.from_,
         end=args.to,

@@ -6,7 +6,6 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from powertui.errors import UnreadableFile, UsageError
@@ -136,6 +135,8 @@ def _replay(args: argparse.Namespace) -> Feed:
         path = str(power_file())
         title = "replay of the demo (a simulated sensor that followed the real CPU load)"
     else:
+        from pathlib import Path
+
         path = args.replay
         title = f"replay of {Path(path).name}"
     log = registry.load(path, None if args.demo else common.log_columns_of(args))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from powertui import config, units
 from powertui.errors import UsageError
-from powertui.terminal.transfer_line import transfers_shown
 from powertui.verbs import common
 
 if TYPE_CHECKING:
@@ -61,6 +58,11 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
 
     Textual reads its settings while it is imported: the terminal is looked at before.
     """
+    from dataclasses import replace
+
+    from powertui import config
+    from powertui.terminal.transfer_line import transfers_shown
+
     # First of all: a path that is not there is told as that, with or without a terminal.
     with transfers_shown():
         paths = common.sort_out(args)
@@ -77,7 +79,7 @@ def run(args: argparse.Namespace, notice: str = "") -> int:
     from powertui.screens.session import Session
 
     reading = common.reading_of(args)
-    reading = dataclasses.replace(reading, step_marker=reading.step_marker or marker)
+    reading = replace(reading, step_marker=reading.step_marker or marker)
     session = Session(reading, common.aligning_of(args), logdir=scanned, rest=rest, notice=notice)
     if args.svg is not None:
         return _draw(args, session, columns, rows)
@@ -105,7 +107,10 @@ def _scan(
     Of thousands of runs the list stands with the first of them; a run that was named, or the
     only one that has a place, may be the last.
     """
+    from dataclasses import replace
+
     from powertui.data import logdir
+    from powertui.terminal.transfer_line import transfers_shown
 
     stages = logdir.stream_all(paths, _FIRST_S)
     with transfers_shown():
@@ -114,12 +119,13 @@ def _scan(
             scanned = list(stages)[-1]
     rest = None if scanned.complete else stages
     if run is not None:
-        scanned = dataclasses.replace(scanned, runs=scanned.chosen(run), parts=())
+        scanned = replace(scanned, runs=scanned.chosen(run), parts=())
     return scanned, rest
 
 
 def _draw(args: argparse.Namespace, session: Session, columns: int, rows: int) -> int:
     """One page as a picture."""
+    from powertui import units
     from powertui.data.export import files
     from powertui.plain import plain
     from powertui.screens import page_picture

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -19,7 +21,29 @@ _BAD_VALUE = re.compile(r"^argument (\S+): invalid \S+ value: (.+)$", re.DOTALL)
 
 # What stands for `--` between two groups of paths, which argparse would drop. No path has a NUL.
 GROUP_MARK = "\0--"
+# As in argparse: where nothing tells how wide the terminal is, and what its right side stays free.
+_USUAL_WIDTH, _MARGIN = 80, 2
 _GROUPING_VERBS = ("compare",)
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """As wide as the terminal, like argparse's own, which imports `shutil` with all its archives
+    to find that out, for every command.
+    """
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_terminal_width() - _MARGIN)
+
+
+def _terminal_width() -> int:
+    """Columns, as `shutil.get_terminal_size` finds them."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _USUAL_WIDTH
+    except (AttributeError, ValueError, OSError):  # closed, or no terminal
+        return _USUAL_WIDTH
 
 
 class Parser(argparse.ArgumentParser):

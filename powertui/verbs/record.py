@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from powertui.errors import UsageError
@@ -150,6 +149,8 @@ def _beside(
         raise UsageError(
             "Name the logdir of the command with --logdir: the profile is written there."
         )
+    from pathlib import Path
+
     from powertui.capture import address, command_profile
     from powertui.capture.messages import ProfileRequest
     from powertui.capture.profile_session import Plan

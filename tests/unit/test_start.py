@@ -125,6 +125,35 @@ def test_numpy_starts_no_pool_of_threads(verb: str, data: Path) -> None:
     assert done.stdout.split()[-1] == "0"
 
 
+def test_help_imports_neither_archives_nor_what_only_a_verb_needs() -> None:
+    script = (
+        "import contextlib; from powertui import cli\n"
+        "with contextlib.suppress(SystemExit): cli.main(['--help'])"
+    )
+    found = imported(script)
+    assert "argparse" in found
+    assert not found & {"dataclasses", "inspect", "lzma", "pathlib", "shutil", "termios"}
+
+
+def test_help_is_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    from powertui import cli
+
+    monkeypatch.setenv("COLUMNS", "300")
+    wide = cli.build_parser(with_arguments=False).format_help()
+    monkeypatch.setenv("COLUMNS", "50")
+    narrow = cli.build_parser(with_arguments=False).format_help()
+    line = "print the packages that powertui uses, with versions and licenses"
+    assert line in wide
+    assert line not in narrow
+
+
+def test_help_without_the_arguments_of_verbs_is_the_same() -> None:
+    from powertui import cli
+
+    without = cli.build_parser(with_arguments=False).format_help()
+    assert without == cli.build_parser().format_help()
+
+
 def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
     before = os.environ.get("OPENBLAS_NUM_THREADS")
     try:
@@ -143,7 +172,7 @@ def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
 # without power needs none that place it, share it out or look for what is unusual in it. Two to four
 # came of dividing checks, the list of runs and packed columns by idea, with nothing new in them.
 COMMANDS = {
-    "--help": (31, 1),
+    "--help": (24, 1),
     "sensors": (43, 1),
     "doctor RUN": (156, 30),
     "report RUN --tool kernel_stats": (195, 30),

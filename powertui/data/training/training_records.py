@@ -386,9 +386,7 @@ class TrainingRecords:
     def _find_stretches(self) -> Stretches:
         return stretches.training_stretches(self.rate, self.epochs)
 
-    def told_by_epochs(
-        self, name: str, make: Callable[[], _Value], depends_on: object
-    ) -> _Value:
+    def told_by_epochs(self, name: str, make: Callable[[], _Value], depends_on: object) -> _Value:
         """What depends on when it ran, its epochs and stretches, and on nothing else that changes
         beside `depends_on`: remembered.
         """
