@@ -40,9 +40,11 @@ def _terminal_width() -> int:
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
+    if sys.__stdout__ is None:
+        return _USUAL_WIDTH
     try:
         return os.get_terminal_size(sys.__stdout__.fileno()).columns or _USUAL_WIDTH
-    except (AttributeError, ValueError, OSError):  # closed, or no terminal
+    except (ValueError, OSError):  # closed, or no terminal
         return _USUAL_WIDTH
 
 
