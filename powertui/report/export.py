@@ -115,6 +115,11 @@ def write(
             return 0
     opened = trainings.opened(trainings.found.only(name))
     run = opened.run
+    if not run.traces and output.what in export.OF_POWER and request is not None:
+        training = trainings.training_of_logs(opened.entry)
+        if training is not None:
+            _write_training(training, request, output)
+            return 0
     if not run.traces:
         raise UnreadableFile(
             path, "has no profile to export from", hint=f"See what is there: powertui doctor {path}"
@@ -202,20 +207,28 @@ def _write_training(
 ) -> None:
     """Write the samples of a window of a training, on its own axis."""
     axis = training.seen_from()
-    place = named_windows.find_window(axis, request)
+    energies = training_energy(axis)
+    if request.anything:
+        place = named_windows.find_window(axis, request)
+        lo, hi, half = place.lo, place.hi, place.half
+        total = energies.energy(lo, hi, half)
+    else:
+        # The same window and joules as `powertui energy` has for everything.
+        whole = energies.whole()
+        lo, hi, half, total = whole.start, whole.end, 0, whole.energy
     message = export.write(
         run_of(axis),
         0,
-        place.lo,
-        place.hi,
+        lo,
+        hi,
         what=output.what,
         path=output.path,
         format=output.format,
         force=output.force,
         power=axis.power,
         comments=output.comments,
-        edge_ps=place.half / Z95,
-        total=training_energy(axis).energy(place.lo, place.hi, place.half),
+        edge_ps=half / Z95,
+        total=total,
     )
     text.write(sys.stderr, message)
 

@@ -219,7 +219,8 @@ def no_run(scan: Logdir) -> list[str]:
     from powertui.report import checks  # not needed where there is a run
 
     path = plain(scan.path)
-    lines = [f"No run of a profiler was found in {path}. To see why: powertui doctor {path}"]
+    place = "this folder" if path == "." else path
+    lines = [f"No run of a profiler was found in {place}. To see why: powertui doctor {path}"]
     for check in checks.of_logdir(scan):
         if check.topic == "profile":
             lines += [f"  {plain(check.what)}", f"  → {plain(check.do)}"]

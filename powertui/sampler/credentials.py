@@ -133,7 +133,7 @@ def find_password(
             return Secret(environment[variable])
     password = _from_keyring(host, user)
     if password is None and ask:
-        password = _from_prompt(user or "the user", shown or host)
+        password = _from_prompt(user, shown or host)
     return password
 
 
@@ -142,7 +142,10 @@ def _from_prompt(user: str, host: str) -> Secret | None:
     if sys.stdin is None or not sys.stdin.isatty():
         return None
     with contextlib.suppress(EOFError):
-        return Secret(getpass.getpass(f"Password of {user} on {plain(host)}: "))
+        whose = f"Password of {user} on {plain(host)}: "
+        if not user:
+            whose = f"Password on {plain(host)}, without a user name (--user names one): "
+        return Secret(getpass.getpass(whose))
     return None
 
 

@@ -80,7 +80,9 @@ def legend(content: VisibleContent, width: int, lines: int = 1) -> list[Pieces]:
         return [tuple(_side(side, width, named=len(sides) > 1)) for side in sides]
     half = width // 2
     first, second = sides
-    return [(*_side(first, width - half, named=True), *_side(second, half, named=True))]
+    gap = " " * _KIND_GAP_CELLS
+    left = _side(first, width - half - len(gap), named=True)
+    return [(*left, (gap, "label"), *_side(second, half, named=True))]
 
 
 def _side(side: Side, room: int, *, named: bool) -> list[tuple[str, str]]:

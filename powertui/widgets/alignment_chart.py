@@ -5,6 +5,7 @@ Edges that belong together are in the same column.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from powertui.widgets.picture import Picture, SegmentRow
 from powertui.widgets.time_lane import fit_text
 
 _GUTTER = 9  # cells for the labels of the axis
+_MIN_DECIMALS = 2  # of a time below the chart, s
+_CELLS_AROUND_DECIMALS = 8  # sign, whole seconds, point, unit and a gap
 
 
 class AlignmentView(NamedTuple):
@@ -98,9 +101,13 @@ def _bar(view: AlignmentView, cells: int, glyphs: Glyphs) -> str:
 def _ruler(view: AlignmentView, cells: int, theme: Theme) -> SegmentRow:
     text = [" "] * cells
     distance = max(10, cells // 8)  # cells between two times
+    span_s = max(1, view.hi - view.lo) / PS_PER_S
+    # Two times beside each other differ in the last digit but one.
+    decimals = max(_MIN_DECIMALS, 1 + math.ceil(-math.log10(span_s * distance / cells)))
+    distance = max(distance, decimals + _CELLS_AROUND_DECIMALS)
     for cell in range(0, cells, distance):
         ps = view.lo + (view.hi - view.lo) * cell / cells
-        label = f"{ps / PS_PER_S:.2f} s"
+        label = f"{ps / PS_PER_S:.{decimals}f} s"
         if cell + len(label) < cells:
             text[cell : cell + len(label)] = list(label)
     return [Segment(" " * _GUTTER + "".join(text), theme.style("axis"))]

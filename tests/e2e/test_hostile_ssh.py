@@ -216,7 +216,7 @@ ENDINGS: dict[str, tuple[int, str]] = {
     "endless_banner": (3, "the host prints something else before its answer"),
     "endless_errors": (3, "box prints error messages without end"),
     "refusal_with_secrets": (3, "ssh failed: "),
-    "host_key_question": (3, "the key of box is not the one that ssh knows"),
+    "host_key_question": (3, "ssh does not know the key of box yet, or it has another one"),
     "password_prompt": (3, "box does not let you in"),
 }  # fmt: skip
 

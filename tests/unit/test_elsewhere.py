@@ -6,9 +6,11 @@ The far end is a POSIX shell here, asked as ssh asks it; the tests in e2e/ have 
 from __future__ import annotations
 
 import gc
+import gzip
 import importlib
 import json
 import os
+import random
 import re
 import shutil
 import socket
@@ -370,7 +372,7 @@ def test_what_cannot_be_listed(far: Far, tmp_path: Path, what: str, said: str) -
 SAID = {
     "ssh: Could not resolve hostname box: Name or service not known": "there is no host named box",
     "ann@box: Permission denied (publickey).": "box does not let you in",
-    "Host key verification failed.": "the key of box is not the one that ssh knows",
+    "Host key verification failed.": "ssh does not know the key of box yet, or it has another one",
     "ssh: connect to host box port 22: Connection refused": (
         "box refuses the connection: no ssh server listens there"
     ),
@@ -654,3 +656,21 @@ def test_a_name_that_no_file_can_have_is_told_with_the_reason(
     monkeypatch.setattr(mirror, "_store_of", lambda _address: Odd())
     (problem,) = Mirror(parse("ssh://host/logs")).listed(lambda _name: True).problems
     assert problem.cause == "cannot be kept here: embedded null byte"
+
+
+def test_a_trace_that_begins_with_settings_is_a_run_there_as_it_is_here(
+    tmp_path: Path, far: Far
+) -> None:
+    """Four public PyTorch traces have their first event behind 10 KB, packed."""
+    words = random.Random(1)
+    settings = {f"setting {n}": f"{words.getrandbits(200):x}" for n in range(300)}
+    event = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2}
+    text = json.dumps(
+        {"env": settings, "schemaVersion": 1, "deviceProperties": [], "traceEvents": [event] * 9}
+    )
+    assert 8_192 < len(gzip.compress(json.dumps(settings).encode())) < 16_384
+    there = tmp_path / "logs"
+    there.mkdir()
+    trace = there / "chat.json.gz"
+    trace.write_bytes(gzip.compress(text.encode()))
+    assert len(logdir.scan(str(there)).runs) == len(logdir.scan(f"ssh://box{there}").runs) == 1

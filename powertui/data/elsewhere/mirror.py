@@ -40,7 +40,9 @@ from powertui.data.elsewhere.store import (
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile
 
-HEAD_BYTES = 8192  # bytes by which a file's kind is told
+# Bytes by which a file's kind is told. PyTorch traces that begin with the settings of the program
+# have their first event behind 10 KB, packed (four public ones); at half of this they were no runs.
+HEAD_BYTES = 16_384
 _MAX_TRIES = 3  # to bring one file: a live run may write to it while it is read
 # of folders below the one that is asked for: the host is asked for 40 (script.py), and plugins/ may
 # lie above

@@ -216,9 +216,11 @@ _FAILURES = (
         ("Could not resolve hostname", "Name or service not known", "nodename nor servname"),
         "there is no host named {host}",
     ),
+    (("REMOTE HOST IDENTIFICATION",), "the key of {host} is not the one that ssh knows"),
+    # ssh has no other words for a host that it was never at, and for one whose key it refused.
     (
-        ("Host key verification failed", "REMOTE HOST IDENTIFICATION"),
-        "the key of {host} is not the one that ssh knows",
+        ("Host key verification failed",),
+        "ssh does not know the key of {host} yet, or it has another one",
     ),
     (("Permission denied (", "Too many authentication failures"), "{host} does not let you in"),
     (("Connection refused",), "{host} refuses the connection: no ssh server listens there"),

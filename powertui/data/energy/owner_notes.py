@@ -68,8 +68,9 @@ def _assumption(run: Run, found: Belongings, trace: int) -> str:
     if not assumed or not host:
         return ""
     names = listed([run.power[i].sensor.label for i in assumed])
+    verb = "names" if len(assumed) == 1 else "name"
     return (
-        f"{names} names no host of this run: taken for the power of {host}, the only host "
+        f"{names} {verb} no host of this run: taken for the power of {host}, the only host "
         "of this run (assumed)."
     )
 

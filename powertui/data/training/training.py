@@ -126,6 +126,14 @@ class Trainings:
         """The training that a session belongs to."""
         return self._by_session.get(id(entry))
 
+    def training_of_logs(self, entry: RunEntry) -> Training | None:
+        """The training that one of this run's power logs belongs to: also of a log alone."""
+        paths = {log.path for log in entry.power}
+        for training in self.all:
+            if any(log.path in paths for log in training.entry.power):
+                return training
+        return None
+
     def opened(self, entry: RunEntry) -> Opened:
         """A run, opened as a session of its training where it has one."""
         training = self.training_for(entry)
@@ -137,10 +145,9 @@ class Trainings:
         """Where the power logs of a run without a training are read: a training of the same logs
         has them, too.
         """
-        paths = {log.path for log in entry.power}
-        for training in self.all:
-            if any(log.path in paths for log in training.entry.power):
-                return training.beside
+        training = self.training_of_logs(entry)
+        if training is not None:
+            return training.beside
         return None
 
     def each(self, entries: Iterable[RunEntry]) -> Iterator[Opened]:

@@ -272,3 +272,22 @@ def test_every_channel_is_cut_by_its_own_lag(world, tmp_path) -> None:
     assert lag[quick].max() < 0.1
     assert slow.sum() > 5
     assert quick.sum() > 50
+
+
+def test_a_power_log_alone_is_exported_with_the_joules_that_energy_reports(
+    tmp_path: Path, capsysbinary
+) -> None:
+    log = tmp_path / "power.csv"
+    log.write_text(
+        "time_unix_s,watts\n" + "".join(f"{1_700_000_000 + t},{200 + t}\n" for t in range(60))
+    )
+    code, rows, err = export(capsysbinary, str(log))
+    assert code == 0
+    assert len(rows) > 50
+    cli.main(["energy", str(log), "--json"])
+    (whole,) = json.loads(capsysbinary.readouterr().out)["runs"][0]["whole_log"]
+    assert f"The window: {whole['joules']:.6g} J" in err
+    code, _, err = export(capsysbinary, str(log), "--what", "openmetrics")
+    assert (code, "samples to standard output" in err) == (0, True)
+    code, _, err = export(capsysbinary, str(log), "--what", "steps")
+    assert (code, "has no profile to export from" in err) == (3, True)

@@ -144,6 +144,13 @@ def test_a_legend_names_letter_and_share_of_every_kind_or_says_how_many_it_leave
         assert "T" in host
 
 
+@pytest.mark.parametrize("width", range(40, 170, 3))
+def test_what_devices_and_host_spend_stays_apart_on_one_line(width: int) -> None:
+    (line,) = legend(SEEN, width, 1)
+    text = "".join(piece for piece, _ in line)
+    assert "host:" not in text or "  host:" in text
+
+
 def test_a_narrow_panel_keeps_what_stands_out_and_a_line_tells_it_too() -> None:
     text = "\n".join("".join(piece for piece, _ in line) for line in panel(SEEN, 84, 8))
     assert "steps 46-71" in text
