@@ -191,6 +191,9 @@ def test_the_only_host_is_assumed_and_only_for_power_without_a_name() -> None:
             "run (assumed)."
         ),
     )
+    both = replace(run, power=(channel(), channel()))
+    (note,) = owner_notes.share(both, 0).notes
+    assert " name no host of this run" in note  # two of them
 
 
 def test_a_controller_that_the_only_host_recorded_itself_is_assumed_to_be_its_own() -> None:

@@ -318,6 +318,20 @@ def test_options_survive_the_pipe_to_the_recorder():
     assert decode_options(encode_options(Options())) == Options()
 
 
+def test_a_prompt_without_a_user_says_how_to_name_one(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        credentials.sys, "stdin", type("Terminal", (), {"isatty": lambda self: True})()
+    )
+    monkeypatch.setattr(credentials.getpass, "getpass", lambda words: asked.append(words) or "pw")
+    for user in ("viewer", ""):
+        assert find_password("bmc1", user, ask=True, environment={}).reveal() == "pw"
+    assert asked == [
+        "Password of viewer on bmc1: ",
+        "Password on bmc1, without a user name (--user names one): ",
+    ]
+
+
 def test_password_file(tmp_path):
     path = tmp_path / "pw"
     path.write_text("secret with spaces \nsecond line\n")
