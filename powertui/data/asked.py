@@ -53,6 +53,7 @@ class ReadOptions:
     find_power: bool = True  # also take the logs that lie with the run
     columns: LogColumns | None = None
     limit: MemoryLimit = MACHINE  # of the memory that one file may take
+    match_clocks: bool = False  # hosts' clocks are corrected by the collectives that they share
     power_hosts: tuple[
         tuple[str, str], ...
     ] = ()  # whose power it is: (a name in the log, a host of the run), as a person said now

@@ -208,6 +208,11 @@ class _Loader:
 
                 self.power = called_hosts.with_names(self.power, self.options.shown_names)
         self._power_in_traces()
+        if self.options.match_clocks:
+            from powertui.data.run.matched_clocks import with_matched_clocks
+
+            self.done, warnings = with_matched_clocks(self.done)
+            self.warnings += warnings
         run = self._run()
         if self.errors and not run.traces and not run.scalars and not run.power:
             raise self.errors[0]

@@ -166,6 +166,10 @@ def _ask(runs: Iterable[Opened], tool: Tool, request: ToolRequest) -> Iterator[_
             question = request.question(opened, 0, together=True)
             yield _HostAnswer(opened.name, "all hosts", tool.answer(question))
             continue
+        if tool.of_run and request.host is None and len(profiles) > 1:
+            answered = True
+            yield _HostAnswer(opened.name, "all hosts", tool.answer(request.question(opened, 0)))
+            continue
         for index, host in enumerate(_host_names(opened)):
             hosts[host] = None
             if request.host not in (None, _ALL_HOSTS, host):

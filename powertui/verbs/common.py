@@ -192,6 +192,11 @@ def how_to_read(parser: argparse.ArgumentParser) -> None:
     group(parser, _WHAT_TO_READ).add_argument(
         "--step-marker", metavar="REGEX", help="events whose name matches start a step"
     )
+    group(parser, _WHAT_TO_READ).add_argument(
+        "--match-clocks",
+        action="store_true",
+        help="correct the clocks of hosts by the collectives that their ranks ran together",
+    )
     power = group(parser, "power logs")
     power.add_argument(
         "--power",
@@ -303,6 +308,7 @@ def reading_of(args: argparse.Namespace) -> ReadOptions:
     settings = config.load()
     return ReadOptions(
         step_marker=args.step_marker,
+        match_clocks=args.match_clocks,
         tz=args.tz,
         power=power_files(args.power),
         servers=_power_servers(args),

@@ -29,6 +29,7 @@ _Maker = Callable[[Inquiry], Iterable[Conclusion]]
 # Whoever finds a further cause adds its maker here.
 _MAKERS: tuple[_Maker, ...] = (
     wall_time.wall_time_causes,
+    stragglers.late_to_collectives,
     stragglers.straggling_hosts,
     stragglers.straggling_devices,
     memory.memory_pressure,

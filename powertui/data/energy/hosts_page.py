@@ -24,10 +24,10 @@ from powertui.data.table import (
     optional,
     text_column,
 )
-from powertui.data.tools import breakdown, hosts, late_ranks
+from powertui.data.tools import breakdown, hosts
 from powertui.data.tools.breakdown import CATEGORIES
 from powertui.data.tools.hosts import CommonSteps
-from powertui.data.tools.late_ranks import MatchedCollectives
+from powertui.data.tools.rank_lateness import Lateness, run_lateness
 from powertui.data.tools.registry import Question
 from powertui.value_types import dataclass
 
@@ -72,14 +72,14 @@ def answer(question: Question) -> Result:
         table = Table("members", "Hosts", nothing, empty=_NO_STEPS, noun="host")
         fact = Fact("steps", "steps", None, why=_NO_STEPS)
         return Result("hosts", "Hosts", (table,), (fact,))
-    late = late_ranks.matched_collectives(question)
+    late = run_lateness(question.opened)
     step = _chosen_step(question, sides)
     watts = _watts(question)
     tables = [
         _members(question, sides, step),
         _steps(question, sides, watts),
         *_devices(question, sides, step),
-        *_late_table(sides, late),
+        *_late_table(late),
         _pod(sides),
     ]
     return Result(
@@ -254,20 +254,25 @@ def _devices(question: Question, sides: _Sides, step: int) -> Iterator[Table]:
     yield Table("devices", title, columns, key=("host_name", "device"), noun="device")
 
 
-def _late_table(sides: _Sides, late: MatchedCollectives | None) -> Iterator[Table]:
+def _late_table(late: Lateness | None) -> Iterator[Table]:
     """Who came last to the collectives that all hosts ran."""
     if late is None:
         return
-    latest, waited = late.latest, late.waited
-    count = late.lengths.shape[1]
-    times_last = np.bincount(latest, minlength=count).astype(np.int64)
-    sums = np.bincount(latest, weights=waited, minlength=count)
+    ranks = late.matched.ranks
+    times_last = np.bincount(late.last, minlength=len(ranks))
+    waited = np.bincount(late.last, weights=late.mean_waits, minlength=len(ranks))
     columns = (
-        text_column("host_name", "host", sides.common.hosts[:count], weight=9),
+        text_column("host_name", "host", [rank.name for rank in ranks], weight=9),
         int_column("last", "came last in", "integer", times_last.tolist(), weight=8),
-        Column("waited_s", "others waited", "duration", np.rint(sums).astype(np.int64), weight=9),
+        Column(
+            "waited_s",
+            "others waited",
+            "duration",
+            np.rint(waited).astype(np.int64),
+            weight=9,
+        ),
     )
-    title = f"Who came last to {len(late.lengths):,} collectives"
+    title = f"Who came last to {len(late.matched):,} collectives"
     yield Table("late", title, columns, order=("waited_s", True), key=("host_name",), noun="host")
 
 
@@ -303,9 +308,7 @@ def _chart(sides: _Sides, step: int) -> Chart:
 # ── facts and notes ──────────────────────────────────────────────────────────────────────────────
 
 
-def _facts(
-    sides: _Sides, step: int, late: MatchedCollectives | None, watts: float | None
-) -> Iterator[Fact]:
+def _facts(sides: _Sides, step: int, late: Lateness | None, watts: float | None) -> Iterator[Fact]:
     common = sides.common
     yield Fact("hosts", "hosts", len(common.hosts), "integer")
     yield Fact("steps", "steps that all have", common.count, "integer")
@@ -326,11 +329,11 @@ def _facts(
         words = f"{name}, slowest in {straggler.slowest:,} of {common.count:,} steps"
         yield Fact("straggler", "holds the others up", words)
     if late is not None:
-        waited = int(late.waited.sum())
+        waited = round(float(late.mean_waits.sum()))
         yield Fact("late_s", "waited in collectives", waited, "duration")
 
 
-def _notes(sides: _Sides, late: MatchedCollectives | None) -> Iterator[str]:
+def _notes(sides: _Sides, late: Lateness | None) -> Iterator[str]:
     if len(sides.common.hosts) > 1:
         yield (
             "Costs: how far the slowest host of a step is over the median of the others, without "
@@ -338,5 +341,5 @@ def _notes(sides: _Sides, late: MatchedCollectives | None) -> Iterator[str]:
         )
         how = "their numbers" if sides.common.by == "number" else "the time at which they overlap"
         yield f"Steps of different hosts are matched by {how}."
-    if late is not None and late.unmatched:
-        yield f"Collectives of {late.unmatched} kinds do not match between the hosts."
+    if late is not None:
+        yield "Causes, joules and clocks of late ranks: the tool late_ranks."

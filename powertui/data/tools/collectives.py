@@ -49,7 +49,7 @@ _BYTES = {
 }
 
 
-class CollectiveKind(NamedTuple):
+class _CollectiveKind(NamedTuple):
     """What tells one row from another. Numbers are None where the trace does not say."""
 
     collective: str  # "allreduce"; the kernel's name where it is not known
@@ -61,8 +61,8 @@ class CollectiveKind(NamedTuple):
 
 def answer(question: Question) -> Result:
     """The collectives of the window, those that took most time first."""
-    calls: dict[CollectiveKind, list[_Call]] = {}
-    for kind, call in collective_calls(question):
+    calls: dict[_CollectiveKind, list[_Call]] = {}
+    for kind, call in _collective_calls(question):
         calls.setdefault(kind, []).append(call)
     rows = [_Row(kind, tuple(of_kind)) for kind, of_kind in calls.items()]
     rows.sort(key=lambda row: -row.total)
@@ -81,7 +81,7 @@ class _Call(NamedTuple):
 class _Row(NamedTuple):
     """All calls of one kind."""
 
-    kind: CollectiveKind
+    kind: _CollectiveKind
     calls: tuple[_Call, ...]
 
     @property
@@ -90,7 +90,7 @@ class _Row(NamedTuple):
         return sum(call.ps for call in self.calls)
 
 
-def collective_calls(question: Question) -> Iterator[tuple[CollectiveKind, _Call]]:
+def _collective_calls(question: Question) -> Iterator[tuple[_CollectiveKind, _Call]]:
     """The collectives on all streams in the window."""
     trace = question.profile.trace
     lo, hi = question.window
@@ -116,7 +116,7 @@ def collective_calls(question: Question) -> Iterator[tuple[CollectiveKind, _Call
             yield kind, _Call(int(end[place] - start[place]), number, row)
 
 
-def _kind(columns: Mapping[str, StatColumn], row: int, kernel: str) -> CollectiveKind:
+def _kind(columns: Mapping[str, StatColumn], row: int, kernel: str) -> _CollectiveKind:
     def text(name: str) -> str:
         return columns[name].text(row) or ""
 
@@ -127,10 +127,10 @@ def _kind(columns: Mapping[str, StatColumn], row: int, kernel: str) -> Collectiv
         word = "receive" if part is not None and part[1].lower() != "send" else "send"
         operation = aiu_group.partition("_")[0]
         name = f"{operation} {word}" if part is not None else operation
-        return CollectiveKind(name, aiu_group, None, "", _count(text("Bytes")))
+        return _CollectiveKind(name, aiu_group, None, "", _count(text("Bytes")))
     name = text("Collective name")
     if not name:
-        return CollectiveKind(kernel, "", None, "", None)
+        return _CollectiveKind(kernel, "", None, "", None)
     # Of an allgather the message is what each rank has in the end.
     is_allgather = "allgather" in name.replace("_", "")
     elements = _count(text("Out msg nelems" if is_allgather else "In msg nelems"))
@@ -138,7 +138,7 @@ def _kind(columns: Mapping[str, StatColumn], row: int, kernel: str) -> Collectiv
     size = None
     if elements is not None and element_bytes is not None:
         size = elements * element_bytes
-    return CollectiveKind(
+    return _CollectiveKind(
         collective=name,
         group=text("Process Group Name"),
         members=_count(text("Group size"), max_digits=9),
@@ -213,7 +213,7 @@ def _columns(rows: Sequence[_Row]) -> Iterator[Column]:
     yield optional("bus_bandwidth", "bus", "number", bus, unit="B/s", weight=8)
 
 
-def _rate(kind: CollectiveKind, seconds: float) -> tuple[float | None, float | None]:
+def _rate(kind: _CollectiveKind, seconds: float) -> tuple[float | None, float | None]:
     """(algorithm bandwidth, bus bandwidth) in B/s."""
     if kind.bytes is None or not seconds:
         return None, None

@@ -99,6 +99,7 @@ class Tool:
     target: str  # "module:function", imported when it is asked
     combines: bool = False  # whether it can tell of all hosts together
     of_moment: bool = False  # whether it also tells of the moment at which the cursor is
+    of_run: bool = False  # whether it has one answer for a run, whichever of its hosts is asked
 
     def answer(self, question: Question) -> Result:
         """Ask it. The answer is kept with the run, so that asking again costs nothing; of windows
@@ -318,6 +319,14 @@ TOOLS: tuple[Tool, ...] = (
         "Hosts",
         "Every host side by side: a step by category, what the slowest one costs, who came late.",
         "powertui.data.energy.hosts_page:answer",
+        of_run=True,
+    ),
+    Tool(
+        "late_ranks",
+        "Late ranks",
+        "Collectives across ranks: who came last, what the others waited, in s and J; clocks.",
+        "powertui.data.energy.late_ranks_page:answer",
+        of_run=True,
     ),
     Tool(
         "epochs",

@@ -21,6 +21,11 @@ def straggling_hosts(inquiry: Inquiry) -> Iterator[Conclusion]:
     if common is None:
         return
     slow_hosts = hosts.stragglers(common.lengths_without_collectives())
+    # Of a rank that comes late to collectives, those say more: what the others waited, and why.
+    from powertui.data.conclusions.makers import late_ranks  # only of several hosts
+
+    late_hosts = set(late_ranks.late_hosts(inquiry))
+    slow_hosts = [host for host in slow_hosts if common.hosts[host.member] not in late_hosts]
     for host in slow_hosts[:_MAX_STRAGGLERS]:
         names = common.steps[host.member].names
         rows = common.rows[host.member]
@@ -32,6 +37,15 @@ def straggling_hosts(inquiry: Inquiry) -> Iterator[Conclusion]:
             count=common.count,
             worst=worst,
         )
+
+
+def late_to_collectives(inquiry: Inquiry) -> Iterator[Conclusion]:
+    """The ranks that come to collectives later than the others, beyond noise."""
+    if len(inquiry.profiles) < 2:
+        return
+    from powertui.data.conclusions.makers import late_ranks  # only of several hosts
+
+    yield from late_ranks.late_to_collectives(inquiry)
 
 
 def straggling_devices(inquiry: Inquiry) -> Iterator[Conclusion]:

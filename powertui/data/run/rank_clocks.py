@@ -1,0 +1,198 @@
+"""How far the clock of one rank is ahead of another's, by the collectives that both ran.
+
+No rank leaves a collective before the last has arrived, and all leave it nearly together. So the
+ends of one collective are one moment on two clocks. Which call of one rank is which of the other is
+not known beforehand: profiles begin at different calls, and some have lost a few. The difference of
+clocks is the one at which most ends meet.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import PS_PER_US, Z95, Int64s
+from powertui.data.run.rank_collectives import RankCalls
+
+# Ends of one collective lie within this time of each other, while the clocks are compared.
+# In kineto_hta_ranks (128 ranks, all-to-all over InfiniBand) they were up to 0.33 ms apart.
+_MAX_APART_PS = 500 * PS_PER_US
+# Calls by which two profiles may be apart, either way. Chosen: 64 steps of one collective each.
+_MAX_SHIFT = 64
+_MIN_MATCHES = 3  # fewer show no spread
+_MIN_SHARE = 0.5  # of the calls of the rank that has fewer. Chosen, not measured
+# Standard deviations by which matches have to exceed those that come about by chance.
+_MIN_SIGMAS_OVER_CHANCE = 5.0
+# A second difference of clocks that matches nearly as many ends: which is right is not known.
+_RIVAL_SHARE = 0.9
+# … unless the ends meet so many times closer at one of them.
+_CLEARLY_CLOSER = 3.0
+# … or unless the recorded clocks are so much nearer to one of them. Chosen, not measured.
+_MAX_SHARE_OF_SHIFT = 0.25
+_MAD_TO_SIGMA = 1.4826
+_MEDIAN_ERROR = 1.2533  # standard error of a median over that of a mean
+
+
+class ClockDifference(NamedTuple):
+    """By how much a rank's clock is ahead of another's, as both are recorded."""
+
+    ahead_ps: float
+    half_ps: float  # half of the 95 % interval
+    spread_ps: float  # one standard deviation of single collectives
+    matches: int
+
+
+def pair_difference(first: RankCalls, second: RankCalls) -> ClockDifference | None:
+    """How far the second one's clock is ahead; None where their collectives do not show it."""
+    pairs = _numbered_pairs(first, second)
+    if pairs is None:
+        pairs = _pairs_by_time(first, second)
+    if pairs is None or len(pairs) < _MIN_MATCHES:
+        return None
+    ends = ends_on_axis(second)[pairs[:, 1]] - ends_on_axis(first)[pairs[:, 0]]
+    middle = float(np.median(ends))
+    spread = float(_MAD_TO_SIGMA * np.median(np.abs(ends - middle)))
+    # A rank may always be among the last to leave, by as much as the ends are apart.
+    half = Z95 * _MEDIAN_ERROR * spread / np.sqrt(len(pairs)) + spread
+    return ClockDifference(middle, half, spread, len(pairs))
+
+
+def starts_on_axis(calls: RankCalls) -> Int64s:
+    """When they began, on the axis of Unix time as far as the profile knows it."""
+    return calls.start + calls.zero_ps
+
+
+def ends_on_axis(calls: RankCalls) -> Int64s:
+    """When they ended, on the same axis."""
+    return calls.end + calls.zero_ps
+
+
+def _shared(first: RankCalls, second: RankCalls) -> list[tuple[Int64s, Int64s]]:
+    """The rows of both for each operation that both ran."""
+    numbers = {key: number for number, key in enumerate(second.keys)}
+    rows = []
+    for number, key in enumerate(first.keys):
+        other = numbers.get(key)
+        if other is not None:
+            mine = np.flatnonzero(first.key == number)
+            rows.append((mine, np.flatnonzero(second.key == other)))
+    return rows
+
+
+def _numbered_pairs(first: RankCalls, second: RankCalls) -> Int64s | None:
+    """[pairs × 2]: rows of one call by the number that its group gave it; None without numbers."""
+    pairs = []
+    for mine, others in _shared(first, second):
+        if (first.sequence[mine] < 0).any() or (second.sequence[others] < 0).any():
+            return None
+        _, at_first, at_second = np.intersect1d(
+            first.sequence[mine], second.sequence[others], return_indices=True
+        )
+        pairs.append(np.stack([mine[at_first], others[at_second]], axis=1))
+    return np.concatenate(pairs) if pairs else None
+
+
+def _pairs_by_time(first: RankCalls, second: RankCalls) -> Int64s | None:
+    """The same by the difference of clocks at which most ends meet."""
+    shared = _shared(first, second)
+    if not shared:
+        return None
+    first_end, second_end = ends_on_axis(first), ends_on_axis(second)
+    candidates = np.sort(
+        np.concatenate([_differences(first_end[a], second_end[b]) for a, b in shared])
+    )
+    fewest = sum(min(len(mine), len(others)) for mine, others in shared)
+    on_clock = first.on_clock and second.on_clock
+    chosen = _best_difference(candidates, fewest, on_clock=on_clock)
+    if chosen is None:
+        return None
+    pairs = [_nearest(first_end[a], second_end[b] - chosen, a, b, _MAX_APART_PS) for a, b in shared]
+    return np.concatenate(pairs)
+
+
+def _differences(first: Int64s, second: Int64s) -> Int64s:
+    """All differences of ends that may be one call's."""
+    shifts = range(-min(_MAX_SHIFT, len(first) - 1), min(_MAX_SHIFT, len(second) - 1) + 1)
+    parts = []
+    for shift in shifts:
+        mine, others = first[max(0, -shift) :], second[max(0, shift) :]
+        count = min(len(mine), len(others))
+        parts.append(others[:count] - mine[:count])
+    return np.concatenate(parts)
+
+
+def _best_difference(candidates: Int64s, fewest: int, *, on_clock: bool) -> int | None:
+    """The difference that most candidates agree in; None where that may be chance, or where
+    another one does as well.
+    """
+    counts = candidates.searchsorted(candidates + 2 * _MAX_APART_PS, side="right")
+    counts = counts - np.arange(len(candidates))
+    best = int(counts.max())
+    span = max(1, int(candidates[-1] - candidates[0]))
+    chance = len(candidates) * 2 * _MAX_APART_PS / span
+    needed = max(
+        _MIN_MATCHES, _MIN_SHARE * fewest, chance + _MIN_SIGMAS_OVER_CHANCE * np.sqrt(chance)
+    )
+    # Where everything lies within the window, nothing is to choose between.
+    if span > 4 * _MAX_APART_PS and best < min(needed, fewest):
+        return None
+    rivals = _rivals(candidates, counts, best)
+    if len(rivals) == 1:
+        return rivals[0].middle
+    closest, second = sorted(rivals, key=lambda rival: rival.spread)[:2]
+    if second.spread >= _CLEARLY_CLOSER * closest.spread:
+        return closest.middle
+    if not on_clock:
+        return None
+    # Steps that are all alike match at any shift: then the clocks as recorded decide, where they
+    # leave one shift alone.
+    nearest, further = sorted(rivals, key=lambda rival: abs(rival.middle))[:2]
+    if abs(nearest.middle) < _MAX_SHARE_OF_SHIFT * abs(further.middle):
+        return nearest.middle
+    return None
+
+
+class _Rival(NamedTuple):
+    """A difference of clocks at which many ends meet."""
+
+    middle: int
+    spread: float  # median deviation
+
+
+def _rivals(candidates: Int64s, counts: Int64s, best: int) -> list[_Rival]:
+    """All differences that match nearly as many ends as the best."""
+    remaining = counts.copy()
+    rivals: list[_Rival] = []
+    while True:
+        place = int(remaining.argmax())
+        if remaining[place] < max(1, _RIVAL_SHARE * best):
+            return rivals
+        inside = candidates[place : place + int(counts[place])]
+        middle = int(np.median(inside))
+        spread = max(1.0, float(np.median(np.abs(inside - middle))))
+        rivals.append(_Rival(middle, spread))
+        remaining[np.abs(candidates - candidates[place]) <= 4 * _MAX_APART_PS] = 0
+
+
+def _nearest(
+    first: Int64s, second: Int64s, first_rows: Int64s, second_rows: Int64s, apart_ps: float
+) -> Int64s:
+    """[pairs × 2]: rows whose ends are each other's nearest, and no further apart than that."""
+    nearest_second = nearest_places(second, first)
+    nearest_first = nearest_places(first, second)
+    mutual = nearest_first[nearest_second] == np.arange(len(first))
+    mutual &= np.abs(second[nearest_second] - first) <= apart_ps
+    return np.stack([first_rows[mutual], second_rows[nearest_second[mutual]]], axis=1)
+
+
+def nearest_places(values: Int64s, wanted: Int64s) -> Int64s:
+    """For each wanted value the place of the nearest of these."""
+    order = np.argsort(values, kind="stable")
+    in_order = values[order]
+    after = in_order.searchsorted(wanted).clip(1, max(1, len(values) - 1))
+    if len(values) == 1:
+        return np.zeros(len(wanted), np.int64)
+    before = after - 1
+    is_before = wanted - in_order[before] <= in_order[after] - wanted
+    return order[np.where(is_before, before, after)]

@@ -1,0 +1,234 @@
+"""The collectives of every rank of a run, in columns: which operation of which group, when the rank
+arrived and when it left.
+
+A rank is a device of a host, or a host where its only collectives are gloo's, which run on its
+threads. Only operations that no rank leaves before all have arrived are of use here: a broadcast
+lets its root go at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from powertui.data.model import (
+    NS_PER_S,
+    PS_PER_NS,
+    Bools,
+    Events,
+    Int64s,
+    Names,
+    Process,
+    ProcessKind,
+    StatColumn,
+    Trace,
+    TrackKind,
+)
+from powertui.value_types import dataclass
+
+# Names of NCCL before and since 2.19, of RCCL, of gloo's spans in PyTorch, of TensorRT's and vLLM's
+# own all-reduce, and of XLA's ops on a TPU.
+_COLLECTIVE = re.compile(
+    r"nccl|rccl|hccl|cross_device_reduce|^(?:all-reduce|all-gather|reduce-scatter|all-to-all)\b",
+    re.IGNORECASE,
+)
+_GLOO = re.compile(r"^gloo:", re.IGNORECASE)
+_OPERATIONS = (
+    ("allreduce", re.compile(r"all[_-]?reduce|cross_device_reduce", re.IGNORECASE)),
+    ("reduce_scatter", re.compile(r"reduce[_-]?scatter", re.IGNORECASE)),
+    ("allgather", re.compile(r"all[_-]?gather", re.IGNORECASE)),
+    ("alltoall", re.compile(r"all[_-]?to[_-]?all", re.IGNORECASE)),
+    ("barrier", re.compile(r"barrier", re.IGNORECASE)),
+    ("broadcast", re.compile(r"broadcast", re.IGNORECASE)),
+    ("reduce", re.compile(r"reduce", re.IGNORECASE)),
+    ("gather", re.compile(r"(?<![a-z])gather", re.IGNORECASE)),
+    ("scatter", re.compile(r"scatter", re.IGNORECASE)),
+)
+# PyTorch's all-to-all and NCCL's one kernel for sends and receives have this name; whether it is
+# one or the other, the moments at which its ranks leave it show.
+_SEND_RECEIVE = re.compile(r"send[_-]?recv", re.IGNORECASE)
+_POINT_TO_POINT = re.compile(r"^(?:send|recv|isend|irecv)", re.IGNORECASE)
+_LEAVE_APART = frozenset({"broadcast", "reduce", "gather", "scatter", "send or receive"})
+# Operations whose message has one size on all ranks.
+_SAME_SIZE = frozenset({"allreduce", "reduce_scatter", "allgather"})
+_ARGS = (
+    "Collective name",
+    "In msg nelems",
+    "Out msg nelems",
+    "Group size",
+    "dtype",
+    "Process Group Name",
+    "Process Group Ranks",
+    "Seq",
+)
+_MAX_DIGITS = 18  # of a count that fits int64
+# Clocks that are further apart show no run of today. Chosen: a day, as int64 holds 106 of them.
+_MAX_ZEROS_APART_NS = 86_400 * NS_PER_S
+_DEVICE_LINES = frozenset({TrackKind.STREAM, TrackKind.OPS})
+_HOST_LINES = frozenset({TrackKind.THREAD})
+
+
+class CollectiveKey(NamedTuple):
+    """What calls of one operation have in common on all ranks."""
+
+    operation: str  # "allreduce"; "collective" where neither name nor arguments say
+    group: str  # as its program calls it; "" where the trace does not say
+    members: str  # of the group, as written: "[0, 1]"
+    dtype: str
+    elements: int  # of the message; -1 where unknown, or where ranks differ in it
+
+
+@dataclass(frozen=True, eq=False)
+class RankCalls:
+    """The collectives of one rank, by start, on its host's own clock."""
+
+    name: str  # of the rank, for a person
+    host: int  # index of the profile
+    start: Int64s  # ps
+    end: Int64s
+    key: Int64s  # index into `keys`
+    keys: tuple[CollectiveKey, ...]
+    sequence: Int64s  # as its group counts; -1 where the trace does not say
+    line: Int64s  # over `Trace.tracks()`
+    event: Int64s
+    zero_ps: int  # of its host's clock, after the earliest zero of the run; 0 where one is unknown
+    on_clock: bool  # whether that is known
+    left_out: int  # calls of operations that ranks leave one by one
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+def rank_calls(traces: Sequence[Trace]) -> Iterator[RankCalls]:
+    """The collectives of all ranks of a run; ranks without any are left out."""
+    zeros = _zeros_ps(traces)
+    for index, trace in enumerate(traces):
+        # Where devices have some, those of the host's threads only ask for them.
+        found = list(_of_kind(trace, ProcessKind.DEVICE, _COLLECTIVE, _DEVICE_LINES))
+        found = found or list(_of_kind(trace, ProcessKind.HOST, _GLOO, _HOST_LINES))
+        host = trace.host or f"host {index}"
+        for device, columns in found:
+            name = host if len(found) == 1 else f"{host} {device.rpartition('device:')[2]}"
+            yield columns.calls(name, index, zeros)
+
+
+def _zeros_ps(traces: Sequence[Trace]) -> list[int] | None:
+    """When each profile's clock begins, after the earliest; None where one is not known, or where
+    they are so far apart that they are no one run's.
+    """
+    clocks = [trace.clock for trace in traces]
+    if not all(clock.known for clock in clocks):
+        return None
+    middles = [clock.mid_ns for clock in clocks]
+    earliest = min(middles)
+    if max(middles) - earliest > _MAX_ZEROS_APART_NS:
+        return None
+    return [(middle - earliest) * PS_PER_NS for middle in middles]
+
+
+def _of_kind(
+    trace: Trace,
+    kind: ProcessKind,
+    pattern: re.Pattern[str],
+    wanted: frozenset[TrackKind],
+) -> Iterator[tuple[str, _Columns]]:
+    """(name, calls) of each device, or of the host, that has some."""
+    names = trace.names
+    matches = [pattern.search(names.full(number)) is not None for number in range(len(names))]
+    if not any(matches):
+        return
+    is_collective = np.array(matches, np.bool_)
+    lines = {id(track): line for line, (_, track) in enumerate(trace.tracks())}
+    for process in trace.processes:
+        if process.kind is not kind:
+            continue
+        columns = _Columns(names)
+        for track in process.tracks:
+            if track.kind in wanted and not track.derived:
+                columns.add(track.events, process, lines[id(track)], is_collective)
+        if len(columns):
+            yield process.name, columns
+
+
+class _Columns:
+    """Calls as they are found, line by line."""
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._keys: dict[CollectiveKey, int] = {}
+        self._rows: list[tuple[int, int, int, int, int, int]] = []
+        self._left_out = 0
+
+    def add(self, events: Events, process: Process, line: int, is_collective: Bools) -> None:
+        """The collectives of one line; `is_collective`: which names are of some."""
+        rows = np.flatnonzero(is_collective[events.name])
+        if not len(rows):
+            return
+        columns = process.source.columns(events.positions(rows), _ARGS)
+        for place, row in enumerate(rows.tolist()):
+            key = _key(columns, place, self._names.full(int(events.name[row])))
+            if key.operation in _LEAVE_APART:
+                self._left_out += 1
+                continue
+            start = int(events.start[row])
+            end = start + int(events.duration[row])
+            number = self._keys.setdefault(key, len(self._keys))
+            sequence = _count(columns["Seq"].text(place) or "")
+            self._rows.append((start, end, number, sequence, line, row))
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def calls(self, name: str, host: int, zeros: Sequence[int] | None) -> RankCalls:
+        """All of them by start."""
+        columns = np.array(sorted(self._rows), np.int64).T
+        return RankCalls(
+            name=name,
+            host=host,
+            start=columns[0],
+            end=columns[1],
+            key=columns[2],
+            keys=tuple(self._keys),
+            sequence=columns[3],
+            line=columns[4],
+            event=columns[5],
+            zero_ps=zeros[host] if zeros is not None else 0,
+            on_clock=zeros is not None,
+            left_out=self._left_out,
+        )
+
+
+def _key(columns: Mapping[str, StatColumn], row: int, kernel: str) -> CollectiveKey:
+    def text(name: str) -> str:
+        return columns[name].text(row) or ""
+
+    operation = _operation(text("Collective name"), kernel)
+    elements = -1
+    if operation in _SAME_SIZE:
+        elements = _count(text("Out msg nelems" if operation == "allgather" else "In msg nelems"))
+    return CollectiveKey(
+        operation=operation,
+        group=text("Process Group Name"),
+        members=text("Process Group Ranks") or text("Group size"),
+        dtype=text("dtype"),
+        elements=elements,
+    )
+
+
+def _operation(collective: str, kernel: str) -> str:
+    """The operation by the arguments of a call, else by the name of its kernel."""
+    name = collective or kernel
+    if collective and _POINT_TO_POINT.match(collective):
+        return "send or receive"
+    for operation, pattern in _OPERATIONS:
+        if pattern.search(name):
+            return operation
+    return "send and receive" if _SEND_RECEIVE.search(name) else "collective"
+
+
+def _count(text: str) -> int:
+    """A count; -1 for anything else."""
+    return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else -1
