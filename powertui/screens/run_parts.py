@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
@@ -16,7 +21,11 @@ from powertui.screens.choosing import ChoosingDialog
 from powertui.screens.session import Session
 from powertui.value_types import dataclass
 from powertui.view.fuzzy import fuzzy_rank
+from powertui.widgets.background import begin, is_under_way
 from powertui.widgets.lists import Choices
+
+if TYPE_CHECKING:
+    from powertui.data.energy.host_figures import HostFigures, HostOrder
 
 _MAX_NAME_CELLS = 40
 
@@ -61,26 +70,110 @@ def run_parts(session: Session) -> list[HostOrDevice]:
     return parts + (devices if len(devices) > 1 else [])
 
 
+def _with_figures(part: HostOrDevice, number: int, figures: HostFigures) -> HostOrDevice:
+    """A host with what it is sorted by."""
+    words = []
+    if not math.isnan(figures.behind_ps[number]):
+        ps = round(float(figures.behind_ps[number]))
+        words.append(f"{'+' if ps > 0 else ''}{units.duration(ps, 3)} a step")
+    if not math.isnan(figures.waited_ps[number]):
+        words.append(f"waited {units.duration(round(float(figures.waited_ps[number])), 3)}")
+    if not math.isnan(figures.joules[number]):
+        words.append(units.quantity(float(figures.joules[number]), "J", 3))
+    return replace(part, about=", ".join(words) or part.about)
+
+
+# What Tab sorts the hosts by, in this order, and the word for it.
+_ORDERS: tuple[tuple[HostOrder | None, str], ...] = (
+    (None, "as recorded"),
+    ("behind", "slowest first"),
+    ("waited", "longest waits first"),
+    ("joules", "most joules first"),
+)
+_LETTERS = "any letters of a name"
+
+
 class RunPartsDialog(ChoosingDialog):
     """Answers with a command for `Shell.run_command`, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("tab", "next_order", show=False, priority=True),
+    ]
 
     def __init__(self, page: BaseScreen) -> None:
         super().__init__()
         self._look = page.shell.look
+        self._session = page.session
         self._parts = run_parts(page.session)
+        self._order = 0
+        self._figures: HostFigures | None = None
+        self._chooses_when_sorted = False
 
     def compose(self) -> ComposeResult:
+        placeholder = f"a host or a device: {_LETTERS}"
+        if self._host_count:
+            placeholder = f"{_LETTERS}; Tab: {_ORDERS[1][1]}"
         with Vertical(id="palette"):
-            yield Input(placeholder="a host or a device: any letters of its name", compact=True)
+            yield Input(placeholder=placeholder, compact=True)
             yield Choices(markup=False, compact=True)
 
+    @property
+    def _host_count(self) -> int:
+        return sum(part.kind == "Host" for part in self._parts)
+
+    def action_next_order(self) -> None:
+        """Sort by the next figure; the first time it is worked out in a thread."""
+        opened = self._session.opened
+        if not self._host_count or opened is None or not self._session.complete:
+            return
+        self._order = (self._order + 1) % len(_ORDERS)
+        _, after = _ORDERS[(self._order + 1) % len(_ORDERS)]
+        box = self.query_one(Input)
+        if self._figures is not None or not self._order:
+            box.placeholder = f"{_ORDERS[self._order][1]}; Tab: {after}"
+            self.fill(box.value)
+            return
+        box.placeholder = "working out how far each host is behind …"
+        aligning = self._session.aligning
+        from powertui.data.energy.host_figures import host_figures
+
+        begin(self, "figures", lambda _: host_figures(opened, aligning), self._sorted)
+
+    def _sorted(self, figures: HostFigures) -> None:
+        self._figures = figures
+        box = self.query_one(Input)
+        _, after = _ORDERS[(self._order + 1) % len(_ORDERS)]
+        box.placeholder = f"{_ORDERS[self._order][1]}; Tab: {after}"
+        self.fill(box.value)
+        if self._chooses_when_sorted:
+            listed = self.query_one(OptionList)
+            if listed.highlighted is not None:
+                self.choose(listed.get_option_at_index(listed.highlighted))
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter. Pressed before the hosts are sorted it means the first of them then."""
+        if is_under_way(self, "figures"):
+            event.stop()
+            self._chooses_when_sorted = True
+            return
+        super().on_input_submitted(event)
+
+    def _in_order(self) -> list[HostOrDevice]:
+        """The hosts in the order that was asked for, then the devices."""
+        by, _ = _ORDERS[self._order]
+        if by is None or self._figures is None:
+            return self._parts
+        hosts, rest = self._parts[: self._host_count], self._parts[self._host_count :]
+        return [_with_figures(hosts[n], n, self._figures) for n in self._figures.order(by)] + rest
+
     def fill(self, text: str) -> None:
+        parts = self._in_order()
         ranks = [
             (rank, number)
-            for number, part in enumerate(self._parts)
+            for number, part in enumerate(parts)
             if (rank := fuzzy_rank(text, (part.name, f"{part.kind} {part.name}"))) is not None
         ]
-        fitting = [self._parts[number] for _, number in sorted(ranks)]
+        fitting = [parts[number] for _, number in sorted(ranks)]
         name_cells = max((width(part.name) for part in self._parts), default=0)
         options = [Option(self._line(part, name_cells), id=part.command) for part in fitting]
         if not options:
@@ -89,7 +182,9 @@ class RunPartsDialog(ChoosingDialog):
         listed = self.query_one(OptionList)
         listed.clear_options()
         listed.add_options(options)
-        shown = next((n for n, part in enumerate(fitting) if part.is_shown and not text), 0)
+        shown = 0
+        if not text and not self._order:
+            shown = next((n for n, part in enumerate(fitting) if part.is_shown), 0)
         listed.highlighted = shown if fitting else None
 
     def _line(self, part: HostOrDevice, name_cells: int) -> Text:

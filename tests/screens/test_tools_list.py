@@ -19,6 +19,7 @@ from powertui.screens.tools import ToolsScreen
 from powertui.view.fuzzy import fuzzy_rank
 from tests.screens.conftest import Maker, loaded, settled
 from tests.synthetic import gpus
+from tests.unit.tools.test_hosts_page import host
 
 SIZE = (120, 36)
 
@@ -115,6 +116,31 @@ async def test_v_lists_many_hosts_and_the_palette_goes_to_one(
         await pilot.press("colon", *"host node10", "enter")
         await loaded(pilot)
         assert shell.session.trace.host == "node10"
+
+
+async def test_the_slowest_of_64_hosts_is_three_keys_away(make: Maker, tmp_path: Path) -> None:
+    """`v`, Tab and Enter, typed at once, on a terminal of 80×24."""
+    folder = tmp_path / "logs" / "plugins" / "profile" / "2026_11_21_00_50_50"
+    folder.mkdir(parents=True)
+    for number in range(64):
+        name = f"node{number:02}"
+        profile = host(name, 60, 10 if number == 41 else 30)
+        (folder / f"{name}.xplane.pb").write_bytes(profile)
+    shell = make(tmp_path / "logs")
+    async with shell.run_test(size=(80, 24)) as pilot:
+        await loaded(pilot)
+        await pilot.press("v", "tab", "enter")
+        await settled(pilot)
+        await loaded(pilot)
+        assert shell.session.trace is not None
+        assert shell.session.trace.host == "node41"
+        await pilot.press("v")
+        await settled(pilot)
+        await pilot.press("tab")
+        await settled(pilot)
+        assert len(lines(shell)) == 64
+        assert "node41" in lines(shell)[0]
+        assert "a step" in lines(shell)[0]
 
 
 async def test_v_lists_the_devices_of_one_host(make: Maker, tmp_path: Path) -> None:

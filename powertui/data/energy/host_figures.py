@@ -1,0 +1,69 @@
+"""What tells the hosts of a run apart, for a list that is sorted by it: how far each is behind the
+others, how long it waited in collectives, what it drew.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from powertui.data.asked import Aligning
+from powertui.data.energy import host_energy
+from powertui.data.model import Floats
+from powertui.data.opened import Opened
+from powertui.data.run.rank_collectives import RankCalls
+from powertui.data.tools import hosts
+from powertui.data.tools.rank_lateness import medians_of_others, run_lateness
+
+HostOrder = Literal["behind", "waited", "joules"]
+
+
+class HostFigures(NamedTuple):
+    """Of each profile of a run; NaN where it is not known."""
+
+    behind_ps: Floats  # a step, over the median of the others, without collectives
+    waited_ps: Floats  # in collectives, for whoever came last
+    joules: Floats
+
+    def order(self, by: HostOrder) -> list[int]:
+        """The profiles by one of them, the largest first; those of which it is not known last."""
+        columns = {"behind": self.behind_ps, "waited": self.waited_ps, "joules": self.joules}
+        values = np.where(np.isnan(columns[by]), -np.inf, columns[by])
+        order: list[int] = np.argsort(-values, kind="stable").tolist()
+        return order
+
+
+def host_figures(opened: Opened, aligning: Aligning) -> HostFigures:
+    """The figures of all hosts, worked out once; a matter of seconds for hundreds of hosts."""
+    return opened.cached(("host figures", aligning), lambda: _figures(opened, aligning))
+
+
+def _figures(opened: Opened, aligning: Aligning) -> HostFigures:
+    count = len(opened.profiles)
+    behind, waited, joules = (np.full(count, np.nan) for _ in range(3))
+    numbers = {profile.host: number for number, profile in enumerate(opened.profiles)}
+    common = hosts.together(opened, "corrected")
+    if common is not None:
+        means = common.lengths_without_collectives().mean(axis=0)[None, :]
+        excess = (means - medians_of_others(means))[0]
+        for host, ps in zip(common.hosts, excess.tolist(), strict=True):
+            behind[numbers[host]] = ps
+    lateness = run_lateness(opened)
+    if lateness is not None:
+        for rank, ps in zip(lateness.matched.ranks, lateness.waited().tolist(), strict=True):
+            waited[rank.host] = np.nansum([waited[rank.host], ps])
+        if common is None:
+            _by_lateness(behind, np.nanmean(lateness.late, axis=0), lateness.matched.ranks)
+    if opened.run.power:
+        found = host_energy.run_energy(opened, aligning)
+        for number, energy in zip(found.indices, found.energies, strict=True):
+            if energy is not None and energy.joules is not None:
+                joules[number] = energy.joules
+    return HostFigures(behind, waited, joules)
+
+
+def _by_lateness(behind: Floats, late: Floats, ranks: tuple[RankCalls, ...]) -> None:
+    """Where no steps are found, how late a host comes to collectives says how far it is behind."""
+    for rank, ps in zip(ranks, late.tolist(), strict=True):
+        behind[rank.host] = np.fmax(behind[rank.host], ps)
