@@ -119,22 +119,27 @@ def _missing(body: dict[str, Any]) -> str:
 
 
 def results(data: Any) -> list[dict[str, Any]]:
-    """The series of an answer."""
+    """The series of an answer. One whose labels cannot be read is nobody's, and left out."""
     entries = data.get("result") if isinstance(data, dict) else None
     if not isinstance(entries, list):
         return []
-    return [entry for entry in entries if isinstance(entry, dict)]
+    return [entry for entry in entries if isinstance(entry, dict) and _has_labels(entry)]
+
+
+def _has_labels(entry: dict[str, Any]) -> bool:
+    metric = entry.get("metric")
+    if not isinstance(metric, dict):
+        return False
+    return all(
+        isinstance(value, str) and len(value) <= _MAX_LABEL_CHARS for value in metric.values()
+    )
 
 
 def labels_of(metric: Any) -> dict[str, str]:
     """The labels of a series; what is no text is no label."""
     if not isinstance(metric, dict):
         return {}
-    return {
-        name: value
-        for name, value in metric.items()
-        if isinstance(value, str) and len(value) <= _MAX_LABEL_CHARS
-    }
+    return {name: value for name, value in metric.items() if isinstance(value, str)}
 
 
 def samples_of(entry: dict[str, Any], since: float, until: float, unit: float) -> SeriesSamples:
