@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from powertui.sampler.process import RecorderProcess
 from powertui.sampler.recorder import Event
 from powertui.sampler.source import Channel, Reading, Stamp
 
+if TYPE_CHECKING:
+    from powertui.data.budget import BudgetMeter
+
 NS = 1_000_000_000
 
 
@@ -35,6 +38,7 @@ class Feed(Protocol):
     healths: dict[ChannelKey, Health]
     marks: list[Mark]  # what was named so far; their times are those of `now_ns`
     interval_s: float
+    budget: BudgetMeter | None  # of energy, where a person gave one
 
     @property
     def file(self) -> Path | None:
@@ -93,7 +97,10 @@ class RecorderFeed:
     the screen.
     """
 
-    def __init__(self, recorder: RecorderProcess, title: str) -> None:
+    def __init__(
+        self, recorder: RecorderProcess, title: str, budget: BudgetMeter | None = None
+    ) -> None:
+        self.budget = budget
         self.board = Board()
         self.healths: dict[ChannelKey, Health] = {}
         self.marks: list[Mark] = []
@@ -158,6 +165,10 @@ class RecorderFeed:
                 history.limit(self._at(mono), watts)
             else:
                 self._limits.append(limit)  # before its first reading
+        if self.budget is not None and count:
+            totals = [self.healths[key].total() for key in self.board.addable()[0]]
+            if any(total.covered_s > 0 for total in totals):
+                self.budget.take(self.mono(), sum(total.with_gaps for total in totals))
         return count
 
     def events(self) -> list[Event]:
@@ -203,6 +214,7 @@ class ReplayFeed:
         self.healths: dict[ChannelKey, Health] = {}
         self.marks: list[Mark] = []
         self.title = title
+        self.budget: BudgetMeter | None = None
         self.speed = speed
         self._clock = clock
         self._began: float | None = None

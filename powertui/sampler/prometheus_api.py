@@ -154,7 +154,7 @@ def samples_of(entry: dict[str, Any], since: float, until: float, unit: float) -
         if not isinstance(pair, list) or len(pair) != 2:
             continue
         moment, value = _moment(pair[0]), _sample_value(pair[1])
-        if moment is None or value is None or not since <= moment <= until:
+        if moment is None or not since <= moment <= until:
             continue
         value *= unit
         if moment in by_moment and by_moment[moment] != value:
@@ -170,15 +170,14 @@ def _moment(value: Any) -> float | None:
     return number(value) if isinstance(value, (int, float)) else None
 
 
-def _sample_value(value: Any) -> float | None:
-    """A value as Prometheus writes it, a number in quotes: NaN of any other text, None of what is
-    no text.
+def _sample_value(value: Any) -> float:
+    """A value as Prometheus writes it, a number in quotes: NaN of anything else.
 
     Python would take "1_000", "\u0661" and true for numbers as well.
     """
-    if not isinstance(value, str):
-        return None
-    if len(value) > _MAX_NUMBER_CHARS or not _NUMBER.fullmatch(value):
+    if not isinstance(value, str) or len(value) > _MAX_NUMBER_CHARS:
+        return math.nan
+    if not _NUMBER.fullmatch(value):
         return math.nan
     result = float(value)
     return result if math.isfinite(result) else math.nan

@@ -44,6 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="QUANTITY=NUMBER",
         help="at least so much: steps/s=20 (repeatable)",
     )
+    common.budget(limits)
     limits.add_argument(
         "--against",
         metavar="BASELINE",
@@ -70,6 +71,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _budget(text: str | None) -> list[str]:
+    """A budget as the limit that it is."""
+    if text is None:
+        return []
+    from powertui.data import budget
+
+    return [f"J={budget.parse(text).joules!r}"]
+
+
 def run(args: argparse.Namespace) -> int:
     """The exit code is the answer: 0 within, 1 above, 3 cannot say or nothing readable."""
     from powertui.report import gate
@@ -77,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     from powertui.report.gate_runs import GateRequest
 
     request = GateRequest(
-        most=args.max,
+        most=[*args.max, *_budget(args.budget)],
         least=args.min,
         against=args.against,
         tolerance=args.tolerance,

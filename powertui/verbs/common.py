@@ -671,6 +671,13 @@ def recording(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def budget(options: argparse._ActionsContainer) -> None:
+    """How much energy may be spent."""
+    options.add_argument(
+        "--budget", metavar="ENERGY", help="energy that may be spent: 4kWh, 500kJ, 20MJ"
+    )
+
+
 def sync_of(args: argparse.Namespace) -> float | None:
     """Seconds between two waits for the disk."""
     seconds: float | None = args.sync

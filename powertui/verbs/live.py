@@ -20,6 +20,7 @@ ABOUT = """\
 Draws what `powertui record` records, with the epochs and losses of --logdir below it."""
 EXAMPLES = (
     ("powertui live --host bmc", "watch the power while a run trains"),
+    ("powertui live --host bmc --budget 4kWh", "and when this energy will be gone"),
     ("powertui live --replay power.csv", "a recording, played again"),
 )
 
@@ -31,6 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     recording = common.group(parser, "recording")
     training = common.group(parser, "the training beside it")
     replay = common.group(parser, "replay")
+    common.budget(recording)
     recording.add_argument("--no-record", action="store_true", help="watch without recording")
     training.add_argument(
         "--logdir", metavar="DIR", help="watch this run's epochs, losses and profiles too"
@@ -93,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
 def _feed(args: argparse.Namespace) -> Feed:
     """A recorder for what was named, or a recording to play."""
     if args.demo or args.replay:
+        if args.budget:
+            raise UsageError("--budget is for what is measured now, not for a replay.")
         if args.host or args.source:
             raise UsageError("--replay samples nothing. Leave out --host and --source.")
         return _replay(args)
@@ -107,9 +111,12 @@ def _feed(args: argparse.Namespace) -> Feed:
     recorder = RecorderProcess(
         targets, path=path, interval=args.interval, sync=common.sync_of(args)
     )
-    return RecorderFeed(
-        recorder, f"{_title(args.host, [url for url, _ in targets])}, every {args.interval:g} s"
-    )
+    title = f"{_title(args.host, [url for url, _ in targets])}, every {args.interval:g} s"
+    if args.budget is None:
+        return RecorderFeed(recorder, title)
+    from powertui.data import budget
+
+    return RecorderFeed(recorder, title, budget.BudgetMeter(budget.parse(args.budget)))
 
 
 def _title(hosts: Sequence[str], urls: Sequence[str]) -> str:

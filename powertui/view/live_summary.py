@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from powertui.data.live import ChannelKey, History, Total
 from powertui.feed import NS, Feed
 from powertui.plain import plain, width
-from powertui.sampler.health import Health, Joules
+from powertui.sampler.health import Health
 from powertui.terminal.glyphs import Glyphs
 from powertui.units import percent, quantity
 from powertui.view.live_texts import RoleLine, age_text, length_text, watts_text
@@ -53,14 +53,15 @@ def big_digits(text: str, glyphs: Glyphs) -> list[str]:
 
 
 def head(feed: Feed, columns: int) -> RoleLine:
-    """The first row: what is watched, and where it is recorded."""
+    """The first row: what is watched, or what is left of a budget, and where it is recorded."""
     recording, role = _recording(feed, columns)
     recording = plain(recording, max(10, columns - 20))
     room = columns - width(recording)
     missing = _missing_sources(list(feed.away))
     if missing:
         missing = plain(missing, max(0, room - 8))
-    title = plain(feed.title, max(4, room - width(missing) - 3))
+    title_room = max(4, room - width(missing) - 3)
+    title = plain(feed.budget.words(title_room) if feed.budget else feed.title, title_room)
     gap = " " * max(2, room - width(title) - width(missing))
     pieces = [(title, "title"), (missing, "warn"), (gap, "text"), (recording, role)]
     return _without_empty(pieces)
@@ -250,20 +251,16 @@ def _sum_line(total: Total, room: int) -> RoleLine:
     return [(text, "text"), (made, "dim")]
 
 
-# From this share of the time on, an energy is called measured rather than estimated: one poll that
-# is missing in 200 changes a mean by less than sensors differ (chosen, not measured).
-_WRITTEN_AS_FULL = 0.995
-
-
 def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
     """Energy since the beginning and in the last minute, and how much of the time is covered."""
     covered_s = max((health.covered_s for health in healths), default=0.0)
     if covered_s <= 0:
         return [("energy: not resolved yet; it needs two readings", "dim")]
     totals = [health.total() for health in healths]
-    joules = sum(_joules_with_gaps(total) for total in totals)
-    share = min((total.coverage for total in totals if total.span_s > 0), default=1.0)
-    if share >= _WRITTEN_AS_FULL:
+    joules = sum(total.with_gaps for total in totals)
+    timed = [total for total in totals if total.span_s > 0]
+    share = min((total.coverage for total in timed), default=1.0)
+    if not any(total.has_gaps for total in timed):
         role = "measured"
         length_s = covered_s
         partly = ""
@@ -272,7 +269,7 @@ def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
         length_s = max(total.span_s for total in totals)
         partly = f" ({percent(share)} covered)"
         if len(healths) > 1:
-            gaps = sum(total.coverage < _WRITTEN_AS_FULL for total in totals)
+            gaps = sum(total.has_gaps for total in totals)
             partly = f" ({gaps} of {len(healths)} with gaps)"
     short_sum = quantity(joules, "J")
     so_far = f"{short_sum} in {length_text(round(length_s))}"
@@ -287,15 +284,6 @@ def energy_line(healths: Sequence[Health], feed: Feed, room: int) -> RoleLine:
         latest = latest.replace("last ", "")
     pieces = [(so_far, "text"), (quality, role), (partly, "warn"), (latest, "text")]
     return _without_empty(pieces)
-
-
-def _joules_with_gaps(total: Joules) -> float:
-    """The energy of a channel. Where readings are missing the mean of the others stands for them,
-    as in every other answer; the energy is then called estimated.
-    """
-    if total.coverage >= _WRITTEN_AS_FULL or total.watts is None:
-        return total.joules
-    return total.watts * total.span_s
 
 
 def _recent_energy(healths: Sequence[Health], mono: float) -> str:

@@ -297,7 +297,7 @@ def test_prometheus_values_that_are_no_numbers(hostile_prometheus):
             [now + 0.5, "246"],
         )
     )
-    assert [r.watts for r in source.read()][:4] == [None, None, None, 246.0]
+    assert [r.watts for r in source.read()][:5] == [None, None, None, None, 246.0]
 
 
 def test_samples_at_the_ends_of_the_time_that_was_asked_for_count(hostile_prometheus):
