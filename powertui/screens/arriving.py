@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from powertui.errors import PowertuiError, UsageError
 from powertui.place_words import PlaceWords, parse_place
-from powertui.screens import page_named, palette
+from powertui.screens import ScreenSpec, page_named, palette
 from powertui.screens.place_check import host_of_place
 from powertui.view.places import place_in_sight
 
@@ -83,4 +83,12 @@ async def _go_to_place(shell: Shell, words: PlaceWords) -> None:
     elif place.cursor is not None:
         shell.goto(place.cursor, place.cursor)
     if page is not None and page.name != "timeline":
+        show_page(shell, page)
+
+
+def show_page(shell: Shell, page: ScreenSpec) -> None:
+    """The page that `page_named` found: one of its own, or that of a tool."""
+    if page.name == "tool":
+        shell.show_tool(page.tool)
+    else:
         shell.show(page.name)

@@ -9,7 +9,7 @@ import time
 from powertui import config
 from powertui.data.export import files
 from powertui.errors import PowertuiError
-from powertui.screens import arriving, page_named
+from powertui.screens import ScreenSpec, arriving, page_named
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell
 from powertui.terminal import theme as themes
@@ -42,16 +42,16 @@ def save(session: Session, picture: PagePicture) -> int:
 
     Never in place of a file that is there.
     """
-    key = page_named(picture.page).key if picture.page else ""
+    page = page_named(picture.page) if picture.page else None
     look = themes.get("light" if picture.theme == "light" else "dark", "true")
     display = Display(Capabilities(color="true"), look, config.load())
     with files.opened(picture.path) as stream:
-        svg = asyncio.run(_drawn(Shell(session, display), picture, key)).encode()
+        svg = asyncio.run(_drawn(Shell(session, display), picture, page)).encode()
         stream.write(svg)
     return len(svg)
 
 
-async def _drawn(shell: Shell, picture: PagePicture, key: str) -> str:
+async def _drawn(shell: Shell, picture: PagePicture, page: ScreenSpec | None) -> str:
     """The page as SVG, once nothing more comes to it."""
     async with shell.run_test(size=(picture.columns, picture.rows)) as pilot:
         deadline = time.monotonic() + _MAX_WAIT_S
@@ -63,8 +63,10 @@ async def _drawn(shell: Shell, picture: PagePicture, key: str) -> str:
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(arriving.go_to(shell, picture.at), left_s)
             await pilot.pause()
-        if key:
-            await pilot.press(key)
+        if page is not None and page.key:
+            await pilot.press(page.key)
+        elif page is not None:
+            arriving.show_page(shell, page)
         svg = ""
         since = time.monotonic()
         while time.monotonic() - since < _STILL_S and time.monotonic() < deadline:

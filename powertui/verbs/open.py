@@ -41,7 +41,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     picture.add_argument("--svg", metavar="FILE", help="draw one page as SVG and end")
     place = common.group(parser, "a place")
     place.add_argument(
-        "--page", metavar="PAGE", help="this page, by its key or name (default: the first one)"
+        "--page",
+        metavar="PAGE",
+        help="this page, by its key or name, or a tool's (default: the first one)",
     )
     place.add_argument(
         "--at",

@@ -47,6 +47,17 @@ def test_a_page_is_drawn_of_the_place_that_was_named(
     assert f"{size_told}, 120x36 cells" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["event_sets", "Event sets"])
+def test_the_page_of_a_tool_is_drawn_by_its_name(tmp_path: Path, name: str) -> None:
+    picture = tmp_path / "tool.svg"
+    assert cli.main([str(demo.folder()), "--svg", str(picture), "--page", name]) == 0
+    assert "Event sets" in text_of(picture)
+    assert page_named("op_stats").name == "ops", "a tool with a page of its own"
+    with pytest.raises(UsageError) as refused:
+        page_named("memory_profil")
+    assert "or a tool" in refused.value.hint
+
+
 def test_a_place_that_is_not_there_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

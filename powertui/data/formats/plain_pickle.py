@@ -144,6 +144,7 @@ class PlainPickle:
         self._look()
         if len(self._stack) != 1 or self._marks:
             raise self._damaged("it does not end with one value")
+        self._memo = []  # nothing refers to it any more
         return self._stack[0]
 
     def _look(self) -> None:

@@ -120,7 +120,8 @@ class SnapshotRecords:
         self.stacks: list[tuple[int, ...]] = []  # the frames of each, the innermost first
         self.action = array("B")
         self.address, self.size = array("q"), array("q")
-        self.time_us, self.free = array("q"), array("q")
+        self.time_us = array("q")
+        self.free: dict[int, int] = {}  # bytes that were free, by row: of those that ran out
         self.stack = array("i")
         self.block_address, self.block_size = array("q"), array("q")
         self.block_requested = array("q")
@@ -174,7 +175,8 @@ class SnapshotRecords:
         self.address.append(_address(items.get("addr", items.get("address"))))
         self.size.append(size)
         self.time_us.append(_time(items.get("time_us")))
-        self.free.append(_bytes(items.get("device_free")))
+        if "device_free" in items:
+            self.free[row] = _bytes(items["device_free"])
         self.stack.append(self._stack(items.get("frames")))
         return _Event(range(row, row + 1))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -39,6 +40,7 @@ from powertui.data.model import (
     Stat,
     StatColumn,
     Trace,
+    UInt8s,
     UInt64s,
 )
 from powertui.data.model.allocations import AllocationTexts, AllocatorLog, MemorySegments
@@ -107,7 +109,7 @@ class _Device(NamedTuple):
     number: int
     rows: Int64s  # of the records
     times: Int64s  # ps
-    action: Int64s
+    action: UInt8s
     size: Int64s
     segments: list[Segment]
     blocks: BlockColumns
@@ -138,13 +140,15 @@ class _Assembly:
         known = self._time_us[self._time_us > 0]
         self._timed = len(known) == len(self._time_us)
         self._base_us = int(known.min()) if len(known) else 0
+        if not self._timed:
+            self._forget_times()
 
     def trace(self) -> Trace:
         """The trace of all devices."""
         records, builder = self._records, self._builder
         if self._timed and self._base_us:
             builder.clock = clock_of(float(self._base_us), None)
-        elif len(self._time_us):
+        elif len(records.action):
             builder.findings.add("the snapshot has no times: events are drawn one µs apart")
         builder.findings.add("records that say impossible sizes were left out", "", records.damaged)
         names, stats = PairNames(), _EventStats(records)
@@ -159,7 +163,7 @@ class _Assembly:
                 on_line = np.isin(device.action, actions)
                 rows = device.rows[on_line]
                 line = LineEvents(
-                    device.times[on_line].copy(),
+                    device.times[on_line],
                     np.zeros(len(rows), np.int64),
                     codes[stacks[rows]],
                     (rows + 1).astype(np.uint64),
@@ -167,11 +171,19 @@ class _Assembly:
                 process.add(key, label, line)
             self._tell_out_of_memory(device)
             logs.append(self._log(device))
+            del device, rows, on_line, line
+        # Columns of a large snapshot: an event takes about fifty bytes in the file, and eight in
+        # each of them.
+        self._devices = []
+        self._forget_times()
         trace = builder.build(names, complete=True, warnings=self._warnings)
         logs = [_on_lines(trace, log) for log in logs]
         counters = tuple(counter for log in logs for counter in counters_of_log(log))
         span = trace.span
         return replace(trace, allocators=tuple(logs), counters=counters, span=span)
+
+    def _forget_times(self) -> None:
+        self._time_us, self._records.time_us = np.zeros(0, np.int64), array("q")
 
     def _with_blocks(self) -> Iterator[_Device]:
         by_device: dict[int, list[Segment]] = {}
@@ -190,7 +202,7 @@ class _Assembly:
             blocks = columns_of_blocks(
                 self._records, tuple(run for segment in segments for run in segment.blocks)
             )
-            action, size = self._action[rows].astype(np.int64), self._size[rows]
+            action, size = self._action[rows], self._size[rows]
             yield _Device(number, rows, times, action, size, segments, blocks)
 
     def _tell_out_of_memory(self, device: _Device) -> None:
@@ -198,7 +210,7 @@ class _Assembly:
         for place in np.flatnonzero(device.action == OOM)[:_MAX_OOM].tolist():
             row = int(device.rows[place])
             asked = units.quantity(float(device.size[place]), "B")
-            free = self._records.free[row]
+            free = self._records.free.get(row, -1)
             at = units.instant(int(device.times[place]), PS_PER_US)
             had = f", {units.quantity(float(free), 'B')} were free" if free >= 0 else ""
             line = self._lines[self._records.stack[row]] if self._records.stack[row] >= 0 else ""
@@ -211,22 +223,20 @@ class _Assembly:
         is_event = np.isin(device.action, (ALLOC, FREE))
         rows = device.rows[is_event]
         taken = device.action[is_event] == ALLOC
-        size, address = device.size[is_event], np.frombuffer(records.address, np.int64)[rows]
         blocks = device.blocks
         active = blocks.active > 0
+        # Each column is put together by itself: what is made on the way is not kept.
+        address = np.frombuffer(records.address, np.int64)[rows]
         before = np.flatnonzero(active & ~_is_alive(blocks.address, address, taken))
-        delta = np.where(taken, size, -size)
+        address = np.concatenate((blocks.address[before], address))
+        size = np.concatenate((blocks.requested[before], device.size[is_event]))
         in_use = int(blocks.requested[active].sum())
-        allocated = (in_use - _sums_after(delta)).astype(np.float64)
-        level = in_use - int(delta.sum())  # before the first event
-        allocated = np.concatenate((np.full(len(before), float(level)), allocated))
-        reserved = _reserved(device)
+        allocated = _levels(in_use, size[len(before) :], taken, len(before))
         start = int(device.times[0]) if len(device.times) else 0
-        at_start = reserved[0] if len(reserved) else float("nan")
+        log_reserved = _reserved(device, is_event, len(before))
         stack = np.frombuffer(records.stack, np.int32)[rows]
         stack = np.concatenate((blocks.stack[before].astype(np.int32), stack))
         count = len(before) + len(rows)
-        log_reserved = np.concatenate((np.full(len(before), at_start), reserved[1:][is_event]))
         impossible = (allocated < 0) | (log_reserved < 0)
         self._builder.findings.add(
             "bytes in use come out below 0, as events are missing: they are not shown",
@@ -242,8 +252,8 @@ class _Assembly:
             allocator=f"GPU {device.number}",
             times=np.concatenate((np.full(len(before), start), device.times[is_event])),
             taken=np.concatenate((np.ones(len(before), np.bool_), taken)),
-            size=np.concatenate((blocks.requested[before], size)),
-            address=np.concatenate((blocks.address[before], address)),
+            size=size,
+            address=address,
             allocated=allocated,
             reserved=log_reserved,
             free=log_reserved - allocated,
@@ -283,15 +293,29 @@ def _is_alive(wanted: Int64s, address: Int64s, taken: Bools) -> Bools:
     return alive
 
 
-def _reserved(device: _Device) -> Floats:
-    """Bytes in segments: before the first event, then after each."""
-    sign = np.zeros(len(device.action), np.int64)
+def _levels(in_use: int, size: Int64s, taken: Bools, before: int) -> Floats:
+    """Bytes in use after each event, counted back from the end; `before` of them lead, which were
+    there at the first event.
+    """
+    delta = np.where(taken, size, -size)
+    levels = np.empty(before + len(delta))
+    levels[:before] = in_use - int(delta.sum())
+    levels[before:] = in_use - _sums_after(delta)
+    return levels
+
+
+def _reserved(device: _Device, is_event: Bools, before: int) -> Floats:
+    """Bytes in segments after each of these events, after as many as lead as before the first."""
+    sign = np.zeros(len(device.action), np.int8)
     sign[np.isin(device.action, (SEGMENT_ALLOC, SEGMENT_MAP))] = 1
     sign[np.isin(device.action, (SEGMENT_FREE, SEGMENT_UNMAP))] = -1
     delta = sign * device.size
     end = sum(segment.size for segment in device.segments)
-    levels = (end - _sums_after(delta)).astype(np.float64)
-    return np.concatenate(([float(end - int(delta.sum()))], levels))
+    at_start = end - int(delta.sum())
+    levels = np.empty(before + int(is_event.sum()))
+    levels[:before] = at_start
+    levels[before:] = (end - _sums_after(delta))[is_event]
+    return levels
 
 
 def _fragmentation(device: _Device, count: int) -> Floats:
@@ -332,14 +356,21 @@ def _on_lines(trace: Trace, log: AllocatorLog) -> AllocatorLog:
     """The log, with the line and row of each event in the trace."""
     track = np.full(len(log), -1, np.int32)
     event = np.full(len(log), -1, np.int32)
-    row_of = np.argsort(log.order, kind="stable")
-    orders = log.order[row_of]
+    orders, row_of = log.order, None
+    if (orders[1:] < orders[:-1]).any():  # events of one device are written by time, nearly always
+        row_of = np.argsort(orders, kind="stable")
+        orders = orders[row_of]
     for number, (process, line) in enumerate(trace.tracks()):
         if process.name != f"{log.allocator} memory" or not len(line.events):
             continue
         wanted = line.events.position.astype(np.int64) - 1
+        if not len(orders):
+            continue
         place = np.minimum(np.searchsorted(orders, wanted), len(orders) - 1)
-        found = np.flatnonzero(orders[place] == wanted) if len(orders) else np.zeros(0, np.int64)
-        track[row_of[place[found]]] = number
-        event[row_of[place[found]]] = found
+        is_found = orders[place] == wanted
+        place = place[is_found]
+        if row_of is not None:
+            place = row_of[place]
+        track[place] = number
+        event[place] = np.flatnonzero(is_found)
     return replace(log, track=track, event=event)

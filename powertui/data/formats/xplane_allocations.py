@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data import texts
-from powertui.data.model import Bools, Counter, Int64s, ProcessKind, StatColumn, Trace
+from powertui.data.model import Bools, Counter, Floats, Int64s, ProcessKind, StatColumn, Trace
 from powertui.data.model.allocations import AllocationTexts, AllocatorLog, TextPool
 
 _TAKEN, _GIVEN_BACK = "MemoryAllocation", "MemoryDeallocation"
@@ -91,25 +91,21 @@ def with_allocations(trace: Trace) -> Trace:
 
 def counters_of_log(log: AllocatorLog) -> tuple[Counter, ...]:
     """What a log says of bytes, as counters."""
-    known = np.isfinite(log.allocated)
-    if not known.any():
+    times, levels = _known(log.times, log.allocated)
+    if not len(levels):
         return ()
-    counters = [
-        Counter(
-            f"allocated {log.allocator}",
-            "bytes",
-            _COUNTER_PROCESS,
-            log.times[known],
-            log.allocated[known],
-        )
-    ]
-    known = np.isfinite(log.reserved)
-    if (log.reserved[known] > 0).any():
+    counters = [Counter(f"allocated {log.allocator}", "bytes", _COUNTER_PROCESS, times, levels)]
+    times, levels = _known(log.times, log.reserved)
+    if (levels > 0).any():
         name = f"reserved {log.allocator}"
-        counters.append(
-            Counter(name, "bytes", _COUNTER_PROCESS, log.times[known], log.reserved[known])
-        )
+        counters.append(Counter(name, "bytes", _COUNTER_PROCESS, times, levels))
     return tuple(counters)
+
+
+def _known(times: Int64s, levels: Floats) -> tuple[Int64s, Floats]:
+    """The levels that are known: the log's own columns where all are, and no copies of them."""
+    known = np.isfinite(levels)
+    return (times, levels) if known.all() else (times[known], levels[known])
 
 
 def _parts(trace: Trace) -> list[_Part]:

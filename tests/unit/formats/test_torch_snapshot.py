@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 import powertui
 from powertui import cli
 from powertui.data.formats import registry as formats
+from powertui.data.formats.source import CHUNK
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
 from powertui.errors import UnreadableFile
@@ -140,3 +142,30 @@ def test_a_list_that_holds_the_events_twice_counts_them_once(tmp_path: Path) -> 
     trace = formats.read(_written(tmp_path, content))
     assert len(trace.allocators) == 1
     assert np.isfinite(trace.allocators[0].allocated).all()
+
+
+def test_a_snapshot_without_stacks_takes_at_most_four_and_a_half_times_its_size(
+    tmp_path: Path,
+) -> None:
+    events = [
+        {
+            "action": "free_completed" if row % 2 else "alloc",
+            "addr": (1 << 40) + 512 * (row // 2),
+            "size": 512 + row // 2,
+            "stream": 0,
+            "time_us": 1_700_000_000_000_000 + row,
+        }
+        for row in range(20_000)
+    ]
+    path = tmp_path / "snapshot.pickle"
+    path.write_bytes(pickle.dumps({"segments": [], "device_traces": [events]}))
+    formats.read(path)  # what is imported and made once
+    tracemalloc.start()
+    try:
+        trace = formats.read(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert trace.event_count == len(events)
+    # Beside that it is read through a window, which this small one fills twice.
+    assert peak - 2 * CHUNK < 4.5 * path.stat().st_size
