@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from powertui.data.asked import Aligning
 from powertui.data.conclusions import KEPT_AS
@@ -62,18 +63,30 @@ def _make(opened: Opened, aligning: Aligning) -> Conclusions:
     return Conclusions(ranked(conclusions), _looked_at(inquiry))
 
 
+def _missing_profile(opened: Opened) -> str:
+    """Why there is none: it was never taken, or its file cannot be read."""
+    files = {profile.path for profile in opened.entry.profiles}
+    for warning in opened.run.warnings:
+        if warning.file in files:
+            cause = warning.cause.partition(". ")[0].rstrip(".")
+            return f"No profile could be read ({Path(warning.file).name}: {cause})"
+    return "There is no profile"
+
+
 def _without_profile(opened: Opened, aligning: Aligning) -> Conclusions:
     """What the power of a training shows that was never profiled."""
     training = opened.around
     if not isinstance(training, Training) or not training.logs.power:
-        return Conclusions((), "There is no profile: nothing shows what limits the run.")
+        missing = _missing_profile(opened)
+        return Conclusions((), f"{missing}: nothing shows what limits the run.")
     from powertui.data.conclusions.makers import unprofiled
     from powertui.data.training.training_energy import training_energy
 
     energy = training_energy(training.seen_from(None, aligning))
-    looked_at = "Nothing unusual: looked at the power of the training. There is no profile."
+    missing = _missing_profile(opened)
+    looked_at = f"Nothing unusual: looked at the power of the training. {missing}."
     if energy.findings.reason:
-        looked_at = sentence(f"there is no profile; the power alone: {energy.findings.reason}")
+        looked_at = sentence(f"{missing}; the power alone: {energy.findings.reason}")
     conclusions = [
         *unprofiled.unprofiled_stretches(energy),
         *long_epochs.long_training_epochs(energy),

@@ -60,8 +60,13 @@ def _energy(energy: Energy | None) -> list[Fact]:
     facts = [
         Fact("energy", "energy", energy.joules, "number", "J", energy.badge, energy.lo, energy.hi),
         Fact("mean", "mean power", energy.mean_w, "number", "W", energy.badge),
-        Fact("max", "highest reading", energy.max_w, "number", "W", energy.badge),
     ]
+    if energy.max_w is not None:
+        facts.append(Fact("max", "highest reading", energy.max_w, "number", "W", energy.badge))
+    else:
+        # Channels that were added up: no sensor read their sum.
+        reason = "of several channels together no reading was taken"
+        facts.append(Fact("max", "highest reading", None, "number", "W", why=reason))
     if energy.coverage < 0.9995:
         facts.append(Fact("coverage", "sampled", energy.coverage, "share"))
     return facts

@@ -1,0 +1,37 @@
+"""A profile that cannot be read is not called one that was never taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import powertui
+from tests import logdirs
+
+
+def test_of_a_damaged_profile_beside_a_power_log_the_damage_is_reported(tmp_path: Path) -> None:
+    logdirs.power(tmp_path / "power.csv")
+    (tmp_path / "cut.trace.json").write_text('{"traceEvents": [{"ph": "X", "name": "a')
+    (run,) = powertui.open(tmp_path / "cut.trace.json")
+    looked_at = run.conclusions.attrs["looked_at"]
+    assert looked_at.startswith("No profile could be read (cut.trace.json: ")
+    assert "no profile that" not in looked_at
+
+
+def test_a_power_log_alone_has_no_profile(tmp_path: Path) -> None:
+    logdirs.power(tmp_path / "power.csv")
+    (run,) = powertui.open(tmp_path / "power.csv")
+    assert run.conclusions.attrs["looked_at"].startswith("There is no profile")
+
+
+def test_several_channels_together_have_no_highest_reading(tmp_path: Path) -> None:
+    from powertui.data.training import training_overview
+
+    log = "time_unix_s,gpu0_watts,gpu1_watts\n"
+    log += "".join(f"{1_700_000_000 + n},{100 + n % 5},{50 + n % 7}\n" for n in range(40))
+    (tmp_path / "power.csv").write_text(log)
+    (training,) = powertui.open(tmp_path / "power.csv").trainings
+    facts = {fact.id: fact for fact in training_overview.answer(training.axis).facts}
+    assert facts["energy"].value is not None
+    assert facts["max"].value is None
+    assert facts["max"].badge is None
+    assert facts["max"].why
