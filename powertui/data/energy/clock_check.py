@@ -14,6 +14,7 @@ one of five answers:
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -24,11 +25,11 @@ from powertui.data.energy.alignment_places import (
     weighed_places,
     weighted_quantile,
 )
-from powertui.data.energy.clock_kinds import ClockKind
+from powertui.data.energy.clock_kinds import LATE_S, ClockKind
 from powertui.data.energy.edge_matching import OffsetWeights
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.energy.samples import Samples
-from powertui.data.model import Floats
+from powertui.data.model import Z95, Floats
 from powertui.value_types import dataclass
 
 Status = Literal["aligned", "clock corrected", "ambiguous", "cannot tell", "none"]
@@ -60,6 +61,7 @@ _PLACE_SURES = 4.0  # a place reaches so many times as far as it may be open
 
 # ── how finely offsets are weighed: bounds of time ──
 _MIN_GRID = 601  # offsets that stand for a clock of which readings say nothing
+_AGES = 31  # ages that a reading may have
 _CLOCK_STEPS = 81  # offsets within the interval that a clock is believed to
 _BELIEVED_PLACES = 4  # pieces of half of the interval that a clock is believed to
 
@@ -81,6 +83,11 @@ class ClockOffset(NamedTuple):
         return self.lo_s - self.kind.believed_s, self.hi_s + self.kind.believed_s
 
     @property
+    def prompt(self) -> tuple[float, float]:
+        """The same where nothing was written late."""
+        return self.lo_s - self.kind.prompt_s, self.hi_s + self.kind.prompt_s
+
+    @property
     def search_range(self) -> tuple[float, float]:
         return self.lo_s - _RULES.search_s, self.hi_s + _RULES.search_s
 
@@ -89,12 +96,12 @@ class ClockOffset(NamedTuple):
         width = self.hi_s - self.lo_s
         outside = np.maximum(self.lo_s - offsets, offsets - self.hi_s)
         beside = np.maximum(outside, 0.0)
-        near_s = self.kind.believed_s / 3  # 95 % of an exponential is within three of its means
-        near = np.exp(-beside / near_s) / (2 * near_s + width)
-        far_s = _RULES.wrong_by_s
-        far = np.exp(-beside / far_s) / (2 * far_s + width)
-        right = self.kind.right_share
-        return np.asarray(right * near + (1 - right) * far)
+        near_s = self.kind.prompt_s / 3  # 95 % of an exponential is within three of its means
+        scales_s = (near_s, LATE_S, _RULES.wrong_by_s)
+        near, late, far = (np.exp(-beside / s) / (2 * s + width) for s in scales_s)
+        right, late_share = self.kind.right_share, self.kind.late_share
+        near_or_late = (1 - late_share) * near + late_share * late
+        return np.asarray(right * near_or_late + (1 - right) * far)
 
 
 class Verdict(NamedTuple):
@@ -144,6 +151,19 @@ class _Posterior:
     def densest(self) -> float:
         return float(self.offset_s[int(np.argmax(self.weight))])
 
+    @property
+    def median(self) -> float:
+        return weighted_quantile(self.offset_s, self.weight, 0.5)
+
+    def heaviest(self, reach_s: float) -> float:
+        """The offset with most of the weight around it: a grid may be finer at the clock."""
+        running = np.concatenate([[0.0], np.cumsum(self.weight)])
+        first = self.offset_s.searchsorted(self.offset_s - reach_s, side="left")
+        end = self.offset_s.searchsorted(self.offset_s + reach_s, side="right")
+        around = running[end] - running[first]
+        middle = self.offset_s[around >= around.max() * (1 - 1e-9)]
+        return float(middle[len(middle) // 2])
+
     def places(self, width_s: float) -> tuple[Where, ...]:
         least = max(self.newer_s, self.older_s)
         return weighed_places(self.offset_s, self.weight, width_s, least)
@@ -157,7 +177,10 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
         return _without_clock(posterior, sure_s)
     if readings is None:
         return _believed(clock, posterior)
-    best = posterior.place_around(posterior.densest, _PLACE_SURES * sure_s)
+    heaviest = posterior.densest
+    if clock.kind.late_share:
+        heaviest = posterior.heaviest(sure_s)
+    best = posterior.place_around(heaviest, _PLACE_SURES * sure_s)
     lo, hi = best.interval(TAILS)
     widest_s = 2 * max(clock.kind.believed_s, sure_s + best.newer_s + best.older_s)
     is_heavy = posterior.share_of(best) >= _RULES.min_sure_weight
@@ -194,12 +217,25 @@ def _posterior(
         assert clock is not None
         offsets = np.linspace(*clock.believed, _MIN_GRID)
         log_weight, width = np.zeros(len(offsets)), np.ones(len(offsets))
+    spare_s = _RULES.min_error_s + (readings.common_s if readings is not None else 0.0)
+    newer_s, older_s = data.age_s + spare_s, max(data.age_s, data.older_s) + spare_s
+    if clock is not None and clock.kind.late_share:
+        # Such a clock is known better than the age of a reading.
+        log_weight = _of_any_age(offsets, log_weight, newer_s, older_s)
+        newer_s = older_s = 0.0
     if clock is not None:
         log_weight = log_weight + np.log(np.maximum(clock.prior(offsets), 1e-300))
     weight = np.exp(log_weight - log_weight.max()) * width
-    spare_s = _RULES.min_error_s + (readings.common_s if readings is not None else 0.0)
-    older_s = max(data.age_s, data.older_s)
-    return _Posterior(offsets, weight / weight.sum(), data.age_s + spare_s, older_s + spare_s)
+    return _Posterior(offsets, weight / weight.sum(), newer_s, older_s)
+
+
+def _of_any_age(offsets: Floats, log_weight: Floats, newer_s: float, older_s: float) -> Floats:
+    """The weights of a log whose readings may be so much newer or older (95 % each)."""
+    shares = (np.arange(_AGES) + 0.5) / _AGES
+    sigmas = np.array([NormalDist().inv_cdf(share) for share in shares.tolist()])
+    by_s = sigmas / Z95 * np.where(sigmas < 0, newer_s, older_s)
+    moved = [np.interp(offsets - one, offsets, log_weight) for one in by_s.tolist()]
+    return np.asarray(np.logaddexp.reduce(moved, axis=0) - np.log(_AGES))
 
 
 def _with_clock_on_grid(readings: OffsetWeights, clock: ClockOffset | None) -> OffsetWeights:
@@ -210,7 +246,9 @@ def _with_clock_on_grid(readings: OffsetWeights, clock: ClockOffset | None) -> O
     """
     if clock is None or len(readings.offset_s) < 2:
         return readings
-    believed = np.linspace(*clock.believed, _CLOCK_STEPS)
+    believed = np.union1d(
+        np.linspace(*clock.believed, _CLOCK_STEPS), np.linspace(*clock.prompt, _CLOCK_STEPS)
+    )
     inside = (believed >= readings.offset_s[0]) & (believed <= readings.offset_s[-1])
     offsets = np.union1d(readings.offset_s, believed[inside])
     log_weight = np.interp(offsets, readings.offset_s, readings.log_weight)
@@ -240,6 +278,8 @@ def _sure(clock: ClockOffset, posterior: _Posterior, sure_s: float) -> Verdict:
     doubt_lo, doubt_hi = posterior.interval(_RULES.doubt_tails)
     at_clock = clock.middle_s
     by_readings = posterior.densest
+    if clock.kind.late_share:
+        by_readings = posterior.median
     is_contradicted = not doubt_lo <= at_clock <= doubt_hi
     if is_contradicted and abs(by_readings - at_clock) > _RULES.min_doubt_s:
         correction_s = by_readings - at_clock
