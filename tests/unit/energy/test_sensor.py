@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from powertui.data.energy import rounding_step, scopes, sensor
-from powertui.data.model import Badge, Figure, PowerKind, PowerSeries, Scope, Sensor
+from powertui.data.energy import integrate, rounding_step, scopes, sensor
+from powertui.data.model import Z95, Badge, Figure, PowerKind, PowerSeries, Scope, Sensor
 from powertui.data.power import registry
 
 S = 1_000_000_000
@@ -311,3 +311,49 @@ def test_differences_of_whole_watts_are_counted_as_all_others() -> None:
         wanted = np.unique(moved * scale, return_counts=True)
         assert np.array_equal(levels, wanted[0])
         assert np.array_equal(counts, wanted[1])
+
+
+# ── a moment, or a mean ──────────────────────────────────────────────────────────────────────────
+
+_IDLE_W, _BUSY_W, _STEP_S = 100.0, 400.0, 90.0  # power steps once
+
+
+def one_step(refresh: float, phase: float, *, is_mean: bool) -> PowerSeries:
+    """Published every so often: the mean since the last time, or what is drawn at that moment."""
+    published = np.arange(phase, 200.0, refresh)
+    busy_share = np.clip((published - _STEP_S) / refresh, 0.0, 1.0)
+    if not is_mean:
+        busy_share = np.where(busy_share > 0, 1.0, 0.0)
+    watts = _IDLE_W + (_BUSY_W - _IDLE_W) * busy_share + np.arange(len(published)) % 3
+    asked = np.arange(published[0], 199.0, 0.5)
+    return series(asked, watts[np.searchsorted(published, asked, side="right") - 1])
+
+
+@pytest.mark.parametrize("refresh", [3.0, 5.0])
+def test_what_may_be_a_moment_or_a_mean_is_taken_for_either(refresh: float) -> None:
+    found = sensor.describe(one_step(refresh, 1.3, is_mean=False)).sensor
+    assert sensor.may_be_of_a_moment(found)
+    assert not sensor.is_window_known(found)
+    half_s = Z95 * sensor.centre_err_s(found, PowerKind.SAMPLED)
+    assert sensor.centre_s(found) - half_s < 0.25, "a moment, asked for half a poll later"
+    assert sensor.centre_s(found) + half_s > refresh / 2 + 0.25, "a mean"
+
+
+@pytest.mark.parametrize("is_mean", [True, False])
+@pytest.mark.parametrize("refresh", [3.0, 5.0])
+def test_joules_beside_a_step_hold_whatever_a_slow_reading_tells_of(
+    refresh: float, is_mean: bool
+) -> None:
+    inside = 0
+    phases = np.linspace(0.05, refresh, 20, endpoint=False)
+    for phase in phases.tolist():
+        log = sensor.describe(one_step(refresh, phase, is_mean=is_mean))
+        power = integrate.own_clock(log)
+        lo_s, hi_s = _STEP_S, _STEP_S + 60.0
+        zero_ps = int(power.times[0]) - round(log.times[0] * 1000)
+        window_ps = [round(at * 1e12) + zero_ps for at in (lo_s, hi_s)]
+        measured = integrate.energy(power, *window_ps)
+        assert measured.lo is not None
+        assert measured.hi is not None
+        inside += measured.lo <= (_BUSY_W + 1.0) * 60.0 <= measured.hi
+    assert inside >= 19

@@ -92,3 +92,29 @@ def test_a_log_that_is_whole_half_hours_off_says_so_and_is_not_used(tmp_path, of
     assert channel.status == "none"
     way = "1 h ahead" if off_s > 0 else "1.5 h behind"
     assert any(f"if its clock is {way}" in one for one in channel.alignment.evidence)
+
+
+LATE = [
+    ("nvidia", "25 ms of 0.1 s", 1, False),
+    ("counter", "counter 0.1 s", 4, False),
+    ("counter", "counter 0.1 s", 10, True),
+]
+
+
+@pytest.mark.parametrize(("source", "sensor", "seed", "batches"), LATE)
+@pytest.mark.parametrize("late_s", [-0.3, 0.1, 0.3, 0.5])
+def test_a_log_of_the_same_machine_that_is_written_late_is_never_sure_and_wrong(
+    tmp_path, source, sensor, seed, batches, late_s
+) -> None:
+    course, taken = recorded(seed, sensor, batches)
+    late = replace(taken, unix=taken.unix + late_s)
+    log = write_log(late, tmp_path / f"{source}.csv", "labelled")
+    (entry,) = [one for one in logdir.scan(write_whole(course, tmp_path)).trainings if one.tfevents]
+    training = Training(entry, ReadOptions(power=(str(log),), find_power=False, tz="UTC"))
+    (channel,) = training.power
+    found = channel.alignment
+    true = float(taken.unix[0]) - channel.base_ns / 1e9
+    assert found.is_sure
+    assert found.lo_s - 0.02 <= true <= found.hi_s + taken.delay_s + 0.02
+    assert found.hi_s - found.lo_s < 1.1
+    assert found.status == "clock corrected" or abs(late_s) < 0.5
