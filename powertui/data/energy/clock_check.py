@@ -26,7 +26,7 @@ from powertui.data.energy.alignment_places import (
     weighted_quantile,
 )
 from powertui.data.energy.clock_kinds import LATE_S, ClockKind
-from powertui.data.energy.edge_matching import OffsetWeights
+from powertui.data.energy.edge_matching import ROOT_2PI, OffsetWeights
 from powertui.data.energy.robust_stats import TAILS
 from powertui.data.energy.samples import Samples
 from powertui.data.model import Z95, Floats
@@ -97,8 +97,10 @@ class ClockOffset(NamedTuple):
         outside = np.maximum(self.lo_s - offsets, offsets - self.hi_s)
         beside = np.maximum(outside, 0.0)
         near_s = self.kind.prompt_s / 3  # 95 % of an exponential is within three of its means
-        scales_s = (near_s, LATE_S, _RULES.wrong_by_s)
-        near, late, far = (np.exp(-beside / s) / (2 * s + width) for s in scales_s)
+        near = np.exp(-beside / near_s) / (2 * near_s + width)
+        late = np.exp(-0.5 * (beside / LATE_S) ** 2) / (ROOT_2PI * LATE_S + width)
+        far_s = _RULES.wrong_by_s
+        far = np.exp(-beside / far_s) / (2 * far_s + width)
         right, late_share = self.kind.right_share, self.kind.late_share
         near_or_late = (1 - late_share) * near + late_share * late
         return np.asarray(right * near_or_late + (1 - right) * far)
@@ -182,7 +184,7 @@ def judge(clock: ClockOffset | None, readings: OffsetWeights | None, data: Sampl
         heaviest = posterior.heaviest(sure_s)
     best = posterior.place_around(heaviest, _PLACE_SURES * sure_s)
     lo, hi = best.interval(TAILS)
-    widest_s = 2 * max(clock.kind.believed_s, sure_s + best.newer_s + best.older_s)
+    widest_s = 2 * max(clock.kind.believed_s, sure_s + sum(_ages_s(readings, data)))
     is_heavy = posterior.share_of(best) >= _RULES.min_sure_weight
     if is_heavy and hi - lo <= widest_s:
         by_readings = _posterior(None, readings, data)
@@ -217,8 +219,7 @@ def _posterior(
         assert clock is not None
         offsets = np.linspace(*clock.believed, _MIN_GRID)
         log_weight, width = np.zeros(len(offsets)), np.ones(len(offsets))
-    spare_s = _RULES.min_error_s + (readings.common_s if readings is not None else 0.0)
-    newer_s, older_s = data.age_s + spare_s, max(data.age_s, data.older_s) + spare_s
+    newer_s, older_s = _ages_s(readings, data)
     if clock is not None and clock.kind.late_share:
         # Such a clock is known better than the age of a reading.
         log_weight = _of_any_age(offsets, log_weight, newer_s, older_s)
@@ -227,6 +228,12 @@ def _posterior(
         log_weight = log_weight + np.log(np.maximum(clock.prior(offsets), 1e-300))
     weight = np.exp(log_weight - log_weight.max()) * width
     return _Posterior(offsets, weight / weight.sum(), newer_s, older_s)
+
+
+def _ages_s(readings: OffsetWeights | None, data: Samples) -> tuple[float, float]:
+    """By how much readings may be newer or older than they are taken to be."""
+    spare_s = _RULES.min_error_s + (readings.common_s if readings is not None else 0.0)
+    return data.age_s + spare_s, max(data.age_s, data.older_s) + spare_s
 
 
 def _of_any_age(offsets: Floats, log_weight: Floats, newer_s: float, older_s: float) -> Floats:

@@ -56,7 +56,7 @@ _CHUNK_CELLS = 400_000
 _PLACE_STEPS = 81
 _PLACE_SIGMAS = 4
 _MIN_PLACE_SIGMA_S = 0.01  # as exact as any two clocks agree
-_ROOT_2PI = float(np.sqrt(2 * np.pi))
+ROOT_2PI = float(np.sqrt(2 * np.pi))
 
 
 @dataclass(frozen=True)
@@ -246,4 +246,4 @@ def _mixed(exact: Floats, inexact: Floats, exact_share: float) -> Floats:
 
 
 def _normal(late: Floats, sigma: Floats) -> Floats:
-    return np.asarray(np.exp(-0.5 * (late / sigma) ** 2) / (_ROOT_2PI * sigma))
+    return np.asarray(np.exp(-0.5 * (late / sigma) ** 2) / (ROOT_2PI * sigma))

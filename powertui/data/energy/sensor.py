@@ -39,6 +39,9 @@ _MAX_NAMED_ERROR = 0.25  # of a window: one that is known to less is not named
 # One sigma of a window that nothing shows, in refreshes. Readings that are held for 3 and 5 s were
 # taken for means over these: joules were inside their intervals in 23 of 35.
 OPEN_WINDOW_SIGMA = 0.3
+# A slower sensor's readings between two levels were taken on a step, or within a start-up,
+# validation or pause: power stays between its levels for seconds, and which it was is not told.
+LEVEL_S = 2.0
 # Where the middle of what a reading tells of is, in windows before its end: where it may be a
 # moment as well as a mean, between the two.
 _MIDDLE_OF_WINDOW, _MIDDLE_OF_OPEN = 0.5, 0.25
@@ -247,7 +250,7 @@ def may_be_of_a_moment(sensor: Sensor) -> bool:
     window, error = sensor.window_s, sensor.window_err_s
     if window is None or error is None or not window_is_guess(sensor):
         return False
-    return error >= OPEN_WINDOW_SIGMA * window.value
+    return window.value > LEVEL_S and error >= OPEN_WINDOW_SIGMA * window.value
 
 
 def is_window_known(sensor: Sensor) -> bool:

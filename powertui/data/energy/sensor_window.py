@@ -8,7 +8,7 @@ from powertui.data.energy import averaging_window
 from powertui.data.energy.averaging_window import Smear
 from powertui.data.energy.reading_stretch import MAX_READINGS
 from powertui.data.energy.refresh import HELD_POLLS, HOLE_REFRESHES
-from powertui.data.energy.sensor import OPEN_WINDOW_SIGMA
+from powertui.data.energy.sensor import LEVEL_S, OPEN_WINDOW_SIGMA
 from powertui.data.model import NS_PER_S, Badge, Figure, Floats, Int64s
 
 _UNASKED_REFRESHES = 1.2  # in a longer pause something was published that nobody saw
@@ -17,11 +17,6 @@ _UNASKED_REFRESHES = 1.2  # in a longer pause something was published that nobod
 _MAX_LOOKS = 4  # a longer log is cut to one: what is liveliest tells most
 _MAX_PUBLICATIONS = 8 * MAX_READINGS  # of what is left, pauses included
 
-# A reading between two levels was taken on a step, or within a start-up, validation or pause: power
-# stays between its levels for seconds, and readings that are as far apart do not tell which.
-_LEVEL_S = 2.0
-# Windows in refreshes: what seems shorter may be a moment.
-_MIN_MEAN_WINDOW = 0.65
 # Standard deviations that a window may seem to be from a refresh and still be one: equal steps meet
 # a sensor alike again and again.
 _REFRESH_WINDOW_SIGMAS = 3.5
@@ -54,15 +49,13 @@ def averaging_window_of(
         return window, max(look.sd_s, least_sigma)
     if is_held and look.by == "steps" and _may_be_a_refresh(look, refresh):
         sigma = max(look.sd_s, (refresh - look.window_s) / _REFRESH_WINDOW_SIGMAS)
-        if refresh > _LEVEL_S or look.window_s < _MIN_MEAN_WINDOW * refresh:
-            return since_last, max(sigma, least_sigma)
-        return since_last, sigma
+        return since_last, max(sigma, least_sigma) if refresh > LEVEL_S else sigma
     return Figure(look.window_s, Badge.ESTIMATED), look.sd_s
 
 
 def _may_be_a_refresh(look: Smear, refresh: float) -> bool:
     """The readings show a shorter window, but do not exclude a refresh."""
-    is_shorter = look.window_s < refresh or refresh > _LEVEL_S
+    is_shorter = look.window_s < refresh or refresh > LEVEL_S
     return is_shorter and refresh < look.window_s + _REFRESH_WINDOW_SIGMAS * look.sd_s
 
 
