@@ -112,9 +112,10 @@ def _with_timeline(trace: Trace, plane: Process, limit: MemoryLimit) -> Trace:
 
 
 def _read(source: OpenedFile) -> Trace:
-    from powertui.data.formats import trace_json_events
+    from powertui.data.formats import neuron_lines, trace_json_events
 
-    *_, timeline = trace_json_events.load(source, lambda *_: None, "trace_json")
+    loaded = trace_json_events.load(source, lambda *_: None, "trace_json")
+    *_, timeline = neuron_lines.marked(loaded)
     if not timeline.event_count:
         raise UnreadableFile(source.path, "holds no event")
     return timeline

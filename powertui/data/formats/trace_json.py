@@ -48,4 +48,9 @@ def load(source: OpenedFile, progress: Progress) -> Iterator[Trace]:
     # Imported for a file of this format, and not to know that a file has another.
     from powertui.data.formats import trace_json_events
 
-    return trace_json_events.load(source, progress, NAME)
+    traces = trace_json_events.load(source, progress, NAME)
+    if _NEURON not in source.head:
+        return traces
+    from powertui.data.formats import neuron_lines
+
+    return neuron_lines.marked(traces)

@@ -310,6 +310,10 @@ def test_tables_of_ops_open_fused_ops_and_have_shares_by_core(
     assert any("total time that the file states" in note for note in answer.notes)
     if has_timeline:
         check_timeline(answer)
+        # Modules, framework ops and busy lines say the same again: HLO ops alone are work.
+        ops = powertui.open(tmp_path)[0].tool("op_stats").frame
+        work = {"dot.3", "fusion.7", "orphan", "copy.1", "wait"}
+        assert set(ops.full_name) == work
 
 
 def neuron_space(**planes: dict[str, Any]) -> Any:
