@@ -160,7 +160,9 @@ def _joules(facts: dict[str, Fact], width: int) -> list[LinePieces]:
         figures.append(f"{difference.label} {sign}{difference.text()}")
     if "energy" in facts:
         energy = facts["energy"]
-        figures.append(f"{energy.label.removeprefix('energy ')} {with_interval(energy)}")
+        # In a unit that nobody documents, as the AIU's: its interval does not say that.
+        assumed = " (assumed)" if energy.badge is Badge.ASSUMED else ""
+        figures.append(f"{energy.label.removeprefix('energy ')} {with_interval(energy)}{assumed}")
     if "step_joules" in facts:
         figures.append(f"a step {with_interval(facts['step_joules'])}")
     if "sample_joules" in facts:

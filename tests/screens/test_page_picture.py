@@ -134,3 +134,13 @@ def test_a_size_that_is_none_is_a_sentence(
     assert cli.main([str(demo.folder()), "--svg", str(picture), "--size", size]) == 2
     assert "120x36" in capsys.readouterr().err
     assert not picture.exists()
+
+
+def test_joules_in_an_assumed_unit_say_so_on_the_overview(
+    tmp_path: Path, shared_data: Path
+) -> None:
+    run = shared_data / "public/ibm_aiu/sample_flex_3062_job_4.json"
+    picture = tmp_path / "overview.svg"
+    options = ["--svg", str(picture), "--size", "80x24", "--page", "overview"]
+    assert cli.main([str(run), *options]) == 0
+    assert "138.2 mJ ±2 mJ (assumed)" in text_of(picture)
