@@ -29,10 +29,13 @@ _PREFIXES = (
 _TIME = re.compile(r"([+-]?)(\d+(?:\.\d*)?|\.\d+)\s*(ps|ns|us|µs|μs|ms|s|m|min|h)?")
 
 
-def duration(ps: int, figures: int = 4) -> str:
-    """A length of time with at most so many figures: "1.234 ms", "27.31 s", "3 min 05 s"."""
+def duration(ps: int, figures: int = 4, *, padded: bool = False) -> str:
+    """A length of time with at most so many figures: "1.234 ms", "27.31 s", "3 min 05 s".
+
+    `padded`: with exactly so many, so that the points of a column stand below each other.
+    """
     if ps < 0:
-        return "-" + duration(-ps, figures)
+        return "-" + duration(-ps, figures, padded=padded)
     if ps >= 120 * PS_PER_S:
         return _minutes((ps + PS_PER_S // 2) // PS_PER_S)
     for size, unit in _UNITS:
@@ -42,8 +45,8 @@ def duration(ps: int, figures: int = 4) -> str:
         text = fixed(ps, size, max(0, figures - whole_digits))
         if float(text) >= 1000 and unit != "s":  # 999.96 µs became 1000.0 µs
             rounded_ps = round(float(text)) * size
-            return duration(rounded_ps, figures)
-        return f"{_trim(text)} {unit}"
+            return duration(rounded_ps, figures, padded=padded)
+        return f"{text if padded else _trim(text)} {unit}"
     return "0 s"
 
 
@@ -151,13 +154,13 @@ def percent(share: float, decimals: int = 0) -> str:
     return f"{words} %"
 
 
-def quantity(value: float, unit: str, figures: int = 4) -> str:
-    """A number with a unit: "245.3 W", "1.2 kJ"."""
+def quantity(value: float, unit: str, figures: int = 4, *, padded: bool = False) -> str:
+    """A number with a unit: "245.3 W", "1.2 kJ". `padded`: "1.200 kJ"."""
     if value != value:  # NaN: not known
         return f"– {unit}"
     for size, prefix in _PREFIXES:
         if abs(value) >= size or (value == 0 and size == 1.0):
-            return f"{_figures(value / size, figures)} {prefix}{unit}"
+            return f"{_figures(value / size, figures, padded=padded)} {prefix}{unit}"
     return f"{_figures(value, figures)} {unit}"
 
 
@@ -182,8 +185,10 @@ def figures_apart(lo: float, hi: float, least: int = 4) -> int:
     return max(least, min(needed, _MAX_FIGURES))
 
 
-def _figures(value: float, figures: int) -> str:
+def _figures(value: float, figures: int, *, padded: bool = False) -> str:
     """So many figures, but never 2.6e+02 for 260."""
+    if padded and value and abs(value) < 10**figures:
+        return f"{value:#.{figures}g}".removesuffix(".")
     text = f"{value:.{figures}g}"
     if "e+" in text and abs(value) < 1e6:
         return f"{float(text):.0f}"

@@ -108,13 +108,13 @@ class Column:
             return float(value)
         return int(value)
 
-    def text(self, row: int) -> str:
+    def text(self, row: int, *, padded: bool = False) -> str:
         """One value as a person reads it; "" where nothing is known.
 
-        Text from files still needs `plain`.
+        Text from files still needs `plain`. `padded`: as one of many below each other.
         """
         value = self.value(row)
-        words = shown(value, self.kind, self.unit)
+        words = shown(value, self.kind, self.unit, padded=padded)
         if self.signed and not isinstance(value, str | None) and value > 0:
             return f"+{words}"
         return words
@@ -209,8 +209,12 @@ def _rows_of(array: npt.NDArray[Any] | None, rows: Int64s) -> Any:
     return None if array is None else array[rows]
 
 
-def shown(value: Value, kind: ColumnKind, unit: str = "") -> str:
-    """A value of a kind as a person reads it, with its unit; "" for None."""
+def shown(value: Value, kind: ColumnKind, unit: str = "", *, padded: bool = False) -> str:
+    """A value of a kind as a person reads it, with its unit; "" for None.
+
+    `padded`: times and joules have all of their figures, the last zeros too. Watts have not: a
+    sensor that shows whole watts would seem to show more.
+    """
     if value is None:
         return ""
     if kind == "text":
@@ -220,13 +224,13 @@ def shown(value: Value, kind: ColumnKind, unit: str = "") -> str:
     if kind == "integer":
         return f"{int(value):,}"
     if kind == "duration":
-        return units.duration(int(value))
+        return units.duration(int(value), padded=padded)
     if kind == "instant":
         return units.instant(int(value), _INSTANT_RESOLUTION_PS)
     if kind == "share":
         return f"{float(value):.1%}"
     if unit:
-        return units.quantity(float(value), unit)
+        return units.quantity(float(value), unit, padded=padded and unit == "J")
     return f"{float(value):.4g}"
 
 

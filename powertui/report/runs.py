@@ -45,6 +45,7 @@ _UNUSUAL_KINDS = (
     "long_epoch",
     "recompilation",
 )
+_MAX_SENTENCES = 12  # conclusions that a list of runs keeps: a preview has no more lines
 # Slow steps that cost less of a run's time are usual: a log, a save. Chosen, not measured.
 _MIN_SLOW_SHARE = 0.02
 # These are about the run, but nothing that its time goes to.
@@ -90,6 +91,7 @@ class KnownRun:
     bound: str = ""  # what takes its time, in three words
     bound_kind: str = ""  # the value of its `Kind`
     unusual: str = ""  # the costliest unusual thing, in three words
+    sentences: tuple[str, ...] = ()  # of the first conclusions
 
 
 def growing(entry: RunEntry) -> bool:
@@ -289,6 +291,7 @@ def concluded(opened: Opened, facts: KnownRun, aligning: Aligning | None = None)
     facts = replace(
         facts,
         found=len(conclusions),
+        sentences=tuple(item.sentence for item in conclusions.items[:_MAX_SENTENCES]),
         conclusion=first.short if is_computing else f"! {first.short}",
         health=health,
         bound="",

@@ -115,6 +115,11 @@ class BaseScreen(_Paced):
         return cast("Shell", self.app)
 
     @property
+    def shows_all(self) -> bool:
+        """Whether nothing is being read any more that this page alone will show."""
+        return True
+
+    @property
     def session(self) -> Session:
         """What is open now."""
         return self.shell.session

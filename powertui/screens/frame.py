@@ -8,6 +8,7 @@ from powertui import units
 from powertui.data.conclusions import KEPT_AS
 from powertui.plain import plain
 from powertui.screens import SCREENS
+from powertui.view.aligned_by import aligned_by
 from powertui.view.top_line import Head, Tab
 
 if TYPE_CHECKING:
@@ -15,15 +16,6 @@ if TYPE_CHECKING:
     from powertui.screens.session import Session
 
 _MAX_NAME_CELLS = 60
-_METHODS = {  # what aligned the power, in a word
-    "wall clocks of both": "clock",
-    "wall clocks, refined by signal": "clock",
-    "powerboard marker": "marker",
-    "local time, zone found": "clock",
-    "by signal": "signal",
-    "set by hand": "hand",
-    "pinned by hand": "hand",
-}
 
 
 def head(session: Session) -> Head:
@@ -54,7 +46,7 @@ def _power(session: Session) -> tuple[str, ...]:
     first = aligned[0]
     half = units.duration((first.offset_hi_ps - first.offset_lo_ps) // 2, 2)
     doubt = ", ambiguous" if first.status == "ambiguous" else ""
-    method = _METHODS.get(first.source, plain(first.source, 16))
+    method = aligned_by(first.source)
     return (f"power ±{half} by {method}{doubt}", f"power ±{half}{doubt}", f"±{half}{doubt}")
 
 

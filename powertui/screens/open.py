@@ -13,6 +13,7 @@ import numpy as np
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.events import Resize
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
@@ -32,8 +33,9 @@ from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.grouping import Regrouping, grouped_with
 from powertui.screens.status import StatusLine
 from powertui.terminal.theme import Theme
-from powertui.view import nested_rows, run_columns, training_groups
+from powertui.view import nested_rows, run_columns, run_preview, training_groups
 from powertui.widgets import background
+from powertui.widgets.lines import LinesPane
 from powertui.widgets.runs_table import RunsTable
 from powertui.widgets.table import TableView
 
@@ -103,6 +105,7 @@ class OpenScreen(BaseScreen):
         yield Input(placeholder="filter: any words in a row", id="filter", compact=True)
         yield RunsTable(theme=look, glyphs=glyphs, waiting="", id="runs")
         yield Static("", id="problems", markup=False)
+        yield LinesPane(theme=look, glyphs=glyphs, id="preview")
 
     def on_mount(self) -> None:
         """Fill the list."""
@@ -303,6 +306,29 @@ class OpenScreen(BaseScreen):
             mark_column = text_column("marked", "", marks, weight=8)
             table = replace(table, columns=(mark_column, *table.columns))
         self.table.show_runs(table, known)
+        self._show_preview()
+
+    def _show_preview(self) -> None:
+        """What to conclude from the run under the cursor, where the list leaves lines empty."""
+        pane = self.query_one("#preview", LinesPane)
+        run = self._run(self.table.place)
+        columns, window_lines = self.size
+        max_lines = run_preview.height(len(self.table.lines), window_lines)
+        pane.display = bool(max_lines) and run is not None
+        if run is None or not pane.display:
+            return
+        pane.styles.height = max_lines
+        made = run_preview.preview_lines(
+            run.name, self._facts(run), columns, max_lines, pane.glyphs.ellipsis
+        )
+        style = self.shell.look.style
+        pane.set_lines([tuple((text, style(role)) for text, role in line) for line in made])
+
+    def on_resize(self, event: Resize) -> None:
+        """Another size: the preview breaks elsewhere."""
+        super().on_resize(event)
+        if self.is_mounted:
+            self._show_preview()
 
     def _is_readable(self, run: RunEntry) -> bool:
         """Whether a run that was not read yet may be read unasked."""
@@ -460,6 +486,11 @@ class OpenScreen(BaseScreen):
             if run.path not in tried and self._is_readable(run):
                 return run
         return None
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether the runs have been read, or those in sight of very many."""
+        return self._reader is None or not self._reader.is_alive()
 
     def _read_runs(self) -> None:
         """Read the runs in a thread, one after another, while this page is in front."""
@@ -632,6 +663,7 @@ class OpenScreen(BaseScreen):
         else:
             self._take_problem_back()
         self._show_problems()
+        self._show_preview()
         self._read_runs()
         self.footer()
 

@@ -12,12 +12,17 @@ from powertui.data.tools.registry import Question, Tool
 from powertui.screens import spec
 from powertui.screens.status import Hint
 from powertui.screens.tool import ToolScreen
-from powertui.view import overview_lines
+from powertui.view import overview_lines, top_ops
 from powertui.widgets.lines import LinesPane, StyledLine
 
 _STORED = ("recorded", "differences")  # answers that are shown as any tool's
 _MIN_TABLE_LINES = 7  # lines that the table keeps
 _SMALL_WINDOW_LINES = 30  # lines of a window that has none to spare for notes
+_TABLE_FRAME_LINES = 2  # its titles, and its count of rows
+_PAGE_FRAME_LINES = 6  # two of heading, up to three of notes, one of keys
+# Chosen by eye: fewer ops say little, more are the table's, and a wider line parts name and bar.
+_MIN_OPS, _MAX_OPS = 4, 10
+_MAX_OPS_CELLS = 118
 
 
 class OverviewScreen(ToolScreen):
@@ -58,20 +63,34 @@ class OverviewScreen(ToolScreen):
         pane = self.query_one("#facts", LinesPane)
         made: list[StyledLine] = []
         if result is not None:
-            small = self.size.height < _SMALL_WINDOW_LINES
-            if small:
-                self.query_one("#notes", LinesPane).styles.height = 1
             rows = len(result.table) if result.table is not None else 0
-            table = (
-                min(_MIN_TABLE_LINES, rows + 2) if small else _MIN_TABLE_LINES
-            )  # its titles and its count of rows
-            height = max(4, self.size.height - table - (4 if small else 6))
+            table_lines, frame_lines = _MIN_TABLE_LINES, _PAGE_FRAME_LINES
+            if self.size.height < _SMALL_WINDOW_LINES:
+                self.query_one("#notes", LinesPane).styles.height = 1
+                table_lines = min(_MIN_TABLE_LINES, rows + _TABLE_FRAME_LINES)
+                frame_lines -= 2
+            height = max(4, self.size.height - table_lines - frame_lines)
             glyphs = self.shell.capabilities.glyphs
-            for pieces in overview_lines.lines(result, self.size.width, height, glyphs=glyphs):
+            lines = overview_lines.lines(result, self.size.width, height, glyphs=glyphs)
+            lines += self._top_ops(result, len(lines))
+            for pieces in lines:
                 made.append(tuple((text, self._style(role)) for text, role in pieces))
         pane.display = bool(made)
         pane.styles.height = len(made)
         pane.set_lines(made)
+
+    def _top_ops(self, result: Result, used_lines: int) -> list[overview_lines.LinePieces]:
+        """The ops that take most, where facts and table leave lines empty."""
+        shown = result.tables[self._table % len(result.tables)] if result.tables else None
+        if shown is None or shown.id == top_ops.TABLE_ID:
+            return []
+        table_lines = len(shown) + _TABLE_FRAME_LINES
+        room = self.size.height - used_lines - table_lines - _PAGE_FRAME_LINES
+        max_rows = min(_MAX_OPS, room - 2)  # a blank line and the title
+        if max_rows < _MIN_OPS:
+            return []
+        cells = min(self.size.width - 2, _MAX_OPS_CELLS)
+        return top_ops.titled_lines(result, cells, max_rows, self.table.glyphs)
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
         """All conclusions first: that is what a person wants to see."""

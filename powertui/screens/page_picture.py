@@ -35,17 +35,18 @@ class PagePicture:
     columns: int = 120
     rows: int = 36
     theme: str = "dark"
+    force: bool = False  # replace a file that is there
 
 
 def save(session: Session, picture: PagePicture) -> int:
     """Draw the page of this session and write it; how many bytes were written.
 
-    Never in place of a file that is there.
+    Never in place of a file that is there, but where that was asked for.
     """
     page = page_named(picture.page) if picture.page else None
     look = themes.get("light" if picture.theme == "light" else "dark", "true")
     display = Display(Capabilities(color="true"), look, config.load())
-    with files.opened(picture.path) as stream:
+    with files.opened(picture.path, force=picture.force) as stream:
         svg = asyncio.run(_drawn(Shell(session, display), picture, page)).encode()
         stream.write(svg)
     return len(svg)
@@ -72,11 +73,18 @@ async def _drawn(shell: Shell, picture: PagePicture, page: ScreenSpec | None) ->
         while time.monotonic() - since < _STILL_S and time.monotonic() < deadline:
             await pilot.pause(_LOOK_EVERY_S)
             drawn = shell.svg_of(shell.screen)
-            if drawn != svg or shell.workers:
+            if drawn != svg or _awaits_more(shell):
                 svg, since = drawn, time.monotonic()
     if shell.return_code:
         raise PowertuiError("The page could not be drawn.")
     return svg
+
+
+def _awaits_more(shell: Shell) -> bool:
+    """Whether a thread still works on what the page will show."""
+    page = shell.current()
+    is_page_complete = page is None or page.shows_all
+    return bool(shell.workers) or shell.runs.awaits_news or not is_page_complete
 
 
 def _has_read(shell: Shell) -> bool:

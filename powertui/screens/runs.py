@@ -5,6 +5,7 @@ They are read in threads, and followed while they grow.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -54,6 +55,7 @@ class OpenRuns:
         # energy and the findings of a training.
         self._index_request: object = None
         self._training_request: object = None
+        self.awaits_news = False  # whether what to conclude from the run is still worked out
         self._whole = True  # whether the last run was asked for with its whole training
         self._waiting: deque[RunEntry] = deque()  # marked with the one in front, still to be read
         self._reading: Opened | None = None  # the one of them that is being read
@@ -430,27 +432,29 @@ class OpenRuns:
             self._say_changed()
         if part.complete:
             self._read_waiting()
+            self.awaits_news = True
             self.shell.set_timer(LOOK_FOR_NEWS_S, lambda: self._look_for_news(opened))
 
     def _look_for_news(self, opened: Opened) -> None:
         """Conclude from the run in a thread: the top line of every page counts what was found."""
         aligning = self.session.aligning
         if opened is not self.session.opened or self.session.run is None or self.is_loading:
+            self.awaits_news = False
             return
 
         def look() -> None:
             from powertui.report import runs as listing
 
-            try:
+            # The file may be another one by now: its page says so, and is read again.
+            with contextlib.suppress(PowertuiError):
                 self.session.seen[opened.path] = listing.seen_run(opened, aligning)
-            except PowertuiError:
-                return  # the file is another one by now: its page says so, and is read again
             self.shell.from_thread(self.tell_news)
 
         self.shell.run_worker(look, thread=True, exclusive=True, group="news")
 
     def tell_news(self) -> None:
         """Count the conclusions in the top line; the timeline shows the first one."""
+        self.awaits_news = False
         page = self.shell.current()
         if page is not None and page.is_mounted:
             page.top_line()

@@ -225,11 +225,13 @@ class SymmetryScreen(BaseScreen):
         if answer is None:
             return
         pane = self.query_one("#findings", LinesPane)
-        lines = self._lines(answer, findings)
         chart = self.query_one("#folded", FoldedChart)
         chart.display = self._show_chart(chart, findings)
+        height = self.size.height - 2
+        lines = self._lines(answer, findings, all_next=not chart.display)
+        if not chart.display and len(lines) > height:
+            lines = self._lines(answer, findings, all_next=False)
         if chart.display:
-            height = self.size.height - 2
             room = max(3, height - max(_MIN_CHART_LINES, height // 2))
             pane.styles.height = min(len(lines) + 1, room)
         else:
@@ -277,7 +279,10 @@ class SymmetryScreen(BaseScreen):
                 findings.append(conclusion.finding)
         return tuple(findings)
 
-    def _lines(self, answer: _Answer, findings: Findings | None) -> list[StyledLine]:
+    def _lines(
+        self, answer: _Answer, findings: Findings | None, *, all_next: bool
+    ) -> list[StyledLine]:
+        """The page as lines. What to do next stands below the chosen conclusion, or below all."""
         style = self.shell.look.style
         lines: list[StyledLine] = []
         self._begins = []
@@ -290,7 +295,7 @@ class SymmetryScreen(BaseScreen):
             self._begins.append(len(lines))
             add((mark, style("title")), (plain(conclusion.sentence, 600), ink))
             add((f"     {_details(conclusion)}", style("dim")))
-            if conclusion.next and number == self._chosen:
+            if conclusion.next and (all_next or number == self._chosen):
                 add((f"     To do: {plain(conclusion.next, 300)}", style("text")))
         if not answer.conclusions.items:
             looked_at = plain(answer.conclusions.looked_at, 400)

@@ -406,6 +406,7 @@ class ToolScreen(BaseScreen):
     def action_table_next(self) -> None:
         """The next table of this answer."""
         self._table += 1
+        self.show_facts(self._result)
         self._show_table()
 
     def action_table_copy(self) -> None:

@@ -39,6 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.screen(parser)
     picture = common.group(parser, "a picture instead of screens")
     picture.add_argument("--svg", metavar="FILE", help="draw one page as SVG and end")
+    picture.add_argument("--force", action="store_true", help="with --svg: replace the file")
     place = common.group(parser, "a place")
     place.add_argument(
         "--page",
@@ -139,6 +140,7 @@ def _draw(args: argparse.Namespace, session: Session, columns: int, rows: int) -
         columns=columns,
         rows=rows,
         theme=args.theme or "dark",
+        force=args.force,
     )
     byte_count = page_picture.save(session, picture)
     # On the error output: the picture itself may go to the standard output.

@@ -21,7 +21,7 @@ class _WordedNumbers(Column):
 
     words: tuple[str, ...] = ()
 
-    def text(self, row: int) -> str:
+    def text(self, row: int, *, padded: bool = False) -> str:
         return self.words[row]
 
     def take(self, rows: Int64s) -> Column:

@@ -8,6 +8,7 @@ further behind.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -33,6 +34,7 @@ _WRAPPERS = _words("""
     vectorized_templated_elementwise_kernel distribution_elementwise_grid_stride_kernel
     reduce_kernel multi_tensor_apply_kernel Kernel Kernel2 device_kernel
     DeviceReduceKernel DeviceScanKernel DeviceRadixSortOnesweepKernel
+    EigenMetaKernel
 """)
 # Words inside of template arguments that are no functors: namespaces, types, helpers.
 _NO_FUNCTORS = _words("""
@@ -44,6 +46,9 @@ _NO_FUNCTORS = _words("""
     false BFloat16 Half OpaqueType complex array Params Policy DeviceReducePolicy
     TensorIterator TensorIteratorBase TensorListMetadata TrivialOffsetCalculator OffsetCalculator
     LoadWithoutCast StoreWithoutCast LoadWithCast StoreWithCast
+    Eigen TensorEvaluator TensorAssignOp TensorMap Tensor MakePointer GpuDevice half
+    TensorCwiseNullaryOp TensorCwiseUnaryOp TensorCwiseBinaryOp TensorCwiseTernaryOp
+    TensorReshapingOp scalar_left scalar_right
 """)
 # How the types of elements are called elsewhere, in the order in which they are looked for.
 _TYPES = (
@@ -55,6 +60,7 @@ _TYPES = (
     ("Half", "fp16"),
     ("__half", "fp16"),
     ("half_t", "fp16"),
+    ("half", "fp16"),
     ("double", "fp64"),
     ("float", "fp32"),
 )
@@ -154,19 +160,41 @@ def _with_difference(names: Sequence[str], texts: list[str]) -> list[str]:
     alike: dict[str, set[str]] = {}
     for name, text in zip(names, texts, strict=True):
         alike.setdefault(text, set()).add(name)
+    differences: dict[str, str] = {}
+    for group in alike.values():
+        if len(group) > 1:
+            differences.update(_differences(group))
     out = []
     for name, text in zip(names, texts, strict=True):
-        others = sorted(alike[text])
-        if len(others) > 1:
-            start = _shared_start(others)
-            end = _shared_start(sorted(other[::-1] for other in others))
-            while start and name[start - 1].isalnum():  # whole words
-                start -= 1
-            piece = name[start : max(start + 1, len(name) - end)]
-            word = _WORD.match(piece)
-            text = f"{text} {word[0] if word else piece[:_MAX_DIFFERENCE]}"
-        out.append(text)
+        out.append(f"{text} {differences[name]}" if name in differences else text)
     return out
+
+
+def _differences(group: set[str]) -> dict[str, str]:
+    """Of each name of a group what no other has: a word of it, else where they part."""
+    words = {name: _IDENTIFIER.findall(name) for name in group}
+    counts = Counter(word for found in words.values() for word in set(found))
+    differences: dict[str, str] = {}
+    for name, found in words.items():
+        own = next((word for word in found if counts[word] == 1), "")
+        if own:
+            differences[name] = own[:_MAX_DIFFERENCE]
+    rest = sorted(group - differences.keys())
+    if rest:
+        start = _shared_start(rest)
+        end = _shared_start(sorted(name[::-1] for name in rest))
+        for name in rest:
+            differences[name] = _piece(name, start, end)
+    return differences
+
+
+def _piece(name: str, start: int, end: int) -> str:
+    """What is between the parts that names share at their start and at their end."""
+    while 0 < start < len(name) and name[start - 1].isalnum():  # whole words
+        start -= 1
+    piece = name[start : max(start + 1, len(name) - end)]
+    word = _WORD.match(piece)
+    return word[0] if word else piece[:_MAX_DIFFERENCE]
 
 
 def _shared_start(texts: Sequence[str]) -> int:
@@ -191,6 +219,8 @@ def _manner(wrapper: str) -> str:
     """How the functor is applied, in few letters: "vectorized", "reduce"."""
     if wrapper in ("Kernel", "Kernel2", "device_kernel"):
         return ""
+    if wrapper == "EigenMetaKernel":
+        return "Eigen"
     manner = wrapper.removesuffix("_manual_unroll").removesuffix("_kernel")
     return manner.removesuffix("_elementwise")
 
@@ -212,4 +242,8 @@ def _plain_functor(functor: str) -> str:
         functor = functor.removeprefix(prefix)
     for suffix in ("CUDAKernelImpl", "_kernel_cuda", "_kernel_impl", "_kernel", "Functor", "Ops"):
         functor = functor.removesuffix(suffix)
+    if functor.startswith("Tensor") and functor.endswith("Op"):  # Eigen's own: TensorConversionOp
+        return functor[len("Tensor") : -len("Op")]
+    if functor.startswith("scalar_") and functor.endswith("_op"):
+        return functor[len("scalar_") : -len("_op")]
     return functor

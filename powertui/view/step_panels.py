@@ -10,11 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui import units
-from powertui.data.category import work_category
-from powertui.data.table import Fact, Result, Table, shown, text_column
+from powertui.data.table import Fact, Result, Table, shown
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
-from powertui.view import overview_lines, readable_names, table_rows, truncation
+from powertui.view import bar_line, overview_lines, top_ops, truncation
 from powertui.view.overview_lines import LinePieces
 
 # From this size on the table keeps 25 rows and more below the panels (chosen, not measured).
@@ -24,7 +23,6 @@ _PANEL_ROWS = 12
 _GAP_CELLS = 3
 _OPS_CELLS, _STEPS_CELLS, _ENERGY_CELLS = 48, 36, 36
 _BAR_CELLS = 10
-_SHARE_CELLS = 7
 _LENGTH_CELLS = 10
 _JOULES_CELLS = 11  # of a figure, and of its interval
 _ENERGY_NAME_CELLS = _ENERGY_CELLS - 2 * _JOULES_CELLS
@@ -40,7 +38,12 @@ class _Panel(NamedTuple):
 def panel_lines(steps: Result, overview: Result, columns: int, glyphs: Glyphs) -> list[LinePieces]:
     """The panels as lines, and what marks the steps below them in one line."""
     candidates = (
-        _top_ops(overview, glyphs),
+        _Panel(
+            top_ops.TITLE,
+            top_ops.UNIT,
+            _OPS_CELLS,
+            top_ops.lines(overview, _OPS_CELLS, _PANEL_ROWS, glyphs),
+        ),
         _slowest_steps(steps, glyphs),
         _energy(overview, steps),
     )
@@ -104,41 +107,6 @@ def _fitting(line: LinePieces, cells: int) -> list[tuple[str, str]]:
     return [*out, (" " * room, "text")]
 
 
-def _top_ops(overview: Result, glyphs: Glyphs) -> _Panel:
-    """The ops with the most self time, each colored by the kind of its work."""
-    table = _table_of_ops(overview)
-    if table is None:
-        return _Panel("", "", 0, [])
-    paths = []
-    shares = []
-    for row in range(len(table)):
-        path = table["operation"].value(row)
-        share = table["selfTimePercent"].value(row)
-        paths.append(str(path or ""))
-        shares.append(float(share or 0.0))
-    room = _OPS_CELLS - _BAR_CELLS - _SHARE_CELLS - 1
-    scopes = table_rows.scopes_of(text_column("name", "name", paths))
-    layered = [plain(table_rows.layered(path, scopes), 300) for path in paths]
-    names = readable_names.distinct(layered, room, glyphs.ellipsis)
-    max_share = max(*shares, 1e-9)
-    lines = []
-    for row, name in enumerate(names):
-        kind = work_category(f"{paths[row]}:{table['category'].text(row)}")
-        share = shares[row]
-        percent = units.percent(share, 1).rjust(_SHARE_CELLS)
-        bar = _Bar(share / max_share, f"category:{kind.value}")
-        lines.append(_barred(name, room, bar, percent, glyphs))
-    return _Panel("top ops", "share of self time", _OPS_CELLS, lines)
-
-
-def _table_of_ops(overview: Result) -> Table | None:
-    """The overview's table of top ops, where it has rows."""
-    for table in overview.tables:
-        if table.id == "top_ops" and len(table):
-            return table
-    return None
-
-
 def _slowest_steps(steps: Result, glyphs: Glyphs) -> _Panel:
     table = steps.table
     if table is None or len(table) < 2 or "step_s" not in table.ids:
@@ -157,8 +125,8 @@ def _slowest_steps(steps: Result, glyphs: Glyphs) -> _Panel:
         if epoch is not None:
             name = f"epoch {epoch} step {number}"
         length = units.duration(int(times[row]), 3).rjust(_LENGTH_CELLS)
-        bar = _Bar(min(1.0, float(times[row]) / full_bar_s), "warn")
-        lines.append(_barred(name, room, bar, length, glyphs))
+        bar = bar_line.Bar(min(1.0, float(times[row]) / full_bar_s), "warn", _BAR_CELLS)
+        lines.append(bar_line.barred(name, room, bar, length, glyphs))
     title_unit = f"median {units.duration(round(median_s), 3)}"
     return _Panel("slowest steps", title_unit, _STEPS_CELLS, lines)
 
@@ -174,23 +142,6 @@ def _times(table: Table) -> np.ndarray:
             return values
         return np.where(column.present, values, 0.0)
     return np.zeros(len(table))
-
-
-class _Bar(NamedTuple):
-    share: float  # of the longest bar that has room
-    ink: str
-
-
-def _barred(name: str, room: int, bar: _Bar, figure: str, glyphs: Glyphs) -> LinePieces:
-    """A name, a bar, and a figure at the right."""
-    halves = round(2 * _BAR_CELLS * bar.share)
-    blocks = glyphs.bar * (halves // 2) + glyphs.bar_end * (halves % 2)
-    name = truncation.middle(name, room, glyphs.ellipsis)
-    return (
-        (name + " " * (room - width(name) + 1), "text"),
-        (blocks + " " * (_BAR_CELLS - width(blocks)), bar.ink),
-        (figure, "title"),
-    )
 
 
 def _energy(overview: Result, steps: Result) -> _Panel:

@@ -266,7 +266,7 @@ def cell(
     it.
     """
     if column.kind != "text":
-        return truncation.end(column.text(row) or "–", cells, ellipsis).rjust(cells)
+        return truncation.end(column.text(row, padded=True) or "–", cells, ellipsis).rjust(cells)
     text = plain(column.text(row), LIMIT_TEXT)
     name = text
     if scopes is not None and width(text) > cells:

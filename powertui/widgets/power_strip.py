@@ -17,6 +17,7 @@ from powertui.plain import plain
 from powertui.plain import width as plain_width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import limit_line
+from powertui.view.aligned_by import aligned_by
 from powertui.view.curve import columns_per_cell
 from powertui.view.power_area import (
     PowerScale,
@@ -31,6 +32,7 @@ from powertui.view.time_navigation import State
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
 
+_SOURCE_MARGIN_CELLS = 6  # of the axis' figures to its right, with a blank
 _MAX_FLAG_ROWS = 3  # from the top of the strip, in which a finding's size may be written
 
 
@@ -175,7 +177,9 @@ class PowerStrip(TimeLane):
 
     def _source(self) -> str:
         assert self.power is not None
-        return plain(self.power.source, 40)
+        source = plain(self.power.source, 40)
+        is_whole = plain_width(source) <= self.label_width - _SOURCE_MARGIN_CELLS
+        return source if is_whole else f"by {aligned_by(self.power.source)}"
 
     # ── the cells ────────────────────────────────────────────────────────────────────────────────
 

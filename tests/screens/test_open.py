@@ -24,6 +24,7 @@ from powertui.terminal import theme
 from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.launch import Display
 from powertui.verbs import common
+from powertui.widgets.lines import LinesPane
 from powertui.widgets.table import TableView
 from tests.synthetic.long_training import long_training
 from tests.waiting import until_then
@@ -94,6 +95,34 @@ async def test_a_run_shows_how_it_is_and_how_it_went(
             assert shown["joules"].text(row) == "", "there is no power: not 0 J"
         assert "▪" in table.render_line(1).text
         assert "times in" in str(shell.screen.query_one("#title", Static).render())
+
+
+async def test_what_to_conclude_from_the_run_under_the_cursor_is_below_the_list(
+    make: Maker, data: Path, tmp_path: Path
+) -> None:
+    for name in ("jax_cpu", "trace_export"):
+        shutil.copytree(data / "logdirs" / name, tmp_path / name)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "vm.xplane.pb").write_bytes(b"no profile at all")
+    shell = make(tmp_path)
+    async with shell.run_test(size=(120, 36)) as pilot:
+        await pilot.pause()
+        table = await concluded(shell, len(shell.session.logdir.runs))
+        pane = shell.screen.query_one("#preview", LinesPane)
+        height = pane.size.height
+        for _ in range(len(table.lines)):
+            run = shell.screen._run(table.place)  # type: ignore[attr-defined]
+            facts = shell.screen._facts(run)  # type: ignore[attr-defined]
+            title, *below = ("".join(text for text, _ in line).strip() for line in pane.lines)
+            assert title == run.name
+            problem = " ".join(line.strip() for line in facts.problem.splitlines())
+            assert " ".join(below).startswith(problem or facts.sentences[0])
+            assert pane.size.height == height, "the list does not move with the cursor"
+            await pilot.press("down")
+            await settled(pilot)
+        await pilot.resize_terminal(60, 12)
+        await settled(pilot)
+        assert not pane.display, "a small window has no line to spare"
 
 
 async def test_the_list_fills_itself(make: Maker) -> None:

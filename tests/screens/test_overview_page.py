@@ -44,6 +44,26 @@ async def test_the_conclusions_come_first_and_figures_below(make: Maker) -> None
         assert table.id == "summary"
 
 
+async def test_lines_that_would_be_empty_hold_the_top_ops(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(200, 50)) as pilot:
+        await loaded(pilot)
+        shell.show("overview")
+        await settled(pilot)
+        said = _said(pilot)
+        title = next(y for y, line in enumerate(said) if line.startswith(" top ops ─"))
+        assert said[title].endswith("share of self time")
+        assert said[title + 1].startswith(" conv2d_1_2")
+        assert len(said) - title == 11, "the title and ten ops"
+        await pilot.press("right")  # the table of the ops themselves
+        await settled(pilot)
+        table = shell.screen.query_one("#rows", TableView).table
+        assert table is not None
+        assert not any(line.startswith(" top ops ─") for line in _said(pilot)) or (
+            table.id != "top_ops"
+        )
+
+
 async def test_a_smaller_window_keeps_the_sentence_and_the_table(make: Maker) -> None:
     shell = make()
     async with shell.run_test(size=(200, 50)) as pilot:

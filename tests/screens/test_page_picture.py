@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,10 +14,16 @@ from textual.widgets import Input
 
 from powertui import cli, demo
 from powertui.errors import UsageError
-from powertui.screens import page_named
+from powertui.screens import page_named, runs
 from powertui.screens.export import ExportDialog
 from powertui.terminal.svg_picture import svg_picture
 from tests.screens.conftest import Maker, loaded, settled
+
+
+@pytest.fixture(autouse=True)
+def _news_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture waits for what is concluded from its run."""
+    monkeypatch.setattr(runs, "LOOK_FOR_NEWS_S", 0.01)
 
 
 def text_of(path: Path) -> str:
@@ -56,6 +63,33 @@ def test_the_page_of_a_tool_is_drawn_by_its_name(tmp_path: Path, name: str) -> N
     with pytest.raises(UsageError) as refused:
         page_named("memory_profil")
     assert "or a tool" in refused.value.hint
+
+
+def test_a_picture_of_the_timeline_holds_the_first_conclusion(tmp_path: Path) -> None:
+    picture = tmp_path / "timeline.svg"
+    assert cli.main([str(demo.folder()), "--svg", str(picture), "--size", "80x24"]) == 0
+    drawn = text_of(picture)
+    assert "Epoch 1, steps 46-71: +59 W for 2.52 s" in drawn
+    assert "by clock" in drawn, "what aligned the power, in words that are not cut"
+
+
+def test_a_picture_of_the_runs_holds_what_was_concluded_from_each(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    for name in ("first", "second"):
+        shutil.copytree(demo.folder(), folder / name)
+    picture = tmp_path / "runs.svg"
+    assert cli.main([str(folder), "--svg", str(picture), "--page", "runs"]) == 0
+    drawn = text_of(picture)
+    assert "2 unusual" in drawn
+    assert "still to be read" not in drawn
+    assert "that nothing in the profile explains" in drawn, "of the run under the cursor"
+
+
+def test_a_picture_is_replaced_where_that_was_asked_for(tmp_path: Path) -> None:
+    picture = tmp_path / "mine.svg"
+    picture.write_text("mine")
+    assert cli.main([str(demo.folder()), "--svg", str(picture), "--force"]) == 0
+    assert text_of(picture).startswith("<svg")
 
 
 def test_a_place_that_is_not_there_is_refused(

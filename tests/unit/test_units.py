@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from powertui import units
+from powertui.data.table import shown
 
 
 @pytest.mark.parametrize(
@@ -76,6 +77,19 @@ def test_figures_of_an_instant_follow_a_length() -> None:
     assert units.resolution(121_800_000_000) == 100_000_000
     assert units.instant(3_432_156_838_000, units.resolution(121_800_000_000)) == "3.4322s"
     assert units.resolution(0) == 1
+
+
+def test_one_of_many_below_each_other_keeps_its_last_zeros() -> None:
+    assert units.duration(48_200_000_000) == "48.2 ms"
+    assert units.duration(48_200_000_000, padded=True) == "48.20 ms"
+    assert units.duration(-48_200_000_000, padded=True) == "-48.20 ms"
+    assert units.duration(0, padded=True) == "0 s"
+    assert units.duration(999_999_600_000, padded=True) == "1.000 s"
+    assert units.quantity(9.5, "J", padded=True) == "9.500 J"
+    assert units.quantity(855.0, "J", padded=True) == "855.0 J"
+    assert units.quantity(2_617.0, "J", padded=True) == "2.617 kJ"
+    assert units.quantity(0.0, "J", padded=True) == "0 J"
+    assert shown(208.0, "number", "W", padded=True) == "208 W", "a sensor may show whole watts"
 
 
 def test_counts_and_quantities() -> None:

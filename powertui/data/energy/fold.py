@@ -188,8 +188,8 @@ def _tracing_notes(
         first, last = int(numbers[line, 0]), int(numbers[line, count - 1])
         steps = f"step {first}" if count == 1 else f"steps {first}-{last}"
         notes.append(
-            f"epoch {label}, {steps}: tracing and first run, {extra:.2f} s longer than a "
-            "usual step; not compared"
+            f"epoch {label}, {steps}: tracing and first run, {extra:.2f} s longer than the "
+            "median step; not compared"
         )
     return notes
 

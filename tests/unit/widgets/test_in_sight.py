@@ -117,7 +117,7 @@ SEEN = VisibleContent(
     40,
     (
         (
-            "epoch 1, steps 46-71: +59 W, +149 J, +0.20 s against what ran",
+            "epoch 1, steps 46-71: +59 W, +149 J, +0.20 s against what the trace explains",
             "epoch 1, steps 46-71: +59 W",
             "+59 W",
         ),

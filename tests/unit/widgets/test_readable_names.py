@@ -119,3 +119,35 @@ def test_rows_that_differ_never_look_alike(names: list[str], cells: int) -> None
 
 def test_the_same_name_twice_is_shown_twice() -> None:
     assert distinct(["a" * 40, "a" * 40], 10) == ["aaaaa…aaaa"] * 2
+
+
+def eigen(expression: str) -> str:
+    """A kernel of Eigen as TensorFlow's profiles name it."""
+    evaluator = (
+        f"Eigen::TensorEvaluator<Eigen::TensorAssignOp<{expression}> const, Eigen::GpuDevice>"
+    )
+    return f"void Eigen::internal::EigenMetaKernel<{evaluator}, int>({evaluator}, int)"
+
+
+def of_half(rest: str, element: str = "Eigen::half") -> str:
+    return f"Eigen::TensorMap<Eigen::Tensor<{element}, 1, 1, int>, 16, Eigen::MakePointer>, {rest}"
+
+
+def test_kernels_of_eigen_are_called_by_what_they_do() -> None:
+    product = "Eigen::internal::scalar_product_op<Eigen::half, Eigen::half>"
+    names = [
+        eigen(of_half(f"Eigen::TensorCwiseBinaryOp<{product}>")),
+        eigen(of_half(f"Eigen::TensorCwiseUnaryOp<Eigen::internal::scalar_left<{product}>>")),
+        eigen(of_half(f"Eigen::TensorCwiseUnaryOp<Eigen::internal::scalar_right<{product}>>")),
+        eigen(of_half("Eigen::TensorConversionOp<Eigen::half, bool const>")),
+        eigen(of_half("Eigen::TensorConversionOp<Eigen::half, float const>")),
+        eigen(of_half("Eigen::TensorConversionOp<float, Eigen::half const>", element="float")),
+    ]
+    assert distinct(names, 40) == [
+        "product fp16 Eigen TensorCwiseBinar",
+        "product fp16 Eigen scalar_left",
+        "product fp16 Eigen scalar_right",
+        "Conversion fp16 Eigen bool",
+        "Conversion fp16 Eigen Eigen",
+        "Conversion fp16 Eigen float",
+    ]

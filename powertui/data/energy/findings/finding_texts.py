@@ -54,7 +54,7 @@ def _steps(finding: Finding) -> str:
 
 def _against(finding: Finding, outside: bool) -> str:
     if UNEXPLAINED in finding.witnesses:
-        return "the usual level of training" if outside else "what ran"
+        return "the usual level of training" if outside else "what the trace explains"
     return "the others" if EPOCHS in finding.witnesses else "the steps around"
 
 

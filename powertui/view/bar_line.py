@@ -1,0 +1,28 @@
+"""One line of a list: a name, a bar, and a figure at the right."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from powertui.plain import width
+from powertui.terminal.glyphs import Glyphs
+from powertui.view import truncation
+from powertui.view.overview_lines import LinePieces
+
+
+class Bar(NamedTuple):
+    share: float  # of the longest bar that has room
+    ink: str
+    cells: int  # of that longest bar
+
+
+def barred(name: str, room: int, bar: Bar, figure: str, glyphs: Glyphs) -> LinePieces:
+    """The line, with `room` cells for the name."""
+    halves = round(2 * bar.cells * bar.share)
+    blocks = glyphs.bar * (halves // 2) + glyphs.bar_end * (halves % 2)
+    name = truncation.middle(name, room, glyphs.ellipsis)
+    return (
+        (name + " " * (room - width(name) + 1), "text"),
+        (blocks + " " * (bar.cells - width(blocks)), bar.ink),
+        (figure, "title"),
+    )
