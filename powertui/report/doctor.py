@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from powertui import __version__, units
-from powertui.data import logdir
+from powertui.data import logdir, processes
 from powertui.data.asked import ReadOptions
 from powertui.data.logdir import Logdir, PowerFile, RunEntry
 from powertui.data.opened import Opened
 from powertui.data.table import Result, Table, text_column
 from powertui.data.training.training import Training, Trainings
 from powertui.plain import plain
-from powertui.report import checks, facts, many, run_checks, run_table, text
+from powertui.report import checks, facts, run_checks, run_table, text
 from powertui.report import runs as listing
 from powertui.report.checks import Check, CheckState
 from powertui.report.runs import KnownRun
@@ -42,7 +42,7 @@ def tell(path: str | None, reading: ReadOptions, form: str) -> int:
     scan = logdir.scan(path) if path is not None else _logs_alone(reading.power)
     largest = max((entry.size for entry in scan.runs), default=0)
     trainings = Trainings(scan, reading)
-    runs = list(many.each(lambda entry: _examine(entry, trainings), scan.runs, largest))
+    runs = list(processes.each(lambda entry: _examine(entry, trainings), scan.runs, largest))
     if path is None:  # nobody asked for a profile: that there is none is no finding
         runs = [run._replace(checks=_without(run.checks, "timeline")) for run in runs]
     path_checks = [*checks.of_program(), *checks.of_logdir(scan)]

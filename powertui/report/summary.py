@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from powertui import __version__, units
-from powertui.data import logdir
+from powertui.data import logdir, processes
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import NS_PER_S, PS_PER_S, Run
 from powertui.data.opened import Opened
 from powertui.data.training.training import Training, Trainings
 from powertui.plain import plain
-from powertui.report import chart, facts, many, run_page, step_facts, text
+from powertui.report import chart, facts, run_page, step_facts, text
 from powertui.report.conclusions import json_conclusions
 from powertui.report.facts import Facts
 from powertui.report.writers.as_csv import ExactNumber
@@ -124,7 +124,7 @@ def _read(
         return _Answer(answer, readable, training is not None and _says_more(training))
 
     largest = max((entry.size for entry in entries), default=0)
-    return many.each(read, entries, largest)
+    return processes.each(read, entries, largest)
 
 
 def _says_more(training: Training) -> bool:

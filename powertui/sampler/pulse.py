@@ -9,25 +9,20 @@ behind.
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 import time
 from collections.abc import Callable
 
+from powertui.cores import usable_cores
 from powertui.sampler import clocks
 from powertui.sampler.csv_format import BEGIN, END
 from powertui.sampler.source import Stamp
 
-__all__ = ["PULSES_S", "REST_S", "cores", "pulses"]
+__all__ = ["PULSES_S", "REST_S", "pulses"]
 
 PULSES_S = (2.0, 3.0, 5.0)
 REST_S = 3.0
 _HASH_ROUNDS = 4000  # rounds of the hash between looks at the clock: a few milliseconds
-
-
-def cores() -> int:
-    """That this process may use, where the system tells that (macOS does not)."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _burn(seconds: float) -> tuple[Stamp, Stamp]:
@@ -39,7 +34,7 @@ def _burn(seconds: float) -> tuple[Stamp, Stamp]:
         while clocks.steady_s() < end:
             hashlib.pbkdf2_hmac("sha512", b"power", b"tui", _HASH_ROUNDS)
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(cores())]
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(usable_cores())]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -162,9 +162,11 @@ def _all_steps(profile: Profile, compat: Compat) -> Breakdown:
         return _as_profilers_do(profile.trace, compat, has_device=has_device)
     by_time = _by_time(profile, has_device=has_device)
     if not _may_be_grouped(profile):
+        work_by_time.forget_lines(profile)
         return by_time
     groups = grouping.find_groups(profile.trace, lasting=True, by_number=True)
-    flat = _Flat(groups, *event_types.typed_events(profile.trace, compat), only_devices=False)
+    flat = _Flat(groups, *work_by_time.typed_lines(profile), only_devices=False)
+    work_by_time.forget_lines(profile)
     by_group = _of_steps(profile, groups, flat, has_device=has_device)
     if by_group is not None and _reaches(by_group, by_time):
         return by_group

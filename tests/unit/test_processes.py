@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from powertui.data import processes
 from powertui.data.asked import Aligning, ReadOptions
 from powertui.data.training.training_records import Logs, TrainingRecords
-from powertui.report import many, summary
+from powertui.report import summary
 
 
 def children() -> set[str]:
@@ -20,7 +21,7 @@ def children() -> set[str]:
 
 def test_answers_come_in_order_from_processes_of_their_own() -> None:
     before = children()
-    answers = list(many.each(lambda item: (item * item, os.getpid()), range(100), processes=3))
+    answers = list(processes.each(lambda item: (item * item, os.getpid()), range(100), processes=3))
     assert [square for square, _ in answers] == [item * item for item in range(100)]
     here, *others = [pid for _, pid in answers]
     assert here == os.getpid(), "the first is worked out before there are copies"
@@ -30,7 +31,7 @@ def test_answers_come_in_order_from_processes_of_their_own() -> None:
 
 
 def test_few_are_asked_here() -> None:
-    assert set(many.each(lambda _: os.getpid(), range(many.MIN_RUNS))) == {os.getpid()}
+    assert set(processes.each(lambda _: os.getpid(), range(processes.MIN_RUNS))) == {os.getpid()}
 
 
 def test_what_a_process_leaves_is_worked_out_here() -> None:
@@ -41,7 +42,7 @@ def test_what_a_process_leaves_is_worked_out_here() -> None:
             os._exit(3)
         return item
 
-    assert list(many.each(work, range(40), processes=2)) == list(range(40))
+    assert list(processes.each(work, range(40), processes=2)) == list(range(40))
 
 
 def test_what_goes_wrong_goes_wrong_here() -> None:
@@ -49,7 +50,7 @@ def test_what_goes_wrong_goes_wrong_here() -> None:
         return 1 // (item - 9)
 
     before = children()
-    answers = many.each(work, range(40), processes=2)
+    answers = processes.each(work, range(40), processes=2)
     assert len([next(answers) for _ in range(9)]) == 9
     with pytest.raises(ZeroDivisionError):
         next(answers)
@@ -58,7 +59,7 @@ def test_what_goes_wrong_goes_wrong_here() -> None:
 
 def test_whoever_stops_listening_leaves_no_process_behind() -> None:
     before = children()
-    answers = many.each(lambda item: "x" * 100_000, range(1000), processes=4)
+    answers = processes.each(lambda item: "x" * 100_000, range(1000), processes=4)
     assert next(answers)
     answers.close()  # type: ignore[attr-defined]
     assert children() == before
@@ -77,7 +78,7 @@ def test_logs_that_another_process_has_read_are_not_read_again(
         return read_logs(records)
 
     monkeypatch.setattr(TrainingRecords, "_read_logs", counted)
-    monkeypatch.setattr(many, "_process_count", lambda items, largest: 2)
+    monkeypatch.setattr(processes, "_process_count", lambda items, largest: 2)
     summary.tell(str(tmp_path), None, ReadOptions(), Aligning(), "text")
     assert "training_4" in capsys.readouterr().out
     assert len(read_here) <= 1  # the first run is read here, for what is imported with it

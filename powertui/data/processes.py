@@ -1,4 +1,5 @@
-"""The same question to thousands of runs, asked by as many processes as there are cores.
+"""The same question to thousands of runs, or to the many hosts of one run, asked by as many
+processes as there are cores.
 
 Each process is a copy of this one and takes every n-th run; answers come back through a pipe of its
 own, in order. One that ends early is no error: what it leaves is worked out here, so that whatever
@@ -67,9 +68,9 @@ def _process_count(items: int, largest: int) -> int:
     count = min(items // MIN_RUNS, _MAX_PROCESSES, _MAX_BYTES // max(largest, 1))
     if count < 2:
         return 1
-    from powertui.sampler.pulse import cores
+    from powertui.cores import usable_cores  # only for many
 
-    return min(count, cores())
+    return min(count, usable_cores())
 
 
 def _child(
