@@ -15,6 +15,7 @@ from powertui.cli import main
 from powertui.data import logdir
 from powertui.data.formats import tfevents
 from powertui.data.power import registry as power
+from powertui.data.training import edge_placing
 from powertui.data.training.training import Trainings
 from powertui.errors import UnreadableFile
 
@@ -159,3 +160,20 @@ def test_the_script_leaves_out_graphs_and_nothing_else(shared_data: Path, tmp_pa
             str(original.relative_to(shared_data / "own/two_epochs_with_burst"))
         ]
     )
+
+
+def test_a_clock_is_held_against_the_epochs_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Power is placed once more when the session was read, which changes no epoch."""
+    weighed: list[int] = []
+    weights_of_edges = edge_placing._weights_of_edges
+
+    def counted(*args):
+        weighed.append(1)
+        return weights_of_edges(*args)
+
+    monkeypatch.setattr(edge_placing, "_weights_of_edges", counted)
+    assert main(["demo", "--report"]) == 0
+    assert "power" in capsys.readouterr().out
+    assert len(weighed) == 1

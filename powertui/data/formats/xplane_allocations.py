@@ -188,13 +188,15 @@ def _logs(parts: list[_Part]) -> tuple[AllocatorLog, ...]:
 def _allocator_numbers(part: _Part, names: TextPool) -> Int64s:
     """The number of each event's allocator: by its name, else by its device."""
     by_stat = [_words(part.columns[stat]) for stat in _NAMES]
-    numbers = np.empty(len(part.times), np.int64)
-    for row, words in enumerate(zip(*by_stat, strict=True)):
+    # Millions of events name a handful of allocators.
+    number_of: dict[tuple[str, ...], int] = {}
+    for words in dict.fromkeys(zip(*by_stat, strict=True)):
         name = next((word for word in words if word), _UNNAMED)
         if name not in names and len(names) >= _MAX_ALLOCATORS:
             name = _UNNAMED
-        numbers[row] = names.number(name)
-    return numbers
+        number_of[words] = names.number(name)
+    each = map(number_of.__getitem__, zip(*by_stat, strict=True))
+    return np.fromiter(each, np.int64, len(part.times))
 
 
 def _text_numbers(part: _Part, stat: str, pool: TextPool) -> Int64s:
@@ -206,7 +208,7 @@ def _text_numbers(part: _Part, stat: str, pool: TextPool) -> Int64s:
         types, type_of = np.unique(column.ints, return_inverse=True)
         numbers = np.array([pool.number(_type_name(number)) for number in types.tolist()], np.int64)
         return np.where(column.present, numbers[type_of.ravel()], -1)
-    return np.array([pool.number(word) for word in _words(column)], np.int64)
+    return pool.numbers(_words(column))
 
 
 def _words(column: StatColumn) -> list[str]:

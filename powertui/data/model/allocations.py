@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from powertui.data.model.ground import Bools, Floats, Int32s, Int64s
@@ -94,6 +96,13 @@ class TextPool:
         if not text:
             return -1
         return self._numbers.setdefault(text, len(self._numbers))
+
+    def numbers(self, texts: Sequence[str]) -> Int64s:
+        """The numbers of many texts, of which most come again; -1 for ""."""
+        for text in dict.fromkeys(texts):
+            self.number(text)
+        by_text = {**self._numbers, "": -1}
+        return np.fromiter(map(by_text.__getitem__, texts), np.int64, len(texts))
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import align, log_alignment, mixture, placement_score, sensor
+from powertui.data.energy import align, log_alignment, mixture, placement_score, sensor, window_shares
 from powertui.data.energy.log_alignment import Placed
 from powertui.data.model import (
     NS_PER_S,
@@ -101,6 +101,29 @@ def test_pauses_place_a_log_whatever_covers_them(phase: float) -> None:
     assert found.alignment.lo_s is not None
     assert found.alignment.hi_s is not None
     assert found.alignment.lo_s <= zero <= found.alignment.hi_s
+
+
+def test_readings_are_laid_on_an_offset_once_while_the_width_of_residuals_is_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = {"work": 0, "costs": 0}
+    work, costs = window_shares.WindowShares.work, placement_score.Likeness.costs
+
+    def counted_work(*args, **options):
+        counts["work"] += 1
+        return work(*args, **options)
+
+    def counted_costs(*args, **options):
+        counts["costs"] += 1
+        return costs(*args, **options)
+
+    monkeypatch.setattr(window_shares.WindowShares, "work", counted_work)
+    monkeypatch.setattr(placement_score.Likeness, "costs", counted_costs)
+    trace, ran = host(*PARTS)
+    series, _ = logged(*watts(ran))
+    assert placed(trace, series).alignment.status == "aligned"
+    assert counts["costs"] > 50
+    assert counts["work"] < 2 * counts["costs"]
 
 
 def test_foreign_load_does_not_pull_the_place() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import powertui
 from powertui.data.formats import registry as formats
-from powertui.data.model.allocations import AllocatorLog
+from powertui.data.model.allocations import AllocatorLog, TextPool
 from powertui.data.tools import memory_peak, memory_profile, registry
 from powertui.data.tools.allocation_views import AllocatorView
 from powertui.data.tools.registry import Question
@@ -360,3 +360,12 @@ def _log_of(folder: Path, args: list[dict[str, int]]) -> AllocatorLog:
     (log,) = formats.read(path).allocators
     assert log.allocator == "GPU 0 since the start"
     return log
+
+
+def test_texts_have_the_same_numbers_together_as_one_by_one() -> None:
+    words = ["b", "", "a", "b", "c", "", "a"]
+    one_by_one, together = TextPool(), TextPool()
+    each = [one_by_one.number(word) for word in words]
+    assert together.numbers(words).tolist() == each == [0, -1, 1, 0, 2, -1, 1]
+    assert together.texts == one_by_one.texts == ("b", "a", "c")
+    assert together.numbers(["d", "a"]).tolist() == [3, 1]
