@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from powertui.data.asked import Aligning
-from powertui.data.energy import align, log_alignment, mixture, placement_score, sensor, window_shares
+from powertui.data.energy import (
+    align,
+    log_alignment,
+    mixture,
+    placement_score,
+    sensor,
+    window_shares,
+)
 from powertui.data.energy.log_alignment import Placed
 from powertui.data.model import (
     NS_PER_S,
