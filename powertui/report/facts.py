@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from powertui.data import elsewhere
-from powertui.data.formats.foreign import way_to_open
 from powertui.data.logdir import Logdir, OtherFile, RunEntry
 from powertui.data.model import (
     NS_PER_S,
@@ -133,6 +132,8 @@ def why_no_timeline(entry: RunEntry) -> str:
     if entry.profiles:
         return ""
     if entry.unread:
+        from powertui.data.formats.foreign import way_to_open  # only where something is unread
+
         unread = ", ".join(sorted({file.what for file in entry.unread}))
         ways = sorted({way_to_open(file.path) for file in entry.unread})
         if all(ways):
@@ -434,6 +435,8 @@ def why_unread(file: OtherFile) -> str:
     """Why a file that is known by its name was not read."""
     if file.tool == "tmp":
         return file.what
+    from powertui.data.formats.foreign import way_to_open
+
     way = way_to_open(file.path)
     return f"{file.what}. {way}" if way else f"{file.what}; format not supported yet"
 

@@ -23,7 +23,6 @@ from powertui.data.opened import Profile
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import kernels, op_names, tensor_cores
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
-from powertui.data.tools.op_costs import fill_costs
 from powertui.data.tools.sorted_columns import last_begun
 from powertui.data.window import touches
 from powertui.value_types import dataclass
@@ -135,7 +134,10 @@ def device_ops(
     if compat == "xprof":  # to which every kernel is a run of its op
         for op in ops.values():
             op.runs = op.occurrences
-    fill_costs(profile, ops.values())
+    if ops:
+        from powertui.data.tools.op_costs import fill_costs  # not where nothing ran on a device
+
+        fill_costs(profile, ops.values())
     return DeviceOps(tuple(ops.values()), idle, unnamed, span, len(lines_by_device))
 
 
