@@ -32,7 +32,7 @@ from powertui.view.time_navigation import State
 from powertui.view.viewport import Viewport
 from powertui.widgets.time_lane import TimeLane, fit_text, styled
 
-_SOURCE_MARGIN_CELLS = 6  # of the axis' figures to its right, with a blank
+_SOURCE_MARGIN_CELLS = 4  # three figures of the axis to its right, and a blank
 _MAX_FLAG_ROWS = 3  # from the top of the strip, in which a finding's size may be written
 
 
