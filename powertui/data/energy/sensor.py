@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data.energy import refresh, rounding_step
 from powertui.data.energy.refresh import HELD_POLLS, HOLE_REFRESHES
-from powertui.data.energy.sensor_defaults import defaults
+from powertui.data.energy.sensor_defaults import LEVEL_S, OPEN_WINDOW_SIGMA, defaults
 from powertui.data.model import (
     NS_PER_S,
     Badge,
@@ -36,12 +36,6 @@ _HEARTBEAT_REFRESHES = 3.0  # after which a reading that still holds counts as a
 _OVERLAPPING_REFRESHES = 1.5  # a longer window makes readings overlap
 _MAX_NAMED_ERROR = 0.25  # of a window: one that is known to less is not named
 
-# One sigma of a window that nothing shows, in refreshes. Readings that are held for 3 and 5 s were
-# taken for means over these: joules were inside their intervals in 23 of 35.
-OPEN_WINDOW_SIGMA = 0.3
-# A slower sensor's readings between two levels were taken on a step, or within a start-up,
-# validation or pause: power stays between its levels for seconds, and which it was is not told.
-LEVEL_S = 2.0
 # Where the middle of what a reading tells of is, in windows before its end: where it may be a
 # moment as well as a mean, between the two.
 _MIDDLE_OF_WINDOW, _MIDDLE_OF_OPEN = 0.5, 0.25

@@ -8,7 +8,7 @@ from powertui.data.energy import averaging_window
 from powertui.data.energy.averaging_window import Smear
 from powertui.data.energy.reading_stretch import MAX_READINGS
 from powertui.data.energy.refresh import HELD_POLLS, HOLE_REFRESHES
-from powertui.data.energy.sensor import LEVEL_S, OPEN_WINDOW_SIGMA
+from powertui.data.energy.sensor_defaults import LEVEL_S, OPEN_WINDOW_SIGMA
 from powertui.data.model import NS_PER_S, Badge, Figure, Floats, Int64s
 
 _UNASKED_REFRESHES = 1.2  # in a longer pause something was published that nobody saw

@@ -19,6 +19,7 @@ import numpy as np
 
 from powertui.data.formats.builder import PROCESS_ORDER
 from powertui.data.formats.source import OpenedFile
+from powertui.data.formats.xplane_start import recorded_start
 from powertui.data.limits import MemoryLimit
 from powertui.data.model import (
     PS_PER_NS,
@@ -165,9 +166,7 @@ def _placed(trace: Trace, timeline: Trace, *, is_alone: bool) -> tuple[Clock, in
 
 def _session_start_ns(trace: Trace) -> int | None:
     """The Unix time of the XPlane's own zero, where it says so."""
-    from powertui.data.formats.xplane import CLOCK
-
-    clock = CLOCK.zero(trace) if CLOCK.zero is not None else None
+    clock = recorded_start(trace)
     return clock.mid_ns if clock is not None else None
 
 

@@ -22,6 +22,7 @@ from powertui.data.formats.builder import LIMIT_PS, LineEvents, ProcessBuilder, 
 from powertui.data.formats.registry import ClockRule, Progress
 from powertui.data.formats.source import MANGLED, MANGLED_HINT, OpenedFile, describe, looks_mangled
 from powertui.data.formats.xplane_head import sniff as sniff
+from powertui.data.formats.xplane_start import UNIX_NS, recorded_start
 from powertui.data.formats.xplane_tables import EventNames, PlaneStats, TextTable
 from powertui.data.model import PS_PER_NS, Aggregates, Clock, Events, ProcessKind, Stat, Trace
 from powertui.data.wire import windows
@@ -39,8 +40,6 @@ _MAX_PLANES = 10_000
 _MAX_LINES = 100_000
 _MAX_TEXTS = 1000  # errors, warnings, host names, or stats of a plane
 LONG_LINE = 1 << 18  # events of a line before which all shorter lines are shown
-# 2001 to 2096. Times of lines in here are Unix times; all others count from the session's start.
-_UNIX_NS = (10**18, 4 * 10**18)
 
 _ERROR, _WARNING = "profiler error: ", "profiler warning: "
 _EMPTY_PLANE = b"\x0a\x00"
@@ -75,29 +74,8 @@ class _PlaneLine(NamedTuple):
 
 # ── the clock ────────────────────────────────────────────────────────────────────────────────────
 
-# The session's start is read before the collectors start. Their zero is within this of it.
-_START_SLACK_NS = 1_000_000
 
-
-def _recorded_start(trace: Trace) -> Clock | None:
-    """The session's start, which recent TensorFlow and JAX write into a plane of its own."""
-    for process in trace.processes:
-        if process.name != "Task Environment":
-            continue
-        for stat in process.stats:
-            if stat.name != "profile_start_time":
-                continue
-            if isinstance(stat.value, int) and stat.value > _UNIX_NS[0]:
-                return Clock(
-                    stat.value - _START_SLACK_NS,
-                    stat.value + _START_SLACK_NS,
-                    "task environment",
-                    "start of the session as recorded in the profile",
-                )
-    return None
-
-
-CLOCK = ClockRule(zero=_recorded_start)
+CLOCK = ClockRule(zero=recorded_start)
 
 
 # ── loading ──────────────────────────────────────────────────────────────────────────────────────
@@ -298,7 +276,7 @@ def _zero(planes: list[_Plane], session: tuple[int, int] | None, builder: TraceB
         line.timestamp_ns
         for plane in planes
         for line in plane.lines
-        if _UNIX_NS[0] <= line.timestamp_ns < _UNIX_NS[1] and line.events
+        if UNIX_NS[0] <= line.timestamp_ns < UNIX_NS[1] and line.events
     ]
     if not absolute:
         return 0
@@ -339,7 +317,7 @@ class _LineReader:
         """
         findings = self.builder.findings
         where = f"{process.name} {head.name}".strip()
-        shift = zero_ns if _UNIX_NS[0] <= head.timestamp_ns < _UNIX_NS[1] else 0
+        shift = zero_ns if UNIX_NS[0] <= head.timestamp_ns < UNIX_NS[1] else 0
         base = (head.timestamp_ns - shift) * PS_PER_NS
         if abs(base) > LIMIT_PS:
             findings.add(
