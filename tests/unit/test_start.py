@@ -174,12 +174,12 @@ def test_garbage_is_collected_again_once_there_is_a_picture() -> None:
 COMMANDS = {
     "--help": (24, 1),
     "sensors": (43, 1),
-    "doctor RUN": (143, 20),
+    "doctor RUN": (144, 20),
     "report RUN --tool kernel_stats": (177, 22),
-    "report RUN --json": (330, 129),  # one more: the power beside a training, by itself
-    "energy DEMO": (311, 185),  # that one, and what a server of power is asked
+    "report RUN --json": (331, 129),  # two more: the power beside a training, the start of a session
+    "energy DEMO": (312, 185),  # those two, and what a server of power is asked
     # one more, which tells what ops of XLA cost
-    "demo --report": (376, 175),
+    "demo --report": (377, 175),
 }
 
 
