@@ -176,7 +176,10 @@ COMMANDS = {
     "sensors": (43, 1),
     "doctor RUN": (144, 20),
     "report RUN --tool kernel_stats": (177, 22),
-    "report RUN --json": (331, 129),  # two more: the power beside a training, the start of a session
+    "report RUN --json": (
+        331,
+        129,
+    ),  # two more: the power beside a training, the start of a session
     "energy DEMO": (312, 185),  # those two, and what a server of power is asked
     # one more, which tells what ops of XLA cost
     "demo --report": (377, 175),
