@@ -100,9 +100,11 @@ class History:
     @property
     def now(self) -> float | None:
         """The value of the last reading; None when it had none."""
-        if not len(self) or math.isnan(self.watts[-1]):
+        watts = self._pyramid.watts
+        if not len(watts):
             return None
-        return float(self.watts[-1])
+        latest = float(watts[-1])
+        return None if math.isnan(latest) else latest
 
     @property
     def raw_ns(self) -> int:

@@ -42,6 +42,7 @@ _CLOSED = (
     ssl.SSLEOFError,
     ssl.SSLZeroReturnError,
 )
+_NEITHER_QUOTE_NOR_BRACKET = bytes(set(range(256)) - set(b'"[]{}'))
 _NO_BRACKET = re.compile(r"[^\[\]{}]+")
 
 
@@ -128,6 +129,8 @@ def _is_deeper(text: str, most: int) -> bool:
     """
     if text.count("[") + text.count("{") <= most:
         return False
+    if "\\" not in text:  # then each quote begins or ends a string, whatever else there is
+        text = text.encode().translate(None, _NEITHER_QUOTE_NOR_BRACKET).decode()
     depth = 0
     for bracket in _NO_BRACKET.sub("", _STRING.sub("", text)):
         depth += 1 if bracket in "[{" else -1

@@ -17,6 +17,7 @@ import statistics
 import time
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from powertui.errors import NotSupported, PowertuiError, SensorError, UsageError
 from powertui.power_server import HOST_LABELS
@@ -38,6 +39,10 @@ _STALE_SPACINGS = 3.5  # without a sample a series has no value: three scrapes m
 # Where an answer would be larger, only the last minute is asked for, then less.
 _SHORT_LOOKBACK_S = 60.0
 _SHORTEST_LOOKBACK_S = 15.0
+# From so many channels on, a question has its price: 1,000 hosts × 3 series take 60 ms of a core,
+# also where none has news (2026-11-28).
+_FLEET_CHANNELS = 200
+_FLEET_ASKS = 2.0  # between two scrapes
 _OPENING_TIMEOUT_FACTOR = 5  # an answer about minutes takes longer than one about seconds
 _MAX_CHANNELS = 10_000  # chosen, far above any cluster that one recording is for
 _MIN_TIMEOUT_S = 0.5  # a query is computed before it is answered
@@ -57,6 +62,7 @@ class PrometheusSource:
         self._counts = False  # the metric counts joules
         self._unit = 1.0  # watts, or joules, of one unit of the metric
         self.spacing = _DEFAULT_SPACING_S
+        self._series_count = 0.0  # as the server counts them; 0 until it was asked
         self._channel_names: dict[tuple[tuple[str, str], ...], str] = {}  # by labels
         self._last: dict[str, float] = {}  # channel → time of the last sample that was yielded
         self._down = False
@@ -91,8 +97,7 @@ class PrometheusSource:
         try:
             self.selector = self._choose()
             self._counts, self._unit = counts_joules(self.selector), watts_of_one(self.selector)
-            shorter = (_SHORT_LOOKBACK_S, _SHORTEST_LOOKBACK_S)
-            recent = self._recent(_LOOKBACK_S, self._server_time(time.time()), shorter)
+            recent = self._first_samples()
         except OSError as error:
             self.close()
             raise self._server.unreachable(error) from None
@@ -107,6 +112,9 @@ class PrometheusSource:
             )
         self._server.http.timeout = self._timeout
         self._learn(recent)
+        if len(self.channels) > _FLEET_CHANNELS:
+            # Each question costs the labels of all series, also where none of them has news.
+            self.min_period = max(self.min_period, self.spacing / _FLEET_ASKS)
         for series in recent:
             newest = series.samples[-1][0] if series.samples else 0.0
             if self._server_time(time.time()) - newest <= _STALE_SPACINGS * self.spacing:
@@ -117,6 +125,16 @@ class PrometheusSource:
         address = str(self._address)
         return Info("prometheus", address, "", self.channels, facts, self._notes())
 
+    def _first_samples(self) -> list[SeriesSamples]:
+        """What shows the channels, and how often they are scraped."""
+        now = self._server_time(time.time())
+        shorter = (_SHORT_LOOKBACK_S, _SHORTEST_LOOKBACK_S)
+        if self._series_count > _FLEET_CHANNELS:  # five minutes of so many are too much anyway
+            recent = self._recent(_SHORT_LOOKBACK_S, now, shorter)
+            if any(series.samples for series in recent):
+                return recent
+        return self._recent(_LOOKBACK_S, now, shorter)
+
     def _server_time(self, our_time: float) -> float:
         """What the server's clock shows at a moment of ours."""
         return our_time + self._server.ahead_s
@@ -126,7 +144,9 @@ class PrometheusSource:
             return named
         for metric in METRICS:
             chosen = selector(metric, self._server.matchers())
-            if results(self._server.ask("query", query=f"count({chosen})")):
+            counted = results(self._server.ask("query", query=f"count({chosen})"))
+            if counted:
+                self._series_count = _count_in(counted[0])
                 return chosen
         raise NotSupported(
             f"{self.name} has no power metric that powertui knows.",
@@ -246,6 +266,14 @@ class PrometheusSource:
 
     def close(self) -> None:
         self._server.close()
+
+
+def _count_in(entry: dict[str, Any]) -> float:
+    """The number that a query for a count gave; 0 where it is none."""
+    pair = entry.get("value")
+    if not isinstance(pair, list) or len(pair) != 2:
+        return 0.0
+    return number(pair[1]) or 0.0
 
 
 def _labels_that_differ(all_series: list[SeriesSamples]) -> set[str]:

@@ -1,0 +1,83 @@
+"""What a server of power that is broken is said to be: one sentence each."""
+
+from __future__ import annotations
+
+import json
+import time
+from email.utils import formatdate
+
+import pytest
+
+from powertui.errors import SensorError
+from powertui.power_server import PowerQuestion
+from powertui.sampler import prometheus_fetch
+from powertui.sampler.prometheus_fetch import PrometheusPower
+from powertui.sampler.prometheus_server import PrometheusConnection
+from powertui.sampler.source import Options, open_source
+from tests.fuzz.prometheus_answers import METRIC, BrokenServer, body_of, truth_around
+
+OK = json.dumps(
+    {"status": "success", "data": {"resultType": "scalar", "result": [0, "1"]}}
+).encode()
+
+
+def fetch(status, body, waits=None):
+    connection = PrometheusConnection(
+        PrometheusPower("prometheus://server", Options())._address,
+        Options(),
+        1.0,
+        wait=(waits if waits is not None else []).append,
+    )
+    server = BrokenServer()
+    server.answer = lambda: (status, body)
+    connection.http = server
+    now = time.time()
+    return prometheus_fetch._Fetch(connection, PowerQuestion(now - 60, now)).answer()
+
+
+@pytest.mark.parametrize(
+    ("status", "sentence"),
+    [
+        (429, "server has had too many questions and refuses more for now (status 429)."),
+        (503, "server is starting or overloaded and refuses questions for now (status 503)."),
+    ],
+)
+def test_a_server_without_time_is_asked_three_times_more_and_then_told(status, sentence):
+    waits = []
+    with pytest.raises(SensorError) as raised:
+        fetch(status, b"", waits)
+    assert raised.value.message == sentence
+    assert waits == [1.0, 2.0, 4.0]
+
+
+def test_a_part_of_an_answer_makes_no_joules():
+    partial = {"status": "success", "data": [], "warnings": ["store node7 is down"]}
+    with pytest.raises(SensorError) as raised:
+        fetch(200, json.dumps(partial).encode())
+    assert raised.value.message == "server says that its answer is not whole: store node7 is down."
+
+
+def test_an_answer_that_was_cut_is_no_answer():
+    with pytest.raises(SensorError, match="server: an answer that is not JSON"):
+        fetch(200, OK[:-5])
+
+
+@pytest.mark.parametrize("ahead_s", [90.0, -90.0])
+def test_a_clock_that_is_90_s_off_is_corrected_and_told(ahead_s):
+    import random
+
+    truth = truth_around(time.time() + ahead_s, random.Random(1))
+    source = open_source(f"prometheus://server?query={METRIC}", Options())
+    server = BrokenServer()
+    server.date = formatdate(time.time() + ahead_s, usegmt=True)
+    body = json.dumps(body_of(truth, random.Random(1))).encode()
+    server.answer = lambda: (200, body)
+    source._server.http = server
+    source._server.ask("query", query="1")
+    info = source.open()
+    direction = "ahead of" if ahead_s > 0 else "behind"
+    assert f"s {direction} ours; the times of its samples are corrected" in info.notes[0]
+    source._last = dict.fromkeys(source._last, 0.0)
+    readings = [reading for reading in source.read() if reading.watts is not None]
+    assert len(readings) == sum(map(len, truth.values()))
+    assert all(abs(reading.t - time.time()) < 12 for reading in readings)
