@@ -16,7 +16,7 @@ import numpy as np
 
 from powertui.data.energy import refresh, rounding_step
 from powertui.data.energy.refresh import HELD_POLLS, HOLE_REFRESHES
-from powertui.data.energy.sensor_defaults import LEVEL_S, OPEN_WINDOW_SIGMA, defaults
+from powertui.data.energy.sensor_defaults import defaults
 from powertui.data.model import (
     NS_PER_S,
     Badge,
@@ -35,10 +35,6 @@ MAX_SENSOR_TIME_S = 4e6  # no refresh, window or delay is longer than a log can 
 _HEARTBEAT_REFRESHES = 3.0  # after which a reading that still holds counts as a sample again
 _OVERLAPPING_REFRESHES = 1.5  # a longer window makes readings overlap
 _MAX_NAMED_ERROR = 0.25  # of a window: one that is known to less is not named
-
-# Where the middle of what a reading tells of is, in windows before its end: where it may be a
-# moment as well as a mean, between the two.
-_MIDDLE_OF_WINDOW, _MIDDLE_OF_OPEN = 0.5, 0.25
 
 # ── how late a reading is. Chosen: of what no log shows; twice widens intervals of slow sensors ──
 _DELAY_OF_REFRESH = 0.05  # that a sensor may take to publish
@@ -237,16 +233,6 @@ def window_is_guess(sensor: Sensor) -> bool:
     return window.badge is Badge.ASSUMED and window.value == refresh.value
 
 
-def may_be_of_a_moment(sensor: Sensor) -> bool:
-    """Whether its readings may as well be of the moment at which it publishes as means over the
-    time since it last did: nothing tells the two apart.
-    """
-    window, error = sensor.window_s, sensor.window_err_s
-    if window is None or error is None or not window_is_guess(sensor):
-        return False
-    return window.value > LEVEL_S and error >= OPEN_WINDOW_SIGMA * window.value
-
-
 def is_window_known(sensor: Sensor) -> bool:
     """Whether its averaging window is known well enough to be named."""
     window = sensor.window_s
@@ -270,8 +256,7 @@ def centre_s(sensor: Sensor) -> float:
     """How long before a row its power was: delay, half the window, and half a poll of a slow
     sensor.
     """
-    middle = _MIDDLE_OF_OPEN if may_be_of_a_moment(sensor) else _MIDDLE_OF_WINDOW
-    late = _value(sensor.delay_s) + _value(sensor.window_s) * middle
+    late = _value(sensor.delay_s) + _value(sensor.window_s) / 2
     return late + (_value(sensor.poll_s) / 2 if slow(sensor) else 0.0)
 
 

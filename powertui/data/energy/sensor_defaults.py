@@ -13,14 +13,7 @@ import re
 from powertui.data.model import Sensor
 from powertui.value_types import dataclass
 
-__all__ = ["LEVEL_S", "OPEN_WINDOW_SIGMA", "Defaults", "defaults"]
-
-# One sigma of a window that nothing shows, in refreshes. Readings that are held for 3 and 5 s were
-# taken for means over these: joules were inside their intervals in 23 of 35.
-OPEN_WINDOW_SIGMA = 0.3
-# A slower sensor's readings between two levels were taken on a step, or within a start-up,
-# validation or pause: power stays between its levels for seconds, and which it was is not told.
-LEVEL_S = 2.0
+__all__ = ["Defaults", "defaults"]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from powertui.data.energy import averaging_window
 from powertui.data.energy.averaging_window import Smear
 from powertui.data.energy.reading_stretch import MAX_READINGS
 from powertui.data.energy.refresh import HELD_POLLS, HOLE_REFRESHES
-from powertui.data.energy.sensor_defaults import LEVEL_S, OPEN_WINDOW_SIGMA
 from powertui.data.model import NS_PER_S, Badge, Figure, Floats, Int64s
 
 _UNASKED_REFRESHES = 1.2  # in a longer pause something was published that nobody saw
@@ -17,6 +16,9 @@ _UNASKED_REFRESHES = 1.2  # in a longer pause something was published that nobod
 _MAX_LOOKS = 4  # a longer log is cut to one: what is liveliest tells most
 _MAX_PUBLICATIONS = 8 * MAX_READINGS  # of what is left, pauses included
 
+# One sigma of a window that nothing shows. Half and twice: no change in findings
+# (docs/energy-evidence.md).
+_WINDOW_SIGMA_OF_REFRESH = 0.3
 # Standard deviations that a window may seem to be from a refresh and still be one: equal steps meet
 # a sensor alike again and again.
 _REFRESH_WINDOW_SIGMAS = 3.5
@@ -37,7 +39,7 @@ def averaging_window_of(
         return Figure(look.window_s, Badge.ESTIMATED), look.sd_s
     # A meter that publishes now and then averages over the time since it last did, as a rule.
     since_last = Figure(refresh, Badge.ASSUMED)
-    least_sigma = OPEN_WINDOW_SIGMA * refresh
+    least_sigma = _WINDOW_SIGMA_OF_REFRESH * refresh
     if look is None or look.by == "nothing":
         unseen = averaging_window.UNSEEN_S if look is None else look.sd_s
         sigma = least_sigma
@@ -48,15 +50,13 @@ def averaging_window_of(
         window = since_last if is_held else Figure(look.window_s, Badge.ASSUMED)
         return window, max(look.sd_s, least_sigma)
     if is_held and look.by == "steps" and _may_be_a_refresh(look, refresh):
-        sigma = max(look.sd_s, (refresh - look.window_s) / _REFRESH_WINDOW_SIGMAS)
-        return since_last, max(sigma, least_sigma) if refresh > LEVEL_S else sigma
+        return since_last, max(look.sd_s, (refresh - look.window_s) / _REFRESH_WINDOW_SIGMAS)
     return Figure(look.window_s, Badge.ESTIMATED), look.sd_s
 
 
 def _may_be_a_refresh(look: Smear, refresh: float) -> bool:
     """The readings show a shorter window, but do not exclude a refresh."""
-    is_shorter = look.window_s < refresh or refresh > LEVEL_S
-    return is_shorter and refresh < look.window_s + _REFRESH_WINDOW_SIGMAS * look.sd_s
+    return look.window_s < refresh < look.window_s + _REFRESH_WINDOW_SIGMAS * look.sd_s
 
 
 def _contradicts(look: Smear, usual: float, refresh: float) -> bool:

@@ -7,7 +7,6 @@ import pytest
 
 from powertui.data.energy import integrate, placing
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.sensor_defaults import LEVEL_S
 from powertui.data.model import PS_PER_S, PowerKind, PowerSeries, Sensor
 
 IDLE_W, WORK_W, BEGIN_S, END_S = 100.0, 300.0, 31.37, 94.71
@@ -42,11 +41,8 @@ def test_work_between_two_steps_has_its_joules(window_s: float) -> None:
         assert found.hi is not None
         assert found.lo <= truth <= found.hi
         off.append(found.joules - truth)
-    # Straight lines lose two fifths of a window of the step, over both ends. A slow sensor with
-    # readings on no more than two steps may as well tell of moments: it is placed between the two,
-    # a quarter of a window from either.
-    lost_windows = 0.3 if window_s > LEVEL_S else 0.125
-    assert abs(np.mean(off)) < (WORK_W - IDLE_W) * window_s * lost_windows
+    # Straight lines lose two fifths of a window of the step, over both ends.
+    assert abs(np.mean(off)) < (WORK_W - IDLE_W) * window_s / 8
 
 
 def test_windows_still_add_up() -> None:
