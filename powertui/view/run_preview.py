@@ -10,7 +10,8 @@ from powertui.view import truncation
 from powertui.view.overview_lines import LinePieces
 
 _MAX_LINES = 12
-_FRAME_LINES = 6  # heading, titles of the columns, count of rows, a problem, keys, a blank line
+# Two of heading, titles of the columns, count of rows, keys, three of why the run is grouped so.
+_FRAME_LINES = 8
 _MIN_WINDOW_LINES = 20  # a smaller window has no line to spare
 _INDENT = "  "
 

@@ -24,6 +24,7 @@ from powertui.terminal import theme
 from powertui.terminal.capabilities import Capabilities
 from powertui.terminal.launch import Display
 from powertui.verbs import common
+from powertui.view import run_preview
 from powertui.widgets.lines import LinesPane
 from powertui.widgets.table import TableView
 from tests.synthetic.long_training import long_training
@@ -123,6 +124,15 @@ async def test_what_to_conclude_from_the_run_under_the_cursor_is_below_the_list(
         await pilot.resize_terminal(60, 12)
         await settled(pilot)
         assert not pane.display, "a small window has no line to spare"
+
+
+def test_the_conclusions_take_no_line_from_a_list_that_fits() -> None:
+    around = 5 + 3  # heading, titles, count and keys; why the run is grouped so
+    for window_lines in (24, 36, 50):
+        for row_count in range(1, window_lines - around - 1):
+            height = run_preview.height(row_count, window_lines)
+            assert around + row_count + height <= window_lines
+            assert height >= 2
 
 
 async def test_the_list_fills_itself(make: Maker) -> None:

@@ -28,6 +28,7 @@ from powertui.data.table import (
     Table,
     int_column,
     optional,
+    plural,
     text_column,
 )
 from powertui.data.tools.rank_causes import LateCause, late_cause
@@ -336,8 +337,8 @@ def _notes(late: Late) -> Iterator[str]:
     unsure = late.lateness.unsure
     if unsure:
         yield (
-            f"In {unsure:,} collectives the last two arrive within the error of the clocks: either "
-            "may have been the last."
+            f"In {unsure:,} {plural('collective', unsure)} the last two arrive within the error of "
+            "the clocks: either may have been the last."
         )
     left_out = sum(rank.left_out for rank in matched.ranks)
     if left_out:
