@@ -144,10 +144,10 @@ class Silent:
 
 recorder = Recorder([Silent(f"node{n}") for n in range(channels)])
 states = list(recorder.states.values())
-for state in states: recorder._take_info(state, Info("test", "test:", state.name, state.source.channels))
+for state in states: recorder._intake.take_info(state, Info("test", "test:", state.name, state.source.channels))
 def feed(n):
     for state in states:
-        recorder._take_readings(state, [Reading(1.8e9 + n, float(n), 200.0 + n % 7, 0.01, state.name, "power")])
+        recorder._intake.take_readings(state, [Reading(1.8e9 + n, float(n), 200.0 + n % 7, 0.01, state.name, "power")])
 """
 _SCREEN = """
 import sys

@@ -22,7 +22,7 @@ from powertui.errors import PowertuiError
 from powertui.sampler import clocks
 from powertui.sampler.health import Health
 from powertui.sampler.process import RecorderProcess
-from powertui.sampler.recorder import Event
+from powertui.sampler.recorder_events import Event
 from powertui.sampler.source import Channel, Reading, Stamp
 
 if TYPE_CHECKING:

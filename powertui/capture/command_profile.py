@@ -16,7 +16,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from powertui.capture import profile_session, servers
-from powertui.capture.profile_session import CapturedProfile, Plan, Stage
+from powertui.capture.profile_session import CapturedProfile, Plan
+from powertui.capture.stages import Stage
 from powertui.capture.step_clock import StepClock
 from powertui.data.watch import Watch
 from powertui.errors import CaptureError, PowertuiError, UsageError

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from dataclasses import field
 from pathlib import Path
-from typing import NamedTuple
 
 from powertui import units
 from powertui.capture import (
@@ -27,12 +26,13 @@ from powertui.capture.messages import ProfileRequest
 from powertui.capture.problems import NotWritten, ProfileLost
 from powertui.capture.servers import AnswerWait, Outcome
 from powertui.capture.session_files import SessionPlace
+from powertui.capture.stages import Stage, Waiting
 from powertui.capture.surrounding_power import PowerAround
 from powertui.errors import Cancelled, CaptureError, PowertuiError
 from powertui.sampler.targets import Target
 from powertui.value_types import dataclass
 
-__all__ = ["BEFORE", "SESSIONS", "WRITING", "CapturedProfile", "Plan", "Stage", "Waiting", "take"]
+__all__ = ["BEFORE", "SESSIONS", "WRITING", "CapturedProfile", "Plan", "take"]
 
 SESSIONS = "plugins/profile"  # below a logdir: where TensorBoard keeps its sessions
 BEFORE, _PROFILING, WRITING, _AFTER = (
@@ -41,42 +41,10 @@ BEFORE, _PROFILING, WRITING, _AFTER = (
     "waiting for the server to write the profile",
     "power after",
 )
-# Between two looks whether somebody wants to stop, who is told meanwhile how far it is.
-_LOOK_PERIOD_S = 0.25
 # beyond the asked time: profiles of the programs in docs/capture.md were written within 1 s
 _SLOW_ANSWER_S = 3.0
 # Without a byte more for so long, a file that ends in the middle is taken for abandoned.
 _SETTLED_S = 0.5
-
-
-class Stage(NamedTuple):
-    """What is being waited for."""
-
-    what: str
-    past_s: float
-    of_s: float | None  # None: as long as it takes
-    # When it is given up, which is of interest once somebody is slow.
-    deadline_s: float | None = None
-    slow: tuple[str, ...] = ()  # who should have answered by now
-    ending: bool = False  # they were told to end already
-    keeps_power: bool = False  # when it is ended now
-    detail: str = ""  # how far it is, where that is not a time
-
-    def sentence(self, key: str = "Ctrl+C", *, short: bool = False) -> str:
-        """For somebody who may ask whether it hangs; "" while everything goes as usual."""
-        if not self.slow or self.deadline_s is None:
-            return ""
-        does = "stops waiting" if self.ending else "ends the capture"
-        power = " and keeps the power" if self.keeps_power else ""
-        names = " and ".join(self.slow)
-        if short:
-            return (
-                f"Waiting for {names}: {self.past_s:.0f} of {self.deadline_s:.0f} s. {key} {does}."
-            )
-        return (
-            f"Waiting for {names}: {self.past_s:.0f} s of at most {self.deadline_s:.0f} s. "
-            f"{key} {does}{power}."
-        )
 
 
 @dataclass(frozen=True)
@@ -120,31 +88,6 @@ class CapturedProfile:
     def good(self) -> bool:
         """There is something to look at, here or elsewhere."""
         return bool(self.files or self.elsewhere or self.results)
-
-
-class Waiting:
-    """Waits in slices, tells of it, and remembers that somebody asked to stop."""
-
-    def __init__(self, on_stage: Callable[[Stage], bool]) -> None:
-        self._on_stage = on_stage
-        self.stopped = False
-
-    def look(self, stage: Stage) -> bool:
-        self.stopped = self._on_stage(stage) or self.stopped
-        return self.stopped
-
-    def wait(self, what: str, seconds: float, past: float = 0.0) -> None:
-        """So long, of which some may be past, unless somebody stops it: Ctrl+C ends the wait, not
-        the capture.
-        """
-        begun = time.monotonic() - past
-        try:
-            while (past := time.monotonic() - begun) < seconds and not self.look(
-                Stage(what, past, seconds)
-            ):
-                time.sleep(min(_LOOK_PERIOD_S, seconds - past))
-        except KeyboardInterrupt:
-            self.stopped = True
 
 
 def take(

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from powertui.capture import profile_session
-from powertui.capture.profile_session import CapturedProfile, Plan, Stage, Waiting
+from powertui.capture.profile_session import CapturedProfile, Plan
+from powertui.capture.stages import Stage, Waiting
 from powertui.errors import Cancelled, PowertuiError
 
 __all__ = ["run"]

@@ -37,7 +37,8 @@ from powertui.sampler import clocks
 from powertui.sampler.credentials import Secret
 from powertui.sampler.health import Health
 from powertui.sampler.limits import PowerLimit
-from powertui.sampler.recorder import Event, Recorder, SourceState
+from powertui.sampler.recorder import Recorder
+from powertui.sampler.recorder_events import Event
 from powertui.sampler.recording_file import RecordingFile
 from powertui.sampler.source import (
     Channel,
@@ -48,6 +49,7 @@ from powertui.sampler.source import (
     make_names_unique,
     open_source,
 )
+from powertui.sampler.source_state import SourceState
 
 __all__ = ["decode_options", "encode_options", "error_from", "info_from", "main"]
 

@@ -27,7 +27,7 @@ from powertui.sampler.child import encode_options, error_from, info_from
 from powertui.sampler.csv_format import MARK
 from powertui.sampler.health import Health
 from powertui.sampler.programs import environment
-from powertui.sampler.recorder import Event
+from powertui.sampler.recorder_events import Event
 from powertui.sampler.source import Channel, Info, Options, Reading, Stamp
 
 __all__ = ["RecorderProcess"]

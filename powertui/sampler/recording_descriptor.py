@@ -1,4 +1,4 @@
-"""What an open recording holds, whoever wrote it, and how its descriptor is let go."""
+"""What an open recording holds, whoever wrote it; how it is continued, and how it is let go."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import os
 import stat
 from pathlib import Path
 
+from powertui.errors import UsageError
+from powertui.plain import plain
+from powertui.sampler.csv_format import COLUMNS, MAGIC
+
 __all__ = [
     "CHUNK_BYTES",
     "column_line",
+    "continue_recording",
     "is_regular",
     "row_count",
     "sync_folder",
@@ -18,6 +23,7 @@ __all__ = [
 ]
 
 CHUNK_BYTES = 1 << 20  # read at once while rows are counted
+_TAIL_BYTES = 65536  # in which a cut last line is looked for: a row has some hundred bytes
 _HEADING_BYTES = 1 << 16  # read at once while the column names are looked for: most headings fit
 
 
@@ -68,3 +74,29 @@ def column_line(fd: int) -> bytes:
             if line and not line.startswith(b"#"):
                 return line
     return b""
+
+
+def continue_recording(path: Path, fd: int) -> None:
+    """Prepare an open file to be continued: mend its cut last line.
+
+    Raises `UsageError` where it is no recording: nothing is appended to another file.
+    """
+    size = os.fstat(fd).st_size
+    if size == 0:
+        return
+    if os.pread(fd, len(MAGIC), 0) != MAGIC.encode():
+        raise UsageError(
+            f"{path} exists and is not a powertui recording.",
+            hint="Name another file with -o.",
+        )
+    if column_line(fd) not in (b"", COLUMNS.encode()):
+        raise UsageError(
+            f"{path} has different columns from those that this version writes.",
+            hint="Name another file with -o.",
+        )
+    tail = os.pread(fd, _TAIL_BYTES, max(0, size - _TAIL_BYTES))
+    cut_line = tail.rpartition(b"\n")[2]
+    if cut_line:
+        os.ftruncate(fd, size - len(cut_line))
+        comment = f"# partial: {plain(cut_line.decode(errors='replace'), 300)}\n"
+        os.write(fd, comment.encode())

@@ -35,6 +35,7 @@ from powertui.sampler.own_file import open_own
 from powertui.sampler.recording_descriptor import (
     CHUNK_BYTES,
     column_line,
+    continue_recording,
     is_regular,
     row_count,
     sync_folder,
@@ -47,7 +48,6 @@ __all__ = ["RecordingFile", "default_path"]
 _MAX_PENDING_ROWS = 200_000  # in memory while the disk takes none: two days at 1 Hz
 _LOOK_PERIOD_S = 0.5  # between looks at whether the path still is our file
 _MIN_SYNC_PERIOD_S = 1.0  # between two waits for the disk, however often values come and go
-_TAIL_BYTES = 65536  # in which a cut last line is looked for: a row has some hundred bytes
 # By so many bytes at its start the file is known again: they hold the moment at which it was made.
 _START_BYTES = 256
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
@@ -113,7 +113,7 @@ class RecordingFile:
                 hint="Name another file with -o.",
             ) from None
         try:
-            self._check_ours(fd)
+            continue_recording(self.path, fd)
         except BaseException:
             os.close(fd)
             raise
@@ -138,28 +138,6 @@ class RecordingFile:
                 os.close(fd)
                 raise
         return fd
-
-    def _check_ours(self, fd: int) -> None:
-        """Continue a recording, mend its cut last line, and refuse to append to anything else."""
-        size = os.fstat(fd).st_size
-        if size == 0:
-            return
-        if not os.pread(fd, len(MAGIC), 0) == MAGIC.encode():
-            raise UsageError(
-                f"{self.path} exists and is not a powertui recording.",
-                hint="Name another file with -o.",
-            )
-        if column_line(fd) not in (b"", COLUMNS.encode()):
-            raise UsageError(
-                f"{self.path} has different columns from those that this version writes.",
-                hint="Name another file with -o.",
-            )
-        tail = os.pread(fd, _TAIL_BYTES, max(0, size - _TAIL_BYTES))
-        cut_line = tail.rpartition(b"\n")[2]
-        if cut_line:
-            os.ftruncate(fd, size - len(cut_line))
-            comment = f"# partial: {plain(cut_line.decode(errors='replace'), 300)}\n"
-            os.write(fd, comment.encode())
 
     def _adopt(self, fd: int) -> None:
         """Go on in this file, which holds nothing of this recording yet."""
@@ -335,7 +313,7 @@ class RecordingFile:
         earlier, before = self.earlier, self.earlier + self.held
         try:
             self._clear_scraps()
-            self._check_ours(self._fd)
+            continue_recording(self.path, self._fd)
         except (OSError, UsageError) as error:
             self._foreign = True
             why = error.strerror if isinstance(error, OSError) else "it is not a recording any more"
@@ -374,7 +352,7 @@ class RecordingFile:
                 self._away = False
                 return
             try:
-                self._check_ours(fd)
+                continue_recording(self.path, fd)
             except BaseException:
                 unlock_and_close(fd)
                 raise

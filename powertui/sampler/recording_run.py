@@ -19,7 +19,7 @@ from powertui.plain import plain
 from powertui.sampler import blocked_signals, clocks
 from powertui.sampler.csv_format import BEGIN, END, NOTE
 from powertui.sampler.process import RecorderProcess
-from powertui.sampler.recorder import Event
+from powertui.sampler.recorder_events import Event
 from powertui.sampler.source import Info, Stamp
 from powertui.sampler.targets import Target
 from powertui.units import percent, quantity

@@ -215,11 +215,12 @@ def record(
         sources = [open_source(target.url, target.options) for target in _targets(named)]
         make_names_unique(sources)
         recorder = Recorder(sources, interval=interval)
-        recorder.file = RecordingFile(file_path, interval, recorder.say, sync=sync)
+        file = RecordingFile(file_path, interval, recorder.say, sync=sync)
+        recorder.file = file
         try:
             recorder.open(patient=not strict)
         except PowertuiError as error:
-            recorder.file.close(error.message)
+            file.close(error.message)
             raise
         for event in recorder.events:
             if event.level == "warning":  # away for now: the recorder goes on asking

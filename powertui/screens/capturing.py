@@ -20,7 +20,8 @@ from powertui.plain import plain
 from powertui.screens.base import Dialog
 
 if TYPE_CHECKING:
-    from powertui.capture.profile_session import CapturedProfile, Plan, Stage
+    from powertui.capture.profile_session import CapturedProfile, Plan
+    from powertui.capture.stages import Stage
     from powertui.data.logdir import RunEntry
     from powertui.screens.live import LiveScreen
     from powertui.screens.shell import Shell

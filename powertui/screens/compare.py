@@ -119,8 +119,8 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
 
     def _title(self) -> str:
         title = _TITLE
-        if self._result is not None:
-            title = self._table_title(self._result, max_cells=self.size.width)
+        if self.result is not None:
+            title = self._table_title(self.result, max_cells=self.size.width)
         return f" {truncation.end(title, max(1, self.size.width - 2), self.table.glyphs.ellipsis)}"
 
     def notes_shown(self, result: Result) -> Iterable[str]:
@@ -131,7 +131,7 @@ class CompareScreen(ToolScreen, inherit_bindings=False):
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
         if self.table.place is not None:
             yield "row-show", "show it in the timeline"
-        if self._result is not None and len(self._result.tables) > 1:
+        if self.result is not None and len(self.result.tables) > 1:
             yield "table-next", "next table"
         yield "pair", "two timelines"
         yield "compare", "compare with another"

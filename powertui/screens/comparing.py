@@ -20,7 +20,7 @@ def compare(shell: Shell) -> None:
     """Compare at once where one thing can be meant, else ask."""
     page = shell.current()
     if page is not None and page.page_name == "open":
-        cast("OpenScreen", page).open_marked_to_compare()
+        cast("OpenScreen", page).marks.open_to_compare()
     if page is None or shell.session.entry is None:
         shell.say("Mark two runs with Space first, or open one with Enter.", warn=True)
         return

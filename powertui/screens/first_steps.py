@@ -14,7 +14,7 @@ from powertui.errors import PowertuiError
 from powertui.plain import plain
 
 if TYPE_CHECKING:
-    from powertui.capture.profile_session import Stage
+    from powertui.capture.stages import Stage
     from powertui.screens.open import OpenScreen
     from powertui.screens.shell import Shell
 

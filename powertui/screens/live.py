@@ -21,7 +21,7 @@ from powertui.data.model import Scope
 from powertui.data.watch import FinishedEpoch, News, Watch
 from powertui.feed import NS, Feed
 from powertui.plain import plain
-from powertui.sampler.recorder import Event
+from powertui.sampler.recorder_events import Event
 from powertui.sampler.source import Stamp
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.capturing import LiveCapture
@@ -36,7 +36,6 @@ from powertui.widgets.live_pane import LivePane
 _TICK_S = 0.5  # a person reads no faster, and a slow line carries no more
 _WATCH_S = 2.0  # between two looks at the logdir
 _SUM = ChannelKey("", "sum")
-_LOG_ROWS = 4
 _MAX_GROWN_S = 600  # the chart grows with the history up to here; a person zooms out further
 _MAX_LOG_LINES = 200  # events that are kept; only the last few are in sight
 # A sum is added when a tick has nearly passed since the last one: rows arrive one after another.
@@ -182,15 +181,16 @@ class LiveScreen(BaseScreen):
         self.fill("head", [live_summary.head(feed, columns)])
         keys = self.order(feed)
         if not keys:
-            waiting_rows = max(1, height - 2 * _LOG_ROWS)
+            waiting_rows = max(1, height - 2 * live_rows.MAX_LOG_ROWS)
             self.fill("summary", [[], [("  waiting for the first reading …", "dim")], []])
             self.fill("table", live_rows.waiting(feed.away, waiting_rows, columns))
-            self.fill("log", live_rows.log_rows(self.log_lines, _LOG_ROWS))
+            self.fill("log", live_rows.log_rows(self.log_lines, live_rows.MAX_LOG_ROWS))
             return
         if not self.is_zoomed and self.view.follows:
             span_s = fitting_span_s(self._history_s(feed), longest=_MAX_GROWN_S)
             self.view = LiveSpan(span_s)
-        space = self._space(height, len(keys), len(feed.away))
+        epoch_count = len(self.epochs) if self._watch is not None else None
+        space = live_rows.page_rows(height, len(keys), len(feed.away), epoch_count)
         if not self.map.draw(feed, len(keys), columns, space):
             self._draw_channel(feed, keys, columns, space["chart"])
             self._draw_table(feed, keys, columns, space)
@@ -280,28 +280,6 @@ class LiveScreen(BaseScreen):
         if self.sum_history is not None:
             return self.sum_history, feed.board.total()
         return feed.board.histories[keys[0]], None
-
-    def _space(self, height: int, channels: int, waiting: int) -> dict[str, int]:
-        """Rows for each part. The chart gets what is left, and never less than a few."""
-        max_run = 3
-        if height >= 28:
-            log = _LOG_ROWS
-            max_run = 6
-        elif height >= 18:
-            log = 2
-        else:
-            log = 1
-        run = 0
-        if self._watch is not None:
-            run = min(len(self.epochs) + 1, max_run)
-        room = height - 1 - live_summary.BIG_ROWS - log - run
-        waiting = min(waiting, max(1, room // 4))
-        room -= waiting
-        table = 0
-        if channels > 1:
-            table = min(channels + 1, max(3, room // 2))
-        chart = max(4, room - table)
-        return {"log": log, "run": run, "table": table, "waiting": waiting, "chart": chart}
 
     def _scrolled(self, keys: list[ChannelKey], room: int) -> list[ChannelKey]:
         """The part of the table around the selected row."""

@@ -22,6 +22,23 @@ class Moving(BaseScreen):
     def point_at(self, lo: int, hi: int, row: int | None = None) -> None:
         """Show where a jump has led, where that may move on the screen."""
 
+    def arrive(self, lo: int, hi: int) -> None:
+        """Go where another page leads: its window, its stretch or moment, and its cursor."""
+        session = self.session
+        window = session.window
+        if window is not None and window != self.timeline.window:
+            self.timeline.move(Navigator.set_window, *window)
+        viewport = self.timeline.viewport
+        is_in_sight = viewport is not None and (viewport.t0, viewport.t1) == (lo, hi)
+        if not is_in_sight and lo == hi:
+            self.timeline.move(Navigator.goto, lo)
+        elif not is_in_sight:
+            self.timeline.move(Navigator.show_window, lo, hi)
+        goal, session.cursor_goal = session.cursor_goal, None
+        if goal is not None:
+            self.timeline.move(Navigator.goto, goal)
+        self.point_at_arrival(lo, hi)
+
     def point_at_arrival(self, lo: int, hi: int) -> None:
         """Outline the window or the moment that another page led to."""
         window = self.session.window

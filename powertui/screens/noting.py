@@ -87,9 +87,9 @@ class Noting:
         cursor_ps = state.cursor_ps
         self._stretch = state.window or (cursor_ps, cursor_ps)
         if self._changed is None:
-            self._page.open_box("note", "note: Enter keeps it, Esc does not")
+            self._page.box.open("note", "note: Enter keeps it, Esc does not")
         else:
-            self._page.open_box("note", "empty: Enter deletes the note", self._changed.text)
+            self._page.box.open("note", "empty: Enter deletes the note", self._changed.text)
 
     def write(self, text: str) -> None:
         """Enter in the box."""

@@ -6,19 +6,16 @@ They are read in threads, and followed while they grow.
 from __future__ import annotations
 
 import contextlib
-import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from powertui.data import watch
 from powertui.data.logdir import Logdir, RunEntry
 from powertui.data.model import Run
 from powertui.data.opened import Opened
 from powertui.errors import PowertuiError, UnreadableFile
 from powertui.plain import plain
-from powertui.screens import growing, spec, trainings
+from powertui.screens import spec, trainings
 from powertui.screens.loader import LoadedPart, Loader, LoadingProgress, further, training_model
 from powertui.screens.session import MAX_OPEN_RUNS
 from powertui.screens.training_profiles import TrainingProfiles
@@ -28,10 +25,11 @@ if TYPE_CHECKING:
     from powertui.data.elsewhere import TransferProgress
     from powertui.data.energy.account import Account
     from powertui.data.training.training import Training
+    from powertui.screens.run_changes import RunChanges
+    from powertui.screens.runs_beside import RunsBeside
     from powertui.screens.shell import Shell
     from powertui.view.surroundings import Surroundings
 
-_CHANGED = "The file has changed since it was read. Press r to read it again."
 # After a run was read, conclusions are drawn with this delay: the first keys come before that.
 LOOK_FOR_NEWS_S = 1.5
 
@@ -47,18 +45,15 @@ class OpenRuns:
         self.session = shell.session
         self._loader: Loader | None = None
         self.profiles = TrainingProfiles(self)  # the other ones of the training
-        self._growing: growing.Growing | None = None  # follows the training that is open
         self._shows_session = False  # a session was asked for, not its training
-        self._changed_run: Run | None = None  # the run whose files are known to have changed
-        self._is_looking = False  # whether a thread looks for changes
         # The last request for the index of a profile that was read before, and the last one for the
         # energy and the findings of a training.
         self._index_request: object = None
         self._training_request: object = None
         self.awaits_news = False  # whether what to conclude from the run is still worked out
         self._whole = True  # whether the last run was asked for with its whole training
-        self._waiting: deque[RunEntry] = deque()  # marked with the one in front, still to be read
-        self._reading: Opened | None = None  # the one of them that is being read
+        self._changes: RunChanges | None = None
+        self._beside: RunsBeside | None = None  # the runs that were marked with the one in front
 
     def open_found(self, folder: Logdir) -> bool:
         """Open what can only be meant: the one training, or the one run of each named path.
@@ -92,12 +87,14 @@ class OpenRuns:
     def open_several(self, entries: Sequence[RunEntry], *, whole: bool = False) -> None:
         """Read several runs: the first is shown, the others stay open beside it."""
         if entries:
-            self._waiting = deque(entries[1:])
+            from powertui.screens.runs_beside import RunsBeside
+
+            self._beside = RunsBeside(self, entries[1:])
             self.session.max_open = max(MAX_OPEN_RUNS, len(entries))
             self.session.together = tuple(entries)
             self.open(entries[0], whole=whole)
             if self.session.complete:
-                self._read_waiting()
+                self._read_beside()
 
     def open_next(self) -> None:
         """The next of the runs that are open, on the page where one is."""
@@ -116,50 +113,13 @@ class OpenRuns:
             page=page.page_name if page is not None and stays else "timeline",
         )
 
-    def _read_waiting(self) -> None:
-        """The next run that was marked with the one in front."""
-        while self._waiting and self._waiting[0].path in self.session.runs:
-            self._waiting.popleft()
-        if not self._waiting:
-            return
-        entry = self._waiting.popleft()
-        opened = self._reading = Opened(entry, self.session.reading_of(entry.path))
-        training = self._training_of(entry)
-
-        def read() -> None:
-            try:
-                around = opened.around = training()
-                opened.run  # noqa: B018  # asking for it reads it
-                if around is not None:
-                    around.take(opened)
-                problem = ""
-            except PowertuiError as error:
-                problem = error.message
-            self.shell.from_thread(self._waiting_read, opened, problem)
-
-        self.shell.run_worker(read, thread=True, group="also")
-
-    def _waiting_read(self, opened: Opened, problem: str) -> None:
-        session = self.session
-        self._reading = None
-        if problem:
-            session.together = tuple(
-                entry for entry in session.together if entry.path != opened.path
-            )
-            self.shell.say(problem, warn=True)
-        elif (
-            session.opened is None or session.opened.path != opened.path
-        ):  # else it was turned to meanwhile
-            session.keep(opened)
-            self.shell.say(f"{opened.name} is open as well: R shows it, 8 lists the runs.")
-        self.shell.tell()
-        self._read_waiting()
+    def _read_beside(self) -> None:
+        if self._beside is not None:
+            self._beside.read_next()
 
     def being_read(self, path: str) -> Opened | None:
         """The run that is being read beside the one in front, where it is this one."""
-        if self._reading is None or self._reading.path != path:
-            return None
-        return self._reading
+        return None if self._beside is None else self._beside.being_read(path)
 
     def read_again(self) -> None:
         """Read the open run anew.
@@ -178,56 +138,18 @@ class OpenRuns:
             self._load(again=folder.path_of(entry) if folder is not None else entry.path)
             self.shell.say("Reading the run again …")
 
-    def _say_changed(self) -> None:
-        """Say that the files of the run have changed since they were read."""
-        self._changed_run = self.session.run
-        page = self.shell.current()
-        if page is not None and page.is_mounted and page.NAME == "timeline":
-            page.show_progress("changed on disk")  # stays when the sentence is gone
-        self.shell.say(_CHANGED, warn=True)
-
     def look_for_changes(self) -> None:
-        """Check in a thread whether the files of the run have changed or its training has grown.
+        """Check whether the files of the run have changed, or its training has grown."""
+        if self.session.run is not None and self.session.complete:
+            self._change_watch().look()
 
-        A file system that hangs does not block the screen.
-        """
-        run = self.session.run
-        if self._is_looking or run is None or run is self._changed_run or not self.session.complete:
-            return
-        self._is_looking = True
-        session = self.session
-        opened = session.opened
-        model = session.model
-        index = session.trace_index
-        aligning = session.aligning
-        if session.training is not (self._growing.training if self._growing is not None else None):
-            self._growing = growing.growing_training(opened, session.logdir)
-        follows = self._growing
+    def _change_watch(self) -> RunChanges:
+        if self._changes is None:
+            # Imported once there is a run that may change: no first picture waits for it.
+            from powertui.screens.run_changes import RunChanges
 
-        def look() -> None:
-            changed = watch.changed(run)
-            grown = None
-            if not changed and follows is not None and opened is not None and model is not None:
-                grown = follows.look(opened, index, model, aligning)
-            self.shell.from_thread(self._looked, run, changed, grown)
-
-        threading.Thread(target=look, name="powertui-looking", daemon=True).start()
-
-    def _looked(self, run: Run, changed: bool, grown: growing.Grown | None = None) -> None:
-        self._is_looking = False
-        session = self.session
-        if grown is not None and run is session.run and grown.part.model is not None:
-            if (
-                grown.folder is not None
-                and session.logdir is not None
-                and session.logdir.path == grown.folder.path
-            ):
-                session.logdir = grown.folder
-            session.opened = grown.opened
-            self.take(grown.opened, grown.part)
-            self.shell.tell()
-        elif changed and run is self.session.run and run is not self._changed_run:
-            self._say_changed()
+            self._changes = RunChanges(self)
+        return self._changes
 
     def regrouped(self, folder: Logdir) -> None:
         """A person changed the grouping: read what is open as it is grouped now."""
@@ -268,7 +190,7 @@ class OpenRuns:
             on_progress=lambda progress: self.shell.from_thread(self._progressed, loader, progress),
             on_part=lambda part: self.shell.from_thread(self._parted, loader, part),
             on_failed=lambda error: self.shell.from_thread(self._failed, loader, error),
-            training=self._training_of(self.session.entry, again=bool(again)),
+            training=self.training_of(self.session.entry, again=bool(again)),
             aligning=self.session.aligning,
             trace_index=self.session.trace_index,
             look_in=again,
@@ -276,9 +198,7 @@ class OpenRuns:
         )
         loader.start()
 
-    def _training_of(
-        self, entry: RunEntry, *, again: bool = False
-    ) -> Callable[[], Training | None]:
+    def training_of(self, entry: RunEntry, *, again: bool = False) -> Callable[[], Training | None]:
         """A function that finds the training of a run, for the thread that reads the run."""
         session = self.session
         reading = session.reading_of(entry.path)
@@ -429,9 +349,9 @@ class OpenRuns:
         if notice:
             self.shell.say(notice)
         if part.changed:
-            self._say_changed()
+            self._change_watch().say_changed()
         if part.complete:
-            self._read_waiting()
+            self._read_beside()
             self.awaits_news = True
             self.shell.set_timer(LOOK_FOR_NEWS_S, lambda: self._look_for_news(opened))
 

@@ -48,6 +48,6 @@ class StepsScreen(ToolScreen):
     def on_resize(self, event: Resize) -> None:
         """A window that became large: the panels have something to show now."""
         super().on_resize(event)
-        if self.is_mounted and self._is_large and self._overview is None and self._result:
+        if self.is_mounted and self._is_large and self._overview is None and self.result:
             self._request = None
             self.session_changed()

@@ -5,7 +5,8 @@ demand.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -17,7 +18,7 @@ from textual.widgets import Input, Static
 from powertui import units
 from powertui.data.model import PS_PER_S
 from powertui.plain import plain
-from powertui.screens import copied_facts, frame, nudging, spec, timeline_footer, timeline_waiting
+from powertui.screens import frame, nudging, spec, timeline_footer, timeline_waiting
 from powertui.screens.base import bindings_for
 from powertui.screens.below import PaneBelow
 from powertui.screens.moving import Moving
@@ -26,7 +27,6 @@ from powertui.screens.seeking import Seeking
 from powertui.screens.sight import SightCounting
 from powertui.screens.status import StatusLine
 from powertui.screens.surrounding import SurroundingTraining
-from powertui.terminal import marked
 from powertui.terminal.theme import Theme
 from powertui.view.conclusion_line import conclusion_line
 from powertui.view.context import Context
@@ -41,6 +41,9 @@ from powertui.widgets.ops_table import OpsTable
 from powertui.widgets.table import TableView
 from powertui.widgets.timeline import Timeline
 from powertui.widgets.view import TimelineView
+
+if TYPE_CHECKING:
+    from powertui.screens.timeline_box import TimelineBox
 
 _CONTEXT_FROM = 100  # columns from which there is room for the context pane
 _BELOW_FROM = 20  # rows from which there is room for a pane below
@@ -185,22 +188,9 @@ class TimelineScreen(Moving):
             self.below.show_details()
         if session.view is not None:
             (lo, hi), session.view = session.view, None
-            if session.window is not None and session.window != self.timeline.window:
-                self.timeline.move(Navigator.set_window, *session.window)
-            if (lo, hi) != self.in_sight():
-                self._go(lo, hi)
-            goal, session.cursor_goal = session.cursor_goal, None
-            if goal is not None:
-                self.timeline.move(Navigator.goto, goal)
-            self.point_at_arrival(lo, hi)
+            self.arrive(lo, hi)
         self.context_changed()
         self.below.show_ops_soon()
-
-    def _go(self, lo: int, hi: int) -> None:
-        if lo == hi:
-            self.timeline.move(Navigator.goto, lo)
-        else:
-            self.timeline.move(Navigator.show_window, lo, hi)
 
     def point_at(self, lo: int, hi: int, row: int | None = None) -> None:
         shell = self.shell
@@ -297,22 +287,9 @@ class TimelineScreen(Moving):
 
     def on_timeline_window_marked(self, event: Timeline.WindowMarked) -> None:
         """A window was marked, or given up. `powertui export --marked` finds it later."""
-        before = self.session.window
-        self.session.window = event.window
-        trace = self.session.trace
-        if trace is not None and event.window is not None:
-            marked.save(trace.path, *event.window)
-        elif trace is not None and before is not None:
-            marked.forget(trace.path)
-        self.context_changed()
-        self.below.show_ops_soon()
-        self.footer()
-        if event.window is not None and event.window != self.seeking.shown_finding:
-            lo, hi = event.window
-            drew = copied_facts.selection_facts(self.view.power, lo, hi)
-            self.say(
-                f"Window of {units.duration(hi - lo)}{': ' if drew else ''}{drew}. Esc clears it."
-            )
+        from powertui.screens import timeline_actions
+
+        timeline_actions.take_window(self, event.window)
 
     def context_changed(self) -> None:
         """The context is worked out once a frame, however many keys came in since the last."""
@@ -345,7 +322,7 @@ class TimelineScreen(Moving):
 
     def action_search(self) -> None:
         """Names, by text or regular expression."""
-        self.open_box("search", "search: text, or /regular expression/")
+        self.box.open("search", "search: text, or /regular expression/")
 
     def action_note(self) -> None:
         """On the marked window, else on the moment under the cursor."""
@@ -355,19 +332,14 @@ class TimelineScreen(Moving):
         """Rows of the op table."""
         if self.below.open != "ops":
             self.below.toggle_ops()
-        self.open_box("filter", "filter the op table: part of a name, type or device")
+        self.box.open("filter", "filter the op table: part of a name, type or device")
 
-    def open_box(
-        self, purpose: Literal["search", "filter", "note"], placeholder: str, text: str = ""
-    ) -> None:
-        box = self.query_one("#box", Input)
-        self.asks_for = purpose
-        box.placeholder = placeholder
-        box.value = text
-        box.cursor_position = len(text)
-        box.display = True
-        self.set_focus(box)
-        self.footer()
+    @cached_property
+    def box(self) -> TimelineBox:
+        """Where a person types: imported with the first key that opens it."""
+        from powertui.screens.timeline_box import TimelineBox
+
+        return TimelineBox(self)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """The table is filtered while one types; a search waits for Enter."""
@@ -376,21 +348,7 @@ class TimelineScreen(Moving):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter in the box."""
-        purpose = self.asks_for
-        text = event.value
-        self._close_box()
-        if purpose == "search":
-            self.seeking.look_for(text)
-        elif purpose == "filter":
-            self.set_focus(self.below.table)
-        elif purpose == "note":
-            self.noting.write(text)
-
-    def _close_box(self) -> None:
-        self.asks_for = ""
-        self.query_one("#box", Input).display = False
-        self.set_focus(self.timeline)
-        self.footer()
+        self.box.submit(event.value)
 
     def useful(self) -> Iterable[str | tuple[str, str]]:
         """Of what is open or selected first, then how to move."""
@@ -432,16 +390,9 @@ class TimelineScreen(Moving):
 
     def action_host(self) -> None:
         """The profile of the other host; of many hosts or devices a list to choose from."""
-        from powertui.screens.run_parts import RunPartsDialog, run_parts
+        from powertui.screens import timeline_actions
 
-        parts = run_parts(self.session)
-        run = self.session.run
-        if run is None or not parts:
-            self.say("This run has only one host.")
-        elif len(parts) == len(run.traces) == 2:
-            self.shell.runs.show_trace(1 - self.session.trace_index)
-        else:
-            self.shell.ask(RunPartsDialog(self), self.shell.run_command)
+        timeline_actions.choose_host(self)
 
     def show_device(self, process: int) -> None:
         """Put the cursor on a device's own row."""
@@ -456,21 +407,9 @@ class TimelineScreen(Moving):
 
     def action_step_marker(self) -> None:
         """Choose among all that could mark the steps, and read the run again by it."""
-        from powertui.screens.markers import MarkerDialog
+        from powertui.screens import timeline_actions
 
-        steps = self.session.steps
-        if not self.session.complete or len(steps.markers) < 2:
-            self.say(
-                "Nothing else could mark the steps. Name a marker: powertui open … "
-                "--step-marker REGEX"
-            )
-            return
-        self.shell.ask(MarkerDialog(steps), self._mark_steps)
-
-    def _mark_steps(self, pattern: str | None) -> None:
-        if pattern is not None:
-            self.session.mark_steps(pattern)
-            self.shell.runs.read_again()
+        timeline_actions.choose_step_marker(self)
 
     def shift_power(self, refreshes: float) -> None:
         """To later times, in refreshes of its sensor."""
@@ -482,37 +421,20 @@ class TimelineScreen(Moving):
 
     def action_overlap(self) -> None:
         """What runs at the same time as the selected event: its stretch becomes the window."""
-        model, selected = self.session.model, self.timeline.selection
-        if model is None or selected is None:
-            self.say("Select an event first: Enter, or a click.")
-            return
-        lo, hi = model.extent(selected)
-        self.session.window = (lo, max(hi, lo + 1))
-        self.shell.show_tool("overlap", how="into")
+        from powertui.screens import timeline_actions
+
+        timeline_actions.show_overlap(self)
 
     def action_copy(self) -> None:
         """The facts of what is selected, to the clipboard."""
-        model = self.timeline.model
-        state = self.timeline.state
-        if model is None or state is None:
-            return
-        from powertui.screens.place_command import place_command
-        from powertui.view.place_line import place_line
+        from powertui.screens import timeline_actions
 
-        text = copied_facts.facts_text(model, state, self.view.power)
-        text += f"\n{place_command(self.session, place_line(model, state))}"
-        if self.shell.copy_text(text):
-            self.say(
-                f"Copied {len(text.splitlines())} lines to your terminal's clipboard, if it "
-                "supports OSC 52."
-            )
-        else:
-            self.say("That is too long for a terminal's clipboard.", warn=True)
+        timeline_actions.copy_facts(self)
 
     def back(self) -> bool:
         """Close the box, then the pane below, then give up selection, window and hits."""
         if self.asks_for:
-            self._close_box()
+            self.box.close()
             return True
         if self.below.open:
             self.below.toggle(self.below.open)

@@ -20,11 +20,11 @@ from powertui.data.tools.registry import Question, Tool
 from powertui.errors import PowertuiError
 from powertui.plain import plain, width
 from powertui.report.writers import as_csv
-from powertui.screens import frame, heading
+from powertui.screens import frame, heading, tool_footer
 from powertui.screens.base import BaseScreen, bindings_for
 from powertui.screens.row_leads import RowLeads
 from powertui.screens.status import Hint
-from powertui.view import result_chart, table_order, truncation
+from powertui.view import result_chart, truncation
 from powertui.widgets.lines import LinesPane, StyledLine, side_by_side
 from powertui.widgets.table import TableView
 
@@ -32,11 +32,6 @@ from powertui.widgets.table import TableView
 _WHOLE_RUN_TOOLS = ("overview_page", "steps", "end_to_end", "run_environment", "recorded_results")
 # Actions that need no table: what is typed into the filter is applied to the table that comes.
 _NEED_NO_TABLE = ("tool-next", "tool-previous", "table-filter", "submit")
-_NEXT_RESULTS = {  # what the key of recorded results shows next
-    "ours": "as recorded",
-    "recorded": "differences",
-    "differences": "ours",
-}
 _MAX_COPIED_ROWS = 200  # that the clipboard takes (chosen, not measured)
 _MAX_CHART_ROWS = 14  # of a chart above a table (chosen, not measured)
 _MAX_MEMBER_ROWS = 18  # of hosts side by side: 16 bars, a title and a legend
@@ -53,13 +48,13 @@ class ToolScreen(BaseScreen):
 
     def __init__(self, tool: str = "") -> None:
         super().__init__()
-        self._fixed_tool = tool  # the one tool of this page; "": whichever the session names
+        self.fixed_tool = tool  # the one tool of this page; "": whichever the session names
         self._request: tuple[Tool, Question, object] | None = None
         self._is_asking = False  # whether a thread works on the request
-        self._result: Result | None = None
+        self.result: Result | None = None
         self._table = 0
         self.leads = RowLeads(self, is_fixed=bool(tool))
-        self._results: ResultSource = "ours"  # or what the profiler stored, or both compared
+        self.results_shown: ResultSource = "ours"  # or what the profiler stored, or both compared
 
     def body(self) -> ComposeResult:
         look = self.shell.look
@@ -74,7 +69,7 @@ class ToolScreen(BaseScreen):
     @property
     def tool(self) -> Tool:
         """The tool whose answer this page shows."""
-        return registry.get(self._fixed_tool or self.session.tool)
+        return registry.get(self.fixed_tool or self.session.tool)
 
     @property
     def table(self) -> TableView:
@@ -116,10 +111,10 @@ class ToolScreen(BaseScreen):
             choice=session.choices.get(tool.name, ""),
             moment=session.cursor_ps if tool.of_moment else None,
         )
-        if self._results != "ours" and self._recorded_sources():
-            question = replace(question, results=self._results)
+        if self.results_shown != "ours" and self.recorded_sources():
+            question = replace(question, results=self.results_shown)
         request = (tool, question, session.run)
-        if request == self._request and (self._result is not None or self._is_asking):
+        if request == self._request and (self.result is not None or self._is_asking):
             return
         self._request = request
         self._is_asking = True
@@ -134,7 +129,7 @@ class ToolScreen(BaseScreen):
 
         self.run_worker(work, thread=True, exclusive=True, group="tool")
 
-    def _recorded_sources(self) -> tuple[ResultSource, ...]:
+    def recorded_sources(self) -> tuple[ResultSource, ...]:
         """What this page can show of what the profiler stored; none where it stored nothing."""
         opened = self.session.opened
         if opened is None or not opened.entry.results or not opened.entry.profiles:
@@ -145,11 +140,11 @@ class ToolScreen(BaseScreen):
 
     def action_tool_results(self) -> None:
         """What the profiler stored for this page, then against ours, then ours again."""
-        sources = self._recorded_sources()
+        sources = self.recorded_sources()
         if not sources:
             self.say("The profiler stored no result of this page beside the profile.")
             return
-        self._results = sources[(sources.index(self._results) + 1) % len(sources)]
+        self.results_shown = sources[(sources.index(self.results_shown) + 1) % len(sources)]
         self.session_changed()
 
     @property
@@ -181,10 +176,10 @@ class ToolScreen(BaseScreen):
     # ── drawing ──────────────────────────────────────────────────────────────────────────────────
 
     def _show(self, result: Result | None, instead: str = "") -> None:
-        before = self._result
+        before = self.result
         if result is None or before is None or result.id != before.id:
             self._table = 0
-        self._result = result
+        self.result = result
         self.table.waiting = instead
         self.show_notes()
         self.show_facts(result)
@@ -221,7 +216,7 @@ class ToolScreen(BaseScreen):
         pane.set_lines(lines)
 
     def _show_table(self) -> None:
-        result = self._result
+        result = self.result
         table = None
         if result is not None and result.tables:
             table = result.tables[self._table % len(result.tables)]
@@ -235,7 +230,7 @@ class ToolScreen(BaseScreen):
         """The title of the table, and the window that it is about."""
         cells = max(1, self.size.width - 2)
         ellipsis = self.table.glyphs.ellipsis
-        result = self._result
+        result = self.result
         profile = self.session.profile
         title = self.tool.title
         if result is not None:
@@ -270,7 +265,7 @@ class ToolScreen(BaseScreen):
         super().on_resize(event)
         if self.is_mounted:
             self.show_notes()
-            self.show_facts(self._result)
+            self.show_facts(self.result)
             self.query_one("#title", Static).update(self._title())
 
     def show_notes(self) -> None:
@@ -278,8 +273,8 @@ class ToolScreen(BaseScreen):
         dim = self.shell.look.style("dim")
         cells = max(20, self.size.width - 2)
         notes: Iterable[str] = ()
-        if self._result is not None:
-            notes = self.notes_shown(self._result)
+        if self.result is not None:
+            notes = self.notes_shown(self.result)
         lines: list[StyledLine] = []
         for note in notes:
             for line in textwrap.wrap(plain(note, 300), cells, subsequent_indent="  "):
@@ -292,42 +287,7 @@ class ToolScreen(BaseScreen):
 
     def useful(self) -> Iterable[str | tuple[str, str] | Hint]:
         """Of the row under the cursor first."""
-        table = self.table.table
-        if table is not None and self.table.row >= 0 and table.lead is not None:
-            yield "row-show", "go to it"
-            if table.card is not None:
-                yield "row-card", "all about it"
-            if self.table.place is not None:
-                yield "row-timeline", "timeline"
-        elif table is not None and self.table.row >= 0 and table.card is not None:
-            yield "row-show", "all about it"
-        elif self.table.place is not None:
-            yield "row-show", "show it in the timeline"
-        if table is None:
-            if not self._fixed_tool:
-                yield "tool-previous+tool-next", "other tools"
-            return
-        if table.id == "steps" and self.table.row >= 0:
-            yield "row-why", "what took longer"
-        if self.table.group is not None:
-            yield "row-show", "unfold"
-        if len(table.parts) > 1:
-            next_part = (self.table.order.part + 1) % len(table.parts)
-            yield "table-part", table.parts[next_part].label
-        yield "table-longest", "longest first"
-        yield "table-sort", "sort"
-        yield "table-filter", "filter"
-        if table_order.groupings(table):
-            yield "table-group", "group"
-        if table.wrappers is not None:
-            shown = self.table.order.wrappers
-            yield "table-wrappers", "hide wrappers" if shown else "show wrappers"
-        if self._result is not None and len(self._result.tables) > 1:
-            yield "table-next", "next table"
-        if self._recorded_sources():
-            yield "tool-results", _NEXT_RESULTS[self._results]
-        yield "tool-previous+tool-next", "other tools"
-        yield "table-copy", "copy"
+        return tool_footer.useful(self)
 
     def closes(self) -> str:
         if self.query_one("#filter", Input).display:
@@ -406,7 +366,7 @@ class ToolScreen(BaseScreen):
     def action_table_next(self) -> None:
         """The next table of this answer."""
         self._table += 1
-        self.show_facts(self._result)
+        self.show_facts(self.result)
         self._show_table()
 
     def action_table_copy(self) -> None:

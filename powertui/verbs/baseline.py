@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from powertui.errors import UsageError
-from powertui.verbs import common
+from powertui.verbs import common, window_arguments
 
 HELP = "save the figures of good runs, to hold others against"
 USAGE = "[OPTIONS] save NAME RUN ... | list | show NAME"
@@ -32,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     store.add_argument(
         "--replace", action="store_true", help="save: write over a baseline of that name"
     )
-    common.one_part(parser)
+    window_arguments.one_part(parser)
     common.how_to_read(parser)
     common.output(parser, csv="list, show: one row per baseline or figure")
 
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     from powertui.report.compare_sides import SideReading
 
     reading = SideReading(common.reading_of(args), common.aligning_of(args))
-    part = common.part_of(args)
+    part = window_arguments.part_of(args)
     return baseline.save(args.name, args.paths, part, reading, folder, args.replace)
 
 

@@ -5,17 +5,17 @@ open both.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from typing import TYPE_CHECKING
 
 from powertui.errors import PowertuiError, SensorError, UsageError
-from powertui.verbs import common
+from powertui.verbs import common, sampling_arguments
 
 if TYPE_CHECKING:
     from powertui.capture.messages import ProfileRequest
-    from powertui.capture.profile_session import CapturedProfile, Plan, Stage
+    from powertui.capture.profile_session import CapturedProfile, Plan
+    from powertui.capture.stages import Stage
     from powertui.sampler.targets import Target
 
 HELP = "take a profile from a TensorFlow or JAX program that runs, with power around it"
@@ -37,11 +37,8 @@ _MIN_IMPORT_S = 3.0  # of power before the profile, to have something imported m
 _SIGNAL_CODES_ABOVE = 128  # exit codes above it: ended by a signal
 _MIN_REPEAT_S = 1.0  # a repetition more often than this is none
 _INTERRUPTED_CODE = 130  # as a shell reports a program that Ctrl+C ended
-_DEFAULT_COLUMNS = 80  # of a terminal that does not say
 _MIN_INTERVAL_S, _MAX_INTERVAL_S = 0.01, 3600.0  # between two readings of power
 _MIN_PATIENCE_S = 0.1  # a server needs some time to write, even where it has little
-# Between two lines about one wait, where they are not written over each other.
-_SLOW_REPORT_PERIOD_S = 10.0
 _MAX_REPEAT_S = 30 * 86400.0  # a month: more is a slip of the unit
 
 
@@ -111,7 +108,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="power this long before the profile (default: 5s)",
     )
     group.add_argument("--after", metavar="TIME", default="5s", help="and after it (default: 5s)")
-    common.sources(parser)
+    sampling_arguments.sources(parser)
     common.screen(parser)
 
 
@@ -159,20 +156,28 @@ def run(args: argparse.Namespace) -> int:
 
         print(other_makers.INSTRUCTIONS[args.other])
         return 0
+    from powertui.verbs import capture_messages
+
     # Before the plan, which looks for sensors: a wrong argument is refused at once.
     every_s = None
     if args.every:
-        every_s = common.seconds(args.every, "--every", _MIN_REPEAT_S, _MAX_REPEAT_S)
+        every_s = sampling_arguments.seconds(args.every, "--every", _MIN_REPEAT_S, _MAX_REPEAT_S)
     plan = _plan(args)
     if every_s is not None:
         from powertui.capture import repetition
 
-        return repetition.run(plan, every_s, args.keep, _Progress().on_stage, _report_one)
+        return repetition.run(
+            plan,
+            every_s,
+            args.keep,
+            capture_messages.CaptureProgress().on_stage,
+            capture_messages.report_one,
+        )
     if args.keep is not None:
         raise UsageError("--keep belongs to --every.")
     capture = _capture_once(args, plan)
-    _print_result(capture)
-    _print_next_command(capture)
+    capture_messages.print_result(capture)
+    capture_messages.print_next_command(capture)
     if capture.stopped:
         return _INTERRUPTED_CODE
     return int(bool(capture.problems) or not capture.good)
@@ -181,9 +186,10 @@ def run(args: argparse.Namespace) -> int:
 def _capture_once(args: argparse.Namespace, plan: Plan) -> CapturedProfile:
     """Take one profile, and open it as soon as it is there."""
     from powertui.capture import profile_session
+    from powertui.verbs import capture_messages
 
     opens = not args.no_open and sys.stdin.isatty() and sys.stdout.isatty()
-    progress = _Progress()
+    progress = capture_messages.CaptureProgress()
     prepared = False
 
     def on_stage(stage: Stage) -> bool:
@@ -195,7 +201,7 @@ def _capture_once(args: argparse.Namespace, plan: Plan) -> CapturedProfile:
 
     def meanwhile(capture: CapturedProfile) -> bool:
         progress.clear()
-        _print_files(capture)
+        capture_messages.print_files(capture)
         # What went wrong has to be read first: the screens would cover it.
         if not opens or not capture.files or capture.problems or capture.stopped:
             return False
@@ -260,9 +266,9 @@ def _plan(args: argparse.Namespace) -> Plan:
         asked=_asked_of(args, _length_of(args, power)),
         power=power,
         interval=args.interval,
-        before_s=common.seconds(args.before, "--before"),
-        after_s=common.seconds(args.after, "--after"),
-        delay_s=common.seconds(args.delay, "--delay"),
+        before_s=sampling_arguments.seconds(args.before, "--before"),
+        after_s=sampling_arguments.seconds(args.after, "--after"),
+        delay_s=sampling_arguments.seconds(args.delay, "--delay"),
         server_logdir=args.server_logdir,
         pid=args.pid,
         via=tuple(session_files.via(text) for text in args.via),
@@ -296,15 +302,16 @@ def _check_numbers(args: argparse.Namespace) -> None:
 def _length_of(args: argparse.Namespace, power: tuple[Target, ...]) -> float:
     """How long to profile: as was asked for, or as the slowest power sensor needs; says why."""
     from powertui.sampler.profile_length import profile_length
+    from powertui.verbs import capture_messages
 
     needed = profile_length([target.url for target in power], args.interval)
     if args.time is None:
         if reason := needed.reason():
-            _say(f"{reason} -t sets another length.")
+            capture_messages.say(f"{reason} -t sets another length.")
         return needed.seconds
-    length = common.seconds(args.time, "-t", 0.001, 3600.0)
+    length = sampling_arguments.seconds(args.time, "-t", 0.001, 3600.0)
     if warning := needed.warning(length):
-        _say(warning)
+        capture_messages.say(warning)
     return length
 
 
@@ -312,7 +319,7 @@ def _asked_of(args: argparse.Namespace, length: float) -> ProfileRequest:
     """What the profiler is to record, from the arguments of `profiling`."""
     from powertui.capture.messages import ProfileRequest
 
-    patience = common.seconds(args.patience, "--patience", _MIN_PATIENCE_S, 86400.0)
+    patience = sampling_arguments.seconds(args.patience, "--patience", _MIN_PATIENCE_S, 86400.0)
     return ProfileRequest(
         length, args.host_level, args.device_level, args.python_level, not args.no_hlo, patience
     )
@@ -321,140 +328,24 @@ def _asked_of(args: argparse.Namespace, length: float) -> ProfileRequest:
 def _power_of(args: argparse.Namespace) -> tuple[Target, ...]:
     """The sources that were named, else what this machine has. None of its own is no error."""
     from powertui.sampler.inventory import local_targets
+    from powertui.verbs import capture_messages
 
     if args.no_power:
         if args.host or args.source:
             raise UsageError("--no-power records nothing. Leave out --host and --source.")
         return ()
-    named = common.targets_of(args)
+    named = sampling_arguments.targets_of(args)
     if named:
         return tuple(named)
     try:
         return tuple(local_targets())
     except SensorError:
-        _say(
+        capture_messages.say(
             "No power is recorded: this machine has no sensor of its own that can be read "
             "(powertui sensors shows why). "
             "Name its BMC with --host."
         )
         return ()
-
-
-# ── what is said ─────────────────────────────────────────────────────────────────────────────────
-
-
-def _say(text: str) -> None:
-    from powertui.plain import plain
-
-    print(f"powertui: {plain(text)}", file=sys.stderr, flush=True)
-
-
-def _columns(terminal: int) -> int:
-    try:
-        return os.get_terminal_size(terminal).columns or _DEFAULT_COLUMNS
-    except OSError:
-        return _DEFAULT_COLUMNS
-
-
-class _Progress:
-    """What is waited for: one line that is written over on a terminal, else one line for each thing
-    and seldom one more.
-    """
-
-    def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
-        self._what = ""
-        self._slow_since: float | None = None  # how long was waited when it was last reported
-
-    def on_stage(self, stage: Stage) -> bool:
-        """Say it; never asks to stop."""
-        if self._live:
-            self._rewrite(stage)
-        elif stage.what != self._what:
-            self._slow_since = None
-            _say(stage.what + (f", {stage.of_s:.3g} s" if stage.of_s is not None else ""))
-        elif stage.sentence() and (
-            self._slow_since is None or stage.past_s - self._slow_since >= _SLOW_REPORT_PERIOD_S
-        ):
-            self._slow_since = stage.past_s
-            _say(stage.sentence())
-        self._what = stage.what
-        return False
-
-    def _rewrite(self, stage: Stage) -> None:
-        """A line that is longer than the terminal cannot be written over: it is cut."""
-        from powertui.plain import plain
-
-        sentence = stage.sentence()
-        length = f" of {stage.of_s:g} s" if stage.of_s is not None else " s"
-        text = sentence or f"{stage.what}, {stage.detail or f'{stage.past_s:.1f}{length}'}"
-        columns = _columns(sys.stderr.fileno()) - 1
-        line = plain(f"powertui: {text}")
-        if len(line) > columns:
-            line = plain(text)
-        if len(line) > columns:
-            line = plain(stage.sentence(short=True) or text)[:columns]
-        sys.stderr.write(f"\r\x1b[K{line}")
-        sys.stderr.flush()
-
-    def clear(self) -> None:
-        """Before anything else is said."""
-        if self._live and self._what:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-
-
-def _print_files(capture: CapturedProfile) -> None:
-    """Where the profiles lie: said as soon as they are there."""
-    from powertui.plain import plain
-
-    for path in capture.files:
-        print(plain(path))
-    for path in capture.results:
-        print(f"{plain(path)} (a result of the server's own)")
-    sys.stdout.flush()
-
-
-def _print_result(capture: CapturedProfile) -> None:
-    """Where the power lies, and what it all came to."""
-    from powertui.plain import plain
-
-    if capture.power:
-        print(plain(capture.power))
-    if capture.files:
-        from powertui.report import captured
-
-        for line in captured.lines(capture.folder):
-            print(line)
-    for line in capture.elsewhere:
-        print(f"The server wrote the profile on its own disk. To fetch it:\n  {plain(line, 2000)}")
-    for note in dict.fromkeys(capture.notes):
-        _say(note)
-    for problem in capture.problems:
-        _say_problem(problem)
-    sys.stdout.flush()
-
-
-def _say_problem(problem: PowertuiError) -> None:
-    from powertui.plain import plain
-
-    for line in f"powertui: {problem}".split("\n"):
-        print(plain(line), file=sys.stderr, flush=True)
-
-
-def _report_one(capture: CapturedProfile | PowertuiError) -> None:
-    if isinstance(capture, PowertuiError):
-        _say_problem(capture)
-    else:
-        _print_files(capture)
-        _print_result(capture)
-
-
-def _print_next_command(capture: CapturedProfile) -> None:
-    from powertui.report import captured
-
-    if capture.good:
-        print(f"next: {captured.next_command(capture.folder)}")
 
 
 def _open(args: argparse.Namespace, capture: CapturedProfile, plan: Plan) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from powertui.verbs import common
+from powertui.verbs import common, sampling_arguments, window_arguments
 
 HELP = "hold runs against limits or a saved baseline, for a CI"
 USAGE = "[OPTIONS] RUN ... --max QUANTITY=NUMBER | RUN ... --against BASELINE"
@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="QUANTITY=NUMBER",
         help="at least so much: steps/s=20 (repeatable)",
     )
-    common.budget(limits)
+    sampling_arguments.budget(limits)
     limits.add_argument(
         "--against",
         metavar="BASELINE",
@@ -63,7 +63,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="exit code 0, and a sentence, where nobody can say",
     )
     common.baselines(limits)
-    common.one_part(parser)
+    window_arguments.one_part(parser)
     common.how_to_read(parser)
     common.output(parser, csv="one row per limit")
     common.group(parser, "output").add_argument(
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         tolerance=args.tolerance,
         folder=args.dir,
         allow_unresolved=args.allow_unresolved,
-        part=common.part_of(args),
+        part=window_arguments.part_of(args),
     )
     reading = SideReading(common.reading_of(args), common.aligning_of(args))
     return gate.tell(args.paths, request, reading, common.form_of(args), args.junit)

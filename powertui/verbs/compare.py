@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from powertui.verbs import common
+from powertui.verbs import common, window_arguments
 from powertui.verbs.parser import GROUP_MARK
 
 HELP = "compare two runs, two groups of runs, or two parts of one"
@@ -56,7 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     sides.add_argument(
         "--to", action="append", default=[], metavar="TIME", help="end of the window"
     )
-    common.at(sides, action="append")
+    window_arguments.at(sides, action="append")
     common.how_to_read(parser)
     common.output(parser, csv="one row per figure", html=True)
     common.group(parser, "output").add_argument(

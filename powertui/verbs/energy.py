@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 
 from powertui import units
-from powertui.verbs import common
+from powertui.verbs import common, window_arguments
 
 HELP = "print joules per epoch and step, with intervals"
 USAGE = "[OPTIONS] PATH [POWER_LOG ...]"
@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     common.path(parser)
     common.more_paths(parser, "power logs, as with --power")
     common.reading(parser)
-    common.window(parser)
+    window_arguments.window(parser)
     common.output(parser, csv="one row per step")
     output = common.group(parser, "output")
     output.add_argument(
@@ -54,6 +54,6 @@ def run(args: argparse.Namespace) -> int:
         common.reading_of(args),
         common.aligning_of(args),
         common.form_of(args),
-        common.window_of(args),
+        window_arguments.window_of(args),
         PageOptions(args.verbose, args.show_unit),
     )

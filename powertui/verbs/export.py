@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from powertui.verbs import common
+from powertui.verbs import common, window_arguments
 
 HELP = "write a window of a run as CSV, Parquet, Perfetto JSON or OpenMetrics"
 USAGE = "[OPTIONS] PATH [POWER_LOG ...]"
@@ -57,7 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--session", metavar="NAME", help="the window is this profile session of the training"
     )
     window.add_argument("--marked", action="store_true", help="the window marked in the timeline")
-    common.at(window)
+    window_arguments.at(window)
     window.add_argument("--host", metavar="NAME", help="host of the run (default: the first)")
     output.add_argument(
         "-o",
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     """What was written is said on standard error, so that `-o -` stays clean."""
     from powertui.report import export
 
-    window = common.at_of(args, *_OTHER_WINDOWS)
+    window = window_arguments.at_of(args, *_OTHER_WINDOWS)
     if window is not None:
         from dataclasses import replace
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from powertui.errors import UnreadableFile, UsageError
-from powertui.verbs import common
+from powertui.verbs import common, sampling_arguments
 
 if TYPE_CHECKING:
     from powertui.feed import Feed
@@ -27,12 +27,12 @@ EXAMPLES = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
-    common.sources(parser)
-    common.recording(parser)
+    sampling_arguments.sources(parser)
+    sampling_arguments.recording(parser)
     recording = common.group(parser, "recording")
     training = common.group(parser, "the training beside it")
     replay = common.group(parser, "replay")
-    common.budget(recording)
+    sampling_arguments.budget(recording)
     recording.add_argument("--no-record", action="store_true", help="watch without recording")
     training.add_argument(
         "--logdir", metavar="DIR", help="watch this run's epochs, losses and profiles too"
@@ -105,11 +105,11 @@ def _feed(args: argparse.Namespace) -> Feed:
     from powertui.sampler.process import RecorderProcess
     from powertui.sampler.recording_file import default_path
 
-    wanted = common.targets_of(args) or local_targets()
+    wanted = sampling_arguments.targets_of(args) or local_targets()
     path = None if args.no_record else args.output or default_path()
     targets = [(target.url, target.options) for target in wanted]
     recorder = RecorderProcess(
-        targets, path=path, interval=args.interval, sync=common.sync_of(args)
+        targets, path=path, interval=args.interval, sync=sampling_arguments.sync_of(args)
     )
     title = f"{_title(args.host, [url for url, _ in targets])}, every {args.interval:g} s"
     if args.budget is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from powertui.errors import UsageError
-from powertui.verbs import common
+from powertui.verbs import common, sampling_arguments
 
 HELP = "sample power into a CSV file, alone or around a command"
 USAGE = "[OPTIONS] [-- COMMAND]"
@@ -40,8 +40,8 @@ EXAMPLES = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
-    common.sources(parser)
-    common.recording(parser)
+    sampling_arguments.sources(parser)
+    sampling_arguments.recording(parser)
     recording = common.group(parser, "recording")
     recording.add_argument(
         "--duration", type=float, metavar="S", help="stop after this many seconds"
@@ -105,12 +105,12 @@ def run(args: argparse.Namespace) -> int:
 
         look_up(command[0])  # before anything is opened or written
     plan = recording_run.RecordingPlan(
-        targets=common.targets_of(args),
+        targets=sampling_arguments.targets_of(args),
         path=path,
         command=command,
         interval=args.interval,
         duration=args.duration,
-        sync=common.sync_of(args),
+        sync=sampling_arguments.sync_of(args),
         pulse=args.pulse,
         quiet=args.quiet,
         exporter=_exporter(args.exporter),
@@ -161,7 +161,7 @@ def _beside(
     asked = ProfileRequest(_MAX_STEPS_S if args.steps else length)
     plan = Plan((server,), str(Path(args.logdir).expanduser().absolute()), asked)
     wanted = command_profile.RequestedProfile(
-        plan, steps, common.seconds(args.profile_after, "--profile-after"), length
+        plan, steps, sampling_arguments.seconds(args.profile_after, "--profile-after"), length
     )
 
     def beside(say: Callable[[str], None]) -> command_profile.WhileRecording:
@@ -184,7 +184,7 @@ def _profile_length(args: argparse.Namespace, targets: Sequence[Target]) -> tupl
     if args.profile_time is None:
         notice = needed.reason()
         return needed.seconds, f"{notice} --profile-time sets another length." if notice else ""
-    length = common.seconds(args.profile_time, "--profile-time", 0.001, 3600.0)
+    length = sampling_arguments.seconds(args.profile_time, "--profile-time", 0.001, 3600.0)
     return length, needed.warning(length)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from powertui.errors import UsageError
-from powertui.verbs import common
+from powertui.verbs import common, window_arguments
 
 HELP = "print the facts of each run, or one tool's table"
 USAGE = "[OPTIONS] PATH [POWER_LOG ...]"
@@ -64,7 +64,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="start of the window in trace time, e.g. 27.31s",
     )
     tool.add_argument("--to", metavar="TIME", help="end of the window")
-    common.at(tool)
+    window_arguments.at(tool)
     tool.add_argument(
         "--host", metavar="NAME", help="this host of the run; all: all of them as one answer"
     )
@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
         from powertui.report import brief
 
         return brief.tell(args.path, args.run, reading, aligning)
-    window = common.at_of(args, "from_", "to")
+    window = window_arguments.at_of(args, "from_", "to")
     if window is not None and args.tool is None:
         raise UsageError(
             "--at is for one tool.",
@@ -133,8 +133,8 @@ def run(args: argparse.Namespace) -> int:
             compat=args.compat,
             match=args.match,
             choice=args.choice,
-            start=common.time_of(args.from_),
-            end=common.time_of(args.to),
+            start=window_arguments.time_of(args.from_),
+            end=window_arguments.time_of(args.to),
             host=args.host or (window.host if window is not None else None),
             window=window,
             results=args.results,

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from powertui.verbs import common
+from powertui.verbs import sampling_arguments
 
 if TYPE_CHECKING:
     from powertui.sampler.inventory import FoundSource
@@ -24,7 +24,7 @@ EXAMPLES = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
-    common.sources(parser)
+    sampling_arguments.sources(parser)
     parser.add_argument("--json", action="store_true", help="machine-readable")
 
 
@@ -33,7 +33,9 @@ def run(args: argparse.Namespace) -> int:
     from powertui.errors import SensorError
     from powertui.sampler.inventory import as_lines, look_here, look_there
 
-    sources = look_there(common.targets_of(args)) if args.host or args.source else look_here()
+    sources = (
+        look_there(sampling_arguments.targets_of(args)) if args.host or args.source else look_here()
+    )
     if args.json:
         _print_json(sources)
     else:

@@ -16,10 +16,10 @@ from powertui.data.model import Int64s
 from powertui.data.watch import FinishedEpoch
 from powertui.feed import NS, Feed
 from powertui.plain import plain, width
-from powertui.sampler.recorder import Event
+from powertui.sampler.recorder_events import Event
 from powertui.terminal.glyphs import Glyphs
 from powertui.units import quantity
-from powertui.view import curve
+from powertui.view import curve, live_summary
 from powertui.view.curve import Envelope
 from powertui.view.live_chart import LiveSpan
 from powertui.view.live_texts import RoleLine, age_text, time_of_day, watts_text
@@ -31,6 +31,7 @@ _FIGURE_CELLS = 7  # of the lowest, the mean and the highest power
 _ENERGY_CELLS = 10
 _CHANGE_CELLS = 9
 _MAX_CURVE_CELLS = 48
+MAX_LOG_ROWS = 4  # of events below the tables, where the page is high
 # How long a reading holds: so many intervals of the sampler, and at least so long. An answer that
 # is late then makes no hole in the curve (chosen, not measured).
 _HELD_INTERVALS = 3
@@ -238,3 +239,36 @@ def log_rows(events: Sequence[Event], room: int) -> list[RoleLine]:
             text = f"{plain(event.source)}: {text}"
         lines.append([(f"{clock} ", "dim"), (text, roles.get(event.level, "text"))])
     return lines
+
+
+def page_rows(
+    height: int, channel_count: int, away_count: int, epoch_count: int | None
+) -> dict[str, int]:
+    """Rows for each part of the live page; no epochs where no training is watched.
+
+    The chart gets what is left, and never less than a few.
+    """
+    max_run_rows = 3
+    if height >= 28:
+        log_rows = MAX_LOG_ROWS
+        max_run_rows = 6
+    elif height >= 18:
+        log_rows = 2
+    else:
+        log_rows = 1
+    run_rows = 0
+    if epoch_count is not None:
+        run_rows = min(epoch_count + 1, max_run_rows)
+    room = height - 1 - live_summary.BIG_ROWS - log_rows - run_rows
+    waiting_rows = min(away_count, max(1, room // 4))
+    room -= waiting_rows
+    table_rows = 0
+    if channel_count > 1:
+        table_rows = min(channel_count + 1, max(3, room // 2))
+    return {
+        "log": log_rows,
+        "run": run_rows,
+        "table": table_rows,
+        "waiting": waiting_rows,
+        "chart": max(4, room - table_rows),
+    }

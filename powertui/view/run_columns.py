@@ -15,7 +15,8 @@ from datetime import datetime
 
 import numpy as np
 
-from powertui.data.table import Column, Lazy, Table, text_column
+from powertui.data.logdir import Logdir, RunEntry
+from powertui.data.table import Column, Lazy, Table, plural, text_column
 from powertui.plain import plain, width
 from powertui.report.run_curve import BARS
 from powertui.report.runs import HEALTH, KnownRun
@@ -278,3 +279,24 @@ def zone_words(now_s: float) -> str:
     """The zone of all times in the list: "times in UTC"."""
     name = datetime.fromtimestamp(now_s).astimezone().tzname() or "local time"
     return f"times in {plain(name, 40)}"
+
+
+def count_words(
+    runs: Sequence[RunEntry], row_of_session: Mapping[str, str], folder: Logdir | None
+) -> str:
+    """How many runs are listed, in how many trainings, and what is still to come.
+
+    `row_of_session`: by the path of a run that is a session, that of its training's row.
+    """
+    sessions = [run.path for run in runs if run.path in row_of_session]
+    training_count = len({row_of_session[path] for path in sessions})
+    run_count = len(runs) - training_count
+    count = f"{run_count:,} {plural('run', run_count)}"
+    if sessions:
+        trainings_text = f"{training_count:,} {plural('training', training_count)}"
+        count += f", {len(sessions):,} of them in {trainings_text}"
+    if folder is not None and not folder.complete:
+        count += " so far; searching folders …"
+    if folder is not None and folder.moves:
+        count += "; grouping changed by hand"
+    return count

@@ -12,10 +12,10 @@ from textual.widgets import Static
 from powertui import cli, demo
 from powertui.config import Config
 from powertui.data import logdir
-from powertui.screens import loader
-from powertui.screens import open as open_screen
+from powertui.screens import loader, run_reader
 from powertui.screens import runs as run_control
-from powertui.screens.open import MAX_READ_RUNS, OpenScreen
+from powertui.screens.open import OpenScreen
+from powertui.screens.run_reader import MAX_READ_RUNS
 from powertui.screens.session import Session
 from powertui.screens.shell import Shell
 from powertui.screens.status import StatusLine
@@ -71,7 +71,9 @@ async def concluded(shell: object, count: int) -> TableView:
     page = shell.screen  # type: ignore[attr-defined]
     await until_then(
         lambda: (
-            page._reader is not None and not page._reader.is_alive() and page._relist_timer is None
+            page.reader.thread is not None
+            and not page.reader.thread.is_alive()
+            and page._relist_timer is None
         ),
         lambda: "nothing was concluded from the runs",
     )
@@ -113,7 +115,7 @@ async def test_what_to_conclude_from_the_run_under_the_cursor_is_below_the_list(
         height = pane.size.height
         for _ in range(len(table.lines)):
             run = shell.screen._run(table.place)  # type: ignore[attr-defined]
-            facts = shell.screen._facts(run)  # type: ignore[attr-defined]
+            facts = shell.screen.reader.facts(run)  # type: ignore[attr-defined]
             title, *below = ("".join(text for text, _ in line).strip() for line in pane.lines)
             assert title == run.name
             problem = " ".join(line.strip() for line in facts.problem.splitlines())
@@ -191,7 +193,7 @@ async def test_looking_again_finds_what_came(make: Maker, data: Path, tmp_path: 
 async def test_the_folders_are_looked_through_a_few_times_after_a_run_came_and_then_no_more(
     make: Maker, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("powertui.screens.open.WATCHED_S", 3600)  # this test looks itself
+    monkeypatch.setattr("powertui.screens.folder_search.WATCHED_S", 3600)  # this test looks itself
     for name in ("one", "two"):
         shutil.copytree(data / "logdirs" / "jax_cpu", tmp_path / name)
     shell = make(tmp_path)
@@ -202,7 +204,7 @@ async def test_the_folders_are_looked_through_a_few_times_after_a_run_came_and_t
         shutil.copytree(data / "logdirs" / "trace_export", tmp_path / "three")
         folders = []
         for _ in range(9):
-            page._watch()
+            page.folders.watch()
             await settled(pilot)
             folders.append(shell.session.logdir)
         assert len(page.table.rows) == 3
@@ -623,7 +625,7 @@ async def test_a_marked_training_opens_by_its_first_session_and_a_log_says_that_
 async def test_a_run_that_is_too_large_to_look_at_says_so_until_it_was_open(
     make: Maker, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(open_screen, "_MAX_COUNTED_BYTES", 1_000)
+    monkeypatch.setattr(run_reader, "_MAX_COUNTED_BYTES", 1_000)
     monkeypatch.setattr(run_control, "LOOK_FOR_NEWS_S", 0.01)
     shutil.copytree(data / "logdirs" / "jax_cpu", tmp_path / "a")
     shutil.copytree(data / "logdirs" / "trace_export", tmp_path / "b")

@@ -18,8 +18,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from powertui.data.model import Run
-from powertui.screens import open as open_page
-from powertui.screens import typeahead
+from powertui.screens import run_reader, typeahead
 from powertui.screens.base import Dialog
 from powertui.screens.open import OpenScreen
 from powertui.screens.palette import Palette
@@ -250,16 +249,16 @@ async def test_looking_into_runs_ends_with_its_page(make: Maker, folder: Path) -
                 )
                 listed = shell.screen
                 assert isinstance(listed, OpenScreen)
-                await until(pilot, lambda listed=listed: listed._reader is not None)
-                stop, listed._stop = (
-                    listed._stop,
+                await until(pilot, lambda listed=listed: listed.reader.thread is not None)
+                stop, listed.reader.stop = (
+                    listed.reader.stop,
                     threading.Event(),
                 )  # the word that it is the end comes late
                 shell.exit(return_code=0)
-            assert listed._reader is not None
-            await until(pilot, lambda listed=listed: len(listed._from_files) > 1 or failed)
+            assert listed.reader.thread is not None
+            await until(pilot, lambda listed=listed: len(listed.reader.from_files) > 1 or failed)
             stop.set()
-            listed._reader.join()
+            listed.reader.thread.join()
     finally:
         threading.excepthook = before
     assert not failed
@@ -269,7 +268,7 @@ async def test_the_reading_thread_may_outlive_its_page(
     make: Maker, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     began, gate = threading.Event(), threading.Event()
-    read = open_page.load_run
+    read = run_reader.load_run
 
     def late(*args: Any, **options: Any) -> Run:
         """The first file is long, and the page is gone when it has been read."""
@@ -277,7 +276,7 @@ async def test_the_reading_thread_may_outlive_its_page(
         assert gate.wait(60)
         return read(*args, **options)
 
-    monkeypatch.setattr(open_page, "load_run", late)
+    monkeypatch.setattr(run_reader, "load_run", late)
     failed: list[BaseException | None] = []
     before, threading.excepthook = threading.excepthook, lambda args: failed.append(args.exc_value)
     try:
@@ -286,25 +285,30 @@ async def test_the_reading_thread_may_outlive_its_page(
             await until(pilot, began.is_set)
             listed = shell.screen
             assert isinstance(listed, OpenScreen)
-            stop, listed._stop = (
-                listed._stop,
+            stop, listed.reader.stop = (
+                listed.reader.stop,
                 threading.Event(),
             )  # the word that it is the end comes late
             shell.exit(return_code=0)
-        assert listed._reader is not None
-        assert listed._reader.is_alive()
+        assert listed.reader.thread is not None
+        assert listed.reader.thread.is_alive()
         gate.set()
         await until(
-            pilot, lambda: bool(listed._from_files) or bool(failed) or not listed._reader.is_alive()
+            pilot,
+            lambda: (
+                bool(listed.reader.from_files)
+                or bool(failed)
+                or not listed.reader.thread.is_alive()
+            ),
         )
         stop.set()
-        listed._reader.join(60)
-        assert not listed._reader.is_alive()
+        listed.reader.thread.join(60)
+        assert not listed.reader.thread.is_alive()
     finally:
         gate.set()
         threading.excepthook = before
     assert not failed
-    assert listed._from_files, "what was read is known, though nobody asks any more"
+    assert listed.reader.from_files, "what was read is known, though nobody asks any more"
 
 
 async def other_host(timeline: TimelineScreen) -> tuple[TimelineModel, TimelineModel]:

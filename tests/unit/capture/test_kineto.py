@@ -19,6 +19,7 @@ from powertui.capture import dynolog, kineto, profile_session
 from powertui.capture.dynolog import Daemon, ProcessUser
 from powertui.capture.messages import ProfileRequest
 from powertui.capture.profile_session import Plan
+from powertui.capture.stages import Stage
 from powertui.errors import CaptureError, UsageError
 from tests.bmc.rmcpplus import Bmc
 from tests.unit.capture.test_whole import power_of
@@ -108,7 +109,7 @@ def test_a_program_that_is_killed_while_it_writes_leaves_the_power_and_no_trace_
     """
     killed = []
 
-    def told(_stage: profile_session.Stage) -> bool:
+    def told(_stage: Stage) -> bool:
         if not killed and any(path.stat().st_size for path in tmp_path.rglob("*.json")):
             killed.append(process.kill())
         return False

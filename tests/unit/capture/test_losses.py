@@ -17,7 +17,8 @@ import pytest
 
 from powertui.capture import address, profile_file, profile_session
 from powertui.capture.messages import ProfileRequest
-from powertui.capture.profile_session import Plan, Stage
+from powertui.capture.profile_session import Plan
+from powertui.capture.stages import Stage
 from powertui.capture.surrounding_power import PowerAround
 from powertui.errors import CaptureError
 from tests.bmc.rmcpplus import Bmc

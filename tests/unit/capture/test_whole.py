@@ -27,6 +27,7 @@ from powertui.capture import (
 from powertui.capture.messages import ProfileRequest
 from powertui.capture.profile_session import CapturedProfile, Plan
 from powertui.capture.servers import Server
+from powertui.capture.stages import Stage
 from powertui.capture.surrounding_power import PowerAround
 from powertui.data import logdir
 from powertui.data.energy import account, host_energy
@@ -65,7 +66,7 @@ def test_profile_and_power_lie_in_one_folder_and_on_one_clock(tmp_path: Path) ->
     stages: list[str] = []
     told_at: list[float] = []
 
-    def told(stage: profile_session.Stage) -> bool:
+    def told(stage: Stage) -> bool:
         stages.append(stage.what)
         told_at.append(time.time())
         if stage.what == "power before":  # however long this machine takes for the first ones
@@ -267,7 +268,7 @@ def test_stopped_while_the_file_is_fetched_power_and_the_line_that_fetches_it_ar
 def test_a_second_ctrl_c_leaves_the_power(tmp_path: Path) -> None:
     """The server was told to end, and may write its file after we have gone."""
 
-    def told(stage: profile_session.Stage) -> bool:
+    def told(stage: Stage) -> bool:
         if stage.what in ("profiling", profile_session.WRITING):
             raise KeyboardInterrupt
         return False
@@ -415,7 +416,7 @@ def test_again_and_again_keeps_the_last_ones_and_what_others_put_there(tmp_path:
         if len(done) == 1:
             (taken.folder / "notes.txt").write_text("mine")
 
-    def told(_stage: profile_session.Stage) -> bool:
+    def told(_stage: Stage) -> bool:
         return len(done) == 3
 
     with ProfilerServer() as server:

@@ -10,7 +10,7 @@ from powertui.data.model import Badge, Clock, PowerCap, PowerSeries, Scope, Sens
 from powertui.data.watch import FinishedEpoch
 from powertui.feed import NS, ReplayFeed
 from powertui.plain import width
-from powertui.sampler.recorder import Event
+from powertui.sampler.recorder_events import Event
 from powertui.sampler.source import Stamp
 from powertui.terminal.glyphs import ASCII, CONSOLE, UNICODE, Glyphs
 from powertui.view import live_chart, live_rows, live_summary
