@@ -70,7 +70,9 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
     together = judged(runs_a, runs_b)
     causes = cause_accounts.causes(together)
     same_run = _stretches(runs_a, runs_b) is not None
-    sides = sentence.Counts(len(runs_a), len(runs_b), same_run)
+    sides = sentence.Counts(
+        len(runs_a), len(runs_b), same_run, is_a_first=_is_a_first(runs_a, runs_b)
+    )
     answer = sentence.answer(together, causes, sides)
     if _are_the_same(runs_a, runs_b):
         answer = f"{_SAME} {answer}"
@@ -197,7 +199,7 @@ def _notes(a: Sequence[Measured], b: Sequence[Measured]) -> tuple[str, ...]:
         if len(reasons) < len(runs):
             which = f"{len(reasons)} of {len(runs)} in {label}"
         notes.append(f"No joules for {which}: {reasons[0]}.")
-    if _one_after_the_other(a, b):
+    if _is_a_first(a, b) is not None:
         notes.append(
             "All runs of one side were recorded before those of the other: what changed on the "
             "machine in between would look the same. Record them in turns."
@@ -205,11 +207,15 @@ def _notes(a: Sequence[Measured], b: Sequence[Measured]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(notes))
 
 
-def _one_after_the_other(a: Sequence[Measured], b: Sequence[Measured]) -> bool:
-    """Whether two groups of runs were recorded as two blocks. False where that is not known."""
+def _is_a_first(a: Sequence[Measured], b: Sequence[Measured]) -> bool | None:
+    """Whether two groups of runs were recorded as two blocks, A's first. None where they were not,
+    or where that is not known.
+    """
     starts_a = [run.start_ns for run in a if run.start_ns is not None]
     starts_b = [run.start_ns for run in b if run.start_ns is not None]
     is_known = (len(starts_a), len(starts_b)) == (len(a), len(b))
     if not is_known or min(len(a), len(b)) < run_scatter.MIN_RUNS:
-        return False
-    return max(starts_a) < min(starts_b) or max(starts_b) < min(starts_a)
+        return None
+    if max(starts_a) < min(starts_b):
+        return True
+    return False if max(starts_b) < min(starts_a) else None

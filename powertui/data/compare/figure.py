@@ -71,6 +71,7 @@ class Judgement:
     runs_needed: int | None = None  # a side, where they would tell
     run_sigma: float | None = None  # by which runs of one side differ
     most_runs: int = 0  # that a side has
+    sides: tuple[FigureSamples, FigureSamples] | None = None  # the runs that decided
 
 
 @dataclass(frozen=True)

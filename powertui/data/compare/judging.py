@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from powertui.data.compare import drift, run_scatter, step_figures, turns
+from powertui.data.compare import drift, relabeling, run_scatter, step_figures, turns
 from powertui.data.compare.figure import (
     Basis,
     ComparedFigure,
@@ -20,11 +20,6 @@ from powertui.value_types import dataclass
 # A smaller difference than this share of A is what people ask for: gates stand at 5 % (nsys-ai) and
 # below. An interval that could hide as much says "cannot tell" instead of "within noise".
 _RELEVANT_SHARE = 0.05
-# Five trainings of one network on one machine had median steps of 42.6, 46.4, 48.4, 49.0 and
-# 52.2 ms: a standard deviation of 7.6 %, so 95 % of pairs of such runs lie within 30 %
-# (t with 4 degrees of freedom, √2).
-RUN_TO_RUN_SHARE = 0.30
-
 # The figures of a step's time, those first that vary least from run to run, and what each may take
 # of the 5 %. The mean keeps a part: only it shows a change of slow steps alone. Judged by one rule
 # for all three, 3 % more was found in 81 of 100 pairs with regular slow steps, and so in 91.
@@ -34,7 +29,14 @@ _LEVELS = {
     step_figures.STEP.name: 0.01,
 }
 _ERROR_SHARE = 0.05  # of comparisons without a difference that may call a family different
+# The same of Welch's interval where no split of so few runs can show 5 %: of three and three, 2 of
+# 20 splits differ as much as the clearest difference. Both together then called 1 to 4 % of pairs
+# without a difference different, whatever the scatter (eight kinds, uniform to two speeds).
+_ERROR_SHARE_OF_FEW = 0.03
 _THREE_RUNS = f"{run_scatter.MIN_RUNS} runs a side"
+# Five trainings of one network on one quiet machine had median steps of 42.6 to 52.2 ms; ten on a
+# busy one 17 to 50 ms. No size of a difference between two recordings is beyond that for certain.
+_ACROSS_RUNS = "more than either recording drifts, but two runs of one program may differ as much"
 
 
 @dataclass(frozen=True)
@@ -95,13 +97,55 @@ def judge_family(figures: Sequence[ComparedFigure]) -> list[ComparedFigure]:
 def _differing(figures: Sequence[ComparedFigure]) -> Iterator[ComparedFigure]:
     """Those that differ, of figures that are judged together."""
     ordered = sorted(figures, key=_rank)
-    p_values = [figure.judgement.p or 0.0 for figure in ordered]
+    split_p_values = _split_p_values(ordered)
+    p_values = []
+    for figure, split_p in zip(ordered, split_p_values, strict=True):
+        is_rare = relabeling.is_low(split_p, *_run_counts(figure))
+        p_values.append(_p_of_interval(figure) if is_rare else 1.0)
     levels = [_LEVELS.get(figure.name, 0.0) for figure in ordered]
     if any(levels):
         verdicts = run_scatter.differing_in_order(p_values, levels)
     else:
         verdicts = run_scatter.differing(p_values)
     return itertools.compress(ordered, verdicts)
+
+
+def _p_of_interval(figure: ComparedFigure) -> float:
+    """Welch's p; of three and three runs scaled, so that it has to be smaller."""
+    p = figure.judgement.p or 0.0
+    return p * _ERROR_SHARE / _ERROR_SHARE_OF_FEW if _is_few(figure) else p
+
+
+def _is_few(figure: ComparedFigure) -> bool:
+    """Whether no split of so few runs can show 5 %."""
+    return relabeling.least_p(*_run_counts(figure)) > _ERROR_SHARE
+
+
+def _run_counts(figure: ComparedFigure) -> tuple[int, int]:
+    a, b = _sides(figure)
+    return len(a.runs), len(b.runs)
+
+
+def _sides(figure: ComparedFigure) -> tuple[FigureSamples, FigureSamples]:
+    """The runs of a figure that runs decided."""
+    assert figure.judgement.sides is not None
+    return figure.judgement.sides
+
+
+def _split_p_values(figures: Sequence[ComparedFigure]) -> list[float]:
+    """How often other splits of the same runs show as much in one of these figures."""
+    by_runs: dict[object, list[int]] = {}
+    for at, figure in enumerate(figures):
+        a, b = _sides(figure)
+        key = (a.places, b.places, len(a.runs), len(b.runs))
+        by_runs.setdefault(key, []).append(at)
+    p_values = [1.0] * len(figures)
+    for rows in by_runs.values():
+        found = relabeling.family_p_values([_sides(figures[at]) for at in rows])
+        for at, p in zip(rows, found, strict=True):
+            # Figures that other runs have are one more chance to be wrong.
+            p_values[at] = min(1.0, p * len(by_runs))
+    return p_values
 
 
 def _by_chance(figure: ComparedFigure, count: int) -> ComparedFigure:
@@ -116,11 +160,17 @@ def _by_chance(figure: ComparedFigure, count: int) -> ComparedFigure:
     judgement = replace(
         judgement,
         verdict=FigureVerdict.CANNOT_TELL,
-        why=f"one of {count} figures: as much is expected of one of them by chance",
+        why=_chance_words(count),
         needs=f"about {runs} runs a side" if runs else "more runs a side",
         runs_needed=runs,
     )
     return replace(figure, judgement=judgement)
+
+
+def _chance_words(count: int) -> str:
+    if count == 1:
+        return "the same runs, split into two groups in other ways, often differ as much"
+    return f"one of {count} figures: as much is expected of one of them by chance"
 
 
 def _rank(figure: ComparedFigure) -> int:
@@ -130,7 +180,7 @@ def _rank(figure: ComparedFigure) -> int:
 
 
 def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
-    scatter, why = _scatter(a, b)
+    scatter, why, in_order = _scatter(a, b)
     lo, hi = scatter.difference - scatter.half, scatter.difference + scatter.half
     relevant = _RELEVANT_SHARE * abs(a.mean)
     runs, needs = None, ""
@@ -145,7 +195,7 @@ def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
             relevant, scatter.run_sigma, more_than=most_runs, level=level
         )
         needs = f"about {runs} runs a side" if runs else "a machine that varies less"
-        needs += f", to see {_RELEVANT_SHARE:.0%}"
+        needs += f"{in_order}, to see {_RELEVANT_SHARE:.0%}"
     return Judgement(
         verdict,
         Basis.RUN_TO_RUN,
@@ -157,19 +207,25 @@ def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
         runs_needed=runs,
         run_sigma=scatter.run_sigma,
         most_runs=most_runs,
+        sides=(a, b),
     )
 
 
-def _scatter(a: FigureSamples, b: FigureSamples) -> tuple[run_scatter.Scatter, str]:
-    """How runs of one side differ, and what that is made of."""
+def _scatter(a: FigureSamples, b: FigureSamples) -> tuple[run_scatter.Scatter, str, str]:
+    """How runs of one side differ, what that is made of, and how further runs are recorded best."""
     why = f"the scatter of {len(a.runs)} and {len(b.runs)} runs"
+    if not a.places or not b.places:
+        return run_scatter.welch(a.runs, b.runs), why, ""
     if not turns.are_in_turns(a.places, b.places):
-        return run_scatter.welch(a.runs, b.runs), why
+        scatter = turns.welch_and_drift(a, b)
+        if scatter.drift:
+            why += " and their drift, as A and B were not recorded in turns"
+        return scatter, why, " in turns"
     scatter = turns.welch_in_turns(a, b)
-    if not scatter.drift:
-        return scatter, why
-    drifted = _percent(scatter.drift, a.mean)
-    return scatter, f"{why} beside a drift of {drifted} from the first to the last"
+    if scatter.drift:
+        drifted = _percent(scatter.drift, a.mean)
+        why += f" beside a drift of {drifted} from the first to the last"
+    return scatter, why, ""
 
 
 def _by_drift(a: FigureSamples, b: FigureSamples, within_run: WithinRun | None) -> Judgement:
@@ -180,7 +236,7 @@ def _by_drift(a: FigureSamples, b: FigureSamples, within_run: WithinRun | None) 
     if abs(difference) <= half:
         verdict, why, needs = _inside_drift(half, a.mean)
     elif within_run is None:
-        verdict, why, needs = _across_runs(difference, a.mean)
+        verdict, why, needs = FigureVerdict.CANNOT_TELL, _ACROSS_RUNS, _THREE_RUNS
     else:
         verdict, why, needs = _beyond_drift(within_run)
     return Judgement(
@@ -208,21 +264,6 @@ def _beyond_drift(within_run: WithinRun) -> tuple[FigureVerdict, str, str]:
         return FigureVerdict.DIFFERS, "more than the drift within either stretch lets expect", ""
     why = f"{share:.1%} of all pairs of such windows in this run differ as much"
     return FigureVerdict.WITHIN_NOISE, why, ""
-
-
-def _across_runs(difference: float, mean: float) -> tuple[FigureVerdict, str, str]:
-    """One recording a side: what lies beyond the drift may still be another day's machine."""
-    if abs(difference) > RUN_TO_RUN_SHARE * abs(mean):
-        why = (
-            f"more than {RUN_TO_RUN_SHARE:.0%}, which runs of one program on one machine "
-            "were seen to differ by"
-        )
-        return FigureVerdict.DIFFERS, why, _THREE_RUNS
-    why = (
-        "more than either drifts, but two runs of one program may differ as much "
-        f"(up to {RUN_TO_RUN_SHARE:.0%} seen)"
-    )
-    return FigureVerdict.CANNOT_TELL, why, _THREE_RUNS
 
 
 def _percent(part: float, whole: float) -> str:

@@ -38,6 +38,7 @@ class Counts:
     a: int
     b: int
     same_run: bool
+    is_a_first: bool | None = None  # whether all of A was recorded before B; None: neither
 
 
 def answer(matched: Matched, causes: Sequence[Cause], counts: Counts) -> str:
@@ -71,13 +72,37 @@ def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts, need
     if time.verdict is FigureVerdict.DIFFERS:
         longer = "longer" if (time.difference or 0.0) > 0 else "less"
         size = size_of_difference(time)
-        return f"{_SUBJECTS[time.name]} {size} {longer} in B ({sizes}){_source(causes)}."
+        words = f"{_SUBJECTS[time.name]} {size} {longer} in B ({sizes}){_source(causes)}."
+        return words + _order_words(counts)
     if time.verdict is FigureVerdict.WITHIN_NOISE:
         return f"A step takes the same time, as far as the noise shows ({sizes})."
     words = f"Cannot tell whether a step takes longer ({sizes})."
+    if _is_beyond_drift(time, counts):
+        words = (
+            f"Cannot tell whether a step takes longer: these two recordings differ by "
+            f"{size_of_difference(time)} ({sizes}), but two runs of one program may differ as much."
+        )
     if needs:
         words += f" To tell: {needs}."
     return words + (_parts_that_differ(causes) or _largest_parts(causes))
+
+
+def _is_beyond_drift(time: ComparedFigure, counts: Counts) -> bool:
+    """Whether two recordings are further apart than either drifts, which nobody can explain."""
+    lo, hi = time.judgement.lo, time.judgement.hi
+    is_single = time.judgement.basis is Basis.WITHIN_RUN and not counts.same_run
+    return is_single and lo is not None and hi is not None and (lo > 0 or hi < 0)
+
+
+def _order_words(counts: Counts) -> str:
+    """What else may have made a difference of two groups of runs."""
+    if counts.is_a_first is None:
+        return ""
+    first, second = ("A", "B") if counts.is_a_first else ("B", "A")
+    return (
+        f" All of {first} was recorded before {second}, so the machine may have changed instead: "
+        "record them in turns."
+    )
 
 
 def _parts_that_differ(causes: Sequence[Cause]) -> str:

@@ -243,7 +243,7 @@ def _judged_row(row: GateRow, base: GateSamples, new: GateSamples, level: float)
 
 def _why_open(interval: GateInterval, difference: float, allowed: float) -> str:
     if interval.basis is Basis.WITHIN_RUN:
-        return "two runs of one program may differ by 30 %, and there are too few to know"
+        return "two runs of one program may differ by 30 % and more, and there are too few to know"
     if difference > allowed:
         return "the difference is larger than the tolerance, but chance may make as much"
     return "a difference larger than the tolerance is inside its interval"

@@ -1,0 +1,137 @@
+"""How often the same runs, split into two groups in other ways, differ as much.
+
+Without a change every split of the runs is as likely as the one into A and B. So the share of the
+splits in which some figure of a family differs at least as much is a p-value that holds for any
+scatter: heavy tails, two speeds of a machine, one outlier, figures that depend on each other. A
+family is judged by the largest difference among its figures (Westfall and Young's rule), which
+costs nothing where figures move together. Welch's and Hochberg's rules assume more, and have to
+agree.
+
+Three and three runs have 20 splits, so not even the clearest difference has less than 2 in 20
+against it. `least_p` says so, and the caller asks more of Welch's interval there.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from powertui.data.compare.figure import FigureSamples
+from powertui.data.compare.turns import are_alternating, are_in_turns
+from powertui.data.model import Floats
+
+_ERROR_SHARE = 0.05
+_MAX_SPLITS = 1000  # more are drawn: 999 and the actual one give a p of 0.05 to ± 0.007
+# Fewer splits in turns than this cannot show 5 %; then all splits are taken.
+_LEAST_SPLITS_IN_TURNS = 40
+_EQUAL_SHARE = 1e-9  # differences that are equal to so many digits are ties
+
+
+def least_p(a_runs: int, b_runs: int) -> float:
+    """The smallest p-value that splits of so many runs can have."""
+    splits = math.comb(a_runs + b_runs, a_runs)
+    # Of two equal groups, A and B changed round differ as much.
+    as_clear = 2 if a_runs == b_runs else 1
+    return as_clear / splits
+
+
+def is_rare(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Whether at most 5 % of the splits differ as much, or as few as there can be."""
+    (p,) = family_p_values([(FigureSamples(tuple(a)), FigureSamples(tuple(b)))])
+    return is_low(p, len(a), len(b))
+
+
+def is_low(p: float, a_runs: int, b_runs: int) -> bool:
+    """Whether a p-value is at most 5 %, or the least that splits of so many runs can have."""
+    return p <= max(_ERROR_SHARE, least_p(a_runs, b_runs) * (1 + _EQUAL_SHARE))
+
+
+def family_p_values(family: Sequence[tuple[FigureSamples, FigureSamples]]) -> list[float]:
+    """For each figure, the share of splits in which any of those below it differs as much.
+
+    All figures have the same runs. The largest is held against all, the second against all but
+    the first, and so on.
+    """
+    a, b = family[0]
+    is_in_turns = are_in_turns(a.places, b.places)
+    values = np.array([[*of_a.runs, *of_b.runs] for of_a, of_b in family]).T
+    of_b = np.repeat([0.0, 1.0], [len(a.runs), len(b.runs)])
+    if a.places and b.places:
+        order = np.argsort([*a.places, *b.places], kind="stable")
+        values, of_b = values[order], of_b[order]
+    others = _splits(len(a.runs), len(b.runs), is_in_turns)
+    beside = _beside(len(of_b), is_in_turns)
+    figures = beside @ values
+    scale = np.sqrt((figures**2).sum(axis=0))
+    # Counts that never vary differ in no split.
+    is_constant = scale <= _EQUAL_SHARE * np.abs(values).max(axis=0)
+    figures /= np.where(is_constant, np.inf, scale)
+    actual = _sizes(of_b[np.newaxis], beside, figures)[0]
+    return _stepped_down(actual, _sizes(others, beside, figures), _is_drawn(a, b))
+
+
+def _sizes(splits: Floats, beside: Floats, figures: Floats) -> Floats:
+    """[splits × figures] how far the two groups are apart: the correlation with belonging to B."""
+    belonging = splits @ beside
+    length = np.sqrt((belonging**2).sum(axis=1, keepdims=True))
+    return np.asarray(np.abs(belonging @ figures) / length)
+
+
+def _stepped_down(actual: Floats, others: Floats, is_drawn: bool) -> list[float]:
+    p_values = np.ones(len(actual))
+    largest = np.zeros(len(others))
+    extra = int(is_drawn)  # the actual split is not among those that are drawn
+    for at in np.argsort(actual, kind="stable").tolist():
+        largest = np.maximum(largest, others[:, at])
+        as_far = int((largest >= actual[at] * (1 - _EQUAL_SHARE)).sum())
+        p_values[at] = (as_far + extra) / (len(others) + extra)
+    # A figure is no clearer than one that differs more.
+    highest = 0.0
+    for at in np.argsort(-actual, kind="stable").tolist():
+        highest = max(highest, float(p_values[at]))
+        p_values[at] = highest
+    return [float(p) for p in p_values]
+
+
+def _beside(runs: int, is_in_turns: bool) -> Floats:
+    """Takes the mean out of the runs, and a straight line where they were recorded in turns."""
+    columns = [np.ones(runs)]
+    if is_in_turns:
+        columns.append(np.linspace(-0.5, 0.5, runs))
+    model = np.column_stack(columns)
+    return np.asarray(np.eye(runs) - model @ np.linalg.pinv(model))
+
+
+def _is_drawn(a: FigureSamples, b: FigureSamples) -> bool:
+    return math.comb(len(a.runs) + len(b.runs), len(a.runs)) > _MAX_SPLITS
+
+
+@functools.lru_cache(maxsize=16)
+def _splits(a_runs: int, b_runs: int, is_in_turns: bool) -> Floats:
+    """[splits × runs] 1 for B: all of them, or as many as are enough.
+
+    Where the runs were recorded in turns only splits in turns are as likely: others hold a drift.
+    """
+    every = _all_splits(a_runs, b_runs)
+    if is_in_turns:
+        alternating = [at for at, split in enumerate(every) if are_alternating(split > 0)]
+        if len(alternating) >= _LEAST_SPLITS_IN_TURNS:
+            return np.asarray(every[alternating])
+    return every
+
+
+def _all_splits(a_runs: int, b_runs: int) -> Floats:
+    runs = a_runs + b_runs
+    if math.comb(runs, b_runs) > _MAX_SPLITS:
+        rng = np.random.default_rng(runs)  # the same answer each time
+        of_b = np.repeat([0.0, 1.0], [a_runs, b_runs])
+        return np.array([rng.permutation(of_b) for _ in range(_MAX_SPLITS - 1)])
+    chosen = list(itertools.combinations(range(runs), b_runs))
+    splits = np.zeros((len(chosen), runs))
+    for row, places in enumerate(chosen):
+        splits[row, places] = 1.0
+    return splits
