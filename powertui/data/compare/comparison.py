@@ -159,7 +159,8 @@ def _stretches(a: Sequence[Measured], b: Sequence[Measured]) -> MatchedStretches
         first, second = second, first
     length = (first.count + second.count) // 2
     steps_between = max(0, second.first - first.last - 1)
-    return MatchedStretches(length, gap=steps_between / length)
+    is_even = first.count == second.count
+    return MatchedStretches(length, gap=steps_between / length, is_even=is_even)
 
 
 def _conclusion_changes(

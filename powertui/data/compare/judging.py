@@ -29,9 +29,10 @@ _LEVELS = {
     step_figures.STEP.name: 0.01,
 }
 _ERROR_SHARE = 0.05  # of comparisons without a difference that may call a family different
-# The same of Welch's interval where no split of so few runs can show 5 %: of three and three, 2 of
-# 20 splits differ as much as the clearest difference. Both together then called 1 to 4 % of pairs
-# without a difference different, whatever the scatter (eight kinds, uniform to two speeds).
+# The same of Welch's interval where a side has three runs. Of three and three, 2 of 20 splits differ
+# as much as the clearest difference, so no split can show 5 %; both rules together called 1 to 4 %
+# of pairs without a difference different, whatever the scatter (eight kinds, uniform to two
+# speeds). Of three that vary five times as much as the other six it was 8 % without this.
 _ERROR_SHARE_OF_FEW = 0.03
 _THREE_RUNS = f"{run_scatter.MIN_RUNS} runs a side"
 # Five trainings of one network on one quiet machine had median steps of 42.6 to 52.2 ms; ten on a
@@ -45,6 +46,9 @@ class WithinRun:
 
     gap: float = 0.0  # what lies between them, in lengths of one
     alike_share: float | None = None  # of the run's pairs of windows that differ as much
+    figures: int = 1  # of its family, which are judged together
+    needs_share: bool = False  # whether the run has to show how often such windows differ
+    is_other_total: bool = False  # whether it is a total of stretches with other numbers of steps
 
 
 def judge(
@@ -57,7 +61,8 @@ def judge(
     """The interval of B less A, and what may be said of it."""
     if min(len(a.runs), len(b.runs)) >= run_scatter.MIN_RUNS:
         return _by_runs(a, b, _level_needed(name))
-    if len(a.blocks) and len(b.blocks):
+    is_comparable = within_run is None or not within_run.is_other_total
+    if len(a.blocks) and len(b.blocks) and is_comparable:
         return _by_drift(a, b, within_run)
     return _without_scatter(a, b, within_run)
 
@@ -75,7 +80,10 @@ def _without_scatter(a: FigureSamples, b: FigureSamples, within_run: WithinRun |
     if within_run is not None:
         needs = f"at least {drift.MIN_STEPS} steps in each stretch, or {_THREE_RUNS}"
     why = "nothing shows how much it varies"
-    if (len(a.runs), len(b.runs)) != (1, 1):
+    if within_run is not None and within_run.is_other_total:
+        why = "a total of stretches that have other numbers of steps"
+        needs = "stretches of as many steps"
+    elif (len(a.runs), len(b.runs)) != (1, 1):
         why = f"{len(a.runs)} and {len(b.runs)} runs have it, too few to say how much it varies"
     return Judgement(FigureVerdict.CANNOT_TELL, Basis.NONE, why=why, needs=needs)
 
@@ -111,14 +119,14 @@ def _differing(figures: Sequence[ComparedFigure]) -> Iterator[ComparedFigure]:
 
 
 def _p_of_interval(figure: ComparedFigure) -> float:
-    """Welch's p; of three and three runs scaled, so that it has to be smaller."""
+    """Welch's p; of a side of three runs scaled, so that it has to be smaller."""
     p = figure.judgement.p or 0.0
     return p * _ERROR_SHARE / _ERROR_SHARE_OF_FEW if _is_few(figure) else p
 
 
 def _is_few(figure: ComparedFigure) -> bool:
-    """Whether no split of so few runs can show 5 %."""
-    return relabeling.least_p(*_run_counts(figure)) > _ERROR_SHARE
+    """Whether a side has as few runs as can be judged."""
+    return min(_run_counts(figure)) == run_scatter.MIN_RUNS
 
 
 def _run_counts(figure: ComparedFigure) -> tuple[int, int]:
@@ -231,8 +239,8 @@ def _scatter(a: FigureSamples, b: FigureSamples) -> tuple[run_scatter.Scatter, s
 def _by_drift(a: FigureSamples, b: FigureSamples, within_run: WithinRun | None) -> Judgement:
     """One run a side: what the blocks of each let expect, and no claim on further runs."""
     difference = b.mean - a.mean
-    gap = 0.0 if within_run is None else within_run.gap
-    half = drift.reach(a.blocks, b.blocks, gap)
+    lies = within_run or WithinRun()
+    half = drift.reach(a.blocks, b.blocks, lies.gap, lies.figures)
     if abs(difference) <= half:
         verdict, why, needs = _inside_drift(half, a.mean)
     elif within_run is None:
@@ -260,6 +268,10 @@ def _inside_drift(half: float, mean: float) -> tuple[FigureVerdict, str, str]:
 def _beyond_drift(within_run: WithinRun) -> tuple[FigureVerdict, str, str]:
     """Two stretches of one run that lie further apart than either drifts."""
     share = within_run.alike_share
+    if share is None and within_run.needs_share:
+        why = "more than either stretch drifts, but the run is too short to show how often it jumps"
+        needs = f"a run of {drift.MIN_WINDOWS} such stretches, or {_THREE_RUNS}"
+        return FigureVerdict.CANNOT_TELL, why, needs
     if share is None or share <= drift.MAX_PAIR_SHARE:
         return FigureVerdict.DIFFERS, "more than the drift within either stretch lets expect", ""
     why = f"{share:.1%} of all pairs of such windows in this run differ as much"

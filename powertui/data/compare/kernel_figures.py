@@ -8,9 +8,17 @@ compared by operator, and by name below it.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 from powertui.data.compare.figure import Family
 from powertui.data.compare.part import ComparedPart, HostWindow
+from powertui.data.compare.step_blocks import (
+    StepBlock,
+    called_in_each,
+    in_all_pieces,
+    run_pieces,
+    step_blocks,
+)
 from powertui.data.compare.values import ComparedValue, ValueKey, Values
 from powertui.data.model import PS_PER_S
 from powertui.data.table import Table
@@ -23,14 +31,41 @@ _NO_OPERATOR = "(no operator)"  # of kernels that were launched before the profi
 
 def kernel_values(part: ComparedPart) -> Values:
     """Totals of the window, of all hosts together; nothing for other traces."""
+    sums = _sums(part, part.windows)
+    if not sums:
+        return {}
+    steps = max(len(window.rows) for window in part.windows)
+    blocks = called_in_each([_totals_of(part, block, steps) for block in step_blocks(part)])
+    pieces = run_pieces(part)
+    course, piece_steps = in_all_pieces(
+        pieces, [_totals_of(part, piece, steps) for piece in pieces]
+    )
+    values = {}
+    for key, total in sums.items():
+        values[key] = ComparedValue(
+            value=total,
+            blocks=blocks.get(key, ()),
+            series=course.get(key),
+            steps_per_value=piece_steps,
+        )
+    return values
+
+
+def _totals_of(part: ComparedPart, block: StepBlock, steps: int) -> dict[ValueKey, float]:
+    """What the totals would be, if all steps were as those of a block."""
+    share = block.steps / steps
+    return {key: total / share for key, total in _sums(part, block.windows).items()}
+
+
+def _sums(part: ComparedPart, windows: Iterable[HostWindow]) -> _Sums:
     sums: _Sums = defaultdict(float)
-    for window in part.windows:
+    for window in windows:
         if window.profile.trace.format != "kineto":
             continue
         _add_device_times(sums, _asked("gpu_timeline", part, window))
         _add_operators(sums, _asked("ops_summary", part, window))
         _add_kernels(sums, _asked("kernel_summary", part, window))
-    return {key: ComparedValue(total) for key, total in sums.items()}
+    return sums
 
 
 _Sums = defaultdict[ValueKey, float]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +32,10 @@ _ZERO_WHERE_MISSING = (
     Family.KERNEL_NAME,
     Family.CATEGORY,
 )
+# Sums of a window, which has more of them with more steps.
+_TOTALS = (Family.DEVICE_TIME, Family.OPERATOR, Family.KERNEL, Family.KERNEL_NAME)
+# Of these a window has dozens, or thousands, and one of them is far off by chance.
+_MANY_FIGURES = (Family.OP, *_TOTALS)
 _PARTS_OF_A_STEP = (Family.OP, Family.CATEGORY)
 
 
@@ -74,6 +80,7 @@ class MatchedStretches:
 
     length: int  # steps of one of them
     gap: float  # what lies between them, in lengths
+    is_even: bool = True  # whether both have as many steps
 
 
 def matched(
@@ -82,12 +89,19 @@ def matched(
     """Every figure that both sides have, judged, in the order of A; then those of one side."""
     figures, unmatched = [], []
     places = _places(a, b)
+    counts = _counts_with_blocks(a, b) if stretches is not None else Counter()
     for key in dict.fromkeys(key for run in (*a, *b) for key in run.values):
         samples_a, samples_b = _samples(a, key, places.of_a), _samples(b, key, places.of_b)
         if samples_a.runs and samples_b.runs:
             within_run = None
             if stretches is not None:
                 within_run = _within_run(a[0].values[key], b[0].values[key], stretches)
+                within_run = replace(
+                    within_run,
+                    figures=counts[key.family],
+                    needs_share=key.family in _MANY_FIGURES,
+                    is_other_total=key.family in _TOTALS and not stretches.is_even,
+                )
             figures.append(
                 ComparedFigure(
                     family=key.family,
@@ -103,6 +117,17 @@ def matched(
             continue
         unmatched.append(_one_sided(key, samples_a, samples_b, places))
     return Matched(tuple(figures), tuple(unmatched))
+
+
+def _counts_with_blocks(a: Sequence[Measured], b: Sequence[Measured]) -> Counter[Family]:
+    """How many figures of each family two stretches of one run can be told apart by."""
+    counts: Counter[Family] = Counter()
+    for key, value in a[0].values.items():
+        other = b[0].values.get(key)
+        # The three figures of a step's time, and joules and watts, are nearly one.
+        if key.family in _MANY_FIGURES and value.blocks and other is not None and other.blocks:
+            counts[key.family] += 1
+    return counts
 
 
 def _name_in_b(b: Sequence[Measured], key: ValueKey) -> str:
@@ -129,7 +154,8 @@ def _within_run(a: ComparedValue, b: ComparedValue, stretches: MatchedStretches)
     share = None
     if a.series is not None and a.value > 0 and b.value > 0:
         ratio = math.log(b.value / a.value)
-        share = drift.share_as_far_apart(a.series, stretches.length, ratio)
+        length = max(1, round(stretches.length / a.steps_per_value))
+        share = drift.share_as_far_apart(a.series, length, ratio)
     return WithinRun(stretches.gap, share)
 
 

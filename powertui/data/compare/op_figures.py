@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +12,13 @@ import numpy as np
 from powertui.data.compare.figure import Family
 from powertui.data.compare.op_identity import joined, op_identities
 from powertui.data.compare.part import ComparedPart, HostWindow
+from powertui.data.compare.step_blocks import (
+    StepBlock,
+    called_in_each,
+    in_all_pieces,
+    run_pieces,
+    step_blocks,
+)
 from powertui.data.compare.values import ComparedValue, OpIdentity, ValueKey, Values
 from powertui.data.model import PS_PER_S, Int64s
 from powertui.data.tools import name_classes, op_stats
@@ -33,11 +41,30 @@ def op_values(part: ComparedPart) -> Values:
     for window in part.windows:
         _add_ops(ops, window)
     steps = max((len(window.rows) for window in part.windows), default=0)
+    blocks = called_in_each([_own_seconds(block) for block in step_blocks(part)])
+    pieces = run_pieces(part)
+    course, piece_steps = in_all_pieces(pieces, [_own_seconds(piece) for piece in pieces])
     values: Values = {}
     for key, op in ops.items():
         identity = joined(sorted(op.identities)) if op.identities else None
-        values[key] = ComparedValue(op.own_s / max(1, steps), identity=identity)
+        values[key] = ComparedValue(
+            value=op.own_s / max(1, steps),
+            blocks=blocks.get(key, ()),
+            series=course.get(key),
+            identity=identity,
+            steps_per_value=piece_steps,
+        )
     return values
+
+
+def _own_seconds(block: StepBlock) -> dict[ValueKey, float]:
+    """The own time of each op for each step of a block."""
+    seconds: dict[ValueKey, float] = defaultdict(float)
+    for window, bounds in zip(block.windows, block.bounds, strict=True):
+        stats = op_stats.op_stats(window.profile.trace, *bounds)
+        for row, key in _keys_of_ops(window, stats, _rows_of_ops(window, stats)):
+            seconds[key] += int(stats.self_time[row]) / PS_PER_S / block.steps
+    return seconds
 
 
 @dataclass
@@ -49,22 +76,28 @@ class _Op:
 
 
 def _add_ops(ops: dict[ValueKey, _Op], window: HostWindow) -> None:
-    profile = window.profile
-    stats = op_stats.op_stats(profile.trace, *window.bounds)
+    stats = op_stats.op_stats(window.profile.trace, *window.bounds)
     rows = _rows_of_ops(window, stats)
     identities = op_identities(window, stats, rows)
-    for row in rows.tolist():
-        name = without_replica(stats.trace.names.display(int(stats.name[row])))
-        # The mark of a step is as long as the step, and no op.
-        if profile.steps.is_own_mark(name):
-            continue
-        where = ON_DEVICE if stats.on_device[row] else ON_HOST
-        if where == ON_HOST and _NO_WORK.search(name):
-            continue
-        op = ops[ValueKey(Family.OP, name, "s", where)]
+    for row, key in _keys_of_ops(window, stats, rows):
+        op = ops[key]
         op.own_s += int(stats.self_time[row]) / PS_PER_S
         if row in identities:
             op.identities.add(identities[row])
+
+
+def _keys_of_ops(
+    window: HostWindow, stats: OpStats, rows: Int64s
+) -> Iterator[tuple[int, ValueKey]]:
+    """The rows that are compared, each with the op it belongs to."""
+    for row in rows.tolist():
+        name = without_replica(stats.trace.names.display(int(stats.name[row])))
+        # The mark of a step is as long as the step, and no op.
+        if window.profile.steps.is_own_mark(name):
+            continue
+        where = ON_DEVICE if stats.on_device[row] else ON_HOST
+        if where == ON_DEVICE or not _NO_WORK.search(name):
+            yield row, ValueKey(Family.OP, name, "s", where)
 
 
 def _rows_of_ops(window: HostWindow, stats: OpStats) -> Int64s:

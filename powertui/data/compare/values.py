@@ -38,6 +38,7 @@ class ComparedValue(NamedTuple):
     blocks: tuple[float, ...] = ()  # its means over blocks of the compared steps
     series: Floats | None = None  # its value at every step of the run, compared or not
     identity: OpIdentity | None = None  # of an op
+    steps_per_value: float = 1.0  # of the series
     own_name: str = ""  # of an op, where another run's name for it is used
 
 

@@ -103,3 +103,30 @@ def test_so_many_runs_as_are_named_find_five_percent(sigma: float) -> None:
 def test_a_machine_that_varies_too_much_needs_no_number() -> None:
     assert runs_to_find(0.01, 1.0) is None
     assert runs_to_find(1.0, 0.01, more_than=7) == 8
+
+
+def test_a_drift_between_two_blocks_of_runs_is_no_difference() -> None:
+    """All of A before B: Welch's interval alone calls a slow day a difference."""
+    rng = np.random.default_rng(33)
+    of_b = np.repeat([0.0, 1.0], 5)
+    wrong = {"welch": 0, "both": 0}
+    for _ in range(100):
+        a, b = sides(100 + run_values("trend", of_b, rng), of_b)
+        wrong["welch"] += welch(a.runs, b.runs).p <= 0.05
+        judgement = judge(a, b)
+        is_called = judgement.verdict is FigureVerdict.DIFFERS
+        wrong["both"] += is_called
+        assert judgement.lo is not None
+        assert judgement.hi is not None
+        assert is_called == (judgement.lo > 0 or judgement.hi < 0)
+    assert wrong["welch"] >= 60
+    assert wrong["both"] <= 9
+
+
+def test_what_was_not_recorded_in_turns_needs_turns() -> None:
+    a = FigureSamples((100.0, 101.0, 102.0, 103.0), places=(0, 1, 2, 3))
+    b = FigureSamples((104.0, 105.0, 106.0, 107.0), places=(4, 5, 6, 7))
+    judgement = judge(a, b)
+    assert judgement.verdict is FigureVerdict.CANNOT_TELL
+    assert judgement.why.endswith("and their drift, as A and B were not recorded in turns")
+    assert " runs a side in turns, to see 5%" in judgement.needs

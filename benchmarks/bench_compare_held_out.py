@@ -1,0 +1,117 @@
+"""`powertui compare` of groups of runs whose scatter nobody tuned for: how often a family of figures
+is called different though nothing changed, and how often 3 % is found.
+
+The kinds are those of `tests/synthetic/held_out_runs.py`; the rule is the one that ships.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from benchmarks.bench_compare_groups import _power_at
+from benchmarks.harness import Table
+from powertui.data.compare.figure import ComparedFigure, Family, FigureSamples, FigureVerdict
+from powertui.data.compare.judging import judge, judge_family
+from tests.synthetic.held_out_runs import HELD_OUT_KINDS, ORDERS, held_out_values
+from tests.synthetic.run_world import turns_of
+from tests.synthetic.step_world import Floats
+
+PAIRS = 300
+OP_PAIRS = 60
+OPS = 30
+SIDES = ((3, 3), (4, 4), (5, 5), (10, 10), (3, 6), (10, 4))
+TIMES = ("lower quartile step", "median step", "time per step")
+POWERS = ("energy per step", "power during steps")
+LEVEL = 100.0  # of a figure whose runs scatter by about 1 %
+
+
+def main() -> None:
+    """The tables."""
+    _alike()
+    _longer()
+
+
+def family_differs(
+    values: Floats, of_b: Floats, order: str, family: Family, names: tuple[str, ...]
+) -> bool:
+    """Whether one figure of the family is called different."""
+    a, b = np.flatnonzero(of_b == 0), np.flatnonzero(of_b)
+    places = [() if order == "unknown" else tuple(at.tolist()) for at in (a, b)]
+    figures = []
+    for column, name in enumerate(names):
+        of_a = FigureSamples(tuple(values[a, column].tolist()), places=places[0])
+        of_b_runs = FigureSamples(tuple(values[b, column].tolist()), places=places[1])
+        judgement = judge(of_a, of_b_runs, name=name)
+        figures.append(ComparedFigure(family, name, "s", of_a.mean, of_b_runs.mean, judgement))
+    return any(row.verdict is FigureVerdict.DIFFERS for row in judge_family(figures))
+
+
+def sides_in_order(order: str, a: int, b: int, rng: np.random.Generator) -> Floats:
+    """1 for each run of B."""
+    if order == "in turns" and max(a, b) <= 2 * (min(a, b) + 1):
+        return turns_of(a, b, rng)
+    in_blocks = np.repeat([0.0, 1.0], [a, b])
+    return np.asarray(rng.permutation(in_blocks)) if order == "unknown" else in_blocks
+
+
+def share_differing(
+    kind: str, order: str, sides: tuple[int, int], names: tuple[str, ...], pairs: int
+) -> float:
+    """Of so many pairs without a difference."""
+    family = Family.OP if len(names) == OPS else Family.TIME
+    if names == POWERS:
+        family = Family.ENERGY
+    rng = np.random.default_rng([HELD_OUT_KINDS.index(kind), ORDERS.index(order), *sides, 41])
+    wrong = 0
+    for _ in range(pairs):
+        of_b = sides_in_order(order, *sides, rng)
+        values = LEVEL + held_out_values(kind, of_b, len(names), rng)
+        wrong += family_differs(values, of_b, order, family, names)
+    return wrong / pairs
+
+
+def _alike() -> None:
+    ops = tuple(f"op {number}" for number in range(OPS))
+    for title, names, pairs, groups in (
+        ("times of a step", TIMES, PAIRS, SIDES),
+        ("energy and power", POWERS, PAIRS, ((3, 3), (5, 5))),
+        (f"{OPS} ops", ops, OP_PAIRS, ((3, 3), (5, 5))),
+    ):
+        table = Table(
+            f"Nothing changed, {pairs} pairs each: {title} called different "
+            f"({' / '.join(ORDERS)}; target ≤ 5 %)",
+            ["what runs do", *(f"{a} and {b}" for a, b in groups)],
+        )
+        for kind in HELD_OUT_KINDS:
+            cells = []
+            for sides in groups:
+                shares = [share_differing(kind, order, sides, names, pairs) for order in ORDERS]
+                cells.append(" / ".join(f"{share:.1%}" for share in shares))
+            table.row(kind, *cells)
+        table.print()
+
+
+def _longer() -> None:
+    table = Table(
+        f"3 % more, five a side, {PAIRS} pairs: found, and by a test that knows the scatter",
+        ["scatter of runs", *ORDERS, "at best"],
+    )
+    for sigma in (0.005, 0.0075, 0.01, 0.015, 0.02):
+        cells = []
+        for order in ORDERS:
+            rng = np.random.default_rng([int(1e4 * sigma), ORDERS.index(order), 42])
+            found = 0
+            for _ in range(PAIRS):
+                of_b = sides_in_order(order, 5, 5, rng)
+                values = LEVEL * (1 + sigma * held_out_values("plain", of_b, len(TIMES), rng))
+                values += LEVEL * 0.03 * of_b[:, np.newaxis]
+                found += family_differs(values, of_b, order, Family.TIME, TIMES)
+            cells.append(f"{found / PAIRS:.0%}")
+        table.row(f"{sigma:.2%}", *cells, f"{_power_at(0.03, sigma, 5):.0%}")
+    table.print()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
