@@ -29,11 +29,12 @@ _LEVELS = {
     step_figures.STEP.name: 0.01,
 }
 _ERROR_SHARE = 0.05  # of comparisons without a difference that may call a family different
-# The same of Welch's interval where a side has three runs. Of three and three, 2 of 20 splits differ
-# as much as the clearest difference, so no split can show 5 %; both rules together called 1 to 4 %
-# of pairs without a difference different, whatever the scatter (eight kinds, uniform to two
-# speeds). Of three that vary five times as much as the other six it was 8 % without this.
+# The same of Welch's interval where a side has three or four runs. Of three and three, 2 of 20
+# splits differ as much as the clearest difference, so no split can show 5 %; both rules together
+# called 1 to 4 % of pairs without a difference different, whatever the scatter (eight kinds,
+# uniform to two speeds). Of few that vary five times as much as the more it was 7 to 8 % without.
 _ERROR_SHARE_OF_FEW = 0.03
+_FEW_RUNS = 4
 _THREE_RUNS = f"{run_scatter.MIN_RUNS} runs a side"
 # Five trainings of one network on one quiet machine had median steps of 42.6 to 52.2 ms; ten on a
 # busy one 17 to 50 ms. No size of a difference between two recordings is beyond that for certain.
@@ -119,14 +120,14 @@ def _differing(figures: Sequence[ComparedFigure]) -> Iterator[ComparedFigure]:
 
 
 def _p_of_interval(figure: ComparedFigure) -> float:
-    """Welch's p; of a side of three runs scaled, so that it has to be smaller."""
+    """Welch's p; of a side of few runs scaled, so that it has to be smaller."""
     p = figure.judgement.p or 0.0
     return p * _ERROR_SHARE / _ERROR_SHARE_OF_FEW if _is_few(figure) else p
 
 
 def _is_few(figure: ComparedFigure) -> bool:
-    """Whether a side has as few runs as can be judged."""
-    return min(_run_counts(figure)) == run_scatter.MIN_RUNS
+    """Whether a side has hardly more runs than can be judged at all."""
+    return min(_run_counts(figure)) <= _FEW_RUNS
 
 
 def _run_counts(figure: ComparedFigure) -> tuple[int, int]:
