@@ -134,11 +134,11 @@ def _completions(words: Sequence[str]) -> int:
 
 def _clear_cache() -> int:
     from powertui import units
-    from powertui.data.elsewhere import keeping, mirror
+    from powertui.data.elsewhere import keeping
 
-    gone, kept_bytes = keeping.clear(mirror.cache())
+    gone, kept_bytes = keeping.clear(keeping.cache())
     kept_text = f" Kept, because it is open: {units.size(kept_bytes)}." if kept_bytes else ""
-    print(f"{units.size(gone)} deleted in {mirror.cache()}.{kept_text}")
+    print(f"{units.size(gone)} deleted in {keeping.cache()}.{kept_text}")
     return 0
 
 

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui import units
+from powertui.data.columns import Column, Lazy, Value
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace, Track
 from powertui.data.search import Hits
-from powertui.data.table import Column, Lazy, Place, Table, TablePart, Value
+from powertui.data.table import Place, Table, TablePart
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.value_types import dataclass
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from powertui import units
+from powertui.data.columns import shown
 from powertui.data.conclusions.conclusion import Conclusion, Conclusions, Confidence
-from powertui.data.table import shown
 from powertui.html.markup import Markup, cut, element, left_out_note, percent
 from powertui.html.result_table import badge
 

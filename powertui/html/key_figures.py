@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from powertui.data.columns import shown
 from powertui.data.model import Badge
-from powertui.data.table import Fact, shown
+from powertui.data.table import Fact
 from powertui.html.markup import Markup, element
 from powertui.html.result_table import badge
 from powertui.view import overview_lines

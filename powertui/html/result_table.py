@@ -9,8 +9,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
+from powertui.data.columns import Column
 from powertui.data.model import Badge
-from powertui.data.table import Column, Table, plural
+from powertui.data.table import Table, plural
 from powertui.html.markup import Markup, breakable, element, left_out_note, optional
 from powertui.plain import plain
 from powertui.terminal.theme import CATEGORIES

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from powertui import __version__, units
 from powertui.data import logdir, processes
 from powertui.data.asked import ReadOptions
+from powertui.data.columns import text_column
 from powertui.data.logdir import Logdir, PowerFile, RunEntry
 from powertui.data.opened import Opened
-from powertui.data.table import Result, Table, text_column
+from powertui.data.table import Result, Table
 from powertui.data.training.training import Training, Trainings
 from powertui.plain import plain
 from powertui.report import checks, facts, run_checks, run_table, text

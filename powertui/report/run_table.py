@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.columns import Column, ColumnKind, optional, text_column
 from powertui.data.logdir import RunEntry
-from powertui.data.table import Column, ColumnKind, Place, Table, optional, text_column
+from powertui.data.table import Place, Table
 from powertui.plain import plain
 from powertui.report.runs import KnownRun
 

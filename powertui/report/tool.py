@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from powertui import __version__
 from powertui.data import logdir
 from powertui.data.asked import Aligning, Compat, ReadOptions, ResultSource
+from powertui.data.columns import text_column
 from powertui.data.logdir import RunEntry
 from powertui.data.opened import Opened
-from powertui.data.table import Result, Table, stacked, text_column
+from powertui.data.table import Result, Table, stacked
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question, Tool
 from powertui.data.training.training import Trainings

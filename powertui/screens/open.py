@@ -17,8 +17,9 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from powertui.data import logdir
+from powertui.data.columns import text_column
 from powertui.data.logdir import Logdir, RunEntry
-from powertui.data.table import Place, text_column
+from powertui.data.table import Place
 from powertui.plain import plain
 from powertui.report import run_table
 from powertui.screens import folder_search

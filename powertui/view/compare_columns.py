@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from powertui.data.columns import Column
 from powertui.data.model import Int64s
-from powertui.data.table import Column
 from powertui.plain import width
 from powertui.value_types import dataclass
 from powertui.view.table_rows import ALWAYS

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from powertui.data.columns import Column, Value
 from powertui.data.compare import causes as cause_accounts
 from powertui.data.compare.amounts import both_names, in_unit, ratio, signed
 from powertui.data.compare.causes import Cause
@@ -15,7 +16,7 @@ from powertui.data.compare.figure import ComparedFigure, Family
 from powertui.data.compare.kernel_figures import LAUNCHES
 from powertui.data.compare.matching import Unmatched
 from powertui.data.model import PS_PER_S, Int64s
-from powertui.data.table import Column, Fact, Place, Result, Table, Value
+from powertui.data.table import Fact, Place, Result, Table
 from powertui.view.compare_columns import texts, worded_numbers
 from powertui.view.compare_places import Places
 from powertui.view.table_rows import ALWAYS

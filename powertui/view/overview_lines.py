@@ -10,8 +10,9 @@ import textwrap
 from collections.abc import Iterable
 
 from powertui import units
+from powertui.data.columns import shown
 from powertui.data.model import PS_PER_S, Badge
-from powertui.data.table import Chart, Fact, Result, shown
+from powertui.data.table import Chart, Fact, Result
 from powertui.plain import plain
 from powertui.view import stacked_bars
 

@@ -15,8 +15,9 @@ from datetime import datetime
 
 import numpy as np
 
+from powertui.data.columns import Column, Lazy, text_column
 from powertui.data.logdir import Logdir, RunEntry
-from powertui.data.table import Column, Lazy, Table, plural, text_column
+from powertui.data.table import Table, plural
 from powertui.plain import plain, width
 from powertui.report.run_curve import BARS
 from powertui.report.runs import HEALTH, KnownRun

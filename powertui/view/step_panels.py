@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui import units
-from powertui.data.table import Fact, Result, Table, shown
+from powertui.data.columns import shown
+from powertui.data.table import Fact, Result, Table
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import bar_line, overview_lines, top_ops, truncation

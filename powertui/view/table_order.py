@@ -12,8 +12,9 @@ from dataclasses import field, replace
 
 import numpy as np
 
+from powertui.data.columns import Column, Value
 from powertui.data.model import Int64s
-from powertui.data.table import Column, Table, Value
+from powertui.data.table import Table
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.value_types import dataclass
 from powertui.view import nested_rows

@@ -14,8 +14,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from powertui.data.columns import Column, ColumnKind, Value, shown
 from powertui.data.model import Int64s
-from powertui.data.table import Column, ColumnKind, Table, Value, shown
+from powertui.data.table import Table
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs

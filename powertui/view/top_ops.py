@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from powertui import units
 from powertui.data.category import work_category
-from powertui.data.table import Result, Table, text_column
+from powertui.data.columns import text_column
+from powertui.data.table import Result, Table
 from powertui.plain import plain, width
 from powertui.terminal.glyphs import Glyphs
 from powertui.view import bar_line, readable_names, table_rows

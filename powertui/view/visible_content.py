@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.category import CATEGORIES, Category
+from powertui.data.columns import text_column
 from powertui.data.model import Bools, Int64s, Steps
-from powertui.data.table import text_column
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import launched_kinds, op_stats
 from powertui.data.tools.op_stats import OpRow, OpStats

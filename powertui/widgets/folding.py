@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from textual import events
 
-from powertui.data.table import Column, Table
+from powertui.data.columns import Column
+from powertui.data.table import Table
 from powertui.plain import plain, width
 from powertui.view import nested_rows, table_order, table_rows, truncation
 from powertui.view.nested_rows import NestedRows

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from rich.segment import Segment
 from rich.style import Style
 
-from powertui.data.table import Column, Table
+from powertui.data.columns import Column
+from powertui.data.table import Table
 from powertui.report.runs import HEALTH, KnownRun
 from powertui.view import run_columns
 from powertui.widgets.folding import FoldingTable

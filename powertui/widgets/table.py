@@ -14,7 +14,8 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from powertui.data.table import Place, Table, Value
+from powertui.data.columns import Value
+from powertui.data.table import Place, Table
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.view import table_order
 from powertui.view.table_order import ListedRows

@@ -16,8 +16,9 @@ from textual.widget import Widget
 
 from powertui import units
 from powertui.data.category import Category
+from powertui.data.columns import Column, Value
 from powertui.data.model import Int64s
-from powertui.data.table import Column, Table, Value, plural
+from powertui.data.table import Table, plural
 from powertui.plain import plain, width
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme

@@ -5,8 +5,9 @@ from __future__ import annotations
 from rich.segment import Segment
 from rich.style import Style
 
+from powertui.data.columns import Column
 from powertui.data.compare.figure import FigureVerdict
-from powertui.data.table import Column, Table
+from powertui.data.table import Table
 from powertui.widgets.table import TableView
 
 _VERDICT_ROLES = {

@@ -28,7 +28,8 @@ from .test_pictures import SIZES
 TOY = """
 import numpy as np
 from powertui.data.model import PS_PER_US
-from powertui.data.table import Column, Fact, Place, Result, Table, text_column
+from powertui.data.table import Fact, Place, Result, Table
+from powertui.data.columns import Column, text_column
 
 NAMES = ["volta_scudnn_winograd_128x128_ldg1_ldg4_relu_tile148t_nt_v1", "void cudnn::bn_bw_1C11_kernel_new<float, float>(int)",
          "volta_sgemm_128x64_nt", "void Eigen::internal::EigenMetaKernel<Eigen::TensorEvaluator<long> >(long)", "=cmd|'/c calc'!A1"]

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from powertui.data.formats import filenames, line_kinds
-from powertui.data.formats.builder import FileWarnings, LineEvents, TraceBuilder
+from powertui.data.formats.builder import LineEvents, TraceBuilder
+from powertui.data.formats.file_warnings import FileWarnings
 from powertui.data.model import (
     PS_PER_S,
     Aggregates,

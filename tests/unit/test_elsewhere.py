@@ -604,9 +604,9 @@ def test_what_is_open_stays(far: Far, tmp_path: Path, capsys: pytest.CaptureFixt
     del held
     gc.collect()
     assert cli.main(["--clear-cache"]) == 0
-    assert not mirror.cache().exists()
+    assert not keeping.cache().exists()
     assert cli.main(["--clear-cache"]) == 0
-    assert capsys.readouterr().out.endswith(f"0 bytes deleted in {mirror.cache()}.\n")
+    assert capsys.readouterr().out.endswith(f"0 bytes deleted in {keeping.cache()}.\n")
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.columns import optional, text_column
 from powertui.data.logdir import RunEntry
 from powertui.data.logdir.entries import ProfileFile
-from powertui.data.table import Table, optional, text_column
+from powertui.data.table import Table
 from powertui.report import run_table
 from powertui.report.runs import KnownRun
 from powertui.view import nested_rows, table_order

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from powertui.data import table as tables
+from powertui.data.columns import Column
 from powertui.data.model import PS_PER_S, Badge
-from powertui.data.table import Chart, Column, Fact, Place, Result, Series, Table
+from powertui.data.table import Chart, Fact, Place, Result, Series, Table
 from powertui.report.writers import WRITERS, as_frame, write
 from powertui.view import table_rows
 from powertui.view.table_rows import Order

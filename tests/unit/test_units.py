@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from powertui import units
-from powertui.data.table import shown
+from powertui.data.columns import shown
 
 
 @pytest.mark.parametrize(

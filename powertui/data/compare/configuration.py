@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from powertui.data.columns import shown
 from powertui.data.compare.part import ComparedPart
 from powertui.data.opened import Profile
-from powertui.data.table import shown
 from powertui.data.tools import environment
 from powertui.value_types import dataclass
 

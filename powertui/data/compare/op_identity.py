@@ -19,7 +19,7 @@ from powertui.data.compare.torch_identity import torch_contexts
 from powertui.data.compare.values import OpIdentity
 from powertui.data.formats import kineto
 from powertui.data.model import Int64s, Process, ProcessKind, Stat, Trace, Track
-from powertui.data.run import marks
+from powertui.data.run import stat_carriers
 from powertui.data.tools import op_sums
 from powertui.data.tools.op_stats import OpStats
 from powertui.data.window import touches
@@ -85,7 +85,7 @@ class _XlaReader:
         """(name, what its first and its last event on each line say)."""
         tracks = [track for track in process.tracks if op_sums.counts(track) and len(track.events)]
         if process.kind is ProcessKind.HOST:
-            carried = marks.carried(self._trace, process, tracks, ("hlo_op",))["hlo_op"]
+            carried = stat_carriers.carried(self._trace, process, tracks, ("hlo_op",))["hlo_op"]
             names = names[carried[names]]
         for track in tracks if len(names) else ():
             rows = _first_and_last(track, names, *self._bounds)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from powertui.data.columns import Field, columns_of
 from powertui.data.conclusions.conclusion import Conclusion, Conclusions, Stretch
 from powertui.data.opened import Opened
-from powertui.data.table import Field, Place, Table, columns_of
+from powertui.data.table import Place, Table
 
 
 def conclusion_table(opened: Opened, conclusions: Conclusions) -> Table:

@@ -15,12 +15,15 @@ import contextvars
 import functools
 import os
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from powertui.data.elsewhere import keeping
 from powertui.data.elsewhere.address import RemoteAddress, is_address, parse
-from powertui.data.elsewhere.mirror import HEAD_BYTES, BytesProgress, LocalCopy, Mirror, cache
+from powertui.data.elsewhere.keeping import HEAD_BYTES, cache
 from powertui.data.elsewhere.progress import TransferListener, TransferProgress, listening, report
+
+if TYPE_CHECKING:
+    from powertui.data.elsewhere.mirror import BytesProgress, LocalCopy, Mirror
 
 __all__ = [
     "HEAD_BYTES",
@@ -57,6 +60,8 @@ _gathering: contextvars.ContextVar[NotedFiles | None] = contextvars.ContextVar(
 
 def listed(address: str, matters: Callable[[str], bool]) -> LocalCopy:
     """Ask what lies there. Raises `UsageError` and `UnreadableFile` with what is wrong."""
+    from powertui.data.elsewhere.mirror import Mirror
+
     return Mirror(parse(address)).listed(matters)
 
 
@@ -154,10 +159,14 @@ def _mirror(path: str) -> Mirror | None:
     if not path.startswith(top):
         return None
     parts = path[len(top) :].split(os.sep, 3)
-    return _mirror_of(top, parts[0], parts[1]) if len(parts) > 3 and parts[2] == "files" else None
+    if len(parts) <= 3 or parts[2] != "files":
+        return None
+    return _mirror_of(top, parts[0], parts[1])
 
 
 @functools.lru_cache(maxsize=16)
 def _mirror_of(_top: str, scheme: str, place: str) -> Mirror:
     """Kept: it is asked for three times with each of 200,000 names."""
+    from powertui.data.elsewhere.mirror import Mirror
+
     return Mirror(RemoteAddress(scheme, place, "/"))

@@ -1,5 +1,5 @@
-"""How much of what came from elsewhere is kept: the files that were used last, up to a limit; never
-one that is open.
+"""Where the cache of everything from elsewhere is, and how much of it is kept: the files that were
+used last, up to a limit; never one that is open.
 
 A file is in use while somebody holds its lock: it lasts as long as the open file, in whatever
 process. When it was last used stands in its access time, which is set for that purpose; its other
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import os
 import shutil
 import time
@@ -17,9 +18,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+# Bytes by which a file's kind is told. PyTorch traces that begin with the settings of the program
+# have their first event behind 10 KB, packed (four public ones); at half of this they were no runs.
+HEAD_BYTES = 16_384
 MAX_CACHE_BYTES = 20 << 30  # bytes, and never more than half of what the disk could still hold
 SIZE_VARIABLE = "POWERTUI_CACHE_SIZE"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def cache() -> Path:
+    """The folder of everything that came from elsewhere; it may be deleted at any time."""
+    return _cache(os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", ""))
+
+
+@functools.lru_cache(maxsize=2)
+def _cache(base: str, _: str) -> Path:
+    """Put together once: it is asked for with every file that is opened."""
+    top = Path(base) if base.startswith("/") else Path.home() / ".cache"
+    return top / "powertui" / "elsewhere"
 
 
 class _KeptFile(NamedTuple):

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import functools
 import hashlib
 import os
 import shutil
@@ -27,6 +26,14 @@ from typing import NamedTuple
 
 from powertui import units
 from powertui.data.elsewhere.address import SSH, RemoteAddress
+from powertui.data.elsewhere.keeping import HEAD_BYTES, cache
+from powertui.data.elsewhere.listed_names import (
+    TROUBLE,
+    NameProblems,
+    clean_path,
+    impossible_names,
+    is_below,
+)
 from powertui.data.elsewhere.progress import listening
 from powertui.data.elsewhere.store import (
     ConnectionDropped,
@@ -40,15 +47,8 @@ from powertui.data.elsewhere.store import (
 from powertui.data.model import Warn
 from powertui.errors import UnreadableFile
 
-# Bytes by which a file's kind is told. PyTorch traces that begin with the settings of the program
-# have their first event behind 10 KB, packed (four public ones); at half of this they were no runs.
-HEAD_BYTES = 16_384
 _MAX_TRIES = 3  # to bring one file: a live run may write to it while it is read
-# of folders below the one that is asked for: the host is asked for 40 (script.py), and plugins/ may
-# lie above
-_MAX_LEVELS = 45
 _MAX_ROOT_LEVELS = 200  # of folders above it; the deepest that people have are a tenth of that
-_MAX_PROBLEMS = 200  # names with problems that are shown one by one
 _AWAY, _HERE = 0o200, 0o400  # how a file is marked: it may be read once it is here
 
 BytesProgress = Callable[[int, int, int], None]
@@ -63,19 +63,6 @@ class LocalCopy(NamedTuple):
 
     path: str
     problems: tuple[Warn, ...]
-
-
-def cache() -> Path:
-    """The folder of everything that came from elsewhere; it may be deleted at any time."""
-    return _cache(os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", ""))
-
-
-@functools.lru_cache(maxsize=2)
-def _cache(base: str, _: str) -> Path:
-    """Put together once: it is asked for with every file that is opened."""
-    return (
-        (Path(base) if base.startswith("/") else Path.home() / ".cache") / "powertui" / "elsewhere"
-    )
 
 
 def _store_of(address: RemoteAddress) -> RemoteStore:
@@ -109,7 +96,7 @@ class Mirror:
         listing = _store_of(self.address).listing(self.address.path)
         entries = iter(listing.entries)
         try:
-            root = _clean(listing.root)
+            root = clean_path(listing.root)
             if root is None or root.count("/") > _MAX_ROOT_LEVELS:
                 raise UnreadableFile(
                     str(self.address),
@@ -136,15 +123,15 @@ class Mirror:
         """Make each name as it comes; what is wrong with them."""
         self._top.mkdir(mode=0o700, parents=True, exist_ok=True)
         Path(self._of(root)).mkdir(mode=0o700, parents=True, exist_ok=True)
-        problems = _Problems(str(self.address))
+        problems = NameProblems(str(self.address))
         names: set[str] = set()
         unusable = 0
         for entry in entries:
-            path = _clean(entry.path)
-            if path is None or not _is_below(path, root):
+            path = clean_path(entry.path)
+            if path is None or not is_below(path, root):
                 unusable += 1
                 continue
-            cause = _TROUBLE.get(entry.kind)
+            cause = TROUBLE.get(entry.kind)
             # A folder may hold what matters; one that cannot be listed ("u") is always reported.
             matters_here = entry.kind == "d" or matters(path.rpartition("/")[2])
             if cause is not None:
@@ -158,7 +145,7 @@ class Mirror:
         if impossible:
             problems.add(
                 str(self.address),
-                f"{_impossible_names(impossible)} left out (outside the folder, too deep, or "
+                f"{impossible_names(impossible)} left out (outside the folder, too deep, or "
                 "without a size)",
             )
         if listing.shortfall:
@@ -168,7 +155,7 @@ class Mirror:
             self._without_others(self._of(root), {self._of(name) for name in names})
         return problems.all()
 
-    def _try_to_place(self, entry: RemoteEntry, problems: _Problems) -> None:
+    def _try_to_place(self, entry: RemoteEntry, problems: NameProblems) -> None:
         """A name that this file system does not take must not cost the others."""
         try:
             self._place(entry)
@@ -408,72 +395,9 @@ class Mirror:
             raise
 
 
-_TROUBLE = {
-    "u": "cannot be listed: permission denied",
-    "l": "cannot be examined: a link to nothing",
-    **dict.fromkeys("psbcD", "is not a plain file, so it was not opened"),
-}
-
-
-class _Problems:
-    """What is wrong with names, the first of them by name: a hostile host could make a page of
-    each.
-    """
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-        self._first: list[Warn] = []
-        self._others = 0
-
-    def add(self, path: str, cause: str) -> None:
-        """One more."""
-        if len(self._first) < _MAX_PROBLEMS:
-            self._first.append(Warn(path, "", cause))
-        else:
-            self._others += 1
-
-    def all(self) -> list[Warn]:
-        """Those that have names, and how many more there were."""
-        more = (
-            [Warn(self._address, "", f"{self._others:,} more names have problems like these")]
-            if self._others
-            else []
-        )
-        return [*self._first, *more]
-
-
-def _is_below(path: str, root: str) -> bool:
-    """Whether a listed path is the root or inside it, and no deeper than we follow."""
-    top = _around(root)
-    if path != root and not path.startswith(top):
-        return False
-    return path.count("/") <= top.count("/") + _MAX_LEVELS
-
-
-def _impossible_names(count: int) -> str:
-    if count == 1:
-        return "1 name that cannot be was"
-    return f"{count:,} names that cannot be were"
-
-
-def _around(root: str) -> str:
-    """The folder that everything of a listing lies in: a run's scalars lie above its plugins/."""
-    above, plugins, _ = (root + "/").partition("/plugins/")
-    return (above if plugins else root).rstrip("/") + "/"
-
-
 def _unwritable(path: Path, error: OSError) -> UnreadableFile:
     hint = "Set XDG_CACHE_HOME to a folder with room."
     return UnreadableFile(str(path), f"cannot be written: {error.strerror or error}", hint=hint)
-
-
-def _clean(path: str) -> str | None:
-    """An absolute path that stays where it says; None for any other."""
-    parts = path.split("/")[1:]
-    stays = path.startswith("/") and not any(
-        part in (".", "..") or len(os.fsencode(part)) > 250 for part in parts
-    )
-    return path if stays else None
 
 
 def _key(path: str, state: RemoteState) -> str:

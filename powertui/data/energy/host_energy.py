@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from powertui.data.asked import Aligning
+from powertui.data.columns import text_column
 from powertui.data.energy import account
 from powertui.data.energy.account import Account
 from powertui.data.energy.counted_energy import combined
@@ -19,7 +20,7 @@ from powertui.data.energy.hostnames import MAX_LISTED_NAMES
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_NS
 from powertui.data.opened import Opened
-from powertui.data.table import Place, Table, text_column
+from powertui.data.table import Place, Table
 from powertui.value_types import dataclass
 
 _NAMELESS = "\0"  # begins the key of a host without a name, which no name begins with

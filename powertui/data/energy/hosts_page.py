@@ -9,21 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from powertui.data.asked import Compat
+from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.energy import host_energy
 from powertui.data.model import PS_PER_S, Badge, Floats, Int64s
 from powertui.data.opened import Opened
-from powertui.data.table import (
-    Chart,
-    Column,
-    Fact,
-    Place,
-    Result,
-    Series,
-    Table,
-    int_column,
-    optional,
-    text_column,
-)
+from powertui.data.table import Chart, Fact, Place, Result, Series, Table
 from powertui.data.tools import breakdown, hosts
 from powertui.data.tools.breakdown import CATEGORIES
 from powertui.data.tools.hosts import CommonSteps

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from powertui import units
+from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.energy.wait_energy import (
     WaitEnergy,
     WaitSum,
@@ -20,17 +21,7 @@ from powertui.data.energy.wait_energy import (
 )
 from powertui.data.model import PS_PER_S, Badge, Floats, Int64s
 from powertui.data.opened import Opened
-from powertui.data.table import (
-    Column,
-    Fact,
-    Place,
-    Result,
-    Table,
-    int_column,
-    optional,
-    plural,
-    text_column,
-)
+from powertui.data.table import Fact, Place, Result, Table, plural
 from powertui.data.tools.rank_causes import LateCause, late_cause
 from powertui.data.tools.rank_lateness import (
     Lateness,

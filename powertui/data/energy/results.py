@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.columns import Column, Lazy, optional, text_column
 from powertui.data.energy import account, badges, host_energy, tables
 from powertui.data.energy import sensor as sensors
 from powertui.data.energy.account import Account, EpochEnergy
@@ -21,7 +22,7 @@ from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.log_alignment import Placed
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_NS, PS_PER_S, Badge, Int64s, PowerSeries
-from powertui.data.table import Column, Fact, Lazy, Place, Result, Table, optional, text_column
+from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools import steps as step_tool
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches

@@ -13,11 +13,12 @@ from dataclasses import replace
 import numpy as np
 
 from powertui import units
+from powertui.data.columns import Column, optional, text_column
 from powertui.data.energy import account
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import Int64s, Steps
 from powertui.data.run.steps import dispatched_step_ps
-from powertui.data.table import Column, Fact, Result, optional, text_column
+from powertui.data.table import Fact, Result
 from powertui.data.tools import breakdown
 from powertui.data.tools import steps as step_tool
 from powertui.data.tools.registry import Question

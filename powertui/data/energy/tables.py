@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from powertui.data.asked import Aligning
+from powertui.data.columns import Column, Field, columns_of, text_column
 from powertui.data.energy import account, window_energy
 from powertui.data.energy.findings.finding import Finding, Findings
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.energy.window_energy import MarkEnergy
 from powertui.data.model import PS_PER_NS, PS_PER_S, Mark
 from powertui.data.opened import Opened, Profile
-from powertui.data.table import Column, Field, Place, Table, columns_of, text_column
+from powertui.data.table import Place, Table
 
 NO_POWER = "no power log covers this profile"
 

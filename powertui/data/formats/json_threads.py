@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from powertui.data.formats import stat_columns
-from powertui.data.formats.builder import LineEvents, LineQuota
+from powertui.data.formats.builder import LineEvents
+from powertui.data.formats.file_warnings import LineQuota
 from powertui.data.formats.pairing import pair
 from powertui.data.model import (
     Int32s,

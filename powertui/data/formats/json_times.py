@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from powertui.data.formats.builder import FileWarnings
+from powertui.data.formats.file_warnings import FileWarnings
 from powertui.data.formats.json_batch import EventBatch
 from powertui.data.formats.json_pure import FAR_US
 from powertui.data.formats.makers import TimeOrigin

@@ -10,31 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.formats import filenames, flow_ends, json_flows, kineto_memory
-from powertui.data.formats.builder import LineQuota, ProcessBuilder, TraceBuilder
+from powertui.data.formats import filenames, json_flows, kineto_memory
+from powertui.data.formats.builder import ProcessBuilder, TraceBuilder
 from powertui.data.formats.hardware_counters import counter_unit
 from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import CAT, DEVICE, PID, STREAM, TID, EventBatch, Tokens
 from powertui.data.formats.json_batch import NAME as TITLE
-from powertui.data.formats.json_counters import BYTES, CounterReadings
+from powertui.data.formats.json_collector import ThreadCollector
 from powertui.data.formats.json_events import (
-    EVENT_BYTES,
-    OBJECT_BYTES,
     add_until_origin,
     arg_text,
     decoded_events,
     read,
 )
-from powertui.data.formats.json_flows import JsonFlows
 from powertui.data.formats.json_stats import clean, event_name, stat
 from powertui.data.formats.json_threads import (
-    LeftOut,
     ThreadEvents,
     distinct_rows,
     give_to_threads,
     thread_number,
 )
-from powertui.data.formats.json_times import IMPOSSIBLE, Impossible, Origin, clock_of, in_reach
+from powertui.data.formats.json_times import Origin, clock_of, in_reach
 from powertui.data.formats.kineto_names import (
     ANNOTATIONS,
     DROPPED,
@@ -51,7 +47,7 @@ from powertui.data.formats.kineto_names import (
     kind_of,
 )
 from powertui.data.formats.launch_facts import LaunchFacts
-from powertui.data.formats.makers import TimeOrigin, is_aiu, origin_of, process_name
+from powertui.data.formats.makers import is_aiu, process_name
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
 from powertui.data.model import PS_PER_US, Int64s, Stat, Trace, Track
@@ -60,7 +56,6 @@ _DIGITS = 3  # decimals of a µs
 
 _RANGE = "cuda_profiler_range"
 _LINE_SUFFIXES = {WORK: "", ANNOTATIONS: "annotations", SYNCHRONIZATION: "synchronisation"}
-_UNUSABLE_EVENTS = "events without a usable ts, dur, pid or tid were left out"
 _NOT_DRAWN = {
     "b": "async spans are not drawn (ph b)",
     "B": "begins without an end (ph B) were left out",
@@ -71,13 +66,12 @@ _NOT_DRAWN = {
 _PutThread = Callable[[ProcessBuilder, int, str, ThreadEvents], None]
 
 
-class _Collector:
+class _Collector(ThreadCollector):
     """Sorts the events of the stream to threads of the host and streams of devices."""
 
     def __init__(self, builder: TraceBuilder, text: ArgText | None = None) -> None:
-        self.builder = builder
-        self.stats, self.names = LaunchStats(text), CategoryNames()
-        self.origin = Origin(_DIGITS)
+        super().__init__(builder, LaunchStats(text), Origin(_DIGITS))
+        self.names = CategoryNames()
         self._kinds: list[int] = []  # of each category, by its token
         self._ranges: list[int] = []  # tokens of the category of CUPTI's ranges
         self._names_of: dict[tuple[int, ...], int] = {}
@@ -85,34 +79,18 @@ class _Collector:
         self.host: dict[tuple[Any, Any, bool], ThreadEvents] = {}
         # By device, stream, and what is drawn beside its work.
         self.device: dict[tuple[int, int, str], ThreadEvents] = {}
-        self.quota = LineQuota()
-        self._beyond = LeftOut(self.quota)  # every thread and stream that is not read
-        self.processes: dict[Any, str] = {}
-        self.labels: dict[tuple[Any, Any], str] = {}
         self.devices: dict[int, tuple[Stat, ...]] = {}  # the properties of each
         self.launch_facts = LaunchFacts()  # they may come after all events
         self.about: tuple[Stat, ...] = ()  # facts of the run: rank, world size, versions
         self.first_us = math.inf  # the earliest ts: the trace's zero
-        self.readings = CounterReadings()
         self.ranged: dict[Any, str] = {}  # the devices that a range profiler counted on
-        self.flows = JsonFlows()
         self.marks = kineto_memory.AllocatorMarks()
-        self.counts_from: TimeOrigin | None = None
-        self.count = 0
 
     @property
     def memory(self) -> int:
         """About how many bytes all of it takes."""
-        threads = len(self.host) + len(self.device)
-        objects = len(self.names) + 4 * threads + len(self.processes) + len(self.labels)
-        return (
-            self.stats.memory
-            + EVENT_BYTES * self.count
-            + BYTES * self.readings.count
-            + kineto_memory.MARK_BYTES * len(self.marks)
-            + flow_ends.BYTES * len(self.flows)
-            + OBJECT_BYTES * objects
-        )
+        of_marks = kineto_memory.MARK_BYTES * len(self.marks)
+        return of_marks + self._memory(len(self.names), len(self.host) + len(self.device))
 
     # ── what comes ──
 
@@ -136,9 +114,7 @@ class _Collector:
             ranged = spans & np.isin(batch.member[CAT], self._ranges)
             for event, _ in decoded_events(batch, np.flatnonzero(ranged)):
                 self._range(event)
-        is_flow_end = json_flows.plain_ends(batch)
-        ends, at = in_reach(batch, np.flatnonzero(is_flow_end), self.origin, self.builder.findings)
-        self.flows.take(batch, ends, at, tokens)
+        is_flow_end = self._take_flow_ends(batch, tokens)
         for event, text in decoded_events(batch, np.flatnonzero(~spans & ~is_flow_end)):
             self.add(event, text)
 
@@ -153,7 +129,8 @@ class _Collector:
         # stream.
         on_host = kind <= FRAMES
         pid, tid, device, stream = (batch.member[key][rows] for key in (PID, TID, DEVICE, STREAM))
-        device, stream = np.where(on_host, -1, device), np.where(on_host, -1, stream)
+        device = np.where(on_host, -1, device)
+        stream = np.where(on_host, -1, stream)
         places, place_of = distinct_rows(kind, pid, tid, device, stream)
         threads = [
             self._thread_or_none(place_kind, [tokens[number] for number in numbers])
@@ -162,9 +139,7 @@ class _Collector:
         # Several places may be one thread: its events go there together, in their order.
         index_of = {id(thread): index for index, thread in enumerate(threads)}
         thread_of = np.array([index_of[id(thread)] for thread in threads], np.int64)[place_of]
-        usable = np.array([thread is not None for thread in threads], np.bool_)[thread_of]
-        self.builder.findings.add(_UNUSABLE_EVENTS, count=int(len(usable) - usable.sum()))
-        beyond = np.array([thread is self._beyond for thread in threads], np.bool_)[thread_of]
+        usable, beyond = self._usable(threads, thread_of)
         self.quota.left_out += int(beyond.sum())
         pairs, pair_of = distinct_rows(batch.member[CAT][rows], batch.member[TITLE][rows])
         names = np.array([self._name_index(pair, tokens) for pair in pairs], np.uint32)
@@ -212,30 +187,20 @@ class _Collector:
         except TypeError:  # a list as a pid
             return None
 
-    def add(self, event: Any, raw: str) -> None:
-        """One item of the list."""
-        if not isinstance(event, dict):
-            self.builder.findings.add("items that are not events were left out")
-            return
-        phase = event.get("ph")
-        try:
-            if phase == "X":
-                self._span(event, raw)
-            elif phase == "M":
-                self._metadata(event)
-            elif phase in ("i", "I"):
-                if event.get("name") == "[memory]":
-                    self._memory(event)
-            elif phase == "C":
-                self.readings.add(event)
-            elif phase in json_flows.PHASES:
-                self.flows.put(event, self.origin.ps(float(event["ts"]), raw))
-            elif phase in _NOT_DRAWN:
-                self.builder.findings.add(_NOT_DRAWN[phase])
-        except Impossible:
-            self.builder.findings.add(IMPOSSIBLE)
-        except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
-            self.builder.findings.add(_UNUSABLE_EVENTS)
+    def _add(self, event: dict[str, Any], phase: Any, raw: str) -> None:
+        if phase == "X":
+            self._span(event, raw)
+        elif phase == "M":
+            self._name_process_or_thread(event)
+        elif phase in ("i", "I"):
+            if event.get("name") == "[memory]":
+                self._take_allocation(event)
+        elif phase == "C":
+            self.readings.add(event)
+        elif phase in json_flows.PHASES:
+            self.flows.put(event, self.origin.ps(float(event["ts"]), raw))
+        elif phase in _NOT_DRAWN:
+            self.builder.findings.add(_NOT_DRAWN[phase])
 
     def _span(self, event: dict[str, Any], raw: str) -> None:
         category = category_of(event.get("cat"))
@@ -243,11 +208,13 @@ class _Collector:
         if kind == DROPPED:
             return
         ts = float(event["ts"])
-        start, length = self.origin.ps(ts, raw), self.origin.length(float(event.get("dur") or 0.0))
+        start = self.origin.ps(ts, raw)
+        length = self.origin.length(float(event.get("dur") or 0.0))
         if 0 <= ts < self.first_us:
             self.first_us = ts
         args = event.get("args")
-        args = args if isinstance(args, dict) else {}
+        if not isinstance(args, dict):
+            args = {}
         thread = self._thread(
             kind, event.get("pid"), event.get("tid"), args.get("device"), args.get("stream")
         )
@@ -272,7 +239,7 @@ class _Collector:
                 self.readings.put(process, metric, unit, float(event["ts"]), float(value))
                 self.ranged[process] = process
 
-    def _memory(self, event: dict[str, Any]) -> None:
+    def _take_allocation(self, event: dict[str, Any]) -> None:
         """A mark of the allocator: the bytes that one call took or freed."""
         ts = float(event["ts"])
         at = self.origin.ps(ts)  # raises for a time that cannot be
@@ -280,19 +247,9 @@ class _Collector:
         if 0 <= ts < self.first_us:
             self.first_us = ts
 
-    def _metadata(self, event: dict[str, Any]) -> None:
-        args = event.get("args")
-        label = args.get("name") if isinstance(args, dict) else None
-        if not isinstance(label, str):
-            return
-        if event.get("name") == "process_name":
-            self.processes[event.get("pid")] = clean(label)
-        elif event.get("name") == "thread_name":
-            self.labels[event.get("pid"), event.get("tid")] = clean(label)
-
     def member(self, key: str, value: Any) -> None:
         """A member of the file beside its events."""
-        self.counts_from = origin_of(key, value) or self.counts_from
+        super().member(key, value)
         self.launch_facts.member(key, value)
         if key == "deviceProperties" and isinstance(value, list):
             for device in value:
@@ -331,12 +288,7 @@ class _Collector:
 
     def build(self, source: OpenedFile, *, complete: bool) -> Trace:
         """The trace of what came so far."""
-        builder = TraceBuilder(
-            source.path, self.builder.format, size=source.size, host=self.builder.host
-        )
-        if complete:
-            builder.findings = self.builder.findings
-            builder.secret_names = self.builder.secret_names
+        builder = self._new_builder(source, complete=complete)
         base_us = float(self.origin.us or 0)
         if math.isfinite(self.first_us):
             base_us = float(math.floor(self.first_us))

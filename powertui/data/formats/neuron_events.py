@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from powertui.data.formats.builder import LineQuota, ProcessBuilder, TraceBuilder
+from powertui.data.formats.builder import ProcessBuilder, TraceBuilder
+from powertui.data.formats.file_warnings import LineQuota
 from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean
 from powertui.data.formats.json_stream import JsonStream
 from powertui.data.formats.json_threads import ThreadEvents, thread_number

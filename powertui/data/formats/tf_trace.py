@@ -22,13 +22,8 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.formats import stat_columns
-from powertui.data.formats.builder import (
-    MAX_PROCESSES,
-    FileWarnings,
-    LineEvents,
-    LineQuota,
-    TraceBuilder,
-)
+from powertui.data.formats.builder import LineEvents, TraceBuilder
+from powertui.data.formats.file_warnings import MAX_PROCESSES, FileWarnings, LineQuota
 from powertui.data.formats.json_stats import PairNames, clean
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile, describe

@@ -13,41 +13,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from powertui.data.formats import flow_ends, json_flows
-from powertui.data.formats.builder import MAX_PROCESSES, LineQuota, ProcessBuilder, TraceBuilder
+from powertui.data.formats import json_flows
+from powertui.data.formats.builder import ProcessBuilder, TraceBuilder
+from powertui.data.formats.file_warnings import MAX_PROCESSES
 from powertui.data.formats.json_args import ArgText
 from powertui.data.formats.json_batch import LONG_NAME, PID, TID, EventBatch, Tokens
 from powertui.data.formats.json_batch import NAME as TITLE
-from powertui.data.formats.json_counters import BYTES, CounterReadings
+from powertui.data.formats.json_collector import ThreadCollector
 from powertui.data.formats.json_events import (
-    EVENT_BYTES,
-    OBJECT_BYTES,
     add_until_origin,
     arg_text,
     decoded_events,
     read,
 )
-from powertui.data.formats.json_flows import JsonFlows
 from powertui.data.formats.json_stats import ArgStats, PairNames, as_text, clean, event_name
 from powertui.data.formats.json_threads import (
     BEGINS,
     ENDS,
     OPEN_DURATION,
-    LeftOut,
     ThreadEvents,
     distinct_rows,
     give_to_threads,
     thread_number,
 )
 from powertui.data.formats.json_times import (
-    IMPOSSIBLE,
     UNIX_US,
-    Impossible,
     Origin,
     clock_of,
     in_reach,
 )
-from powertui.data.formats.makers import TimeOrigin, holds_aiu_registers, origin_of, process_name
+from powertui.data.formats.makers import holds_aiu_registers, process_name
 from powertui.data.formats.own_export import PROCESSES, OwnExport
 from powertui.data.formats.registry import Progress
 from powertui.data.formats.source import OpenedFile
@@ -85,27 +80,18 @@ _NOT_DRAWN = {phase: f"{what} are not drawn (ph {phase})" for phase, what in _NO
 _COUNTED = np.array([ord(phase) for phase in _NOT_DRAWN], np.uint8)
 _DRAWN = np.array([ord(phase) for phase in "XBEiI"], np.uint8)
 _STRAY_ENDS = "ends (ph E) without a begin were left out"
-_UNUSABLE_EVENTS = "events without a usable ts, dur, pid or tid were left out"
 
 
-class _Collector:
+class _Collector(ThreadCollector):
     """Sorts events of the stream to their threads."""
 
     def __init__(self, builder: TraceBuilder, text: ArgText | None = None) -> None:
-        self.builder = builder
-        self.stats, self.names = ArgStats(text), PairNames()
+        # The origin is the ts that is the trace's zero: 0 where times count from the session's
+        # start.
+        super().__init__(builder, ArgStats(text), Origin())
+        self.names = PairNames()
         self.threads: dict[tuple[Any, Any], ThreadEvents] = {}
-        self.quota = LineQuota()
-        self._beyond = LeftOut(self.quota)  # every thread that is not read
-        self._labels: dict[tuple[Any, Any], str] = {}  # of threads, as the file names them
-        self.processes: dict[Any, str] = {}
-        # The ts that is the trace's zero: 0 where times count from the session's start.
-        self.origin = Origin()
-        self.counts_from: TimeOrigin | None = None
-        self.count = 0
         self.last = 0  # ps
-        self.readings = CounterReadings()
-        self.flows = JsonFlows()
         self._names_of: dict[tuple[int, ...], int] = {}
         # Rows of async begins that wait for their ends, by pid, line and id.
         self._open_async: dict[tuple[Any, str, str], list[int]] = {}
@@ -115,14 +101,7 @@ class _Collector:
     @property
     def memory(self) -> int:
         """About how many bytes all of it takes."""
-        objects = len(self.names) + 4 * len(self.threads) + len(self.processes) + len(self._labels)
-        return (
-            self.stats.memory
-            + EVENT_BYTES * self.count
-            + BYTES * self.readings.count
-            + flow_ends.BYTES * len(self.flows)
-            + OBJECT_BYTES * objects
-        )
+        return self._memory(len(self.names), len(self.threads))
 
     def take(self, batch: EventBatch, tokens: Tokens) -> None:
         """Some plain events at once."""
@@ -134,7 +113,6 @@ class _Collector:
             # Steps, epochs and windows of our own export are read one by one.
             pids = batch.member[PID].tolist()
             is_span &= np.array([tokens[pid] not in PROCESSES for pid in pids], np.bool_)
-        is_flow_end = json_flows.plain_ends(batch)
         is_counted = np.isin(batch.phase, _COUNTED)
         if is_counted.any():
             for letter in batch.phase[is_counted].tolist():
@@ -142,8 +120,7 @@ class _Collector:
         rows = np.flatnonzero(is_span)
         if len(rows):
             self._spans(batch, rows, tokens)
-        ends, at = in_reach(batch, np.flatnonzero(is_flow_end), self.origin, self.builder.findings)
-        self.flows.take(batch, ends, at, tokens)
+        is_flow_end = self._take_flow_ends(batch, tokens)
         others = np.flatnonzero(~is_span & ~is_counted & ~is_flow_end)
         for event, text in decoded_events(batch, others):
             self.add(event, text)
@@ -154,13 +131,12 @@ class _Collector:
         self.flows.take(batch, rows[tied], start[tied], tokens)
         places, place_of = distinct_rows(batch.member[PID][rows], batch.member[TID][rows])
         threads = [self._thread_or_none(tokens[pid], tokens[tid]) for pid, tid in places]
-        usable = np.array([thread is not None for thread in threads], np.bool_)[place_of]
-        self.builder.findings.add(_UNUSABLE_EVENTS, count=int(len(usable) - usable.sum()))
-        beyond = np.array([thread is self._beyond for thread in threads], np.bool_)[place_of]
+        usable, beyond = self._usable(threads, place_of)
         pairs, pair_of = distinct_rows(batch.member[TITLE][rows], batch.member[LONG_NAME][rows])
         names = [self._name_index(pair, tokens) for pair in pairs]
         phase = batch.phase[rows]
-        begins, ends = phase == ord("B"), phase == ord("E")
+        begins = phase == ord("B")
+        ends = phase == ord("E")
         self.quota.left_out += int((beyond & ~ends).sum())
         length = np.where(phase == ord("X"), batch.length[rows], 0)
         drawn = usable & ~beyond
@@ -188,41 +164,31 @@ class _Collector:
             index = self._names_of[pair] = self.names.index(name, _full_name(full, name))
         return index
 
-    def add(self, event: Any, raw: str) -> None:
-        """One item of the list, which may hold anything: damaged ones are counted."""
-        if not isinstance(event, dict):
-            self.builder.findings.add("items that are not events were left out")
+    def _add(self, event: dict[str, Any], phase: Any, raw: str) -> None:
+        if self.own_export is not None and self.own_export.add(event):
             return
-        phase = event.get("ph")
-        try:
-            if self.own_export is not None and self.own_export.add(event):
-                return
-            if phase == "X":
-                self._span(event, self.origin.length(float(event.get("dur") or 0.0)), raw)
-            elif phase == "M":
-                self._metadata(event)
-            elif phase == "B":
-                self._span(event, OPEN_DURATION, raw).begin()
-            elif phase == "E":
-                at = self._ps(event, raw)
-                self._thread(event.get("pid"), event.get("tid")).end(at)
-                self.last = max(self.last, at)
-            elif phase in ("i", "I"):
-                self._span(event, 0, raw)
-            elif phase in json_flows.PHASES:
-                self.flows.put(event, self._ps(event, raw))
-            elif phase in _ASYNCHRONOUS:
-                self._asynchronous(event, _ASYNCHRONOUS[phase], raw)
-            elif phase == "C":
-                self.readings.add(event)
-            elif phase in _NOT_DRAWN:
-                self.builder.findings.add(_NOT_DRAWN[phase])
-            elif event:  # the last item is an empty object, against the trailing comma
-                self.builder.findings.add("items of unknown phase were left out")
-        except Impossible:
-            self.builder.findings.add(IMPOSSIBLE)
-        except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
-            self.builder.findings.add(_UNUSABLE_EVENTS)
+        if phase == "X":
+            self._span(event, self.origin.length(float(event.get("dur") or 0.0)), raw)
+        elif phase == "M":
+            self._name_process_or_thread(event)
+        elif phase == "B":
+            self._span(event, OPEN_DURATION, raw).begin()
+        elif phase == "E":
+            at = self._ps(event, raw)
+            self._thread(event.get("pid"), event.get("tid")).end(at)
+            self.last = max(self.last, at)
+        elif phase in ("i", "I"):
+            self._span(event, 0, raw)
+        elif phase in json_flows.PHASES:
+            self.flows.put(event, self._ps(event, raw))
+        elif phase in _ASYNCHRONOUS:
+            self._asynchronous(event, _ASYNCHRONOUS[phase], raw)
+        elif phase == "C":
+            self.readings.add(event)
+        elif phase in _NOT_DRAWN:
+            self.builder.findings.add(_NOT_DRAWN[phase])
+        elif event:  # the last item is an empty object, against the trailing comma
+            self.builder.findings.add("items of unknown phase were left out")
 
     def _thread(self, pid: Any, tid: Any) -> ThreadEvents:
         thread = self.threads.get((pid, tid))
@@ -312,33 +278,16 @@ class _Collector:
         thread.duration[row] = max(at - thread.start[row], 0)
         self.last = max(self.last, at)
 
-    def _metadata(self, event: dict[str, Any]) -> None:
-        args = event.get("args")
-        label = args.get("name") if isinstance(args, dict) else None
-        if not isinstance(label, str):
-            return  # a sort index, say: the builder has an order of its own
-        label = clean(label)
-        if event.get("name") == "process_name":
-            self.processes[event.get("pid")] = label
-        elif event.get("name") == "thread_name":
-            self._labels[event.get("pid"), event.get("tid")] = label
-
     def member(self, key: str, value: Any) -> None:
         """A member of the file beside its events."""
-        self.counts_from = origin_of(key, value) or self.counts_from
+        super().member(key, value)
         if key == "otherData":
             self.own_export = OwnExport.from_other_data(value)
 
     def build(self, source: OpenedFile, *, complete: bool) -> Trace:
         """The trace of what came so far."""
         self._is_aiu = holds_aiu_registers(source.head)
-        # Each part is built from its own columns: a Trace that was handed out never changes.
-        builder = TraceBuilder(
-            source.path, self.builder.format, size=source.size, host=self.builder.host
-        )
-        if complete:
-            builder.findings = self.builder.findings
-            builder.secret_names = self.builder.secret_names
+        builder = self._new_builder(source, complete=complete)
         base = self._base()
         builder.clock = clock_of(base, self.counts_from)
         if self.own_export is not None:
@@ -397,7 +346,7 @@ class _Collector:
                 if not len(thread):
                     builder.findings.add(_STRAY_ENDS, count=len(thread.ends))
                     continue
-                label = self._labels.get((pid, tid)) or thread.label or _default_name(tid)
+                label = self.labels.get((pid, tid)) or thread.label or _default_name(tid)
                 line = thread.line(0, self.last, final=complete)
                 tracks[pid, tid] = process.add(thread_number(tid), label, line)
                 builder.findings.add(_STRAY_ENDS, count=thread.stray)

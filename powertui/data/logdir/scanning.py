@@ -24,7 +24,7 @@ from typing import TypeVar
 
 from powertui.data import elsewhere
 from powertui.data.formats import filenames
-from powertui.data.logdir import by_hand, moves, power_logs
+from powertui.data.logdir import moves, power_logs
 from powertui.data.logdir.entries import EventFile, OtherFile, ProfileFile, RunEntry
 from powertui.data.logdir.folder import Logdir
 from powertui.data.logdir.run_files import event_files, profile_file, reader_takes
@@ -76,7 +76,11 @@ def _corrected(logdir: Logdir) -> Logdir:
     made, problems = moves.load()
     if problems:
         logdir = replace(logdir, problems=(*logdir.problems, *problems))
-    return by_hand.corrected(logdir, made) if made else logdir
+    if not made:
+        return logdir
+    from powertui.data.logdir import by_hand
+
+    return by_hand.corrected(logdir, made)
 
 
 def _stream(path: str | os.PathLike[str], every_s: float) -> Iterator[Logdir]:

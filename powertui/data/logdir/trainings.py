@@ -23,7 +23,7 @@ from pathlib import Path
 
 from powertui.data import elsewhere
 from powertui.data.formats.filenames import run_of
-from powertui.data.logdir import log_groups, pytorch, session_turns
+from powertui.data.logdir import pytorch
 from powertui.data.logdir.entries import EventFile, OtherFile, PowerFile, RunEntry
 from powertui.data.logdir.joined_folders import JoinedFolders, joined_folders
 from powertui.data.logdir.programs import TrainedProgram, base_of, goes_on, programs_of, span_of
@@ -239,6 +239,8 @@ class _Grouping:
 
     def _measurements(self, folder: str, logs: Sequence[PowerFile]) -> list[TrainingEntry]:
         """The power logs of one folder that no training has, each group an entry of its own."""
+        from powertui.data.logdir import log_groups
+
         entries = []
         groups = log_groups.groups(logs)
         for group in groups:
@@ -263,6 +265,8 @@ def _runs_of_turns(
     runs: Sequence[RunEntry], turns: Sequence[Sequence[TrainedProgram]]
 ) -> list[list[RunEntry]]:
     """The sessions of each of several trainings that used one folder in turn."""
+    from powertui.data.logdir import session_turns
+
     spans = []
     for turn in turns:
         first = min(program.first_ns for program in turn)

@@ -7,20 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.columns import Column, Field, columns_of, int_column, optional, text_column
 from powertui.data.energy.account import Account
 from powertui.data.model import PS_PER_S
-from powertui.data.table import (
-    Chart,
-    Column,
-    Field,
-    Place,
-    Series,
-    Table,
-    columns_of,
-    int_column,
-    optional,
-    text_column,
-)
+from powertui.data.table import Chart, Place, Series, Table
 from powertui.data.tools import (
     device_facts,
     hosts,

@@ -18,6 +18,7 @@ import numpy as np
 from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, TrackKind
 from powertui.data.run import marks
 from powertui.data.run.marks import Marks
+from powertui.data.run.stat_carriers import whole_numbers
 from powertui.value_types import dataclass
 
 # What a candidate's numbers are worth.
@@ -261,7 +262,7 @@ def _drawn(trace: Trace, line: int, process: Process, track: Track) -> Marks:
     by_name = marks.of_events(trace, line, events)
     columns = process.source.columns(events.position, ("group_id", "step_name", "step_num"))
     titles = [columns["step_name"].text(row) for row in range(len(events))]
-    number = marks.whole_numbers(columns["step_num"])
+    number = whole_numbers(columns["step_num"])
     for row in np.flatnonzero(number < 0).tolist():
         title_number = marks.trailing_number(titles[row] or "")
         number[row] = title_number if title_number >= 0 else by_name.number[row]
@@ -269,7 +270,7 @@ def _drawn(trace: Trace, line: int, process: Process, track: Track) -> Marks:
     return replace(
         by_name,
         number=number,
-        group=marks.whole_numbers(columns["group_id"]),
+        group=whole_numbers(columns["group_id"]),
         labels=labels,
         phase=np.array([marks.phase_of(label) for label in labels], np.int32).reshape(-1),
     )

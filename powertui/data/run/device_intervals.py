@@ -27,7 +27,7 @@ from powertui.data.model import (
     Track,
     TrackKind,
 )
-from powertui.data.run.marks import carried, carriers, stat_numbers, whole_numbers
+from powertui.data.run.stat_carriers import carried, stat_numbers, whole_numbers
 from powertui.value_types import dataclass
 
 _Time = TypeVar("_Time", np.int64, np.float64)
@@ -217,7 +217,7 @@ def _calls(trace: Trace, stat: str) -> _Calls:
     ids, starts = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     line_numbers = [np.empty(0, np.int32)]
     for process, lines in host_lines(trace):
-        carrying = carriers(trace, process, [track for _, track in lines], (stat,))
+        carrying = carried(trace, process, [track for _, track in lines], (stat,))[stat]
         for line, track in lines:
             rows = np.flatnonzero(carrying[track.events.name])
             if not len(rows):

@@ -15,7 +15,7 @@ import numpy as np
 from powertui.data.by_number import places_among
 from powertui.data.model import Int32s, Int64s, Trace
 from powertui.data.run.device_intervals import host_lines
-from powertui.data.run.marks import carried, whole_numbers
+from powertui.data.run.stat_carriers import carried, whole_numbers
 
 _STATS = ("_pt", "_p", "_ct", "_c")
 # Consumers that began before a moment and may still hold it: they nest no deeper. Chosen, not

@@ -21,7 +21,8 @@ import numpy as np
 from powertui.data import texts
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track
 from powertui.data.run.device_intervals import host_lines
-from powertui.data.run.marks import Marks, carried, rows_named
+from powertui.data.run.marks import Marks
+from powertui.data.run.stat_carriers import carried, rows_named
 
 _CALL = "tf_function_call"
 # What a graph runs to take a batch from its iterator.

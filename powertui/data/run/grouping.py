@@ -36,7 +36,7 @@ from powertui.data.run.grouping_events import (
     NodeLine,
 )
 from powertui.data.run.hand_overs import HandOver
-from powertui.data.run.marks import carried, stat_numbers
+from powertui.data.run.stat_carriers import carried, stat_numbers
 from powertui.value_types import dataclass
 
 _NO_LABEL = np.iinfo(np.int32).max

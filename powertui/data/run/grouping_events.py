@@ -36,8 +36,8 @@ from powertui.data.run.hand_overs import (
     hand_over,
     or_minus_one,
 )
-from powertui.data.run.marks import rows_named
 from powertui.data.run.row_numbers import KeyRows
+from powertui.data.run.stat_carriers import rows_named
 
 _OF_NODES = ("_p", "_c", "_r", "_a", "step_num", "iter_num")  # what makes an event a node
 _MAKES = ("_pt", "_p", "_pid", "_r", "_a", "id", "iter_num", "step_num")

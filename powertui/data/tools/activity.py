@@ -15,11 +15,18 @@ import numpy as np
 
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
 from powertui.data.opened import Profile
-from powertui.data.tools import covered_time, event_types, op_sums
+from powertui.data.tools import covered_time, op_sums, typed_events
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
-from powertui.data.tools.event_types import MARK, EventType, Typed
+from powertui.data.tools.event_types import MARK, EventType
 from powertui.data.tools.name_classes import NameClass, any_class, name_classes
-from powertui.data.tools.sorted_columns import last_begun
+from powertui.data.tools.small_ops import (
+    MAX_USUAL_PERIOD_PS,
+    crowded_time,
+    holders,
+    long_by_name,
+    small_calls,
+)
+from powertui.data.tools.typed_events import Typed
 from powertui.value_types import dataclass
 
 
@@ -55,22 +62,6 @@ WORK = (
     ActivityKind.DEVICE_COMPUTING,
 )
 
-# An operation shorter than that takes about as long as calling it does: TensorFlow 2.21, JAX 0.10
-# and torch 2.13 call an operation of 16 numbers every 5 to 30 µs (make causes, tiny_ops).
-_SHORT_OP_PS = 50_000_000
-# A longer operation did not only wait for a core. Chosen, not measured; eight busy programs on two
-# cores stopped operations of 2 µs for up to 14 ms.
-_MAX_DELAYED_PS = 20_000_000_000
-# Calls in a row that are judged together: most of them have to be short, and to follow each other
-# at once. Chosen, not measured; a step of 20 operations is no crowd then.
-_CROWD_CALLS = 40
-# From one small operation to the next: with Python between them 100 to 250 µs (make causes,
-# keras_eager), and a machine with more threads than cores makes some of them a few ms long.
-_MAX_USUAL_PERIOD_PS = 500_000_000
-_MAX_PERIOD_PS = 5_000_000_000
-# A call shorter than this share of the mean one only cleans up after another: handles that are
-# deleted take 0.03 of it, usage holds of JAX 0.01 (make causes, tiny_ops).
-_MIN_CALL_SHARE = 0.1
 
 # Python of the input pipeline delays the program's own small operations, where it goes on for more
 # than this share of their time: both need the interpreter. Chosen, not measured; it is 0.6 to 0.9
@@ -152,7 +143,7 @@ def _timeline(profile: Profile) -> ActivityTimeline:
     trace = profile.trace
     layers = _Layers()
     classes = name_classes(profile)
-    devices, hosts = event_types.typed_events(trace, "corrected")
+    devices, hosts = typed_events.typed_events(trace, "corrected")
     small_ops = 0
     for line in hosts:
         small_ops += _add_host_line(layers, line, classes)
@@ -249,7 +240,7 @@ def _with_inherited(track: Track, name_class: UInt8s) -> UInt8s:
     classes = name_class.copy()
     for depth in range(1, track.lane_count):
         # Lane by lane from the outside, so that a class passes on through every depth.
-        held, holder = _holders(track, depth)
+        held, holder = holders(track, depth)
         lane = slice(int(track.lanes[depth]), int(track.lanes[depth + 1]))
         outer_class = classes[holder]
         inner_class = classes[lane]
@@ -257,17 +248,6 @@ def _with_inherited(track: Track, name_class: UInt8s) -> UInt8s:
         inherits |= outer_class == NameClass.COMPILE
         classes[lane] = np.where(held & inherits, outer_class, inner_class)
     return np.asarray(classes, np.uint8)
-
-
-def _holders(track: Track, depth: int) -> tuple[Bools, Int64s]:
-    """(which events of a lane lie inside one of the lane above, the row of the last one there that
-    began by then).
-    """
-    outer = track.lane(depth - 1)
-    lane = track.lane(depth)
-    any_begun, place = last_begun(outer.start, lane.start)
-    held = any_begun & (lane.end <= outer.end[place])
-    return held, place + int(track.lanes[depth - 1])
 
 
 def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
@@ -286,7 +266,7 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
     leaf = _leaves(line.track)
     innermost = np.zeros(len(events), np.bool_)
     innermost[leaf] = ~waits_for_input[leaf]
-    is_long = _long_by_name(events, innermost)
+    is_long = long_by_name(events, innermost)
     operation = innermost & (name_class == NameClass.OPERATION)
     copy = innermost & (name_class == NameClass.COPY)
     function = innermost & (name_class == NameClass.FUNCTION)
@@ -305,50 +285,10 @@ def _add_host_line(layers: _Layers, line: Typed, classes: UInt8s) -> int:
         layers.add(activity, *line.times(np.flatnonzero(chosen)))
     if is_pool(line.track.name):
         return 0  # the program called these operations elsewhere
-    crowds = _crowds(events, leaf[is_call[leaf]])
+    crowds = crowded_time(events, leaf[is_call[leaf]])
     layers.add(ActivityKind.SMALL_OPS, crowds.start, crowds.end)
-    is_small = ~is_frame & ~is_mark & (events.duration < _MAX_USUAL_PERIOD_PS)
-    return _small_calls(line.track, is_small, crowds)
-
-
-def _small_calls(track: Track, is_small: Bools, crowds: CoveredTime) -> int:
-    """How many of the small calls in crowds are calls of operations."""
-    rows = np.flatnonzero(_outermost(track, is_small))
-    in_crowd = crowds.hold(track.events.start[rows])
-    lengths = track.events.duration[rows[in_crowd]]
-    if not len(lengths):
-        return 0
-    return int((lengths > _MIN_CALL_SHARE * lengths.mean()).sum())
-
-
-def _outermost(track: Track, chosen: Bools) -> Bools:
-    """Which of the chosen events of a line lie in no other chosen one, however deep."""
-    covered: Bools = chosen.copy()  # those that are chosen, and all that lie in them
-    outermost: Bools = chosen.copy()
-    for depth in range(1, track.lane_count):
-        held, holder = _holders(track, depth)
-        inside = held & covered[holder]
-        lane = slice(int(track.lanes[depth]), int(track.lanes[depth + 1]))
-        outermost[lane] &= ~inside
-        covered[lane] |= inside
-    return outermost
-
-
-def _long_by_name(events: Events, rows: Bools) -> Bools:
-    """Which of these events run long; usually short ones that waited for a core do not."""
-    is_long = np.zeros(len(events), np.bool_)
-    chosen = np.flatnonzero(rows)
-    if not len(chosen):
-        return is_long
-    name = events.name[chosen]
-    duration = events.duration[chosen]
-    count = np.bincount(name)
-    short_count = np.bincount(name[duration < _SHORT_OP_PS], minlength=len(count))
-    # The median is long where no more than half of all are short: nothing has to be sorted.
-    usually_long = short_count <= count // 2
-    limit = np.where(usually_long, _SHORT_OP_PS, _MAX_DELAYED_PS)
-    is_long[chosen] = duration >= limit[name]
-    return is_long
+    is_small = ~is_frame & ~is_mark & (events.duration < MAX_USUAL_PERIOD_PS)
+    return small_calls(line.track, is_small, crowds)
 
 
 def _add_input_line(layers: _Layers, events: Events, kind: UInt8s, classes: UInt8s) -> None:
@@ -360,28 +300,6 @@ def _add_input_line(layers: _Layers, events: Events, kind: UInt8s, classes: UInt
     layers.add(ActivityKind.INPUT_PYTHON, events.start[python], end[python])
     busy = (kind != MARK) & ~waited
     layers.add(ActivityKind.INPUT_AHEAD, events.start[busy], end[busy])
-
-
-def _crowds(events: Events, rows: Int64s) -> CoveredTime:
-    """Where small calls follow each other closely."""
-    portions = len(rows) // _CROWD_CALLS
-    if not portions:
-        return NO_TIME
-    rows = rows[np.argsort(events.start[rows], kind="stable")]
-    start = events.start[rows]
-    duration = events.duration[rows]
-    period = np.append(np.diff(start), duration[-1])
-    in_portions = portions * _CROWD_CALLS
-    usual_duration = np.median(duration[:in_portions].reshape(portions, _CROWD_CALLS), axis=1)
-    usual_period = np.median(period[:in_portions].reshape(portions, _CROWD_CALLS), axis=1)
-    is_crowd = (usual_duration < _SHORT_OP_PS) & (usual_period < _MAX_USUAL_PERIOD_PS)
-    is_member = np.zeros(len(rows), np.bool_)
-    is_member[:in_portions] = np.repeat(is_crowd, _CROWD_CALLS)
-    # Fewer calls than a portion at the end belong to what was going on before them.
-    is_member[in_portions:] = is_member[in_portions - 1]
-    is_delayed = (2 * duration > period) & (duration < _MAX_DELAYED_PS)
-    is_member &= (period < _MAX_PERIOD_PS) | is_delayed
-    return union(start[is_member], (start + period)[is_member])
 
 
 _DEVICE_COMPUTING = (EventType.COMPUTE_16, EventType.COMPUTE_32)

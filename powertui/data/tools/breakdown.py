@@ -16,16 +16,18 @@ from dataclasses import replace
 import numpy as np
 
 from powertui.data.asked import Compat
-from powertui.data.model import Bools, Int64s, Process, ProcessKind, Steps, Trace, Track, TrackKind
+from powertui.data.model import Bools, Int64s, Steps, Trace
 from powertui.data.opened import Profile
 from powertui.data.run import dispatch, grouping
 from powertui.data.run.grouping import Groups
-from powertui.data.tools import event_types, pieces, python_frames, work_by_time
+from powertui.data.tools import pieces, python_frames, typed_events, work_by_time
 from powertui.data.tools.covered_time import union
-from powertui.data.tools.event_types import EventType, Typed
+from powertui.data.tools.event_types import EventType
+from powertui.data.tools.group_steps import GroupedPieces, device_steps, longest_of_groups
 from powertui.data.tools.pieces import LinePiece, Marked
 from powertui.data.tools.python_frames import PythonFunction
 from powertui.data.tools.sorted_columns import among, last_begun
+from powertui.data.tools.typed_events import Typed
 from powertui.value_types import dataclass
 
 # Groups that reach less than this share of the work that ran during the median step say nothing of
@@ -35,7 +37,6 @@ _MIN_GROUPED_SHARE = 0.5
 # A step that compiles for this share of its time is not a usual one. Chosen, not measured.
 _MIN_COMPILING_SHARE = 0.1
 _MAX_WHOLE_STEPS = 5  # of more steps, today's converter (xprof) leaves out the first and the last
-_NONE = np.empty(0, np.int64)
 
 # The categories of the page: (id, label, TensorBoard's id of the same, its types).
 CATEGORIES: tuple[tuple[str, str, str, tuple[EventType, ...]], ...] = (
@@ -139,7 +140,7 @@ def uncut_breakdown(profile: Profile, compat: Compat) -> Breakdown:
     """
     if compat != "xprof":
         return step_breakdown(profile, compat)
-    has_device = event_types.has_device(profile.trace, compat)
+    has_device = typed_events.has_device(profile.trace, compat)
     return profile.cached(
         "uncut breakdown",
         lambda: _as_profilers_do(profile.trace, compat, has_device=has_device, is_cut=False),
@@ -157,7 +158,7 @@ def _make_breakdown(profile: Profile, compat: Compat) -> Breakdown:
 
 
 def _all_steps(profile: Profile, compat: Compat) -> Breakdown:
-    has_device = event_types.has_device(profile.trace, compat)
+    has_device = typed_events.has_device(profile.trace, compat)
     if compat != "corrected":
         return _as_profilers_do(profile.trace, compat, has_device=has_device)
     by_time = _by_time(profile, has_device=has_device)
@@ -165,7 +166,7 @@ def _all_steps(profile: Profile, compat: Compat) -> Breakdown:
         work_by_time.forget_lines(profile)
         return by_time
     groups = grouping.find_groups(profile.trace, lasting=True, by_number=True)
-    flat = _Flat(groups, *work_by_time.typed_lines(profile), only_devices=False)
+    flat = GroupedPieces(groups, *work_by_time.typed_lines(profile), only_devices=False)
     work_by_time.forget_lines(profile)
     by_group = _of_steps(profile, groups, flat, has_device=has_device)
     if by_group is not None and _reaches(by_group, by_time):
@@ -225,16 +226,6 @@ def _with_roots_as_marks(groups: Groups, hosts: list[Typed]) -> list[Typed]:
     return lines
 
 
-class _Flat:
-    """Events that belong to a group, and the marks of the host among them."""
-
-    def __init__(
-        self, groups: Groups, devices: list[Typed], hosts: list[Typed], *, only_devices: bool
-    ) -> None:
-        self.devices, _ = pieces.line_pieces(groups, devices)
-        self.hosts, self.marks = pieces.line_pieces(groups, [] if only_devices else hosts)
-
-
 # ── steps as the profilers take them ─────────────────────────────────────────────────────────────
 
 
@@ -242,11 +233,11 @@ def _as_profilers_do(
     trace: Trace, compat: Compat, *, has_device: bool, is_cut: bool = True
 ) -> Breakdown:
     groups = grouping.find_groups(trace, lasting=False, by_number=trace.format != "xplane")
-    device_lines, host_lines = event_types.typed_events(trace, compat)
+    device_lines, host_lines = typed_events.typed_events(trace, compat)
     # xprof takes no event of the host where there is a device.
     only_devices = compat == "xprof" and has_device
     host_lines = _with_roots_as_marks(groups, host_lines)
-    flat = _Flat(groups, device_lines, host_lines, only_devices=only_devices)
+    flat = GroupedPieces(groups, device_lines, host_lines, only_devices=only_devices)
     lo, hi, counted = _profiler_steps(trace, groups, flat, has_device=has_device)
     parts, present = pieces.swept(counted, lo, hi)
     if has_device:
@@ -280,14 +271,14 @@ def _as_profilers_do(
 
 
 def _profiler_steps(
-    trace: Trace, groups: Groups, flat: _Flat, *, has_device: bool
+    trace: Trace, groups: Groups, flat: GroupedPieces, *, has_device: bool
 ) -> tuple[Int64s, Int64s, list[LinePiece]]:
     """(start and end of each group's step, the events that count for them).
 
     A step lasts as long as its mark on the host, where that holds its step on the devices, else as
     long as that.
     """
-    device_lo, device_hi, drawn = _device_steps(trace, groups, flat.devices)
+    device_lo, device_hi, drawn = device_steps(trace, groups, flat.devices)
     devices: list[LinePiece] = []
     for piece in flat.devices:
         devices += pieces.chosen([piece], drawn[piece.line.process.name])
@@ -298,7 +289,7 @@ def _profiler_steps(
         hosts = pieces.chosen(hosts, on_device)
         counts = on_device[marks.group]
         marks = Marked(marks.group[counts], marks.start[counts], marks.end[counts])
-    host_lo, host_hi = _longest(*marks, len(groups.groups))
+    host_lo, host_hi = longest_of_groups(*marks, len(groups.groups))
     holds_device = (host_hi > host_lo) & (host_lo <= device_lo) & (host_hi >= device_hi)
     by_device = on_device & ~holds_device
     lo = np.where(by_device, device_lo, host_lo)
@@ -306,72 +297,11 @@ def _profiler_steps(
     return lo, hi, [*devices, *hosts]
 
 
-def _longest(group: Int64s, lo: Int64s, hi: Int64s, count: int) -> tuple[Int64s, Int64s]:
-    """The longest of each group's stretches, the first of several; both ends 0 where there
-    is none.
-    """
-    longest_lo = np.zeros(count, np.int64)
-    longest_hi = np.zeros(count, np.int64)
-    length = hi - lo
-    order = np.lexsort((lo, -length, group))
-    groups, first = np.unique(group[order], return_index=True)
-    longest = order[first]
-    longest_lo[groups] = lo[longest]
-    longest_hi[groups] = hi[longest]
-    return longest_lo, longest_hi
-
-
-def _device_steps(
-    trace: Trace, groups: Groups, work: list[LinePiece]
-) -> tuple[Int64s, Int64s, dict[str, Bools]]:
-    """(start and end of each group's longest step on a device, which groups each device has a step
-    of).
-
-    What the device's line of steps says; where it has none, from the first to the last of the
-    group's work there.
-    """
-    count = len(groups.groups)
-    drawn: dict[str, Bools] = {}
-    group = [_NONE]
-    lo = [_NONE]
-    hi = [_NONE]
-    for number, (process, track) in enumerate(trace.tracks()):
-        if not _is_step_line(process, track):
-            continue
-        group_of_step = groups.groups_on_line(number).astype(np.int64)
-        has_group = group_of_step >= 0
-        on_device = drawn.setdefault(process.name, np.zeros(count, np.bool_))
-        on_device[group_of_step[has_group]] = True
-        group.append(group_of_step[has_group])
-        lo.append(track.events.start[has_group])
-        hi.append(track.events.end[has_group])
-    for name in dict.fromkeys(piece.line.process.name for piece in work):
-        if name in drawn:
-            continue
-        device_work = [piece for piece in work if piece.line.process.name == name]
-        first_start, last_end = pieces.bounds(device_work, count)
-        # No line of steps: what the group ran there is its step.
-        drawn[name] = last_end > first_start
-        worked = np.flatnonzero(drawn[name])
-        group.append(worked)
-        lo.append(first_start[worked])
-        hi.append(last_end[worked])
-    longest_lo, longest_hi = _longest(
-        np.concatenate(group), np.concatenate(lo), np.concatenate(hi), count
-    )
-    return longest_lo, longest_hi, drawn
-
-
-def _is_step_line(process: Process, track: Track) -> bool:
-    is_of_device = process.kind is ProcessKind.DEVICE
-    return is_of_device and track.kind is TrackKind.STEPS and len(track.events) > 0
-
-
 # ── steps as powertui finds them ─────────────────────────────────────────────────────────────────
 
 
 def _of_steps(
-    profile: Profile, groups: Groups, flat: _Flat, *, has_device: bool
+    profile: Profile, groups: Groups, flat: GroupedPieces, *, has_device: bool
 ) -> Breakdown | None:
     """None where the groups tell nothing of the steps, or of the devices' work: TPUs, and programs
     that mark no group.
@@ -397,7 +327,7 @@ def _of_steps(
     )
 
 
-def _steps_of_groups(trace: Trace, steps: Steps, groups: Groups, flat: _Flat) -> Int64s:
+def _steps_of_groups(trace: Trace, steps: Steps, groups: Groups, flat: GroupedPieces) -> Int64s:
     """The step of each group: the one that begins as its mark or its step on a device does, else
     the one in which its root lies.
     """
@@ -405,8 +335,8 @@ def _steps_of_groups(trace: Trace, steps: Steps, groups: Groups, flat: _Flat) ->
     step_of_group = np.full(count, -1, np.int64)
     if not count or not len(steps):
         return step_of_group
-    host_lo, host_hi = _longest(*flat.marks, count)
-    device_lo, device_hi, _ = _device_steps(trace, groups, flat.devices)
+    host_lo, host_hi = longest_of_groups(*flat.marks, count)
+    device_lo, device_hi, _ = device_steps(trace, groups, flat.devices)
     order = np.argsort(steps.start, kind="stable")
     start = steps.start[order]
     end = steps.ends()[order]

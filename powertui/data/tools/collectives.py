@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.model import PS_PER_S, ProcessKind, StatColumn, TrackKind
-from powertui.data.table import Column, Place, Result, Table, int_column, optional, text_column
+from powertui.data.table import Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 

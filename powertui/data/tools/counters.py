@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.columns import Column, int_column, text_column
 from powertui.data.model import Counter, Floats
-from powertui.data.table import Column, Place, Result, Table, int_column, text_column
+from powertui.data.table import Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.plain import plain
 

@@ -12,7 +12,7 @@ import numpy as np
 from powertui.data import texts
 from powertui.data.model import Process, ProcessKind, Trace
 from powertui.data.opened import Opened, Profile
-from powertui.data.run.marks import rows_named
+from powertui.data.run.stat_carriers import rows_named
 from powertui.data.table import Fact
 from powertui.data.tools import device_facts
 from powertui.data.tools.device_facts import DeviceFacts

@@ -9,17 +9,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from powertui.data.by_number import ByNumber
+from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.model import Epoch
-from powertui.data.table import (
-    Column,
-    Fact,
-    Place,
-    Result,
-    Table,
-    int_column,
-    optional,
-    text_column,
-)
+from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 from powertui.plain import plain

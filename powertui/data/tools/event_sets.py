@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data import search
+from powertui.data.columns import Column, Lazy
 from powertui.data.model import Bools, Events, Floats, Int64s, Trace, Track
-from powertui.data.table import Column, Fact, Lazy, Place, Result, Table, if_missing
+from powertui.data.table import Fact, Place, Result, Table, if_missing
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools.registry import Question
 from powertui.data.window import lane_rows

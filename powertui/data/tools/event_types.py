@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import enum
 import re
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,19 +19,9 @@ from powertui.data.asked import Compat
 from powertui.data.category import Category
 from powertui.data.model import (
     Bools,
-    Int32s,
-    Int64s,
     Names,
-    Process,
-    ProcessKind,
-    Trace,
-    Track,
-    UInt8s,
 )
-from powertui.data.run.device_intervals import work_tracks
-from powertui.data.run.marks import carried, rows_named, whole_numbers
-from powertui.data.tools import python_frames
-from powertui.data.tools.sorted_columns import begins_run, ends_run
+from powertui.data.run.marks import STEP_MARKS
 
 
 class EventType(enum.IntEnum):
@@ -69,9 +58,8 @@ _DROPPED = ("EagerExecute", "EagerLocalExecute", "EagerKernelExecute", "Function
 # While XLA's executor on a CPU waits here, its program runs: partly in threads that record nothing.
 _COMPLETION = "ThunkExecutor::Execute (wait for completion)"
 _POOLS = "ThreadpoolListener::"  # marks of no length, of which there are very many
-_MARKS = ("train", "test", "TraceContext")
 _SPEAKING = (
-    *_MARKS,
+    *STEP_MARKS,
     "ProfilerStep#",
     *_DROPPED,
     _POOLS,
@@ -128,163 +116,8 @@ _TPU_COLLECTIVE = re.compile(
 _TPU_BETWEEN = re.compile(r"(?i)^%?(?:send|recv)\b")
 _TPU_IDLE = re.compile(r"(?i)^%?(?:idle|wait|.*barrier)")
 
-# Annotations that PyTorch sets itself: around code that works, and records no event of its own.
-_WORKING_ANNOTATIONS = ("Optimizer.", "enumerate(DataLoader)")
-
-_STATS = ("correlation_id", "step_name", "step_num", "shape", "_ipl_stage_id")
-_NONE = np.empty(0, np.int64)
-
-
-class Typed(NamedTuple):
-    """One line: the type of its events by their names, and of those that say more themselves."""
-
-    number: int  # of the line, over Trace.tracks()
-    process: Process
-    track: Track
-    by_name: UInt8s  # for each name of the trace an EventType, MARK or NOTHING
-    rows: Int64s  # events whose type their stats tell, ascending
-    kinds: UInt8s  # of those
-
-    @property
-    def types(self) -> UInt8s:
-        """The types of all events."""
-        kind = self.by_name[self.track.events.name]
-        kind[self.rows] = self.kinds
-        return kind
-
-    def types_for(self, rows: Int64s | Int32s) -> UInt8s:
-        """The types of these events."""
-        kind = self.by_name[self.track.events.name[rows]]
-        if not len(self.rows):
-            return kind
-        place = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
-        has_own_type = self.rows[place] == rows
-        return np.where(has_own_type, self.kinds[place], kind)
-
-    def times(self, rows: Int64s | Int32s) -> tuple[Int64s, Int64s]:
-        """(when these events start, when they end)."""
-        events = self.track.events
-        start = events.start[rows]
-        return start, start + events.duration[rows]
-
-    def with_marks(self, marks: Int32s) -> Typed:
-        """The same line; these rows, ascending, mark steps, whatever their names are."""
-        rows = np.concatenate([self.rows, marks.astype(np.int64)])
-        mark_kinds = np.full(len(marks), MARK, np.uint8)
-        kinds = np.concatenate([self.kinds, mark_kinds])
-        order = np.argsort(rows, kind="stable")
-        rows = rows[order]
-        kinds = kinds[order]
-        # A row that had a type of its own stands twice now: its mark comes last and counts.
-        counts = ends_run(rows)
-        return self._replace(rows=rows[counts], kinds=kinds[counts])
-
-    def telling(self) -> Int64s:
-        """The events that are more than the host's computing, or that mark a step, ascending."""
-        names = (self.by_name != NOTHING) & (self.by_name != EventType.HOST_COMPUTE)
-        rows_by_name = rows_named(self.track.events.name, names)
-        if not len(self.rows):
-            return rows_by_name
-        rows_by_stat = self.rows[self.kinds != NOTHING]
-        rows = np.sort(np.concatenate([rows_by_name, rows_by_stat]), kind="stable")
-        return rows[begins_run(rows)]
-
-
-def typed_events(trace: Trace, compat: Compat) -> tuple[list[Typed], list[Typed]]:
-    """(work of devices, work of hosts), line by line.
-
-    Lines that collectors drew from others are left out.
-    """
-    numbers = {id(track): number for number, (_, track) in enumerate(trace.tracks())}
-    with_device = has_device(trace, compat)
-    devices: list[Typed] = []
-    hosts: list[Typed] = []
-    for process in trace.processes:
-        if process.kind is ProcessKind.DEVICE:
-            tracks = [track for track in work_tracks(process) if len(track.events)]
-            if tracks:
-                devices += _device(trace, process, tracks, numbers, compat)
-        elif process.kind is ProcessKind.HOST:
-            tracks = [track for track in process.tracks if _is_host_work(trace, track)]
-            if tracks:
-                hosts += _host(
-                    trace, process, tracks, numbers, has_device=with_device, compat=compat
-                )
-    return devices, hosts
-
-
-def _is_host_work(trace: Trace, track: Track) -> bool:
-    """Whether a line holds events of a thread: frames of Python say nothing of TensorBoard's
-    types.
-    """
-    if not len(track.events) or track.derived:
-        return False
-    return not python_frames.is_frame_line(trace, track)
-
-
-def has_device(trace: Trace, compat: Compat) -> bool:
-    """Whether a trace tells of devices.
-
-    One that recorded nothing counts for TensorFlow, and not for us.
-    """
-    devices = (process for process in trace.processes if process.kind is ProcessKind.DEVICE)
-    return any(compat != "corrected" or process.event_count for process in devices)
-
 
 # ── devices ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def _device(
-    trace: Trace, process: Process, tracks: list[Track], numbers: dict[int, int], compat: Compat
-) -> list[Typed]:
-    is_tpu = "TPU" in process.name
-    carry = carried(trace, process, tracks, _STATS)
-    type_of_name = np.full(len(trace.names), NOTHING, np.uint8)
-    used = np.unique(np.concatenate([np.unique(track.events.name) for track in tracks]))
-    for index in used.tolist():
-        name = trace.names.full(index)
-        type_of_name[index] = _tpu_kind(name) if is_tpu else device_kind(name, compat)
-    lines: list[Typed] = []
-    for track in tracks:
-        name_of_event = track.events.name
-        rows = _NONE
-        if carry["shape"].any():
-            rows = rows_named(name_of_event, carry["shape"])
-        kinds = type_of_name[name_of_event[rows]]
-        if len(rows):
-            kinds = _by_shape(process, track, rows, kinds)
-        carries_id = carry["correlation_id"][name_of_event]
-        if compat != "corrected" and not is_tpu and not carries_id.all():
-            # To the converters an event without a correlation id counts nowhere.
-            all_kinds = type_of_name[name_of_event]
-            all_kinds[rows] = kinds
-            rows = np.arange(len(name_of_event))
-            columns = process.source.columns(track.events.position, ("correlation_id",))
-            has_id = whole_numbers(columns["correlation_id"]) >= 0
-            kinds = np.where(has_id, all_kinds, NOTHING).astype(np.uint8)
-        lines.append(
-            Typed(
-                number=numbers[id(track)],
-                process=process,
-                track=track,
-                by_name=type_of_name,
-                rows=rows,
-                kinds=kinds,
-            )
-        )
-    return lines
-
-
-def _by_shape(process: Process, track: Track, rows: Int64s, kinds: UInt8s) -> UInt8s:
-    """The types of these events, where the shapes of their tensors say whether they compute in
-    16 bit.
-    """
-    column = process.source.columns(track.events.positions(rows), ("shape",))["shape"]
-    shapes = column.texts or [None] * len(rows)
-    is_half = np.array([shape is not None and "half" in shape for shape in shapes], np.bool_)
-    computes = np.isin(kinds, (EventType.COMPUTE_16, EventType.COMPUTE_32)) & column.present
-    by_shape = np.where(is_half, EventType.COMPUTE_16, EventType.COMPUTE_32)
-    return np.where(computes, by_shape, kinds).astype(np.uint8)
 
 
 def device_kind(name: str, compat: Compat) -> EventType:
@@ -305,7 +138,7 @@ _NCCL = re.compile(r"(?i)^nccl")
 _HALF_AS_PARSED = re.compile(r"(?i)half|fp16")
 
 
-def _tpu_kind(name: str) -> int:
+def tpu_kind(name: str) -> int:
     for pattern, kind in (
         (_TPU_IDLE, NOTHING),
         (_TPU_WAIT_HOST, EventType.WAIT_HOST),
@@ -321,78 +154,7 @@ def _tpu_kind(name: str) -> int:
 # ── hosts ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _host(
-    trace: Trace,
-    process: Process,
-    tracks: list[Track],
-    numbers: dict[int, int],
-    *,
-    has_device: bool,
-    compat: Compat,
-) -> list[Typed]:
-    carry = carried(trace, process, tracks, _STATS)
-    used = np.zeros(len(trace.names), np.bool_)
-    for track in tracks:
-        used[track.events.name] = True
-    table = np.full(len(trace.names), EventType.HOST_COMPUTE, np.uint8)
-    marks: Bools = np.zeros(len(trace.names), np.bool_)
-    for index in np.flatnonzero(_speaking(trace.names, used)).tolist():
-        name = trace.names.full(index)
-        marks[index] = (name.startswith(_MARKS) and "/" not in name) or name.startswith(
-            "ProfilerStep#"
-        )
-        table[index] = (
-            MARK if marks[index] else host_kind(name, has_device=has_device, compat=compat)
-        )
-    table[carry["_ipl_stage_id"] & (table != MARK) & (table != NOTHING)] = EventType.WAIT_INPUT
-    if compat == "corrected":
-        table[python_frames.frame_names(trace) & used] = NOTHING
-        table[_annotations(trace, used) & (table == EventType.HOST_COMPUTE)] = NOTHING
-        table[carry["step_num"]] = MARK  # whatever carries a step's number marks it
-    asks = (carry["step_name"] & ~marks) | (
-        carry["correlation_id"] & has_device & ~np.isin(table, (MARK, NOTHING))
-    )
-    out = []
-    for track in tracks:
-        names = track.events.name
-        rows = rows_named(names, asks) if asks.any() else np.empty(0, np.int64)
-        kinds = table[names[rows]]
-        if len(rows):
-            columns = process.source.columns(
-                track.events.positions(rows), ("correlation_id", "step_name")
-            )
-            launched = (whole_numbers(columns["correlation_id"]) >= 0) & has_device
-            plain = ~np.isin(kinds, (NOTHING, EventType.HOST_TO_DEVICE, EventType.HOST_TO_HOST))
-            kinds = np.where(launched & plain, EventType.HOST_PREPARE, kinds).astype(np.uint8)
-            kinds[columns["step_name"].present] = MARK
-        out.append(
-            Typed(
-                number=numbers[id(track)],
-                process=process,
-                track=track,
-                by_name=table,
-                rows=rows,
-                kinds=kinds,
-            )
-        )
-    return out
-
-
-def _annotations(trace: Trace, used: Bools) -> Bools:
-    """Which names a PyTorch program gave to stretches of its own (`record_function`): whether
-    anything ran there, the events inside say.
-    """
-    out = np.zeros(len(trace.names), np.bool_)
-    if trace.format != "kineto":
-        return out
-    for index in np.flatnonzero(used).tolist():
-        kinds = {stat.value for stat in trace.names.stats(index) if stat.name == "cat"}
-        works = trace.names.full(index).startswith(_WORKING_ANNOTATIONS)
-        out[index] = "user_annotation" in kinds and not works
-    return out
-
-
-def _speaking(names: Names, used: Bools) -> Bools:
+def speaking_names(names: Names, used: Bools) -> Bools:
     """The used names that can stand for more than the host's computing: of hundreds of thousands a
     few.
     """

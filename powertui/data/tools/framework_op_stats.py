@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from powertui.data.asked import Compat
+from powertui.data.columns import Column
 from powertui.data.model import PS_PER_S
-from powertui.data.table import Column, Fact, Place, Result, Table
+from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools import device_facts, device_ops, host_ops, op_names
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.device_ops import DeviceOps

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from powertui.data import hlo
+from powertui.data.columns import Field, columns_of
 from powertui.data.hlo import Instruction, Module
 from powertui.data.hlo_graph import Neighbor, ProgramGraph
 from powertui.data.row_card import Card, Lead
-from powertui.data.table import Fact, Field, Place, Result, Table, columns_of
+from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools import hlo_choice, op_card
 from powertui.data.tools.device_ops import DeviceOp
 from powertui.data.tools.registry import Question

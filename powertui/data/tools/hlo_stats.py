@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from powertui.data.columns import Column
 from powertui.data.model import PS_PER_S, Floats
 from powertui.data.row_card import Card
-from powertui.data.table import Column, Fact, Place, Result, Table
+from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools import device_facts, hlo_choice, op_card, op_costs, xla_ops
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.device_ops import DeviceOp

@@ -17,7 +17,7 @@ from powertui.data.asked import Compat
 from powertui.data.formats.builder import is_sorted
 from powertui.data.model import Bools, Events, Int32s, Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.opened import Profile
-from powertui.data.run import marks
+from powertui.data.run import stat_carriers
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import op_names, op_stack, torch_links
 from powertui.data.tools.op_names import OpTable
@@ -214,7 +214,7 @@ def _op_sources(
         op_of_name = _torch(trace, used, table)
     else:
         op_of_name = op_names.op_numbers(trace.names, used, table, compat)
-    carried = marks.carried(trace, process, tracks, ("tf_op", "hlo_op"))
+    carried = stat_carriers.carried(trace, process, tracks, ("tf_op", "hlo_op"))
     # Only xprof counts an allocation as a run of the op that asked for it.
     if compat != "xprof" or is_torch:
         carried["tf_op"][:] = False
@@ -337,7 +337,7 @@ class _Eager:
     def __init__(self, trace: Trace, process: Process, track: Track) -> None:
         self._process = process
         self._events = track.events
-        carried = marks.carried(trace, process, [track], ("is_eager", "is_func"))
+        carried = stat_carriers.carried(trace, process, [track], ("is_eager", "is_func"))
         self._carries_eager = carried["is_eager"]
         runs = _eager_runs(trace, track, carried["is_func"])
         start = track.events.start[runs]
@@ -378,4 +378,4 @@ def _eager_runs(trace: Trace, track: Track, carries_is_func: Bools) -> Int64s:
     is_run = np.zeros(len(trace.names), np.bool_)
     for index in np.flatnonzero(carries_is_func).tolist():
         is_run[index] = trace.names.full(index) == _EAGER_RUN
-    return marks.rows_named(track.events.name, is_run) if is_run.any() else _NONE
+    return stat_carriers.rows_named(track.events.name, is_run) if is_run.any() else _NONE

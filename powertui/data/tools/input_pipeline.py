@@ -16,10 +16,11 @@ import numpy as np
 
 from powertui.data import texts
 from powertui.data.asked import Compat
+from powertui.data.columns import Column
 from powertui.data.model import ProcessKind, Trace
 from powertui.data.opened import Profile
-from powertui.data.run.marks import rows_named
-from powertui.data.table import Column, Fact, Result, Table, if_missing
+from powertui.data.run.stat_carriers import rows_named
+from powertui.data.table import Fact, Result, Table, if_missing
 from powertui.data.tools import advice, framework_advice, host_ops, hosts, shares
 from powertui.data.tools.breakdown import Breakdown
 from powertui.data.tools.event_types import EventType

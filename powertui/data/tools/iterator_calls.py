@@ -15,7 +15,7 @@ import numpy as np
 
 from powertui.data import wire
 from powertui.data.model import Bools, Int64s, ProcessKind, Trace
-from powertui.data.run.marks import whole_numbers
+from powertui.data.run.stat_carriers import whole_numbers
 
 _MAX_DEPTH = 64  # of the iterators below a root; more than any pipeline has
 _HANDS = re.compile(r"^(\w+?)(Produce|Consume)$")

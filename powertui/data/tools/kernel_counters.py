@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.model import (
     PS_PER_S,
     Bools,
@@ -26,7 +27,7 @@ from powertui.data.model import (
     Trace,
 )
 from powertui.data.run.device_intervals import work_tracks
-from powertui.data.table import Column, Place, Table, int_column, optional, text_column
+from powertui.data.table import Place, Table
 from powertui.data.tools.registry import Question
 from powertui.data.tools.sorted_columns import ends_run, last_begun
 from powertui.data.window import touches

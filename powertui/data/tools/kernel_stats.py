@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.columns import Column, optional
 from powertui.data.model import PS_PER_NS, Int64s, ProcessKind
-from powertui.data.table import Column, Fact, Place, Result, Table, optional
+from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools import (
     device_facts,
     kernel_counters,

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.model import Bools, Int64s, Names, Track
-from powertui.data.table import Column, Place, Table, int_column, optional, text_column
+from powertui.data.table import Place, Table
 from powertui.data.tools import gaps, kernels, launches
 from powertui.data.tools.covered_time import union
 from powertui.data.tools.gaps import Gap, Idle

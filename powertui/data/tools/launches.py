@@ -20,7 +20,7 @@ from powertui.data.model import (
     UInt64s,
 )
 from powertui.data.opened import Profile
-from powertui.data.run.marks import carriers, whole_numbers
+from powertui.data.run.stat_carriers import carried, whole_numbers
 from powertui.data.tools import kernels
 from powertui.data.tools.kernels import Kernels
 from powertui.data.tools.sorted_columns import among, ends_run
@@ -112,7 +112,7 @@ def _calls(trace: Trace) -> Calls:
         tracks = [track for track in process.tracks if not track.derived and len(track.events)]
         if not tracks:
             continue
-        may_have_id = carriers(trace, process, tracks, (_STAT,))
+        may_have_id = carried(trace, process, tracks, (_STAT,))[_STAT]
         for track in tracks:
             rows = np.flatnonzero(may_have_id[track.events.name])
             if len(rows):

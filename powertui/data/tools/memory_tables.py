@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from powertui import units
+from powertui.data.columns import Column, Field, Lazy, columns_of, int_column, text_column
 from powertui.data.model import Floats, Int64s
 from powertui.data.model.allocations import AllocatorLog, MemorySegments
-from powertui.data.table import (
-    Column,
-    Field,
-    Lazy,
-    Place,
-    Table,
-    columns_of,
-    int_column,
-    text_column,
-)
+from powertui.data.table import Place, Table
 from powertui.data.tools import memory_peak
 from powertui.data.tools.allocation_views import AllocatorView
 from powertui.data.tools.memory_peak import PeakRow

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui.data import hlo, hlo_memory
+from powertui.data.columns import Field, columns_of
 from powertui.data.hlo import Module
 from powertui.data.hlo_memory import Buffer, ProgramMemory
 from powertui.data.row_card import Card, Lead
-from powertui.data.table import Chart, Fact, Field, Place, Result, Series, Table, columns_of
+from powertui.data.table import Chart, Fact, Place, Result, Series, Table
 from powertui.data.tools import hlo_choice
 from powertui.data.tools.registry import Question
 from powertui.errors import UsageError

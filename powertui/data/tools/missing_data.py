@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from powertui.data import texts
 from powertui.data.opened import Opened, Profile
-from powertui.data.run import marks
+from powertui.data.run import stat_carriers
 from powertui.data.tools.framework import Framework, framework_of
 
 _NO_DEVICE = "This profile describes no device."
@@ -70,7 +70,7 @@ def _hlo_ops(profile: Profile) -> str:
     trace = profile.trace
     for process in trace.processes:
         tracks = [track for track in process.tracks if len(track.events)]
-        if tracks and marks.carried(trace, process, tracks, ("hlo_op",))["hlo_op"].any():
+        if tracks and stat_carriers.carried(trace, process, tracks, ("hlo_op",))["hlo_op"].any():
             return ""
     return "No event names an HLO op: XLA did not run this program, or it was not recorded."
 

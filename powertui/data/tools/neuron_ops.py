@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.columns import optional, text_column
 from powertui.data.formats.neuron_planes import result_of, table_document
 from powertui.data.model import Events, Int64s, Trace, Track
 from powertui.data.opened import Opened
-from powertui.data.table import Result, Table, optional, text_column
+from powertui.data.table import Result, Table
 from powertui.data.tools.covered_time import CoveredTime, union
 from powertui.data.tools.recorded.documents import read_document
 from powertui.data.tools.recorded.neuron_tables import (

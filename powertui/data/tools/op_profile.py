@@ -15,18 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.model import Floats
 from powertui.data.row_card import Card
-from powertui.data.table import (
-    Column,
-    Fact,
-    Place,
-    Result,
-    Table,
-    int_column,
-    optional,
-    text_column,
-)
+from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools import device_facts, hlo_choice, hlo_stats, op_card, xla_ops
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.device_ops import DeviceOp

@@ -22,6 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from powertui.data import category, texts
+from powertui.data.columns import Value
 from powertui.data.model import (
     Bools,
     Floats,
@@ -31,7 +32,6 @@ from powertui.data.model import (
     Trace,
     Track,
 )
-from powertui.data.table import Value
 from powertui.data.texts import CancelCheck, unhindered
 from powertui.data.tools import launched_kinds, op_sums, op_types, replicas, thread_time
 from powertui.data.tools.replicas import ReplicaRows

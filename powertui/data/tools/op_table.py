@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from powertui.data.columns import Column, Lazy
 from powertui.data.model import Bools, Int64s, Trace
-from powertui.data.table import Column, Lazy, Place, Quick, Result, Table, TablePart
+from powertui.data.table import Place, Quick, Result, Table, TablePart
 from powertui.data.texts import CancelCheck
 from powertui.data.tools.op_stats import OpRow, OpStats, op_stats
 from powertui.data.tools.registry import Question, event_place

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.columns import Field, columns_of
 from powertui.data.model import Trace
-from powertui.data.table import Fact, Field, Place, Result, Table, columns_of
+from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.data.window import Cut, window_summary
 

@@ -19,8 +19,9 @@ from powertui.data.run.device_intervals import extents
 from powertui.data.run.grouping import Groups, Nodes
 from powertui.data.tools import sweep
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, union
-from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType, Typed
+from powertui.data.tools.event_types import KINDS, MARK, NOTHING, EventType
 from powertui.data.tools.sorted_columns import among, begins_run, last_begun, rows_of_ranges
+from powertui.data.tools.typed_events import Typed
 
 # Events that are swept in one go, where that many groups have so many. Chosen, not measured.
 _CHUNK_EVENTS = 1 << 17

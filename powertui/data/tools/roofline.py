@@ -12,9 +12,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from powertui.data.columns import Field, columns_of
 from powertui.data.model import PS_PER_S, PS_PER_US
 from powertui.data.opened import Profile
-from powertui.data.table import Chart, Fact, Field, Place, Result, Series, Table, columns_of
+from powertui.data.table import Chart, Fact, Place, Result, Series, Table
 from powertui.data.tools import device_facts, torch_costs, torch_links, torch_operators, xla_ops
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.registry import Question

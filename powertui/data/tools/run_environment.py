@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from powertui.data.columns import Field, columns_of
 from powertui.data.model import Stat
 from powertui.data.opened import Opened, Profile
 from powertui.data.secret_values import shown_value
-from powertui.data.table import Fact, Field, Result, Table, columns_of
+from powertui.data.table import Fact, Result, Table
 from powertui.data.tools import environment
 from powertui.data.tools.framework import framework_of
 from powertui.data.tools.registry import Question

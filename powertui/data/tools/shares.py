@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.columns import Column
 from powertui.data.model import Int64s
-from powertui.data.table import Column, Place, Table
+from powertui.data.table import Place, Table
 from powertui.data.tools.breakdown import CATEGORIES, Breakdown
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.registry import Question

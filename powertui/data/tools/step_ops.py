@@ -17,18 +17,10 @@ import numpy as np
 
 from powertui import units
 from powertui.data import category
+from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.model import UNKNOWN, Int64s, ProcessKind, Steps, Trace
 from powertui.data.run.device_intervals import work_tracks
-from powertui.data.table import (
-    Column,
-    Fact,
-    Place,
-    Result,
-    Table,
-    int_column,
-    optional,
-    text_column,
-)
+from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools import op_stats
 from powertui.data.tools import steps as step_tool
 from powertui.data.tools.op_stats import OpStats

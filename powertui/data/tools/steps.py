@@ -6,18 +6,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from powertui.data.columns import Column, Lazy, int_column, optional, text_column
 from powertui.data.model import UNKNOWN, Epochs, Int64s, Steps
-from powertui.data.table import (
-    Column,
-    Fact,
-    Lazy,
-    Place,
-    Result,
-    Table,
-    int_column,
-    optional,
-    text_column,
-)
+from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 

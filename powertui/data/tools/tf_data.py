@@ -13,18 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui import units
+from powertui.data.columns import Column, int_column, optional, text_column
 from powertui.data.model import Int64s, Trace
-from powertui.data.table import (
-    Column,
-    Fact,
-    Place,
-    Result,
-    Table,
-    if_missing,
-    int_column,
-    optional,
-    text_column,
-)
+from powertui.data.table import Fact, Place, Result, Table, if_missing
 from powertui.data.tools import breakdown
 from powertui.data.tools.advice import INPUT_SOME
 from powertui.data.tools.iterator_calls import WORKS_AHEAD, IteratorCalls, iterator_calls

@@ -11,7 +11,7 @@ import numpy as np
 from powertui.data import category
 from powertui.data.category import Category
 from powertui.data.model import Bools, ProcessKind, Trace, Track
-from powertui.data.run.marks import rows_named
+from powertui.data.run.stat_carriers import rows_named
 from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.window import lane_rows
 

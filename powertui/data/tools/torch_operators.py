@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.columns import Column, text_column
 from powertui.data.model import PS_PER_US, Floats, Int64s
-from powertui.data.table import Column, Place, Result, Table, text_column
+from powertui.data.table import Place, Result, Table
 from powertui.data.tools import torch_links, torch_work
 from powertui.data.tools.registry import Question
 from powertui.data.tools.torch_categories import call_category, category_of

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.columns import Column, int_column, text_column
 from powertui.data.model import PS_PER_US, Bools, Floats, Int64s
-from powertui.data.table import Column, Result, Table, int_column, text_column
+from powertui.data.table import Result, Table
 from powertui.data.tools import launched_kinds, torch_links, torch_work
 from powertui.data.tools.registry import Question
 from powertui.data.tools.torch_categories import call_category, category_of

@@ -18,8 +18,8 @@ from powertui.data import texts
 from powertui.data.model import Bools, Int64s, Process, ProcessKind, Trace, Track, TrackKind
 from powertui.data.opened import Profile
 from powertui.data.run.device_intervals import covered_ps
-from powertui.data.run.marks import rows_named, whole_numbers
-from powertui.data.tools import device_ops, event_types, kernels
+from powertui.data.run.stat_carriers import rows_named, whole_numbers
+from powertui.data.tools import device_ops, kernels, typed_events
 from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.tools.event_types import EventType
 from powertui.data.tools.kernels import DeviceLine, KernelFacts
@@ -280,7 +280,7 @@ class _OpTimes:
 
 def _host_input(profile: Profile, start: Int64s, length: Int64s) -> Int64s:
     """How long the host waited for input, or enqueued it, in each step: each moment once."""
-    _, hosts = event_types.typed_events(profile.trace, "corrected")
+    _, hosts = typed_events.typed_events(profile.trace, "corrected")
     parts: list[tuple[Track, Int64s]] = []
     for line in hosts:
         rows = line.telling()

@@ -15,10 +15,11 @@ import numpy as np
 
 from powertui.data import texts
 from powertui.data.asked import Compat
+from powertui.data.columns import Column, text_column
 from powertui.data.model import PS_PER_S, Int64s, ProcessKind, Trace
 from powertui.data.opened import Opened, Profile
-from powertui.data.run.marks import rows_named
-from powertui.data.table import Column, Fact, Place, Table, text_column
+from powertui.data.run.stat_carriers import rows_named
+from powertui.data.table import Fact, Place, Table
 from powertui.data.tools import device_facts, top_ops, tpu_cores
 from powertui.data.tools.device_facts import DeviceFacts
 from powertui.data.tools.op_costs import MIN_COSTED_SHARE, missing_costs, missing_peaks

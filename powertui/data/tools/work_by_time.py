@@ -11,11 +11,12 @@ import numpy as np
 
 from powertui.data.model import Int64s, Trace
 from powertui.data.opened import Profile
-from powertui.data.tools import event_types, pieces, python_frames, sweep
+from powertui.data.tools import event_types, pieces, python_frames, sweep, typed_events
 from powertui.data.tools.covered_time import CoveredTime
-from powertui.data.tools.event_types import MARK, NOTHING, EventType, Typed
+from powertui.data.tools.event_types import MARK, NOTHING, EventType
 from powertui.data.tools.pieces import PieceColumns
 from powertui.data.tools.sweep import Sweep
+from powertui.data.tools.typed_events import Typed
 
 _LINES = "typed lines"
 
@@ -41,7 +42,7 @@ def typed_lines(profile: Profile) -> tuple[list[Typed], list[Typed]]:
 
     Whoever asks lets go of it with `forget_lines`: of ten million events it takes 100 MB.
     """
-    return profile.cached(_LINES, lambda: event_types.typed_events(profile.trace, "corrected"))
+    return profile.cached(_LINES, lambda: typed_events.typed_events(profile.trace, "corrected"))
 
 
 def forget_lines(profile: Profile) -> None:

@@ -10,7 +10,7 @@ from powertui.data import hlo
 from powertui.data.asked import Compat
 from powertui.data.model import Int64s, Process, ProcessKind, Trace, Track
 from powertui.data.opened import Profile
-from powertui.data.run import marks
+from powertui.data.run import stat_carriers
 from powertui.data.tools import device_ops, op_costs, op_names, op_stack
 from powertui.data.tools.covered_time import CoveredTime, joined
 from powertui.data.tools.device_ops import DeviceOp, DeviceOps
@@ -99,7 +99,7 @@ def _lines(trace: Trace, lo: int, hi: int) -> list[tuple[Process, Track, Int64s]
         tracks = [track for track in process.tracks if not track.derived and len(track.events)]
         if process.kind is not ProcessKind.HOST or not tracks:
             continue
-        may_have_op = marks.carried(trace, process, tracks, ("hlo_op",))["hlo_op"]
+        may_have_op = stat_carriers.carried(trace, process, tracks, ("hlo_op",))["hlo_op"]
         for track in tracks:
             events = track.events
             rows = np.flatnonzero(may_have_op[events.name])

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from powertui.data.columns import Field, columns_of
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import NS_PER_S, PS_PER_NS, PS_PER_S
-from powertui.data.table import Fact, Field, Place, Result, Table, columns_of
+from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.data.training import checkpoints
 from powertui.data.training.checkpoints import SavedCheckpoint

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from powertui import units
+from powertui.data.columns import Column, optional, text_column
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import NS_PER_S, PS_PER_S, PowerOnTrace
-from powertui.data.table import Column, Fact, Place, Result, Table, optional, text_column
+from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.training.training_energy import training_energy
 from powertui.data.training.training_on_axis import TrainingOnAxis
 from powertui.data.training.training_window import TrainingWindow

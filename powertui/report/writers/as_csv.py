@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from powertui.data.table import TIMES, Column, Result, Table, ps_of
+from powertui.data.columns import TIMES, Column, ps_of
+from powertui.data.table import Result, Table
 from powertui.report import text
 from powertui.units import fixed
 

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from powertui.data.columns import TIMES, Column, ps_of
 from powertui.data.model import Bools
-from powertui.data.table import TIMES, Column, Fact, Table, ps_of
+from powertui.data.table import Fact, Table
 
 
 def of_table(table: Table) -> pd.DataFrame:

@@ -12,7 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from powertui.data.table import Chart, Column, Fact, Result, Table, Value
+from powertui.data.columns import Column, Value
+from powertui.data.table import Chart, Fact, Result, Table
 from powertui.report import text
 
 

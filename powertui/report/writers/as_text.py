@@ -5,7 +5,8 @@ Facts come first, then the tables, cut at a length that a person reads.
 
 from __future__ import annotations
 
-from powertui.data.table import Column, Fact, Result, Table
+from powertui.data.columns import Column
+from powertui.data.table import Fact, Result, Table
 from powertui.plain import plain
 from powertui.report import text
 

@@ -16,10 +16,11 @@ import powertui
 from powertui import api, demo
 from powertui.data import logdir
 from powertui.data.asked import Aligning
+from powertui.data.columns import TIMES, optional, text_column
 from powertui.data.energy import account
 from powertui.data.model import Badge, Epochs
 from powertui.data.opened import Opened
-from powertui.data.table import TIMES, Fact, Result, Table, optional, text_column
+from powertui.data.table import Fact, Result, Table
 from powertui.data.tools import registry
 from powertui.data.tools.registry import Question
 from powertui.errors import UsageError

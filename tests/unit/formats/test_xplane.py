@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from powertui.data import wire
 from powertui.data.formats import registry, xplane
-from powertui.data.formats.builder import MAX_FINDINGS, FileWarnings
+from powertui.data.formats.file_warnings import MAX_FINDINGS, FileWarnings
 from powertui.data.model import Process, ProcessKind, Stat, Trace
 from powertui.data.tools import op_stats, op_table
 from powertui.data.wire import pure, schemas, windows

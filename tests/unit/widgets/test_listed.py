@@ -6,8 +6,9 @@ import numpy as np
 
 from powertui import demo
 from powertui.data import logdir
+from powertui.data.columns import Column, text_column
 from powertui.data.opened import Opened
-from powertui.data.table import Column, Table, TablePart, plural, text_column
+from powertui.data.table import Table, TablePart, plural
 from powertui.data.tools import op_stats, op_table
 from powertui.view import table_rows
 from powertui.view.table_order import LAYER, groupings, listed

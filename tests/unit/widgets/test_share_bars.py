@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from powertui.data.table import Column, Table
+from powertui.data.columns import Column
+from powertui.data.table import Table
 from powertui.terminal import glyphs
 from powertui.view.table_rows import bar_of_share, fit, fit_with_bar
 

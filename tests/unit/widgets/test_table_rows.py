@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from powertui.data.table import Column, Table, text_column
+from powertui.data.columns import Column, text_column
+from powertui.data.table import Table
 from powertui.view import table_rows, truncation
 
 

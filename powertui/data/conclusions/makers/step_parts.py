@@ -14,7 +14,7 @@ from powertui.data.conclusions.words import percent, whole_percent
 from powertui.data.model import Track, TrackKind
 from powertui.data.opened import Profile
 from powertui.data.run.steps import work_of
-from powertui.data.tools import framework_advice, suggestions, utilisation, xla_ops
+from powertui.data.tools import framework_advice, suggestions, xla_ops
 from powertui.data.tools.framework import Framework
 from powertui.data.tools.shares import Shares
 from powertui.value_types import dataclass
@@ -292,6 +292,8 @@ def _computing(inquiry: Inquiry, shares: Shares) -> Conclusion:
 
 def _against_peaks(inquiry: Inquiry) -> str:
     """What holds the computing up, where the profile shows how well the device was used."""
+    from powertui.data.tools import utilisation
+
     use = utilisation.of_question(inquiry.question)
     if use.memory is None or use.arithmetic is None:
         return ""

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from powertui.data.formats.builder import LineEvents, LineQuota, ProcessBuilder, TraceBuilder
+from powertui.data.formats.builder import LineEvents, ProcessBuilder, TraceBuilder
+from powertui.data.formats.file_warnings import LineQuota
 from powertui.data.formats.json_stats import PairNames, stat
 from powertui.data.formats.nsys import counters, step_ranges
 from powertui.data.formats.nsys.database import MISSING, NsysDatabase

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.formats.builder import FileWarnings
+from powertui.data.formats.file_warnings import FileWarnings
 from powertui.data.formats.perfetto.clocks import Clocks
 from powertui.data.formats.perfetto.names import Definitions, last_definitions
 from powertui.data.formats.perfetto.packets import Packets, slices

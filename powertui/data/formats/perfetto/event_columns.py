@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from powertui.data import wire
-from powertui.data.formats.builder import FileWarnings
+from powertui.data.formats.file_warnings import FileWarnings
 from powertui.data.formats.flow_ends import FINISH, STEP
 from powertui.data.formats.json_stats import PairNames
 from powertui.data.formats.perfetto import args

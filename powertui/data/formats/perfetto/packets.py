@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from powertui.data import wire
-from powertui.data.formats.builder import FileWarnings
+from powertui.data.formats.file_warnings import FileWarnings
 from powertui.data.formats.source import OpenedFile, describe
 from powertui.data.limits import PIECE, UNCHECKED_BYTES
 from powertui.data.model import Bools, Int64s

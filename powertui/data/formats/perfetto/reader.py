@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.formats.builder import (
-    MAX_COUNTERS,
-    MAX_PROCESSES,
-    FileWarnings,
-    LineEvents,
-    LineQuota,
-    ProcessBuilder,
-    TraceBuilder,
-)
+from powertui.data.formats.builder import MAX_COUNTERS, LineEvents, ProcessBuilder, TraceBuilder
+from powertui.data.formats.file_warnings import MAX_PROCESSES, FileWarnings, LineQuota
 from powertui.data.formats.flow_ends import FlowEnds
 from powertui.data.formats.json_stats import clean
 from powertui.data.formats.pairing import pair

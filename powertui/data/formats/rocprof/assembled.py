@@ -9,14 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from powertui.data.formats.builder import (
-    MAX_COUNTERS,
-    FileWarnings,
-    LineEvents,
-    LineQuota,
-    ProcessBuilder,
-    TraceBuilder,
-)
+from powertui.data.formats.builder import MAX_COUNTERS, LineEvents, ProcessBuilder, TraceBuilder
+from powertui.data.formats.file_warnings import FileWarnings, LineQuota
 from powertui.data.formats.hardware_counters import counters_of_kernels
 from powertui.data.formats.json_stats import PairNames, clean, stat
 from powertui.data.formats.rocprof.records import (

@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from powertui.data.columns import int_column, text_column
 from powertui.data.logdir.entries import OtherFile, RunEntry
 from powertui.data.logdir.run_files import file_name
 from powertui.data.opened import Opened
-from powertui.data.table import Fact, Result, Table, int_column, text_column
+from powertui.data.table import Fact, Result, Table
 from powertui.data.tools.recorded import neuron_tables
 from powertui.data.tools.recorded.documents import read_document, readable_results
 from powertui.data.tools.recorded.pages import RecordedContent, recorded_content

@@ -4,8 +4,8 @@ both can be held side by side.
 
 from __future__ import annotations
 
+from powertui.data.columns import ColumnKind
 from powertui.data.model import PS_PER_NS, PS_PER_US
-from powertui.data.table import ColumnKind
 from powertui.value_types import dataclass
 
 PS_PER_MS = 1000 * PS_PER_US

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from powertui.data.columns import Column, optional, text_column
 from powertui.data.model import PS_PER_NS, PS_PER_US
-from powertui.data.table import Column, Fact, Table, optional, text_column
+from powertui.data.table import Fact, Table
 from powertui.data.tools.recorded.documents import Document
 from powertui.data.tools.recorded.pages import RecordedContent
 from powertui.errors import UnreadableFile

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from powertui.data.columns import Column
 from powertui.data.secret_values import shown_value
-from powertui.data.table import Column, Fact, Table
+from powertui.data.table import Fact, Table
 from powertui.data.tools.recorded.documents import Document
 from powertui.data.tools.recorded.flattening import FlatTable, flattened
 from powertui.data.tools.recorded.known_tables import known_table

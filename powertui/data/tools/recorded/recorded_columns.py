@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from powertui.data.columns import Column, ColumnKind
 from powertui.data.model import PS_PER_NS, PS_PER_US
-from powertui.data.table import Column, ColumnKind, Fact
+from powertui.data.table import Fact
 from powertui.data.tools.recorded.known_tables import PS_PER_MS, KnownColumn
 
 _INTEGER = re.compile(r"-?\d{1,18}")  # int64 in JSON is a string

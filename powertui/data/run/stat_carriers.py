@@ -1,0 +1,148 @@
+"""Which names of a trace carry a stat: judged by a sample of each line, without decoding every
+event's stats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from powertui.data import wire
+from powertui.data.model import (
+    Bools,
+    Events,
+    Int32s,
+    Int64s,
+    Process,
+    StatColumn,
+    Trace,
+    Track,
+    UInt32s,
+)
+
+# What an event may carry that marks a step.
+MARK_STATS = ("step_num", "step_name", "epoch_num", "graph_type", "_r", "group_id")
+
+# Lines up to so many events are sampled whole; of longer ones the first and last event of each
+# name, and about so many others, evenly spread. Chosen, not measured.
+_MAX_WHOLE_EVENTS = 20_000
+_SPREAD_EVENTS = 5_000
+# Rows that are compared, and that are decoded, in one call: enough for numpy, and little memory.
+_COMPARED_ROWS = 1 << 18
+_DECODED_ROWS = 1 << 14
+# Whoever samples a line for some stats samples it for these as well: reading it again costs more.
+_TOOLS_ASK = (
+    *MARK_STATS,
+    "correlation_id",
+    "run_id",
+    "_pt",
+    "_p",
+    "_pid",
+    "_ct",
+    "_c",
+    "_a",
+    "id",
+    "iter_num",
+    "shape",
+    "_ipl_stage_id",
+    "tf_op",
+    "hlo_op",
+    "is_eager",
+    "is_func",
+    "tf_function_call",
+)
+
+
+def carried(
+    trace: Trace, process: Process, tracks: Sequence[Track], stats: Sequence[str]
+) -> dict[str, Bools]:
+    """For each of these stats which names carry it, judged by a sample of each line.
+
+    Each line is sampled once.
+    """
+    sampled = _KNOWN.setdefault(trace, {})
+    names_with = {stat: np.zeros(len(trace.names), np.bool_) for stat in stats}
+    for track in tracks:
+        by_stat = sampled.setdefault(id(track), {})
+        missing = [stat for stat in stats if stat not in by_stat]
+        if missing:
+            for_tools = [stat for stat in _TOOLS_ASK if stat not in by_stat]
+            asked = list(dict.fromkeys((*missing, *for_tools)))
+            by_stat.update(_carried(process, track.events, len(trace.names), asked))
+        for stat in stats:
+            if len(by_stat[stat]):
+                names_with[stat][by_stat[stat]] = True
+    return names_with
+
+
+def names_of_line(trace: Trace, track: Track) -> Iterator[Int32s]:
+    """For each stat that a line was asked for, the names that carry it there."""
+    yield from _KNOWN[trace][id(track)].values()
+
+
+# Which names carry a stat, line by line: {id of the track: {stat: names}}.
+_KNOWN: WeakKeyDictionary[Trace, dict[int, dict[str, Int32s]]] = WeakKeyDictionary()
+
+
+def _carried(
+    process: Process, events: Events, name_count: int, stats: Sequence[str]
+) -> dict[str, Int32s]:
+    rows = _sample(events, name_count)
+    names_of: dict[str, list[UInt32s]] = {}
+    nothing: StatColumn | None = None  # a source has one column for all that it does not know
+    for first in range(0, len(rows), _DECODED_ROWS):
+        some = rows[first : first + _DECODED_ROWS]
+        names = events.name[some]
+        for stat, column in process.source.columns(events.positions(some), stats).items():
+            if column is nothing:
+                continue
+            if not column.present.any():
+                nothing = column
+            else:
+                names_of.setdefault(stat, []).append(names[column.present])
+    carrying = dict.fromkeys(stats, np.empty(0, np.int32))
+    for stat, parts in names_of.items():
+        carrying[stat] = wire.distinct(np.concatenate(parts)).astype(np.int32)
+    return carrying
+
+
+def rows_named(names: UInt32s, chosen: Bools) -> Int64s:
+    """Rows with one of these names, without a mask as long as the line."""
+    parts = [np.empty(0, np.int64)]
+    for first in range(0, len(names), _COMPARED_ROWS):
+        parts.append(np.flatnonzero(chosen[names[first : first + _COMPARED_ROWS]]) + first)
+    return np.concatenate(parts)
+
+
+def _sample(events: Events, name_count: int) -> Int64s:
+    """Rows that show all names of a line: every name is there."""
+    count = len(events)
+    if count <= _MAX_WHOLE_EVENTS:
+        return np.arange(count)
+    # A mask, and not the rows sorted: with a million names that alone took seconds.
+    chosen = np.zeros(count, np.bool_)
+    for ends in wire.ends(events.name, name_count):
+        chosen[ends[ends >= 0]] = True
+    chosen[:: max(1, count // _SPREAD_EVENTS)] = True
+    return np.flatnonzero(chosen)
+
+
+def whole_numbers(column: StatColumn) -> Int64s:
+    """The numbers of a column; -1 where it has none.
+
+    Texts that are numbers (TF 2.2's JSON) count as such.
+    """
+    numbers = np.isfinite(column.floats) & column.present
+    out = np.where(numbers, column.ints, -1)
+    for row in np.flatnonzero(column.present & ~numbers).tolist():
+        text = column.text(row)
+        if text is not None and text.lstrip("-").isdigit() and len(text) < 19:
+            out[row] = int(text)
+    return np.asarray(out, np.int64)
+
+
+def stat_numbers(process: Process, track: Track, rows: Int64s, stat: str) -> Int64s:
+    """One stat of some events of a line, as `whole_numbers`."""
+    return whole_numbers(process.source.columns(track.events.positions(rows), (stat,))[stat])

@@ -1,0 +1,101 @@
+"""Which operations of a thread are so short that calling them takes the time, and where such calls
+follow each other closely: crowds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from powertui.data.model import Bools, Events, Int64s, Track
+from powertui.data.tools.covered_time import NO_TIME, CoveredTime, union
+from powertui.data.tools.sorted_columns import last_begun
+
+# An operation shorter than that takes about as long as calling it does: TensorFlow 2.21, JAX 0.10
+# and torch 2.13 call an operation of 16 numbers every 5 to 30 µs (make causes, tiny_ops).
+_SHORT_OP_PS = 50_000_000
+# A longer operation did not only wait for a core. Chosen, not measured; eight busy programs on two
+# cores stopped operations of 2 µs for up to 14 ms.
+_MAX_DELAYED_PS = 20_000_000_000
+# Calls in a row that are judged together: most of them have to be short, and to follow each other
+# at once. Chosen, not measured; a step of 20 operations is no crowd then.
+_CROWD_CALLS = 40
+# From one small operation to the next: with Python between them 100 to 250 µs (make causes,
+# keras_eager), and a machine with more threads than cores makes some of them a few ms long.
+MAX_USUAL_PERIOD_PS = 500_000_000
+_MAX_PERIOD_PS = 5_000_000_000
+# A call shorter than this share of the mean one only cleans up after another: handles that are
+# deleted take 0.03 of it, usage holds of JAX 0.01 (make causes, tiny_ops).
+_MIN_CALL_SHARE = 0.1
+
+
+def holders(track: Track, depth: int) -> tuple[Bools, Int64s]:
+    """(which events of a lane lie inside one of the lane above, the row of the last one there that
+    began by then).
+    """
+    outer = track.lane(depth - 1)
+    lane = track.lane(depth)
+    any_begun, place = last_begun(outer.start, lane.start)
+    held = any_begun & (lane.end <= outer.end[place])
+    return held, place + int(track.lanes[depth - 1])
+
+
+def small_calls(track: Track, is_small: Bools, crowds: CoveredTime) -> int:
+    """How many of the small calls in crowds are calls of operations."""
+    rows = np.flatnonzero(_outermost(track, is_small))
+    in_crowd = crowds.hold(track.events.start[rows])
+    lengths = track.events.duration[rows[in_crowd]]
+    if not len(lengths):
+        return 0
+    return int((lengths > _MIN_CALL_SHARE * lengths.mean()).sum())
+
+
+def _outermost(track: Track, chosen: Bools) -> Bools:
+    """Which of the chosen events of a line lie in no other chosen one, however deep."""
+    covered: Bools = chosen.copy()  # those that are chosen, and all that lie in them
+    outermost: Bools = chosen.copy()
+    for depth in range(1, track.lane_count):
+        held, holder = holders(track, depth)
+        inside = held & covered[holder]
+        lane = slice(int(track.lanes[depth]), int(track.lanes[depth + 1]))
+        outermost[lane] &= ~inside
+        covered[lane] |= inside
+    return outermost
+
+
+def long_by_name(events: Events, rows: Bools) -> Bools:
+    """Which of these events run long; usually short ones that waited for a core do not."""
+    is_long = np.zeros(len(events), np.bool_)
+    chosen = np.flatnonzero(rows)
+    if not len(chosen):
+        return is_long
+    name = events.name[chosen]
+    duration = events.duration[chosen]
+    count = np.bincount(name)
+    short_count = np.bincount(name[duration < _SHORT_OP_PS], minlength=len(count))
+    # The median is long where no more than half of all are short: nothing has to be sorted.
+    usually_long = short_count <= count // 2
+    limit = np.where(usually_long, _SHORT_OP_PS, _MAX_DELAYED_PS)
+    is_long[chosen] = duration >= limit[name]
+    return is_long
+
+
+def crowded_time(events: Events, rows: Int64s) -> CoveredTime:
+    """Where small calls follow each other closely."""
+    portions = len(rows) // _CROWD_CALLS
+    if not portions:
+        return NO_TIME
+    rows = rows[np.argsort(events.start[rows], kind="stable")]
+    start = events.start[rows]
+    duration = events.duration[rows]
+    period = np.append(np.diff(start), duration[-1])
+    in_portions = portions * _CROWD_CALLS
+    usual_duration = np.median(duration[:in_portions].reshape(portions, _CROWD_CALLS), axis=1)
+    usual_period = np.median(period[:in_portions].reshape(portions, _CROWD_CALLS), axis=1)
+    is_crowd = (usual_duration < _SHORT_OP_PS) & (usual_period < MAX_USUAL_PERIOD_PS)
+    is_member = np.zeros(len(rows), np.bool_)
+    is_member[:in_portions] = np.repeat(is_crowd, _CROWD_CALLS)
+    # Fewer calls than a portion at the end belong to what was going on before them.
+    is_member[in_portions:] = is_member[in_portions - 1]
+    is_delayed = (2 * duration > period) & (duration < _MAX_DELAYED_PS)
+    is_member &= (period < _MAX_PERIOD_PS) | is_delayed
+    return union(start[is_member], (start + period)[is_member])
