@@ -5,7 +5,7 @@ one. Enter goes to its place in the timeline, or to the table that shows it.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import ClassVar
 
@@ -26,13 +26,15 @@ from powertui.data.opened import Opened
 from powertui.plain import plain
 from powertui.screens import frame
 from powertui.screens.base import BaseScreen, bindings_for
+from powertui.terminal import glyphs as glyph_sets
 from powertui.value_types import dataclass
+from powertui.view import cost_column
 from powertui.view.overview_lines import sentence
 from powertui.widgets.folded_chart import AgainstView, FoldedChart, FoldedView
 from powertui.widgets.lines import LinesPane, StyledLine, wrapped
 
 _MIN_CHART_LINES = 12  # that the curves get, however many conclusions there are
-_INDENT = 5  # cells before what stands below a conclusion
+_INDENT = 2  # cells before the rest of a line below a conclusion
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,12 +293,9 @@ class SymmetryScreen(BaseScreen):
             lines.extend(wrapped(pieces, self.size.width, _INDENT))
 
         for number, conclusion in enumerate(self._listed()):
-            ink, mark = self._ink(number)
             self._begins.append(len(lines))
-            add((mark, style("title")), (plain(conclusion.sentence, 600), ink))
-            add((f"     {_details(conclusion)}", style("dim")))
-            if conclusion.next and (all_next or number == self._chosen):
-                add((f"     To do: {plain(conclusion.next, 300)}", style("text")))
+            shows_next = all_next or number == self._chosen
+            lines.extend(self._conclusion_lines(number, conclusion, shows_next=shows_next))
         if not answer.conclusions.items:
             looked_at = plain(answer.conclusions.looked_at, 400)
             add(("   ", style("dim")), (looked_at, style("ok")))
@@ -304,10 +303,31 @@ class SymmetryScreen(BaseScreen):
             ink, mark = self._ink(len(answer.conclusions))
             self._begins.append(len(lines))
             text = f"{finding_texts.folded(answer.smaller_count)}: Enter"
-            lines.append(((mark, style("title")), (text, ink)))
+            blank = " " * cost_column.column_cells(self.size.width)
+            lines.append(((mark + blank, style("title")), (text, ink)))
         for note in _notes(findings):
             add(("   " + sentence(plain(note, 300)), style("dim")))
         return lines
+
+    def _conclusion_lines(
+        self, number: int, conclusion: Conclusion, *, shows_next: bool
+    ) -> Iterator[StyledLine]:
+        """What it costs; beside that the sentence, how sure it is, and what to do next."""
+        style = self.shell.look.style
+        ink, mark = self._ink(number)
+        cells = self.size.width - len(mark) - cost_column.column_cells(self.size.width)
+        text = wrapped(((plain(conclusion.sentence, 600), ink),), cells, 0)
+        text += wrapped(((_details(conclusion), style("dim")),), cells, _INDENT)
+        if shows_next and conclusion.next:
+            to_do = f"To do: {plain(conclusion.next, 300)}"
+            text += wrapped(((to_do, style("text")),), cells, _INDENT)
+        glyphs = glyph_sets.get(self.shell.capabilities.glyphs)
+        costs = cost_column.cost_column(conclusion.cost, self.size.width, glyphs)
+        blank = ((" " * cost_column.column_cells(self.size.width), "dim"),)
+        for row, line in enumerate(text):
+            cost = costs[row] if row < len(costs) else blank
+            left = [(words, style(role)) for words, role in cost]
+            yield ((mark if row == 0 else " " * len(mark), style("title")), *left, *line)
 
     @property
     def _can_unfold(self) -> bool:

@@ -39,6 +39,8 @@ class Glyphs:
     broken: str  # where an axis leaves a part out
     bar: str  # a cell of a thin bar beside a number
     bar_end: str  # its last half cell
+    dashed: str  # what was expected, over an area
+    upper_half: str  # hangs from above; empty where no font has it
 
 
 UNICODE = Glyphs(
@@ -67,6 +69,8 @@ UNICODE = Glyphs(
     "≈",
     "━",
     "╸",
+    "╌",
+    "▀",
 )
 CONSOLE = Glyphs(
     "console",
@@ -94,6 +98,8 @@ CONSOLE = Glyphs(
     "~",
     "═",
     "═",
+    "-",
+    "",
 )
 ASCII = Glyphs(
     "ascii",
@@ -121,6 +127,8 @@ ASCII = Glyphs(
     "~",
     "=",
     "=",
+    "-",
+    "",
 )
 
 _GLYPHS = {"unicode": UNICODE, "console": CONSOLE, "ascii": ASCII}

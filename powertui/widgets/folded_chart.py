@@ -5,28 +5,25 @@ What is drawn is worked out without a screen; the widget at the end only shows i
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from rich.segment import Segment
-from rich.style import Style
 
 from powertui.data.energy.findings.finding import Against, Finding
 from powertui.data.energy.fold import Folded
 from powertui.data.model import PS_PER_S, Floats
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
-from powertui.view.curve import Axis, Envelope, axis, columns_per_cell, draw, envelope
+from powertui.view.training_surroundings import finding_span
+from powertui.widgets.area_chart import AreaChart, Band, Tick, round_ticks
 from powertui.widgets.picture import Picture, SegmentRow
-from powertui.widgets.time_lane import fit_text
 
-_GUTTER = 9  # cells for the labels of the axis
 # Around a finding: so many times its length, and so many seconds at least.
 _MARGIN_RATIO, _MIN_MARGIN_S = 2.0, 2.0
-_STEP = 1000  # a step's width in the units of `envelope`
-_FRAME_ROWS = 4  # the two titles, the bars of the findings, and the ruler
+_TICK_CELLS = 9  # from one label of the ruler to the next, at least
+_MOMENTS_A_CELL = 4  # at which readings are looked up: one as long as half a cell is not missed
 
 
 class FoldedView(NamedTuple):
@@ -89,125 +86,6 @@ class AgainstView(NamedTuple):
         return lo_s, hi_s
 
 
-class _Chart:
-    """Draws the rows of one picture, each with its label in the gutter."""
-
-    def __init__(self, width: int, height: int, unit: str, theme: Theme, glyphs: Glyphs) -> None:
-        self.width = width
-        self.unit = unit
-        self.theme = theme
-        self.glyphs = glyphs
-        self.cells = max(1, width - _GUTTER)
-        self.upper_rows = max(2, (height - _FRAME_ROWS) * 3 // 5)
-        self.lower_rows = max(1, height - _FRAME_ROWS - self.upper_rows)
-
-    def line(self, *pieces: tuple[str, str]) -> SegmentRow:
-        """A row of words, each with its role in the theme, cut where it has no room."""
-        row: SegmentRow = []
-        room = self.width
-        for text, role in pieces:
-            if room <= 0:
-                break
-            if len(text) > room:
-                text = fit_text(text, room, self.glyphs.ellipsis)
-            row.append(Segment(text, self.theme.style(role)))
-            room -= len(text)
-        return row
-
-    def gutter(self, label: str) -> Segment:
-        """The label of an axis, right of which the curve begins."""
-        text = label[: _GUTTER - 1].rjust(_GUTTER - 1) + " "
-        return Segment(text, self.theme.style("axis"))
-
-    def overlay(self, epoch: Floats, others: Floats) -> list[SegmentRow]:
-        """One epoch in front of the range of the others."""
-        rows = self.upper_rows
-        scale = _scale(np.concatenate([epoch, others.ravel()]), rows)
-        back_lines = draw(self._range(others), scale, rows, self.glyphs)
-        front_lines = draw(self._shape(epoch), scale, rows, self.glyphs)
-        labels = [""] * rows
-        labels[-1] = f"{scale.text(scale.lo)} {self.unit}"
-        labels[0] = f"{scale.text(scale.hi)} {self.unit}"
-        power = self.theme.style("power")
-        dim = self.theme.style("dim")
-        picture = []
-        for label, front, back in zip(labels, front_lines, back_lines, strict=True):
-            picture.append([self.gutter(label), *_runs(front, back, power, dim)])
-        return picture
-
-    def difference(self, epoch: Floats, others: Floats) -> list[SegmentRow]:
-        """What one epoch differs by from the median of the others, around a line at zero."""
-        rows = self.lower_rows
-        difference = epoch - _median_of(others)
-        top = _typical_size(difference)
-        end = max(top, 1e-9)
-        lines = draw(self._shape(difference), Axis(-end, end, end), rows, self.glyphs)
-        zero_row = (rows - 1) // 2 if rows > 2 else rows - 1
-        labels = self._difference_labels(top, zero_row)
-        front = self.theme.style("estimated")
-        grid = self.theme.style("grid")
-        picture = []
-        for row, line in enumerate(lines):
-            rule = (self.glyphs.horizontal if row == zero_row else " ") * self.cells
-            picture.append([self.gutter(labels[row]), *_runs(line, rule, front, grid)])
-        return picture
-
-    def _difference_labels(self, top: float, zero_row: int) -> list[str]:
-        """The labels of the rows: the ends of the axis, and zero where it has a row."""
-        decimals = 0 if top >= 10 else 1
-        labels = [""] * self.lower_rows
-        labels[zero_row] = "0"
-        labels[-1] = ""
-        if len(labels) > 1:
-            labels[-1] = f"{-top:+.{decimals}f} {self.unit}"
-        labels[0] = f"{top:+.{decimals}f} {self.unit}"
-        return labels
-
-    def bars(self, stretches: Sequence[tuple[int, int] | None], selected: int) -> SegmentRow:
-        """Stretches, from a cell to one past another, as bars; the selected one is marked."""
-        chars = [" "] * self.cells
-        styles = [self.theme.style("dim")] * self.cells
-        for number, stretch in enumerate(stretches):
-            if stretch is None:
-                continue
-            first, stop = stretch
-            if stop < 0 or first >= self.cells:
-                continue
-            lo = max(first, 0)
-            hi = max(lo + 1, min(stop, self.cells))
-            style = self.theme.style("marked" if number == selected else "warn")
-            chars[lo:hi] = self._bar(hi - lo)
-            styles[lo:hi] = [style] * (hi - lo)
-        return [self.gutter(""), *_joined(zip(styles, chars, strict=True))]
-
-    def _bar(self, length: int) -> str:
-        if length == 1:
-            return self.glyphs.vertical
-        middle = self.glyphs.horizontal * (length - 2)
-        return f"{self.glyphs.range_left}{middle}{self.glyphs.range_right}"
-
-    def ruler(self, unit: str, min_distance: int, label_at: Callable[[int], str]) -> SegmentRow:
-        """The labels of some cells, at least so many cells from each other."""
-        chars = [" "] * self.cells
-        for cell in range(0, self.cells, max(min_distance, self.cells // 8)):
-            label = label_at(cell)
-            if cell + len(label) < self.cells:
-                chars[cell : cell + len(label)] = label
-        return [self.gutter(unit), Segment("".join(chars), self.theme.style("axis"))]
-
-    def _shape(self, values: Floats) -> Envelope:
-        columns = self.cells * columns_per_cell(self.glyphs)
-        edges = np.linspace(0, len(values) * _STEP, columns + 1).astype(np.int64)
-        rows = np.flatnonzero(np.isfinite(values))
-        return envelope(rows * _STEP, values[rows], edges, _STEP - 1)
-
-    def _range(self, epochs: Floats) -> Envelope:
-        """Lowest and highest of several epochs in each column."""
-        shapes = [self._shape(values) for values in epochs]
-        lowest = np.fmin.reduce([shape.low for shape in shapes])
-        return Envelope(lowest, np.fmax.reduce([shape.high for shape in shapes]))
-
-
 def _finding_s(finding: Finding) -> tuple[float, float]:
     """Start and end of a finding in seconds."""
     return finding.start_ps / PS_PER_S, finding.end_ps / PS_PER_S
@@ -221,118 +99,81 @@ def _median_of(epochs: Floats) -> Floats:
     return median
 
 
-def _typical_size(values: Floats) -> float:
-    """The size that 99 of 100 values keep to.
-
-    The largest hundredth is cut: a tracing step of seconds would flatten the rest.
-    """
-    sizes = np.abs(values[np.isfinite(values)])
-    return float(np.percentile(sizes, 99)) if len(sizes) else 1.0
-
-
-def _scale(values: Floats, rows: int) -> Axis:
-    finite = values[np.isfinite(values)]
-    if not len(finite):
-        return axis(0.0, 1.0, rows)
-    if len(finite) <= 50:
-        return axis(float(finite.min()), float(finite.max()), rows)
-    # A tracing step of seconds among steps of milliseconds must not flatten the rest.
-    low, high = np.percentile(finite, [0, 99])
-    return axis(float(low), float(high), rows)
-
-
-def _runs(front: str, back: str, over: Style, under: Style) -> Iterator[Segment]:
-    """Two lines of one chart: the front covers the back, cell by cell."""
-    cells = []
-    for front_char, back_char in zip(front, back, strict=True):
-        cells.append((over, front_char) if front_char != " " else (under, back_char))
-    return _joined(cells)
-
-
-def _joined(cells: Iterable[tuple[Style, str]]) -> Iterator[Segment]:
-    """Neighboring cells of one style as one segment."""
-    for style, group in itertools.groupby(cells, lambda cell: cell[0]):
-        yield Segment("".join(char for _, char in group), style)
-
-
 def _against_picture(
     view: AgainstView, width: int, height: int, theme: Theme, glyphs: Glyphs
 ) -> list[SegmentRow]:
     """Readings over what was expected of them, their difference, the findings, and seconds."""
-    chart = _Chart(width, height, "W", theme, glyphs)
+    chart = AreaChart(width, height, "W", theme, glyphs)
     lo_s, hi_s = view.span
-    length_s = hi_s - lo_s
+    cells_a_second = chart.cells / (hi_s - lo_s)
     measured, expected = _compared_watts(view, chart)
-    stretches = []
+    bands = []
     for finding in view.findings:
         start_s, end_s = _finding_s(finding)
-        first = int((start_s - lo_s) / length_s * chart.cells)
-        stop = -int(-(end_s - lo_s) / length_s * chart.cells)
-        stretches.append((first, stop))
+        first = math.floor((start_s - lo_s) * cells_a_second)
+        stop = math.ceil((end_s - lo_s) * cells_a_second)
+        bands.append(Band(first, stop, finding_span(finding).sizes))
     explained = "what the trace explains"
     rest = "Power that nothing in the trace explains"
     if not view.profiled:
         explained = "the usual level of training"
         rest = "Power beyond the usual level of training"
-
-    def moment(cell: int) -> str:
-        return f"{lo_s + length_s * cell / chart.cells:.4g}"
-
+    ticks = []
+    for moment_s in round_ticks(lo_s, hi_s, chart.cells, _TICK_CELLS):
+        ticks.append(Tick(int((moment_s - lo_s) * cells_a_second), f"{moment_s:.6g}s"))
+    title = (("Power: ", "title"), ("measured", "power"), (f" over {explained} ", "dim"))
     rows = [
-        chart.line(("Power: ", "title"), ("measured", "power"), (f" over {explained}", "dim")),
-        *chart.overlay(measured, expected),
-        chart.line((rest, "title")),
-        *chart.difference(measured, expected),
-        chart.bars(stretches, view.selected),
-        chart.ruler("s", 10, moment),
+        chart.line(*title, (glyphs.dashed * 2, "text")),
+        *chart.area(measured, expected, _selected(bands, view.selected)),
+        *chart.difference(rest, measured, expected),
+        chart.bars(bands, view.selected),
+        chart.ruler("", ticks),
     ]
     return rows[:height]
 
 
-def _compared_watts(view: AgainstView, chart: _Chart) -> tuple[Floats, Floats]:
-    """What was measured in each column, and in one row what was expected there."""
+def _compared_watts(view: AgainstView, chart: AreaChart) -> tuple[Floats, Floats]:
+    """What was measured at moments of each cell, and what was expected there."""
     against = view.against
     lo_s, hi_s = view.span
     cell_s = (hi_s - lo_s) / chart.cells
-    # Two moments a column, so that no reading as long as a column is missed.
-    at = np.linspace(lo_s, hi_s, 2 * chart.cells * columns_per_cell(chart.glyphs))
+    at = np.linspace(lo_s, hi_s, _MOMENTS_A_CELL * chart.cells)
     row = np.searchsorted(against.hi, at)
     row = np.clip(row, 0, len(against.hi) - 1)
     # A moment more than a cell before its reading still belongs to the one before it.
     is_before = at < against.lo[row] - cell_s
     row = np.where(is_before, np.maximum(row - 1, 0), row)
-    return against.watts[row], against.expected[row][None]
+    return against.watts[row], against.expected[row]
 
 
 def _folded_picture(
     view: FoldedView, width: int, height: int, theme: Theme, glyphs: Glyphs
 ) -> list[SegmentRow]:
     """An epoch over the others, its difference from them, the findings, and step numbers."""
-    chart = _Chart(width, height, view.unit, theme, glyphs)
+    chart = AreaChart(width, height, view.unit, theme, glyphs)
     values = view.values
     epoch = values[view.line]
-    others = np.delete(values, view.line, axis=0)
-    stretches = [_step_cells(view, finding, chart.cells) for finding in view.findings]
-    numbers = view.folded.numbers[view.line]
-
-    def step_number(cell: int) -> str:
-        step = min(len(numbers) - 1, cell * len(numbers) // chart.cells)
-        number = int(numbers[step])
-        return "" if number < 0 else str(number)
-
+    others = _median_of(np.delete(values, view.line, axis=0))
+    bands = [_step_cells(view, finding, chart.cells) for finding in view.findings]
     rows = [
-        chart.line(*_title(view)),
-        *chart.overlay(epoch, others),
-        chart.line((_caption(view), "title")),
-        *chart.difference(epoch, others),
-        chart.bars(stretches, view.selected),
-        chart.ruler("step", 8, step_number),
+        chart.line(*_title(view), (glyphs.dashed * 2, "text")),
+        *chart.area(epoch, others, _selected(bands, view.selected)),
+        *chart.difference(_caption(view), epoch, others),
+        chart.bars(bands, view.selected),
+        chart.ruler("step", _step_ticks(view, chart.cells)),
     ]
     return rows[:height]
 
 
-def _step_cells(view: FoldedView, finding: Finding, cells: int) -> tuple[int, int] | None:
-    """The first cell of a finding in its epoch, and one past the last; None where it has none."""
+def _selected(bands: Sequence[Band | None], selected: int) -> Band | None:
+    """The band of the finding under the cursor."""
+    return bands[selected] if 0 <= selected < len(bands) else None
+
+
+def _step_cells(view: FoldedView, finding: Finding, cells: int) -> Band | None:
+    """The cells of a finding's steps; None where no epoch has it. Its size is written beside it
+    where its own epoch is in front.
+    """
     folded = view.folded
     if finding.epoch not in folded.epochs:
         return None
@@ -342,7 +183,23 @@ def _step_cells(view: FoldedView, finding: Finding, cells: int) -> tuple[int, in
         return None
     first_step = int(inside[0])
     end_step = int(inside[-1]) + 1
-    return first_step * cells // folded.steps, -(-end_step * cells // folded.steps)
+    first = first_step * cells // folded.steps
+    stop = -(-end_step * cells // folded.steps)
+    is_in_front = finding.epoch == view.epoch and not view.shows_times
+    return Band(first, stop, finding_span(finding).sizes if is_in_front else ())
+
+
+def _step_ticks(view: FoldedView, cells: int) -> Iterator[Tick]:
+    """Round numbers of steps, each at its cell."""
+    numbers = view.folded.numbers[view.line]
+    known = numbers[numbers >= 0]
+    if not len(known):
+        return
+    row_of = {int(number): row for row, number in enumerate(numbers.tolist())}
+    for number in round_ticks(float(known[0]), float(known[-1]), cells, _TICK_CELLS):
+        row = row_of.get(round(number))
+        if row is not None:
+            yield Tick(row * cells // len(numbers), str(round(number)))
 
 
 def _title(view: FoldedView) -> list[tuple[str, str]]:
@@ -354,7 +211,7 @@ def _title(view: FoldedView) -> list[tuple[str, str]]:
     return [
         (f"{quantity}: ", "title"),
         (f"epoch {view.epoch}", "power"),
-        (f" over {rest}", "dim"),
+        (f" over {rest} ", "dim"),
     ]
 
 

@@ -1,0 +1,66 @@
+"""What a conclusion costs, as a column beside its sentence: a share, a bar, and of what it is."""
+
+from __future__ import annotations
+
+from powertui import units
+from powertui.data.conclusions.conclusion import Cost
+from powertui.data.model import PS_PER_S
+from powertui.terminal.glyphs import Glyphs
+from powertui.view.overview_lines import LinePieces
+
+_FIGURE_CELLS = 6  # "100 %", and a blank
+_BAR_CELLS = 8
+_MAX_SHARE_WITH_DECIMAL = 0.0995  # "9.9 %", but "10 %"
+# A page as wide as this has room for bars: beside them a sentence keeps 80 cells.
+_MIN_CELLS_WITH_BARS = 100
+
+
+def cost_column(cost: Cost, page_cells: int, glyphs: Glyphs) -> tuple[LinePieces, LinePieces]:
+    """Two lines of equal width: figure and bar, and what the figure is a share of."""
+    has_bar = page_cells >= _MIN_CELLS_WITH_BARS
+    share, part = _largest(cost)
+    ink = "power" if part == "energy" else "overview"
+    figure = _figure(cost, share, part)
+    first: LinePieces = ((f"{figure:>{_FIGURE_CELLS}} ", ink),)
+    below = f"{part if figure else '':>{_FIGURE_CELLS}} "
+    if has_bar:
+        bar = "" if share is None else bar_cells(share, glyphs)
+        rest = "" if share is None else glyphs.horizontal * (_BAR_CELLS - len(bar))
+        end = " " * (_BAR_CELLS + 2 - len(bar) - len(rest))
+        first = (*first, (bar, ink), (rest, "grid"), (end, "dim"))
+        below += " " * (_BAR_CELLS + 2)
+    return first, ((below, "dim"),)
+
+
+def column_cells(page_cells: int) -> int:
+    """How wide the column is on a page of so many cells."""
+    cells = _FIGURE_CELLS + 1
+    return cells + _BAR_CELLS + 2 if page_cells >= _MIN_CELLS_WITH_BARS else cells
+
+
+def bar_cells(share: float, glyphs: Glyphs) -> str:
+    """The bar of a share, at least half a cell: what costs something is seen."""
+    halves = max(1, round(2 * _BAR_CELLS * min(share, 1.0)))
+    return glyphs.bar * (halves // 2) + glyphs.bar_end * (halves % 2)
+
+
+def _figure(cost: Cost, share: float | None, part: str) -> str:
+    """The share; joules or seconds where nobody knows what they are a share of."""
+    if share is not None:
+        return units.percent(share, 1 if share < _MAX_SHARE_WITH_DECIMAL else 0)
+    if part == "energy" and cost.joules is not None:
+        return units.quantity(abs(cost.joules), "J", 3)
+    if part == "time" and cost.seconds is not None:
+        return units.duration(round(abs(cost.seconds) * PS_PER_S), 2)
+    return ""
+
+
+def _largest(cost: Cost) -> tuple[float | None, str]:
+    """The larger of the shares of time and energy, and which of them it is."""
+    time = abs(cost.share) if cost.share is not None else None
+    energy = abs(cost.joules_share) if cost.joules_share is not None else None
+    if energy is not None and (time is None or energy > time):
+        return energy, "energy"
+    if time is None and cost.joules is not None:
+        return None, "energy"
+    return time, "time"

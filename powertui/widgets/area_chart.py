@@ -1,0 +1,315 @@
+"""An area over what was expected of it, with the difference of both, bars and a ruler below.
+
+Rows of styled text, without a screen.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from rich.segment import Segment
+from rich.style import Style
+
+from powertui.data.model import Floats
+from powertui.terminal.glyphs import Glyphs
+from powertui.terminal.theme import Theme
+from powertui.view import power_area
+from powertui.view.curve import Envelope
+from powertui.view.power_area import PowerScale
+from powertui.widgets.picture import SegmentRow
+from powertui.widgets.time_lane import fit_text
+
+_GUTTER = 9  # cells for the labels of the axis
+# Title, bars of the findings, and ruler. The difference needs a title of its own.
+_FRAME_ROWS = 3
+# From so many rows on the difference is drawn, too: with less, both would be too flat to read
+# (looked at in 80×24, where the chart has twelve).
+_MIN_ROWS_WITH_DIFFERENCE = 15
+_DIFFERENCE_SHARE = 0.3  # of the rows of both charts
+# Of many values the largest hundredth is cut: a tracing step of seconds would flatten the rest.
+_SHOWN_PERCENTILE = 99.0
+_MIN_CUT_VALUES = 50  # of fewer values each one counts
+# Times a power of ten: what an axis may end at, and what its marks may be apart.
+_FINE_FACTORS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+_STEP_FACTORS = (1, 2, 5)
+
+
+class Band(NamedTuple):
+    """Cells from one to one past another, and what they are, longest words first."""
+
+    first: int
+    stop: int
+    words: tuple[str, ...] = ()
+
+
+class Tick(NamedTuple):
+    cell: int
+    text: str
+
+
+class AreaChart:
+    """Draws the rows of one picture, each with its label in the gutter."""
+
+    def __init__(self, width: int, height: int, unit: str, theme: Theme, glyphs: Glyphs) -> None:
+        self.unit = unit
+        self.theme = theme
+        self.glyphs = glyphs
+        self._width = width
+        self.cells = max(1, width - _GUTTER)
+        rows = max(2, height - _FRAME_ROWS)
+        self._difference_rows = 0
+        if height >= _MIN_ROWS_WITH_DIFFERENCE:
+            # An even number of rows: zero is in the middle.
+            self._difference_rows = 2 * max(1, round((rows - 1) * _DIFFERENCE_SHARE / 2))
+            rows -= self._difference_rows + 1
+        self._area_rows = rows
+
+    def line(self, *pieces: tuple[str, str]) -> SegmentRow:
+        """A row of words, each with its role in the theme, cut where it has no room."""
+        row: SegmentRow = []
+        room = self._width
+        for text, role in pieces:
+            if room <= 0:
+                break
+            if len(text) > room:
+                text = fit_text(text, room, self.glyphs.ellipsis)
+            row.append(Segment(text, self.theme.style(role)))
+            room -= len(text)
+        return row
+
+    def area(self, values: Floats, expected: Floats, band: Band | None) -> list[SegmentRow]:
+        """Values as an area, what was expected as a dashed line over it, and a band behind both."""
+        rows = self._area_rows
+        shape = _columns(values, self.cells)
+        line = _middle(_columns(expected, self.cells))
+        scale = self._scale(values, line, rows)
+        chars = [list(text) for text in power_area.draw_area(shape, scale, rows, self.glyphs)]
+        roles = power_area.row_roles(scale, rows)
+        if self.unit != "W":
+            roles = ["step_bars"] * rows
+        styles = [[self.theme.style(role)] * self.cells for role in roles]
+        if band is not None:
+            self._draw_band(band, chars, styles)
+        self._draw_dashes(line, scale, roles, chars, styles)
+        labels = power_area.row_labels(scale, rows, self.glyphs)
+        labels[0] += f" {self.unit}"
+        picture = []
+        for label, row, row_styles in zip(labels, chars, styles, strict=True):
+            picture.append([self._gutter(label), *_joined(zip(row_styles, row, strict=True))])
+        return picture
+
+    def difference(self, title: str, values: Floats, expected: Floats) -> list[SegmentRow]:
+        """What the values differ by from what was expected, around zero, where that has room."""
+        rows = self._difference_rows
+        if not rows:
+            return []
+        shape = _columns(values - expected, self.cells)
+        size = _typical_size(shape)
+        top = _round_up(size, _FINE_FACTORS)
+        above = self._parts(np.fmax(shape.high, 0.0), top)
+        below = self._parts(np.fmax(-shape.low, 0.0), top)
+        decimals = 0 if top >= 10 else 1
+        labels = [""] * rows
+        labels[0] = f"{top:+.{decimals}f} {self.unit}"
+        labels[rows // 2 - 1] = "0" if rows > 2 else labels[0]
+        labels[-1] = f"{-top:+.{decimals}f} {self.unit}"
+        more = self.theme.style("power")
+        less = self.theme.style("dim")
+        picture = [self.line((title, "title"))]
+        for row, label in enumerate(labels):
+            is_above = row < rows // 2
+            text = self._upward(above, row) if is_above else self._downward(below, row)
+            style = more if is_above else less
+            picture.append(
+                [self._gutter(label), *_joined(zip([style] * len(text), text, strict=True))]
+            )
+        return picture
+
+    def bars(self, bands: Sequence[Band | None], selected: int) -> SegmentRow:
+        """Stretches as bars; the selected one is marked."""
+        chars = [" "] * self.cells
+        styles = [self.theme.style("dim")] * self.cells
+        for number, band in enumerate(bands):
+            if band is None or band.stop < 0 or band.first >= self.cells:
+                continue
+            lo = max(band.first, 0)
+            hi = max(lo + 1, min(band.stop, self.cells))
+            style = self.theme.style("marked" if number == selected else "warn")
+            chars[lo:hi] = self._bar(hi - lo)
+            styles[lo:hi] = [style] * (hi - lo)
+        return [self._gutter(""), *_joined(zip(styles, chars, strict=True))]
+
+    def ruler(self, unit: str, ticks: Iterable[Tick]) -> SegmentRow:
+        """Labels behind a mark at their cells, as many as have room."""
+        chars = [" "] * self.cells
+        free_from = 0
+        for tick in ticks:
+            label = self.glyphs.vertical + tick.text
+            stop = tick.cell + len(label)
+            if tick.cell >= free_from and stop <= self.cells:
+                chars[tick.cell : stop] = label
+                free_from = stop + 1
+        return [self._gutter(unit), Segment("".join(chars), self.theme.style("axis"))]
+
+    # ── the parts of the rows ────────────────────────────────────────────────────────────────────
+
+    def _gutter(self, label: str) -> Segment:
+        """The label of an axis, right of which the picture begins."""
+        text = label[: _GUTTER - 1].rjust(_GUTTER - 1) + " "
+        return Segment(text, self.theme.style("axis"))
+
+    def _scale(self, values: Floats, line: Floats, rows: int) -> PowerScale:
+        shown = np.concatenate([values, line])
+        shown = shown[np.isfinite(shown)]
+        if not len(shown):
+            return power_area.power_scale(0.0, 1.0, rows)
+        highest = float(shown.max())
+        if len(shown) > _MIN_CUT_VALUES and self.unit != "W":
+            highest = float(np.percentile(shown, _SHOWN_PERCENTILE))
+        return power_area.power_scale(float(shown.min()), highest, rows)
+
+    def _draw_band(self, band: Band, chars: list[list[str]], styles: list[list[Style]]) -> None:
+        """A ground of its own where no area is, with the band's words beside it in the first row
+        that has room for them.
+        """
+        ground = self.theme.style("power_band")
+        cells = range(max(0, band.first), min(self.cells, max(band.stop, band.first + 1)))
+        for row, row_styles in zip(chars, styles, strict=True):
+            for cell in cells:
+                if row[cell] == " ":
+                    row_styles[cell] = ground
+        flag = self.theme.style("power_flag")
+        for words in band.words:
+            on_left = f" {words} {self.glyphs.right}"
+            on_right = f"{self.glyphs.left} {words} "
+            for text, first in ((on_left, band.first - len(on_left)), (on_right, band.stop)):
+                stop = first + len(text)
+                if first < 0 or stop > self.cells:
+                    continue
+                if all(char == " " for char in chars[0][first:stop]):
+                    chars[0][first:stop] = text
+                    styles[0][first:stop] = [flag] * len(text)
+                    return
+
+    def _draw_dashes(
+        self,
+        line: Floats,
+        scale: PowerScale,
+        roles: Sequence[str],
+        chars: list[list[str]],
+        styles: list[list[Style]],
+    ) -> None:
+        """The line over the area, and over the page where it is above the area."""
+        linear_rows = scale.linear_rows(self._area_rows)
+        height = (line - scale.lo) / (scale.hi - scale.lo) * linear_rows
+        on_page = self.theme.style("text")
+        for cell in np.flatnonzero(np.isfinite(height) & (height >= 0)).tolist():
+            row = max(0, linear_rows - 1 - int(height[cell]))
+            style = on_page
+            if chars[row][cell] == self.glyphs.area:
+                style = self._text_on(roles[row])
+            elif styles[row][cell].bgcolor is not None:
+                style = on_page + Style(bgcolor=styles[row][cell].bgcolor)
+            chars[row][cell] = self.glyphs.dashed
+            styles[row][cell] = style
+
+    def _text_on(self, role: str) -> Style:
+        """Text that is read on a full cell of this role."""
+        if role.startswith("ember_"):
+            return self.theme.style(role.replace("ember", "tile"))
+        paper = self.theme.style(role).color
+        return self.theme.style("text") + Style(bgcolor=paper)
+
+    def _parts(self, values: Floats, top: float) -> Floats:
+        """How many rows each value fills; NaN where nothing is known."""
+        return values / top * (self._difference_rows // 2)
+
+    def _upward(self, filled: Floats, row: int) -> str:
+        """A row above zero: what reaches into it from below."""
+        rows_below = self._difference_rows // 2 - 1 - row
+        steps = len(self.glyphs.bars) if self.glyphs.braille else 1
+        chars = []
+        for part in np.rint((filled - rows_below) * steps).tolist():
+            if part != part or part <= 0:  # NaN: nothing is known
+                is_zero = part == part and rows_below == 0
+                chars.append(self.glyphs.bars[0] if is_zero and steps > 1 else " ")
+            elif part >= steps:
+                chars.append(self.glyphs.area)
+            else:
+                chars.append(self.glyphs.bars[int(part) - 1])
+        return "".join(chars)
+
+    def _downward(self, filled: Floats, row: int) -> str:
+        """A row below zero: what hangs into it from above, by halves of a row."""
+        rows_above = row - self._difference_rows // 2
+        steps = 2 if self.glyphs.upper_half else 1
+        chars = []
+        for part in np.rint((filled - rows_above) * steps).tolist():
+            if part != part or part <= 0:
+                chars.append(" ")
+            else:
+                chars.append(self.glyphs.area if part >= steps else self.glyphs.upper_half)
+        return "".join(chars)
+
+    def _bar(self, length: int) -> str:
+        if length == 1:
+            return self.glyphs.vertical
+        middle = self.glyphs.horizontal * (length - 2)
+        return f"{self.glyphs.range_left}{middle}{self.glyphs.range_right}"
+
+
+def round_ticks(lo: float, hi: float, cells: int, cells_apart: int) -> list[float]:
+    """The multiples of a round step between two values, at least so many cells from each other."""
+    if hi <= lo or not cells:
+        return []
+    step = _round_up((hi - lo) / cells * cells_apart, _STEP_FACTORS)
+    first = int(np.ceil(lo / step - 1e-9))
+    last = int(np.floor(hi / step + 1e-9))
+    return [number * step for number in range(first, last + 1)]
+
+
+def _round_up(value: float, factors: Sequence[float]) -> float:
+    """The smallest of these times a power of ten that is no less."""
+    power = 10.0 ** np.floor(np.log10(max(value, 1e-12)))
+    for factor in factors:
+        if factor * power >= value * (1 - 1e-9):
+            return float(factor * power)
+    return float(10 * power)
+
+
+def _columns(values: Floats, columns: int) -> Envelope:
+    """Lowest and highest value of each column; a value that fills several columns is in each."""
+    count = len(values)
+    low = np.full(columns, np.nan)
+    high = np.full(columns, np.nan)
+    if not count:
+        return Envelope(low, high)
+    starts = np.arange(columns) * count // columns
+    ends = np.maximum(starts + 1, np.arange(1, columns + 1) * count // columns)
+    # reduceat over pairs of bounds: every second result is of a column, the others of what is
+    # between two columns, which nobody asks for.
+    padded = np.append(values, np.nan)
+    bounds = np.stack([starts, ends], axis=1).ravel()
+    low[:] = np.fmin.reduceat(padded, bounds)[::2]
+    high[:] = np.fmax.reduceat(padded, bounds)[::2]
+    return Envelope(low, high)
+
+
+def _middle(shape: Envelope) -> Floats:
+    return (shape.low + shape.high) / 2
+
+
+def _typical_size(shape: Envelope) -> float:
+    """The size that 99 of 100 columns keep to."""
+    sizes = np.fmax(np.abs(shape.low), np.abs(shape.high))
+    sizes = sizes[np.isfinite(sizes)]
+    return float(np.percentile(sizes, _SHOWN_PERCENTILE)) if len(sizes) else 1.0
+
+
+def _joined(cells: Iterable[tuple[Style, str]]) -> Iterator[Segment]:
+    """Neighboring cells of one style as one segment."""
+    for style, group in itertools.groupby(cells, lambda cell: cell[0]):
+        yield Segment("".join(char for _, char in group), style)
