@@ -20,6 +20,7 @@ from powertui.view import power_area
 from powertui.view.curve import Envelope
 from powertui.view.power_area import PowerScale
 from powertui.widgets.picture import SegmentRow
+from powertui.widgets.ruler import Tick
 from powertui.widgets.time_lane import fit_text
 
 _GUTTER = 9  # cells for the labels of the axis
@@ -43,11 +44,6 @@ class Band(NamedTuple):
     first: int
     stop: int
     words: tuple[str, ...] = ()
-
-
-class Tick(NamedTuple):
-    cell: int
-    text: str
 
 
 class AreaChart:
@@ -143,14 +139,14 @@ class AreaChart:
         return [self._gutter(""), *_joined(zip(styles, chars, strict=True))]
 
     def ruler(self, unit: str, ticks: Iterable[Tick]) -> SegmentRow:
-        """Labels behind a mark at their cells, as many as have room."""
+        """Labels behind a mark at their columns, as many as have room."""
         chars = [" "] * self.cells
         free_from = 0
         for tick in ticks:
             label = self.glyphs.vertical + tick.text
-            stop = tick.cell + len(label)
-            if tick.cell >= free_from and stop <= self.cells:
-                chars[tick.cell : stop] = label
+            stop = tick.column + len(label)
+            if tick.column >= free_from and stop <= self.cells:
+                chars[tick.column : stop] = label
                 free_from = stop + 1
         return [self._gutter(unit), Segment("".join(chars), self.theme.style("axis"))]
 

@@ -17,8 +17,9 @@ from powertui.data.model import PS_PER_S, Floats
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.view.training_surroundings import finding_span
-from powertui.widgets.area_chart import AreaChart, Band, Tick, round_ticks
+from powertui.widgets.area_chart import AreaChart, Band, round_ticks
 from powertui.widgets.picture import Picture, SegmentRow
+from powertui.widgets.ruler import Tick
 
 # Around a finding: so many times its length, and so many seconds at least.
 _MARGIN_RATIO, _MIN_MARGIN_S = 2.0, 2.0

@@ -9,8 +9,9 @@ from powertui.data.conclusions.conclusion import Cost
 from powertui.terminal import glyphs as glyph_sets
 from powertui.terminal.theme import Theme
 from powertui.view import cost_column
-from powertui.widgets.area_chart import AreaChart, Band, Tick, round_ticks
+from powertui.widgets.area_chart import AreaChart, Band, round_ticks
 from powertui.widgets.picture import SegmentRow
+from powertui.widgets.ruler import Tick
 
 THEME = Theme()
 
