@@ -24,7 +24,7 @@ def cost_column(cost: Cost, page_cells: int, glyphs: Glyphs) -> tuple[LinePieces
     first: LinePieces = ((f"{figure:>{_FIGURE_CELLS}} ", ink),)
     below = f"{part if figure else '':>{_FIGURE_CELLS}} "
     if has_bar:
-        bar = "" if share is None else bar_cells(share, glyphs)
+        bar = "" if share is None else _bar(share, glyphs)
         rest = "" if share is None else glyphs.horizontal * (_BAR_CELLS - len(bar))
         end = " " * (_BAR_CELLS + 2 - len(bar) - len(rest))
         first = (*first, (bar, ink), (rest, "grid"), (end, "dim"))
@@ -38,7 +38,7 @@ def column_cells(page_cells: int) -> int:
     return cells + _BAR_CELLS + 2 if page_cells >= _MIN_CELLS_WITH_BARS else cells
 
 
-def bar_cells(share: float, glyphs: Glyphs) -> str:
+def _bar(share: float, glyphs: Glyphs) -> str:
     """The bar of a share, at least half a cell: what costs something is seen."""
     halves = max(1, round(2 * _BAR_CELLS * min(share, 1.0)))
     return glyphs.bar * (halves // 2) + glyphs.bar_end * (halves % 2)
