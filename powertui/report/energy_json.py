@@ -17,13 +17,13 @@ from powertui.data.energy import (
     mixture,
 )
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.account import Account, EpochEnergy
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.log_alignment import Alignment
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.energy.owner_evidence import Owner, listed
+from powertui.data.energy.trace_account import Account, EpochEnergy
 from powertui.data.model import NS_PER_S, PS_PER_S, Figure, Mark, PowerSeries, Warn
 from powertui.report.energy_figures import (
     NO_POWER,

@@ -10,11 +10,11 @@ from dataclasses import replace
 from powertui import units
 from powertui.data.energy import energy_rows, host_energy, integrate
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.account import Account
 from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.host_energy import RunEnergy
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import Run
 from powertui.data.training.training import Training
 from powertui.data.training.training_energy import TrainingEnergy, training_energy

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from powertui import units
 from powertui.data.energy import badges
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.account import Account
 from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.log_alignment import Alignment
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_NS, PS_PER_S
 from powertui.report.energy_figures import brief_findings, finding_lines
 from powertui.report.energy_table import PageWriter

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from powertui.data.energy import power_owners, scopes
-from powertui.data.energy.account import Account
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.owner_evidence import Owner
 from powertui.data.energy.power_owners import Belongings
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import Badge, Device, PowerSeries, Run
 from powertui.data.training.machines import TrainingPower
 

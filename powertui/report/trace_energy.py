@@ -6,12 +6,12 @@ import functools
 
 from powertui.data.energy import device_energy, integrate, marks, scopes, window_energy
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.account import Account
 from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.marks import MarkOnTrace
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.trace_account import Account
 from powertui.data.energy.window_energy import MarkEnergy
 from powertui.data.model import Mark, PowerSeries, Run
 from powertui.value_types import dataclass

@@ -24,7 +24,7 @@ from powertui.view.timeline_model import TimelineModel
 from powertui.view.training_surroundings import first_surroundings, training_surroundings
 
 if TYPE_CHECKING:
-    from powertui.data.energy.account import Account
+    from powertui.data.energy.trace_account import Account
     from powertui.data.training.training import Training
     from powertui.data.training.training_on_axis import TrainingOnAxis
     from powertui.view.surroundings import Surroundings

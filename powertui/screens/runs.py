@@ -23,7 +23,7 @@ from powertui.view.timeline_model import TimelineModel
 
 if TYPE_CHECKING:
     from powertui.data.elsewhere import TransferProgress
-    from powertui.data.energy.account import Account
+    from powertui.data.energy.trace_account import Account
     from powertui.data.training.training import Training
     from powertui.screens.run_changes import RunChanges
     from powertui.screens.runs_beside import RunsBeside

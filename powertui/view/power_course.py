@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from powertui.data.asked import Aligning
 from powertui.data.energy import account, host_energy
-from powertui.data.energy.account import Account
 from powertui.data.energy.findings.finding import Finding
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import Badge, PowerOnTrace
 from powertui.data.opened import Opened, Profile
 from powertui.data.training.training import Training

@@ -20,8 +20,8 @@ from powertui.data.compare.part import (
 )
 from powertui.data.compare.values import ComparedValue, ValueKey, Values
 from powertui.data.energy import account, integrate
-from powertui.data.energy.account import Account
 from powertui.data.energy.counted_energy import combined
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S, Bools, Floats, Int64s
 
 JOULES = ValueKey(Family.ENERGY, "energy per step", "J")

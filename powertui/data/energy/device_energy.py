@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 from dataclasses import replace
 
-from powertui.data.energy.account import Account, EpochEnergy
 from powertui.data.energy.devices import Pair
 from powertui.data.energy.idle import IdlePower
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.trace_account import Account, EpochEnergy
 from powertui.data.model import PowerSeries, worst_badge
 from powertui.value_types import dataclass
 

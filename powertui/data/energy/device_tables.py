@@ -8,9 +8,9 @@ import numpy as np
 
 from powertui.data.columns import Column, optional, text_column
 from powertui.data.energy import device_energy, tables
-from powertui.data.energy.account import Account
 from powertui.data.energy.device_energy import DevicePower
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import Int64s, Steps
 from powertui.data.table import Place, Table
 from powertui.data.tools import steps as step_tool

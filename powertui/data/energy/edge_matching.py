@@ -155,20 +155,23 @@ def weights_of_places(places: Sequence[Where], age_s: float) -> OffsetWeights:
     weight = np.array([place.weight for place in places])
     half_s = np.array([place.half_s for place in places])
     sigma = np.maximum((half_s - age_s) / Z95, _MIN_PLACE_SIGMA_S)
-    steps = np.linspace(-_PLACE_SIGMAS, _PLACE_SIGMAS, _PLACE_STEPS)
-    offsets = np.unique(middle[:, None] + sigma[:, None] * steps)
+    sigmas_away = np.linspace(-_PLACE_SIGMAS, _PLACE_SIGMAS, _PLACE_STEPS)
+    around_each = middle[:, None] + sigma[:, None] * sigmas_away
+    offsets = np.unique(around_each)
     by_place = weight * _normal(offsets[:, None] - middle, sigma)
     density = np.maximum(by_place.sum(axis=1), 1e-300)
-    log_weight = np.log(density / density.max())
-    return OffsetWeights(offsets, log_weight, _widths(offsets), jumps=0, matched=0)
+    return OffsetWeights(
+        offset_s=offsets,
+        log_weight=np.log(density / density.max()),
+        width_s=_widths(offsets),
+        jumps=0,
+        matched=0,
+    )
 
 
 def _lowest(cost: Floats, count: int) -> Int64s:
     """The rows of the lowest local minima."""
-    is_low = np.ones(len(cost), np.bool_)
-    is_low[1:] &= cost[1:] <= cost[:-1]
-    is_low[:-1] &= cost[:-1] <= cost[1:]
-    rows = np.flatnonzero(is_low)
+    rows = np.flatnonzero(power_jumps.is_local_maximum(-cost))
     by_cost = np.argsort(cost[rows], kind="stable")
     return np.asarray(rows[by_cost[:count]], np.int64)
 
@@ -207,19 +210,28 @@ class _OffsetCosts:
         density = np.zeros(at.shape)
         for edge in (edge_after - 1, edge_after):
             density += self._density(at, edge, coarse_step)
-        known = _RULES.known_share
-        return np.asarray(1 - known + known * density * self.length / len(self.edges))
+        matched_share = _RULES.known_share
+        unmatched_share = 1 - matched_share
+        return np.asarray(unmatched_share + matched_share * density * self.length / len(self.edges))
 
     def _density(self, at: Floats, edge: Int64s, coarse_step: float) -> Floats:
         """The density (1/s) of jumps beside an edge each; 0 where there is no such edge."""
-        is_edge = (edge >= 0) & (edge < len(self.edges))
-        edges = self.edges.rows(np.clip(edge, 0, len(self.edges) - 1))
-        late = at - edges.at
-        sigma = np.sqrt(self.sigma[:, None] ** 2 + (edges.half_s / 2) ** 2 + coarse_step**2)
-        agrees = edges.sign * np.sign(self.jumps.watts)[:, None]
-        sign_share = np.where(agrees > 0, _RULES.sign_share, 1 - _RULES.sign_share)
-        by_sign = np.where(agrees == 0, 1.0, 2 * sign_share)
-        return np.asarray(is_edge * _kernel(late, sigma, edges.kind) * by_sign)
+        last_edge = len(self.edges) - 1
+        exists = (edge >= 0) & (edge <= last_edge)
+        edges = self.edges.rows(np.clip(edge, 0, last_edge))
+        jump_sigma_s = self.sigma[:, None]
+        edge_sigma_s = edges.half_s / 2
+        sigma = np.sqrt(jump_sigma_s**2 + edge_sigma_s**2 + coarse_step**2)
+        by_time = _kernel(at - edges.at, sigma, edges.kind)
+        by_sign = _sign_factor(edges.sign, np.sign(self.jumps.watts)[:, None])
+        return np.asarray(exists * by_time * by_sign)
+
+
+def _sign_factor(edge_sign: Floats, jump_sign: Floats) -> Floats:
+    """How many times likelier a jump is by its direction; 1 where an edge may have either."""
+    agrees = edge_sign * jump_sign
+    sign_share = np.where(agrees > 0, _RULES.sign_share, 1 - _RULES.sign_share)
+    return np.where(agrees == 0, 1.0, 2 * sign_share)
 
 
 def _kernel(late: Floats, sigma: Floats, kind: Int64s) -> Floats:

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.energy.account import Account
 from powertui.data.energy.measured_energy import Energy, interval_with_gain
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S, Z95
 from powertui.value_types import dataclass
 

@@ -14,10 +14,10 @@ from dataclasses import replace
 from powertui.data.asked import Aligning
 from powertui.data.columns import text_column
 from powertui.data.energy import account
-from powertui.data.energy.account import Account
 from powertui.data.energy.counted_energy import combined
 from powertui.data.energy.hostnames import MAX_LISTED_NAMES
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_NS
 from powertui.data.opened import Opened
 from powertui.data.table import Place, Table

@@ -59,7 +59,7 @@ class When(NamedTuple):
     his: Int64s
     first: int  # of the profile, or of the training as far as records tell of it …
     last: int
-    told: bool  # … in which case nothing of it runs before and after
+    ends_known: bool  # … in which case nothing of it runs before and after
 
 
 class IdlePower(NamedTuple):
@@ -95,7 +95,7 @@ def given(watts: float) -> IdlePower:
 def of_all(channels: Sequence[PowerOnTrace], when: When) -> IdlePower:
     """Idle watts of several channels together, over all places where they may lie."""
     levels = [_mixed(channel, when) for channel in channels]
-    idle_w = _sum_of_lowest(levels, ends_known=when.told)
+    idle_w = _sum_of_lowest(levels, ends_known=when.ends_known)
     if idle_w is None:
         return IdlePower(None)
     total = _Levels._make(float(sum(column)) for column in zip(*levels, strict=True))
@@ -105,27 +105,39 @@ def of_all(channels: Sequence[PowerOnTrace], when: When) -> IdlePower:
             "would tell"
         )
         return IdlePower(None, reason)
-    watts_by_place = {
-        _PAUSES: total.pauses,
-        "before": total.before,
-        "after": total.after,
-        _WITHIN: total.within,
-    }
-    idle_places: list[str] = []
-    busier_places: dict[str, float] = {}
-    for place, watts in watts_by_place.items():
-        if watts <= idle_w + total.alike:
-            idle_places.append(place)
-        elif watts > idle_w + total.alike and place != _WITHIN:  # not NaN
-            busier_places[place] = watts
+    idle_places, busier_places = _idle_and_busier(total, idle_w)
+    # The lowest of the profile is among them by itself: it agrees with nothing.
     agreeing = [place for place in idle_places if place != _WITHIN]
     rests_somewhere = any(level.rests > 0 for level in levels)
-    is_rest = when.told or (np.isfinite(total.pauses) and rests_somewhere)
+    is_rest = when.ends_known or (np.isfinite(total.pauses) and rests_somewhere)
     has_one_place = all(len(channel.places) == 1 for channel in channels)
     is_sure = len(agreeing) > 1 and is_rest and has_one_place
     scales = [channel.series.sensor.scale for channel in channels]
     badge = worst_badge((Badge.MEASURED if is_sure else Badge.ESTIMATED, *scales))
-    return IdlePower(Figure(idle_w, badge), _where(idle_places, busier_places), not is_sure)
+    return IdlePower(
+        figure=Figure(idle_w, badge),
+        text=_where(idle_places, busier_places),
+        at_most=not is_sure,
+    )
+
+
+def _idle_and_busier(levels: _Levels, idle_w: float) -> tuple[list[str], dict[str, float]]:
+    """(places at the idle level, those beside the work that draw more and what they draw)."""
+    watts_by_place = {
+        _PAUSES: levels.pauses,
+        "before": levels.before,
+        "after": levels.after,
+        _WITHIN: levels.within,
+    }
+    highest_idle_w = idle_w + levels.alike
+    idle_places: list[str] = []
+    busier_places: dict[str, float] = {}
+    for place, watts in watts_by_place.items():
+        if watts <= highest_idle_w:
+            idle_places.append(place)
+        elif watts > highest_idle_w and place != _WITHIN:  # not NaN
+            busier_places[place] = watts
+    return idle_places, busier_places
 
 
 def _sum_of_lowest(levels: Sequence[_Levels], *, ends_known: bool) -> float | None:
@@ -170,9 +182,13 @@ def _lowest(levels: _Levels, *, ends_known: bool) -> float | None:
         switched_on = [watts for watts in candidates if watts > _OFF_SHARE * rest_w]
         return min(switched_on, default=None)
     both_rest = len(beside) == 2 and levels.rests == 2
-    if not both_rest or abs(beside[0] - beside[1]) > levels.alike:
+    if not both_rest:
         return None
-    return min(beside) if max(beside) < levels.within - levels.alike else None
+    before_w, after_w = beside
+    if abs(before_w - after_w) > levels.alike:
+        return None
+    work_draws_more = max(beside) < levels.within - levels.alike
+    return min(beside) if work_draws_more else None
 
 
 def _mixed(channel: PowerOnTrace, when: When) -> _Levels:
@@ -212,12 +228,16 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
     # A reading is late: the first ones after the end still hold work, and half of a sensor time
     # before the start they already do.
     is_inside = (at >= when.first) & (at < when.last)
-    is_before, is_after = at < when.first - guard_ps // 2, at >= when.last + guard_ps
+    is_before = at < when.first - guard_ps // 2
+    is_after = at >= when.last + guard_ps
     steady_s = max(_MIN_PAUSE_REFRESHES * sensor_time_s, _MIN_STEADY_S)
     before = _steady(at[is_before], watts[is_before], steady_s)
     after = _steady(at[is_after], watts[is_after], steady_s)
     within_w = _steady(at[is_inside], watts[is_inside], steady_s).lowest
-    work_w = watts[is_inside & ~is_paused]
+    readings_of_work = watts[is_inside & ~is_paused]
+    work_w = np.nan
+    if len(readings_of_work) >= _MIN_SAMPLES:
+        work_w = float(np.median(readings_of_work))
 
     quantum = power.series.sensor.quantum_w
     step_w = quantum.value if quantum else 0.0
@@ -230,7 +250,7 @@ def _levels(power: PowerOnTrace, when: When) -> _Levels:
         before=before.lowest,
         after=after.lowest,
         within=within_w,
-        work=float(np.median(work_w)) if len(work_w) >= _MIN_SAMPLES else np.nan,
+        work=work_w,
         rests=float(begins_at_rest) + float(ends_at_rest),
         alike=alike_w,
     )
@@ -246,11 +266,11 @@ def _readings_around(power: PowerOnTrace, when: When) -> tuple[Int64s, Floats, B
         return None
     around = (when.first - AROUND_PS, when.last + AROUND_PS)
     rows = slice(*np.searchsorted(power.times, around).tolist())
-    late_ps = round(sensors.centre_s(sensor) * PS_PER_S)
-    at, watts = power.times[rows] - late_ps, power.watts[rows]
-    is_known = np.isfinite(watts)
+    is_known = np.isfinite(power.watts[rows])
     is_new = sensors.samples(series)[rows][is_known]
-    at, watts = at[is_known], watts[is_known]
+    watts = power.watts[rows][is_known]
+    late_ps = round(sensors.centre_s(sensor) * PS_PER_S)
+    at = power.times[rows][is_known] - late_ps
     if not len(at):
         return None
     times = [figure.value for figure in (sensor.refresh_s, sensor.window_s) if figure]
@@ -264,9 +284,11 @@ def _readings_around(power: PowerOnTrace, when: When) -> tuple[Int64s, Floats, B
 def _in_pauses(at: Int64s, when: When, guard_ps: int) -> Bools:
     """Which readings are in pauses long enough for the sensor, their beginnings left out."""
     is_paused = np.zeros(len(at), np.bool_)
-    for lo, hi in _pauses(when):
-        if hi - lo >= _MIN_PAUSE_REFRESHES * guard_ps:
-            is_paused |= (at >= lo + guard_ps) & (at < hi - guard_ps // 2)
+    for begin, end in _pauses(when):
+        if end - begin >= _MIN_PAUSE_REFRESHES * guard_ps:
+            shows_pause_from = begin + guard_ps
+            shows_pause_until = end - guard_ps // 2
+            is_paused |= (at >= shows_pause_from) & (at < shows_pause_until)
     return is_paused
 
 
@@ -278,10 +300,13 @@ class _SteadyLevels(NamedTuple):
     last: float
 
 
+_NEVER_STEADY = _SteadyLevels(np.nan, np.nan, np.nan)
+
+
 def _steady(at: Int64s, watts: Floats, seconds: float) -> _SteadyLevels:
     """Levels at which the power stays for so long."""
     if len(at) < _MIN_SAMPLES or at[-1] - at[0] < seconds * PS_PER_S:
-        return _SteadyLevels(np.nan, np.nan, np.nan)
+        return _NEVER_STEADY
     poll_s = float(np.median(np.diff(at))) / PS_PER_S
     readings = int(np.ceil(seconds / max(poll_s, 1e-6)))
     count = max(_MIN_SAMPLES, min(readings, len(at)))
@@ -291,17 +316,21 @@ def _steady(at: Int64s, watts: Floats, seconds: float) -> _SteadyLevels:
     if starts[-1] != last_block:
         starts = np.append(starts, last_block)
     levels = np.median(blocks[starts], axis=1)
-    return _SteadyLevels(float(levels.min()), float(levels[0]), float(levels[-1]))
+    return _SteadyLevels(
+        lowest=float(levels.min()),
+        first=float(levels[0]),
+        last=float(levels[-1]),
+    )
 
 
 def _pauses(when: When) -> list[tuple[int, int]]:
-    """What lies between the busy stretches, from first to last."""
+    """What is between the busy stretches, from first to last: (start, end) of each pause."""
     if not len(when.los):
         return [(when.first, when.last)]
     order = np.argsort(when.los, kind="stable")
-    los, ends = when.los[order], np.maximum.accumulate(when.his[order])
-    gaps = [(when.first, int(los[0]))]
-    for row in np.flatnonzero(los[1:] > ends[:-1]).tolist():
-        gaps.append((int(ends[row]), int(los[row + 1])))
-    gaps.append((int(ends[-1]), when.last))
-    return [(lo, hi) for lo, hi in gaps if hi > lo]
+    starts = when.los[order]
+    busy_until = np.maximum.accumulate(when.his[order])
+    pause_starts = [when.first, *busy_until.tolist()]
+    pause_ends = [*starts.tolist(), when.last]
+    pauses = zip(pause_starts, pause_ends, strict=True)
+    return [(begin, end) for begin, end in pauses if end > begin]

@@ -14,7 +14,7 @@ import numpy as np
 
 from powertui.data.energy.robust_stats import MEDIAN_TO_SIGMA, rounding_sigma
 from powertui.data.energy.samples import Samples
-from powertui.data.model import Floats, Int64s
+from powertui.data.model import Bools, Floats, Int64s
 from powertui.value_types import dataclass
 
 # ── how much is looked at: bounds of time ──
@@ -103,59 +103,80 @@ def find_jumps(data: Samples, longest_mean_s: float) -> PowerJumps:
 
 
 def _candidates(data: Samples, swing_w: float, skipped: int, longest: float) -> _Candidates:
+    """All readings at which means of some length differ clearly, and more than beside them."""
     total = np.concatenate([[0.0], np.cumsum(data.watts - data.watts[0])])
     least_w = max(_MIN_SWING_SHARE * swing_w, _MIN_QUANTA * data.quantum)
     reading_noise_w = max(_MIN_NOISE_SWING_SHARE * swing_w, rounding_sigma(data.quantum))
-    rows, lengths, clearness = [], [], []
+    rows = [np.empty(0, np.int64)]
+    lengths = [np.empty(0, np.int64)]
+    clearness = [np.empty(0)]
     for length in _MEAN_LENGTHS:
         row = np.arange(length + skipped, len(data) - length - skipped)
         is_too_long = length > 1 and length > longest
         if len(row) < _MIN_READINGS // 2 or is_too_long:
             break
-        after_begin, before_end = row + skipped + 1, row - skipped
-        after = total[after_begin + length] - total[after_begin]
-        before = total[before_end] - total[before_end - length]
-        height_w = np.abs(after - before) / length
+        height_w = _height_w(total, row, skipped, length)
         quiet_w = float(np.percentile(height_w, _QUIET_PERCENT)) * _QUIET_TO_SIGMA
         noise_w = max(quiet_w, reading_noise_w / length**0.5)
         is_clear = (height_w > _MIN_NOISE_TIMES * noise_w) & (height_w > least_w)
-        is_clear[1:] &= height_w[1:] >= height_w[:-1]
-        is_clear[:-1] &= height_w[:-1] >= height_w[1:]
-        rows.append(row[is_clear])
-        lengths.append(np.full(int(is_clear.sum()), length))
-        clearness.append(height_w[is_clear] / noise_w)
-    if not rows:
-        return _Candidates(np.empty(0, np.int64), np.empty(0, np.int64))
+        is_candidate = is_clear & is_local_maximum(height_w)
+        rows.append(row[is_candidate])
+        lengths.append(np.full(int(is_candidate.sum()), length))
+        clearness.append(height_w[is_candidate] / noise_w)
     order = np.argsort(-np.concatenate(clearness), kind="stable")
     return _Candidates(np.concatenate(rows)[order], np.concatenate(lengths)[order])
+
+
+def _height_w(total: Floats, row: Int64s, skipped: int, length: int) -> Floats:
+    """By how much the means on either side of these readings differ; `total`: watts summed up."""
+    after_begin = row + skipped + 1
+    after = total[after_begin + length] - total[after_begin]
+    before_end = row - skipped
+    before = total[before_end] - total[before_end - length]
+    return np.asarray(np.abs(after - before) / length)
+
+
+def is_local_maximum(values: Floats) -> Bools:
+    """Whether no value beside it is larger."""
+    is_highest = np.ones(len(values), np.bool_)
+    is_highest[1:] &= values[1:] >= values[:-1]
+    is_highest[:-1] &= values[:-1] >= values[1:]
+    return is_highest
 
 
 def _refined(data: Samples, rows: Int64s, pace: float, skipped: int) -> PowerJumps:
     """When exactly: a reading that contains the jump is a mean of both levels."""
     noise_w = _noise_w(data)
-    at, sigma, jump_w = [], [], []
+    at: list[float] = []
+    sigma: list[float] = []
+    jump_w: list[float] = []
     for index, row in enumerate(rows.tolist()):
         before_w, after_w = _levels_beside(data.watts, rows, index, skipped)
         step_w = after_w - before_w
         if not step_w:
             continue
-        readings = slice(row - skipped, row + skipped + 1)
-        share_before = np.clip((after_w - data.watts[readings]) / step_w, 0.0, 1.0)
+        first = row - skipped
+        end = row + skipped + 1
+        share_before = np.clip((after_w - data.watts[first:end]) / step_w, 0.0, 1.0)
         # Each of these readings stands for the time since the one before it.
-        first = row - skipped - 1
-        stands_for_s = np.diff(data.hi[first : row + skipped + 1])
+        stands_for_s = np.diff(data.hi[first - 1 : end])
         window_s = float(data.hi[row] - data.lo[row])
-        begin = float(data.hi[first]) - max(window_s - pace, 0.0) / 2
+        begin = float(data.hi[first - 1]) - max(window_s - pace, 0.0) / 2
         at.append(begin + float((share_before * stands_for_s).sum()))
         by_noise_s = noise_w * float(np.sqrt((stands_for_s**2).sum())) / abs(step_w)
-        hidden_s = 0.0
-        if window_s < _SHORT_WINDOW_SHARE * stands_for_s.max():
-            hidden_s = rounding_sigma(float(stands_for_s.max()))
-        variance = by_noise_s**2 + hidden_s**2 + (_MODEL_SIGMA_PACES * pace) ** 2
-        sigma.append(float(np.sqrt(variance)))
+        hidden_s = _hidden_sigma_s(float(stands_for_s.max()), window_s)
+        model_s = _MODEL_SIGMA_PACES * pace
+        sigma.append(float(np.sqrt(by_noise_s**2 + hidden_s**2 + model_s**2)))
         jump_w.append(step_w)
     sigma_s = np.maximum(np.array(sigma), _MIN_SIGMA_S)
     return PowerJumps(np.array(at), sigma_s, np.array(jump_w))
+
+
+def _hidden_sigma_s(longest_s: float, window_s: float) -> float:
+    """What a short window hides of the moment: the jump was anywhere since the reading before."""
+    if window_s < _SHORT_WINDOW_SHARE * longest_s:
+        return rounding_sigma(longest_s)
+    return 0.0
 
 
 def _levels_beside(watts: Floats, rows: Int64s, index: int, skipped: int) -> tuple[float, float]:

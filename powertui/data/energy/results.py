@@ -15,12 +15,12 @@ import numpy as np
 from powertui.data.columns import Column, Lazy, optional, text_column
 from powertui.data.energy import account, badges, host_energy, tables
 from powertui.data.energy import sensor as sensors
-from powertui.data.energy.account import Account, EpochEnergy
 from powertui.data.energy.device_tables import device_tables, table_of_steps
 from powertui.data.energy.findings import finding_texts as words
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.log_alignment import Placed
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.trace_account import Account, EpochEnergy
 from powertui.data.model import PS_PER_NS, PS_PER_S, Badge, Int64s, PowerSeries
 from powertui.data.table import Fact, Place, Result, Table
 from powertui.data.tools import steps as step_tool

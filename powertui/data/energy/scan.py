@@ -61,7 +61,7 @@ class _Scale(NamedTuple):
     looks: int  # series that are looked at: each is one more chance of a false alarm
 
 
-class _Found(NamedTuple):
+class _Candidate(NamedTuple):
     """A stretch that may be one: columns, what it differs by, and what is left without it."""
 
     first: int
@@ -117,9 +117,10 @@ def stretches(
     return results
 
 
-def _next_stretch(values: Floats, is_used: Bools, scale: _Scale) -> _Found | None:
+def _next_stretch(values: Floats, is_used: Bools, scale: _Scale) -> _Candidate | None:
     """The strongest stretch of what is not used yet; None where it is too small to matter."""
-    flat = np.where(is_used, 0.0, values - np.median(values[~is_used]))
+    level = np.median(values[~is_used])
+    flat = np.where(is_used, 0.0, values - level)
     bins = _binned(flat, scale.size)
     first, last = _largest(bins, scale.least_bins, scale.size, len(values))
     if last <= first or is_used[first:last].any():
@@ -129,11 +130,14 @@ def _next_stretch(values: Floats, is_used: Bools, scale: _Scale) -> _Found | Non
     is_inside[first:last] = True
     usual = float(np.median(values[~is_used & ~is_inside]))
     mean = float(values[is_inside].mean())
-    rest = np.where(is_used, 0.0, values - np.where(is_inside, mean, usual))
     height = abs(mean - usual)
-    if min(height, abs(mean)) < _MIN_FLOORS * scale.floor or mean * (mean - usual) < 0:
+    matters = min(height, abs(mean)) >= _MIN_FLOORS * scale.floor
+    points_to_its_side = mean * (mean - usual) >= 0
+    if not (matters and points_to_its_side):
         return None
-    return _Found(first, last, mean, height, rest)
+    explained = np.where(is_inside, mean, usual)
+    rest = np.where(is_used, 0.0, values - explained)
+    return _Candidate(first=first, last=last, mean=mean, height=height, rest=rest)
 
 
 class _Trial(NamedTuple):
@@ -143,7 +147,9 @@ class _Trial(NamedTuple):
     blocks: float
 
 
-def _trial_with_rivals(stretch: _Found, scale: _Scale, rng: np.random.Generator) -> _Trial | None:
+def _trial_with_rivals(
+    stretch: _Candidate, scale: _Scale, rng: np.random.Generator
+) -> _Trial | None:
     """How sure a stretch is; None where noise explains it.
 
     Two stretches in one epoch hide each other as noise. Taking both out of it has its price in
@@ -160,22 +166,26 @@ def _trial_with_rivals(stretch: _Found, scale: _Scale, rng: np.random.Generator)
     return trial
 
 
-def _trial(stretch: _Found, scale: _Scale, rng: np.random.Generator) -> _Trial:
+def _trial(stretch: _Candidate, scale: _Scale, rng: np.random.Generator) -> _Trial:
     """How likely noise like the rest holds a stretch of this height and length anywhere."""
-    rest, height = stretch.rest, stretch.height
+    rest = stretch.rest
+    height = stretch.height
     memory = max(scale.block, _memory(rest))
-    independent = max(1.0, stretch.length / memory)
-    error = max(_noise(rest, memory), scale.floor) / float(np.sqrt(independent))
     blocks = len(rest) / memory
-    far = tail(height / error, blocks, scale.looks)
+    blocks_inside = max(1.0, stretch.length / memory)
+    block_error = max(_noise(rest, memory), scale.floor)
+    error = block_error / float(np.sqrt(blocks_inside))
+    by_student = tail(height / error, blocks, scale.looks)
     if height < _MIN_ERRORS * error:
-        return _Trial(error, 1.0, far, blocks)
-    if far > _FALSE_ALARM_CHANCE:  # whatever resampled noise says
-        return _Trial(error, far, far, blocks)
-    score = height * float(np.sqrt(stretch.length / scale.size))
-    enough = _FALSE_ALARM_CHANCE / scale.looks
-    drawn = scale.looks * _chance(rest, score, memory, scale, rng, enough)
-    return _Trial(error, max(far, min(1.0, drawn)), far, blocks)
+        p = 1.0
+    elif by_student > _FALSE_ALARM_CHANCE:  # whatever resampled noise says
+        p = by_student
+    else:
+        score = height * float(np.sqrt(stretch.length / scale.size))
+        enough = _FALSE_ALARM_CHANCE / scale.looks
+        by_noise = scale.looks * _chance(rest, score, memory, scale, rng, enough)
+        p = max(by_student, min(1.0, by_noise))
+    return _Trial(error=error, p=p, tail=by_student, blocks=blocks)
 
 
 def _without_others(rest: Floats, strength: float, scale: _Scale) -> Floats:
@@ -262,18 +272,24 @@ def _sharpen(values: Floats, first: int, last: int, scale: _Scale) -> tuple[int,
     """Ends to the very step: those that make the sum above half of the stretch's height largest."""
     quarter = (last - first) // 4
     height = float(np.median(values[first + quarter : last - quarter]))
-    above_half = values - height / 2 if height > 0 else -values + height / 2
+    above_half = values - height / 2
+    if height <= 0:
+        above_half = -above_half
     sums = np.concatenate([[0.0], np.cumsum(above_half)])
     reach = scale.block + scale.size
     middle = (first + last) // 2
-    # The sum falls up to the start of the stretch and rises until its end.
-    begin, end = max(0, first - reach), min(first + reach, middle)
-    low = begin + int(np.argmin(sums[begin : end + 1]))
-    begin, end = max(last - reach, middle + 1), min(len(values), last + reach)
-    high = begin + int(np.argmax(sums[begin : end + 1]))
-    if high - low < max(1, scale.block // 2):
+    # The sum falls up to the start of the stretch ...
+    earliest = max(0, first - reach)
+    latest = min(first + reach, middle)
+    start = earliest + int(np.argmin(sums[earliest : latest + 1]))
+    # ... and rises until its end.
+    earliest = max(last - reach, middle + 1)
+    latest = min(len(values), last + reach)
+    end = earliest + int(np.argmax(sums[earliest : latest + 1]))
+    shortest = max(1, scale.block // 2)
+    if end - start < shortest:
         return first, last
-    return low, high
+    return start, end
 
 
 def _noise(values: Floats, block: int) -> float:

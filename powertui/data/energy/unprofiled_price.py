@@ -72,7 +72,7 @@ def known_state(at: Floats, shares: WindowShares) -> States:
     """What is known of these moments."""
     (first, last), (begin, end) = shares.span, shares.training
     state = np.where(at < begin, _BEFORE_TRAINING, _ELSEWHERE)
-    if shares.told:
+    if shares.has_bounds:
         is_open = state == _ELSEWHERE
         is_just_after = is_open & (at > end) & (at <= end + _AFTER_TRAINING_S)
         state[is_open & (at >= begin) & (at <= end)] = IN_TRAINING

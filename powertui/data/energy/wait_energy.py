@@ -15,8 +15,8 @@ import numpy as np
 
 from powertui.data.asked import Aligning
 from powertui.data.energy import account
-from powertui.data.energy.account import Account
 from powertui.data.energy.samples import Samples, power_samples
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S, Z95, Badge, Bools, Floats, Int64s, PowerOnTrace, Sensor
 from powertui.data.opened import Opened
 from powertui.data.tools.covered_time import CoveredTime, union

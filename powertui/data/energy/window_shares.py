@@ -45,7 +45,7 @@ class WindowShares:
     table: Floats  # [bins + 1, kinds]: seconds of each kind up to the bin's start
     mixture: Floats  # [kinds]: share of each kind in the profile
     step: float  # s per bin
-    told: bool = False  # whether something says when training began and ended
+    has_bounds: bool = False  # whether something says when training began and ended
     forgotten: dict[float, tuple[Floats, Floats]] = field(
         default_factory=dict, repr=False
     )  # exponential means, once asked for
@@ -81,21 +81,28 @@ class WindowShares:
 
     def _forgotten(self, times_s: Floats, forget_s: float) -> Floats:
         """The columns of exponential means."""
-        times, means = self._means(forget_s)
         out = np.empty((*times_s.shape, len(self.names) - 1))
         out[..., 0] = 1.0
-        place = np.clip((times_s - times[0]) / (times[1] - times[0]), 0, len(times) - 1)
-        after_end = np.exp(-np.maximum(times_s - times[-1], 0.0) / forget_s)
-        out[..., 1:] = _interpolated(means, place)
-        out[..., 1:] *= after_end[..., None]
-        (first, last), (begin, end) = self.span, self.training
-        for begin_s, end_s in ((begin, first), (last, end)):
+        out[..., 1:] = self._remembered_work(times_s, forget_s)
+        profile_begin, profile_end = self.span
+        training_begin, training_end = self.training
+        for begin_s, end_s in ((training_begin, profile_begin), (profile_end, training_end)):
             if end_s > begin_s:
-                remembered_end = np.exp(-np.maximum(times_s - end_s, 0.0) / forget_s)
-                remembered_begin = np.exp(-np.maximum(times_s - begin_s, 0.0) / forget_s)
-                share = np.where(times_s > begin_s, remembered_end - remembered_begin, 0.0)
+                up_to_end = _remembered(end_s, times_s, forget_s)
+                up_to_begin = _remembered(begin_s, times_s, forget_s)
+                share = np.where(times_s > begin_s, up_to_end - up_to_begin, 0.0)
                 out[..., 1:] += share[..., None] * self.mixture
         return out
+
+    def _remembered_work(self, times_s: Floats, forget_s: float) -> Floats:
+        """What the work of the profile still counts for in the means at these times."""
+        mean_times, means = self._means(forget_s)
+        first_s = mean_times[0]
+        spacing_s = mean_times[1] - first_s
+        place = np.clip((times_s - first_s) / spacing_s, 0, len(mean_times) - 1)
+        work = _interpolated(means, place)
+        work *= _remembered(mean_times[-1], times_s, forget_s)[..., None]
+        return work
 
     def _means(self, forget_s: float) -> tuple[Floats, Floats]:
         """Exponential means of the kinds' shares all over the profile, at even times."""
@@ -105,21 +112,21 @@ class WindowShares:
 
     def _exponential_means(self, forget_s: float) -> tuple[Floats, Floats]:
         bins = len(self.table) - 1
-        wanted_bins = int(forget_s / _MEANS_PER_MEMORY / self.step)
-        every = max(1, min(wanted_bins, bins // 2))
-        running = self.table[: bins // every * every + 1 : every]
-        step = every * self.step
-        keep = float(np.exp(-step / forget_s))
-        gained = (1 - keep) / step * np.diff(running, axis=0)
+        bins_per_mean = int(forget_s / _MEANS_PER_MEMORY / self.step)
+        every = max(1, min(bins_per_mean, bins // 2))
+        last_bin = bins // every * every
+        running = self.table[: last_bin + 1 : every]
+        spacing_s = every * self.step
+        keep = float(np.exp(-spacing_s / forget_s))
+        gained = (1 - keep) / spacing_s * np.diff(running, axis=0)
         means = np.zeros_like(running)
-        size = max(1, int(_MEMORIES_AT_ONCE * forget_s / step))
+        size = max(1, int(_MEMORIES_AT_ONCE * forget_s / spacing_s))
         for start in range(0, len(gained), size):
-            # Each piece in one go: m[k] = keep^k (m[0] + sum of gained[j] / keep^(j+1)).
             piece = gained[start : start + size]
-            power = keep ** np.arange(1, len(piece) + 1)[:, None]
-            sums = means[start] + np.cumsum(piece / power, axis=0)
-            means[start + 1 : start + 1 + len(piece)] = power * sums
-        times = np.asarray(self.span[0] + step * np.arange(len(running)), np.float64)
+            first = start + 1
+            means[first : first + len(piece)] = _filtered(piece, means[start], keep)
+        row = np.arange(len(running))
+        times = np.asarray(self.span[0] + spacing_s * row, np.float64)
         return times, means
 
     def running(self, watts: Floats) -> Callable[[Floats], Floats]:
@@ -142,12 +149,30 @@ class WindowShares:
         return self.table.take(nearest, axis=0)  # several times as fast as [...]
 
 
+def _remembered(moment_s: float, times_s: Floats, forget_s: float) -> Floats:
+    """The share of what was there at a moment that an exponential mean still holds later."""
+    since_s = np.maximum(times_s - moment_s, 0.0)
+    return np.asarray(np.exp(-since_s / forget_s))
+
+
+def _filtered(gained: Floats, mean: Floats, keep: float) -> Floats:
+    """The exponential mean after each gain: m[k] = keep^k (m[0] + sum of gained[j] / keep^(j+1)).
+
+    All in one go: a loop over the gains took most of a search's time.
+    """
+    numbers = np.arange(1, len(gained) + 1)
+    decay = keep ** numbers[:, None]
+    sums = mean + np.cumsum(gained / decay, axis=0)
+    return np.asarray(decay * sums)
+
+
 def _interpolated(rows: Floats, place: Floats) -> Floats:
     """What is between two rows of a table."""
     index = np.minimum(place.astype(np.int64), len(rows) - 2)
     share = (place - index)[..., None]
     low = rows.take(index, axis=0)
-    return np.asarray(low + share * (rows.take(index + 1, axis=0) - low))
+    high = rows.take(index + 1, axis=0)
+    return np.asarray(low + share * (high - low))
 
 
 def shares(
@@ -163,30 +188,31 @@ def shares(
     own: too little of it was seen by the sensor, and a column that can take any value explains any
     accident. It joins the next weaker kind, at last the idle machine.
     """
-    length = (span[1] - span[0]) / PS_PER_S
+    begin, end = span
+    length = (end - begin) / PS_PER_S
     joined_kind = _joined_kinds(devices, max(_MIN_KIND_SHARE * length, least_s))
-    kinds = sorted({int(kind) for kind in joined_kind} - {IDLE, WAIT})
-    table = _running_seconds(devices, span, joined_kind, kinds)
+    kinds = sorted(set(joined_kind) - {IDLE, WAIT})
+    table = _running_seconds(devices, span, np.array(joined_kind), kinds)
     around = training if training is not None else span
+    training_begin = min(around[0], begin)
+    training_end = max(around[1], end)
     return WindowShares(
         names=("base", *(NAMES[kind] for kind in kinds), OUTSIDE),
-        span=(span[0] / PS_PER_S, span[1] / PS_PER_S),
-        training=(min(around[0], span[0]) / PS_PER_S, max(around[1], span[1]) / PS_PER_S),
+        span=(begin / PS_PER_S, end / PS_PER_S),
+        training=(training_begin / PS_PER_S, training_end / PS_PER_S),
         table=table,
         mixture=table[-1] / max(length, 1e-12),
         step=length / TABLE_BINS,
-        told=training is not None,
+        has_bounds=training is not None,
     )
 
 
-def _joined_kinds(devices: Sequence[Activity], least_s: float) -> Int64s:
+def _joined_kinds(devices: Sequence[Activity], least_s: float) -> list[int]:
     """For each kind the one that it counts as, where a kind below `least_s` joins the next
     weaker.
     """
     count = len(NAMES)
-    seconds = [
-        sum(device.seconds(kind) for device in devices) / len(devices) for kind in range(count)
-    ]
+    seconds = [_mean_seconds(devices, kind) for kind in range(count)]
     joined = list(range(count))
     for kind in range(count - 1, 0, -1):
         if seconds[kind] < least_s:
@@ -195,7 +221,7 @@ def _joined_kinds(devices: Sequence[Activity], least_s: float) -> Int64s:
     # From the weakest on: the one that a kind joins is settled before it.
     for kind in range(1, count):
         joined[kind] = joined[joined[kind]]
-    return np.array(joined)
+    return joined
 
 
 def _mean_seconds(devices: Sequence[Activity], kind: int) -> float:

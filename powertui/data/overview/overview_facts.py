@@ -6,8 +6,8 @@ import numpy as np
 
 from powertui.data.conclusions.makers import step_parts
 from powertui.data.energy import host_energy
-from powertui.data.energy.account import Account, EpochEnergy
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.trace_account import Account, EpochEnergy
 from powertui.data.model import worst_badge
 from powertui.data.table import Fact, if_missing
 from powertui.data.tools import environment, hosts, shares, top_ops

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.columns import Column, Field, columns_of, int_column, optional, text_column
-from powertui.data.energy.account import Account
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S
 from powertui.data.table import Chart, Place, Series, Table
 from powertui.data.tools import (

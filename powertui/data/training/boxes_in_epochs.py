@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.energy.account import Account
 from powertui.data.energy.findings.finding import UNEXPLAINED, Finding, power_finding
 from powertui.data.energy.findings.finding_rules import RunTotals
 from powertui.data.energy.findings.power_stretch import Box
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import NS_PER_S, PowerOnTrace
 from powertui.data.training import training_finding_words as words
 from powertui.data.training.epoch_parts import EpochPart, EpochParts

@@ -174,5 +174,5 @@ def _shares_of(training: TrainingRecords, base: int) -> WindowShares | None:
         table=table,
         mixture=table[-1] / max(length, 1e-12),
         step=length / _GRID_BINS,
-        told=True,
+        has_bounds=True,
     )

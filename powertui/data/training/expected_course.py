@@ -299,26 +299,27 @@ def _drift(data: Samples, residual: Floats, judged: Bools, shortest_s: float) ->
     nothing = np.zeros(len(data))
     middles = (data.lo + data.hi) / 2
     at = middles[judged]
-    length = float(at[-1] - at[0])
+    begin = float(at[0])
+    length = float(at[-1]) - begin
     block_s = max(_DRIFT_S, length / _MAX_DRIFT_BLOCKS, shortest_s)
     if length < _MIN_DRIFT_BLOCKS * block_s:
         return nothing
     count = int(length / block_s)
-    block = np.minimum(((at - at[0]) / block_s).astype(np.int64), count - 1)
-    first_rows = np.searchsorted(block, np.arange(count + 1))
+    block = np.minimum(((at - begin) / block_s).astype(np.int64), count - 1)
+    block_starts = np.searchsorted(block, np.arange(1, count))
     moments = []
     levels = []
-    for number in range(count):
-        in_block = residual[judged][first_rows[number] : first_rows[number + 1]]
+    for number, in_block in enumerate(np.split(residual[judged], block_starts)):
         if len(in_block) >= MIN_READINGS:
-            moments.append(float(at[0]) + (number + 0.5) * block_s)
+            moments.append(begin + (number + 0.5) * block_s)
             levels.append(float(np.median(in_block)))
     if len(levels) < _MIN_DRIFT_BLOCKS:
         return nothing
     # One block that a load fills is no drift.
     smooth = []
     for number in range(len(levels)):
-        smooth.append(float(np.median(levels[max(0, number - 1) : number + 2])))
+        around = levels[max(0, number - 1) : number + 2]
+        smooth.append(float(np.median(around)))
     return np.asarray(np.interp(middles, moments, smooth))
 
 
@@ -343,11 +344,17 @@ def _settled_at(data: Samples, residual: Floats, epochs: _Spans, latest: float) 
     in_training = (data.lo >= start) & (data.hi <= end)
     noise_w = spread(calm(residual[in_training], data.quantum))
     deviation = max(noise_w, rounding_sigma(data.quantum))
-    at_level = np.abs(residual) <= _SETTLED_DEVIATIONS * deviation
+    at_level = np.abs(residual) <= _SETTLED_DEVIATIONS * deviation  # never where it is NaN
     in_start = (data.lo >= start) & (data.hi <= latest)
-    settled = at_level & in_start & np.isfinite(residual)
     pace_s = float(np.median(np.diff(data.hi))) if len(data) > 1 else 1.0
     needed = max(_SETTLED_READINGS, int(np.ceil(_SETTLED_S / pace_s)))
-    settled_before = np.cumsum(np.concatenate([[0], settled]))
-    runs = np.flatnonzero(settled_before[needed:] - settled_before[:-needed] == needed)
-    return float(data.lo[runs[0]]) if len(runs) else latest
+    first = _first_run(at_level & in_start, needed)
+    return latest if first is None else float(data.lo[first])
+
+
+def _first_run(values: Bools, length: int) -> int | None:
+    """The row from which so many values in a row are true; None where none is."""
+    true_before = np.cumsum(np.concatenate([[0], values]))
+    true_within = true_before[length:] - true_before[:-length]
+    rows = np.flatnonzero(true_within == length)
+    return int(rows[0]) if len(rows) else None

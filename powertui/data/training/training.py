@@ -17,9 +17,9 @@ from powertui.data.opened import Opened, Profile
 from powertui.data.training.placed_training import PlacedTraining
 
 if TYPE_CHECKING:  # names alone: what is found is looked for after the first picture
-    from powertui.data.energy.account import Account
     from powertui.data.energy.findings.finding import Findings
     from powertui.data.energy.log_alignment import Placed
+    from powertui.data.energy.trace_account import Account
     from powertui.data.training.training_on_axis import TrainingOnAxis
 
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.energy import idle, main_log, meeting, summed_channels
-from powertui.data.energy.account import Account
 from powertui.data.energy.idle import IdlePower
 from powertui.data.energy.log_alignment import SIGNAL, Alignment, Placed
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S, Clock, PowerOnTrace, PowerSeries, Steps, Trace
 from powertui.data.texts import NoNames
 from powertui.data.training.machines import TrainingPower
@@ -154,4 +154,6 @@ def _idle(axis: TrainingOnAxis, channels: Sequence[PowerOnTrace]) -> IdlePower:
     hi = axis.at(int(stretches.end.max()))
     starts = np.array([lo], np.int64)
     ends = np.array([hi], np.int64)
-    return idle.of_all(channels, idle.When(los=starts, his=ends, first=lo, last=hi, told=True))
+    return idle.of_all(
+        channels, idle.When(los=starts, his=ends, first=lo, last=hi, ends_known=True)
+    )

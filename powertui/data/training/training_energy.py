@@ -13,10 +13,11 @@ from powertui.data.energy import (
     integrate,
     window_energy,
 )
-from powertui.data.energy.account import LONG_LOG_READINGS, Account
+from powertui.data.energy.account import LONG_LOG_READINGS
 from powertui.data.energy.energy_rows import EnergyRow
 from powertui.data.energy.findings.finding import Findings
 from powertui.data.energy.measured_energy import Energy, above_idle
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import (
     NS_PER_S,
     PS_PER_NS,

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from powertui.data.energy.account import Account
 from powertui.data.energy.findings import placed_search, throttling
 from powertui.data.energy.findings.finding import Finding, Findings, Unopened
 from powertui.data.energy.findings.finding_rules import same_stretch
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import NS_PER_S, PS_PER_S, Z95, PowerOnTrace
 from powertui.data.training import training_throttling
 from powertui.data.training.placed_training import PlacedTraining

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from powertui.data.energy.account import Account
 from powertui.data.energy.findings import finding_texts, placed_search
 from powertui.data.energy.findings.could_find import detection_limits
 from powertui.data.energy.findings.finding import Finding, Findings, Unopened
@@ -18,6 +17,7 @@ from powertui.data.energy.findings.placed_search import FoundLoads
 from powertui.data.energy.findings.reading_windows import WindowPrior
 from powertui.data.energy.findings.readings import Expectation, SensorReadings, held_against
 from powertui.data.energy.samples import Samples
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import NS_PER_S, PS_PER_S, Z95, PowerOnTrace
 from powertui.data.training import expected_course, stretches
 from powertui.data.training import training_finding_words as words

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from powertui.data.asked import Aligning
 from powertui.data.energy import summed_channels
-from powertui.data.energy.account import Account
 from powertui.data.energy.log_alignment import Placed
+from powertui.data.energy.trace_account import Account
 from powertui.data.opened import Profile
 from powertui.data.training import profile_power, session_places
 from powertui.data.training.placed_training import PlacedTraining

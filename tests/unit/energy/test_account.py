@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import account, counted_energy, fold, integrate
+from powertui.data.energy import account, counted_energy, fold, integrate, trace_account
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S, Z95, Epoch, Epochs, Steps
 from tests.synthetic import traces
@@ -54,7 +54,7 @@ def test_an_offset_common_to_two_stretches_moves_both_at_once() -> None:
     assert mean.sigma_sampling == pytest.approx(math.sqrt((parts.sigma_sampling**2).sum()) / 2)
 
 
-def training(first_s: int) -> tuple[account.Account, Steps]:
+def training(first_s: int) -> tuple[trace_account.Account, Steps]:
     """Two epochs of ten steps of 4 s under constant power; the first step of each takes longer."""
     bounds: list[tuple[int, int]] = []
     at = 0

@@ -12,7 +12,7 @@ import pytest
 
 import powertui
 from benchmarks.power_world import SENSORS, Fault, make, plan, record, write, write_log
-from powertui.data.energy import account, main_log
+from powertui.data.energy import account, main_log, trace_account
 from powertui.data.energy.log_alignment import Alignment, Placed
 from powertui.data.model import PS_PER_S, Badge, Epochs, Figure, PowerOnTrace, Scope, Steps
 from tests.synthetic import traces
@@ -88,7 +88,7 @@ def test_the_better_log_leads_in_any_order(better, worse, because: str) -> None:
     assert words in found.text
 
 
-def energy_account(power) -> account.Account:
+def energy_account(power) -> trace_account.Account:
     trace = traces.trace({("/host:CPU", "a"): [(0, 60 * S, "train")]})
     return account.of_placed(trace, Steps.none(), Epochs(), [Placed(one, CLOCKED) for one in power])
 

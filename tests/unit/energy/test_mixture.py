@@ -9,7 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import account, curve_building, integrate, log_alignment, mixture, placing
+from powertui.data.energy import (
+    curve_building,
+    integrate,
+    log_alignment,
+    mixture,
+    placing,
+    trace_account,
+)
 from powertui.data.energy.idle import IdlePower
 from powertui.data.model import PS_PER_S, Badge, Epochs, Figure, LogPlace, PowerOnTrace
 from tests.synthetic import traces
@@ -143,7 +150,7 @@ def test_a_log_at_many_places_is_summed_up_once_and_asked_at_all_of_them_at_once
     one = replace(one, watts=watts, series=replace(one.series, watts=watts))
     trace = traces.trace({("/host:CPU", "a"): [(30 * S, 20 * S, "train")]})
     placed = (log_alignment.Placed(one, NOWHERE),)
-    found = account.Account(
+    found = trace_account.Account(
         trace, traces.steps((30 * S, 20 * S)), Epochs(), placed, (0,), "", lambda: IdlePower(None)
     )
     total = found.energy(20 * S, 70 * S)
@@ -176,7 +183,7 @@ def test_channels_of_one_log_move_together() -> None:
     down = replace(up, series=replace(up.series, watts=300 - up.series.watts), watts=300 - up.watts)
     steps = traces.steps((30 * S, 20 * S))
     trace = traces.trace({("/host:CPU", "a"): [(30 * S, 20 * S, "train")]})
-    found = account.Account(
+    found = trace_account.Account(
         trace,
         steps,
         Epochs(),
@@ -206,7 +213,7 @@ def test_too_many_combinations_are_withheld() -> None:
     assert mixture.worlds(logs) == []
     trace = traces.trace({("/host:CPU", "a"): [(30 * S, 20 * S, "train")]})
     placed = tuple(log_alignment.Placed(one, NOWHERE) for one in logs)
-    found = account.Account(
+    found = trace_account.Account(
         trace, traces.steps((30 * S, 20 * S)), Epochs(), placed, (0, 1), "", lambda: IdlePower(None)
     )
     told = found.energy(45 * S, 60 * S)

@@ -17,7 +17,7 @@ from powertui import demo
 from powertui.cli import main
 from powertui.data import logdir
 from powertui.data.energy import account, align, idle
-from powertui.data.energy.account import Account
+from powertui.data.energy.trace_account import Account
 from powertui.data.opened import Opened
 from powertui.report import facts, step_facts
 from tests.synthetic.tfevents import write_scalars

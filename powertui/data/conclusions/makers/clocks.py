@@ -14,9 +14,9 @@ from powertui.data.conclusions import words
 from powertui.data.conclusions.conclusion import Conclusion, Confidence, Evidence, Kind
 from powertui.data.conclusions.inquiry import Inquiry
 from powertui.data.energy import account, placing
-from powertui.data.energy.account import Account
 from powertui.data.energy.log_alignment import RECORD_ENDS, Alignment, Placed, clock_words
 from powertui.data.energy.measured_energy import Energy
+from powertui.data.energy.trace_account import Account
 from powertui.data.model import PS_PER_S
 from powertui.plain import plain
 from powertui.value_types import dataclass

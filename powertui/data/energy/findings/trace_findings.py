@@ -74,9 +74,8 @@ class FindingInputs:
     scalars: Sequence[ScalarSeries] = ()
     training: tuple[int, int] | None = None
     held: tuple[throttling.ThrottledStretch, ...] = ()  # where a limit held it back
-    near: PowerOnTrace | None = (
-        None  # its readings that are looked at, where somebody else looks at the rest
-    )
+    # Its readings that are looked at, where somebody else looks at the rest.
+    near: PowerOnTrace | None = None
 
 
 def findings_in_trace(run: FindingInputs, ops: Ops | None = None, *, seed: int = 0) -> Findings:
@@ -106,14 +105,27 @@ class _Joining:
     def __init__(self, run: FindingInputs, ops: Ops | None, rng: np.random.Generator) -> None:
         self.run = run
         self.rng = rng
-        self.power = run.power if run.power is not None and run.power.status != "none" else None
+        self.power = run.power
+        if run.power is not None and run.power.status == "none":
+            self.power = None
         folded = folding.fold(run.steps, run.epochs, self.power)
-        self.folded = None if isinstance(folded, str) else folded
-        self.reason = folded if isinstance(folded, str) else ""
+        if isinstance(folded, str):
+            self.folded = None
+            self.reason = folded
+        else:
+            self.folded = folded
+            self.reason = ""
         self.places = StepPlaces(run.steps, run.epochs, self.folded)
-        bounds = run.trace.span if run.training is None else (*run.trace.span, *run.training)
-        self.totals = RunTotals(self.power, (min(bounds), max(bounds)))
+        self.totals = RunTotals(self.power, self._bounds())
         self.explainer = FindingExplainer(self.places, run.trace.span, ops)
+
+    def _bounds(self) -> tuple[int, int]:
+        """From when to when the run is known to have worked: its trace, and the training."""
+        begin, end = self.run.trace.span
+        if self.run.training is None:
+            return begin, end
+        training_begin, training_end = self.run.training
+        return min(begin, training_begin), max(end, training_end)
 
     def all(self) -> Findings:
         notes = list(self.folded.notes) if self.folded is not None else []
@@ -195,9 +207,9 @@ class _Joining:
         for unlike in epoch_differences.power(self.folded, power):
             finding = self._from_box(unlike.box, EPOCHS, power)
             finding = replace(finding, epoch=self.folded.epochs[unlike.line])
-            same = (row for row, listed in enumerate(joined) if _same_load(listed, finding))
-            same_row = next(same, None)
-            if same_row is not None:
+            same_rows = [row for row, listed in enumerate(joined) if _same_load(listed, finding)]
+            if same_rows:
+                same_row = same_rows[0]
                 joined[same_row] = _also_seen_by(joined[same_row], EPOCHS)
                 continue
             is_mirror = any(_mirrored(candidate, finding) for candidate in findings)
@@ -278,17 +290,24 @@ class _Joining:
         if self.folded is not None:
             for line, stretch in epoch_differences.time(self.folded, self.rng):
                 starts = self.folded.start[line, stretch.first : stretch.last]
-                rows = np.flatnonzero(np.isin(self.run.steps.start, starts[starts >= 0]))
+                has_step = starts >= 0
+                rows = np.flatnonzero(np.isin(self.run.steps.start, starts[has_step]))
                 if len(rows):
-                    first = int(rows[0])
-                    last = int(rows[-1]) + 1
-                    slower_steps.append(
-                        _SlowerSteps(first=first, last=last, p=stretch.p, witness=EPOCHS)
+                    slower = _SlowerSteps(
+                        first=int(rows[0]),
+                        last=int(rows[-1]) + 1,
+                        p=stretch.p,
+                        witness=EPOCHS,
                     )
+                    slower_steps.append(slower)
         for slow in neighbours.time(self.run.steps, self.rng):
-            slower_steps.append(
-                _SlowerSteps(first=slow.first, last=slow.last, p=slow.p, witness=NEIGHBOURS)
+            slower = _SlowerSteps(
+                first=slow.first,
+                last=slow.last,
+                p=slow.p,
+                witness=NEIGHBOURS,
             )
+            slower_steps.append(slower)
         return slower_steps
 
     def _held_back(
@@ -302,23 +321,26 @@ class _Joining:
         here = [
             stretch for stretch in self.run.held if stretch.start_ps < hi and stretch.end_ps > lo
         ]
-        longest = sorted(here, key=lambda stretch: stretch.start_ps - stretch.end_ps)
-        longest = longest[: throttling.MAX_LISTED_STRETCHES]
-        if len(here) > len(longest):
+        longest_first = sorted(here, key=lambda stretch: stretch.start_ps - stretch.end_ps)
+        listed = longest_first[: throttling.MAX_LISTED_STRETCHES]
+        unlisted_count = len(here) - len(listed)
+        if unlisted_count:
             notes.append(
-                f"{len(here) - len(longest)} shorter stretches in which a limit held the run back: "
-                "not listed"
+                f"{unlisted_count} shorter stretches in which a limit held the run back: not listed"
             )
         limited: list[Finding] = []
         rest = findings
-        for stretch in sorted(longest, key=lambda stretch: stretch.start_ps):
+        for stretch in sorted(listed, key=lambda stretch: stretch.start_ps):
             rows = self.places.rows_inside(stretch.start_ps, stretch.end_ps)
             finding = throttling.finding(stretch, self.run.held, self.run.steps, rows)
             finding = self.places.placed(finding, rows)
-            same = [slower for slower in rest if _same_slowness(slower, finding)]
-            rest = [another for another in rest if another not in same]
-            for slower in same:
-                finding = _also_seen_by(finding, *slower.witnesses)
+            unlike: list[Finding] = []
+            for candidate in rest:
+                if candidate.kind == "time" and same_stretch(candidate.span, finding.span):
+                    finding = _also_seen_by(finding, *candidate.witnesses)
+                else:
+                    unlike.append(candidate)
+            rest = unlike
             where = finding_texts.where(finding)
             text = throttling.sentence(stretch, where, finding.delta_seconds, len(rows))
             limited.append(replace(finding, text=text))
@@ -342,10 +364,6 @@ def _same_load(first: Finding, second: Finding) -> bool:
     """Whether two findings overlap, and are off to the same side."""
     same_side = (first.delta_watts or 0) * (second.delta_watts or 0) > 0
     return same_side and same_stretch(first.span, second.span)
-
-
-def _same_slowness(slower: Finding, limited: Finding) -> bool:
-    return slower.kind == "time" and same_stretch(slower.span, limited.span)
 
 
 def _is_load(finding: Finding) -> bool:
@@ -387,15 +405,19 @@ def _credible(finding: Finding, by_trace: FoundLoads) -> bool:
     here = _mostly_inside(readings, finding.start_ps, finding.end_ps)
     if not here.any():
         return True
+    is_open = readings.doubt[here].mean() > abs(watts) / 3
+    if is_open:
+        return True
     elsewhere = np.zeros(len(readings), np.bool_)
     for _, start, end in finding.elsewhere:
         elsewhere |= _mostly_inside(readings, start, end)
     other_work_w = 0.0
     if elsewhere.any():
-        other_work_w = float(readings.ceiling[here].mean() - readings.ceiling[elsewhere].mean())
+        expected_here_w = readings.ceiling[here].mean()
+        expected_elsewhere_w = readings.ceiling[elsewhere].mean()
+        other_work_w = float(expected_here_w - expected_elsewhere_w)
     beyond_w = float(readings.beyond()[here].mean())
-    is_open = readings.doubt[here].mean() > abs(watts) / 3
-    return bool(is_open or (other_work_w + beyond_w) / watts >= 0.5)
+    return (other_work_w + beyond_w) / watts >= 0.5
 
 
 def _mostly_inside(readings: SensorReadings, start: int, end: int) -> Bools:
