@@ -49,14 +49,14 @@ class _Read:
         knots: Int64s,
         left: Floats,
         right: Floats,
-        known: Bools,
+        is_read: Bools,
         energy: Floats,
         covered: Floats,
     ) -> None:
         self.knots = knots
         self.left = left
         self.right = right
-        self.known = known
+        self.is_read = is_read
         self.energy = energy
         self.covered = covered
         self.seconds = np.diff(knots) / _PS_PER_S_FLOAT
@@ -66,14 +66,16 @@ class _Read:
         """(J, s that are known) from the first knot to each time."""
         knots = self.knots
         inside = np.clip(times, knots[0], knots[-1])
-        row = np.minimum(knots.searchsorted(inside, side="right"), len(knots) - 1) - 1
-        since_knot = (inside - knots[row]) / _PS_PER_S_FLOAT
-        known_s = np.where(self.known[row], since_knot, 0.0)
+        knot_after = np.minimum(knots.searchsorted(inside, side="right"), len(knots) - 1)
+        row = knot_after - 1
+        since_knot_s = (inside - knots[row]) / _PS_PER_S_FLOAT
+        read_s = np.where(self.is_read[row], since_knot_s, 0.0)
         left_w = self.left[row]
-        length = np.maximum(self.seconds[row], 1e-12)
-        rise = (self.right[row] - left_w) * known_s / length
-        joules = self.energy[row] + known_s * (left_w + rise / 2)
-        return joules, self.covered[row] + known_s
+        segment_s = np.maximum(self.seconds[row], 1e-12)
+        rise_w = (self.right[row] - left_w) * read_s / segment_s
+        mean_w = left_w + rise_w / 2
+        joules = self.energy[row] + read_s * mean_w
+        return joules, self.covered[row] + read_s
 
     def mean(self, lo: Int64s, hi: Int64s, least: Floats) -> Floats:
         """Mean power of stretches of which more than `least` seconds are known; NaN of others."""
@@ -101,10 +103,13 @@ class _Read:
         return out
 
     def _variance_of_means(self, length_ps: int) -> float:
-        count = min(_MAX_STRETCHES, int((self.knots[-1] - self.knots[0]) // length_ps))
-        edges = self.knots[0] + np.arange(count + 1, dtype=np.int64) * length_ps
-        least = np.full(count, _MIN_READ_SHARE * length_ps / _PS_PER_S_FLOAT)
-        differences = np.diff(self.mean(edges[:-1], edges[1:], least))
+        begin = self.knots[0]
+        stretches = int((self.knots[-1] - begin) // length_ps)
+        count = min(_MAX_STRETCHES, stretches)
+        edges = begin + np.arange(count + 1, dtype=np.int64) * length_ps
+        least_s = _MIN_READ_SHARE * length_ps / _PS_PER_S_FLOAT
+        means = self.mean(edges[:-1], edges[1:], np.full(count, least_s))
+        differences = np.diff(means)
         differences = differences[np.isfinite(differences)]
         if len(differences) < _MIN_DIFFERENCES:
             return self._spread**2
@@ -115,7 +120,7 @@ class _Read:
         """How far the power strays (W)."""
         if self.covered[-1] <= 0:
             return 0.0
-        weights = np.where(self.known, self.seconds, 0.0)
+        weights = np.where(self.is_read, self.seconds, 0.0)
         return float(np.sqrt(np.average((self.left - self.usual) ** 2, weights=weights)))
 
 

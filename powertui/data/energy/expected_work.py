@@ -155,18 +155,23 @@ class Activity:
 
 def exclusive(parts: Mapping[int, Intervals], span: tuple[int, int]) -> tuple[Int64s, Int64s]:
     """Edges and kinds of a span in which the kind with the highest number wins every moment."""
-    moments = [np.asarray(span, np.int64)]
+    ends_of_span = np.asarray(span, np.int64)
+    moments = [ends_of_span]
     for part in parts.values():
-        moments += [part.start, part.end]
+        moments.append(part.start)
+        moments.append(part.end)
     edges = np.unique(np.clip(np.concatenate(moments), *span))
     if len(edges) < 2:
-        return np.asarray(span, np.int64), np.zeros(1, np.int64)
+        return ends_of_span, np.zeros(1, np.int64)
     starts = edges[:-1]
+    end = edges[-1:]
     kind = np.zeros(len(starts), np.int64)
     for number in sorted(parts):
-        kind[parts[number].holds(starts)] = number
+        runs = parts[number].holds(starts)
+        kind[runs] = number
     is_change = np.concatenate([[True], kind[1:] != kind[:-1]])
-    return np.concatenate([starts[is_change], edges[-1:]]), kind[is_change]
+    changes = starts[is_change]
+    return np.concatenate([changes, end]), kind[is_change]
 
 
 _cached_activities: weakref.WeakKeyDictionary[Trace, tuple[Activity, ...]] = (

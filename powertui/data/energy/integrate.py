@@ -17,6 +17,7 @@ import numpy as np
 
 from powertui.data.energy import curve as curves
 from powertui.data.energy import curve_building, placing
+from powertui.data.energy.curve import Curve
 from powertui.data.energy.curve_windows import WindowCache, curve_figures, entries_at
 from powertui.data.energy.energy_budget import SensorTraits, energy_columns, sensor_traits
 from powertui.data.energy.measured_energy import (
@@ -76,26 +77,30 @@ def across(
     powers: Sequence[PowerOnTrace], lo_ps: int, hi_ps: int, *, edge_ps: float = 0.0
 ) -> list[Energy]:
     """One window of many channels: what `energy` returns for each, at a fraction of the cost."""
-    begin, stop = np.array([lo_ps], np.int64), np.array([hi_ps], np.int64)
-    all_curves = [curve_building.power_curve(power) for power in powers]
-    usable = [row for row, curve in enumerate(all_curves) if len(curve.knots) >= 2]
-    results: dict[int, Energy] = {}
+    begin = np.array([lo_ps], np.int64)
+    stop = np.array([hi_ps], np.int64)
+    results: list[Energy | None] = [None] * len(powers)
+    usable: list[tuple[int, PowerOnTrace, Curve]] = []
+    for row, power in enumerate(powers):
+        curve = curve_building.power_curve(power)
+        if len(curve.knots) >= 2:
+            usable.append((row, power, curve))
+        else:
+            results[row] = unresolved_rows(power, curve, begin, stop)[0]
     if usable:
         windows: WindowCache = {}
-        looks = [entries_at(all_curves[row], begin, stop, windows) for row in usable]
-        traits_by_channel = [sensor_traits(powers[row], all_curves[row]) for row in usable]
+        looks = [entries_at(curve, begin, stop, windows) for _, _, curve in usable]
+        traits_by_channel = [sensor_traits(power, curve) for _, power, curve in usable]
         traits_columns = zip(*traits_by_channel, strict=True)
         traits = SensorTraits(*(np.array(column) for column in traits_columns))
-        begins, stops = np.full(len(usable), lo_ps), np.full(len(usable), hi_ps)
+        begins = np.full(len(usable), lo_ps)
+        stops = np.full(len(usable), hi_ps)
         columns = energy_columns(curve_figures(looks), traits, begins, stops, edge_ps)
-        value_rows = zip(*(columns[name].tolist() for name in VALUE_COLUMNS), strict=True)
-        for row, row_values in zip(usable, value_rows, strict=True):
-            values = dict(zip(VALUE_COLUMNS, row_values, strict=True))
-            results[row] = energy_of_row(powers[row], all_curves[row], (lo_ps, hi_ps), values)
-    for row, curve in enumerate(all_curves):
-        if row not in results:
-            results[row] = unresolved_rows(powers[row], curve, begin, stop)[0]
-    return [results[row] for row in range(len(powers))]
+        lists = {name: columns[name].tolist() for name in VALUE_COLUMNS}
+        for place, (row, power, curve) in enumerate(usable):
+            values = {name: values_of_all[place] for name, values_of_all in lists.items()}
+            results[row] = energy_of_row(power, curve, (lo_ps, hi_ps), values)
+    return [energy for energy in results if energy is not None]
 
 
 def energy(

@@ -60,13 +60,14 @@ def level_costs(data: Samples, shares: WindowShares, range_s: tuple[float, float
     least_sigma_w = max(MIN_NOISE_OF_SWING * swing_w, rounding_sigma(data.quantum))
     above_idle = data.watts - float(idle_w)
     # The noise is learned where a rough fit is best, and all offsets are judged by it.
-    rough = offsets[:: max(1, len(offsets) // _MAX_ROUGH_OFFSETS)]
+    every = max(1, len(offsets) // _MAX_ROUGH_OFFSETS)
     rough_sigma_w = max(swing_w * _ROUGH_SIGMA_SWING, least_sigma_w)
-    cost, residuals = _costs(above_idle, data, shares, rough, rough_sigma_w)
-    best = residuals[int(np.argmin(cost))]
-    sigma_w = max(median_deviation(best), least_sigma_w)
+    cost, residuals = _costs(above_idle, data, shares, offsets[::every], rough_sigma_w)
+    best_residual = residuals[int(np.argmin(cost))]
+    sigma_w = max(median_deviation(best_residual), least_sigma_w)
     cost, residuals = _costs(above_idle, data, shares, offsets, sigma_w)
-    lag = _lag(residuals[int(np.argmin(cost))], sigma_w)
+    best_residual = residuals[int(np.argmin(cost))]
+    lag = _lag(best_residual, sigma_w)
     # Neighbors that are alike count as fewer readings.
     return LevelCosts(offsets, cost * (1 - lag) / (1 + lag))
 
@@ -82,8 +83,10 @@ def _lag(residual: Floats, sigma_w: float) -> float:
     """How alike neighboring residuals are, somebody else's work left out."""
     is_ordinary = np.abs(residual) < _ORDINARY_SIGMAS * sigma_w
     is_pair = is_ordinary[1:] & is_ordinary[:-1]
-    after, before = residual[1:][is_pair], residual[:-1][is_pair]
-    lag = float((after * before).sum() / max(float((before**2).sum()), 1e-12))
+    after = residual[1:][is_pair]
+    before = residual[:-1][is_pair]
+    squares = max(float((before**2).sum()), 1e-12)
+    lag = float((after * before).sum() / squares)
     return min(max(lag, 0.0), _MAX_LAG)
 
 

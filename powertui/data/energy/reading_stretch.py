@@ -55,7 +55,8 @@ def liveliest(watts: Floats) -> ReadingStretch:
         bridged_first, bridged_last = _liveliest_run(watts, _short_pauses_closed(is_read))
         if is_read[bridged_first:bridged_last].sum() > 2 * (last - first):
             first, last = bridged_first, bridged_last
-    level, level_read = watts[first:last], is_read[first:last]
+    level = watts[first:last]
+    level_read = is_read[first:last]
     if not level_read.all():
         rows = np.flatnonzero(level_read)
         level = np.interp(np.arange(len(level)), rows, level[level_read])
@@ -70,11 +71,14 @@ def liveliest(watts: Floats) -> ReadingStretch:
 
 def _short_pauses_closed(is_read: Bools) -> Bools:
     rows = np.flatnonzero(is_read)
-    before_short_pause = np.flatnonzero(np.diff(rows) <= _MAX_PAUSE_READINGS)
+    is_short = np.diff(rows) <= _MAX_PAUSE_READINGS
+    pause_starts = rows[:-1][is_short]
+    pause_ends = rows[1:][is_short]
     depth = np.zeros(len(is_read) + 1, np.int64)
-    depth[rows[before_short_pause]] += 1
-    depth[rows[before_short_pause + 1]] -= 1
-    return np.asarray((np.cumsum(depth)[:-1] > 0) | is_read)
+    depth[pause_starts] += 1
+    depth[pause_ends] -= 1
+    is_inside = np.cumsum(depth)[:-1] > 0
+    return np.asarray(is_inside | is_read)
 
 
 def _liveliest_start(level: Floats) -> int:
@@ -91,13 +95,12 @@ def _liveliest_run(watts: Floats, is_read: Bools) -> tuple[int, int]:
     """
     edges = np.diff(np.concatenate(([0], is_read.astype(np.int8), [0])))
     runs = np.flatnonzero(edges).reshape(-1, 2)
-    first, last = runs[:, 0], runs[:, 1]
-    if len(runs) == 1:
-        return int(first[0]), int(last[0])
+    first = runs[:, 0]
+    last = runs[:, 1]
     squares = np.nan_to_num(np.diff(watts)) ** 2
     moved = np.concatenate(([0.0], np.cumsum(squares), [0.0]))
     length = last - first
     is_long = length >= length.max() / 2
-    happened = np.where(is_long, moved[last - 1] - moved[first], -1.0)
-    best = int(happened.argmax())
+    moved_within = moved[last - 1] - moved[first]
+    best = int(np.where(is_long, moved_within, -1.0).argmax())
     return int(first[best]), int(last[best])

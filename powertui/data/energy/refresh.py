@@ -65,60 +65,90 @@ def distance(before: Floats, after: Floats, poll: float) -> float | None:
     if len(after) < _MIN_CHANGES:
         return None
     if len(after) > _MAX_CHANGES:
-        first = int((after[_MAX_CHANGES:] - after[:-_MAX_CHANGES]).argmin())
-        before, after = before[first : first + _MAX_CHANGES], after[first : first + _MAX_CHANGES]
-    tried = _distances_to_try(after, poll)
-    followed = _follow(before, after, poll, tried)
-    score, passed = _scores(followed, (after - before)[:, None] / tried)
+        took_s = after[_MAX_CHANGES:] - after[:-_MAX_CHANGES]
+        first = int(took_s.argmin())
+        quickest = slice(first, first + _MAX_CHANGES)
+        before = before[quickest]
+        after = after[quickest]
+    distances = _distances_to_try(after, poll)
+    followed = _follow(before, after, poll, distances)
+    score, passed = _scores(followed, (after - before)[:, None] / distances)
     best = int(score.argmax())
     if score[best] < _chance_score(before, after) + _MIN_EVIDENCE:
         return None
     # A sensor that changes at every poll may have been asked now and then a little late.
-    if _EVERY_POLL * poll < tried[best] < _EVERY_SECOND_POLL * poll:
-        at_every_poll = score[tried <= _EVERY_POLL * poll].max(initial=-np.inf)
+    if _EVERY_POLL * poll < distances[best] < _EVERY_SECOND_POLL * poll:
+        at_every_poll = score[distances <= _EVERY_POLL * poll].max(initial=-np.inf)
         if score[best] < at_every_poll + _MIN_EVIDENCE:
             return None
-    worse = np.flatnonzero(score < score[best] - _TIE_EVIDENCE)
-    begin = worse[worse < best].max(initial=-1) + 1
-    end = worse[worse > best].min(initial=len(tried))
-    fitted = float(tried[begin:end].mean())
+    fitted = _mean_of_tied(distances, score, best)
     # The same, to the last digit, where every change was counted.
     counted = float(after[-1] - after[0]) / float(passed[best])
-    return counted if abs(counted - fitted) <= _SAME_DISTANCE_SHARE * fitted else fitted
+    is_same = abs(counted - fitted) <= _SAME_DISTANCE_SHARE * fitted
+    return counted if is_same else fitted
+
+
+def _mean_of_tied(distances: Floats, score: Floats, best: int) -> float:
+    """The middle of the distances around the best one that may be it as well."""
+    worse = np.flatnonzero(score < score[best] - _TIE_EVIDENCE)
+    begin = worse[worse < best].max(initial=-1) + 1
+    end = worse[worse > best].min(initial=len(distances))
+    return float(distances[begin:end].mean())
 
 
 def _distances_to_try(after: Floats, poll: float) -> Floats:
     usual_run = float(np.median(np.diff(after)))
     shortest = max(poll, _MIN_RUNS_PER_DISTANCE * usual_run)
     longest = max(_MAX_RUNS_PER_DISTANCE * usual_run, 2 * poll)
-    return np.asarray(shortest * np.exp(np.arange(0, np.log(longest / shortest), _GRID_STEP)))
+    logarithms = np.arange(0, np.log(longest / shortest), _GRID_STEP)
+    return np.asarray(shortest * np.exp(logarithms))
 
 
-def _follow(before: Floats, after: Floats, poll: float, tried: Floats) -> _Followed:
-    # Where in its distance a publication is, in parts of it: as likely anywhere at first, then as
-    # the changes show, less sure after each.
-    likely = np.full((len(tried), _PHASES), 1 / _PHASES, np.float32)
-    wide = np.empty((len(tried), _PHASES + 2), np.float32)  # the first part is next to the last
-    at, long = after[:, None] / tried, (after - before)[:, None] / tried
+def _follow(before: Floats, after: Floats, poll: float, distances: Floats) -> _Followed:
+    at = after[:, None] / distances
+    since_row_before = (after - before)[:, None] / distances
     blurs = _blurs(at)
     share = np.empty(at.shape, np.float32)
     published_at = np.empty(at.shape)
+    phases = _Phases(len(distances))
     for first in range(0, len(after), _BATCH_CHANGES):
         batch = slice(first, first + _BATCH_CHANGES)
         ago = _ago(at[batch])
-        likelihoods = _likelihood(ago, long[batch], poll / tried)
+        likelihoods = _likelihood(ago, since_row_before[batch], poll / distances)
         likeliest = np.empty(at[batch].shape, np.int64)
-        for row, (blur, likelihood) in enumerate(
-            zip(_as_column(blurs[batch]), likelihoods, strict=True)
-        ):
-            wide[:, 1:-1], wide[:, 0], wide[:, -1] = likely, likely[:, -1], likely[:, 0]
-            likely += (wide[:, :-2] + wide[:, 2:] - 2 * likely) * blur
-            likely *= likelihood
-            total = likely.sum(axis=1, out=share[first + row])
-            likely /= total[:, None]
-            likeliest[row] = likely.argmax(axis=1)
+        changes = zip(_as_column(blurs[batch]), likelihoods, share[batch], strict=True)
+        for row, (blur, likelihood, total) in enumerate(changes):
+            phases.learn(blur, likelihood, total)
+            likeliest[row] = phases.likeliest()
         published_at[batch] = at[batch] - _at_phase(ago, likeliest) / _PHASES
     return _Followed(share, published_at)
+
+
+class _Phases:
+    """Where in its distance a publication is, in parts of it: how likely each, by distance.
+
+    As likely anywhere at first, then as the changes show, less sure after each.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._likely = np.full((count, _PHASES), 1 / _PHASES, np.float32)
+        # The same with the last part before the first one, and the first behind the last.
+        self._around = np.empty((count, _PHASES + 2), np.float32)
+
+    def learn(self, blur: _Shares, likelihood: _Shares, total: _Shares) -> None:
+        """Take a change in. `total` receives how likely it was, by distance."""
+        likely = self._likely
+        around = self._around
+        around[:, 1:-1] = likely
+        around[:, 0] = likely[:, -1]
+        around[:, -1] = likely[:, 0]
+        likely += (around[:, :-2] + around[:, 2:] - 2 * likely) * blur
+        likely *= likelihood
+        likely.sum(axis=1, out=total)
+        likely /= total[:, None]
+
+    def likeliest(self) -> Int64s:
+        return np.asarray(self._likely.argmax(axis=1))
 
 
 def _blurs(at: Floats) -> Floats:

@@ -69,21 +69,26 @@ def _contradicts(look: Smear, usual: float, refresh: float) -> bool:
 
 def _one_per_refresh(times: Int64s, watts: Floats, poll: float, refresh: float) -> Floats:
     """The readings as they followed one another every `refresh`, with NaN where none was taken."""
+    no_readings = watts[:0]
     if len(times) < 3:
-        return watts[:0]
+        return no_readings
     refresh_ns = max(1, round(refresh * NS_PER_S))
-    if len(times) > _MAX_LOOKS * MAX_READINGS * refresh / poll:  # a day of it
-        part = _liveliest_part(watts, max(1, round(MAX_READINGS * refresh / poll)))
-        times, watts = times[part], watts[part]
+    rows_of_a_look = MAX_READINGS * refresh / poll
+    if len(times) > _MAX_LOOKS * rows_of_a_look:  # a day of it
+        part = _liveliest_part(watts, max(1, round(rows_of_a_look)))
+        times = times[part]
+        watts = watts[part]
     count = int((times[-1] - times[0]) // refresh_ns) + 1
     if count > _MAX_PUBLICATIONS:
-        return watts[:0]
+        return no_readings
     if refresh > HELD_POLLS * poll:
         return _published(times, watts, refresh_ns)
-    at = times[0] + np.arange(count, dtype=np.int64) * refresh_ns + refresh_ns // 2
-    row = times.searchsorted(at, side="right") - 1
+    first_middle = times[0] + refresh_ns // 2
+    middles = first_middle + np.arange(count, dtype=np.int64) * refresh_ns
+    row = times.searchsorted(middles, side="right") - 1
     longest_ns = HOLE_REFRESHES * max(poll, refresh) * NS_PER_S
-    return np.where(at - times[row] <= longest_ns, watts[row], np.nan)
+    is_near = middles - times[row] <= longest_ns
+    return np.where(is_near, watts[row], np.nan)
 
 
 def _liveliest_part(watts: Floats, rows: int) -> slice:
@@ -98,13 +103,17 @@ def _published(times: Int64s, watts: Floats, refresh_ns: int) -> Floats:
     """One reading for every publication: as many as a value stayed for, those that nobody asked for
     as NaN.
     """
-    first = np.concatenate(([0], np.flatnonzero(watts[1:] != watts[:-1]) + 1))
+    changes = np.flatnonzero(watts[1:] != watts[:-1]) + 1
+    first = np.concatenate(([0], changes))
+    values = watts[first]
     lasted_ns = np.diff(np.append(times[first], times[-1]))
-    publications = np.maximum(np.round(lasted_ns / refresh_ns).astype(np.int64), 1)
+    refreshes = np.round(lasted_ns / refresh_ns).astype(np.int64)
+    publications = np.maximum(refreshes, 1)
     is_unasked = np.append(np.diff(times) > _UNASKED_REFRESHES * refresh_ns, False)
     was_asked = np.add.reduceat(is_unasked, first) == 0
-    out = np.repeat(watts[first], publications)
-    out[np.repeat(~was_asked, publications)] = np.nan
+    published = np.repeat(values, publications)
+    published[np.repeat(~was_asked, publications)] = np.nan
+    # The first publication of a value was seen in any case.
     begins = np.cumsum(publications) - publications
-    out[begins] = watts[first]
-    return out
+    published[begins] = values
+    return published

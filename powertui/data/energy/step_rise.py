@@ -30,18 +30,24 @@ def sharpest_rise(stretch: ReadingStretch, rank: int = _STEP_RANK) -> float:
     if large_w <= 0:
         return float("nan")
     ranges = Ranges(level)
-    span, shorter = 1, 0
+    shorter = 0
+    span = 1
     while 2 * _SPANS_AROUND * span < len(level):
         if _may_be_sharp(level, span, large_w):
             share = sharpest_share(stretch, ranges, span, large_w, rank)
             if share >= SHARP_SHARE:
-                if not shorter:
-                    return float(span)
-                shorter_share = sharpest_share(stretch, ranges, shorter, large_w, rank)
-                per_refresh = (span - shorter) * (SHARP_SHARE - shorter_share)
-                return shorter + per_refresh / max(share - shorter_share, _ROUNDING)
-        shorter, span = span, max(span + 1, round(span * _SPAN_GROWTH))
-    return float("nan")
+                break
+        shorter = span
+        span = max(span + 1, round(span * _SPAN_GROWTH))
+    else:
+        return float("nan")
+    if not shorter:
+        return float(span)
+    # The share is just sharp between this span and the one that was tried before.
+    shorter_share = sharpest_share(stretch, ranges, shorter, large_w, rank)
+    missing_share = SHARP_SHARE - shorter_share
+    gained_share = max(share - shorter_share, _ROUNDING)
+    return shorter + (span - shorter) * missing_share / gained_share
 
 
 class _Around(NamedTuple):
@@ -126,8 +132,10 @@ class Ranges:
             self._doubled.append((wider_most, wider_least))
         most, least = self._doubled[power]
         # Two of these overlap to what is asked for.
-        later = width - (1 << power)
-        count = len(most) - later
-        high = np.maximum(most[:count][every], most[later:][every])
-        low = np.minimum(least[:count][every], least[later:][every])
+        shift = width - (1 << power)
+        count = len(most) - shift
+        earlier = slice(0, count)
+        later = slice(shift, None)
+        high = np.maximum(most[earlier][every], most[later][every])
+        low = np.minimum(least[earlier][every], least[later][every])
         return np.asarray(high - low)

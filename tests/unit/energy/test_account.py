@@ -10,7 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from powertui.data.energy import account, counted_energy, fold, integrate, trace_account
+from powertui.data.energy import (
+    account,
+    counted_energy,
+    fold,
+    integrate,
+    log_alignment,
+    trace_account,
+)
 from powertui.data.energy.measured_energy import Energy
 from powertui.data.model import PS_PER_S, Z95, Epoch, Epochs, Steps
 from tests.synthetic import traces
@@ -72,8 +79,8 @@ def training(first_s: int) -> tuple[trace_account.Account, Steps]:
         np.arange(-10, at // S + 10, dtype=np.int64) * S,
         [200.0 + i % 2 * 1e-3 for i in range(at // S + 20)],
     )
-    clocked = account.Alignment(0.0, 0.0, 0.0, "aligned", "wall clocks of both", ())
-    return account.of_placed(trace, steps, epochs, [account.Placed(power, clocked)]), steps
+    clocked = log_alignment.Alignment(0.0, 0.0, 0.0, "aligned", "wall clocks of both", ())
+    return account.of_placed(trace, steps, epochs, [log_alignment.Placed(power, clocked)]), steps
 
 
 def test_a_step_that_traced_is_no_usual_step() -> None:

@@ -316,10 +316,12 @@ class _Bursts:
         self.rows = judged
         self.lo = readings.lo[judged]
         self.hi = readings.hi[judged]
-        self.weight = 1.0 / (noise.one**2 + readings.doubt[judged] ** 2)
-        ways = readings.ways[:, judged] if readings.ways.size else np.empty((0, len(judged)))
+        variance = noise.one**2 + readings.doubt[judged] ** 2
+        self.weight = 1.0 / variance
         # Running sums: of the weight, then of each doubt times the weight.
-        columns = (1.0, readings.blunt[judged], *ways)
+        columns: list[Floats] = [np.ones(len(judged)), readings.blunt[judged]]
+        if readings.ways.size:
+            columns += list(readings.ways[:, judged])
         self.sums = np.zeros((len(columns), len(judged) + 1))
         for running, column in zip(self.sums, columns, strict=True):
             np.cumsum(column * self.weight, out=running[1:])
@@ -375,10 +377,12 @@ class _Bursts:
         total, *doubts = self.sums[:, end] - self.sums[:, begin]
         total = np.maximum(total, 1e-300)
         weight = self.weight[self._rows_from(first, share.shape[1])]
-        shown = (np.where(inside, share, 0.0) * weight).sum(axis=1)
+        share_inside = np.where(inside, share, 0.0)
+        shown = (share_inside * weight).sum(axis=1) / total
+        by_noise = self.noise.over(np.maximum(count, 1)) ** 2
         shared = sum((doubt / total) ** 2 for doubt in doubts)
-        errors = self.noise.over(np.maximum(count, 1)) ** 2 + shared
-        return np.where(count > 0, shown / total / np.sqrt(errors), 0.0)
+        error = np.sqrt(by_noise + shared)
+        return np.where(count > 0, shown / error, 0.0)
 
 
 def _middle(values: Floats, rows: Bools) -> Floats:
@@ -395,36 +399,38 @@ _Span = tuple[float, float]  # s on the trace
 
 
 def detection_limits(
-    found: FoundLoads, span: _Span, run_joules: float, elsewhere: Sequence[_Span] = ()
+    loads: FoundLoads, span: _Span, run_joules: float, elsewhere: Sequence[_Span] = ()
 ) -> tuple[Limits, str]:
     """What would have been found in a span, also in words, or why nothing.
 
     `elsewhere`: stretches that have limits of their own.
     """
-    if found.expected is None or found.noise is None:
-        text = f"no burst could have been found: {found.reason}" if found.reason else ""
+    if loads.expected is None or loads.noise is None:
+        text = f"no burst could have been found: {loads.reason}" if loads.reason else ""
         return Limits((), ()), text
-    readings = found.expected.readings
+    readings = loads.expected.readings
     expected = expected_watts(readings.ceiling)
     strong = StrongBurst(min_watts(expected, STRONG_SHARE), MIN_STRONG_S)
     mattering = Mattering(min_watts(expected), MIN_RUN_SHARE * run_joules, strong)
     unsure = doubtful(readings, span, mattering.watts)
     # Where it drew less than expected a load shows the less of itself.
     paused = []
-    for box in found.at_likeliest:
+    for box in loads.at_likeliest:
         if box.watts < 0 and box.end - box.start >= SHORTEST_S:
             paused.append(box.span)
-    unchecked = joined_spans([*unsure, *paused, *found.skipped])
+    unchecked = joined_spans([*unsure, *paused, *loads.skipped])
     unknown = beside(unchecked, elsewhere)
+    searched = SearchExtent(
+        looks=layers.piece_count(readings),
+        longest_s=layers.longest_stretch_s(readings),
+    )
     promised = limits(
         readings,
-        found.noise,
+        loads.noise,
         span,
         mattering,
         apart=(*unknown, *elsewhere),
-        searched=SearchExtent(
-            looks=layers.piece_count(readings), longest_s=layers.longest_stretch_s(readings)
-        ),
+        searched=searched,
     )
     promised = promised._replace(apart=unknown)
     elsewhere_s = sum(end - start for start, end in elsewhere)

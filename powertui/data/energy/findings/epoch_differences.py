@@ -71,14 +71,15 @@ def power(folded: Folded, on_trace: PowerOnTrace) -> list[Unlike]:
         )
         boxes, _ = stretch_search.find_stretches(readings, looks=epoch_count)
         for box in boxes:
-            inside_box = covered_share(readings, box.start, box.end) > 0.5
-            from_own_level = _away(readings.watts[inside_box], levels[line])
             # With two epochs a difference shows in both, once up and once down: the one that leaves
             # its own level has it.
-            if epoch_count > 2 or from_own_level >= _away(
-                elsewhere.watts[inside_box], levels[1 - line]
-            ):
-                stretches.append(Unlike(line, box))
+            if epoch_count == 2:
+                inside_box = covered_share(readings, box.start, box.end) > 0.5
+                here_w = _away(readings.watts[inside_box], levels[line])
+                there_w = _away(elsewhere.watts[inside_box], levels[1 - line])
+                if here_w < there_w:
+                    continue
+            stretches.append(Unlike(line, box))
     return stretches
 
 
@@ -164,18 +165,18 @@ def _course(folded: Folded, line: int) -> tuple[Floats, Floats]:
 
 def _comparable(folded: Folded, line: int, lo: Floats, hi: Floats) -> Bools:
     """The windows all of whose steps may be compared."""
-    present = np.flatnonzero(folded.start[line] >= 0)
-    if not len(present):
+    steps = np.flatnonzero(folded.start[line] >= 0)
+    if not len(steps):
         return np.zeros(len(lo), np.bool_)
-    start = folded.start[line, present] / PS_PER_S
-    end = folded.end[line, present] / PS_PER_S
-    tracing_before = np.concatenate([[0], np.cumsum(folded.tracing[line, present])])
+    start = folded.start[line, steps] / PS_PER_S
+    end = folded.end[line, steps] / PS_PER_S
     first = np.searchsorted(end, lo, side="right")
     last = np.searchsorted(start, hi, side="left")
-    in_epoch = (lo >= start[0]) & (hi <= end[-1]) & (last > first)
-    before_first = tracing_before[np.minimum(first, len(present))]
-    before_last = tracing_before[np.minimum(last, len(present))]
-    return np.asarray(in_epoch & (before_last == before_first))
+    in_epoch = (lo >= start[0]) & (hi <= end[-1])
+    has_steps = last > first
+    tracing_before = np.concatenate([[0], np.cumsum(folded.tracing[line, steps])])
+    traces_a_step = tracing_before[last] != tracing_before[first]
+    return np.asarray(in_epoch & has_steps & ~traces_a_step)
 
 
 class _Elsewhere(NamedTuple):
@@ -200,31 +201,44 @@ def _elsewhere(
     for another in range(len(folded.epochs)):
         if another == line or not (folded.start[another] >= 0).any():
             continue
-        moments_there, columns_there = _course(folded, another)
-        begin = np.interp(first, columns_there, moments_there)
-        end = np.interp(last, columns_there, moments_there)
-        in_epoch = (first >= columns_there[0]) & (last <= columns_there[-1]) & (end > begin)
-        good = _comparable(folded, another, begin, end) & in_epoch
-        watts_by_epoch.append(np.where(good, _mean(on_trace, begin, end), np.nan))
-        half = (end - begin) / 2
-        earlier = _mean(on_trace, begin - half, end - half)
-        later = _mean(on_trace, begin + half, end + half)
-        slopes.append(np.where(good, np.abs(later - earlier) / 2, np.nan))
+        watts_there, slope_there = _same_steps(folded, another, first, last, on_trace)
+        watts_by_epoch.append(watts_there)
+        slopes.append(slope_there)
     if not watts_by_epoch:
         unknown = np.full(len(lo), np.nan)
-        return _Elsewhere(unknown, unknown, np.zeros(len(lo)))
+        return _Elsewhere(watts=unknown, doubt=unknown, apart=np.zeros(len(lo)))
     watts = np.array(watts_by_epoch)
     usual = folding.medians(watts)
-    slope = folding.medians(np.array(slopes))
+    slope = np.nan_to_num(folding.medians(np.array(slopes)))
     count = np.isfinite(watts).sum(axis=0)
     spread = MEDIAN_TO_SIGMA * folding.medians(np.abs(watts - usual))
     error = np.where(count > 2, spread / np.sqrt(np.maximum(count, 1)), 0.0)
     # What a shift by a quarter of a window would change is open, too. Chosen, not measured.
-    doubt = np.asarray(np.sqrt(error**2 + np.nan_to_num(slope) ** 2 / 4))
+    doubt = np.asarray(np.sqrt(error**2 + slope**2 / 4))
     apart = np.zeros(len(lo))
     if len(watts) == 2:
         apart = np.nan_to_num(watts[0] - watts[1]) / 2
-    return _Elsewhere(usual, doubt, apart)
+    return _Elsewhere(watts=usual, doubt=doubt, apart=apart)
+
+
+def _same_steps(
+    folded: Folded, line: int, first: Floats, last: Floats, on_trace: PowerOnTrace
+) -> tuple[Floats, Floats]:
+    """(W of an epoch from one place in its steps to another, by how much it changes there).
+
+    NaN where these steps cannot be compared.
+    """
+    moments, columns = _course(folded, line)
+    begin = np.interp(first, columns, moments)
+    end = np.interp(last, columns, moments)
+    in_epoch = (first >= columns[0]) & (last <= columns[-1]) & (end > begin)
+    good = _comparable(folded, line, begin, end) & in_epoch
+    watts = np.where(good, _mean(on_trace, begin, end), np.nan)
+    half = (end - begin) / 2
+    earlier = _mean(on_trace, begin - half, end - half)
+    later = _mean(on_trace, begin + half, end + half)
+    slope = np.where(good, np.abs(later - earlier) / 2, np.nan)
+    return watts, slope
 
 
 def _mean(on_trace: PowerOnTrace, lo: Floats, hi: Floats) -> Floats:
