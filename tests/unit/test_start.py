@@ -178,12 +178,12 @@ COMMANDS = {
     "doctor RUN": (144, 20),
     "report RUN --tool kernel_stats": (178, 22),
     "report RUN --json": (
-        332,
-        129,
-    ),  # two more: the power beside a training, the start of a session
-    "energy DEMO": (313, 185),  # those two, and what a server of power is asked
+        333,
+        130,
+    ),  # the account of a trace apart from how it is made; two more: the power beside a training, the start of a session
+    "energy DEMO": (314, 186),  # those two, and what a server of power is asked
     # one more, which tells what ops of XLA cost
-    "demo --report": (377, 175),
+    "demo --report": (378, 176),
 }
 
 
