@@ -177,11 +177,10 @@ COMMANDS = {
     "sensors": (44, 1),
     "doctor RUN": (144, 20),
     "report RUN --tool kernel_stats": (178, 22),
-    "report RUN --json": (
-        333,
-        130,
-    ),  # the account of a trace apart from how it is made; two more: the power beside a training, the start of a session
-    "energy DEMO": (314, 186),  # those two, and what a server of power is asked
+    # The power beside a training, the start of a session, and the account of a trace apart from how
+    # it is made.
+    "report RUN --json": (333, 130),
+    "energy DEMO": (314, 186),  # those three, and what a server of power is asked
     # one more, which tells what ops of XLA cost
     "demo --report": (378, 176),
 }
