@@ -77,3 +77,4 @@ class SightCounting:
             self._of = now
             self._asked = None
             self.page.view.sight.show(content)
+            self.page.context_changed()

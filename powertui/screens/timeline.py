@@ -46,6 +46,11 @@ if TYPE_CHECKING:
     from powertui.screens.timeline_box import TimelineBox
 
 _CONTEXT_FROM = 100  # columns from which there is room for the context pane
+_CONTEXT_CELLS = 36
+# From so many columns on the pane beside the tracks is wide enough for lists of ops and steps, and
+# the rows below the tracks are the tracks' own.
+_WIDE_FROM = 150
+_WIDE_CONTEXT_CELLS = 52
 _BELOW_FROM = 20  # rows from which there is room for a pane below
 
 
@@ -123,7 +128,12 @@ class TimelineScreen(Moving):
     def fold_panes(self) -> None:
         """Which panes there is room for."""
         width, height = self.size
-        self.query_one("#context").display = self._context_wanted and width >= _CONTEXT_FROM
+        context = self.query_one("#context", ContextPane)
+        context.display = self._context_wanted and width >= _CONTEXT_FROM
+        is_wide = context.display and width >= _WIDE_FROM
+        context.styles.width = _WIDE_CONTEXT_CELLS if is_wide else _CONTEXT_CELLS
+        self.view.set_panel(not is_wide)
+        self.context_changed()
         room = height >= _BELOW_FROM
         self.below.arrange()
         # Without room for both, the pane below takes the place of the timeline until it is closed.
@@ -308,6 +318,8 @@ class TimelineScreen(Moving):
         self._context_stale = False
         context = Context.for_state(model, state, self.view.power)
         pane.show(context.with_notes(self.noting.texts_at(state)))
+        sight = self.view.sight
+        pane.show_content(None if sight.with_panel or not sight.display else sight.seen)
         return (pane,)
 
     def _moved(self, before: State | None, after: State) -> None:

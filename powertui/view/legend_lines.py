@@ -48,6 +48,7 @@ _MIN_LIST_CELLS = 38
 _MAX_LIST_CELLS = 64
 _LIST_GAP_CELLS = 3
 _MIN_LIST_ROWS = 3  # with fewer rows each list is one line
+_MIN_STACKED_ROWS = 2  # a title and a line below it
 _KIND_GAP_CELLS = 2
 # The legend names kinds in words only where at least so many fit; else it has letters alone.
 _MIN_NAMED_KINDS = 3
@@ -192,6 +193,40 @@ def panel(content: VisibleContent, width: int, height: int) -> list[Pieces]:
         above = columns.pop(0)[: max(2, height - _MIN_LIST_ROWS)]
         columns[0] = above + columns[0][: height - len(above)]
     return _side_by_side(columns[:max_columns], column_width, height)
+
+
+def stacked(content: VisibleContent, width: int, height: int) -> list[Pieces]:
+    """The same below each other, in at most `height` lines: what has few lines leaves them to the
+    others.
+    """
+    parts = (_findings(content), _steps(content), _ops(content))
+    columns = []
+    for part in parts:
+        if part is not None:
+            # A finding needs as many lines as its words: it is asked for all of them.
+            columns.append(_column(part, width, height))
+    gaps = max(0, len(columns) - 1)
+    rooms = _shared_rows([len(column) for column in columns], height - gaps)
+    lines: list[Pieces] = []
+    for column, room in zip(columns, rooms, strict=True):
+        if room < _MIN_STACKED_ROWS:
+            continue
+        if lines:
+            lines.append(())
+        (title, _), *rows = column[:room]
+        lines += [((title, "title"),), *(((text, role),) for text, role in rows)]
+    return lines
+
+
+def _shared_rows(needed: Sequence[int], rows: int) -> list[int]:
+    """How many rows each gets: the same for all, but none more than it needs."""
+    shares = [0] * len(needed)
+    left = max(0, rows)
+    # The one that needs least first: what it leaves is shared by the others.
+    for place, index in enumerate(sorted(range(len(needed)), key=lambda index: needed[index])):
+        shares[index] = min(needed[index], left // (len(needed) - place))
+        left -= shares[index]
+    return shares
 
 
 def _findings(content: VisibleContent) -> _List | None:

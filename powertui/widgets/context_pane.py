@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import textwrap
+from typing import TYPE_CHECKING
 
 from powertui.data.model import Badge
 from powertui.view.context import Context, ContextLine
 from powertui.widgets.lines import LinesPane, StyledLine
 from powertui.widgets.time_lane import fit_text
 
+if TYPE_CHECKING:  # a name alone: nothing is counted before the first picture
+    from powertui.view.visible_content import VisibleContent
+
 _NAME_WIDTH = 10
 _MAX_VALUE_LINES = 5  # of one value
+_MIN_CONTENT_ROWS = 4  # a list of two rows with its title, and another's title
 _MARKS = {Badge.MEASURED: "measured", Badge.ESTIMATED: "estimated", Badge.ASSUMED: "assumed"}
 
 
@@ -20,10 +25,17 @@ class ContextPane(LinesPane):
     DEFAULT_CSS = "ContextPane { width: 34; height: 1fr; padding: 0 1; }"
 
     context: Context | None = None
+    content: VisibleContent | None = None  # of the view: shown where lines are free
 
     def show(self, context: Context) -> None:
         self.context = context
         self.rebuild()
+
+    def show_content(self, content: VisibleContent | None) -> None:
+        """What the view holds, below the context as far as that leaves lines."""
+        if content != self.content:
+            self.content = content
+            self.rebuild()
 
     def on_resize(self) -> None:
         self.rebuild()
@@ -39,7 +51,19 @@ class ContextPane(LinesPane):
             lines.append(((section.title, self.theme_colors.style("title")),))
             for fact in section.facts:
                 lines.extend(self._fact(fact))
-        self.set_lines(lines)
+        self.set_lines([*lines, *self._content_lines(self.size.height - len(lines) - 1)])
+
+    def _content_lines(self, rows: int) -> list[StyledLine]:
+        """What the view holds, after a blank line; nothing where that has no room."""
+        if self.content is None or rows < _MIN_CONTENT_ROWS:
+            return []
+        # Nothing is known of the view before the first picture: what words it comes after that.
+        from powertui.view.legend_lines import stacked
+
+        lines: list[StyledLine] = [()]
+        for pieces in stacked(self.content, self.size.width, rows):
+            lines.append(tuple((text, self.theme_colors.style(role)) for text, role in pieces))
+        return lines
 
     def _fact(self, fact: ContextLine) -> list[StyledLine]:
         """A fact: its name, its value over a few lines at most, and how sure it is."""

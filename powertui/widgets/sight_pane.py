@@ -23,6 +23,7 @@ class SightPane(LinesPane, can_focus=False):
 
     seen: VisibleContent | None = None
     label_width = 20
+    with_panel = True  # below the legend, where there is room
 
     def show(self, content: VisibleContent | None) -> None:
         """Of this stretch from now on."""
@@ -55,7 +56,9 @@ class SightPane(LinesPane, can_focus=False):
                 (((" " * self.label_width if y else label), gutter), *self._styled(row))
                 for y, row in enumerate(told)
             ] or lines
-            lines += [self._styled(row) for row in panel(self.seen, width, height - len(lines))]
+            if self.with_panel:
+                rows = panel(self.seen, width, height - len(lines))
+                lines += [self._styled(row) for row in rows]
         self.set_lines(lines)
 
     def _styled(self, pieces: Pieces) -> StyledLine:

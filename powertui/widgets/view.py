@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from powertui.widgets.outline import JumpOutline
 
 _MAX_PANEL_ROWS = 14  # of the panel about the view
+_MAX_LEGEND_ROWS = 2  # of the legend: one for devices, one for the host
 _MIN_ROWS_FOR_LEGEND = 14
 # The share of the view that a profile must cover for its tracks to get most of the rows, and for
 # them to get any (both chosen, not measured).
@@ -95,6 +96,7 @@ class TimelineView(Vertical):
         self._row_count = 0
         # Whether free rows are used: not before the first picture, which would be drawn twice.
         self._roomy = False
+        self._has_panel = True  # about the view, below the tracks
         self._outline_timer: Timer | None = None
 
     @property
@@ -218,6 +220,13 @@ class TimelineView(Vertical):
         """Moments to which a person tied an edge of the power."""
         for strip in self.strips:
             strip.set_pins(pins)
+
+    def set_panel(self, has_panel: bool) -> None:
+        """Whether the panel about the view is below the tracks, or somewhere else."""
+        if has_panel != self._has_panel:
+            self._has_panel = has_panel
+            self.sight.with_panel = has_panel
+            self._lay_out_parts()
 
     def use_free_rows(self) -> None:
         """The picture stands: rows that the tracks leave free are used from now on."""
@@ -392,8 +401,9 @@ class TimelineView(Vertical):
         free = 0
         if self._roomy:
             free = max(0, room - max(1, self._row_count))
-        self.sight.styles.height = 1 + min(free, _MAX_PANEL_ROWS)
-        return max(0, free - _MAX_PANEL_ROWS)
+        panel_rows = _MAX_PANEL_ROWS if self._has_panel else _MAX_LEGEND_ROWS - 1
+        self.sight.styles.height = 1 + min(free, panel_rows)
+        return max(0, free - panel_rows)
 
     def _follow(self, before: State | None, after: State) -> None:
         model = self.timeline.model

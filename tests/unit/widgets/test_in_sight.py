@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from powertui.data.category import Category
 from powertui.plain import width as cells
 from powertui.view import visible_content
-from powertui.view.legend_lines import legend, panel
+from powertui.view.legend_lines import legend, panel, stacked
 from powertui.view.timeline_model import TimelineModel
 from powertui.view.visible_content import LongStep, Side, TopOp, VisibleContent
 from tests.synthetic import traces
@@ -179,3 +181,16 @@ def test_nothing_is_told_of_a_view_without_events() -> None:
     assert (far.sides, far.ops, far.steps) == ((), (), ())
     assert panel(far, 100, 8) == []
     assert legend(far, 100) == []
+
+
+@pytest.mark.parametrize("height", range(30))
+def test_lists_below_each_other_share_the_lines_there_are(height: int) -> None:
+    seen = visible_content.visible_summary(model(), 0, 40 * MS)
+    seen = replace(seen, findings=(("+60 W for 14 s", "+60 W"),))
+    lines = stacked(seen, 50, height)
+    assert len(lines) <= height
+    assert all(cells("".join(text for text, _ in line)) <= 50 for line in lines)
+    if height >= 12:
+        text = "\n".join("".join(words for words, _ in line) for line in lines)
+        for title in ("Findings here", "Longest steps here", "Top ops here"):
+            assert title in text

@@ -1,0 +1,57 @@
+"""What the view holds is beside the tracks on a wide page, and below them on a narrower one."""
+
+from __future__ import annotations
+
+from powertui.widgets.context_pane import ContextPane
+from powertui.widgets.lines import LinesPane
+from powertui.widgets.sight_pane import SightPane
+
+from .conftest import Maker, loaded, settled, timeline_screen
+
+
+def text_of(pane: LinesPane) -> str:
+    return "\n".join("".join(words for words, _ in line) for line in pane.lines)
+
+
+async def test_a_wide_page_shows_findings_steps_and_ops_beside_the_tracks(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(200, 50)) as pilot:
+        await loaded(pilot)
+        page = timeline_screen(shell)
+        beside = text_of(page.query_one(ContextPane))
+        below = page.query_one(SightPane)
+        for title in ("Findings here", "Longest steps here", "Top ops here", "+59 W"):
+            assert title in beside
+            assert title not in text_of(below)
+        assert below.size.height <= 2  # the legend alone
+        wide_rows = page.view.strips[0].size.height
+        await pilot.press("c")  # the pane beside is closed: the lists go below the tracks
+        await settled(pilot)
+        assert "Top ops here" in text_of(below)
+        assert page.view.strips[0].size.height <= wide_rows
+
+
+async def test_a_narrower_page_shows_them_below(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(120, 36)) as pilot:
+        await loaded(pilot)
+        page = timeline_screen(shell)
+        assert "Top ops here" not in text_of(page.query_one(ContextPane))
+        assert "Top ops here" in text_of(page.query_one(SightPane))
+        await pilot.resize_terminal(200, 50)
+        await settled(pilot)
+        assert "Top ops here" in text_of(page.query_one(ContextPane))
+        assert "Top ops here" not in text_of(page.query_one(SightPane))
+
+
+async def test_away_from_a_profile_nothing_is_said_of_a_view_that_is_gone(make: Maker) -> None:
+    shell = make()
+    async with shell.run_test(size=(200, 50)) as pilot:
+        await loaded(pilot)
+        page = timeline_screen(shell)
+        await pilot.press("0", "0")
+        for _ in range(12):
+            await pilot.press("s")
+        await settled(pilot)
+        if not page.view.sight.display:
+            assert "Top ops here" not in text_of(page.query_one(ContextPane))
