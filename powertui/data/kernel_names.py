@@ -16,6 +16,13 @@ _DECLARED = re.compile(
     r"|^[a-z_]\w*_(?:kernel(?:_\w+)?|triton)$",  # as Triton's compiler writes a Python function
     re.IGNORECASE,
 )
+# Collectives by their kernels: NCCL's before and since 2.19, RCCL's, MSCCL's and HCCL's, TensorRT's
+# and vLLM's own all-reduce, and the ops of XLA. This is the one rule for work of devices.
+_COLLECTIVE = re.compile(
+    r"nccl|rccl|msccl|hccl|cross_device_reduce"
+    r"|^(?:all-reduce|all-gather|reduce-scatter|all-to-all)\b",
+    re.IGNORECASE,
+)
 _NAMELESS = re.compile(r"\((?:anonymous namespace|anonymous)\)(?:::)?|<unnamed>::|decltype\(\w+\)")
 
 # The most telling first. Words are looked for in small letters; blanks are only for the eye.
@@ -78,6 +85,11 @@ _RULES: tuple[tuple[str, str], ...] = (
         generic_tensor""",
     ),
 )
+
+
+def is_collective(name: str) -> bool:
+    """Whether work of a device with this name exchanges with other devices, all at once."""
+    return _COLLECTIVE.search(name) is not None
 
 
 def _pattern(words: str) -> re.Pattern[str]:

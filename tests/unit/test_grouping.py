@@ -12,7 +12,7 @@ from powertui import demo
 from powertui.data import wire
 from powertui.data.formats import registry
 from powertui.data.model import Trace
-from powertui.data.run import grouping, marks, stat_carriers
+from powertui.data.run import grouping, stat_carriers
 from powertui.data.run.grouping import Groups, find_groups
 from tests.synthetic.read_traces import trace_of
 from tests.synthetic.xplane import Event, Line, Plane
@@ -391,7 +391,7 @@ def test_a_line_is_sampled_once_whoever_asks(
     trace = trace_of(tmp_path, _handed_over(3))
     asked: list[int] = []
     really = stat_carriers._carried
-    monkeypatch.setattr(marks, "_carried", lambda *args: asked.append(1) or really(*args))
+    monkeypatch.setattr(stat_carriers, "_carried", lambda *args: asked.append(1) or really(*args))
     for _ in range(2):
         for process in trace.processes:
             for stat in ("_p", "_c", "tf_op", "correlation_id", "unheard of"):

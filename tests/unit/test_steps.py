@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from powertui import demo
 from powertui.data.formats import registry
-from powertui.data.run import marks, step_rounds, step_rows, steps
+from powertui.data.run import marks, stat_carriers, step_rounds, step_rows, steps
 from powertui.errors import UsageError
 from tests.synthetic.read_traces import host, trace_of
 from tests.synthetic.xplane import Event, Line, Plane
@@ -292,8 +292,8 @@ def test_a_quiet_end_of_the_profile_is_not_asynchronous(tmp_path: Path) -> None:
 def test_a_marker_in_a_long_line_is_not_missed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(marks, "_MAX_WHOLE_EVENTS", 50)
-    monkeypatch.setattr(marks, "_SPREAD_EVENTS", 10)
+    monkeypatch.setattr(stat_carriers, "_MAX_WHOLE_EVENTS", 50)
+    monkeypatch.setattr(stat_carriers, "_SPREAD_EVENTS", 10)
     noise = [Event(f"op {i % 7}", i * MS // 10, MS // 20) for i in range(2000)]
     assert (
         len(steps.find_steps(trace_of(tmp_path, host(noise, every("batch", 5, step_num="i"))))) == 5

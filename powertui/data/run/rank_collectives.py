@@ -9,11 +9,12 @@ lets its root go at once.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from powertui.data.kernel_names import is_collective
 from powertui.data.model import (
     NS_PER_S,
     PS_PER_NS,
@@ -29,13 +30,6 @@ from powertui.data.model import (
 )
 from powertui.value_types import dataclass
 
-# Names of NCCL before and since 2.19, of RCCL, of gloo's spans in PyTorch, of TensorRT's and vLLM's
-# own all-reduce, and of XLA's ops on a TPU.
-_COLLECTIVE = re.compile(
-    r"nccl|rccl|hccl|cross_device_reduce|^(?:all-reduce|all-gather|reduce-scatter|all-to-all)\b",
-    re.IGNORECASE,
-)
-_GLOO = re.compile(r"^gloo:", re.IGNORECASE)
 _OPERATIONS = (
     ("allreduce", re.compile(r"all[_-]?reduce|cross_device_reduce", re.IGNORECASE)),
     ("reduce_scatter", re.compile(r"reduce[_-]?scatter", re.IGNORECASE)),
@@ -54,7 +48,7 @@ _POINT_TO_POINT = re.compile(r"^(?:send|recv|isend|irecv)", re.IGNORECASE)
 _LEAVE_APART = frozenset({"broadcast", "reduce", "gather", "scatter", "send or receive"})
 # Operations whose message has one size on all ranks.
 _SAME_SIZE = frozenset({"allreduce", "reduce_scatter", "allgather"})
-_ARGS = (
+CALL_ARGS = (
     "Collective name",
     "In msg nelems",
     "Out msg nelems",
@@ -64,7 +58,7 @@ _ARGS = (
     "Process Group Ranks",
     "Seq",
 )
-_MAX_DIGITS = 18  # of a count that fits int64
+_MAX_COUNT_DIGITS = 18  # of a count that fits int64
 # Clocks that are further apart show no run of today. Chosen: a day, as int64 holds 106 of them.
 _MAX_ZEROS_APART_NS = 86_400 * NS_PER_S
 _DEVICE_LINES = frozenset({TrackKind.STREAM, TrackKind.OPS})
@@ -107,12 +101,21 @@ def rank_calls(traces: Sequence[Trace]) -> Iterator[RankCalls]:
     zeros = _zeros_ps(traces)
     for index, trace in enumerate(traces):
         # Where devices have some, those of the host's threads only ask for them.
-        found = list(_of_kind(trace, ProcessKind.DEVICE, _COLLECTIVE, _DEVICE_LINES))
-        found = found or list(_of_kind(trace, ProcessKind.HOST, _GLOO, _HOST_LINES))
-        host = trace.host or f"host {index}"
-        for device, columns in found:
-            name = host if len(found) == 1 else f"{host} {device.rpartition('device:')[2]}"
-            yield columns.calls(name, index, zeros)
+        ranks = list(_ranks(trace, ProcessKind.DEVICE, is_collective, _DEVICE_LINES))
+        if not ranks:
+            ranks = list(_ranks(trace, ProcessKind.HOST, _is_of_gloo, _HOST_LINES))
+        name = trace.host or f"host {index}"
+        for device, columns in ranks:
+            if len(ranks) == 1:
+                yield columns.calls(name, index, zeros)
+            else:
+                number = device.rpartition("device:")[2]
+                yield columns.calls(f"{name} {number}", index, zeros)
+
+
+def _is_of_gloo(name: str) -> bool:
+    """Whether an event of a host's thread is a collective: PyTorch's span of one of gloo."""
+    return name.casefold().startswith("gloo:")
 
 
 def _zeros_ps(traces: Sequence[Trace]) -> list[int] | None:
@@ -129,26 +132,26 @@ def _zeros_ps(traces: Sequence[Trace]) -> list[int] | None:
     return [(middle - earliest) * PS_PER_NS for middle in middles]
 
 
-def _of_kind(
+def _ranks(
     trace: Trace,
     kind: ProcessKind,
-    pattern: re.Pattern[str],
-    wanted: frozenset[TrackKind],
+    counts: Callable[[str], bool],
+    line_kinds: frozenset[TrackKind],
 ) -> Iterator[tuple[str, _Columns]]:
     """(name, calls) of each device, or of the host, that has some."""
     names = trace.names
-    matches = [pattern.search(names.full(number)) is not None for number in range(len(names))]
+    matches = [counts(names.full(number)) for number in range(len(names))]
     if not any(matches):
         return
-    is_collective = np.array(matches, np.bool_)
+    is_call = np.array(matches, np.bool_)
     lines = {id(track): line for line, (_, track) in enumerate(trace.tracks())}
     for process in trace.processes:
         if process.kind is not kind:
             continue
         columns = _Columns(names)
         for track in process.tracks:
-            if track.kind in wanted and not track.derived:
-                columns.add(track.events, process, lines[id(track)], is_collective)
+            if track.kind in line_kinds and not track.derived:
+                columns.add(track.events, process, lines[id(track)], is_call)
         if len(columns):
             yield process.name, columns
 
@@ -162,12 +165,12 @@ class _Columns:
         self._rows: list[tuple[int, int, int, int, int, int]] = []
         self._left_out = 0
 
-    def add(self, events: Events, process: Process, line: int, is_collective: Bools) -> None:
-        """The collectives of one line; `is_collective`: which names are of some."""
-        rows = np.flatnonzero(is_collective[events.name])
+    def add(self, events: Events, process: Process, line: int, is_call: Bools) -> None:
+        """The collectives of one line; `is_call`: which names are of some."""
+        rows = np.flatnonzero(is_call[events.name])
         if not len(rows):
             return
-        columns = process.source.columns(events.positions(rows), _ARGS)
+        columns = process.source.columns(events.positions(rows), CALL_ARGS)
         for place, row in enumerate(rows.tolist()):
             key = _key(columns, place, self._names.full(int(events.name[row])))
             if key.operation in _LEAVE_APART:
@@ -176,7 +179,9 @@ class _Columns:
             start = int(events.start[row])
             end = start + int(events.duration[row])
             number = self._keys.setdefault(key, len(self._keys))
-            sequence = _count(columns["Seq"].text(place) or "")
+            sequence = argument_count(columns, "Seq", place)
+            if sequence is None:
+                sequence = -1
             self._rows.append((start, end, number, sequence, line, row))
 
     def __len__(self) -> int:
@@ -205,20 +210,20 @@ def _key(columns: Mapping[str, StatColumn], row: int, kernel: str) -> Collective
     def text(name: str) -> str:
         return columns[name].text(row) or ""
 
-    operation = _operation(text("Collective name"), kernel)
-    elements = -1
+    operation = call_operation(text("Collective name"), kernel)
+    elements = None
     if operation in _SAME_SIZE:
-        elements = _count(text("Out msg nelems" if operation == "allgather" else "In msg nelems"))
+        elements = message_elements(columns, row, operation)
     return CollectiveKey(
         operation=operation,
         group=text("Process Group Name"),
         members=text("Process Group Ranks") or text("Group size"),
         dtype=text("dtype"),
-        elements=elements,
+        elements=elements if elements is not None else -1,
     )
 
 
-def _operation(collective: str, kernel: str) -> str:
+def call_operation(collective: str, kernel: str) -> str:
     """The operation by the arguments of a call, else by the name of its kernel."""
     name = collective or kernel
     if collective and _POINT_TO_POINT.match(collective):
@@ -229,6 +234,18 @@ def _operation(collective: str, kernel: str) -> str:
     return "send and receive" if _SEND_RECEIVE.search(name) else "collective"
 
 
-def _count(text: str) -> int:
-    """A count; -1 for anything else."""
-    return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else -1
+def message_elements(columns: Mapping[str, StatColumn], row: int, operation: str) -> int | None:
+    """The length of a call's message; of an allgather that is what each rank has in the end."""
+    if operation == "allgather":
+        return argument_count(columns, "Out msg nelems", row)
+    return argument_count(columns, "In msg nelems", row)
+
+
+def argument_count(
+    columns: Mapping[str, StatColumn], name: str, row: int, max_digits: int = _MAX_COUNT_DIGITS
+) -> int | None:
+    """A count among a call's arguments; None for anything else."""
+    text = columns[name].text(row) or ""
+    if text.isdecimal() and len(text) <= max_digits:
+        return int(text)
+    return None

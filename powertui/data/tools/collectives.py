@@ -14,25 +14,22 @@ from typing import NamedTuple
 import numpy as np
 
 from powertui.data.columns import Column, int_column, optional, text_column
+from powertui.data.kernel_names import is_collective
 from powertui.data.model import PS_PER_S, ProcessKind, StatColumn, TrackKind
+from powertui.data.run.rank_collectives import (
+    CALL_ARGS,
+    argument_count,
+    call_operation,
+    message_elements,
+)
 from powertui.data.table import Place, Result, Table
 from powertui.data.tools.registry import Question
 from powertui.data.window import touches
 
-_ARGS = (
-    "Collective name",
-    "In msg nelems",
-    "Out msg nelems",
-    "Group size",
-    "dtype",
-    "Process Group Name",
-    "CollGroup",
-    "Bytes",
-)
-# IBM's AIU: "SenRdmaSend_82227 [sync=AllReduce_all_reduce_4_s0_r1_0] DmaO", "HCOLL…".
-_KERNEL = re.compile(
-    r"nccl|rccl|cross_device_reduce|hccl|hcoll|\[sync=[^\]]*\] Dma[IO]$", re.IGNORECASE
-)
+_ARGS = (*CALL_ARGS, "CollGroup", "Bytes")
+# IBM's AIU: "SenRdmaSend_82227 [sync=AllReduce_all_reduce_4_s0_r1_0] DmaO", "HCOLL…". Each is part
+# of a collective, so no rank waits in it for all others.
+_AIU_TRANSFER = re.compile(r"hcoll|\[sync=[^\]]*\] Dma[IO]$", re.IGNORECASE)
 _AIU_PART = re.compile(r"Rdma(Send|Receive|Recv)", re.IGNORECASE)
 _BYTES = {
     "float": 4,
@@ -101,11 +98,12 @@ def _collective_calls(question: Question) -> Iterator[tuple[_CollectiveKind, _Ca
         if track.derived:
             continue
         events = track.events
-        is_collective = np.zeros(len(trace.names), np.bool_)
+        is_call = np.zeros(len(trace.names), np.bool_)
         for index in np.unique(events.name).tolist():
-            is_collective[index] = _KERNEL.search(trace.names.full(index)) is not None
+            name = trace.names.full(index)
+            is_call[index] = is_collective(name) or _AIU_TRANSFER.search(name) is not None
         in_window = touches(events.start, events.end, lo, hi)
-        rows = np.flatnonzero(is_collective[events.name] & in_window)
+        rows = np.flatnonzero(is_call[events.name] & in_window)
         if not len(rows):
             continue
         columns = process.source.columns(events.positions(rows), _ARGS)
@@ -124,17 +122,15 @@ def _kind(columns: Mapping[str, StatColumn], row: int, kernel: str) -> _Collecti
     aiu_group = text("CollGroup")
     if aiu_group:
         # Each transfer of the group is an event of its own, of so many bytes.
+        name = aiu_group.partition("_")[0]
         part = _AIU_PART.search(kernel)
-        word = "receive" if part is not None and part[1].lower() != "send" else "send"
-        operation = aiu_group.partition("_")[0]
-        name = f"{operation} {word}" if part is not None else operation
-        return _CollectiveKind(name, aiu_group, None, "", _count(text("Bytes")))
+        if part is not None:
+            name += " send" if part[1].lower() == "send" else " receive"
+        return _CollectiveKind(name, aiu_group, None, "", argument_count(columns, "Bytes", row))
     name = text("Collective name")
     if not name:
         return _CollectiveKind(kernel, "", None, "", None)
-    # Of an allgather the message is what each rank has in the end.
-    is_allgather = "allgather" in name.replace("_", "")
-    elements = _count(text("Out msg nelems" if is_allgather else "In msg nelems"))
+    elements = message_elements(columns, row, call_operation(name, kernel))
     element_bytes = _BYTES.get(text("dtype").lower())
     size = None
     if elements is not None and element_bytes is not None:
@@ -142,29 +138,24 @@ def _kind(columns: Mapping[str, StatColumn], row: int, kernel: str) -> _Collecti
     return _CollectiveKind(
         collective=name,
         group=text("Process Group Name"),
-        members=_count(text("Group size"), max_digits=9),
+        members=argument_count(columns, "Group size", row, max_digits=9),
         dtype=text("dtype"),
         bytes=size,
     )
-
-
-def _count(text: str, max_digits: int = 18) -> int | None:
-    """A count that fits its column; None for anything else."""
-    return int(text) if text.isdecimal() and len(text) <= max_digits else None
 
 
 def factor(collective: str, members: int) -> float | None:
     """What of its message each link carries, as NCCL's tests define the bus bandwidth; None where
     no rule is known.
     """
-    name = collective.replace("_", "").lower()
     if members < 1:
         return None
-    if "allreduce" in name:
+    operation = call_operation(collective, "")
+    if operation == "allreduce":
         return 2 * (members - 1) / members
-    if any(word in name for word in ("reducescatter", "allgather", "alltoall")):
+    if operation in ("reduce_scatter", "allgather", "alltoall"):
         return (members - 1) / members
-    if any(word in name for word in ("broadcast", "reduce", "send", "recv")):
+    if operation in ("broadcast", "reduce", "send or receive", "send and receive"):
         return 1.0
     return None
 

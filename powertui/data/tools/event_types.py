@@ -14,7 +14,7 @@ import re
 
 import numpy as np
 
-from powertui.data import category, texts
+from powertui.data import category, kernel_names, texts
 from powertui.data.asked import Compat
 from powertui.data.category import Category
 from powertui.data.model import (
@@ -94,7 +94,6 @@ _WAYS = {
     "htoh": EventType.HOST_TO_HOST,
     "h2h": EventType.HOST_TO_HOST,
 }
-_COLLECTIVE = re.compile(r"(?i)^(?:nccl|rccl|msccl)")
 _HOST_COLLECTIVE = re.compile(
     r"^(?:gloo|mpi|ucc|xccl):|^c10d::|^record_param_comms$"
 )  # without a device nothing else runs them
@@ -123,18 +122,22 @@ _TPU_IDLE = re.compile(r"(?i)^%?(?:idle|wait|.*barrier)")
 def device_kind(name: str, compat: Compat) -> EventType:
     """The type of an event of a GPU's stream."""
     if compat == "corrected":
-        copy, collective, half = _COPY, _COLLECTIVE, _HALF
+        copied = _COPY.search(name)
+        is_exchange = kernel_names.is_collective(name)
+        is_half = _HALF.search(name) is not None
     else:  # as the converters know them: NCCL alone, and copies as no collector writes them
-        copy, collective, half = _COPY_AS_PARSED, _NCCL, _HALF_AS_PARSED
-    copied = copy.search(name)
+        copied = _COPY_AS_PARSED.search(name)
+        is_exchange = name.lower().startswith("nccl")
+        is_half = _HALF_AS_PARSED.search(name) is not None
     if copied is not None:
         return _WAYS[copied[1].lower().replace(" ", "")]
-    if collective.search(name):
+    if is_exchange:
         return EventType.COLLECTIVES
-    return EventType.COMPUTE_16 if half.search(name) else EventType.COMPUTE_32
+    if is_half:
+        return EventType.COMPUTE_16
+    return EventType.COMPUTE_32
 
 
-_NCCL = re.compile(r"(?i)^nccl")
 _HALF_AS_PARSED = re.compile(r"(?i)half|fp16")
 
 

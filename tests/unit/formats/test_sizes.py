@@ -14,7 +14,7 @@ from types import FrameType
 import pytest
 
 from powertui.data import gzip_stream
-from powertui.data.formats import builder, json_events, registry, tf_trace, tfevents
+from powertui.data.formats import file_warnings, json_events, registry, tf_trace, tfevents
 from powertui.data.formats.json_pure import PureScanner
 from powertui.data.power import registry as power
 from powertui.errors import UnreadableFile
@@ -150,8 +150,8 @@ def test_empty_packets_take_little_memory(shape: sizes.Shape, tmp_path: Path) ->
 def test_lines_beyond_the_limit_are_left_out_and_counted(
     name: str, pure: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(builder, "MAX_PROCESSES", 100)
-    monkeypatch.setattr(builder, "MAX_LINES", 100)
+    monkeypatch.setattr(file_warnings, "MAX_PROCESSES", 100)
+    monkeypatch.setattr(file_warnings, "MAX_LINES", 100)
     if pure:
         monkeypatch.setattr(json_events, "COMPILED", False)
     shape = next(shape for shape in sizes.JSON if shape.name == name)
@@ -168,8 +168,8 @@ def test_lines_beyond_the_limit_are_left_out_and_counted(
 def test_first_lines_of_binary_traces_and_tables_are_read(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(builder, "MAX_PROCESSES", 100)
-    monkeypatch.setattr(builder, "MAX_LINES", 100)
+    monkeypatch.setattr(file_warnings, "MAX_PROCESSES", 100)
+    monkeypatch.setattr(file_warnings, "MAX_LINES", 100)
     shape = next(shape for shape in (*sizes.ROCPROF, *sizes.TF_TRACE) if shape.name == name)
     trace = registry.read(shape.write(tmp_path, 130))
     assert trace.event_count == 100
@@ -223,8 +223,8 @@ def test_a_profile_of_empty_planes_is_empty(tmp_path: Path) -> None:
 def test_tracks_beyond_the_limit_are_left_out_and_counted(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(builder, "MAX_PROCESSES", 100)
-    monkeypatch.setattr(builder, "MAX_LINES", 100)
+    monkeypatch.setattr(file_warnings, "MAX_PROCESSES", 100)
+    monkeypatch.setattr(file_warnings, "MAX_LINES", 100)
     shape = next(shape for shape in sizes.PERFETTO if shape.name == name)
     trace = registry.read(shape.write(tmp_path, 130))
     assert trace.event_count == 100

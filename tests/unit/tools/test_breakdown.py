@@ -12,6 +12,7 @@ import pytest
 
 from powertui.data import logdir
 from powertui.data.asked import COMPAT, Compat
+from powertui.data.kernel_names import is_collective
 from powertui.data.opened import Opened, Profile
 from powertui.data.tools import breakdown, device_facts, event_types, pieces, sweep
 from powertui.data.tools.breakdown import CATEGORIES
@@ -200,7 +201,7 @@ def test_names_that_are_not_looked_at_one_by_one_are_the_hosts_computing(shared_
         "train 3",
         "test",
     ):
-        speaking = event_types._speaking(PlainNames([words]), np.ones(1, np.bool_))[0]
+        speaking = event_types.speaking_names(PlainNames([words]), np.ones(1, np.bool_))[0]
         kinds = {
             event_types.host_kind(words, has_device=device, compat=compat)
             for device in (False, True)
@@ -539,3 +540,17 @@ def test_steps_of_a_gpu_have_the_numbers_of_their_groups_in_the_original(tmp_pat
     profile = _profile(tmp_path)
     assert breakdown.step_breakdown(profile, "xprof").names == ["0", "1"]
     assert breakdown.step_breakdown(profile, "tf2").names == ["train 7", "train 8"]
+
+
+def test_what_a_rank_waits_in_for_the_others_is_a_collective_in_the_breakdown_too() -> None:
+    for name in (
+        "void vllm::cross_device_reduce_1stage<float, 2>(RankData*)",  # vLLM's own all-reduce
+        "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+        "mscclKernel_Sum_half_Simple",
+        "all-reduce.12",
+    ):
+        assert is_collective(name)
+        assert device_kind(name, "corrected") is EventType.COLLECTIVES
+    assert device_kind("reduce_kernel<512>", "corrected") is not EventType.COLLECTIVES
+    # TensorBoard's converter knows NCCL alone.
+    assert device_kind("all-reduce.12", "xprof") is not EventType.COLLECTIVES
