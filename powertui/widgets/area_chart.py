@@ -17,13 +17,13 @@ from powertui.data.model import Floats
 from powertui.terminal.glyphs import Glyphs
 from powertui.terminal.theme import Theme
 from powertui.view import power_area
-from powertui.view.curve import Envelope
+from powertui.view.curve import Axis, Envelope
 from powertui.view.power_area import PowerScale
 from powertui.widgets.picture import SegmentRow
 from powertui.widgets.ruler import Tick
 from powertui.widgets.time_lane import fit_text
 
-_GUTTER = 9  # cells for the labels of the axis
+GUTTER_CELLS = 9  # cells for the labels of the axis
 # Title, bars of the findings, and ruler. The difference needs a title of its own.
 _FRAME_ROWS = 3
 # From so many rows on the difference is drawn, too: with less, both would be too flat to read
@@ -54,7 +54,7 @@ class AreaChart:
         self.theme = theme
         self.glyphs = glyphs
         self._width = width
-        self.cells = max(1, width - _GUTTER)
+        self.cells = max(1, width - GUTTER_CELLS)
         rows = max(2, height - _FRAME_ROWS)
         self._difference_rows = 0
         if height >= _MIN_ROWS_WITH_DIFFERENCE:
@@ -95,6 +95,26 @@ class AreaChart:
         picture = []
         for label, row, row_styles in zip(labels, chars, styles, strict=True):
             picture.append([self._gutter(label), *_joined(zip(row_styles, row, strict=True))])
+        return picture
+
+    def filled(self, shape: Envelope, rows: int, unit: str, role: str = "") -> list[SegmentRow]:
+        """A shape with a column for each cell as an area; without a role its color is height."""
+        lowest = 0.0
+        highest = 1.0
+        if shape.known.any():
+            lowest = float(np.nanmin(shape.low))
+            highest = float(np.nanmax(shape.high))
+        scale = power_area.power_scale(lowest, highest, rows)
+        labels = power_area.row_labels(scale, rows, self.glyphs)
+        labels[0] += f" {unit}"
+        if unit == "%":  # of all: the axis ends there, whatever a row stands for then
+            scale = PowerScale(Axis(0.0, 100.0, 100.0 / rows), False)
+            labels = ["100 %", *[""] * (rows - 2), "0"][:rows]
+        roles = [role] * rows if role else power_area.row_roles(scale, rows)
+        lines = power_area.draw_area(shape, scale, rows, self.glyphs)
+        picture = []
+        for label, line, row_role in zip(labels, lines, roles, strict=True):
+            picture.append([self._gutter(label), Segment(line, self.theme.style(row_role))])
         return picture
 
     def difference(self, title: str, values: Floats, expected: Floats) -> list[SegmentRow]:
@@ -154,7 +174,7 @@ class AreaChart:
 
     def _gutter(self, label: str) -> Segment:
         """The label of an axis, right of which the picture begins."""
-        text = label[: _GUTTER - 1].rjust(_GUTTER - 1) + " "
+        text = label[: GUTTER_CELLS - 1].rjust(GUTTER_CELLS - 1) + " "
         return Segment(text, self.theme.style("axis"))
 
     def _scale(self, values: Floats, line: Floats, rows: int) -> PowerScale:
