@@ -216,7 +216,7 @@ class AlignmentScreen(BaseScreen):
             pieces = (
                 (cursor, style("title")),
                 (f"{mark} {way.title:<18}", style("marked" if is_chosen else "text")),
-                (_summary(way.placed), style("text" if is_chosen else "dim")),
+                (_summary(way), style("text" if is_chosen else "dim")),
             )
             lines += wrapped(pieces, cells, 23)
         for text, role in self._notes():
@@ -339,8 +339,11 @@ def _half_ps(placed: Placed) -> int:
     return (power.offset_hi_ps - power.offset_lo_ps) // 2
 
 
-def _summary(placed: tuple[Placed, ...]) -> str:
+def _summary(way: _Way) -> str:
     """Where a way puts the first channel that it can align."""
+    placed = way.placed
+    if way.mode == "none":
+        return "the power has no place on the timeline"
     aligned = _aligned(placed)
     if not aligned:
         return plain(_elsewhere(placed), 400) or "no place found"
@@ -348,7 +351,11 @@ def _summary(placed: tuple[Placed, ...]) -> str:
     alignment = first.alignment
     assert alignment.offset_s is not None
     half = units.duration(_half_ps(first), 3)
-    summary = f"{alignment.status}, {alignment.source}: {alignment.offset_s:.3f} s ± {half}"
+    place = f"{alignment.source}: {alignment.offset_s:.3f} s ± {half}"
+    summary = f"{alignment.status}, {place}"
+    if way.mode == "clock":
+        # Nothing but the stamps was looked at: it is as good as they are.
+        summary = f"{place}, if both clocks are right"
     if len(placed) > 1:
         summary += f", {len(aligned)} of {len(placed)} channels"
     return summary
