@@ -273,7 +273,7 @@ class AlignmentScreen(BaseScreen):
         way = self._ways[self._chosen]
         pins = replace(way.options.pins, nudge_s=self._shift)
         nudging.use(self.shell, replace(way.options, pins=pins))
-        sentence = f"{way.title}: {_summary(way.placed)}."
+        sentence = f"{way.title}: {_summary(way)}."
         if self._shift:
             sentence += f" {nudging.save_pins(pins)}"
         self.say(sentence.strip())
