@@ -24,7 +24,7 @@ from powertui.data.gate.run_values import BaselineRuns, GatedRun, GateValue
 from tests.synthetic.step_world import KINDS, LOG_START_S, step_series, write_run
 
 JOBS = 100
-WHOLE_JOBS = 20  # that write and read files: 1 s each
+WHOLE_JOBS = 100  # that write and read files: 1 to 2 s each
 RUNS = 5  # of a baseline
 STEPS = 200
 RUN_SIGMA = 0.005  # by which whole runs of the simulation differ, in time and in power

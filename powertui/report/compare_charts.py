@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from powertui.data.compare.amounts import signed
+from powertui.data.compare.amounts import signed, signed_percent
 from powertui.data.compare.causes import Cause
 from powertui.data.compare.figure import ComparedFigure
 from powertui.report import text
@@ -46,7 +46,7 @@ def interval_lines(figures: Sequence[ComparedFigure]) -> list[str]:
     lines = []
     for name, (lo, middle, hi) in rows:
         bar = cells.drawn(lo, hi, "-", dot=middle)
-        lines.append(_line(name, bar, f"{100 * middle:+.3g} %"))
+        lines.append(_line(name, bar, f"{signed_percent(middle)} %"))
     return lines
 
 

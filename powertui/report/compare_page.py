@@ -17,7 +17,7 @@ from powertui.report import compare_charts, text
 from powertui.report.page_style import Style, style_of
 from powertui.value_types import dataclass
 
-SAME_CONFIGURATION = "The files tell of no difference."
+SAME_CONFIGURATION = "The files show no difference."
 _HEADERS = ("figure", "A", "B", "difference", "ratio", "95 % interval", "verdict")
 _LISTED_FAMILIES = (
     Family.TIME,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from powertui import units
-from powertui.data.compare.amounts import in_unit, signed
+from powertui.data.compare.amounts import in_unit, signed, signed_percent
 from powertui.data.compare.figure import Basis
 from powertui.data.gate import quantities
 from powertui.data.gate.gate import Gate, GateRow, GateVerdict
@@ -115,8 +115,8 @@ def interval_cell(row: GateRow) -> str:
         return f"{in_quantity_unit(interval.lo, unit)} to {in_quantity_unit(interval.hi, unit)}"
     if not row.baseline:
         return f"{_signed(interval.lo, unit)} to {_signed(interval.hi, unit)}"
-    lo, hi = 100 * interval.lo / abs(row.baseline), 100 * interval.hi / abs(row.baseline)
-    return f"{lo:+.3g} to {hi:+.3g} %"
+    lo, hi = interval.lo / abs(row.baseline), interval.hi / abs(row.baseline)
+    return f"{signed_percent(lo)} to {signed_percent(hi)} %"
 
 
 def difference_cell(row: GateRow) -> str:
@@ -125,7 +125,7 @@ def difference_cell(row: GateRow) -> str:
         return ""
     if not row.baseline:
         return _signed(row.interval.value, row.quantity.unit)
-    return f"{100 * row.interval.value / abs(row.baseline):+.3g} %"
+    return f"{signed_percent(row.interval.value / abs(row.baseline))} %"
 
 
 def _interval_words(row: GateRow) -> str:

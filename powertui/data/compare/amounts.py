@@ -49,15 +49,17 @@ def change(figure: ComparedFigure) -> str:
     """The difference in percent with its interval: "+3.1 %, 95 % +1.2 to +5.0 %"."""
     if not figure.a or figure.ratio is None or figure.difference is None:
         return "no ratio"
-    words = _percent(figure.difference, figure.a)
+    words = signed_percent(figure.difference / figure.a)
     judgement = figure.judgement
     if judgement.lo is None or judgement.hi is None:
         return f"{words} %"
-    lo = _percent(judgement.lo, figure.a)
-    hi = _percent(judgement.hi, figure.a)
+    lo = signed_percent(judgement.lo / figure.a)
+    hi = signed_percent(judgement.hi / figure.a)
     return f"{words} %, 95 % {lo} to {hi} %"
 
 
+_LEAST_PERCENT = 1e-3  # of files whose times are rounded to nanoseconds
+_MANY_PERCENT = 999.5
 _OTHER_NAME = " (another in B)"
 _SHARED_CELLS = 48  # of a table's name column
 
@@ -80,5 +82,10 @@ def cut(name: str, cells: int) -> str:
     return name if len(name) <= cells else f"{name[: cells - 1]}…"
 
 
-def _percent(difference: float, a: float) -> str:
-    return f"{100 * difference / a:+.3g}"
+def signed_percent(share: float) -> str:
+    """A share with its sign and without its unit: "+3.1"; below a thousandth it is rounding."""
+    percent = 100 * share
+    if abs(percent) < _LEAST_PERCENT:
+        return "+0"
+    # Not as a power of ten.
+    return f"{percent:+,.0f}" if abs(percent) >= _MANY_PERCENT else f"{percent:+.3g}"

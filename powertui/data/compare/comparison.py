@@ -68,6 +68,8 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
     """What differs from A to B. Raises `UnreadableFile` where a side holds no run."""
     runs_a, runs_b = _measured(a), _measured(b)
     together = judged(runs_a, runs_b)
+    if _are_the_same(runs_a, runs_b):
+        together = _of_same_steps(together)
     causes = cause_accounts.causes(together)
     same_run = _stretches(runs_a, runs_b) is not None
     sides = sentence.Counts(
@@ -75,7 +77,7 @@ def compare(a: AskedSide, b: AskedSide) -> Comparison:
     )
     answer = sentence.answer(together, causes, sides)
     if _are_the_same(runs_a, runs_b):
-        answer = f"{_SAME} {answer}"
+        answer = _SAME
     return Comparison(
         a=_compared(a, runs_a),
         b=_compared(b, runs_b),
@@ -99,6 +101,15 @@ def _are_the_same(a: Sequence[Measured], b: Sequence[Measured]) -> bool:
     if first is None or second is None:
         return False
     return (first.run, first.first, first.last) == (second.run, second.first, second.last)
+
+
+def _of_same_steps(compared: Matched) -> Matched:
+    """Figures that are held against themselves: there is nothing to tell."""
+    nothing = Judgement(FigureVerdict.WITHIN_NOISE, Basis.NONE, why="both are the same steps")
+    return Matched(
+        tuple(replace(figure, judgement=nothing) for figure in compared.figures),
+        compared.unmatched,
+    )
 
 
 def _compared(side: AskedSide, runs: Sequence[Measured]) -> ComparedSide:

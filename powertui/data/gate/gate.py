@@ -227,7 +227,9 @@ def _judged_row(row: GateRow, base: GateSamples, new: GateSamples, level: float)
     row = replace(row, limit=base.mean + worse * allowed)
     difference = worse * interval.value
     most = interval.hi if worse > 0 else -interval.lo
-    if most <= allowed:
+    # One recording against another says nothing of either program, whatever the two measured.
+    is_about_runs = interval.basis is Basis.RUN_TO_RUN
+    if is_about_runs and most <= allowed:
         return replace(row, verdict=GateVerdict.WITHIN)
     # A difference above the tolerance is red only if chance alone would seldom make any.
     is_certain = interval.is_different and (interval.p is None or interval.p <= level)

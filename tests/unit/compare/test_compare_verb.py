@@ -138,10 +138,14 @@ def test_a_run_beside_itself_is_called_that(
 ) -> None:
     run = paths(groups, "base")[0]
     document = json.loads(output(capsys, run, run, "--json"))
-    assert document["sentence"].startswith(
-        "A and B are the same steps of the same run, so nothing can differ. "
+    assert document["sentence"] == (
+        "A and B are the same steps of the same run, so nothing can differ."
     )
     assert {row["difference"] for row in document["figures"]} == {0.0}
+    # The table agrees with the sentence, and asks for no further recording.
+    assert {row["verdict"] for row in document["figures"]} == {"within noise"}
+    assert {row["why"] for row in document["figures"]} == {"both are the same steps"}
+    assert {row["needs"] for row in document["figures"]} == {""}
 
 
 @pytest.mark.parametrize(

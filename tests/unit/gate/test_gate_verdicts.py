@@ -162,6 +162,8 @@ def test_of_one_run_a_side_no_difference_is_ever_said() -> None:
     (row,) = against(base, new, "step_s=3%").rows
     assert (row.verdict, row.needs) == (CANNOT_SAY, "3 runs in the baseline, and as many to check")
     assert against(base, runs([0.5], spread=0.001), "step_s=3%").verdict is CANNOT_SAY
+    # Nor that the program is no slower, as one fast recording says nothing of the next.
+    assert against(base, runs([0.005], spread=0.001), "step_s=3%").verdict is CANNOT_SAY
 
 
 def test_other_sensors_do_not_cancel() -> None:
