@@ -106,17 +106,27 @@ def judge_family(figures: Sequence[ComparedFigure]) -> list[ComparedFigure]:
 def _differing(figures: Sequence[ComparedFigure]) -> Iterator[ComparedFigure]:
     """Those that differ, of figures that are judged together."""
     ordered = sorted(figures, key=_rank)
-    split_p_values = _split_p_values(ordered)
-    p_values = []
-    for figure, split_p in zip(ordered, split_p_values, strict=True):
-        is_rare = relabeling.is_low(split_p, *_run_counts(figure))
-        p_values.append(_p_of_interval(figure) if is_rare else 1.0)
     levels = [_LEVELS.get(figure.name, 0.0) for figure in ordered]
     if any(levels):
+        p_values = [_p_in_order(figure) for figure in ordered]
         verdicts = run_scatter.differing_in_order(p_values, levels)
     else:
+        p_values = []
+        for figure, split_p in zip(ordered, _split_p_values(ordered), strict=True):
+            is_rare = relabeling.is_low(split_p, *_run_counts(figure))
+            p_values.append(_p_of_interval(figure) if is_rare else 1.0)
         verdicts = run_scatter.differing(p_values)
     return itertools.compress(ordered, verdicts)
+
+
+def _p_in_order(figure: ComparedFigure) -> float:
+    """Of a figure with a level of its own: the larger p of both rules.
+
+    The clearest split that so many runs can have leaves it to the interval.
+    """
+    (split_p,) = relabeling.family_p_values([_sides(figure)])
+    least = relabeling.least_p(*_run_counts(figure)) * (1 + 1e-9)
+    return max(_p_of_interval(figure), split_p if split_p > least else 0.0)
 
 
 def _p_of_interval(figure: ComparedFigure) -> float:
@@ -203,8 +213,8 @@ def _by_runs(a: FigureSamples, b: FigureSamples, level: float) -> Judgement:
         runs = run_scatter.runs_to_find(
             relevant, scatter.run_sigma, more_than=most_runs, level=level
         )
-        needs = f"about {runs} runs a side" if runs else "a machine that varies less"
-        needs += f"{in_order}, to see {_RELEVANT_SHARE:.0%}"
+        needs = f"about {runs} runs a side{in_order}" if runs else "a machine that varies less"
+        needs += f", to see {_RELEVANT_SHARE:.0%}"
     return Judgement(
         verdict,
         Basis.RUN_TO_RUN,

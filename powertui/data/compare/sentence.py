@@ -30,6 +30,8 @@ _SUBJECTS = {
     step_figures.WINDOW.name: "It takes",
 }
 
+_ALL_OF_A_STEP = (step_figures.STEP.name, step_figures.WINDOW.name)
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -72,7 +74,12 @@ def _of_time(time: ComparedFigure, causes: Sequence[Cause], counts: Counts, need
     if time.verdict is FigureVerdict.DIFFERS:
         longer = "longer" if (time.difference or 0.0) > 0 else "less"
         size = size_of_difference(time)
-        words = f"{_SUBJECTS[time.name]} {size} {longer} in B ({sizes}){_source(causes)}."
+        words = f"{_SUBJECTS[time.name]} {size} {longer} in B ({sizes})"
+        if time.name in _ALL_OF_A_STEP:
+            words += f"{_source(causes)}."
+        else:
+            # The parts add up to the mean step, which is another difference.
+            words += "." + (_parts_that_differ(causes) or _largest_parts_of_mean(causes))
         return words + _order_words(counts)
     if time.verdict is FigureVerdict.WITHIN_NOISE:
         return f"A step takes the same time, as far as the noise shows ({sizes})."
@@ -128,6 +135,13 @@ def _largest_parts(causes: Sequence[Cause]) -> str:
     """What most of the difference is here, though it may be chance."""
     source = _source(causes)
     return f" What was measured may be chance; it is{source.removeprefix(',')}." if source else ""
+
+
+def _largest_parts_of_mean(causes: Sequence[Cause]) -> str:
+    source = _source(causes)
+    if not source:
+        return ""
+    return f" The mean step may differ by chance; what was measured is{source.removeprefix(',')}."
 
 
 def _with_size(cause: Cause) -> str:
