@@ -1,0 +1,51 @@
+"""The first sentence says what the table says."""
+
+from __future__ import annotations
+
+from powertui.data.compare import step_figures
+from powertui.data.compare.causes import BY_CATEGORY, Cause
+from powertui.data.compare.figure import Basis, ComparedFigure, Family, FigureVerdict, Judgement
+from powertui.data.compare.matching import Matched
+from powertui.data.compare.sentence import Counts, answer
+
+_MOSTLY = (Cause(BY_CATEGORY, "Host compute", 0.006, 0.9, None),)
+
+
+def figure(name: str, b: float, verdict: FigureVerdict, basis: Basis) -> ComparedFigure:
+    judgement = Judgement(verdict, basis, b - 0.021, b - 0.019)
+    return ComparedFigure(Family.TIME, name, "s", 0.02, b, judgement)
+
+
+def test_parts_of_the_mean_are_not_those_of_the_quartile() -> None:
+    told = Matched(
+        (
+            figure("time per step", 0.027, FigureVerdict.CANNOT_TELL, Basis.RUN_TO_RUN),
+            figure("lower quartile step", 0.024, FigureVerdict.DIFFERS, Basis.RUN_TO_RUN),
+        ),
+        (),
+    )
+    assert answer(told, _MOSTLY, Counts(5, 5, same_run=False)) == (
+        "The lower quartile of steps takes 4 ms longer in B (20 ms in A, 24 ms in B; +20 %, "
+        "95 % +15 to +25 %; 5 and 5 runs). The mean step may differ by chance; what was measured "
+        "is mostly Host compute (+6 ms)."
+    )
+
+
+def test_one_block_of_runs_after_the_other_is_said_with_the_difference() -> None:
+    step = figure(step_figures.STEP.name, 0.024, FigureVerdict.DIFFERS, Basis.RUN_TO_RUN)
+    for is_a_first, words in (
+        (True, " All of A was recorded before B, so the machine may have changed instead"),
+        (False, " All of B was recorded before A, so the machine may have changed instead"),
+    ):
+        counts = Counts(5, 5, same_run=False, is_a_first=is_a_first)
+        assert words in answer(Matched((step,), ()), (), counts)
+    assert "machine" not in answer(Matched((step,), ()), (), Counts(5, 5, same_run=False))
+
+
+def test_two_recordings_far_apart_are_measured_but_not_told_apart() -> None:
+    step = figure(step_figures.STEP.name, 0.2, FigureVerdict.CANNOT_TELL, Basis.WITHIN_RUN)
+    words = answer(Matched((step,), ()), _MOSTLY, Counts(1, 1, same_run=False))
+    assert words.startswith(
+        "Cannot tell whether a step takes longer: these two recordings differ by 180 ms "
+    )
+    assert "but two runs of one program may differ as much." in words
