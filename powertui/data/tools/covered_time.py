@@ -41,6 +41,16 @@ class CoveredTime(NamedTuple):
         lengths_before = self._lengths_before()
         return self._until(hi, lengths_before) - self._until(lo, lengths_before)
 
+    def touched(self, start: Int64s, end: Int64s) -> Int64s:
+        """The rows of other stretches, ascending and apart, that may share time with these."""
+        if len(self.start) >= len(start):
+            return np.arange(len(start))  # to look for each of these would take longer
+        first = end.searchsorted(self.start, side="right")
+        after_last = start.searchsorted(self.end, side="left")
+        # One that two of these share counts once.
+        first[1:] = np.maximum(first[1:], after_last[:-1])
+        return rows_of_ranges(first, np.maximum(after_last - first, 0))[1]
+
     def _lengths_before(self) -> Int64s:
         """How long all stretches before each one are together, and all of them."""
         lengths = np.zeros(len(self.start) + 1, np.int64)

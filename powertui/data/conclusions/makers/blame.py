@@ -261,14 +261,19 @@ def _chain(
     for track in _threads(profile.trace):
         for depth in range(track.lane_count):
             lane = track.lane(depth)
-            inside = stretches.inside(lane.start, lane.end)
-            is_call = ~_is_frame(classes[lane.name])
-            is_launch = is_call & _launches(lane, wall.periods.start)
-            rows = np.flatnonzero((inside > 0) & ~is_launch)
+            rows = stretches.touched(lane.start, lane.end)
             if not len(rows):
                 continue
+            inside = stretches.inside(lane.start[rows], lane.end[rows])
             names = lane.name[rows]
-            ps_inside = np.bincount(names, inside[rows].astype(np.float64))
+            is_launch = np.isin(names, _launching_names(lane, wall.periods.start))
+            is_launch &= ~_is_frame(classes[names])
+            is_inside = (inside > 0) & ~is_launch
+            rows = rows[is_inside]
+            if not len(rows):
+                continue
+            names = names[is_inside]
+            ps_inside = np.bincount(names, inside[is_inside].astype(np.float64))
             ps_in_all = np.bincount(names, lane.duration[rows].astype(np.float64))
             large = ps_inside >= _MIN_PURPOSE_SHARE * total
             if not with_common:
@@ -296,18 +301,12 @@ def waits_for_results(name: str) -> bool:
     return _WAITS_FOR_RESULTS.search(name) is not None
 
 
-def _launches(lane: Events, starts: Int64s) -> Bools:
-    """Which events of a lane mark or launch steps: those whose name does so for most of them."""
-    nothing = np.zeros(len(lane), np.bool_)
-    if not len(lane):
-        return nothing
+def _launching_names(lane: Events, starts: Int64s) -> npt.NDArray[np.uint32]:
+    """The names of a lane whose events mark or launch most steps."""
     row = lane.start.searchsorted(starts, side="right") - 1
     is_around = (row >= 0) & (starts < lane.end[np.maximum(row, 0)])
-    if not is_around.any():
-        return nothing
     names, count = np.unique(lane.name[row[is_around]], return_counts=True)
-    of_most_steps = names[2 * count > len(starts)]
-    return np.asarray(np.isin(lane.name, of_most_steps))
+    return names[2 * count > len(starts)]
 
 
 def _is_frame(classes: UInt8s) -> Bools:
