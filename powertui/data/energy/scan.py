@@ -323,36 +323,52 @@ def _chance(
     No more is drawn once that is more than `enough` for certain.
     """
     larger = drawn = 0
+    if 1 / (_DRAWS + 1) > enough:
+        return 1.0
+    noise = _Noise(rest, block, scale.size)
     while drawn < _DRAWS and (1 + larger) / (_DRAWS + 1) <= enough:
-        sums = _resampled(rest, block, scale.size, rng)
-        larger += _as_large(sums, scale.least_bins, score)
+        larger += _as_large(noise.drawn(rng), scale.least_bins, score)
         drawn += _BATCH_DRAWS
     return (1 + larger) / (drawn + 1)
 
 
-def _resampled(rest: Floats, block: int, size: int, rng: np.random.Generator) -> Floats:
-    """Some series of resampled noise [series, bins], as sums up to each bin."""
-    count = len(rest)
-    length = max(1, min(2 * block, count // 4))
-    shape = _BATCH_DRAWS, -(-count // length)
-    starts = rng.integers(0, count, shape)
-    is_upright = rng.integers(0, 2, shape)
-    circular = np.concatenate([rest, rest[: length - 1]])
-    blocks = np.lib.stride_tricks.sliding_window_view(circular, length)
-    # Whole blocks taken, upside down or not: to index the view and to multiply took ten times as
-    # long, in the innermost loop of all findings.
-    both_ways = np.concatenate([-blocks, blocks])
-    rows = both_ways.take(starts + count * is_upright, axis=0)
-    drawn = rows.reshape(_BATCH_DRAWS, -1)[:, :count]
-    if size > 1:
-        missing = -count % size
-        bin_lengths = np.full(-(-count // size), float(size))
-        bin_lengths[-1] -= missing
-        padded = np.pad(drawn, ((0, 0), (0, missing)))
-        drawn = padded.reshape(_BATCH_DRAWS, -1, size).sum(axis=2) / bin_lengths
-    sums = np.zeros((_BATCH_DRAWS, drawn.shape[1] + 1))
-    np.cumsum(drawn, axis=1, out=sums[:, 1:])
-    return sums
+class _Noise:
+    """What series of resampled noise are drawn from: blocks of one series, either way up."""
+
+    def __init__(self, rest: Floats, block: int, size: int) -> None:
+        self.count = len(rest)
+        self.block = max(1, min(2 * block, self.count // 4))  # columns
+        self.size = size  # columns of a bin
+        self.bins = -(-self.count // size)
+        circular = np.concatenate([rest, rest[: self.block - 1]])
+        blocks = np.lib.stride_tricks.sliding_window_view(circular, self.block)
+        # Whole blocks are taken, upside down or not: to index the view and to multiply took ten
+        # times as long, in the innermost loop of all findings.
+        self.blocks = np.concatenate([-blocks, blocks])
+
+    def drawn(self, rng: np.random.Generator) -> Floats:
+        """Some series [series, bins], as sums up to each bin."""
+        shape = _BATCH_DRAWS, -(-self.count // self.block)
+        starts = rng.integers(0, self.count, shape)
+        is_upright = rng.integers(0, 2, shape)
+        rows = self.blocks.take(starts + self.count * is_upright, axis=0)
+        columns = rows.reshape(_BATCH_DRAWS, -1)[:, : self.count]
+        sums = np.zeros((_BATCH_DRAWS, self.bins + 1))
+        np.cumsum(self._bin_means(columns), axis=1, out=sums[:, 1:])
+        return sums
+
+    def _bin_means(self, columns: Floats) -> Floats:
+        if self.size == 1:
+            return columns
+        padded = np.zeros((_BATCH_DRAWS, self.bins * self.size))
+        padded[:, : self.count] = columns
+        # Column after column of all bins: to sum each bin by itself takes three times as long.
+        means = padded[:, :: self.size].copy()
+        for column in range(1, self.size):
+            means += padded[:, column :: self.size]
+        means[:, :-1] /= self.size
+        means[:, -1] /= self.count - (self.bins - 1) * self.size
+        return means
 
 
 def _as_large(sums: Floats, least: int, score: float) -> int:
