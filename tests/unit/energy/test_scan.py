@@ -45,13 +45,13 @@ def test_what_chance_shows_is_counted_as_if_every_stretch_were_looked_at(
 
 def test_resampled_noise_holds_blocks_of_the_noise_itself() -> None:
     rest = np.arange(1.0, 24.0)
-    sums = scan._resampled(rest, 2, 1, np.random.default_rng(3))
+    sums = scan._Noise(rest, 2, 1).drawn(np.random.default_rng(3))
     assert sums.shape == (50, 24)
     drawn = np.abs(np.diff(sums, axis=1))
     assert np.allclose(np.sort(np.unique(drawn.round(9))), rest)
     follows = np.isclose(drawn[:, 1:] - drawn[:, :-1], 1.0) | np.isclose(drawn[:, 1:], 1.0)
     assert follows[:, 0].all()  # the first block of four
-    binned = scan._resampled(rest, 2, 5, np.random.default_rng(3))
+    binned = scan._Noise(rest, 2, 5).drawn(np.random.default_rng(3))
     assert binned.shape == (50, 6)
     assert np.allclose(np.diff(binned, axis=1)[:, 0], np.diff(sums, axis=1)[:, :5].mean(axis=1))
     assert np.allclose(
