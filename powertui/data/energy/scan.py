@@ -323,7 +323,7 @@ def _chance(
     No more is drawn once that is more than `enough` for certain.
     """
     larger = drawn = 0
-    if 1 / (_DRAWS + 1) > enough:
+    if enough < 1 / (_DRAWS + 1):
         return 1.0
     noise = _Noise(rest, block, scale.size)
     while drawn < _DRAWS and (1 + larger) / (_DRAWS + 1) <= enough:
