@@ -363,7 +363,7 @@ class _Noise:
         padded = np.zeros((_BATCH_DRAWS, self.bins * self.size))
         padded[:, : self.count] = columns
         # Column after column of all bins: to sum each bin by itself takes three times as long.
-        means = padded[:, :: self.size].copy()
+        means: Floats = padded[:, :: self.size].copy()
         for column in range(1, self.size):
             means += padded[:, column :: self.size]
         means[:, :-1] /= self.size

@@ -15,7 +15,7 @@ import numpy as np
 
 from powertui.data.model import Bools, Events, Int64s, ProcessKind, Trace, Track, UInt8s
 from powertui.data.opened import Profile
-from powertui.data.tools import covered_time, op_sums, typed_events
+from powertui.data.tools import covered_time, op_sums, work_by_time
 from powertui.data.tools.covered_time import NO_TIME, CoveredTime, joined, union
 from powertui.data.tools.event_types import MARK, EventType
 from powertui.data.tools.name_classes import NameClass, any_class, name_classes
@@ -143,7 +143,7 @@ def _timeline(profile: Profile) -> ActivityTimeline:
     trace = profile.trace
     layers = _Layers()
     classes = name_classes(profile)
-    devices, hosts = typed_events.typed_events(trace, "corrected")
+    devices, hosts = work_by_time.typed_lines(profile)
     small_ops = 0
     for line in hosts:
         small_ops += _add_host_line(layers, line, classes)

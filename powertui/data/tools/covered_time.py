@@ -32,13 +32,17 @@ class CoveredTime(NamedTuple):
         """How much of them lies before each moment."""
         if not len(self.start):
             return np.zeros(len(moments), np.int64)
-        return self._until(moments, self._lengths_before())
+        return self._until(moments, self.lengths_before())
 
-    def inside(self, lo: Int64s, hi: Int64s) -> Int64s:
-        """How much of each [lo, hi) they cover."""
+    def inside(self, lo: Int64s, hi: Int64s, lengths_before: Int64s | None = None) -> Int64s:
+        """How much of each [lo, hi) they cover.
+
+        Whoever asks of many lanes gives `lengths_before()`, which is worked out once then.
+        """
         if not len(self.start):
             return np.zeros(len(lo), np.int64)
-        lengths_before = self._lengths_before()
+        if lengths_before is None:
+            lengths_before = self.lengths_before()
         return self._until(hi, lengths_before) - self._until(lo, lengths_before)
 
     def touched(self, start: Int64s, end: Int64s) -> Int64s:
@@ -51,7 +55,7 @@ class CoveredTime(NamedTuple):
         first[1:] = np.maximum(first[1:], after_last[:-1])
         return rows_of_ranges(first, np.maximum(after_last - first, 0))[1]
 
-    def _lengths_before(self) -> Int64s:
+    def lengths_before(self) -> Int64s:
         """How long all stretches before each one are together, and all of them."""
         lengths = np.zeros(len(self.start) + 1, np.int64)
         np.subtract(self.end, self.start, out=lengths[1:])

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 from enum import Enum
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -137,6 +138,7 @@ class Blame:
     purpose: Purpose | None
     calls_nothing: bool = False  # for long stretches: a loop without calls, or a lock
     waits_in: str = ""  # the built-in function in which it waits: "sleep", "acquire"
+    function: Named | None = None  # where nobody takes it: the function that it is in
 
     @property
     def label(self) -> str:
@@ -147,12 +149,18 @@ class Blame:
 NOBODY = Blame(None, None)
 
 
-def blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Blame:
-    """Who takes these stretches: the deepest function of the program, else the outermost call."""
+def blame(
+    profile: Profile, wall: WallTime, stretches: CoveredTime, *, with_function: bool = False
+) -> Blame:
+    """Who takes these stretches: the deepest function of the program, else the outermost call.
+
+    Where that is nobody, the answer can hold the function that they are in, whatever else is in it.
+    """
     total = stretches.length
     if not total:
         return NOBODY
-    chain = _chain(profile, wall, stretches)
+    calls = _calls_in(profile, wall, stretches)
+    chain = _chain(profile, calls.special)
     large = [named for named in chain if named.ps >= _MIN_FALLBACK_SHARE * total]
     frames = [named for named in large if named.is_frame]
     of_program = [named for named in frames if not _is_library(named.name)]
@@ -163,6 +171,9 @@ def blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Blame:
         whom = _deepest(functions, total, _MIN_FALLBACK_SHARE)
     if whom is None:
         whom = _outermost_call(large)
+    function = None
+    if whom is None and with_function:
+        function = _function_around(_chain(profile, calls.large), total)
     return Blame(
         whom=whom,
         purpose=_purpose_of_stretches(
@@ -175,6 +186,7 @@ def blame(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Blame:
         ),
         calls_nothing=whom is not None and whom.is_frame and _calls_nothing(profile, stretches),
         waits_in=_waits_in(frames),
+        function=function,
     )
 
 
@@ -205,14 +217,14 @@ def _purpose_of_stretches(
     return purpose
 
 
-def function_around(profile: Profile, wall: WallTime, stretches: CoveredTime) -> Named | None:
-    """The deepest function of the program that these stretches are in, whatever else is in it."""
+def _function_around(chain: Sequence[Named], total: int) -> Named | None:
+    """The deepest function of the program in a chain that stretches of this length are in."""
     functions = []
-    for named in _chain(profile, wall, stretches, with_common=True):
+    for named in chain:
         if not named.is_frame or _is_library(named.name) or _NAMELESS.search(named.name):
             continue
         functions.append(named)
-    return _deepest(functions, stretches.length, _MIN_SHARE)
+    return _deepest(functions, total, _MIN_SHARE)
 
 
 def _calls_nothing(profile: Profile, stretches: CoveredTime) -> bool:
@@ -249,22 +261,28 @@ def _purpose(chain: Sequence[Named]) -> Purpose | None:
     return None
 
 
-def _chain(
-    profile: Profile, wall: WallTime, stretches: CoveredTime, *, with_common: bool = False
-) -> list[Named]:
-    """Everything that takes much of the stretches, the outermost first, without the marks of steps;
-    without what takes as much of the rest of the profile, if that is not asked for.
-    """
+_PsByPlace: TypeAlias = dict[tuple[int, int], int]  # by depth and name
+
+
+class _Calls(NamedTuple):
+    """What takes much of some stretches, without the marks of steps."""
+
+    large: _PsByPlace
+    special: _PsByPlace  # without what takes as much of the rest of the profile
+
+
+def _calls_in(profile: Profile, wall: WallTime, stretches: CoveredTime) -> _Calls:
     total = stretches.length
     classes = name_classes(profile)
-    ps_by_place: dict[tuple[int, int], int] = {}  # by depth and name
+    lengths_before = stretches.lengths_before()
+    calls = _Calls({}, {})
     for track in _threads(profile.trace):
         for depth in range(track.lane_count):
             lane = track.lane(depth)
             rows = stretches.touched(lane.start, lane.end)
             if not len(rows):
                 continue
-            inside = stretches.inside(lane.start[rows], lane.end[rows])
+            inside = stretches.inside(lane.start[rows], lane.end[rows], lengths_before)
             names = lane.name[rows]
             is_launch = np.isin(names, _launching_names(lane, wall.periods.start))
             is_launch &= ~_is_frame(classes[names])
@@ -275,11 +293,18 @@ def _chain(
             names = names[is_inside]
             ps_inside = np.bincount(names, inside[is_inside].astype(np.float64))
             ps_in_all = np.bincount(names, lane.duration[rows].astype(np.float64))
-            large = ps_inside >= _MIN_PURPOSE_SHARE * total
-            if not with_common:
-                large &= ps_in_all <= _MAX_COMMON_TIMES * total + ps_inside
-            for name in np.flatnonzero(large).tolist():
-                ps_by_place.setdefault((depth, name), int(ps_inside[name]))
+            is_special = ps_in_all <= _MAX_COMMON_TIMES * total + ps_inside
+            for name in np.flatnonzero(ps_inside >= _MIN_PURPOSE_SHARE * total).tolist():
+                ps = int(ps_inside[name])
+                calls.large.setdefault((depth, name), ps)
+                if is_special[name]:
+                    calls.special.setdefault((depth, name), ps)
+    return calls
+
+
+def _chain(profile: Profile, ps_by_place: _PsByPlace) -> list[Named]:
+    """These calls with their names, the outermost first."""
+    classes = name_classes(profile)
     chain = []
     for (_, index), ps in sorted(ps_by_place.items()):
         name = profile.trace.names.full(index)[:_MAX_READ_NAME]

@@ -15,7 +15,6 @@ from powertui.data.conclusions.makers.blame import (
     Purpose,
     blame,
     dispatched,
-    function_around,
 )
 from powertui.data.conclusions.makers.writing import writing_stretches
 from powertui.data.model import Int64s
@@ -398,12 +397,12 @@ def _named(profile: Profile, wall: WallTime, cause: TimeCause) -> TimeCause:
     if cause.kind not in _KINDS_WITH_A_NAME or cause.ps < _MIN_SHARE * wall.length:
         return cause
     stretches = wall.stretches(cause.part, *cause.activities)
-    blamed = blame(profile, wall, stretches)
     kind = cause.kind
+    has_function = kind in (Kind.PYTHON, Kind.LAUNCH)
+    blamed = blame(profile, wall, stretches, with_function=has_function)
     if blamed.whom is None:
-        if kind in (Kind.PYTHON, Kind.LAUNCH):
-            function = function_around(profile, wall, stretches)
-            blamed = replace(blamed, whom=function, purpose=None)
+        if has_function:
+            blamed = Blame(blamed.function, None, waits_in=blamed.waits_in)
     elif kind in (Kind.PYTHON, Kind.UNKNOWN_TIME) and blamed.whom.is_frame:
         kind = _kind_by_function(kind, blamed)
     return replace(cause, kind=kind, blame=blamed, stretches=stretches)

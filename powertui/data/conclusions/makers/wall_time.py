@@ -15,6 +15,7 @@ from powertui.data.conclusions.makers.time_causes import TimeCause, time_causes
 from powertui.data.conclusions.makers.usual_words import cause_wording
 from powertui.data.model import PS_PER_S
 from powertui.data.tools import wall_time as account
+from powertui.data.tools import work_by_time
 from powertui.data.tools.activity import ActivityKind
 from powertui.data.tools.wall_time import RunPart, WallTime
 
@@ -35,7 +36,9 @@ def wall_time_causes(inquiry: Inquiry) -> Iterator[Conclusion]:
     wall = account.wall_time(profile)
     causes = time_causes(profile, wall)
     largest = causes[:1]
-    if inquiry.steps.has_device or not _shows_host(wall):
+    has_device = inquiry.steps.has_device
+    work_by_time.forget_lines(profile)
+    if has_device or not _shows_host(wall):
         yield from step_parts.step_parts(inquiry)
         told_ps = step_parts.all_steps_ps(inquiry)
         hides_most = 0 < 2 * told_ps < wall.length
